@@ -1,6 +1,6 @@
 """``python -m flowsim`` and the console script: the command line.
 
-Imports nothing before the signals are in hand, so that Ctrl-C in the first moments ends the command quietly, too.
+Installs the signal handlers before any other import, so that an early Ctrl-C also ends the command quietly.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ import signal
 from types import FrameType
 
 _INTERRUPTED = 130
-_AS_CTRL_C = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has one
+_AS_CTRL_C = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP
 
 
 def main() -> None:
-    """Runs the command line; SIGTERM and SIGHUP end it as Ctrl-C does, unless whoever started it ignores them."""
-    heard = [number for number in (signal.SIGINT, *_AS_CTRL_C) if signal.getsignal(number) is not signal.SIG_IGN]
-    for number in heard:
+    """Runs the command line. SIGTERM and SIGHUP end it as Ctrl-C does, unless the parent process ignores them."""
+    handled = [number for number in (signal.SIGINT, *_AS_CTRL_C) if signal.getsignal(number) is not signal.SIG_IGN]
+    for number in handled:
         signal.signal(number, _quit)
     from flowsim.cli.main import main as command_line
 
-    for number in heard:
+    for number in handled:
         signal.signal(number, signal.default_int_handler if number is signal.SIGINT else _interrupt)
     command_line()
 
 
 def _quit(number: int, frame: FrameType | None) -> None:
-    """Nothing has begun, so nothing has to be closed."""
+    """Exits at once: the command has opened nothing that must be closed."""
     os._exit(_INTERRUPTED)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """What handles Ctrl-C at this moment handles this, too."""
+    """Passes the signal to the current handler of Ctrl-C."""
     signal.raise_signal(signal.SIGINT)
 
 

@@ -32,14 +32,16 @@ def run_scenario(
     allow_python: bool = False,
     allow_path: bool = False,
 ) -> ScenarioRun:
-    """Runs a scenario: the path of a YAML file, or, if it has a line break, the text of one.
+    """Runs a scenario, given as the path of a YAML file or as YAML text (a string with a line break).
 
-    ``out`` receives the recording and the files of sinks; an earlier run there is replaced. Without it the facts stay
-    in memory. What is None is as in the scenario; ``overrides`` are ``"KEY=VALUE"`` as for ``flowsim run --set``, and
-    ``until_ns`` counts from the start of the job. A scenario runs Python code or leaves its folder only if allowed to.
+    ``out`` is the directory for the recording and for the files of sinks; an earlier run there is replaced. Without
+    ``out`` the facts stay in memory. An argument that is None keeps the scenario's own setting. ``overrides`` are
+    ``"KEY=VALUE"`` strings as for ``flowsim run --set``. ``until_ns`` counts from the start of the job. Python code and
+    paths outside the scenario's folder need ``allow_python`` and ``allow_path``.
 
-    The result has ``result.status`` and ``result.error`` of the job, ``sinks``, ``expectations``, ``recording`` and
-    ``digest``: a job that fails is no exception here. Raises ScenarioError or BadInput for what cannot be run.
+    The returned ``ScenarioRun`` has ``result.status`` and ``result.error`` of the job, ``sinks``, ``expectations``,
+    ``recording`` and ``digest``. A failed job raises no exception: see ``result.error``. Raises ScenarioError or
+    BadInput if the scenario cannot run.
 
     >>> words = '''
     ... flowsim: 1
@@ -66,7 +68,7 @@ def run_scenario(
 
 
 def open_recording(path: str | Path) -> Recording:
-    """Opens a recording, or the directory of a run that has one; raises BadInput for what is missing or damaged."""
+    """Opens a recording, or the recording in a run directory; raises BadInput if it is missing or damaged."""
     return Recording.open(path)
 
 
@@ -78,11 +80,12 @@ def validate_recording(
     master: str | None = None,
     remote: str | None = None,
 ) -> Report:
-    """Judges a recording by ``laws``, or by all; ``passed`` of the report says whether each of them holds.
+    """Checks a recording against ``laws``, or against all laws. ``passed`` of the report is true if every law holds.
 
-    On Spark (the extra ``spark``) it is judged locally, on a cluster (``master``), or on a Spark Connect server
-    (``remote``); ``python`` judges in this process; ``auto`` does so below 20 million facts, unless ``master`` or
-    ``remote`` is given. Raises MissingExtra, and BadInput for an unknown law or what is no readable recording.
+    ``engine="spark"`` (the extra ``spark``) runs Spark locally, on a cluster (``master``), or through a Spark Connect
+    server (``remote``). ``"python"`` runs in this process. ``"auto"`` selects Python below 20 million facts, unless
+    ``master`` or ``remote`` is given. Raises MissingExtra if the extra is not installed, and BadInput for an unknown
+    law or an unreadable recording.
     """
     chosen_laws(laws)
     if engine == "python" and (master is not None or remote is not None):

@@ -1,6 +1,6 @@
 """The distribution that carries this package: its version, its name, and the command that adds an extra.
 
-The name is not that of the package, because ``flowsim`` is an unrelated package on PyPI.
+The distribution has another name than the package, because ``flowsim`` is an unrelated package on PyPI.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ DISTRIBUTION: Final = "flowsim-flink"
 
 
 def install_command(extra: str) -> str:
-    """The command that adds an extra to this installation, from whatever directory it is run.
+    """The command that adds an extra to this installation; it works in every directory.
 
-    A checkout is installed by its path, also when it only lies on ``PYTHONPATH``; a wheel by the name that pip knows it by.
+    A source checkout is named by its path, even if it is only on ``PYTHONPATH``; a wheel by its distribution name.
     """
     root = Path(__file__).resolve().parents[1]
     if _is_checkout(root):

@@ -1,6 +1,6 @@
-"""The errors of flowsim, each of which says who is to blame and what to do.
+"""The errors of flowsim. Each message names the cause and the next step.
 
-``FlowsimError`` is the root. Everything below it carries a message that stands on its own, without a traceback.
+``FlowsimError`` is the root. The messages of its subclasses are complete without a traceback.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _MOST_NAMES_LISTED: Final = 30
 
 
 class FlowsimError(Exception):
-    """Root of every error that flowsim raises on purpose."""
+    """Root of every error that flowsim raises intentionally."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourcePosition:
-    """A place in a file a user wrote: path as given, line and column counted from 1."""
+    """A position in a file of the user: the path as given, line and column counted from 1."""
 
     file: str
     line: int
@@ -32,11 +32,11 @@ class SourcePosition:
 
 
 class BadInput(FlowsimError):
-    """The user's input cannot be used as it is; the command line exits with code 2."""
+    """The user's input is invalid; the command line exits with code 2."""
 
 
 class ScenarioError(BadInput):
-    """A scenario file is wrong; the message starts with ``file:line:column`` where that is known."""
+    """A scenario file is invalid; the message starts with ``file:line:column`` if the position is known."""
 
     def __init__(self, message: str, position: SourcePosition | None = None) -> None:
         super().__init__(f"{position} {message}" if position is not None else message)
@@ -44,18 +44,18 @@ class ScenarioError(BadInput):
 
 
 class NoTimestamp(BadInput):
-    """A record without a timestamp came to an operator that goes by event time.
+    """An event-time operator received a record without a timestamp.
 
-    How it gets one depends on how the job was written, so whoever reports the failure adds that.
+    How a record gets a timestamp depends on the API of the job, so the code that reports the failure adds the advice.
     """
 
 
 class RecordingFailed(FlowsimError):
-    """A recording cannot be written any further: the disk is full, or the directory is gone. Its complete epochs stay."""
+    """The recording cannot be continued: the disk is full or the directory was removed. Complete epochs are kept."""
 
 
 class ValueNotAllowed(FlowsimError):
-    """A record value lies outside the closed value set (see ``flowsim.values``)."""
+    """A record value is outside the closed value set (see ``flowsim.values``)."""
 
 
 class MissingExtra(BadInput):
@@ -67,7 +67,7 @@ class MissingExtra(BadInput):
 
 
 class InvariantViolation(FlowsimError):
-    """flowsim broke one of its own invariants, which is a bug in flowsim; the message has the steps that led to it."""
+    """flowsim violated one of its own invariants: a bug in flowsim. The message lists the steps before the violation."""
 
     def __init__(self, message: str, story: tuple[str, ...] = ()) -> None:
         super().__init__("\n  ".join((message, *story)))
@@ -75,7 +75,7 @@ class InvariantViolation(FlowsimError):
 
 
 class JobFailed(FlowsimError):
-    """A task failed and took its job down; names task, operator, record or timer, and the line of user code if it was that."""
+    """A task failed, and so its job. Names the task, the operator, the record or timer, and the line of user code, if any."""
 
     def __init__(
         self,
@@ -104,14 +104,14 @@ class JobFailed(FlowsimError):
         self.timer = timer
 
     def advised(self, advice: str) -> JobFailed:
-        """The same failure, with what its reader can do about it at the end of the message."""
+        """The same failure with advice at the end of its message."""
         failed = JobFailed(self.task, self.operator, self.record, self.cause, self.place, self.timer, advice)
         failed.__cause__ = self.__cause__
         return failed
 
 
 class ElementFailed(FlowsimError):
-    """An element whose asynchronous call failed; the cause is what the call raised. ``timestamp`` in ms or None."""
+    """The asynchronous call of an element failed; the cause is the exception of the call. ``timestamp`` in ms or None."""
 
     def __init__(self, message: str, timestamp: int | None) -> None:
         super().__init__(message)
@@ -119,7 +119,7 @@ class ElementFailed(FlowsimError):
 
 
 class EscapedExit(FlowsimError):
-    """A user function raised what is no Exception, such as SystemExit or CancelledError: ``cause`` fails its task."""
+    """A user function raised a BaseException such as SystemExit or CancelledError; ``cause`` fails its task."""
 
     def __init__(self, cause: BaseException) -> None:
         super().__init__(f"{type(cause).__name__}: {cause}")
@@ -127,17 +127,17 @@ class EscapedExit(FlowsimError):
 
 
 class Deadlock(FlowsimError):
-    """Nothing can run any more though tasks are unfinished; the message is the wait-for graph."""
+    """No task can run, but some are unfinished; the message is the wait-for graph."""
 
 
 class WouldBlock(FlowsimError):
-    """A ``*_nowait`` door of the core cannot answer now; the shell waits and asks again."""
+    """A ``*_nowait`` method of the core has no result yet; the shell waits and calls the method again."""
 
 
 def did_you_mean(name: str, known: Iterable[str], *, is_listed: bool = False) -> str:
-    """`` (did you mean 'x'?)`` for the end of an error about an unknown name; the known names when none is near.
+    """`` (did you mean 'x'?)`` for the end of an error about an unknown name, or the known names if none is similar.
 
-    Empty when they are many too, or when the message lists them itself (``is_listed``).
+    Empty if there are many names, or if the message lists them already (``is_listed``).
 
     >>> did_you_mean("orign", ["origin", "dest"]), did_you_mean("x", ["origin", "dest"])
     (" (did you mean 'origin'?)", ' (known: origin, dest)')

@@ -1,4 +1,4 @@
-"""What a simulated run has beyond a job of PyFlink: its network, its actions and faults, simulated calls, its results."""
+"""Features of flowsim that PyFlink does not have: network settings, actions, faults, simulated calls, results of runs."""
 
 from __future__ import annotations
 
@@ -101,5 +101,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Also the names that are not loaded yet."""
+    """Lists also the names that are not loaded yet."""
     return sorted({*globals(), *__all__})

@@ -24,7 +24,7 @@ NS_PER_MS: Final = 1_000_000
 
 
 def as_long(number: int) -> int:
-    """What a Java long makes of a sum: beyond 64 bits it starts again at the other end.
+    """Wraps a sum to 64 bits as a Java long does.
 
     >>> as_long(MAX_WATERMARK + 1) == NO_TIMESTAMP
     True

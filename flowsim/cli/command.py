@@ -1,10 +1,11 @@
-"""What every command has in common: its answer as text or JSON, and how errors become messages and exit codes."""
+"""The common part of all commands: results as text or JSON, error messages and exit codes."""
 
 from __future__ import annotations
 
 import json
 import math
 import os
+import shutil
 import sys
 from collections.abc import Callable
 from contextlib import nullcontext, redirect_stdout
@@ -27,28 +28,28 @@ WIDTH_WHEN_PIPED = 120
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What a command has found: the same as a JSON document and as text for people."""
+    """The result of a command, as a JSON document and as text."""
 
     document: dict[str, Any] | list[Any]
     show: Callable[[Console], object]
     code: ExitCode = ExitCode.FINE
     error: FlowsimError | None = None
-    """What ended the command before it was done; what it had found until then is shown first."""
+    """The error that ended the command early; the results so far are shown first."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamedAnswer:
-    """An answer that may be too long to hold: written line by line, as one JSON document or as text."""
+    """A result that may not fit in memory: written line by line, as one JSON document or as text."""
 
     write_json: Callable[[TextIO], ExitCode]
     write_text: Callable[[TextIO], ExitCode]
 
 
 def command(body: Callable[P, Answer | StreamedAnswer]) -> Callable[P, None]:
-    """A typer command of a function that gives an answer; its parameter ``json_output`` decides how that is printed.
+    """A typer command from a function that returns an answer; its parameter ``json_output`` selects the format.
 
-    With ``--json`` whatever else is printed meanwhile goes to standard error. A reader that closes
-    the pipe ends the command without an error.
+    With ``--json`` all other output goes to standard error. If the reader closes the pipe, the command ends without an
+    error.
     """
 
     @wraps(body)
@@ -60,7 +61,7 @@ def command(body: Callable[P, Answer | StreamedAnswer]) -> Callable[P, None]:
             code = _give(answer, as_json)
             sys.stdout.flush()
         except BrokenPipeError:
-            # Python flushes standard output once more at its end.
+            # Python flushes standard output once more at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             code = ExitCode.FINE
         except KeyboardInterrupt:
@@ -91,14 +92,19 @@ def _give(answer: Answer | StreamedAnswer, as_json: bool) -> ExitCode:
 
 
 def console() -> Console:
-    """Standard output, as wide as its terminal or as ``COLUMNS`` says; a pipe has a width of its own."""
-    is_known = sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal()
-    width = None if is_known else WIDTH_WHEN_PIPED
-    return Console(file=sys.stdout, width=width, highlight=False, markup=False, emoji=False)
+    """Standard output, as wide as its terminal or ``COLUMNS``; a pipe has a fixed width."""
+    return Console(file=sys.stdout, width=known_width() or WIDTH_WHEN_PIPED, highlight=False, markup=False, emoji=False)
+
+
+def known_width() -> int | None:
+    """The width of the terminal or of ``COLUMNS``; None for a pipe."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal():
+        return shutil.get_terminal_size().columns
+    return None
 
 
 def print_json(document: object) -> None:
-    """One document, ending in a newline. JSON has no NaN and no infinity: such numbers become text."""
+    """Prints one document with a newline at its end. JSON has no NaN and no infinity: such numbers become text."""
     sys.stdout.write(json.dumps(_finite(document), indent=2, ensure_ascii=False, default=str) + "\n")
 
 
@@ -113,7 +119,7 @@ def _finite(value: object) -> object:
 
 
 def our_bug(error: InvariantViolation) -> str:
-    """The message of a broken invariant."""
+    """The message of a violated invariant."""
     return (
         f"internal error: {error}\nThis is a bug in flowsim, not in your input: please report it with the lines above."
     )

@@ -1,4 +1,4 @@
-"""The exit codes of the command line, documented in ``docs/cli.md``; apart from the commands, for a quick start."""
+"""The exit codes of the command line, documented in ``docs/cli.md``; in a separate file, for a fast start."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from enum import IntEnum
 
 
 class ExitCode(IntEnum):
-    """What a script may rely on."""
+    """Exit codes for scripts."""
 
     FINE = 0
     BROKEN = 1
-    """A law or an expectation is broken, or was never examined."""
+    """A law or an expectation is violated, or was never examined."""
     BAD_INPUT = 2
     JOB_FAILED = 3
-    """It failed or deadlocked, and the scenario does not expect that."""
+    """The job failed or deadlocked, and the scenario does not expect that."""
     OUR_BUG = 70
-    """A bug in flowsim itself."""
+    """A bug in flowsim."""
     CANNOT_WRITE = 74
-    """The recording could not be written any further: the disk is full, or the directory is gone."""
+    """The recording could not be written completely: the disk is full, or the directory was removed."""
     INTERRUPTED = 130
     """By Ctrl-C, SIGTERM or SIGHUP."""

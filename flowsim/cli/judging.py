@@ -1,4 +1,4 @@
-"""Judges recordings by the options of a command: which laws, on Spark or in this process, with the scenarios' checks."""
+"""Checks recordings by the options of a command: which laws, on Spark or in this process, with the scenarios' checks."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 RECOMPUTE = "recompute"
-"""Stands for the scenario's own recomputation where laws are named."""
+"""The name of the scenario's recomputation in lists of laws."""
 
 EngineName = Literal["auto", "spark", "python"]
 
 
 @dataclass(frozen=True, slots=True)
 class RecomputePlan:
-    """A scenario's own recomputation for the recording number ``run``; ``not_run`` says why it cannot be done."""
+    """A scenario's recomputation for the recording number ``run``; ``not_run`` is the reason why it cannot run."""
 
     run: int
     script: str
@@ -48,13 +48,13 @@ class RecomputePlan:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """How recordings are judged. ``laws`` None: by all."""
+    """The settings of a check. ``laws`` None: all."""
 
     engine: EngineName = "auto"
     master: str | None = None
     remote: str | None = None
     laws: tuple[str, ...] | None = None
-    """Ids of laws, ``recompute``, and files of SQL laws; where only files are given, all others are judged beside them."""
+    """Ids of laws, ``recompute``, and files of SQL laws; with only files, all other laws are checked as well."""
     allow_sql: bool = False
 
     def __post_init__(self) -> None:
@@ -74,15 +74,15 @@ class Judge:
 
     @property
     def asks_for_spark(self) -> bool:
-        """Whether the laws are judged on Spark whatever the size."""
+        """Whether the laws are checked on Spark for any size."""
         return self.engine == "spark" or self.master is not None or self.remote is not None
 
     def require(self, recomputes: bool) -> None:
-        """Raises MissingExtra or BadInput for what a session would miss, before hours of work have been spent."""
+        """Raises MissingExtra or BadInput for missing requirements of a session, before hours of work."""
         if self.engine == "python" or not (self.asks_for_spark or (recomputes and self._judges_recompute)):
             return
         if find_spec("pyspark") is None:
-            raise MissingExtra("spark", "judging on Spark (--engine python needs none)")
+            raise MissingExtra("spark", "checking laws on Spark (--engine python needs none)")
         if self.remote is None:
             find_java()
 
@@ -92,7 +92,7 @@ class Judge:
 
     @contextmanager
     def opened(self, paths: Sequence[str]) -> Iterator[list[Recording]]:
-        """Opens recordings at paths and URIs; the Spark session that a URI needs lasts as long as the block."""
+        """Opens recordings at paths and URIs; the Spark session for a URI lasts as long as the block."""
         uris = [path for path in paths if is_uri(path)]
         if uris and self.engine == "python":
             raise BadInput(f"{uris[0]}: only Spark opens URIs: leave --engine python out, or give a path")
@@ -109,7 +109,7 @@ class Judge:
         plans: Sequence[RecomputePlan],
         progress: Progress,
     ) -> Report:
-        """One line per law and recording, and what could not be judged; ``paths``: as they were given.
+        """One line per law and recording, and errors; ``paths``: as given by the user.
 
         A recomputation is a script for Spark: it starts a session, unless the engine is ``python``.
         """
@@ -137,7 +137,7 @@ class Judge:
         return report
 
     def _choice(self, facts: int, uris: Sequence[str | Path]) -> tuple[bool, str]:
-        """Whether Spark judges the laws, and why."""
+        """Whether Spark checks the laws, and why."""
         if uris:
             return True, f"it opens {uris[0]}"
         if self.engine == "python":
@@ -155,7 +155,7 @@ class Judge:
 
 
 def _with_line(report: Report, run: int, judge: Callable[[], Outcome]) -> Report:
-    """The report with one more line, or with why there is none."""
+    """The report with one more line, or with the reason why there is none."""
     try:
         return report.with_lines(Line(run, judge()))
     except BadInput as error:

@@ -1,4 +1,4 @@
-"""The command line: the group of commands. A command's module is imported when the command is invoked."""
+"""The command line: the group of commands. A command's module is imported when the command is called."""
 
 from __future__ import annotations
 
@@ -14,32 +14,32 @@ from flowsim.cli.exit_code import ExitCode
 from flowsim.distribution import __version__
 
 _COMMANDS: Final = {
-    "run": ("run", "Run a scenario; options win over --set, which wins over the scenario's settings."),
+    "run": ("run", "Run a scenario. Options override --set, and --set overrides the scenario's settings."),
     "validate": (
         "validate",
-        "Judge recordings by the laws; exit code 1 when one is violated or had nothing to examine.",
+        "Check the laws on recordings. Exit code 1: a law is violated, or it examined no row.",
     ),
-    "replay": ("replay", "Run a recorded scenario again; exit code 1 when the recording differs."),
-    "trace": ("trace", "Print a recorded run: one line per fact, with the rules of Flink that explain it."),
+    "replay": ("replay", "Run a recorded scenario again. Exit code 1: the new recording differs."),
+    "trace": ("trace", "Print a recorded run as text, with the rules of Flink that explain each event."),
     "metrics": ("metrics", "Show the sampled metrics of every task: times in ms per second, pools in percent."),
     "explore": (
         "explore",
-        "Run a scenario under many schedules, in memory, and judge each at once; stop at the first violation.",
+        "Run a scenario under many schedules in memory and check the laws on every run. Stop at the first violation.",
     ),
     "study": (
         "study",
-        "Run a scenario under every combination of some values and compare throughput, latency and late rows.",
+        "Run a scenario with every combination of the given values and compare throughput, latency and late rows.",
     ),
     "check": ("check", "Check whether a scenario is valid, and report all of its errors."),
     "graph": (
         "graph",
-        "Draw the job of a scenario: one task per chain, with its parallelism, and the edges between them.",
+        "Draw the job of a scenario: its tasks (operator chains) with their parallelism, and the edges between tasks.",
     ),
     "laws": ("catalogues", "List the laws: id, sentence, rules."),
-    "faults": ("catalogues", "List the faults that a scenario can switch on, and the law that detects each."),
+    "faults": ("catalogues", "List the faults that a scenario can switch on, and the law that detects each fault."),
     "schema": ("catalogues", "Print the JSON Schema of scenario files (with or without --json)."),
 }
-"""By the name of a command, which is also that of its function: its module in flowsim.cli.commands, its help in a line."""
+"""By the name of a command, which is also that of its function: its module in flowsim.cli.commands, and one line of help."""
 
 
 class CommandEntry(TyperCommand):
@@ -57,7 +57,7 @@ class CommandEntry(TyperCommand):
 
 
 class CommandGroup(TyperGroup):
-    """Lists its commands by their entries, and loads the one that is invoked or completed."""
+    """Lists its commands by their entries, and imports only the called or completed one."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)
@@ -71,7 +71,7 @@ class CommandGroup(TyperGroup):
 app = typer.Typer(
     name="flowsim",
     cls=CommandGroup,
-    help="Simulates Apache Flink 2.3.0 task graphs, records every step and judges the recording.",
+    help="Simulates Apache Flink 2.3.0 task graphs, records every step and checks the recording.",
     epilog="Exit codes: 0 fine, 1 a law or expectation is broken, 2 bad input, 3 the job failed, "
     "74 the recording cannot be written, 130 interrupted.",
     no_args_is_help=True,

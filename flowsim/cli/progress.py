@@ -1,4 +1,4 @@
-"""Progress on standard error: shown on a terminal, silent where standard error or output is redirected."""
+"""Progress on standard error: shown on a terminal, silent if standard error or output is redirected."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class RunProgress:
         self._next_s = 0.0
 
     def __call__(self, progress: Progress) -> None:
-        """For ``run_compiled(on_progress=...)``; called after every batch, so most calls only look at the clock."""
+        """For ``run_compiled(on_progress=...)``; called after every batch, so most calls only read the clock."""
         now_s = time.monotonic()
         if self._bar is None or self._task is None or now_s < self._next_s:
             return
@@ -43,7 +43,7 @@ class RunProgress:
 
 
 class CountProgress:
-    """So many of so many."""
+    """Progress of a known number of steps."""
 
     def __init__(self, bar: Bar | None, task: TaskID | None) -> None:
         self._bar = bar
@@ -64,7 +64,7 @@ def run_progress(what: str, quiet: bool) -> Iterator[RunProgress]:
 
 @contextmanager
 def count_progress(what: str, quiet: bool) -> Iterator[CountProgress]:
-    """Progress of something that is counted."""
+    """Progress of counted steps."""
     with _bar(quiet, counted=True) as bar:
         yield CountProgress(bar, None if bar is None else bar.add_task(what, total=None, text=""))
 
@@ -82,6 +82,6 @@ def _bar(quiet: bool, counted: bool) -> Iterator[Bar | None]:
     columns: list[Any] = [SpinnerColumn(), TextColumn("{task.description}")]
     columns += [BarColumn(bar_width=30), MofNCompleteColumn()] if counted else []
     columns += [TextColumn("{task.fields[text]}"), TimeElapsedColumn()]
-    # Refreshed by hand: a thread of its own would write while the job prints.
+    # Refreshed manually: a refresh thread would write while the job prints.
     with Bar(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
         yield bar

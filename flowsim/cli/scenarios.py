@@ -24,7 +24,7 @@ def compiled_scenario(
     allow_path: bool,
     until_ns: int | None = None,
 ) -> CompiledScenario:
-    """The job of a scenario file; raises ScenarioError. ``until_ns``: of the command's own ``--until``."""
+    """The job of a scenario file; raises ScenarioError. ``until_ns``: the command's ``--until``."""
     scenario = load_scenario(path, tuple(overrides or ()))
     return compile_scenario(scenario, out_dir=out, allow_python=allow_python, allow_path=allow_path, until_ns=until_ns)
 
@@ -35,9 +35,9 @@ ALLOW_PYTHON_NEEDED = "needs --allow-python"
 def compiled_as_recorded(
     recording: Recording, folder: Path | None, out: Path, allow_python: bool, allow_path: bool
 ) -> CompiledScenario:
-    """The recorded scenario, over the same inputs; raises BadInput when they cannot be found or have changed.
+    """The recorded scenario with the same inputs; raises BadInput if they cannot be found or have changed.
 
-    ``folder`` None: the folder it was run from, or the one that its path leads to from here.
+    ``folder`` None: the folder it was run from, or the folder of its path relative to here.
     """
     until_ns = recorded_until_ns(recording.manifest)
     first: BadInput | None = None
@@ -59,7 +59,7 @@ def compiled_as_recorded(
 def recompute_plan(
     run: int, recording: Recording, folder: Path | None, allow_python: bool, allow_path: bool
 ) -> RecomputePlan | None:
-    """The recomputation that the recorded scenario brings along; None when it brings none. Raises BadInput."""
+    """The recomputation of the recorded scenario, or None. Raises BadInput."""
     script = _recompute_script(recording.manifest)
     if script is None:
         return None

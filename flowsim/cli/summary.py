@@ -1,4 +1,4 @@
-"""Shows the outcome of a run: its tasks, its sinks, its expectations, and where everything is."""
+"""Shows the result of a run: its tasks, sinks, expectations, and output paths."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _NETWORK = (
 
 
 def run_waits(run: ScenarioRun) -> TaskWaits | None:
-    """What its tasks waited for; None where nothing was recorded."""
+    """The waits of its tasks; None without recording."""
     if run.recording is None or not run.result.tasks:
         return None
     recording = Recording.open(run.recording)
@@ -51,7 +51,7 @@ def run_waits(run: ScenarioRun) -> TaskWaits | None:
 
 
 def run_data(run: ScenarioRun, waits: TaskWaits | None) -> dict[str, Any]:
-    """A run as JSON-able data."""
+    """A run as JSON values."""
     result, settings = run.result, run.settings
     return {
         "scenario": run.compiled.scenario.model.name,
@@ -83,7 +83,7 @@ def run_data(run: ScenarioRun, waits: TaskWaits | None) -> dict[str, Any]:
 
 
 def _snapshot_data(snapshot: TaskSnapshot) -> dict[str, Any]:
-    """A snapshot as JSON-able data; ``missed`` says why one was not taken."""
+    """A snapshot as JSON values; ``missed`` is the reason if it was not taken."""
     return {
         "task": snapshot.task,
         "requested_ns": snapshot.requested_ns,
@@ -101,11 +101,11 @@ def _show_snapshot(console: Console, snapshot: TaskSnapshot) -> None:
     if snapshot.taken_ns is None:
         show_text(console, f"{asked}: not taken, {snapshot.missed}", "yellow")
         return
-    kept = [f"{one.operator} keeps {len(one.elements)}" for one in snapshot.operators if one.elements]
+    kept = [f"{one.operator} holds {len(one.elements)} elements" for one in snapshot.operators if one.elements]
     inside = [one.operator for one in snapshot.operators if one.inside]
     told = [f"taken at {duration_text(snapshot.taken_ns)}", *kept]
     if inside:
-        told.append(f"in the middle of an element of {', '.join(inside)}")
+        told.append(f"inside an element of {', '.join(inside)}")
     show_text(console, f"{asked}: {'; '.join(told)}")
 
 
@@ -137,7 +137,7 @@ def task_data(task: TaskSummary) -> dict[str, Any]:
 
 
 def shares(task: TaskSummary) -> tuple[float | None, float, float, float]:
-    """Busy (None where that is not measured), idle, soft and hard back-pressured, as shares of the task's time."""
+    """Busy (None if not measured), idle, soft and hard back-pressured, as shares of the task's time."""
     times = (task.busy_ns, task.idle_ns, task.soft_backpressured_ns, task.hard_backpressured_ns)
     total = sum(times)
     busy, idle, soft, hard = (round(ns / total, 4) if total else 0.0 for ns in times)
@@ -146,7 +146,7 @@ def shares(task: TaskSummary) -> tuple[float | None, float, float, float]:
 
 
 def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> None:
-    """What happened, per task."""
+    """The results per task."""
     result, settings = run.result, run.settings
     schedule = "" if settings.clock == "real" else f", policy {settings.policy}"
     show_text(
@@ -165,7 +165,7 @@ def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> Non
     if waits is not None:
         _show_waits(console, result.tasks, waits)
     elif result.tasks:
-        console.print("waits     unknown: nothing was recorded (--record elements)")
+        console.print("waits     unknown: the run was not recorded (use --record elements)")
     for latency in result.latencies:
         show_text(
             console,
@@ -183,7 +183,7 @@ def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> Non
             text = f"expected {outcome.what}: {outcome.expected}, found: {outcome.found}"
             console.print(text, style="bold red", soft_wrap=True)
         elif outcome.met is None:
-            text = f"not judged: {outcome.what}: {outcome.expected}: {outcome.reason}"
+            text = f"not checked: {outcome.what}: {outcome.expected}: {outcome.reason}"
             console.print(text, style="yellow", soft_wrap=True)
     if run.recording is not None:
         sampled = _sampled_values(run)
@@ -198,7 +198,7 @@ def _values_data(run: ScenarioRun) -> dict[str, object] | None:
 
 
 def _sampled_values(run: ScenarioRun) -> str:
-    """What is missing of the values of records; '' where nothing is."""
+    """What is missing of the record values; '' if nothing is."""
     values = None if run.manifest is None else run.manifest.record_values
     if values is None or run.settings.record_values_bytes == 0 or values.is_complete:
         return ""
@@ -206,14 +206,14 @@ def _sampled_values(run: ScenarioRun) -> str:
 
 
 def _met_without_being_declared(run: ScenarioRun) -> int:
-    """Every run is expected to end in a certain way, which is a claim only of a scenario that says so."""
+    """Every run has an expected status; it is shown only if the scenario declares it."""
     if "job" in run.compiled.scenario.model.expect.model_fields_set:
         return 0
     return sum(outcome.what == "job" and bool(outcome.met) for outcome in run.expectations)
 
 
 def _show_waits(console: Console, tasks: Sequence[TaskSummary], waits: TaskWaits) -> None:
-    """The fill of async queues, and what each task waited for."""
+    """The usage of async queues, and what each task waited for."""
     for queue in waits.queues:
         show_text(
             console,
@@ -232,7 +232,7 @@ def _show_waits(console: Console, tasks: Sequence[TaskSummary], waits: TaskWaits
 
 
 def _show_times(console: Console, tasks: Sequence[TaskSummary]) -> None:
-    """What each task did, and where its time went."""
+    """The work of each task, and its time by state."""
     rows = [
         (
             task.name,
@@ -249,8 +249,8 @@ def _show_times(console: Console, tasks: Sequence[TaskSummary]) -> None:
     show_table(console, ["task"], _TIMES, rows)
     show_text(
         console,
-        "in, out: records over the network; soft, hard: share of time back-pressured between and inside elements; "
-        "pressure: about the level that Flink's web UI shows",
+        "in, out: records received and sent over the network; soft, hard: share of time back-pressured "
+        "between elements and inside an element; pressure: approximately the level in Flink's web UI",
         "dim",
     )
 
@@ -272,8 +272,8 @@ def _show_network(console: Console, tasks: Sequence[TaskSummary]) -> None:
     show_table(console, ["task"], _NETWORK, rows)
     show_text(
         console,
-        "queues: most buffers; pools: highest sampled usage, - without samples; "
-        "out of credit: how often data waited only for a credit",
+        "queues: peak number of buffers; pools: highest sampled usage, - without samples; out of credit: how "
+        "often data waited only for credit",
         "dim",
     )
 
@@ -292,7 +292,7 @@ def _show_sinks(console: Console, run: ScenarioRun) -> None:
     for sink in run.sinks:
         where = ""
         if sink.directory is not None:
-            where = f" in {sink.directory}" if kept else ", not kept: the job did not finish"
+            where = f" in {sink.directory}" if kept else ", deleted: the job did not finish"
         console.print(f"sink      {sink.name}: {sink.rows:,} rows{where}", soft_wrap=True)
         records = sink.records or ()
         for value, _ in records[:_COLLECTED_ROWS_SHOWN]:

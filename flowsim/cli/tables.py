@@ -1,7 +1,7 @@
 """Tables that adapt to the width of the terminal and never cut a cell.
 
-Where one line per row is too wide, headings are stacked, then columns that say nothing are left out, then a row takes two
-lines, names above numbers, and then columns are left out by their rank. What was left out is named below the table.
+If one line per row is too wide, headings are stacked; then columns without information are dropped; then a row uses two
+lines, names above numbers; then columns are dropped by their rank. The dropped columns are named below the table.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _NOTHING: Final = frozenset({"", "-", "0", "0.0%", "0%"})
 class Column:
     """A column of numbers or short words.
 
-    ``dull``: cells that say nothing; a column that holds no others may be left out. ``rank``: of the columns left out
-    for want of width, the highest goes first; 0 stays.
+    ``dull``: cells without information; a column with only such cells may be dropped. ``rank``: if the width is too
+    small, columns with the highest rank are dropped first; rank 0 is never dropped.
     """
 
     heading: str
@@ -37,7 +37,7 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class _Layout:
-    """Which columns are shown, by their positions, and how."""
+    """The positions of the shown columns, and the layout."""
 
     names: tuple[int, ...]
     numbers: tuple[int, ...]
@@ -69,7 +69,7 @@ def show_table(
 
 
 def show_text(console: Console, text: str, style: str = "") -> None:
-    """A sentence, wrapped between words; behind a label such as ``sink`` its other lines are indented as its first is."""
+    """A sentence, wrapped between words; after a label such as ``sink`` its other lines are indented like the first."""
     indent = " " * _LABEL if text[:_LABEL].rstrip().isalpha() and text[_LABEL - 1 : _LABEL] == " " else ""
     lines = wrap(text, console.width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     for line in lines:
@@ -88,7 +88,7 @@ class _Table:
         self._cell_widths = [max((cell_len(row[i]) for row in rows), default=0) for i in range(len(columns))]
 
     def layout_for(self, width: int) -> _Layout:
-        """The first layout that fits; the last one, which has only the columns that stay, if none does."""
+        """The first layout that fits; otherwise the last one, which has only the columns of rank 0."""
         layouts = list(self._layouts())
         return next((layout for layout in layouts if self.width(layout) <= width), layouts[-1])
 
@@ -108,7 +108,7 @@ class _Table:
         return all(row[index] in self.columns[index].dull for row in self._rows)
 
     def width(self, layout: _Layout) -> int:
-        """Of its widest line; names above numbers do not count, for they cannot be made shorter."""
+        """The width of its widest line; names above numbers do not count, because they cannot be shortened."""
         if layout.two_lines:
             return _INDENT + self._width_of(layout.numbers, layout.stacked)
         return self._width_of(layout.names + layout.numbers, layout.stacked)
@@ -130,7 +130,7 @@ class _Table:
         return [self._line(headings, layout.names, False), *(" " * _INDENT + line for line in numbers)]
 
     def lines(self, row: Sequence[str], layout: _Layout) -> list[str]:
-        """The line of a row, or its two."""
+        """The one or two lines of a row."""
         if not layout.two_lines:
             return [self._line(row, layout.names + layout.numbers, layout.stacked)]
         numbers = self._line(row, layout.numbers, layout.stacked)

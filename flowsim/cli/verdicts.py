@@ -1,4 +1,4 @@
-"""Shows a verdict: a table of the laws, and under it the evidence of what is violated."""
+"""Shows a report: a table of the laws, then the evidence of violations."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flowsim.validation.verdict import Report
 
 
 class OpenedRuns:
-    """Recordings that a command opened, and what its user calls them."""
+    """Recordings that a command opened, with their names for the user."""
 
     def __init__(self, opened: Sequence[Recording], paths: Sequence[str | Path]) -> None:
         self._opened = opened
@@ -28,15 +28,15 @@ class OpenedRuns:
         self._readers: dict[int, EvidenceReader] = {}
 
     def replay(self, run: int) -> str:
-        """How the recording is made again, in words for a terminal; or why it cannot be."""
+        """The command that repeats the recorded run, or why it cannot be repeated."""
         try:
             rerun_of(self._opened[run].manifest)
         except BadInput as error:
-            return f"no replay: {error}"
+            return f"cannot be replayed: {error}"
         return shlex.join(["flowsim", "replay", self._paths[run]])
 
     def texts(self, run: int, rows: Sequence[dict[str, object]]) -> list[EvidenceText]:
-        """Rows of evidence in words; none where the recording cannot be read from here."""
+        """Rows of evidence as text; none if the recording cannot be read from here."""
         try:
             if run not in self._readers:
                 self._readers[run] = EvidenceReader(self._opened[run], self._paths[run])
@@ -52,13 +52,13 @@ _STYLES = {"holds": "green", "violated": "bold red", "vacuous": "yellow", "not a
 
 
 def show_report(console: Console, report: Report, runs: OpenedRuns) -> None:
-    """One line per law and recording, what there is to say of some of them, then the evidence."""
+    """One line per law and recording, notes, then the evidence."""
     console.print()
     first = 0 if len(report.recordings) > 1 else 1
     lines = table(report)
     styles = [_STYLES[line.outcome.verdict.value] for line in report.lines]
     show_table(console, _NAMES[first:], _COLUMNS, [line[first:-1] for line in lines], styles)
-    console.print(f"judged {report.engine}", style="dim", soft_wrap=True)
+    console.print(f"checked {report.engine}", style="dim", soft_wrap=True)
     laws: dict[tuple[str, str], list[str]] = {}
     for _, law, verdict, *_, reason in lines:
         if reason:
@@ -75,11 +75,11 @@ def show_report(console: Console, report: Report, runs: OpenedRuns) -> None:
             _show_texts(console, texts, len(rows))
         else:
             show_evidence(console, rows, "  ")
-        console.print(f"  again: {runs.replay(run)}", soft_wrap=True)
+        console.print(f"  reproduce: {runs.replay(run)}", soft_wrap=True)
 
 
 def report_data(report: Report, runs: OpenedRuns) -> dict[str, Any]:
-    """The report as JSON-able data, with evidence in words, and the way to make each violated recording again."""
+    """The report as JSON values, with evidence as text, and the command that repeats each violating run."""
     document: dict[str, Any] = as_data(report)
     for line, data in zip(report.lines, document["laws"], strict=True):
         if line.outcome.violations:
@@ -103,7 +103,7 @@ def _show_texts(console: Console, texts: Sequence[EvidenceText], rows: int) -> N
 
 def _show_rest(console: Console, rows: int, indent: str) -> None:
     if rows > EVIDENCE_SHOWN:
-        console.print(f"{indent}... --json shows {rows}")
+        console.print(f"{indent}... --json shows all {rows}")
 
 
 def show_evidence(console: Console, rows: Sequence[dict[str, object]], indent: str) -> None:

@@ -1,4 +1,4 @@
-"""What the deployment constructs for every subtask; a run can have others constructed instead."""
+"""Factories for the components of every subtask; a run can replace them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from flowsim.watermark.status_watermark_valve import StatusWatermarkValve, Valve
 
 
 class SubtaskComponents:
-    """Constructs the task of one subtask and what belongs to it; a subclass constructs some of it differently."""
+    """Creates the task of one subtask and its components; a subclass creates some of them differently."""
 
     __slots__ = ("subtask",)
 
@@ -65,7 +65,7 @@ class SubtaskComponents:
         clock: TaskClock,
         new_actor_id: Callable[[], int],
     ) -> StreamTask:
-        """The task that fits the chain; ``new_actor_id`` numbers the actors besides its mailbox loop."""
+        """The task for the chain; ``new_actor_id`` numbers the actors besides its mailbox loop."""
         subtask = self.subtask
         legacy = create_legacy_task(subtask, scheduler, budget, trace, clock, self, new_actor_id)
         if legacy is not None:
@@ -79,20 +79,20 @@ class SubtaskComponents:
         return TaskMailbox(on_put, trace, is_mailbox_thread)
 
     def create_batches(self, task: StreamTask) -> Batches:
-        """Of the mailbox loop."""
+        """The batches of the mailbox loop."""
         return Batches(
             task.actor, task.scheduler, task.timers, task.outbox, task.times, task.budget, task.record_queue_peaks
         )
 
     def create_locked_loop_batches(self, task: LockedStreamTask) -> LockedLoopBatches:
-        """Of a mailbox loop that shares its task with threads."""
+        """The batches of a mailbox loop that shares its task with threads."""
         return LockedLoopBatches(
             task.actor, task.scheduler, task.timers, task.outbox, task.times, task.budget, task.record_queue_peaks
         )
 
     @property
     def source_thread(self) -> type[SourceThread]:
-        """What runs a source function."""
+        """The thread of a source function."""
         return SourceThread
 
     # Its operators.
@@ -101,7 +101,7 @@ class SubtaskComponents:
         return chained.node.operator_factory()
 
     def create_operator_components(self, chained: ChainedOperator) -> OperatorComponents:
-        """What the operator constructs its own collaborators with."""
+        """The factory for the operator's own components."""
         return OperatorComponents()
 
     def create_operator_chain(self, wrappers: Sequence[OperatorWrapper], trace: TaskTrace | None) -> OperatorChain:
@@ -115,7 +115,7 @@ class SubtaskComponents:
     def create_network_input(
         self, task: StreamTask, chain: OperatorChain, gates: Sequence[Sequence[SingleInputGate]]
     ) -> TaskInput:
-        """One gate per edge, by input of the head; those of one input are united (rule 7.11)."""
+        """One gate per edge, by input of the head; the gates of one input are united (rule 7.11)."""
         can_emit_batch = CanEmitBatchOfRecordsChecker(task.clock, emits_batches=len(gates) == 1)
         inputs: list[StreamTaskNetworkInput] = []
         for index, united in enumerate(gates):
@@ -129,11 +129,11 @@ class SubtaskComponents:
         return StreamMultipleInputProcessor(inputs, chain.head.input_selectable, chain.end_input_of_head_of)
 
     def create_deserializer(self) -> RecordDeserializer:
-        """Decodes what the channels of one input receive."""
+        """Decodes the data of the channels of one input."""
         return RecordDeserializer()
 
     def create_valve(self, channels: int, output: ValveOutput) -> StatusWatermarkValve:
-        """Merges the watermarks and statuses of the channels of one input."""
+        """Combines the watermarks and statuses of the channels of one input."""
         return StatusWatermarkValve(channels, output)
 
     def create_remote_input_channel(
@@ -146,7 +146,7 @@ class SubtaskComponents:
         network_pool: NetworkBufferPool,
         trace: TaskTrace | None,
     ) -> RemoteInputChannel:
-        """Where another subtask receives what this one sends."""
+        """The receiving side of a channel to another subtask."""
         return RemoteInputChannel(gate, index, channel_id, exclusive_buffers, client, network_pool, trace)
 
     # Its outputs.
@@ -170,7 +170,7 @@ class SubtaskComponents:
         return RecordWriter(partition, partitioner, timeout_ms, first_channel, random, trace, flusher)
 
     def create_partition_request_queue(self, transport: Transport, outbox: Outbox) -> PartitionRequestQueue:
-        """The sending half of the connection to another task."""
+        """The sending side of the connection to another task."""
         return PartitionRequestQueue(transport, outbox)
 
     def create_view_reader(
@@ -186,14 +186,14 @@ class SubtaskComponents:
 
 
 class Components:
-    """What a run constructs: the components of a plain job."""
+    """Creates the components of a run; this class creates those of a plain job."""
 
     __slots__ = ()
 
     def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
-        """One for each subtask, by its id; called once per run."""
+        """One factory per subtask, by its id; called once per run."""
         return [SubtaskComponents(subtask) for subtask in execution.subtasks]
 
     def status_when_quiescent(self, tasks: Sequence[StreamTask]) -> JobStatus:
-        """How the job ends when no task can run any more although some are not finished."""
+        """The status of a job if no task can run and some are unfinished."""
         return JobStatus.DEADLOCKED

@@ -1,4 +1,4 @@
-"""The channels of a job: which reads which subpartition, over which connection. Flink: NettyConnectionManager."""
+"""The channels of a job and their connections. Flink: NettyConnectionManager."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ GateKey = tuple[int, int]
 class ConnectionManager:
     """Connects subpartitions to the channels that read them; channels of two tasks share one connection (rule 6.15).
 
-    A connection is a ``PartitionRequestClient`` at the receiver and a ``PartitionRequestQueue`` at the sender. ``timed``:
-    the connections that take time. Flink: NettyConnectionManager.
+    A connection is a ``PartitionRequestClient`` at the receiver and a ``PartitionRequestQueue`` at the sender.
+    ``timed``: the connections with transfer times. Flink: NettyConnectionManager.
     """
 
     __slots__ = ("timed", "_execution", "_components", "_tasks", "_gates", "_clients", "_first")
@@ -55,7 +55,7 @@ class ConnectionManager:
         return self._first[vertex]
 
     def create_partition_request_client(self, source: int, target: int, edge: int) -> PartitionRequestClient:
-        """The connection from a task to another, made with its first channel, over the link of that channel's edge."""
+        """The connection between two tasks, created with its first channel, over that channel's link."""
         found = self._clients.get((source, target))
         if found is None:
             found = self._clients[source, target] = self._connection(source, target, self._execution.links.get(edge))
@@ -75,7 +75,7 @@ class ConnectionManager:
     def connect(
         self, source: Subtask, expansion: EdgeExpansion, subpartition: ResultSubpartition
     ) -> BufferAvailabilityListener:
-        """Lets the channel read the subpartition: the partition request of Flink. Returns what is notified of data."""
+        """Lets the channel read the subpartition, as Flink's partition request. Returns the listener for data."""
         edge = expansion.edge
         first_target = self._first[edge.target.id]
         target = first_target + expansion.target_of(source.index, subpartition.index)
@@ -87,7 +87,7 @@ class ConnectionManager:
         elif isinstance(channel, RemoteInputChannel):
             reader = self._create_reader(self._tasks[source.id], channel)
         else:
-            raise TypeError(f"a channel of no known kind: {type(channel).__name__}")
+            raise TypeError(f"unknown channel class: {type(channel).__name__}")
         reader.request_subpartition(subpartition)
         if gate.announced_size_bytes is not None:
             reader.view.notify_new_buffer_size(gate.announced_size_bytes)
@@ -104,12 +104,12 @@ class ConnectionManager:
         return reader
 
     def close(self) -> None:
-        """The run ends: what is in flight is dropped."""
+        """The run ends: drops messages in flight."""
         self.timed.close()
 
 
 class PartitionConnector:
-    """Connects each subpartition of one partition with its first buffer: before that a channel would find nothing."""
+    """Connects each subpartition of a partition with its first buffer: before that there is nothing to read."""
 
     __slots__ = ("_connections", "_source", "_expansion")
 

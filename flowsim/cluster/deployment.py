@@ -1,4 +1,4 @@
-"""Turns an execution graph into wired tasks. Flink: TaskExecutor, TaskDeploymentDescriptor."""
+"""Creates connected tasks from an execution graph. Flink: TaskExecutor, TaskDeploymentDescriptor."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from flowsim.tasks.task_clock import TaskClock
 
 
 class Deployment:
-    """The tasks of one job, wired to each other but not started."""
+    """The tasks of one job, connected but not started."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Deployment:
         return components.create_task(self.scheduler, self._budget, trace, clock, self._new_actor_id)
 
     def _new_actor_id(self) -> int:
-        """Of an actor besides those that are known by the numbers of their tasks."""
+        """A number for an actor that is not a task's mailbox loop."""
         self._actor_ids += 1
         return self._actor_ids
 
@@ -109,7 +109,7 @@ class Deployment:
         wrappers: Mapping[int, OperatorWrapper],
         writers: Mapping[int, RecordWriter],
     ) -> list[OutputEdge]:
-        """The network first: a record that waits for a buffer has not reached the chain behind it."""
+        """The network first: a record that waits for a buffer has not reached the rest of the chain."""
         vertex = subtask.vertex
         successors = vertex.consumers_of(chained)
         out_edges = [edge for edge in self.execution.job.out_edges(vertex) if edge.source_operator == chained.index]
@@ -141,6 +141,6 @@ class Deployment:
         return OperatorWrapper(operator, node.name, chained.index, output, executor, processing_time, context.cost_ns)
 
     def _copies(self, operator: StreamOperator, consumers: int) -> bool:
-        """Whether chained operators get copies of what ``operator`` emits (rule 5.10)."""
+        """Whether chained operators get copies of the output of ``operator`` (rule 5.10)."""
         belongs_to_one = isinstance(operator, SourceOperator) and operator.hands_over_records and consumers == 1
         return not self.settings.object_reuse and not belongs_to_one

@@ -30,7 +30,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class LatencySummary:
-    """From one source operator to one operator, over all their subtasks; ms of processing time."""
+    """Latencies from one source operator to one operator, over all their subtasks; ms of processing time."""
 
     source: str
     operator: str
@@ -41,7 +41,7 @@ class LatencySummary:
 
 
 def latency_summaries(job: JobGraph, tasks: Sequence[StreamTask]) -> tuple[LatencySummary, ...]:
-    """By source, then by operator, in the order of the graph; empty when no marker arrived anywhere."""
+    """By source, then by operator, in the order of the graph; empty if no marker arrived."""
     found: dict[tuple[int, str], list[Latency]] = {}
     for task in tasks:
         for wrapper in sorted(task.chain.wrappers, key=lambda each: each.index):
@@ -63,7 +63,7 @@ def latency_summaries(job: JobGraph, tasks: Sequence[StreamTask]) -> tuple[Laten
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """What a run has done so far: records read by sources, and the job's clock in ns since its start."""
+    """The progress of a run: records read by sources, and the job's clock in ns since its start."""
 
     records: int
     elapsed_ns: int
@@ -74,8 +74,8 @@ class RunOptions:
     """Settings of one run.
 
     ``policy``: ``fifo`` or ``random`` (seeded), or a policy object; the real clock has none. ``until_ns``: nanoseconds
-    after the start of the job. ``recorder``: keeps facts, None records nothing. ``budget_records`` overrides the job's.
-    ``actions``: what is done to the job while it runs, each at its time.
+    after the start of the job. ``recorder``: stores facts; None records nothing. ``budget_records`` overrides the
+    job's. ``actions``: actions on the running job, each at its time.
     """
 
     seed: int = 0
@@ -84,9 +84,9 @@ class RunOptions:
     until_ns: int | None = None
     recorder: Recorder | None = None
     components: Components = field(default_factory=Components)
-    """Construct what the job consists of."""
+    """Creates the components of the job."""
     on_invariant_violation: Literal["raise", "fail_job"] = "raise"
-    """A violation is a bug of flowsim and is raised; a run whose components break rules on purpose fails the job."""
+    """A violation is a bug of flowsim and is raised; in a run whose components break rules on purpose it fails the job."""
     on_progress: Callable[[Progress], None] | None = None
     budget_records: int | None = None
     actions: tuple[RunAction, ...] = ()
@@ -94,7 +94,7 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class TaskSummary:
-    """What one task did; times in ns of the job's clock. ``watermark``: last of its input, -2^63 = none."""
+    """The figures of one task; times in ns of the job's clock. ``watermark``: last of its input, -2^63 = none."""
 
     name: str
     state: str
@@ -108,24 +108,24 @@ class TaskSummary:
     input_queue_peak: int
     output_queue_peak: int
     times_out_of_credit: int
-    """How often data in one of its output channels waited for nothing but a credit."""
+    """How often data in its output channels waited only for a credit."""
     last_sample: MetricsSample | None = None
-    """Its metrics when it ended; None when it never ran."""
+    """Its metrics at its end; None if it never ran."""
     input_pool_usage_peak: int | None = None
-    """The highest that was sampled while it ran, in millionths (rule 13.6); None when nothing was."""
+    """The highest sample while it ran, in millionths (rule 13.6); None without samples."""
     output_pool_usage_peak: int | None = None
-    """As above (rule 13.7): overdraft brings it beyond a million."""
+    """As above (rule 13.7); with overdraft it exceeds a million."""
 
     @property
     def back_pressured_share(self) -> float:
-        """The part of its time that it was back-pressured, soft or hard; 0 when no time passed."""
+        """The share of its time with soft or hard back pressure; 0 if no time passed."""
         back_pressured_ns = self.soft_backpressured_ns + self.hard_backpressured_ns
         total_ns = self.busy_ns + self.idle_ns + back_pressured_ns
         return back_pressured_ns / total_ns if total_ns else 0.0
 
     @property
     def back_pressure_level(self) -> Literal["OK", "LOW", "HIGH"]:
-        """The word of Flink's web UI for that: OK up to 10 %, LOW up to 50 %, else HIGH (rule 13.13)."""
+        """The level in Flink's web UI: OK up to 10 %, LOW up to 50 %, else HIGH (rule 13.13)."""
         share = self.back_pressured_share
         return "OK" if share <= 0.1 else "LOW" if share <= 0.5 else "HIGH"
 
@@ -144,6 +144,6 @@ class JobExecutionResult:
     report: str = ""
     error: Exception | None = None
     latencies: tuple[LatencySummary, ...] = ()
-    """What latency markers measured; empty without them."""
+    """The latencies of latency markers; empty without markers."""
     snapshots: tuple[TaskSnapshot, ...] = ()
-    """Those that actions asked for, taken or missed."""
+    """The snapshots that actions requested, taken or missed."""

@@ -1,4 +1,4 @@
-"""Samples the metrics of all tasks every so often. Flink: ViewUpdater (rule 13.2)."""
+"""Samples the metrics of all tasks periodically. Flink: ViewUpdater (rule 13.2)."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from flowsim.units import NS_PER_MS
 
 
 class MetricsSampler:
-    """Beats every interval from the start of the job; each beat closes the samples of the gauges and records one row a task.
+    """At every interval from the start of the job, closes the samples of the gauges and records one row per task.
 
-    It only reads: a beat is a daemon that keeps no run alive, ends no batch and is no choice of the policy, so a run is
-    the same with any interval. A task that ends gets one row more, which counts the interval that its end cut short. In a
-    stretch so quiet that a whole ring of samples saw no task at work the rows would repeat each other and are left out.
-    Interval 0: no beats, and rows only at the ends of tasks.
+    It only reads: its timer is a daemon that keeps no run alive, ends no batch and is not a choice of the policy, so a
+    run is the same with any interval. A task that ends gets one more row, for the interval that its end cut short. If
+    no task worked for a whole ring of samples, the rows would repeat and are omitted. Interval 0: no timer, and rows
+    only at the ends of tasks.
     """
 
     def __init__(self, deployment: Deployment, scheduler: Scheduler) -> None:
@@ -25,9 +25,9 @@ class MetricsSampler:
         self._scheduler = scheduler
         self._interval_ns = settings.metrics_interval_ms * NS_PER_MS
         self._began_ns = scheduler.now_ns
-        """Where the running interval began."""
+        """Start of the running interval."""
         self._timer: Timer | None = None
-        self._quiet_beats = 0
+        self._idle_samples = 0
         self._metrics = [
             _metrics_of(task, deployment, settings.metrics_interval_ms or UPDATE_INTERVAL_MS)
             for task in deployment.tasks
@@ -35,36 +35,36 @@ class MetricsSampler:
         self.last: list[MetricsSample | None] = [None] * len(deployment.tasks)
         """The last sample of each task that has ended, by task id."""
         self.pool_peaks: list[tuple[int, int] | None] = [None] * len(deployment.tasks)
-        """The highest usage of input and output pools in any beat while a task ran, in millionths, by task id."""
+        """The highest sampled usage of input and output pools while a task ran, in millionths, by task id."""
 
     def start(self) -> None:
-        """Arms the first beat."""
+        """Registers the first timer."""
         if self._interval_ns:
             self._timer = self._scheduler.call_at_ns(
-                self._began_ns + self._interval_ns, self._beat, daemon_while_not=_never
+                self._began_ns + self._interval_ns, self._on_interval, daemon_while_not=_never
             )
 
     def stop(self) -> None:
-        """The job is over."""
+        """The job has ended."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def task_ended(self, task: StreamTask) -> None:
-        """Takes the last sample of a task; one that never ran has none."""
+        """Takes the last sample of a task; a task that never ran has none."""
         if task.times.started_ns:
             sample = self._metrics[task.id].last_sample(self._began_ns)
             self.last[task.id] = sample
             _record(task, sample)
 
-    def _beat(self) -> None:
+    def _on_interval(self) -> None:
         previous_ns, self._began_ns = self._began_ns, self._scheduler.now_ns
         running = [one for one in self._metrics if one.task.state is TaskState.RUNNING]
         for metrics in running:
             metrics.update()
         worked = any(one.task.clock.now_ns >= previous_ns for one in running)
-        self._quiet_beats = 0 if worked else self._quiet_beats + 1
-        if self._quiet_beats <= SAMPLES:
+        self._idle_samples = 0 if worked else self._idle_samples + 1
+        if self._idle_samples <= SAMPLES:
             for metrics in running:
                 self._note(metrics.task, metrics.sample())
         self.start()

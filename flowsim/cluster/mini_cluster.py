@@ -1,4 +1,4 @@
-"""Runs a job on a loop: deploys its tasks, watches over them, tells how it ended. Flink: MiniCluster."""
+"""Runs a job on an event loop: deploys its tasks, supervises them, returns the result. Flink: MiniCluster."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class MiniCluster:
         self._schedule = RegionSchedule(self.execution.regions)
         self._snapshots = Snapshots(self._actions, self.execution)
         self._actors: dict[int, asyncio.Task[None]] = {}
-        """Of the tasks that were started, by the id of the actor, which for all but source threads is the task's."""
+        """The started actors by id; for all but source threads this is the task's id."""
         self._streams = RandomStreams(options.seed)
         self.deployment: Deployment | None = None
         self._scheduler: Scheduler | None = None
         self._sampler: MetricsSampler | None = None
         self._started_ns = START_NS
         self._ended_ns = 0
-        """When the job ended; 0 while it has not."""
+        """End time of the job; 0 before."""
         self._ended: asyncio.Future[None] | None = None
         self._running = 0
         self._failure: JobFailed | None = None
@@ -67,7 +67,7 @@ class MiniCluster:
         self._report = ""
 
     def run(self) -> JobExecutionResult:
-        """Runs the job to its end; a failed or deadlocked one is told in the result."""
+        """Runs the job to its end; the result reports a failure or deadlock."""
         recorder = self._options.recorder
         if recorder is not None:
             describe(self.execution, recorder)
@@ -76,14 +76,14 @@ class MiniCluster:
         except Livelock as polls:
             if self._failure is None:
                 raise
-            self._failure.add_note(f"then the job did not end well: {polls}")
+            self._failure.add_note(f"afterwards the job did not end cleanly: {polls}")
         except InvariantViolation as broken:
             if self._options.on_invariant_violation == "raise":
                 raise
             self._failure = JobFailed("network", None, None, broken)
             self._status = JobStatus.FAILED
         finally:
-            # However the run ended, even by a second Ctrl-C: nothing that was spilled stays.
+            # After any end of the run, even by a second Ctrl-C, no spilled files remain.
             if self.deployment is not None:
                 self.deployment.network.close()
         return self._result()
@@ -134,7 +134,7 @@ class MiniCluster:
                 await self._network_at_rest(deployment)
             if self._status is JobStatus.STOPPED:
                 for task in deployment.tasks:
-                    task.chain.keep_results()
+                    task.chain.retain_results()
         finally:
             await self._end_tasks(deployment)
             self._sampler.stop()
@@ -142,7 +142,7 @@ class MiniCluster:
             deployment.network.close()
 
     def _arrange(self, deployment: Deployment, scheduler: Scheduler) -> None:
-        """What comes from outside while the job runs: reports of progress, the time limit, stops and cancellations."""
+        """Schedules external events: progress reports, the time limit, stops and cancellations."""
         options = self._options
         if options.on_progress is not None:
             for task in deployment.tasks:
@@ -156,7 +156,7 @@ class MiniCluster:
                 task.timers.end_batch_at(when_ns)
 
     async def _end_tasks(self, deployment: Deployment) -> None:
-        """Cancels what still runs, in task order: the order in which tasks are cancelled is part of what is recorded (D4)."""
+        """Cancels running tasks, in task order: this order is part of the recording (D4)."""
         for task in deployment.tasks:
             task.cancel()
             for each in task.actors:
@@ -168,25 +168,25 @@ class MiniCluster:
             self._calls_ended(task, await task.async_calls.when_over())
 
     def _calls_ended(self, task: StreamTask, errors: Sequence[Exception]) -> None:
-        """What asynchronous functions leave behind badly fails a job that did not fail before, else it is a note."""
+        """An error while asynchronous functions are closed fails a job that did not fail before; otherwise it is a note."""
         for error in errors:
             failure = self._failure
             if failure is None or (isinstance(error, AnswerFromThread) and _is_timeout(failure)):
-                # Virtual time did not wait for the thread, so the timeout says nothing.
+                # Virtual time did not wait for the thread, so the timeout is misleading.
                 self._failure = job_failed(task.name, error)
                 self._failure.__cause__ = error
                 self._status = JobStatus.FAILED
             elif failure.cause is not error:
-                failure.add_note(f"then {task.name} did not end well: {error}")
+                failure.add_note(f"afterwards {task.name} did not end cleanly: {error}")
 
     async def _network_at_rest(self, deployment: Deployment) -> None:
-        """Credits that are still under way arrive, so that a finished run's books balance; the job's time is over."""
+        """Lets credits in flight arrive, so that the counters of a finished run balance; the job's time does not advance."""
         arrived = asyncio.Event()
         deployment.network.connections.timed.when_idle(arrived.set)
         await arrived.wait()
 
     def _start(self, subtasks: Sequence[int]) -> None:
-        """The subtasks of the regions whose time has come."""
+        """Starts the subtasks of the regions that may start."""
         if self.deployment is None:
             return
         for number in subtasks:
@@ -235,7 +235,7 @@ class MiniCluster:
                 assert_never(action)
 
     def _stop_sources(self, mode: StopMode) -> None:
-        """Rule 4.20: only sources are told; the others learn of it from what they receive."""
+        """Rule 4.20: stops only the sources; other tasks notice it from their input."""
         for task in self.deployment.tasks if self.deployment is not None else ():
             task.stop(mode)
 
@@ -258,7 +258,7 @@ class MiniCluster:
         self._end(status)
 
     def wait_for_report(self) -> str:
-        """Who waits for what, one line per unfinished task."""
+        """The wait-for report: one line per unfinished task."""
         return "" if self.deployment is None else wait_for_report(self.deployment, self._schedule)
 
     def _progress_reporter(self, report: Callable[[Progress], None]) -> Callable[[], None]:
@@ -336,7 +336,7 @@ def _coroutine(actor: Actor) -> Coroutine[Any, Any, None]:
 
 
 async def _ended(actor: asyncio.Task[None]) -> None:
-    """Waits for the end of a task, whatever it is: failures were noted when they happened."""
+    """Waits for the end of a task, with any result: failures were stored when they happened."""
     try:
         await actor
     except asyncio.CancelledError:

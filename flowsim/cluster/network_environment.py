@@ -1,4 +1,4 @@
-"""The network between the tasks of one job: pools, partitions, gates and the connections between them.
+"""The network of one job: pools, partitions, gates and connections.
 
 Flink: NettyShuffleEnvironment, SingleInputGateFactory, ResultPartitionFactory.
 """
@@ -33,10 +33,10 @@ from flowsim.tasks.stream_task import StreamTask
 
 
 class NetworkEnvironment:
-    """Wires tasks to each other. Flink: NettyShuffleEnvironment.
+    """Connects tasks to each other. Flink: NettyShuffleEnvironment.
 
-    Every task manager has a network buffer pool, which the subtasks placed on it share (D5).
-    ``tasks`` and ``components``: by the id of their subtask.
+    Every task manager has a network buffer pool, which its subtasks share (D5). ``tasks`` and ``components``: by the id
+    of their subtask.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class NetworkEnvironment:
         self.connections = ConnectionManager(execution, components, tasks, self._gates, scheduler)
         self._spill = SpillDirectory()
         self._flushers: dict[int, list[OutputFlusher]] = {}
-        """Of the tasks that have not started."""
+        """The flushers of tasks that have not started."""
 
     def _network_pool(self, subtask: Subtask) -> NetworkBufferPool:
         owner = self.execution.placement.task_manager_of[subtask.id]
@@ -70,7 +70,7 @@ class NetworkEnvironment:
         return pool
 
     def create_writer(self, subtask: Subtask, edge: JobEdge) -> RecordWriter:
-        """The output of a subtask to one edge: its pool, its partition, its writer."""
+        """The output of a subtask to one edge: its pool, partition and writer."""
         task, components = self._tasks[subtask.id], self._components[subtask.id]
         expansion = self.execution.expansion(edge)
         count = expansion.subpartitions(subtask.index)
@@ -108,7 +108,7 @@ class NetworkEnvironment:
             trace=full,
         )
         if self.execution.memory.is_scarce[planned.task_manager]:
-            # Else the overdraft of another pool could take what is guaranteed to this one, and both wait for ever.
+            # Otherwise the overdraft of another pool could take guaranteed segments, and both would wait forever.
             pool.reserve_segments(planned.required)
         first_channel = expansion.first_channel_of(subtask.index)
         if not edge.exchange.is_pipelined:
@@ -143,7 +143,7 @@ class NetworkEnvironment:
         return gate
 
     def buffer_size(self, task: int) -> int:
-        """The least size that a gate of a task asks for; without debloating that of segments. Bytes (rule 13.12)."""
+        """The smallest size that a gate of a task requests; without debloating the segment size. Bytes (rule 13.12)."""
         sizes = [debloater.last_bytes for debloater in self._debloaters.get(task, ())]
         return min(sizes, default=self.settings.segment_size_bytes)
 
@@ -173,7 +173,7 @@ class NetworkEnvironment:
         )
 
     def start(self, task: StreamTask) -> None:
-        """The task is started: it reads what is complete already, and begins to look at its buffer sizes."""
+        """The task starts: reads data that is already complete, and starts debloating."""
         for flusher in self._flushers.pop(task.id, ()):
             flusher.start()
         subtask = self.execution.subtasks[task.id]
@@ -214,7 +214,7 @@ class NetworkEnvironment:
         return debloater
 
     def close(self) -> None:
-        """The run is over: drops what is in flight and removes what was spilled. Harmless the second time."""
+        """The run has ended: drops data in flight and removes spilled files. No effect the second time."""
         self.connections.close()
         for partition in self._partitions.values():
             if isinstance(partition, BlockingResultPartition):
@@ -223,7 +223,7 @@ class NetworkEnvironment:
 
 
 class InputChannels:
-    """Makes the channels of one gate as they are used. Flink: SingleInputGateFactory."""
+    """Creates the channels of one gate on first use. Flink: SingleInputGateFactory."""
 
     __slots__ = ("_network", "_subtask", "_expansion", "_first_index")
 
@@ -242,7 +242,7 @@ class InputChannels:
 
 
 class SpillDirectory:
-    """A temporary folder, made when it is first used and removed by ``close``. Flink: FileChannelManager."""
+    """A temporary folder, created on first use and removed by ``close``. Flink: FileChannelManager."""
 
     __slots__ = ("_folder",)
 
@@ -256,7 +256,7 @@ class SpillDirectory:
         return Path(self._folder.name)
 
     def close(self) -> None:
-        """Removes it and everything in it; harmless the second time."""
+        """Removes the folder and its contents; no effect the second time."""
         folder, self._folder = self._folder, None
         if folder is not None:
             folder.cleanup()

@@ -1,4 +1,4 @@
-"""Partitioners of record writers, made from what the graph says of an edge. Flink: StreamTask.createRecordWriter."""
+"""Creates the partitioners of record writers from the graph. Flink: StreamTask.createRecordWriter."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from flowsim.network.writers.partitioner import (
 
 
 def create_partitioner(spec: PartitionerSpec, channels: int, max_parallelism: int, chance: Random) -> StreamPartitioner:
-    """A partitioner of its own for one writer (I2.d); ``max_parallelism`` is the target's (rule 1.23)."""
+    """A separate partitioner for one writer (I2.d); ``max_parallelism`` is the target's (rule 1.23)."""
     match spec.name:
         case "FORWARD":
-            # Rule 1.4: over several subpartitions a forward edge becomes round robin; over one it is the same.
+            # Rule 1.4: over several subpartitions a forward edge becomes round robin; over one it is forward.
             return ForwardPartitioner(channels) if channels == 1 else RebalancePartitioner(channels, chance)
         case "REBALANCE":
             return RebalancePartitioner(channels, chance)

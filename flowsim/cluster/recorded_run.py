@@ -1,4 +1,4 @@
-"""Runs jobs into recordings that are readable however the run ends."""
+"""Runs jobs with recordings that are readable after any end of the run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flowsim.facts.kinds import Level
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.recording.distinct_values import VALUES_BYTES
-from flowsim.recording.manifest import FailureStory, Manifest, RunDescription, RunStatus
+from flowsim.recording.manifest import FailureReport, Manifest, RunDescription, RunStatus
 from flowsim.recording.writer import RecordingWriter
 
 _RUN_STATUS = {
@@ -27,16 +27,16 @@ _RUN_STATUS = {
 }
 
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
-_INTERRUPTED = FailureStory(task="", operator=None, record=None, cause="interrupted")
-"""Tells a run that Ctrl-C ended from one whose job was cancelled at a known time."""
+_INTERRUPTED = FailureReport(task="", operator=None, record=None, cause="interrupted")
+"""Distinguishes a run that Ctrl-C ended from a job that was cancelled at a known time."""
 
 
 def run_and_close(
     graph: StreamGraph, options: RunOptions, writer: RecordingWriter | None, wall: dict[str, object] | None = None
 ) -> tuple[MiniCluster, JobExecutionResult, Manifest | None]:
-    """Runs a job and closes its recording; a job that fails is told in the result.
+    """Runs a job and closes its recording; the result reports a failed job.
 
-    ``writer`` None: there is none to close. ``wall``: kept beside the recording, outside its digest. Raises BadInput,
+    ``writer`` None: there is no recording. ``wall``: stored beside the recording, outside its digest. Raises BadInput,
     InvariantViolation or KeyboardInterrupt after the recording was closed.
     """
     try:
@@ -49,9 +49,9 @@ def run_and_close(
     except (BadInput, InvariantViolation) as error:
         if writer is not None:
             cause = _without_addresses(f"{type(error).__name__}: {error}")
-            writer.finish(RunStatus.FAILED, FailureStory(task="", operator=None, record=None, cause=cause), wall)
+            writer.finish(RunStatus.FAILED, FailureReport(task="", operator=None, record=None, cause=cause), wall)
         raise
-    manifest = None if writer is None else writer.finish(_RUN_STATUS[result.status], failure_story(result), wall)
+    manifest = None if writer is None else writer.finish(_RUN_STATUS[result.status], failure_report(result), wall)
     return cluster, result, manifest
 
 
@@ -63,9 +63,9 @@ def execute_recorded(
     record_values_bytes: int = VALUES_BYTES,
     record_state: bool = False,
 ) -> JobExecutionResult:
-    """Runs a job to its end and leaves its recording in ``directory``; raises JobFailed or Deadlock.
+    """Runs a job to its end and writes its recording to ``directory``; raises JobFailed or Deadlock.
 
-    An old recording there is replaced. What cannot be deployed is refused before that.
+    Replaces an old recording there. A job that cannot be deployed raises an error before that.
     """
     create_job_graph(graph)
     policy = options.policy if isinstance(options.policy, str) else options.policy.name
@@ -79,19 +79,19 @@ def execute_recorded(
     return result
 
 
-def failure_story(result: JobExecutionResult) -> FailureStory | None:
-    """What the manifest tells of a job that failed or deadlocked; None when it did not."""
+def failure_report(result: JobExecutionResult) -> FailureReport | None:
+    """The manifest's entry for a job that failed or deadlocked; otherwise None."""
     error = result.error
     if error is None:
         return None
     if isinstance(error, JobFailed):
         cause = _without_addresses(f"{type(error.cause).__name__}: {error.cause}")
         record = None if error.record is None else _without_addresses(error.record)
-        return FailureStory(task=error.task, operator=error.operator, record=record, cause=cause)
+        return FailureReport(task=error.task, operator=error.operator, record=record, cause=cause)
     cause = _without_addresses(f"{type(error).__name__}: {error}")
-    return FailureStory(task="", operator=None, record=None, cause=cause)
+    return FailureReport(task="", operator=None, record=None, cause=cause)
 
 
 def _without_addresses(told: str) -> str:
-    """The story is part of the digest, and where an object happens to stand is another place in every process."""
+    """Removes object addresses: the entry is part of the digest, and addresses differ between processes."""
     return _ADDRESS.sub("", told)

@@ -1,4 +1,4 @@
-"""When the tasks of a job start: a region at a time. Flink: PipelinedRegionSchedulingStrategy (rules 5.43, 12.27)."""
+"""Starts the tasks of a job region by region. Flink: PipelinedRegionSchedulingStrategy (rules 5.43, 12.27)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flowsim.graph.pipelined_regions import PipelinedRegion
 
 
 class RegionSchedule:
-    """A region starts once every subtask whose blocking output it reads has finished.
+    """A region starts when all producers of its blocking inputs have finished.
 
     Flink: PipelinedRegionSchedulingStrategy.
     """
@@ -30,7 +30,7 @@ class RegionSchedule:
         return self._subtasks([number for number, region in enumerate(self._regions) if not region.waits_for])
 
     def on_finished(self, subtask: int) -> list[int]:
-        """The subtasks that start now that this one has finished."""
+        """The subtasks that can start because this one has finished."""
         ready = []
         for number in self._readers.get(subtask, ()):
             pending = self._pending[number]
@@ -41,7 +41,7 @@ class RegionSchedule:
         return self._subtasks(ready)
 
     def waits_for(self, subtask: int) -> list[int]:
-        """The unfinished subtasks before whose end this one does not start."""
+        """The unfinished subtasks that this one waits for."""
         return list(self._pending[self._region_of[subtask]])
 
     def _subtasks(self, regions: Sequence[int]) -> list[int]:

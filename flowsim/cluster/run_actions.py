@@ -13,18 +13,18 @@ from flowsim.tasks.stream_task import StreamTask
 
 
 class Snapshots:
-    """Raises BadInput for a task or subtask that the job does not have."""
+    """The snapshots of a run; raises BadInput for an unknown task or subtask."""
 
     def __init__(self, actions: Iterable[RunAction], execution: ExecutionGraph) -> None:
         self._asked: list[tuple[SnapshotTask, list[Subtask]]] = [
             (action, _subtasks(action, execution)) for action in actions if isinstance(action, SnapshotTask)
         ]
         self._requested: set[int] = set()
-        """Which of them, by their places: two may be the same object."""
+        """Indexes of the requested ones: two may be the same object."""
         self._taken: list[tuple[int, TaskSnapshot]] = []
 
     def request(self, action: SnapshotTask, tasks: Sequence[StreamTask], now_ns: int) -> None:
-        """Its time has come."""
+        """Requests the snapshot at its time."""
         place = next(n for n, (asked, _) in enumerate(self._asked) if asked is action and n not in self._requested)
         self._requested.add(place)
         for subtask in self._asked[place][1]:
@@ -33,13 +33,13 @@ class Snapshots:
             tasks[subtask.id].request_snapshot(snapshot)
 
     def result(self, tasks: Sequence[StreamTask], started_ns: int) -> tuple[TaskSnapshot, ...]:
-        """All that were asked for, in that order, their times from the start of the job; those not taken say why."""
+        """All requested snapshots in order, with times from the start of the job; those not taken have a reason."""
         for number, snapshot in self._taken:
-            snapshot.miss(f"the task was {tasks[number].state.value} before it came to it")
+            snapshot.miss(f"the task was already {tasks[number].state.value}")
         made = [_since(snapshot, started_ns) for _, snapshot in self._taken]
         for place, (action, subtasks) in enumerate(self._asked):
             if place not in self._requested:
-                made += [TaskSnapshot(one.name, action.at_ns, missed="the job had ended before") for one in subtasks]
+                made += [TaskSnapshot(one.name, action.at_ns, missed="the job had already ended") for one in subtasks]
         return tuple(made)
 
 
@@ -68,11 +68,11 @@ def _subtasks(action: SnapshotTask, execution: ExecutionGraph) -> list[Subtask]:
 
 @dataclass(frozen=True, slots=True)
 class StopJob:
-    """Ends the sources ``at_ns`` after the start of the job, and through them the job, which counts as finished.
+    """Ends the sources ``at_ns`` after the start of the job, and so the job, which counts as finished.
 
-    ``drain``: event time is flushed, as if the input had ended by itself (rules 4.9, 4.20); without it windows and timers
-    that were not due stay unfired, for a later run to go on with. No savepoint is taken.
-    Flink: JobClient.stopWithSavepoint.
+    ``drain``: event time is flushed, as at the regular end of the input (rules 4.9, 4.20). Without ``drain`` pending
+    windows and timers do not fire; in Flink a later run would continue with them. No savepoint is taken. Flink:
+    JobClient.stopWithSavepoint.
     """
 
     at_ns: int
@@ -81,7 +81,7 @@ class StopJob:
 
 @dataclass(frozen=True, slots=True)
 class CancelJob:
-    """Ends the job at once, ``at_ns`` after its start: nothing is flushed, nothing finished (rule 4.23).
+    """Ends the job at once, ``at_ns`` after its start, without flushing or finishing (rule 4.23).
 
     Flink: JobClient.cancel.
     """
@@ -91,10 +91,10 @@ class CancelJob:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotTask:
-    """Asks the operators of a task for their state, ``at_ns`` after the start of the job, as a checkpoint would.
+    """Requests the state of a task's operators, ``at_ns`` after the start of the job, as a checkpoint would.
 
-    ``task``: the name of a vertex, or of one of its operators; ``subtask`` None: every one. Nothing is stored: the result
-    of the run and table ``snapshots`` tell what the state was, and when the task came to it (rules 11.21, 11.37).
+    ``task``: the name of a vertex, or of one of its operators; ``subtask`` None: all of them. Nothing is stored: the
+    result of the run and table ``snapshots`` show the state, and when the task reached it (rules 11.21, 11.37).
     """
 
     at_ns: int
@@ -107,7 +107,7 @@ RunAction = StopJob | CancelJob | SnapshotTask
 
 
 def checked_actions(actions: Iterable[RunAction]) -> tuple[RunAction, ...]:
-    """The actions by time, those of one time in their order; raises BadInput for what is no action or comes too early."""
+    """The actions sorted by time (stable); raises BadInput for an invalid action or a negative time."""
     checked = tuple(actions)
     for action in checked:
         if not isinstance(action, StopJob | CancelJob | SnapshotTask):

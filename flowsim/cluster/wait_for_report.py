@@ -1,4 +1,4 @@
-"""Which tasks wait for what: the report of a job that is deadlocked or was stopped."""
+"""Which tasks wait for what: the report of a job that deadlocked or was stopped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from flowsim.cluster.deployment import Deployment
 from flowsim.cluster.region_schedule import RegionSchedule
-from flowsim.operators.async_calls import WaitsForAnswers
+from flowsim.operators.async_calls import HasPendingAnswers
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_state import TaskState
 
@@ -15,8 +15,8 @@ _SHOWN: Final = 8
 
 
 def wait_for_report(deployment: Deployment, schedule: RegionSchedule) -> str:
-    """One line per unfinished task with its buffers, credits and mails, then one per finished task whose data were not
-    read to the end, and one per link that something is on."""
+    """One line per unfinished task with its buffers, credits and mails; then one per finished task with unread data,
+    and one per link with messages in flight."""
     tasks = deployment.tasks
     lines = [_task(task, deployment, schedule) for task in tasks if not task.state.is_terminal]
     lines += [
@@ -40,9 +40,9 @@ def _task(task: StreamTask, deployment: Deployment, schedule: RegionSchedule) ->
 def _answers(task: StreamTask) -> str:
     """The answers that its operators wait for."""
     told = [
-        f"; operator {wrapper.name} waits for {operator.what_it_waits_for}"
+        f"; operator {wrapper.name} waits for {operator.pending_elements_text}"
         for wrapper in task.chain.wrappers
-        if isinstance(operator := wrapper.operator, WaitsForAnswers) and operator.what_it_waits_for
+        if isinstance(operator := wrapper.operator, HasPendingAnswers) and operator.pending_elements_text
     ]
     return "".join(told)
 
@@ -65,7 +65,7 @@ def _holds_data(task: StreamTask) -> bool:
 
 
 def _credit(task: StreamTask) -> str:
-    """The channels whose data wait for a credit of the receiver."""
+    """The channels with data that waits for a credit of the receiver."""
     starved = [
         str(reader.channel_id)
         for reader in task.view_readers
@@ -75,7 +75,7 @@ def _credit(task: StreamTask) -> str:
 
 
 def _some(texts: Iterator[str]) -> str:
-    """The first few of them, and how many there are besides."""
+    """The first few, and the number of the others."""
     listed = list(texts)
     more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
     return ", ".join(listed[:_SHOWN]) + more

@@ -1,4 +1,4 @@
-"""Keeps the sources of a group together: what their coordinators do. Flink: SourceCoordinator (rules 8.22-8.24)."""
+"""The coordinators of aligned sources. Flink: SourceCoordinator (rules 8.22-8.24)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _K = TypeVar("_K", bound=Hashable)
 
 
 class WatermarkAggregator(Generic[_K]):
-    """The least of the watermarks that were reported last, one per key; who never reported does not count.
+    """The minimum of the last reported watermarks, one per key; keys without report do not count.
 
     Flink: SourceCoordinator.WatermarkAggregator.
     """
@@ -29,7 +29,7 @@ class WatermarkAggregator(Generic[_K]):
 
     @property
     def keys(self) -> Sequence[_K]:
-        """Who has reported."""
+        """The keys with a report."""
         return list(self._watermarks)
 
     @property
@@ -38,7 +38,7 @@ class WatermarkAggregator(Generic[_K]):
         return min(self._watermarks.values(), default=NO_TIMESTAMP)
 
     def aggregate(self, key: _K, watermark: int) -> int | None:
-        """A report, which may be lower than the one before; the new least watermark if it changed."""
+        """Adds a report, which may be lower than the one before; returns the new minimum if it changed."""
         before = self.aggregated_watermark
         self._watermarks[key] = watermark
         after = self.aggregated_watermark
@@ -46,21 +46,21 @@ class WatermarkAggregator(Generic[_K]):
 
 
 class AlignedSubtask(Protocol):
-    """One subtask of an aligned source, as its coordinator knows it."""
+    """One subtask of an aligned source, for its coordinator."""
 
     @property
     def is_ready(self) -> bool:
         """Whether events still reach it."""
 
     def knows(self, limit: int) -> bool:
-        """Whether the subtask was told this limit last."""
+        """Whether this is the last limit that was sent to the subtask."""
 
     def send(self, limit: int) -> None:
-        """Tells it the limit."""
+        """Sends the limit."""
 
 
 class AlignedTask:
-    """A task whose source is aligned, as its coordinator reaches it."""
+    """A task with an aligned source, for its coordinator."""
 
     __slots__ = ("_task", "_operator")
 
@@ -69,7 +69,7 @@ class AlignedTask:
         self._operator = operator
 
     def on_report(self, scheduler: Scheduler, receive: Callable[[int], None]) -> None:
-        """Reports arrive when the batch that sent them has taken its time."""
+        """Reports arrive when the cost of their batch has passed."""
 
         def send(watermark: int) -> None:
             scheduler.call_at_ns(self._task.clock.now_ns, lambda: receive(watermark))
@@ -91,9 +91,9 @@ class AlignedTask:
 
 
 class SourceCoordinator:
-    """Of one source: takes the reports of its subtasks, and tells them every update interval how far they may go.
+    """Receives the reports of one source's subtasks, and sends them the limit at every update interval.
 
-    Its beat keeps a run alive only while some subtask knows another limit than the one that holds. Flink: SourceCoordinator.
+    Its timer keeps a run alive only while some subtask has an outdated limit. Flink: SourceCoordinator.
     """
 
     def __init__(
@@ -114,24 +114,24 @@ class SourceCoordinator:
         self._next_ns = 0
 
     def start(self) -> None:
-        """Beats every interval from now on."""
+        """Starts the interval timer."""
         self._next_ns = self._scheduler.now_ns
         self._schedule()
 
     def stop(self) -> None:
-        """The job is over."""
+        """The job has ended."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def handle_reported_watermark(self, subtask: int, watermark: int) -> None:
-        """What a subtask has reached; a source is known to its group by its name."""
+        """Stores a subtask's watermark; a source's key in its group is its name."""
         least = self._combined.aggregate(subtask, watermark)
         if least is not None:
             self._group.aggregate(self._name, least)
 
     def announce_combined_watermark(self) -> None:
-        """Tells the limit to those subtasks that have reported (rule 8.22)."""
+        """Sends the limit to the subtasks that have reported (rule 8.22)."""
         limit = self._limit
         for subtask in self._listening():
             subtask.send(limit)
@@ -148,21 +148,21 @@ class SourceCoordinator:
         limit = self._limit
         return any(not subtask.knows(limit) for subtask in self._listening())
 
-    def _beat(self) -> None:
+    def _on_interval(self) -> None:
         self.announce_combined_watermark()
         self._schedule()
 
     def _schedule(self) -> None:
         self._next_ns += self._params.update_interval_ms * NS_PER_MS
-        self._timer = self._scheduler.call_at_ns(self._next_ns, self._beat, daemon_while_not=self._has_news)
+        self._timer = self._scheduler.call_at_ns(self._next_ns, self._on_interval, daemon_while_not=self._has_news)
 
     def receiver(self, subtask: int) -> Callable[[int], None]:
-        """Where a subtask's reports go."""
+        """The receiver of a subtask's reports."""
         return lambda watermark: self.handle_reported_watermark(subtask, watermark)
 
 
 class WatermarkAlignment:
-    """The coordinators of all aligned sources of a job; none, and no cost, where nothing is aligned."""
+    """The coordinators of all aligned sources of a job; none, and no cost, without alignment."""
 
     def __init__(self, execution: ExecutionGraph, tasks: Sequence[StreamTask], scheduler: Scheduler) -> None:
         self._coordinators: list[SourceCoordinator] = []

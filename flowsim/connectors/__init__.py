@@ -1,6 +1,6 @@
 """Sources and sinks for ``StreamExecutionEnvironment.from_source`` and ``DataStream.sink_to``.
 
-Files, generated rows, scripts, collections, and the protocols for sources and sinks of your own.
+Files, generated rows, scripts, collections, and the protocols for user-defined sources and sinks.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Imports the module of a connector on its first use: files need pyarrow, the others do not."""
+    """Imports the module of a connector on its first use: only files need pyarrow."""
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_MODULE_OF[name]), name)
@@ -132,5 +132,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Also the names that are not loaded yet."""
+    """Lists also the names that are not loaded yet."""
     return sorted({*globals(), *__all__})

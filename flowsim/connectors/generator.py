@@ -1,4 +1,4 @@
-"""Generated records: their number, their pace, and the distributions of their fields. Flink: DataGeneratorSource."""
+"""Generated records: number, pace, and the distributions of their fields. Flink: DataGeneratorSource."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flowsim.values.closed_set import check
 
 @dataclass(frozen=True, slots=True)
 class SequenceOf:
-    """``start + index * step``; with ``modulo`` the remainder of it. The index counts all records of the source."""
+    """``start + index * step``, with ``modulo`` its remainder. The index counts all records of the source."""
 
     start: int = 0
     step: int = 1
@@ -69,7 +69,7 @@ class Normal:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One of the values, by weight; without weights all alike."""
+    """One of the values, by weight; by default with equal weights."""
 
     values: Sequence[object]
     weights: Sequence[float] | None = None
@@ -90,7 +90,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class JitteredTime:
-    """Event time in ms: ``start + index * step``, moved back by up to ``jitter`` ms, each amount alike."""
+    """Event time in ms: ``start + index * step``, minus a uniform jitter of up to ``jitter`` ms."""
 
     start: int = 0
     step: int = 1
@@ -111,10 +111,10 @@ Distribution = SequenceOf | UniformInt | UniformDouble | Normal | Choice | Jitte
 class GeneratorSource:
     """Draws tuples of the declared fields, in order, from the run's seed.
 
-    ``count`` records in all (None: endless), of which subtask ``i`` of ``p`` makes those with index ``i`` modulo ``p``.
-    ``timestamp_field`` names the field that is the record's timestamp in ms. ``pace_ns`` is the virtual time between
-    two records of a subtask, fixed or drawn, on a schedule that a late subtask catches up with; without it records come
-    as fast as their cost allows.
+    ``count``: the total number of records (None: endless); subtask ``i`` of ``p`` emits those with index ``i`` modulo
+    ``p``. ``timestamp_field`` names the field with the record's timestamp in ms. ``pace_ns`` is the virtual time
+    between two records of a subtask, fixed or drawn; a late subtask catches up with the schedule. Without ``pace_ns``
+    only the cost limits the rate.
     """
 
     kind = "generator"
@@ -192,7 +192,7 @@ class GeneratorReader:
         return DataInputStatus.END_OF_DATA
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing: there are no resources."""
 
     def _pace(self, pace_ns: int | Distribution) -> None:
         drawn = pace_ns if isinstance(pace_ns, int) else pace_ns.draw(self._index, self._random)

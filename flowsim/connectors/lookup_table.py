@@ -1,4 +1,4 @@
-"""Tables of a file kept in memory: values by key, and recorded latencies."""
+"""Tables from files, kept in memory: values by key, and recorded latencies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_ROWS: Final = 1_000_000
 
 
 class LookupTable:
-    """Rows by their key, which a row holds no more. It never changes, so all subtasks share one."""
+    """Rows by key; the rows do not contain the key. The table never changes, so all subtasks share it."""
 
     __slots__ = ("names", "_rows")
 
@@ -32,7 +32,7 @@ class LookupTable:
         return len(self._rows)
 
     def get(self, key: object) -> tuple[object, ...] | None:
-        """The row with that key, None where there is none; None is no key. Raises TypeError for a list and the like."""
+        """The row with that key, None if there is none; None is never a key. Raises TypeError for an unhashable key."""
         return self._rows.get(key)
 
 
@@ -41,12 +41,14 @@ def read_lookup_table(
 ) -> LookupTable:
     """The table in the declared columns of a CSV file with a header line (``.gz`` too); ``key_column`` is one of them.
 
-    Raises BadInput, with ``file:line:column`` where there is one, for a file that cannot be read, lacks a column, has a
-    field of another type, a row without key, a key twice, or more than a million rows.
+    Raises BadInput, with ``file:line:column`` if known: for a file that cannot be read, a missing column, a field of
+    another type, a row without key, a duplicate key, or more than a million rows.
     """
     name = str(path)
     if key_column not in columns:
-        raise BadInput(f"lookup table {name!r}: key {key_column!r} is none of the columns {', '.join(columns)}")
+        raise BadInput(
+            f"lookup table {name!r}: key column {key_column!r} is not one of the columns {', '.join(columns)}"
+        )
     at = list(columns).index(key_column)
     rows: dict[object, tuple[object, ...]] = {}
     for block in CsvFile(name, columns_of(columns, f"lookup table {name!r}"), delimiter).blocks():
@@ -70,17 +72,17 @@ _NUMBER: Final = re.compile(r"\d{1,18}(\.\d{1,18})?([eE][+-]?\d{1,2})?", re.ASCI
 
 
 def read_latency_trace(path: str | Path, column: str | None = None, unit: str = "ms") -> TraceLatency:
-    """The latencies in a column of a CSV file with a header line, or, without ``column``, one number a line.
+    """The latencies in a column of a CSV file with a header line, or, without ``column``, one number per line.
 
-    Numbers are at least 0 and count ``unit``: ns, us, ms or s; ``.gz`` is read too. Raises BadInput, with
-    ``file:line:column`` where there is one, for a file that cannot be read, holds none, too many, or something else.
+    Numbers are >= 0 in ``unit``: ns, us, ms or s; ``.gz`` files are supported. Raises BadInput, with
+    ``file:line:column`` if known, for a file that cannot be read, has no numbers, too many, or other text.
     """
     if unit not in UNITS_NS:
         raise BadInput(f"trace of latencies: expected one of the units {', '.join(UNITS_NS)}, got {unit!r}")
     name, scale = str(path), UNITS_NS[unit]
     latencies = _of_lines(name, scale, unit) if column is None else _of_column(name, column, scale, unit)
     if not latencies:
-        raise BadInput(f"{name}: the file holds no latency, expected at least one")
+        raise BadInput(f"{name}: expected at least one latency, the file has none")
     if len(latencies) > MAX_LATENCIES:
         raise BadInput(f"{name}: the file holds more than {MAX_LATENCIES} latencies")
     return TraceLatency(latencies)

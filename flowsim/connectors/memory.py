@@ -1,4 +1,4 @@
-"""A source of the records of a list, and a sink that collects results in a list."""
+"""A source that reads a list, and a sink that collects results in a list."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flowsim.values.closed_set import checked_copy
 
 
 class CollectionSource:
-    """Emits the values in order, at parallelism 1, without timestamps (a strategy may read them)."""
+    """Emits the values in order, at parallelism 1, without timestamps (a strategy may assign them)."""
 
     kind = "collection"
     emits_watermarks = False
@@ -27,15 +27,15 @@ class CollectionSource:
 
     def create_reader(self) -> BlockReader:
         """A reader for the one subtask."""
-        # Copies, for a job may change what it is given, and the next run must not see that; checked, since nothing else
-        # looks at what a reader hands over to a chained operator.
+        # Copies the values: a job may change them, and the next run must see the originals. Checks them: a chained
+        # operator gets the reader's output without another check.
         return BlockReader(lambda ctx: iter((map(checked_copy, self.values),)))
 
 
 class CollectSink:
-    """Keeps what one run of a job wrote, per subtask; a new run starts afresh.
+    """Keeps the output of one run of a job, per subtask; a new run starts empty.
 
-    ``DataStream.execute_and_collect`` stands on it with one subtask, so that its order is the order of arrival.
+    ``DataStream.execute_and_collect`` uses it with one subtask, so its order is the order of arrival.
     """
 
     kind = "collect"
@@ -49,7 +49,7 @@ class CollectSink:
         return CollectWriter(self)
 
     def begin(self, subtask_index: int, parallelism: int) -> list[tuple[object, int | None]]:
-        """An empty part for a subtask that opens; what an earlier run left there is gone."""
+        """An empty part for a subtask that opens; removes the output of an earlier run."""
         del self._parts[parallelism:]
         while len(self._parts) < parallelism:
             self._parts.append([])
@@ -59,7 +59,7 @@ class CollectSink:
 
     @property
     def parallelism(self) -> int:
-        """How many subtasks opened in the last run."""
+        """Number of subtasks that opened in the last run."""
         return len(self._parts)
 
     def records(self, subtask_index: int | None = None) -> list[tuple[object, int | None]]:
@@ -86,7 +86,7 @@ class CollectWriter:
         self._append((value, timestamp))
 
     def flush(self) -> None:
-        """Results are visible as they come."""
+        """Does nothing: results are visible at once."""
 
     def close(self) -> None:
-        """What came before a failure stays readable."""
+        """Does nothing: the results before a failure stay readable."""

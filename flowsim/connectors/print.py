@@ -13,7 +13,7 @@ class PrintSink:
     """Prints ``str(value)`` of every record, with Flink's prefix.
 
     The prefix is ``identifier:subtask> ``, subtasks counted from 1; without identifier ``subtask> ``; at parallelism 1
-    without the subtask. ``stream`` defaults to standard output. Flink: PrintSinkOutputWriter.
+    the subtask is omitted. ``stream`` defaults to standard output. Flink: PrintSinkOutputWriter.
     """
 
     kind = "print"
@@ -43,7 +43,7 @@ class PrintWriter:
         if ctx.parallelism > 1:
             parts.append(str(ctx.subtask_index + 1))
         self._prefix = ":".join(parts) + "> " if parts else ""
-        # Resolved here, not when the sink is made: standard output may have been redirected since.
+        # Resolved here, because standard output may be redirected after the sink was created.
         self._stream = self._sink.stream if self._sink.stream is not None else sys.stdout
 
     def write(self, value: object, timestamp: int | None) -> None:
@@ -53,4 +53,4 @@ class PrintWriter:
         self._stream.flush()
 
     def close(self) -> None:
-        """The stream is not ours to close."""
+        """Does nothing: the writer does not own the stream."""

@@ -1,4 +1,4 @@
-"""The scripted source: says per subtask what happens, record by record."""
+"""The scripted source: a list of entries per subtask."""
 
 from __future__ import annotations
 
@@ -47,16 +47,16 @@ __all__ = [
 
 
 class ScriptedSource:
-    """Plays one script per subtask: ``ScriptedSource([record("a", 1), watermark(5)], [idle()])`` has parallelism 2.
+    """Emits one script per subtask: ``ScriptedSource([record("a", 1), watermark(5)], [idle()])`` has parallelism 2.
 
-    An entry with ``step`` >= 0 happens ``(step + 1) * gap_ms`` of virtual time after the source opened, so steps order
-    entries over all subtasks and all scripted sources of a job; an entry without one follows its predecessor at once.
-    The source speaks for itself as Flink's legacy ``SourceContext`` does: watermarks pass as they are, and a subtask
-    that ends while idle sends no last watermark.
+    An entry with ``step`` >= 0 happens ``(step + 1) * gap_ms`` of virtual time after the source opened. So steps order
+    the entries of all subtasks and all scripted sources of a job. An entry without a step follows its predecessor at
+    once. The source emits event time itself, as Flink's legacy ``SourceContext`` does: watermarks pass unchanged, and a
+    subtask that ends while idle sends no last watermark.
 
-    Entries may name a split: ``record("a", 1, split="p0")``. All splits of a subtask are there from the beginning, and
-    ``end(split="p0")`` ends one. While alignment pauses a split its entries wait, and those of others go on; once only
-    such entries are left, the splits that have none have ended.
+    Entries may name a split: ``record("a", 1, split="p0")``. All splits of a subtask exist from the beginning, and
+    ``end(split="p0")`` ends one. While alignment pauses a split its entries wait, and those of other splits continue.
+    When only waiting entries are left, the splits without entries have ended.
     """
 
     kind = "script"
@@ -90,8 +90,8 @@ class ScriptedSource:
         return params
 
     @property
-    def speaks_of_event_time(self) -> bool:
-        """Whether an entry is a watermark or idleness: then a strategy beside it does not say all."""
+    def has_event_time_entries(self) -> bool:
+        """Whether an entry is a watermark or idleness: then the strategy does not describe all watermarks."""
         return any(isinstance(entry, WatermarkEntry | IdleEntry) for script in self.scripts for entry in script)
 
     @property
@@ -104,9 +104,9 @@ class ScriptedSource:
 
 
 class ScriptReader:
-    """Plays one subtask's script.
+    """Emits one subtask's script.
 
-    Entries that come up while their split is paused are held, in order, and played first once it may go on.
+    Entries of a paused split are held in order, and emitted first when the split resumes.
     """
 
     __slots__ = (
@@ -123,7 +123,7 @@ class ScriptReader:
     )
 
     hands_over = False
-    """The script may be played again."""
+    """The script may be emitted again."""
 
     def __init__(self, source: ScriptedSource) -> None:
         self._source = source
@@ -168,10 +168,10 @@ class ScriptReader:
         self._paused.difference_update(splits_to_resume)
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Does nothing: there are no resources."""
 
     def _released_entry(self) -> Entry | None:
-        """The first entry held of a split that may go on; splits in the order in which they were held up."""
+        """The first held entry of a split that may continue; splits in the order in which they were held."""
         for split, held in self._held.items():
             if split not in self._paused:
                 entry = held.popleft()
@@ -216,7 +216,8 @@ class ScriptReader:
         self.wake_time_ns = None
         if not self._held:
             return DataInputStatus.END_OF_DATA
-        # What is held is still to be played, and alignment tells when: it must not wait for splits that are over.
+        # Held entries are emitted when alignment resumes their split; alignment must not wait for splits that have
+        # ended.
         for split in self._outputs or ():
             if split not in self._held:
                 output.release_output_for_split(split)
@@ -224,7 +225,7 @@ class ScriptReader:
 
 
 def _splits_of(script: Sequence[Entry]) -> dict[str, None]:
-    """In the order in which the script names them first."""
+    """In the order in which the script first names them."""
     return {split: None for entry in script if (split := split_of(entry)) is not None}
 
 
@@ -237,7 +238,7 @@ def _script(subtask: int, script: Sequence[Entry]) -> tuple[Entry, ...]:
 def _check_entries(subtask: int, script: Sequence[object]) -> None:
     for index, entry in enumerate(script):
         if not isinstance(entry, Entry):
-            hint = ": each subtask's list is an argument of its own" if isinstance(entry, list | tuple) else ""
+            hint = ": pass the list of each subtask as a separate argument" if isinstance(entry, list | tuple) else ""
             raise TypeError(
                 f"scripted source: subtask {subtask}, entry {index}: expected record(...), watermark(...), idle(), "
                 f"sleep(...) or end(), got {entry!r:.100} of type {type(entry).__name__}{hint}"
@@ -264,6 +265,6 @@ def _check_splits(subtask: int, script: Sequence[Entry]) -> None:
     for index, entry in enumerate(script):
         split = split_of(entry)
         if split in ended:
-            raise BadInput(f"scripted source: subtask {subtask}, entry {index}: split {split!r} has ended before")
+            raise BadInput(f"scripted source: subtask {subtask}, entry {index}: split {split!r} has already ended")
         if split is not None and isinstance(entry, EndEntry):
             ended.add(split)

@@ -1,4 +1,4 @@
-"""What a scripted source can be told to do, entry by entry."""
+"""The entries of a scripted source."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final, assert_never
 from flowsim.errors import BadInput
 
 FREE: Final = -1
-"""The step of an entry that waits for nobody."""
+"""The step of an entry without a step."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class RecordEntry:
     timestamp: int | None
     step: int = FREE
     split: str | None = None
-    """None: the main output, of the subtask as a whole."""
+    """None: the main output of the subtask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class IdleEntry:
 
 @dataclass(frozen=True, slots=True)
 class SleepEntry:
-    """Do nothing for some virtual time."""
+    """Pause for some virtual time."""
 
     millis: int
     step: int = FREE
@@ -49,7 +49,7 @@ class SleepEntry:
 
 @dataclass(frozen=True, slots=True)
 class EndEntry:
-    """End the input here, whatever follows is not played; or end one split, which holds nothing back any more."""
+    """End the input here, without the later entries; or end one split, which then holds nothing back."""
 
     step: int = FREE
     split: str | None = None
@@ -60,7 +60,7 @@ Entry = RecordEntry | WatermarkEntry | IdleEntry | SleepEntry | EndEntry
 
 
 def record(value: object, timestamp: int | None = None, *, step: int = FREE, split: str | None = None) -> RecordEntry:
-    """A record; without a timestamp (ms) it takes that of the record before it in its subtask."""
+    """A record; the default timestamp (ms) is that of the previous record of its subtask."""
     return RecordEntry(value, timestamp, step, split)
 
 
@@ -87,12 +87,12 @@ def end(*, step: int = FREE, split: str | None = None) -> EndEntry:
 
 
 def split_of(entry: Entry) -> str | None:
-    """The split that an entry belongs to; None: the subtask as a whole."""
+    """The split of an entry; None: the whole subtask."""
     return None if isinstance(entry, SleepEntry) else entry.split
 
 
 def spelled(entry: Entry) -> str:
-    """The entry as a program writes it.
+    """The entry as Python code.
 
     >>> spelled(record("a", 5)), spelled(end(step=3)), spelled(idle(split="p0"))
     ("record('a', 5)", 'end(step=3)', "idle(split='p0')")

@@ -1,4 +1,4 @@
-"""What a connector offers as a source or a sink. Flink: Source, Sink."""
+"""The protocols of sources and sinks. Flink: Source, Sink."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, 
 
 
 class Source(Protocol):
-    """A description of input, from which every subtask gets a reader of its own. Flink: Source."""
+    """A description of input; every subtask gets its own reader. Flink: Source."""
 
     @property
     def kind(self) -> str:
@@ -20,11 +20,11 @@ class Source(Protocol):
 
     @property
     def params(self) -> Mapping[str, object]:
-        """What describes it in a recording: JSON-able, without folders."""
+        """The source's parameters in a recording: JSON values, without folders."""
 
     @property
     def required_parallelism(self) -> int | None:
-        """The only parallelism it can be read at; None: any."""
+        """The only supported parallelism; None: any."""
 
     @property
     def emits_watermarks(self) -> bool:
@@ -32,13 +32,13 @@ class Source(Protocol):
 
     @property
     def needs_cost(self) -> bool:
-        """Whether it never ends nor waits, so that at cost 0 virtual time would stand still."""
+        """Whether it never ends nor waits: then virtual time would not advance at cost 0."""
 
     def create_reader(self) -> SourceReader: ...
 
 
 class Sink(Protocol):
-    """A description of output, from which every subtask gets a writer of its own. Flink: Sink."""
+    """A description of output; every subtask gets its own writer. Flink: Sink."""
 
     @property
     def kind(self) -> str:
@@ -46,7 +46,7 @@ class Sink(Protocol):
 
     @property
     def params(self) -> Mapping[str, object]:
-        """What describes it in a recording: JSON-able, without folders."""
+        """The sink's parameters in a recording: JSON values, without folders."""
 
     def create_writer(self) -> SinkWriter: ...
 
@@ -55,7 +55,7 @@ OpenBlocks = Callable[[OperatorContext], Iterator[Iterable[Value]]]
 
 
 class BlockReader:
-    """Emits values that come in blocks, without timestamps, as fast as their cost allows. Flink: SourceReader."""
+    """Emits blocks of values, without timestamps; only the cost limits the rate. Flink: SourceReader."""
 
     __slots__ = ("_open_blocks", "_blocks", "_values")
 

@@ -1,4 +1,4 @@
-"""Puts an asynchronous function behind a stream. PyFlink: AsyncDataStream."""
+"""Applies an asynchronous function to a stream. PyFlink: AsyncDataStream."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from flowsim.values.durations import Duration, Time, millis_of
 from flowsim.values.types import TypeInformation
 
 Design = Literal["mailbox", "legacy"]
-"""Which async operator: of today, or the one of Flink 1.8 with an emitter thread (rules 11.30 to 11.39)."""
+"""The async operator of Flink 2.3, or that of Flink 1.8 with an emitter thread (rules 11.30 to 11.39)."""
 
 
 class AsyncDataStream:
     """Static methods that call an asynchronous function for every record of a stream. PyFlink: AsyncDataStream.
 
-    At most ``capacity`` elements are under way, watermarks counted; then the task waits (rules 11.1, 11.2). A record
-    whose ``timeout`` passes is what the function's ``timeout`` makes of it; 0: no timeout. ``design`` is flowsim's own:
-    "legacy" takes the operator of Flink 1.8, for those who want to see what the mailbox made impossible.
+    At most ``capacity`` elements, including watermarks, are pending; then the task waits (rules 11.1, 11.2). When
+    ``timeout`` passes, the function's ``timeout`` method decides the result; 0 means no timeout. ``design`` is
+    flowsim's own: "legacy" selects the operator of Flink 1.8, to show which problems the mailbox removed.
     """
 
     @staticmethod
@@ -46,7 +46,7 @@ class AsyncDataStream:
         *,
         design: Design = "mailbox",
     ) -> DataStream:
-        """Results as they come, but never past a watermark (rule 11.11)."""
+        """Emits results in order of completion, but never across a watermark (rule 11.11)."""
         return _wait(
             "unordered_wait",
             "unordered",
@@ -70,7 +70,7 @@ class AsyncDataStream:
         *,
         design: Design = "mailbox",
     ) -> DataStream:
-        """The same, and a call is tried again as the strategy says, all within one timeout (rules 11.24 to 11.26)."""
+        """As ``unordered_wait``, and retries calls by the strategy within one timeout (rules 11.24 to 11.26)."""
         return _wait(
             "unordered_wait_with_retry",
             "unordered",
@@ -93,7 +93,7 @@ class AsyncDataStream:
         *,
         design: Design = "mailbox",
     ) -> DataStream:
-        """Results in the order of the records (rule 11.5)."""
+        """Emits results in the order of the records (rule 11.5)."""
         return _wait(
             "ordered_wait",
             "ordered",
@@ -117,7 +117,7 @@ class AsyncDataStream:
         *,
         design: Design = "mailbox",
     ) -> DataStream:
-        """The same, and a call is tried again as the strategy says, all within one timeout (rules 11.24 to 11.26)."""
+        """As ``ordered_wait``, and retries calls by the strategy within one timeout (rules 11.24 to 11.26)."""
         return _wait(
             "ordered_wait_with_retry",
             "ordered",
@@ -142,7 +142,7 @@ def _wait(
     output_type: TypeInformation | None,
     design: Design,
 ) -> DataStream:
-    """All arguments are looked at here, so that an error points to the line that passes them."""
+    """Checks all arguments here, so that an error points to the line that passes them."""
     if not isinstance(stream, DataStream):
         raise TypeError(f"{method}: data_stream: expected a stream, got {stream!r}")
     checked_function(function, method)
@@ -151,7 +151,7 @@ def _wait(
     retries = not isinstance(strategy, NoRetryStrategy)
     if retries and timeout_ms == 0:
         raise BadInput(
-            f"{method}: timeout: expected at least 1 ms where calls are tried again (rule 11.24), got {timeout}"
+            f"{method}: timeout: expected at least 1 ms for an operator that retries calls (rule 11.24), got {timeout}"
         )
     positive(capacity, f"{method}: capacity")
     isolated(strategy, method)
@@ -183,7 +183,7 @@ def _maker(
     capacity: int,
     design: Design,
 ) -> MakeOperator:
-    """Each subtask has a function and a strategy of its own, so pauses are shared within it only (rule 11.26)."""
+    """Each subtask has its own function and strategy, so pauses are shared only within a subtask (rule 11.26)."""
 
     def make(name: str) -> StreamOperator:
         return AsyncWaitOperator(for_subtask(function, name), timeout_ms, capacity, mode, isolated(strategy, name))
@@ -196,5 +196,5 @@ def _maker(
     if design != "legacy":
         raise BadInput(f"{method}: design: expected 'mailbox' or 'legacy', got {design!r}")
     if not isinstance(strategy, NoRetryStrategy):
-        raise BadInput(f"{method}: design: the legacy one tries nothing again, its functions did that themselves")
+        raise BadInput(f"{method}: design: the legacy design does not retry calls, its functions did that themselves")
     return make_legacy

@@ -1,4 +1,4 @@
-"""The usual reasons to try a call again. PyFlink: async_retry_predicates."""
+"""The usual conditions for a retry. PyFlink: async_retry_predicates."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ __all__ = ["empty_result_predicate", "exception_type_predicate", "has_exception_
 
 
 def empty_result_predicate(result: Sequence[object] | None) -> bool:
-    """Whether the call answered without a single result."""
+    """Whether the call returned no result."""
     return result is None or len(result) == 0
 
 
 def has_exception_predicate(error: BaseException | None) -> bool:
-    """Whether the call raised, whatever it was."""
+    """Whether the call raised any exception."""
     return error is not None
 
 
 def exception_type_predicate(error: BaseException | None, expected_error_type: type[BaseException]) -> bool:
-    """Whether the call raised an error of a kind; give the kind with a lambda or ``functools.partial``."""
+    """Whether the call raised an exception of a given type; bind the type with a lambda or ``functools.partial``."""
     return isinstance(error, expected_error_type)

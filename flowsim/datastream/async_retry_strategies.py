@@ -1,4 +1,4 @@
-"""When calls of an asynchronous function are tried again. PyFlink: async_retry_strategies."""
+"""Retry strategies for asynchronous functions. PyFlink: async_retry_strategies."""
 
 from __future__ import annotations
 

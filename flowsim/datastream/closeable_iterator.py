@@ -20,11 +20,11 @@ class CloseableIterator:
         return next(self._values)
 
     def next(self) -> object:
-        """The next record; raises StopIteration behind the last."""
+        """The next record; raises StopIteration after the last."""
         return next(self._values)
 
     def close(self) -> None:
-        """Lets go of what was not read."""
+        """Discards the records that were not read."""
         self._values = iter(())
 
     def __enter__(self) -> Self:

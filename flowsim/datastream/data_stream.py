@@ -1,4 +1,4 @@
-"""Streams and what can be done with them, with PyFlink's names and arguments. Flink: DataStream."""
+"""Streams and their methods, with PyFlink's names and arguments. Flink: DataStream."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ from flowsim.values.types import TypeInformation
 class DataStream(Stream["DataStream"]):
     """A stream of records. PyFlink: DataStream.
 
-    The setters of ``OperatorHandle`` are about the operator that the stream comes from; behind ``union``, ``key_by``, a
-    partitioner or a side output there is none, and they are refused.
+    The setters of ``OperatorHandle`` change the operator that emits the stream. After ``union``, ``key_by``, a
+    partitioner or a side output there is no such operator, and the setters raise BadInput.
     """
 
     def behind(self, upstreams: tuple[Upstream, ...], output_type: TypeInformation | None) -> DataStream:
@@ -85,7 +85,7 @@ class DataStream(Stream["DataStream"]):
         return self.add_operator("PROCESS", "process", factories.process_operator(func), output_type)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
-        """Gives the records timestamps and the stream watermarks of its own (rule 8.7)."""
+        """Assigns timestamps to the records and generates new watermarks for the stream (rule 8.7)."""
         make = factories.watermarks_operator(watermark_strategy, self._env.settings)
         params = {"watermarks": watermark_strategy.params}
         return self.add_operator("Timestamps/Watermarks", "watermarks", make, self._output_type, params)
@@ -97,16 +97,17 @@ class DataStream(Stream["DataStream"]):
         output_type: TypeInformation | None = None,
         yields: bool = False,
     ) -> DataStream:
-        """flowsim's own, as in Java: an operator of the caller's, made once per subtask. Flink: DataStream.transform.
+        """flowsim's own, as in Java: a user-defined operator, created once per subtask. Flink: DataStream.transform.
 
-        ``yields``: it yields to the mailbox inside an element, so it is not chained behind a legacy source (rule 1.10).
+        ``yields``: the operator yields to the mailbox while it processes an element, so it is not chained to a legacy
+        source (rule 1.10).
         """
         return self.add_operator(operator_name, "operator", lambda name: operator_factory(), output_type, yields=yields)
 
     # How records reach the next operator.
 
     def key_by(self, key_selector: AnyKeySelector, key_type: TypeInformation | None = None) -> KeyedStream:
-        """Partitions by key; ``key_type`` decides the Java hash of the key, without it the value does (rule 1.23)."""
+        """Partitions by key. ``key_type`` decides the key's Java hash; without it the value's type decides (rule 1.23)."""
         selector = factories.key_selector_of(key_selector)
         type_name = None if key_type is None else key_type.name
         partitioner = PartitionerSpec("HASH", selector, type_name)
@@ -121,9 +122,9 @@ class DataStream(Stream["DataStream"]):
     def connect(
         self, ds: DataStream | BroadcastStream[DataStream]
     ) -> ConnectedStreams[DataStream] | BroadcastConnectedStream[DataStream]:
-        """This stream and another as the two inputs of one operator; their records may be of different kinds.
+        """This stream and another as the two inputs of one operator; their record types may differ.
 
-        Beside a ``BroadcastStream`` the operator keeps broadcast state.
+        With a ``BroadcastStream`` the operator keeps broadcast state.
         """
         if isinstance(ds, BroadcastStream):
             return BroadcastConnectedStream(self, ds, ds.broadcast_state_descriptors)
@@ -134,19 +135,21 @@ class DataStream(Stream["DataStream"]):
     # Windows.
 
     def window_all(self, window_assigner: AnyWindowAssigner) -> AllWindowedStream[DataStream]:
-        """Groups all records into windows, in one subtask, whatever their keys."""
+        """Groups all records into windows, in one subtask and without keys."""
         return AllWindowedStream(self, window_assigner)
 
     def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream[DataStream]:
-        """Every ``size`` records; with ``slide`` the last ``size`` at every ``slide`` records, as in Java."""
+        """Windows of ``size`` records; with ``slide`` the last ``size`` records after every ``slide`` records, as in Java."""
         return self.window_all(GlobalWindows()).counted(size, slide)
 
     def join(self, other: DataStream) -> JoinedStreams[DataStream]:
-        """As in Java: ``.where(key).equal_to(key).window(assigner).apply(function)``, of each pair in a window."""
+        """As in Java: ``.where(key).equal_to(key).window(assigner).apply(function)``, for each pair of records in a
+        window.
+        """
         return TwoStreams(self, self._other(other, "join"), JoinWindows)
 
     def co_group(self, other: DataStream) -> CoGroupedStreams[DataStream]:
-        """As in Java: ``.where(key).equal_to(key).window(assigner).apply(function)``, of both sides of a window."""
+        """As in Java: ``.where(key).equal_to(key).window(assigner).apply(function)``, for both sides of a window at once."""
         return TwoStreams(self, self._other(other, "co_group"), CoGroupWindows)
 
     def _other(self, stream: DataStream, what: str) -> DataStream:
@@ -159,11 +162,11 @@ class DataStream(Stream["DataStream"]):
         return self._by(PartitionerSpec("FORWARD"))
 
     def rebalance(self) -> DataStream:
-        """Round robin over all subtasks, from a random one on (section 2)."""
+        """Round robin over all subtasks, starting at a random one (section 2)."""
         return self._by(PartitionerSpec("REBALANCE"))
 
     def rescale(self) -> DataStream:
-        """Round robin over the subtasks of the sender's own group (section 2)."""
+        """Round robin over the subtasks of the sender's group (section 2)."""
         return self._by(PartitionerSpec("RESCALE"))
 
     def shuffle(self) -> DataStream:
@@ -183,18 +186,22 @@ class DataStream(Stream["DataStream"]):
         broadcast_state_descriptor: MapStateDescriptor | None = None,
         *other_broadcast_state_descriptors: MapStateDescriptor,
     ) -> DataStream | BroadcastStream[DataStream]:
-        """Every record to every subtask (section 2); with descriptors for ``connect``, which keeps these states there."""
+        """Every record to every subtask (section 2); with descriptors for ``connect``, which keeps these states in its
+        operator.
+        """
         broadcast = self._by(PartitionerSpec("BROADCAST"))
         if broadcast_state_descriptor is None:
             return broadcast
         return BroadcastStream(broadcast, (broadcast_state_descriptor, *other_broadcast_state_descriptors))
 
     def global_(self) -> DataStream:
-        """flowsim's own, as in Java: all records to the first subtask (section 2). Flink: DataStream.global."""
+        """flowsim's own, as in Java: sends all records to the first subtask (section 2). Flink: DataStream.global."""
         return self._by(PartitionerSpec("GLOBAL"))
 
     def partition_custom(self, partitioner: AnyPartitioner, key_selector: AnyKeySelector) -> DataStream:
-        """To the subtask that ``partitioner`` chooses from key and number of subtasks; any other index fails the job."""
+        """To the subtask that ``partitioner`` computes from the key and the number of subtasks; an invalid index fails
+        the job.
+        """
         partition = factories.partition_of(partitioner)
         selector = factories.key_selector_of(key_selector)
         return self._by(PartitionerSpec("CUSTOM", selector, partition=partition))
@@ -209,14 +216,14 @@ class DataStream(Stream["DataStream"]):
         side = Upstream(self._operator("get_side_output"), None, output_tag.tag_id)
         return DataStream(self._env, (side,), output_tag.type_info)
 
-    # Ends of the stream.
+    # Sinks.
 
     def add_sink(self, sink_func: Sink) -> DataStreamSink:
         """The same as ``sink_to``: flowsim has one kind of sink."""
         return self.sink_to(sink_func)
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
-        """Hands every record to a sink, such as ``flowsim.connectors.files.parquet.ParquetSink``."""
+        """Writes every record to a sink, such as ``flowsim.connectors.files.parquet.ParquetSink``."""
         make = factories.sink_operator(sink)
         description = OperatorDescription("sink", {"sink": sink.kind, **sink.params})
         return DataStreamSink(self._env, self._add("Sink: Unnamed", description, make))
@@ -228,9 +235,9 @@ class DataStream(Stream["DataStream"]):
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator | list[object]:
-        """Runs the job and answers this stream's records in order of arrival at one subtask; with ``limit`` a list.
+        """Runs the job and returns this stream's records in order of arrival at one subtask; with ``limit`` a list.
 
-        The job runs to its end first, so that an endless one needs ``until`` in ``flowsim_settings``.
+        Returns when the job has ended, so an endless job needs ``until`` in ``flowsim_settings``.
         """
         if limit is not None and (type(limit) is not int or limit < 1):
             raise BadInput(f"execute_and_collect: expected a limit >= 1, got {limit!r}")
@@ -241,7 +248,7 @@ class DataStream(Stream["DataStream"]):
 
 
 class KeyedStream(DataStream):
-    """A stream partitioned by key: state and timers belong to the key. PyFlink: KeyedStream."""
+    """A stream partitioned by key: state and timers are per key. PyFlink: KeyedStream."""
 
     def __init__(
         self,
@@ -260,19 +267,19 @@ class KeyedStream(DataStream):
         return self._key_selector, self._key_type
 
     def map(self, func: AnyMap, output_type: TypeInformation | None = None) -> DataStream:
-        """As on any stream; a MapFunction that is opened may keep state of the key."""
+        """As on any stream; a MapFunction with ``open`` may keep keyed state."""
         if isinstance(func, MapFunction) and has_life_cycle(func):
             return self._with_state(KeyedMap(func), "Map", "map", output_type)
         return super().map(func, output_type)
 
     def filter(self, func: AnyFilter) -> DataStream:
-        """As on any stream; a FilterFunction that is opened may keep state of the key."""
+        """As on any stream; a FilterFunction with ``open`` may keep keyed state."""
         if isinstance(func, FilterFunction) and has_life_cycle(func):
             return self._with_state(KeyedFilter(func), "Filter", "filter", self._output_type)
         return super().filter(func)
 
     def flat_map(self, func: AnyFlatMap, output_type: TypeInformation | None = None) -> DataStream:
-        """As on any stream; a FlatMapFunction that is opened may keep state of the key."""
+        """As on any stream; a FlatMapFunction with ``open`` may keep keyed state."""
         if isinstance(func, FlatMapFunction) and has_life_cycle(func):
             return self._with_state(KeyedFlatMap(func), "Flat Map", "flat_map", output_type)
         return super().flat_map(func, output_type)
@@ -285,39 +292,39 @@ class KeyedStream(DataStream):
     def process(  # type: ignore[override]
         self, func: KeyedProcessFunction, output_type: TypeInformation | None = None
     ) -> DataStream:
-        """A KeyedProcessFunction, with state and timers of the key."""
+        """Applies a KeyedProcessFunction, with keyed state and timers."""
         make = factories.keyed_process_operator(func)
         params = factories.timer_params(func)
         return self.add_operator("KEYED PROCESS", "keyed_process", make, output_type, params)
 
     def reduce(self, func: AnyReduce) -> DataStream:
-        """Per key, the reduction of all records so far, emitted for each record: a ReduceFunction or a callable."""
+        """Per key, reduces all records so far and emits the result for each record: a ReduceFunction or a callable."""
         return self.add_operator("Keyed Reduce", "reduce", reduce_operator(func), self._output_type)
 
     def sum(self, position_to_sum: Field = 0) -> DataStream:
-        """Per key, the first record with the sum of a field of all so far in it, emitted for each record.
+        """Per key, emits for each record the key's first record, with the sum of a field so far in that field.
 
         The field is a position or a name; a sum overflows as the declared type of the field does in Java.
         """
         return self._aggregate(AggregationType.SUM, position_to_sum)
 
     def min(self, position_to_min: Field = 0) -> DataStream:
-        """Per key, the first record with the least value of a field so far in it: its other fields stay the first's."""
+        """Per key, the first record with the smallest value of a field so far; its other fields do not change."""
         return self._aggregate(AggregationType.MIN, position_to_min)
 
     def max(self, position_to_max: Field = 0) -> DataStream:
-        """Per key, the first record with the greatest value of a field so far in it."""
+        """Per key, the first record with the largest value of a field so far; its other fields do not change."""
         return self._aggregate(AggregationType.MAX, position_to_max)
 
     def min_by(self, position_to_min_by: Field = 0, first: bool = True) -> DataStream:
-        """Per key, the record that holds the least value of a field so far; of those that tie the first.
+        """Per key, the record with the smallest value of a field so far; the first of several equal ones.
 
-        ``first=False``, which PyFlink does not offer, takes the last of them, as in Java.
+        ``first=False``, which PyFlink does not have, selects the last of them, as in Java.
         """
         return self._aggregate(AggregationType.MINBY, position_to_min_by, first)
 
     def max_by(self, position_to_max_by: Field = 0, first: bool = True) -> DataStream:
-        """Per key, the record that holds the greatest value of a field so far; ties as for ``min_by``."""
+        """Per key, the record with the largest value of a field so far; ties as for ``min_by``."""
         return self._aggregate(AggregationType.MAXBY, position_to_max_by, first)
 
     def _aggregate(self, kind: AggregationType, field: Field, first: bool = True) -> DataStream:
@@ -329,20 +336,24 @@ class KeyedStream(DataStream):
         return WindowedStream(self, window_assigner)
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream[DataStream]:
-        """Every ``size`` records of a key; with ``slide`` the last ``size`` at every ``slide`` records, as in Java."""
+        """Windows of ``size`` records of a key; with ``slide`` the last ``size`` records after every ``slide``, as in
+        Java.
+        """
         return self.window(GlobalWindows()).counted(size, slide)
 
     def interval_join(self, other_stream: KeyedStream) -> IntervalJoin[DataStream]:
-        """Pairs of records of one key that are near each other in event time, as in Java."""
+        """Pairs of records with equal keys and event times within an interval, as in Java."""
         if not isinstance(other_stream, KeyedStream):
             raise TypeError(f"interval_join: expected a KeyedStream, got {other_stream!r}")
         return IntervalJoin(self, other_stream)
 
     def _by(self, partitioner: PartitionerSpec) -> DataStream:
-        """Refused as in Flink: state and timers of a key are where ``key_by`` sends its records (KeyedStream.java)."""
+        """Raises BadInput, as Flink does: keyed state and timers are where ``key_by`` sends the records
+        (KeyedStream.java).
+        """
         raise BadInput(
-            f"Cannot override partitioning for KeyedStream. {partitioner.name} on a stream by key: call it on the stream "
-            "that the next operator returns, or leave key_by out"
+            f"Cannot override partitioning for KeyedStream. {partitioner.name} on a keyed stream: call it on "
+            "the stream that the next operator returns, or remove key_by"
         )
 
     def _add(self, name: str, description: OperatorDescription, make: MakeOperator) -> Transformation:

@@ -1,4 +1,4 @@
-"""Where a job is built and run. Flink: StreamExecutionEnvironment."""
+"""Builds and runs a job. Flink: StreamExecutionEnvironment."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ from flowsim.values.types import TypeInformation, TypeKind
 class StreamExecutionEnvironment(JobBuilder):
     """Builds jobs and runs them. PyFlink: StreamExecutionEnvironment.
 
-    The default parallelism is 1, so that a job does not depend on the machine. ``configure`` takes settings of the job,
-    ``flowsim_settings`` those of its runs (seed, policy, clock, ...) and ``flowsim_recording`` where they leave what
-    happened; PyFlink has no words for either.
+    The default parallelism is 1, so that a job does not depend on the machine. Three methods: ``configure`` takes job
+    settings, ``flowsim_settings`` run settings (seed, policy, clock, ...), and ``flowsim_recording`` the directory of
+    recordings; the last two are not in PyFlink.
     """
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
-        """A fresh environment."""
+        """A new environment."""
         env = StreamExecutionEnvironment()
         return env if configuration is None else env.configure(configuration)
 
     # Sources.
 
     def from_collection(self, collection: Iterable[object], type_info: TypeInformation | None = None) -> DataStream:
-        """The values in order, at parallelism 1; under a ROW type tuples and lists become Rows."""
+        """The values in order, at parallelism 1; with a ROW type, tuples and lists become Rows."""
         if isinstance(collection, str | bytes):
             raise TypeError(f"from_collection: expected a collection of values, got {collection!r}")
         values = list(collection)
@@ -56,9 +56,9 @@ class StreamExecutionEnvironment(JobBuilder):
         source_name: str,
         type_info: TypeInformation | None = None,
     ) -> DataStream:
-        """A stream of what a source reads, such as ``flowsim.connectors.files.csv.CsvSource``.
+        """A stream of the records of a source, such as ``flowsim.connectors.files.csv.CsvSource``.
 
-        A source that emits watermarks itself keeps them under ``WatermarkStrategy.no_watermarks()``.
+        With ``WatermarkStrategy.no_watermarks()`` the watermarks that a source emits itself are kept.
         """
         if not isinstance(watermark_strategy, WatermarkStrategy):
             raise TypeError(f"from_source: expected a WatermarkStrategy, got {watermark_strategy!r}")
@@ -72,9 +72,9 @@ class StreamExecutionEnvironment(JobBuilder):
         source_name: str = "Custom Source",
         type_info: TypeInformation | None = None,
     ) -> DataStream:
-        """A source that speaks for itself: a SourceFunction, on a thread of its own as in Flink, or a ScriptedSource.
+        """A source that emits event time itself: a SourceFunction, on its own thread as in Flink, or a ScriptedSource.
 
-        ``LegacySource(source)`` plays any other source as such a function. Flink: SourceFunction (deprecated there).
+        ``LegacySource(source)`` runs any other source as a SourceFunction. Flink: SourceFunction (deprecated there).
         """
         if isinstance(source_func, SourceFunction | LegacySource):
             return self._legacy_source(source_func, source_name, type_info)
@@ -88,7 +88,7 @@ class StreamExecutionEnvironment(JobBuilder):
         described: dict[str, object] = {"source": source.kind, **source.params}
         if strategy is not None:
             described["watermarks"] = strategy.params
-            if isinstance(source, ScriptedSource) and source.speaks_of_event_time:
+            if isinstance(source, ScriptedSource) and source.has_event_time_entries:
                 described["watermarks"] = {**strategy.params, "kind": "custom"}
         description = OperatorDescription("source", described)
         added = self.create_transformation(f"Source: {name}", description, make, ())
@@ -96,7 +96,7 @@ class StreamExecutionEnvironment(JobBuilder):
         added.needs_cost = source.needs_cost
         if source.required_parallelism is not None:
             added.parallelism = added.required_parallelism = source.required_parallelism
-            added.required_because = f"a {source.kind} source of this kind has as many subtasks, no more and no fewer"
+            added.required_because = f"this {source.kind} source has a fixed number of subtasks"
         return DataStream(self, (Upstream(added),), type_info)
 
     def _legacy_source(
@@ -116,7 +116,9 @@ class StreamExecutionEnvironment(JobBuilder):
             required = None
         if required is not None:
             added.parallelism = added.required_parallelism = required
-            added.required_because = "such a source has as many subtasks (a ParallelSourceFunction may have more)"
+            added.required_because = (
+                "this source has a fixed number of subtasks (only a ParallelSourceFunction can have more)"
+            )
         return DataStream(self, (Upstream(added),), type_info)
 
     def multiple_input(
@@ -126,9 +128,9 @@ class StreamExecutionEnvironment(JobBuilder):
         *streams: DataStream,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """flowsim's own: an operator of the caller's with one input per stream, made once per subtask.
+        """flowsim's own: a user-defined operator with one input per stream, created once per subtask.
 
-        Such as a ``MultipleInputOperator``, which may be ``InputSelectable``. Flink: MultipleInputTransformation.
+        For example a ``MultipleInputOperator``, which may be ``InputSelectable``. Flink: MultipleInputTransformation.
         """
         if not 2 <= len(streams) <= MAX_SUPPORTED_INPUT_COUNT:
             raise BadInput(

@@ -1,4 +1,4 @@
-"""What a job is built in: its settings and operators, and how it is run. Flink: StreamExecutionEnvironment, ExecutionConfig."""
+"""The settings and operators of a job, and how it is run. Flink: StreamExecutionEnvironment, ExecutionConfig."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ExecutionConfig:
         self._settings = settings
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
-        """Milliseconds between two periodic watermarks; 0: never (rule 8.2)."""
+        """Milliseconds between two periodic watermarks; 0: no periodic watermarks (rule 8.2)."""
         if type(interval) is not int or interval < 0:
             raise BadInput(f"auto watermark interval: expected 0 ms or more, got {interval!r}")
         self._settings.auto_watermark_interval_ms = interval
@@ -45,7 +45,7 @@ class ExecutionConfig:
         return self._settings.auto_watermark_interval_ms
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Chained operators hand on the same object instead of a copy, and do not check that it is a record value."""
+        """Chained operators pass on the same object instead of a copy, and do not check that the object is a record value."""
         self._settings.object_reuse = True
         return self
 
@@ -75,7 +75,7 @@ class JobBuilder:
     # Settings.
 
     def configure(self, configuration: Configuration | None = None, **settings: object) -> Self:
-        """Sets Flink's option keys, or settings of ``JobSettings`` by name, such as ``segment_size_bytes=1024``."""
+        """Sets options by Flink's keys, or fields of ``JobSettings`` by name, such as ``segment_size_bytes=1024``."""
         if configuration is not None:
             settings = {**configuration.settings(), **settings}
         known = {field.name: getattr(self.settings, field.name) for field in fields(JobSettings)}
@@ -99,7 +99,7 @@ class JobBuilder:
         return self
 
     def flowsim_settings(self, **settings: object) -> Self:
-        """flowsim's own: settings of the runs that ``execute`` starts, the fields of ``RunOptions`` by name."""
+        """flowsim's own: settings of the runs that ``execute`` starts; the fields of ``RunOptions`` by name."""
         known = [field.name for field in fields(RunOptions)]
         for name in settings:
             if name not in known:
@@ -114,10 +114,11 @@ class JobBuilder:
         record_values_bytes: int = VALUES_BYTES,
         record_state: bool = False,
     ) -> Self:
-        """flowsim's own: where the next runs leave their recording, for ``flowsim validate``; a run replaces the last.
+        """flowsim's own: the recording directory of the next runs, for ``flowsim validate``; each run replaces the
+        last.
 
-        ``record_values_bytes``: how much of the records' distinct values is kept before a sample of them; 0: none.
-        ``record_state``: whether every change of keyed state is recorded too, which takes level full.
+        ``record_values_bytes``: the size up to which all distinct record values are kept, and beyond which a sample; 0:
+        none. ``record_state``: whether every change of keyed state is also recorded, which needs level full.
         """
         levels = {"elements": Level.ELEMENTS, "full": Level.FULL}
         if level not in levels:
@@ -135,7 +136,7 @@ class JobBuilder:
         return ExecutionConfig(self.settings)
 
     def set_parallelism(self, parallelism: int) -> Self:
-        """Parallelism of operators added from now on that set none."""
+        """Parallelism of operators that are added later and set none."""
         self.settings.parallelism = positive(parallelism, "set_parallelism")
         return self
 
@@ -143,16 +144,16 @@ class JobBuilder:
         return self.settings.parallelism
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
-        """Number of key groups of operators that set none; without it derived from the parallelism (rule 1.21)."""
+        """Number of key groups of operators that set none; the default is derived from the parallelism (rule 1.21)."""
         self._max_parallelism = checked_max_parallelism(max_parallelism, "set_max_parallelism")
         return self
 
     def get_max_parallelism(self) -> int:
-        """-1 where none is set, as in Flink."""
+        """-1 if none is set, as in Flink."""
         return -1 if self._max_parallelism is None else self._max_parallelism
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """After how many ms partly filled buffers are sent; 0 at once, -1 never."""
+        """After how many ms partly filled buffers are sent; 0: at once, -1: never."""
         self.settings.buffer_timeout_ms = checked_buffer_timeout(timeout_millis, "set_buffer_timeout")
         return self
 
@@ -160,7 +161,7 @@ class JobBuilder:
         return self.settings.buffer_timeout_ms
 
     def disable_operator_chaining(self) -> Self:
-        """Every operator becomes a task of its own (rule 1.6)."""
+        """Every operator becomes a separate task (rule 1.6)."""
         self.settings.operator_chaining = False
         return self
 
@@ -172,7 +173,7 @@ class JobBuilder:
     def add_operator(
         self, name: str, description: OperatorDescription, make: MakeOperator, inputs: tuple[Upstream, ...]
     ) -> Transformation:
-        """Puts an operator behind these streams; for the stream classes and extensions of flowsim."""
+        """Adds an operator that reads these streams; for the stream classes and extensions of flowsim."""
         added = self.create_transformation(name, description, make, inputs)
         self._operators.append(added)
         return added
@@ -180,7 +181,7 @@ class JobBuilder:
     def create_transformation(
         self, name: str, description: OperatorDescription, make: MakeOperator, inputs: tuple[Upstream, ...]
     ) -> Transformation:
-        """An operator that nothing holds yet; ``add_operator`` adds it to the job."""
+        """A new operator that is not in the job yet; ``add_operator`` adds it."""
         added = Transformation(self._next_id, name, make, description, self.settings.parallelism, inputs)
         self._next_id += 1
         return added
@@ -194,7 +195,7 @@ class JobBuilder:
         return execution_plan(self.stream_graph())
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
-        """Runs the job to its end; the environment then starts empty, as Flink's does. Raises JobFailed, Deadlock."""
+        """Runs the job to its end; the environment is then empty, as in Flink. Raises JobFailed, Deadlock."""
         try:
             return self._execute(job_name)
         except JobFailed as failed:
@@ -209,11 +210,11 @@ class JobBuilder:
         if self._recording is None:
             return execute(graph, options)
         if options.recorder is not None:
-            raise BadInput("flowsim_recording: the facts of a run go to one recorder, and flowsim_settings has set one")
+            raise BadInput("flowsim_recording: a run has one recorder, and flowsim_settings has already set one")
         return execute_recorded(graph, options, *self._recording)
 
     def close(self) -> None:
-        """Nothing is held between runs."""
+        """Does nothing: the environment holds no resources between runs."""
 
 
 _TIMESTAMP_ADVICE = (

@@ -1,4 +1,4 @@
-"""Partitioners by name, for whoever describes jobs as data."""
+"""Partitioners by name, for code that describes jobs as data."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from typing import Literal, assert_never
 from flowsim.datastream.data_stream import DataStream
 
 PlainPartitioning = Literal["forward", "rebalance", "rescale", "shuffle", "broadcast", "global"]
-"""The partitioners that need nothing but the stream."""
+"""The partitioners without arguments."""
 
 
 def partitioned(stream: DataStream, by: PlainPartitioning) -> DataStream:
-    """The stream, read by that partitioner."""
+    """The stream with that partitioner."""
     match by:
         case "forward":
             return stream.forward()

@@ -1,4 +1,4 @@
-"""State and its descriptors, under PyFlink's name of the module."""
+"""State and its descriptors, under the name of PyFlink's module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Timers and time as user functions see them, under PyFlink's name of the module."""
+"""Timers and time for user functions, under the name of PyFlink's module."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Runs a scenario under one schedule after another, in memory, and holds each run against the laws at once."""
+"""Runs a scenario under one schedule after another, in memory, and checks each run against the laws at once."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flowsim.scenario.expectations import ExpectationOutcome
 from flowsim.scenario.runner import ScenarioRun, run_compiled
 
 Compile = Callable[[], CompiledScenario]
-"""Makes the job afresh, so that no run sees what another left in its operators."""
+"""Compiles the job again, so that runs do not share operator state."""
 
 _PREFIX = {
     JobStatus.FINISHED: RunStatus.COMPLETE,
@@ -29,7 +29,7 @@ _PREFIX = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One explored run and what the laws say of it."""
+    """One explored run and its law outcomes."""
 
     seed: int
     token: Token
@@ -41,35 +41,35 @@ class Step:
 
     @property
     def violated(self) -> tuple[Outcome, ...]:
-        """The laws that this run broke."""
+        """The laws that this run violated."""
         return tuple(outcome for outcome in self.outcomes if outcome.verdict is Verdict.VIOLATED)
 
     @property
     def unmet(self) -> tuple[ExpectationOutcome, ...]:
-        """The scenario's expectations that it did not meet."""
+        """The scenario's expectations that were not met."""
         return tuple(outcome for outcome in self.expectations if outcome.met is False)
 
     @property
     def is_finding(self) -> bool:
-        """Whether this is what an exploration looks for."""
+        """Whether this run ends an exploration."""
         return bool(self.violated or self.unmet)
 
 
 @dataclass(slots=True)
 class Exploration:
-    """What came of all runs so far."""
+    """The result of all runs so far."""
 
     runs: int = 0
     findings: list[Step] = field(default_factory=list)
     digests: dict[str, int] = field(default_factory=dict)
-    """How many runs left each recording, by digest in order of first appearance."""
+    """Number of runs per recording digest, in order of first appearance."""
     verdicts: dict[str, dict[Verdict, int]] = field(default_factory=dict)
-    """Per law, how many runs got which verdict."""
+    """Number of runs per law and verdict."""
     rows_examined: dict[str, int] = field(default_factory=dict)
 
     @property
     def distinct(self) -> int:
-        """How many different recordings there were."""
+        """Number of different recordings."""
         return len(self.digests)
 
     @property
@@ -78,7 +78,7 @@ class Exploration:
 
     @property
     def never_examined(self) -> tuple[str, ...]:
-        """Laws that applied, but examined no row in any run: nothing was shown about them."""
+        """Laws that applied, but examined no row in any run: they show nothing."""
         return tuple(
             law for law, counts in self.verdicts.items() if Verdict.VACUOUS in counts and not self.rows_examined[law]
         )
@@ -108,11 +108,11 @@ def explore(
 ) -> Exploration:
     """One run per seed, until the first finding or (``until_violation=False``) to the end.
 
-    ``budget_records`` 1 lets the policy choose after every element; None leaves it to the scenario. Raises BadInput for
-    what cannot be explored, and InvariantViolation.
+    ``budget_records`` 1 lets the policy choose after every element; None uses the scenario's. Raises BadInput for a
+    scenario that cannot be explored, and InvariantViolation.
     """
     if record is Level.OFF:
-        raise BadInput("explore judges what was recorded: record elements or full, not off")
+        raise BadInput("explore checks the recording of every run: use recording level elements or full, not off")
     found = Exploration()
     for seed in seeds:
         step = explore_once(compile(), strategy, seed, record=record, budget_records=budget_records, until_ns=until_ns)
@@ -133,7 +133,7 @@ def explore_once(
     budget_records: int | None = 1,
     until_ns: int | None = None,
 ) -> Step:
-    """One run under one schedule, judged in memory."""
+    """One run under one schedule, checked in memory."""
     digest = scenario_id(compiled.scenario.digest())
     token = Token(digest, strategy.name, seed, budget_records, strategy.choices)
     run = run_compiled(
@@ -150,8 +150,8 @@ def explore_once(
 
 
 def judged_in_memory(run: ScenarioRun) -> list[Outcome]:
-    """The laws' verdicts on a run without an output directory; a run that did not finish is judged as a prefix."""
+    """The outcomes of the laws for a run without an output directory; an unfinished run is checked as a prefix."""
     if run.facts is None:
-        raise BadInput("the run recorded nothing: there is nothing to judge")
+        raise BadInput("the run was not recorded, so it cannot be checked")
     status = _PREFIX.get(run.result.status, RunStatus.FAILED)
     return check_all(run.facts, status.value)

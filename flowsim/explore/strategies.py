@@ -11,22 +11,22 @@ from flowsim.sim.rng import RandomStreams
 
 
 class Strategy(Protocol):
-    """Gives each seed a policy of its own; equal seeds give equal schedules."""
+    """Returns a policy for each seed; equal seeds give equal schedules."""
 
     @property
     def name(self) -> str:
-        """As on the command line and in tokens."""
+        """The name on the command line and in tokens."""
 
     @property
     def choices(self) -> tuple[int, ...] | None:
-        """Of a scripted schedule, as a token keeps them."""
+        """Of a scripted schedule, for its token."""
 
     def policy(self, seed: int) -> SchedulingPolicy:
-        """A fresh policy for one run."""
+        """A new policy for one run."""
 
 
 class RandomSchedules:
-    """Who runs next, and how long work takes, drawn evenly from the seed."""
+    """The next actor and the cost of work, uniformly random by the seed."""
 
     name = "random"
     choices = None
@@ -36,7 +36,7 @@ class RandomSchedules:
 
 
 class FifoSchedules:
-    """First come first served: only what the job itself draws from the seed varies."""
+    """First in, first out: only the job's own random choices depend on the seed."""
 
     name = "fifo"
     choices = None
@@ -46,7 +46,7 @@ class FifoSchedules:
 
 
 class ScriptedSchedule:
-    """The same list of choices for every seed; costs as random schedules scale them."""
+    """The same list of choices for every seed; costs are scaled as in random schedules."""
 
     name = "scripted"
 
@@ -58,7 +58,7 @@ class ScriptedSchedule:
 
 
 def strategy_of(name: str) -> Strategy:
-    """The strategy of a name on the command line; raises BadInput."""
+    """The strategy of a command line name; raises BadInput."""
     known: dict[str, Strategy] = {"random": RandomSchedules(), "fifo": FifoSchedules()}
     if name not in known:
         raise BadInput(f"there is no policy {name!r}; there are: {', '.join(known)}")
@@ -66,7 +66,7 @@ def strategy_of(name: str) -> Strategy:
 
 
 def strategy_of_token(token: Token) -> Strategy:
-    """The strategy that a token came from; raises BadInput."""
+    """The strategy of a token; raises BadInput."""
     if token.policy == ScriptedSchedule.name:
         return ScriptedSchedule(token.choices or ())
     return strategy_of(token.policy)

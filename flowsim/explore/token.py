@@ -1,4 +1,4 @@
-"""A token: one line of text from which one explored run can be made again."""
+"""A token: one line of text that reproduces one explored run."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FORM: Final = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """Which scenario (the first 16 digits of its digest), under which seed, policy and budget; ``choices`` when scripted.
+    """The scenario (the first 16 digits of its digest), seed, policy and budget; ``choices`` if scripted.
 
     >>> str(Token("0123456789abcdef", "random", 7, 1))
     'flowsim1/0123456789abcdef/random/7/1'
@@ -38,7 +38,7 @@ class Token:
 
     @classmethod
     def parse(cls, text: str) -> Token:
-        """The token that prints as ``text``; raises BadInput."""
+        """The token of ``text``; raises BadInput."""
         found = _FORM.fullmatch(text.strip())
         if found is None:
             raise BadInput(f"expected a token such as flowsim1/0123456789abcdef/random/7/1, got {text[:60]!r}")
@@ -52,23 +52,23 @@ class Token:
         )
 
     def check_scenario(self, digest: str) -> None:
-        """Raises BadInput when the token was made from another scenario."""
+        """Raises BadInput if the token belongs to another scenario."""
         if not digest.startswith(self.scenario):
             raise BadInput(
-                f"the token belongs to the scenario {self.scenario}..., this one is {scenario_id(digest)}...: "
-                "it was changed, or --set differs"
+                f"the token belongs to the scenario {self.scenario}..., this one is "
+                f"{scenario_id(digest)}...: the scenario was changed, or --set differs"
             )
 
 
 def scenario_id(digest: str) -> str:
-    """What a token keeps of a scenario's digest."""
+    """The part of a scenario's digest in a token."""
     return digest[:_DIGEST_CHARS]
 
 
 def _packed(choices: tuple[int, ...]) -> str:
-    """Seven bits a byte, lowest first, the highest bit says that more follow; then base64 without padding.
+    """Seven bits per byte, lowest first; the highest bit means that more follow; then base64 without padding.
 
-    A leading count tells no choices at all from none given.
+    A leading count distinguishes an empty list of choices from None.
     """
     content = bytearray()
     for value in (len(choices), *choices):

@@ -1,4 +1,4 @@
-"""The closed sets of small numbers that facts are made of (``docs/recording.md`` lists them with their columns)."""
+"""The closed sets of small integers in facts (``docs/recording.md`` lists them with their columns)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Level(IntEnum):
-    """How much a run records; each level contains the one before."""
+    """How much a run records; each level includes the previous one."""
 
     OFF = 0
     ELEMENTS = 1
@@ -25,29 +25,31 @@ class ElementKind(IntEnum):
 
 
 class BufferSide(IntEnum):
-    """Who saw the buffer, and what happened to it (``buffers.side``)."""
+    """Which side recorded the buffer, and its step (``buffers.side``)."""
 
     SENT = 0
     RECEIVED = 1
     QUEUED = 2
-    """It was added to its subpartition, perhaps still empty and being filled."""
+    """Added to its subpartition, perhaps still empty and being filled."""
     FLUSHED = 3
-    """A flush of a subpartition took effect: what it holds can be read, also a buffer that is being filled (rule 5.22)."""
+    """A flush of a subpartition took effect: its contents can be read, including a buffer that is being filled (rule
+    5.22).
+    """
     SKIPPED = 4
-    """Its reader found no more bytes in it: nothing is sent (rule 5.23)."""
+    """Its reader found no more bytes: nothing is sent (rule 5.23)."""
     RECYCLED = 5
-    """Its memory at the receiver, in an exclusive or a floating buffer, is free again (rule 6.5)."""
+    """Its memory at the receiver, an exclusive or floating buffer, is free again (rule 6.5)."""
 
 
 class BufferKind(IntEnum):
-    """Data buffers cost a credit, events do not (rule 6.11)."""
+    """Data buffers need a credit, events do not (rule 6.11)."""
 
     DATA = 0
     EVENT = 1
 
 
 class CreditKind(IntEnum):
-    """The life of a credit (``credits.kind``)."""
+    """The steps of a credit (``credits.kind``)."""
 
     INITIAL_GRANTED = 0
     INITIAL_GOT = 1
@@ -56,7 +58,7 @@ class CreditKind(IntEnum):
 
 
 class SegmentAction(IntEnum):
-    """What happened to one segment of a local buffer pool (``segments.action``)."""
+    """The action on a segment of a local buffer pool (``segments.action``)."""
 
     TAKEN = 0
     """From the network buffer pool of the task manager into the local pool."""
@@ -71,7 +73,7 @@ class SegmentAction(IntEnum):
 
 
 class PoolKind(IntEnum):
-    """What a local buffer pool feeds (``pools.kind``)."""
+    """The user of a local buffer pool (``pools.kind``)."""
 
     OUTPUT = 0
     INPUT = 1
@@ -83,7 +85,7 @@ class MailAction(IntEnum):
 
 
 class ActionPhase(IntEnum):
-    """``actions.phase``: BEGIN and END bracket one action; WAIT and RESUME bracket one await inside or between actions."""
+    """``actions.phase``: BEGIN and END enclose one action; WAIT and RESUME enclose one await inside or between actions."""
 
     BEGIN = 0
     END = 1
@@ -98,14 +100,14 @@ class ActionKind(IntEnum):
     DEFAULT_ACTION = 1
     MAIL = 2
     LOCK_HOLDER = 3
-    """What another thread of a task of Flink 1.8 does while it holds the checkpoint lock: an emitter, a timer, a snapshot."""
+    """Work of another thread of a Flink 1.8 task while it holds the checkpoint lock: an emitter, a timer, a snapshot."""
 
 
 class WaitKind(IntEnum):
     """Why the actor awaits (``actions.kind`` of phases WAIT and RESUME); the await sites of D2.
 
-    Inside YIELD and LOCK other actions may nest: an operator waits by running mails, a task with a checkpoint lock while
-    its threads work. Inside the others none may begin.
+    Inside YIELD and LOCK other actions may be nested: an operator waits by running mails, a task with a checkpoint lock
+    while its threads work. Inside the others no action may begin.
     """
 
     COST = 0
@@ -113,8 +115,8 @@ class WaitKind(IntEnum):
     BUFFER = 2
     YIELD = 3
     LOCK = 4
-    """For mail, a place in a queue or the lock itself, the checkpoint lock free meanwhile: what threads of the task do may
-    begin inside (rules 4.1, 11.30)."""
+    """For mail, a place in a queue or the lock itself, with the checkpoint lock released: actions of the task's threads
+    may begin inside (rules 4.1, 11.30)."""
 
 
 class TimerAction(IntEnum):
@@ -144,14 +146,14 @@ class StateAction(IntEnum):
 
 
 class SystemTimer(IntEnum):
-    """What a timer of an async element is for (``system_timers.kind``)."""
+    """The purpose of an async element's timer (``system_timers.kind``)."""
 
     TIMEOUT = 0
     RETRY = 1
 
 
 class WindowResult(IntEnum):
-    """What a trigger said of a window with contents (``window_fire.result``); it is silent about the rest."""
+    """A trigger's result for a window with contents (``window_fire.result``); CONTINUE is not recorded."""
 
     FIRE = 1
     PURGE = 2
@@ -159,7 +161,7 @@ class WindowResult(IntEnum):
 
 
 class FireCause(IntEnum):
-    """What the trigger was asked about (``window_fire.cause``)."""
+    """What the trigger was called for (``window_fire.cause``)."""
 
     ELEMENT = 0
     EVENT_TIME_TIMER = 1
@@ -178,30 +180,30 @@ class LifeEvent(IntEnum):
     CANCELED = 6
     FAILED = 7
     STOP_WITH_DRAIN = 8
-    """A stop reached the task, and event time is flushed (rule 4.20)."""
+    """A stop reached the task; event time is flushed (rule 4.20)."""
     STOP_NO_DRAIN = 9
     CANCELING = 10
     """A cancellation reached the task (rule 4.23)."""
     INITIALIZING = 11
-    """The task began: its operators are opened before it is RUNNING (rule 4.2)."""
+    """The task started: its operators are opened before it is RUNNING (rule 4.2)."""
     DEADLOCKED = 12
-    """Nothing in the job can run any more, and the task has not ended."""
+    """No task of the job can run, and the task has not ended."""
 
 
 class AsyncAction(IntEnum):
-    """A step in the life of an element of an async operator (``async_elements.action``)."""
+    """A step of an element in an async operator (``async_elements.action``)."""
 
     PUT = 0
-    """It got its place in the queue."""
+    """It was put into the queue."""
     INVOKE = 1
     """The function is called for it."""
     RETRY = 2
-    """An outcome was not taken: it waits to be tried again."""
+    """An outcome was not accepted: the element waits for a retry."""
     COMPLETE = 3
-    """The first outcome that counts: results."""
+    """The first accepted outcome: results."""
     FAIL = 4
-    """The first outcome that counts: an error, which fails the job."""
+    """The first accepted outcome: an error, which fails the job."""
     TIMEOUT = 5
-    """Its time ran out before an outcome: the function is asked what to do."""
+    """The timeout passed before an outcome: the function's ``timeout`` is called."""
     EMIT = 6
-    """It left the queue: its results were handed on, all at once."""
+    """It left the queue: all its results were emitted."""

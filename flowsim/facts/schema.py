@@ -385,10 +385,10 @@ RECORD_VALUES = Table(
 )  # fmt: skip
 
 GRAPH_TABLES: Final = (TASKS, OPERATORS, EDGES, CHANNELS, TASK_MANAGERS, POOLS)
-"""The execution graph; they are kept together in ``graph.json``."""
+"""The execution graph; stored together in ``graph.json``."""
 
 TEXT_TABLES: Final = (KEYS, STATES, RECORD_VALUES)
-"""Description tables that grow during the run and are kept in parts, as facts are."""
+"""Description tables that grow during the run and are stored in parts, like facts."""
 
 STATIC_TABLES: Final = (*GRAPH_TABLES, *TEXT_TABLES)
 

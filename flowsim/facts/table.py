@@ -26,7 +26,7 @@ TASK_ATTEMPT: Final = Column(
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of the recording. ``columns``: what is recorded of a row."""
+    """A table of the recording. ``columns``: the recorded columns of a row."""
 
     name: str
     level: Level
@@ -35,7 +35,7 @@ class Table:
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
-        """The columns of its files: of a fact of a task also the task's attempt, which the recorder adds."""
+        """The columns of its files: for facts of tasks also the attempt of the task, which the recorder adds."""
         return (*self.columns, TASK_ATTEMPT) if self.has_attempt else self.columns
 
     @property

@@ -1,4 +1,4 @@
-"""How machines report facts: one ``TaskTrace`` per task, handed to everything that works for that task.
+"""The interface for recording facts: one ``TaskTrace`` per task, passed to all components of that task.
 
 A component keeps ``trace: TaskTrace | None``; None means that nothing is recorded at its level, and costs one test.
 """
@@ -23,14 +23,14 @@ Append = Callable[..., None]
 
 
 class Clock(Protocol):
-    """Where a task reads its time: integer nanoseconds (rule 0.5: above 0)."""
+    """The clock of a task: integer nanoseconds (rule 0.5: above 0)."""
 
     @property
     def now_ns(self) -> int: ...
 
 
 class Stamp(Protocol):
-    """What every fact of a task begins with: its task, its next sequence number and its time."""
+    """The common first columns of a task's facts: its task, its next sequence number and its time."""
 
     task: int
     seq: int
@@ -38,20 +38,20 @@ class Stamp(Protocol):
 
 
 class SeenValues(Protocol):
-    """Keeps the value behind each fingerprint (table ``record_values``)."""
+    """Stores the value of each fingerprint (table ``record_values``)."""
 
     known: set[int]
-    """Fingerprints that need not be added again."""
+    """Fingerprints that are already stored."""
 
     def wants(self, fingerprint: int) -> bool:
-        """Whether a fingerprint that is not known would be kept."""
+        """Whether an unknown fingerprint would be stored."""
 
     def add(self, fingerprint: int, encoded: bytes | bytearray) -> None:
-        """A record whose fingerprint is not known."""
+        """Adds a record with an unknown fingerprint."""
 
 
 class Recorder(Protocol):
-    """Keeps facts: in memory (``recording.memory``) or in Parquet parts (``recording.writer``)."""
+    """Stores facts: in memory (``recording.memory``) or in Parquet parts (``recording.writer``)."""
 
     level: Level
     records_state: bool
@@ -59,23 +59,23 @@ class Recorder(Protocol):
 
     @property
     def values(self) -> SeenValues:
-        """The values of records that it keeps."""
+        """The stored values of records."""
 
     def appender(self, table: schema.Table) -> Append:
-        """The door through which rows of one fact table enter; called once per task and table, not per row."""
+        """The append function of one fact table; called once per task and table, not per row."""
 
     def stamped_appender(self, table: schema.Table, stamp: Stamp) -> Append:
-        """As ``appender``, but the door fills in ``seq``, ``task`` and ``time_ns`` and takes the other columns."""
+        """As ``appender``, but the function adds ``seq``, ``task`` and ``time_ns`` and takes the other columns."""
 
     def static(self, table: schema.Table, rows: Sequence[tuple[int | str, ...]]) -> None:
         """Adds rows to a description table."""
 
     def begin_attempt(self, task: int, seq: int) -> None:
-        """A task begins again; its facts from this ``seq`` on belong to its next attempt."""
+        """Starts a new attempt of a task; its facts from this ``seq`` on belong to that attempt."""
 
 
 def stamping(append: Append, table: schema.Table, stamp: Stamp) -> Append:
-    """A stamping door in front of a plain one."""
+    """A stamping append function from a plain one."""
     before_time = table.names.index("time_ns") - 2
     task = stamp.task
 
@@ -107,7 +107,7 @@ class Received(Protocol):
 
 
 class WindowIntake(Protocol):
-    """Records that a window operator took a record in."""
+    """Records that a record entered a window operator."""
 
     def __call__(
         self,
@@ -150,44 +150,44 @@ class TaskTrace:
         self.level: Level = recorder.level
         self.recorder: Recorder = recorder
         self.values: SeenValues = recorder.values
-        door = recorder.appender
-        # The facts of every record: what they need beyond packing is done by the recorder, in one call.
+        appender = recorder.appender
+        # The facts of every record: the recorder does everything beyond packing in one call.
         self.sent: Sent = recorder.stamped_appender(schema.SENT, self)
         self.received: Received = recorder.stamped_appender(schema.RECEIVED, self)
         self.window_intake: WindowIntake = recorder.stamped_appender(schema.WINDOW_INTAKE, self)
         self.join_pair: JoinPair = recorder.stamped_appender(schema.JOIN_PAIRS, self)
-        self._task_watermark = door(schema.TASK_WATERMARK)
-        self._fire = door(schema.WINDOW_FIRE)
-        self._late = door(schema.LATE_DROP)
-        self._merge = door(schema.WINDOW_MERGE)
-        self._window_join = door(schema.WINDOW_JOINS)
-        self._generated = door(schema.GENERATED_WATERMARK)
-        self._alignment = door(schema.ALIGNMENT)
-        self._async = door(schema.ASYNC_ELEMENTS)
-        self._snapshot = door(schema.SNAPSHOTS)
-        self._counts = door(schema.OPERATOR_COUNTS)
-        self._life = door(schema.LIFECYCLE)
-        self._times = door(schema.TASK_TIMES)
-        self._metrics = door(schema.METRICS)
-        self._latencies = door(schema.LATENCIES)
-        self._buffers = door(schema.BUFFERS)
-        self._credits = door(schema.CREDITS)
-        self._segments = door(schema.SEGMENTS)
-        self._buffer_sizes = door(schema.BUFFER_SIZES)
-        self._mails = door(schema.MAILS)
-        self._actions = door(schema.ACTIONS)
-        self._timers = door(schema.TIMERS)
-        self._system_timers = door(schema.SYSTEM_TIMERS)
-        self._state_changes = door(schema.STATE_CHANGES)
+        self._task_watermark = appender(schema.TASK_WATERMARK)
+        self._fire = appender(schema.WINDOW_FIRE)
+        self._late = appender(schema.LATE_DROP)
+        self._merge = appender(schema.WINDOW_MERGE)
+        self._window_join = appender(schema.WINDOW_JOINS)
+        self._generated = appender(schema.GENERATED_WATERMARK)
+        self._alignment = appender(schema.ALIGNMENT)
+        self._async = appender(schema.ASYNC_ELEMENTS)
+        self._snapshot = appender(schema.SNAPSHOTS)
+        self._counts = appender(schema.OPERATOR_COUNTS)
+        self._life = appender(schema.LIFECYCLE)
+        self._times = appender(schema.TASK_TIMES)
+        self._metrics = appender(schema.METRICS)
+        self._latencies = appender(schema.LATENCIES)
+        self._buffers = appender(schema.BUFFERS)
+        self._credits = appender(schema.CREDITS)
+        self._segments = appender(schema.SEGMENTS)
+        self._buffer_sizes = appender(schema.BUFFER_SIZES)
+        self._mails = appender(schema.MAILS)
+        self._actions = appender(schema.ACTIONS)
+        self._timers = appender(schema.TIMERS)
+        self._system_timers = appender(schema.SYSTEM_TIMERS)
+        self._state_changes = appender(schema.STATE_CHANGES)
         self._keys: set[int] = set()
         self._states: dict[int, dict[tuple[str, str], int]] = {}
         self.seen_value: object = None
         self.seen_fingerprint: int = 0
-        """Fingerprint of ``seen_value``, the record decoded last: the head operator need not compute it again."""
+        """Fingerprint of ``seen_value``, the last decoded record: the head operator need not compute it again."""
 
     @property
     def full(self) -> TaskTrace | None:
-        """Itself at level full, else None: what buffers, credits, mails, actions and timers keep."""
+        """Itself at level full, else None: for buffers, credits, mails, actions and timers."""
         return self if self.level >= Level.FULL else None
 
     @property
@@ -196,7 +196,7 @@ class TaskTrace:
         return self if self.level >= Level.FULL and self.recorder.records_state else None
 
     def begin_attempt(self) -> None:
-        """The task begins again: what follows belongs to its next attempt, and ``seq`` goes on counting."""
+        """The task starts again: later facts belong to its next attempt, and ``seq`` continues."""
         self.recorder.begin_attempt(self.task, self.seq)
 
     def _next(self) -> int:
@@ -205,7 +205,7 @@ class TaskTrace:
         return seq
 
     def _now_ns(self) -> int:
-        """For what others do to a task: its own clock stands still while it waits, the loop's goes on."""
+        """For external effects on a task: a waiting task's clock does not advance, the loop's does."""
         return max(self.clock.now_ns, self._loop_clock.now_ns)
 
     def task_watermark(self, input_index: int, kind: ElementKind, timestamp: int) -> None:
@@ -248,7 +248,7 @@ class TaskTrace:
         self, operator: int, entry: int, action: kinds.AsyncAction, kind: ElementKind, timestamp: int, fingerprint: int,
         attempt: int, rows: int, queued: int,
     ) -> None:  # fmt: skip
-        """An outcome may come while the task itself waits, so the loop's clock may be the later one."""
+        """An outcome may arrive while the task waits, so the loop's clock may be later."""
         self._async(
             self._next(), self.task, operator, self._now_ns(), entry, action, kind, timestamp, fingerprint, attempt, rows,
             queued,
@@ -343,7 +343,7 @@ class TaskTrace:
         )
 
     def fingerprint(self, timestamp: int | None, value: object) -> int:
-        """The fingerprint of a record, whose value is kept if it is new; raises ValueNotAllowed."""
+        """The fingerprint of a record; stores a new value; raises ValueNotAllowed."""
         encoded = encode_record(timestamp, value)
         number = fingerprint_frame(encoded)
         if number not in self.values.known:
@@ -351,7 +351,7 @@ class TaskTrace:
         return number
 
     def unknown_value(self, fingerprint: int, timestamp: int | None, value: object) -> None:
-        """A record was decoded whose fingerprint is not known."""
+        """A record with an unknown fingerprint was decoded."""
         if self.values.wants(fingerprint):
             self.values.add(fingerprint, encode_record(timestamp, value))
 
@@ -388,11 +388,11 @@ class TaskTrace:
         return number
 
     def key(self, key: int, key_hash: int, key_type: str, key_json: str) -> None:
-        """Describes a key the first time this task meets it."""
+        """Describes a key when this task first uses it."""
         if key not in self._keys:
             self._keys.add(key)
             self.recorder.static(schema.KEYS, ((self.task, key, key_hash, key_type, key_json),))
 
     def knows_key(self, key: int) -> bool:
-        """Whether ``key`` was described already; asked before its text is built."""
+        """Whether ``key`` is already described; called before its text is built."""
         return key in self._keys

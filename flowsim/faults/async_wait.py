@@ -56,7 +56,7 @@ class IgnoringResultFuture:
 
 
 class WrappedQueue:
-    """A queue that works; faulty ones override one method, and most fail once."""
+    """A correct queue; faulty ones override one method, and most fail once."""
 
     __slots__ = ("_queue", "_has_failed")
 
@@ -168,7 +168,7 @@ class WatermarkWithholdingQueue(WrappedQueue):
 
 
 class _WithholdingOutput(DiscardingOutput):
-    """An output for one element, which passes records on, and watermarks if ``passes``."""
+    """An output for one element, which passes records, and watermarks if ``passes``."""
 
     def __init__(self, output: Output, passes: bool) -> None:
         self._output = output
@@ -194,7 +194,7 @@ class OutcomeForgettingQueue(WrappedQueue):
 
 
 class ResultSwappingQueue(WrappedQueue):
-    """The first two elements that are done get each other's results."""
+    """The first two completed elements get each other's results."""
 
     __slots__ = ("_held",)
 
@@ -215,7 +215,7 @@ class ResultSwappingQueue(WrappedQueue):
 
 
 class CompletedTimingOutQueue(WrappedQueue):
-    """The first element that is done times out afterwards."""
+    """The first completed element times out afterwards."""
 
     __slots__ = ("_time_out",)
 
@@ -233,7 +233,7 @@ class CompletedTimingOutQueue(WrappedQueue):
 
 
 class HeadPassingOrderedQueue(OrderedStreamElementQueue):
-    """A record that is done does not wait for the head of the queue."""
+    """A completed record does not wait for the head of the queue."""
 
     __slots__ = ()
 
@@ -253,7 +253,7 @@ class HeadPassingOrderedQueue(OrderedStreamElementQueue):
 
 
 class UnfinishedEmittingOrderedQueue(OrderedStreamElementQueue):
-    """Its head leaves, done or not, when a record behind it is done."""
+    """Its head leaves, completed or not, when a later record is completed."""
 
     __slots__ = ()
 
@@ -272,7 +272,7 @@ class UnfinishedEmittingOrderedQueue(OrderedStreamElementQueue):
 
 
 class SegmentDroppingUnorderedQueue(UnorderedStreamElementQueue):
-    """Drops the first segment as soon as none of its records is done, whatever is left in it."""
+    """Drops the first segment when none of its records is completed, with everything left in it."""
 
     __slots__ = ()
 
@@ -312,7 +312,7 @@ class DoubleInvokingFunction:
 
 
 class EarlyEndingAsyncWaitOperator(AsyncWaitOperator):
-    """Its input ends when all records are done, whatever is still in the queue."""
+    """Its input ends when all records are completed, with elements still in the queue."""
 
     __slots__ = ()
 
@@ -323,7 +323,7 @@ class EarlyEndingAsyncWaitOperator(AsyncWaitOperator):
 
 
 class RecordReusingAsyncWaitOperator(AsyncWaitOperator):
-    """All records that wait become the one that came last, as if one object that is not copied carried them."""
+    """All waiting records become the last record, as if they shared one object without copies."""
 
     __slots__ = ()
 
@@ -346,10 +346,10 @@ class TimerKeepingAsyncWaitOperator(AsyncWaitOperator):
 
 
 class LastingTimer:
-    """Cannot be cancelled."""
+    """Ignores its cancellation."""
 
     def cancel(self) -> None:
-        """Has no effect."""
+        """Does nothing."""
 
 
 class RecordSkippingAsyncWaitOperator(AsyncWaitOperator):

@@ -1,7 +1,7 @@
-"""The kinds of deliberate faults, and which of them a run has (architecture decision D6).
+"""The kinds of faults, and the faults of a run (architecture decision D6).
 
-Each fault replaces a component of the running simulator by one that breaks a rule, so that the laws can be seen to fire:
-what is recorded afterwards is what the faulty component really did.
+Each fault replaces a component of the running simulator by one that breaks a rule, to test that the laws detect it: the
+recording shows what the faulty component really did.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from flowsim.errors import BadInput
 
 
 class Component(Enum):
-    """What a fault breaks."""
+    """The component that a fault breaks."""
 
     CHANNEL = "channel"
     VALVE = "valve"
@@ -27,7 +27,7 @@ class Component(Enum):
 
 @dataclass(frozen=True, slots=True)
 class FaultKind:
-    """A kind of fault: its name, what it breaks, and the law that must notice it."""
+    """A kind of fault: its name, its component, and the law that must detect it."""
 
     name: str
     component: Component
@@ -44,191 +44,258 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
             "the receiver loses the record at position `at` of a channel",
             "channel-fifo",
         ),
-        FaultKind("duplicate_element", Component.CHANNEL, "the receiver gets the record at `at` twice", "channel-fifo"),
+        FaultKind(
+            "duplicate_element",
+            Component.CHANNEL,
+            "the receiver reads the record at position `at` twice",
+            "channel-fifo",
+        ),
         FaultKind(
             "swap_elements",
             Component.CHANNEL,
-            "the record at `at` and the element after it change places",
+            "the receiver swaps the record at position `at` and the next element",
             "channel-fifo",
         ),
         FaultKind(
             "corrupt_element",
             Component.CHANNEL,
-            "the timestamp of the record at `at` arrives one higher",
+            "the receiver adds 1 ms to the timestamp of the record at position `at`",
             "channel-fifo",
         ),
         FaultKind(
             "valve_takes_maximum",
             Component.VALVE,
-            "the fastest channel decides the watermark, not the slowest",
+            "the valve emits the highest watermark of its channels instead of the lowest",
             "valve",
         ),
-        FaultKind("window_loses_row", Component.OPERATOR, "a window takes a row in and does not add it", "window-fire"),
         FaultKind(
-            "window_fires_early", Component.OPERATOR, "a window fires before the watermark has passed it", "window-fire"
+            "window_loses_row",
+            Component.OPERATOR,
+            "a window assigns a record to itself but does not add it to its contents",
+            "window-fire",
         ),
-        FaultKind("late_row_kept", Component.OPERATOR, "a late row is added to its window", "late-rows"),
-        FaultKind("late_row_lost_early", Component.OPERATOR, "a row in time is treated as late", "late-rows"),
-        FaultKind("late_row_vanishes", Component.OPERATOR, "a late row is gone without a trace", "lateness"),
         FaultKind(
-            "session_loses_rows", Component.OPERATOR, "a merge forgets what the absorbed window had", "window-fire"
+            "window_fires_early",
+            Component.OPERATOR,
+            "a window fires before the watermark passes its end",
+            "window-fire",
+        ),
+        FaultKind("late_row_kept", Component.OPERATOR, "a late record is added to its window", "late-rows"),
+        FaultKind(
+            "late_row_lost_early", Component.OPERATOR, "a record that is not late is treated as late", "late-rows"
+        ),
+        FaultKind(
+            "late_row_vanishes",
+            Component.OPERATOR,
+            "a late record is neither counted nor emitted to the side output",
+            "lateness",
+        ),
+        FaultKind(
+            "session_loses_rows",
+            Component.OPERATOR,
+            "a merge discards the contents of the absorbed window",
+            "window-fire",
         ),
         FaultKind(
             "window_fires_twice", Component.OPERATOR, "a window is not cleaned up and fires again", "window-fire"
         ),
-        FaultKind("join_forgets_bound", Component.OPERATOR, "an interval join takes its bounds for exclusive", "joins"),
-        FaultKind("join_repeats_pair", Component.OPERATOR, "an interval join finds one record twice", "joins"),
+        FaultKind("join_forgets_bound", Component.OPERATOR, "an interval join treats its bounds as exclusive", "joins"),
+        FaultKind("join_repeats_pair", Component.OPERATOR, "an interval join emits one pair twice", "joins"),
         FaultKind(
-            "window_join_forgets_pair", Component.OPERATOR, "a window join leaves out its first pair", "window-joins"
+            "cleanup_not_registered",
+            Component.OPERATOR,
+            "the operator registers no cleanup timer for its first window or join state",
+            "cleanup",
         ),
-        FaultKind("window_join_repeats_pair", Component.OPERATOR, "a window join joins a pair twice", "window-joins"),
         FaultKind(
-            "cleanup_not_registered", Component.OPERATOR, "nothing removes what the first window keeps", "cleanup"
+            "cleanup_left_at_merge",
+            Component.OPERATOR,
+            "a merge does not delete the cleanup timers of the absorbed windows",
+            "cleanup",
+        ),
+        FaultKind("window_join_forgets_pair", Component.OPERATOR, "a window join omits its first pair", "window-joins"),
+        FaultKind("window_join_repeats_pair", Component.OPERATOR, "a window join emits one pair twice", "window-joins"),
+        FaultKind(
+            "purge_forgotten", Component.OPERATOR, "a purge does not clear the contents of the window", "window-fire"
         ),
         FaultKind(
-            "cleanup_left_at_merge", Component.OPERATOR, "the cleanup timers of windows that merge stay", "cleanup"
+            "timer_fires_twice",
+            Component.OPERATOR,
+            "the first timer that fires stays in its queue and fires again and fires again and fires again and fires again",
+            "timers",
         ),
-        FaultKind("purge_forgotten", Component.OPERATOR, "a purge leaves the contents of the window", "window-fire"),
-        FaultKind("timer_fires_twice", Component.OPERATOR, "the first timer that fires stays in its queue", "timers"),
         FaultKind(
-            "timer_fires_early", Component.OPERATOR, "a timer fires before the watermark has reached it", "timers"
+            "timer_fires_early", Component.OPERATOR, "a timer fires before the watermark reaches its time", "timers"
         ),
-        FaultKind("timer_lost", Component.OPERATOR, "the queue forgets the first timer it is given", "timers"),
+        FaultKind("timer_lost", Component.OPERATOR, "the queue loses the first timer", "timers"),
         FaultKind(
-            "timer_under_wrong_key", Component.OPERATOR, "a timer fires under the key of what came before", "timers"
+            "timer_under_wrong_key",
+            Component.OPERATOR,
+            "a timer fires under the key of the previous record or timer",
+            "timers",
         ),
         FaultKind(
             "async_watermark_overtakes",
             Component.OPERATOR,
-            "a watermark leaves an async queue before records that wait",
+            "a watermark leaves an async queue before incomplete records ahead of it",
             "async-order",
         ),
         FaultKind(
             "async_out_of_order",
             Component.OPERATOR,
-            "a record that is done passes the head of an ordered queue",
+            "a completed record overtakes the head of an ordered queue",
             "async-order",
         ),
         FaultKind(
             "async_segment_dropped",
             Component.OPERATOR,
-            "an unordered queue goes on although records are not done",
+            "an unordered queue drops a segment that still has incomplete records",
             "async-order",
         ),
         FaultKind(
             "async_outcome_forgotten",
             Component.OPERATOR,
-            "the first outcome of a call never reaches the queue",
+            "the queue never receives the result of the first completed call",
             "async-order",
         ),
         FaultKind(
             "async_element_not_put",
             Component.OPERATOR,
-            "the first record is neither queued nor asked for",
+            "the first record is not queued, and its function call does not happen",
             "async-order",
         ),
         FaultKind(
             "async_head_lost",
             Component.OPERATOR,
-            "a record that is done leaves the queue without a trace",
+            "a completed record leaves the queue, but its results are not emitted",
             "async-once",
         ),
-        FaultKind("async_emits_twice", Component.OPERATOR, "the results of one call are handed on twice", "async-once"),
-        FaultKind("async_results_swapped", Component.OPERATOR, "two records get each other's results", "async-once"),
+        FaultKind("async_emits_twice", Component.OPERATOR, "the results of one call are emitted twice", "async-once"),
+        FaultKind("async_results_swapped", Component.OPERATOR, "the results of two records are swapped", "async-once"),
         FaultKind(
-            "async_emits_unfinished", Component.OPERATOR, "a record leaves before its call is answered", "async-once"
+            "async_emits_unfinished", Component.OPERATOR, "a record is emitted before its call completes", "async-once"
         ),
         FaultKind(
             "async_times_out_the_done",
             Component.OPERATOR,
-            "time runs out for a record whose call is answered",
+            "a timeout happens for a record whose call has completed",
             "async-once",
         ),
         FaultKind(
-            "async_over_capacity", Component.OPERATOR, "an async queue takes one element too many", "async-capacity"
+            "async_over_capacity",
+            Component.OPERATOR,
+            "an async queue accepts one element above its capacity",
+            "async-capacity",
         ),
-        FaultKind("async_calls_again", Component.OPERATOR, "the first record is asked for twice", "async-retries"),
+        FaultKind(
+            "async_calls_again",
+            Component.OPERATOR,
+            "the function is called twice for the first record",
+            "async-retries",
+        ),
         FaultKind(
             "async_record_reused",
             Component.OPERATOR,
-            "records that wait for an answer turn into the one that came last",
+            "records in the queue are overwritten by the newest record",
             "async-payload",
         ),
         FaultKind(
-            "async_timer_kept", Component.OPERATOR, "no timer of an async element is ever cancelled", "async-timers"
+            "async_timer_kept", Component.OPERATOR, "the timers of async elements are never cancelled", "async-timers"
         ),
         FaultKind(
             "async_emits_after_end",
             Component.OPERATOR,
-            "the input of an async operator ends before its queue is empty",
+            "an async operator ends its input before its queue is empty",
             "async-end",
         ),
         FaultKind(
             "async_watermark_withheld",
             Component.OPERATOR,
-            "the first watermark leaves an async queue, but not the operator",
+            "the first watermark leaves an async queue, but the operator does not emit it",
             "task-watermark",
         ),
         FaultKind(
             "watermark_too_high",
             Component.OPERATOR,
-            "watermarks are ahead of what the strategy makes of the records",
+            "the strategy emits watermarks that are too high for its records",
             "task-watermark",
         ),
-        FaultKind("idle_but_speaking", Component.OPERATOR, "an idle strategy speaks without becoming active", "idle"),
-        FaultKind("never_active_again", Component.WRITER, "an output that became idle stays so", "idle"),
-        FaultKind("misroute_keys", Component.WRITER, "every key goes to the subtask after its own", "key-routing"),
+        FaultKind(
+            "idle_but_speaking",
+            Component.OPERATOR,
+            "an idle strategy emits a watermark without becoming active",
+            "idle",
+        ),
+        FaultKind(
+            "never_active_again", Component.WRITER, "an output that became idle never becomes active again", "idle"
+        ),
+        FaultKind(
+            "misroute_keys",
+            Component.WRITER,
+            "every record goes to the subtask after the owner of its key",
+            "key-routing",
+        ),
         FaultKind(
             "rebalance_skips_channel",
             Component.WRITER,
-            "after record `at` a round robin leaves one channel out",
+            "the round robin skips one channel after record `at`",
             "distribution",
         ),
         FaultKind(
             "watermark_goes_back",
             Component.WRITER,
-            "after `at` watermarks one is sent that is lower",
+            "the writer sends a lower watermark after `at` watermarks",
             "watermark-monotone",
         ),
         FaultKind("watermark_after_end_of_data", Component.WRITER, "a watermark follows EndOfData", "channel-end"),
         FaultKind(
             "lose_record_in_chain",
             Component.WRITER,
-            "record `at` disappears between operator and writer",
+            "record `at` is lost between the last operator and the record writer",
             "conservation",
         ),
-        FaultKind("send_without_credit", Component.READER, "the sender spends no credit for a data buffer", "credits"),
-        FaultKind("lose_credit", Component.READER, "a credit announcement never reaches the sender", "credits"),
         FaultKind(
-            "leak_segment", Component.WRITER, "a segment of an output pool is handed out and never recycled", "segments"
+            "send_without_credit", Component.READER, "the sender sends a data buffer without using a credit", "credits"
         ),
-        FaultKind("backlog_counts_events", Component.READER, "an event that waits counts as a data buffer", "backlog"),
-        FaultKind("backlog_before_flush", Component.READER, "a buffer counts in the backlog before a flush", "backlog"),
+        FaultKind("lose_credit", Component.READER, "the sender never receives a credit announcement", "credits"),
+        FaultKind("leak_segment", Component.WRITER, "a segment of an output pool is never recycled", "segments"),
+        FaultKind(
+            "backlog_counts_events", Component.READER, "the backlog counts a queued event as a data buffer", "backlog"
+        ),
+        FaultKind("backlog_before_flush", Component.READER, "the backlog counts a buffer before its flush", "backlog"),
         FaultKind(
             "empty_buffer_sent",
             Component.WRITER,
-            "a buffer without bytes is sent to a receiver that has exclusive buffers",
+            "an empty buffer is sent to a receiver that has exclusive buffers",
             "backlog",
         ),
         FaultKind(
             "notification_late",
             Component.READER,
-            "the first data of a channel wait until something else has them sent",
+            "the sender is not notified of the first data of a channel and sends it later",
             "progress",
         ),
-        FaultKind("notifications_lost", Component.READER, "no sender learns that a channel has data", "progress"),
+        FaultKind(
+            "notifications_lost", Component.READER, "senders are never notified that a channel has data", "progress"
+        ),
         FaultKind(
             "received_buffer_leaks",
             Component.READER,
-            "the receiver never frees the memory of the first data buffer of a channel",
+            "the receiver never recycles the first data buffer of a channel",
             "in-flight",
         ),
         FaultKind(
-            "credit_from_nowhere", Component.READER, "the receiver announces a credit without a buffer", "in-flight"
+            "credit_from_nowhere",
+            Component.READER,
+            "the receiver announces a credit without a free buffer",
+            "in-flight",
         ),
-        FaultKind("mail_overtakes", Component.TASK, "of two equal mails the later one runs first", "mails"),
+        FaultKind("mail_overtakes", Component.TASK, "two mails of equal priority run in the wrong order", "mails"),
         FaultKind(
-            "mail_joins_batch", Component.TASK, "a mail that is put during a batch of mails runs in it", "fairness"
+            "mail_joins_batch",
+            Component.TASK,
+            "a mail that is put while a batch of mails runs is added to that batch",
+            "fairness",
         ),
         FaultKind(
             "batch_interrupted",
@@ -238,22 +305,29 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         ),
         FaultKind("yield_runs_any_mail", Component.TASK, "a yield runs a mail of a lower priority", "mails"),
         FaultKind(
-            "finish_before_end_input", Component.TASK, "the operators finish before their input has ended", "life-cycle"
+            "finish_before_end_input",
+            Component.TASK,
+            "the operators finish before the end of their input",
+            "life-cycle",
         ),
         FaultKind("close_twice", Component.TASK, "the tail of the chain is closed twice", "life-cycle"),
-        FaultKind("drain_without_max_watermark", Component.TASK, "a source drains without the last watermark", "end"),
-        FaultKind("reenter_action", Component.TASK, "a mail runs while the task waits for its time to pass", "actions"),
-        FaultKind("stop_task", Component.TASK, "the task takes nothing from its input any more", None),
+        FaultKind(
+            "drain_without_max_watermark", Component.TASK, "a source drains without emitting MAX_WATERMARK", "end"
+        ),
+        FaultKind(
+            "reenter_action", Component.TASK, "a mail runs in the middle of another action of the task", "actions"
+        ),
+        FaultKind("stop_task", Component.TASK, "the task stops reading its input", None),
     )
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One deliberate fault of a run.
+    """One fault of a run.
 
-    ``operator``: name of an operator of the task that is broken, None: every task. ``subtask``: its index, None: every
-    subtask. ``channel``: channel id, None: every channel of the task. ``at``: see the sentence of the kind, counted from 0.
+    ``operator``: name of an operator of the faulty task, None: every task. ``subtask``: its index, None: every subtask.
+    ``channel``: channel id, None: every channel of the task. ``at``: see the sentence of the kind, counted from 0.
     """
 
     fault: str
@@ -264,7 +338,7 @@ class Fault:
 
 
 def check_faults(faults: Iterable[Fault], operator_names: Collection[str]) -> None:
-    """Raises BadInput for a kind that does not exist, and for an operator that the job does not have."""
+    """Raises BadInput for an unknown kind or operator."""
     for fault in faults:
         if fault.fault not in FAULT_KINDS:
             raise BadInput(f"unknown fault '{fault.fault}'; there are: {', '.join(FAULT_KINDS)}")

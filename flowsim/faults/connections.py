@@ -1,4 +1,4 @@
-"""Faulty components of connections: what a sender reads from, its credits and notifications, and where they arrive."""
+"""Faulty components of connections: the view, credits and notifications of a sender, and the receiving channel."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from flowsim.network.partitions.result_subpartition import BufferAndBacklog, Res
 
 
 class LostCredits:
-    """The faults of one run that lose a credit, each once: the next announcement that it applies to."""
+    """The faults of one run that lose a credit, each once: at the next matching announcement."""
 
     __slots__ = ("_pending",)
 
@@ -31,7 +31,7 @@ class LostCredits:
         self._pending = list(dict.fromkeys(fault for fault in faults if fault.fault == "lose_credit"))
 
     def lose_one(self, faults: Iterable[Fault], channel_id: int) -> bool:
-        """Whether one of ``faults`` applies to the channel and has not happened yet; now it has."""
+        """Whether one of ``faults`` applies to the channel and has not happened yet; marks it as happened."""
         for fault in faults:
             if fault.channel in (None, channel_id) and fault in self._pending:
                 self._pending.remove(fault)
@@ -74,7 +74,7 @@ class FaultyViewReader(CreditBasedSequenceNumberingViewReader):
     ) -> None:
         super().__init__(queue, receiver, initial_credit, channel_id, trace)
         self._free_buffers = 1 if "send_without_credit" in faults else 0
-        """This many data buffers cost no credit."""
+        """This many data buffers need no credit."""
         self._faults = faults
         self._has_lost_one = False
 
@@ -105,7 +105,7 @@ class FaultyViewReader(CreditBasedSequenceNumberingViewReader):
 
 
 class MiscountingView:
-    """Reports a backlog with more than the data buffers that can be read."""
+    """Reports a backlog above the number of readable data buffers."""
 
     __slots__ = ("_view",)
 
@@ -163,7 +163,7 @@ class TailCountingView(MiscountingView):
 
 
 class LeakingChannel(RemoteInputChannel):
-    """The memory of its first data buffer is never free again."""
+    """The memory of its first data buffer is never recycled."""
 
     __slots__ = ("_leaks",)
 

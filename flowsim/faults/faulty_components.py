@@ -87,7 +87,7 @@ _CHAINS: Final[dict[str, type[OperatorChain]]] = {
 
 
 def with_faults(options: RunOptions, faults: Iterable[Fault]) -> RunOptions:
-    """The options of a run with these faults; a violated invariant is then a failure of the job, and no bug of flowsim."""
+    """The options of a run with these faults; a violated invariant is then a failure of the job, not a bug of flowsim."""
     chosen = tuple(faults)
     if not chosen:
         return options
@@ -95,7 +95,7 @@ def with_faults(options: RunOptions, faults: Iterable[Fault]) -> RunOptions:
 
 
 class FaultyComponents(Components):
-    """Constructs faulty components where the faults of a run apply, and plain ones elsewhere."""
+    """Creates faulty components where the faults of a run apply, and plain ones elsewhere."""
 
     __slots__ = ("faults",)
 
@@ -119,15 +119,15 @@ class FaultyComponents(Components):
         return FaultySubtaskComponents(subtask, faults, lost_credits) if faults else SubtaskComponents(subtask)
 
     def status_when_quiescent(self, tasks: Sequence[StreamTask]) -> JobStatus:
-        """A task that a fault stopped is no deadlock (D4)."""
+        """A task that a fault stopped is not a deadlock (D4)."""
         is_stopped = any(isinstance(task.input, StoppingInput) and task.input.stop.is_reached for task in tasks)
         return JobStatus.STOPPED if is_stopped else super().status_when_quiescent(tasks)
 
 
 class FaultySubtaskComponents(SubtaskComponents):
-    """Constructs the task of a subtask that has these faults, and what belongs to it.
+    """Creates the task of a subtask with these faults, and its components.
 
-    Of two faults that replace the same component the last of ``faults`` wins, unless both can be had.
+    If two faults replace the same component the last of ``faults`` wins, unless they can be combined.
     """
 
     __slots__ = ("_elements", "_faults", "_lost_credits")
@@ -213,7 +213,7 @@ class FaultySubtaskComponents(SubtaskComponents):
 
     def _faulty_input(self, task: StreamTask, task_input: TaskInput, stop: TaskStop | None) -> TaskInput:
         if isinstance(task.mailbox, MailboxOfTwo):
-            # The input is the last that is made of a task, so its mails follow all that the deployment records.
+            # The input is the last component of a task, so its mails come after all those of the deployment.
             task.mailbox.put_equal_mails()
         if "drain_without_max_watermark" in self._names(Component.TASK):
             task_input = InputWithoutLastWatermark(task_input)
@@ -224,7 +224,7 @@ class FaultySubtaskComponents(SubtaskComponents):
             return MaximumWatermarkValve(channels, output)
         return super().create_valve(channels, output)
 
-    # What it sends.
+    # Its outputs.
 
     def create_partitioner(
         self, spec: PartitionerSpec, channels: int, max_parallelism: int, random: Random

@@ -1,4 +1,4 @@
-"""Operators of which something is faulty, and what faulty operators construct during their set-up."""
+"""Faulty operators, and the components of faulty operators."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from flowsim.watermark.watermark_to_data_output import (
 
 
 def faulty_operator(operator: StreamOperator, faults: Collection[str]) -> StreamOperator:
-    """The operator, or another in its place, with those of the faults that it can have; before its set-up."""
+    """The operator, or a replacement, with those faults that apply to it; before its set-up."""
     if isinstance(operator, AsyncWaitOperator):
         return faulty_async_operator(operator, faults)
     if isinstance(operator, WindowOperator):
@@ -46,7 +46,7 @@ def faulty_operator(operator: StreamOperator, faults: Collection[str]) -> Stream
 
 
 class FaultyOperatorComponents(OperatorComponents):
-    """Constructs the collaborators of an operator that has these faults."""
+    """Creates the components of an operator with these faults."""
 
     __slots__ = ("_faults",)
 

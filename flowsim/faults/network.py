@@ -1,4 +1,4 @@
-"""Faulty components of the network: writers, partitioners, and what a channel receives."""
+"""Faulty components of the network: writers, partitioners, and received elements."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class MisroutingPartitioner(KeyGroupStreamPartitioner):
 
 
 class SkippingPartitioner(RebalancePartitioner):
-    """Leaves out one channel in its turn, after record ``at``."""
+    """Skips one channel in its turn, after record ``at``."""
 
     __slots__ = ("_left",)
 
     def __init__(self, channels: int, random: Random, at: int) -> None:
         super().__init__(channels, random)
         self._left = at + 1
-        """Records before the channel is left out."""
+        """Records before the channel is skipped."""
 
     def select_channel(self, value: Value) -> int:
         self._left -= 1
@@ -55,7 +55,7 @@ class SkippingPartitioner(RebalancePartitioner):
 
 
 class FaultyRecordWriter(RecordWriter):
-    """A writer with any of the faults of writers that are not those of its partitioner."""
+    """A writer with any faults of writers that are not faults of its partitioner."""
 
     __slots__ = ("_faults", "_regressions_at", "_watermarks")
 
@@ -99,7 +99,7 @@ class FaultyRecordWriter(RecordWriter):
             self._send_an_empty_buffer()
 
     def _send_an_empty_buffer(self) -> None:
-        """Finishes a buffer without bytes, and lets it leave as if the receiver had no exclusive buffers."""
+        """Finishes a buffer without bytes, and sends it as if the receiver had no exclusive buffers."""
         subpartition, builder = self.partition.subpartition(0), self.partition.pool.request_builder(0)
         if isinstance(subpartition, PipelinedSubpartition) and builder is not None:
             subpartition.zero_exclusive_buffers = True
@@ -109,7 +109,7 @@ class FaultyRecordWriter(RecordWriter):
 
 
 class LosingCollect:
-    """Loses record ``at`` on its way to the writer."""
+    """Loses record ``at`` before the writer gets it."""
 
     __slots__ = ("_collect", "_at", "_records")
 
@@ -124,11 +124,11 @@ class LosingCollect:
             self._collect(value, timestamp)
 
 
-# What a channel receives.
+# Received elements.
 
 
 class FaultyElements:
-    """The elements of a task's channels after their faults; counts the records of each channel over all its buffers."""
+    """The elements of a task's channels with their faults; counts the records of each channel over all its buffers."""
 
     __slots__ = ("_faults", "_stop", "_seen")
 
@@ -136,10 +136,10 @@ class FaultyElements:
         self._faults = faults
         self._stop = stop
         self._seen: dict[tuple[int, int], int] = {}
-        """Records that each fault (its index) has met in each channel (its id)."""
+        """Records of each channel (its id) that each fault (its index) has seen."""
 
     def of_buffer(self, channel: InputChannel, elements: Iterable[Element]) -> Iterable[Element]:
-        """A fault takes effect when its element is taken."""
+        """A fault takes effect when its element is read."""
         for number, fault in enumerate(self._faults):
             if fault.channel is None or fault.channel == channel.channel_id:
                 elements = self._break(elements, fault, (number, channel.channel_id))
@@ -177,7 +177,7 @@ class FaultyElements:
 
 
 class FaultyDeserializer(RecordDeserializer):
-    """Changes the elements of its buffers; how many come out is known only when they are used up."""
+    """Changes the elements of its buffers; the number of results is known only at the end of a buffer."""
 
     __slots__ = ("_faulty",)
 

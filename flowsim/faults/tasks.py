@@ -20,14 +20,14 @@ from flowsim.tasks.task_clock import TaskClock
 
 
 def _nothing() -> None:
-    """The command of a mail that is there only to run in the wrong turn."""
+    """The command of a mail without effect, which only tests the order."""
 
 
 # Mailboxes.
 
 
 class MailboxOfTwo(TaskMailbox):
-    """Two equal mails wait in it when the task begins."""
+    """Two equal mails wait in it when the task starts."""
 
     __slots__ = ("_taken",)
 
@@ -47,7 +47,7 @@ class MailboxOfTwo(TaskMailbox):
 
 
 class ReversingMailbox(MailboxOfTwo):
-    """Runs its first batch from the back: of two equal mails that wait when the task begins, the last comes first."""
+    """Runs its first batch in reverse: of two equal mails that wait when the task starts, the last comes first."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ class ReversingMailbox(MailboxOfTwo):
 
 
 class UnbatchedMailbox(MailboxOfTwo):
-    """Gives out all that waits, one mail that is put while the first batch runs included."""
+    """Returns all waiting mails, including one that is put while the first batch runs."""
 
     __slots__ = ()
 
@@ -83,7 +83,7 @@ class InterruptedMailbox(MailboxOfTwo):
 
 
 class PriorityIgnoringMailbox(TaskMailbox):
-    """The first yield takes a mail of any priority, and there is one that should wait until the yield is over."""
+    """The first yield takes a mail of any priority, although that mail should wait until the yield ends."""
 
     __slots__ = ("_has_ignored",)
 
@@ -110,7 +110,7 @@ def _run_mail(processor: MailboxProcessor) -> None:
 
 
 class ReentrantBatches(Batches):
-    """A mail runs while the cost of a batch passes, in the middle of an action."""
+    """A mail runs while the cost of a batch passes, inside an action."""
 
     __slots__ = ()
 
@@ -144,7 +144,7 @@ class EarlyFinishingChain(OperatorChain):
     __slots__ = ()
 
     def end_input_of_head(self) -> None:
-        """Follows in ``finish``."""
+        """Does nothing: ``finish`` does it."""
 
     def finish(self, mode: StopMode) -> None:
         super().finish(mode)
@@ -165,7 +165,7 @@ class DoubleClosingChain(OperatorChain):
 
 
 class WrappedInput:
-    """A task input that works; faulty ones override one method."""
+    """A correct task input; faulty ones override one method."""
 
     __slots__ = ("_input",)
 
@@ -215,7 +215,7 @@ class InputWithoutLastWatermark(WrappedInput):
 
 
 class TaskStop:
-    """When a task stops to take input: after ``at`` records, 0: it takes none."""
+    """When a task stops reading: after ``at`` records; 0: it reads none."""
 
     __slots__ = ("is_reached", "_at", "_records", "_clock")
 
@@ -233,7 +233,7 @@ class TaskStop:
 
 
 class StoppingInput(WrappedInput):
-    """Gives nothing more once ``stop`` is reached, and never becomes available again."""
+    """Returns nothing once ``stop`` is reached, and never becomes available again."""
 
     __slots__ = ("stop",)
 

@@ -19,7 +19,7 @@ N = TypeVar("N", bound=Hashable)
 
 
 class DuplicatingTimerQueue(HeapPriorityQueueSet[N]):
-    """The first timer that is taken out is still in it."""
+    """The first timer that is removed stays in the queue."""
 
     __slots__ = ("_has_duplicated",)
 
@@ -36,7 +36,7 @@ class DuplicatingTimerQueue(HeapPriorityQueueSet[N]):
 
 
 class LosingTimerQueue(HeapPriorityQueueSet[N]):
-    """Forgets the first timer that is added."""
+    """Drops the first timer that is added."""
 
     __slots__ = ("_has_lost",)
 
@@ -52,7 +52,7 @@ class LosingTimerQueue(HeapPriorityQueueSet[N]):
 
 
 class StaleKeyContext:
-    """Keeps the current key once where it should change."""
+    """Keeps the current key once when it should change."""
 
     __slots__ = ("_context", "_was_stale")
 

@@ -1,4 +1,4 @@
-"""Faulty event time: the valve of a task input, the generators of watermarks and what they emit to."""
+"""Faulty event time: the valve of a task input, watermark generators and their outputs."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _AHEAD_MS: Final = 7
 
 
 class MaximumWatermarkValve(StatusWatermarkValve):
-    """The fastest of the aligned channels decides, not the slowest. The invariants of the valve do not hold."""
+    """The fastest aligned channel decides instead of the slowest. The invariants of the valve do not hold."""
 
     __slots__ = ()
 
@@ -41,13 +41,13 @@ class ActiveHidingOutput:
 
 
 def early_strategy(strategy: WatermarkStrategy) -> WatermarkStrategy:
-    """The strategy with generators whose watermarks are ahead of what the records allow."""
+    """The strategy with generators whose watermarks are too early for the records."""
     create = strategy.generator_factory
     return replace(strategy, generator_factory=lambda: EarlyWatermarkGenerator(create()))
 
 
 class EarlyWatermarkGenerator(WatermarkGenerator):
-    """Every watermark is ahead of what the records allow."""
+    """Every watermark is too early for the records."""
 
     __slots__ = ("_generator", "_ahead")
 

@@ -1,4 +1,4 @@
-"""Faulty windows and joins by time."""
+"""Faulty windows and interval joins."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class VanishingLatePolicy(LatePolicy):
 
 
 class ForgetfulPartners(Partners):
-    """A record that is as far away as it may be is not found."""
+    """A record exactly at the bounds is not found."""
 
     __slots__ = ()
 
@@ -50,7 +50,7 @@ class ForgetfulPartners(Partners):
 
 
 class RepeatedPartners(Partners):
-    """The first record that is found at all is found twice."""
+    """The first record that is found is found twice."""
 
     __slots__ = ("_has_repeated",)
 
@@ -97,7 +97,7 @@ class RepeatedPairs(Pairs):
 
 
 def faulty_interval_join(operator: IntervalJoinOperator, faults: Collection[str]) -> IntervalJoinOperator:
-    """The operator with those of the faults that it can have; before its set-up."""
+    """The operator with those faults that apply to it; before its set-up."""
     if "late_row_vanishes" in faults:
         operator.late_policy = VanishingLatePolicy(operator.late_policy)
     if "join_forgets_bound" in faults:
@@ -124,9 +124,9 @@ WINDOW_FAULTS: Final = frozenset(
 
 
 def faulty_window_operator(operator: WindowOperator, faults: Collection[str]) -> WindowOperator:
-    """The operator with those of the faults that windows can have; before its set-up.
+    """The operator with those faults that apply to windows; before its set-up.
 
-    The general operator replaces a ``TumblingWindowOperator``, whose shortcuts bypass its collaborators.
+    The general operator replaces a ``TumblingWindowOperator``, whose fast path bypasses its components.
     """
     joined = operator.joined
     if joined is not None and "window_join_forgets_pair" in faults:
@@ -146,7 +146,7 @@ def faulty_window_operator(operator: WindowOperator, faults: Collection[str]) ->
 
 
 class FaultyPaneStore(PaneStore):
-    """Loses one record, forgets one absorbed pane, or leaves one pane as it is when it is purged."""
+    """Loses one record, loses one merged pane, or does not purge one pane."""
 
     __slots__ = ("_loses_record", "_forgets_absorbed", "_ignores_purge")
 
@@ -170,7 +170,7 @@ class FaultyPaneStore(PaneStore):
 
     def merge(self, target: Window, sources: Collection[Window], key_id: object) -> None:
         if self._forgets_absorbed:
-            # Of the panes in the order in which they merge, the second; the target's pane is the first of all.
+            # The second of the panes in merge order; the target's pane is the first of all.
             present = [window for window in sources if self.get(window, key_id) is not None]
             forgotten = present[1:2] or (present if self.get(target, key_id) is not None else [])
             for window in forgotten:
@@ -180,8 +180,8 @@ class FaultyPaneStore(PaneStore):
 
 
 class FaultyLifetime(WindowLifetime):
-    """Keeps late records, drops a record that is in time, overlooks a late one, lets a window live once more, never
-    registers the cleanup timer of the first window, or leaves those of windows that merge.
+    """Keeps late records, drops a record that is on time, misses a late one, restores a window once, never registers
+    the cleanup timer of the first window, or keeps those of merged windows.
     """
 
     __slots__ = ("_faults", "_first", "_operator", "_repeating", "_overlooks_late")
@@ -275,7 +275,7 @@ class EarlyTrigger(WrappingTrigger):
 
 
 class RepeatingTrigger(WrappingTrigger):
-    """A trigger whose first timer that fires is due once more."""
+    """A trigger whose first fired timer fires once more."""
 
     __slots__ = ("_repeated", "_is_again")
 
@@ -285,7 +285,7 @@ class RepeatingTrigger(WrappingTrigger):
         self._is_again = False
 
     def repeats(self, window: Window, time: int) -> bool:
-        """Whether the timer that was just handled comes back."""
+        """Whether the current timer fires again."""
         return self._is_again and self._repeated == (window, time)
 
     def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:

@@ -19,7 +19,7 @@ class Subtask:
 
     @property
     def name(self) -> str:
-        """As Flink prints it: ``map -> sink (2/3)``."""
+        """Flink's name: ``map -> sink (2/3)``."""
         return f"{self.vertex.name} ({self.index + 1}/{self.vertex.parallelism})"
 
     @property
@@ -30,9 +30,10 @@ class Subtask:
 
 @dataclass(frozen=True, slots=True)
 class EdgeExpansion:
-    """The channels of one edge, as arithmetic: nothing is kept per channel.
+    """The channels of one edge, computed: nothing is stored per channel.
 
-    Subtask ``s`` of the source has ``subpartitions(s)`` subpartitions; channel ids run over sources, then subpartitions.
+    Subtask ``s`` of the source has ``subpartitions(s)`` subpartitions; channel ids count over sources, then
+    subpartitions.
     """
 
     edge: JobEdge
@@ -68,7 +69,7 @@ class EdgeExpansion:
         return self.first_channel + sum(self.subpartitions(s) for s in range(source))
 
     def input_count(self, target: int) -> int:
-        """How many channels subtask ``target`` reads."""
+        """The number of channels that subtask ``target`` reads."""
         if not self.is_pointwise:
             return self._sources
         sources, targets = self._sources, self._targets

@@ -1,4 +1,4 @@
-"""Which link of the settings each edge goes over."""
+"""The link of each edge."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flowsim.graph.stream_graph import Link
 
 
 class LinkError(BadInput):
-    """A link that fits no edge. ``number``: its index in the settings; ``end``: from, to, or None for both."""
+    """A link that matches no edge. ``number``: its index in the settings; ``end``: from, to, or None for both."""
 
     def __init__(self, number: int, end: str | None, message: str) -> None:
         super().__init__(f"links[{number}]{'.' + end if end else ''}: {message}")
@@ -20,7 +20,7 @@ class LinkError(BadInput):
 
 
 def links_of_edges(links: Sequence[Link], vertices: Sequence[JobVertex], edges: Sequence[JobEdge]) -> dict[int, Link]:
-    """Edge id to the first link whose ends are in the chains at its ends; raises LinkError for one that fits nowhere."""
+    """Edge id to the first link whose ends are in the chains of the edge; raises LinkError for a link without an edge."""
     names = [operator.node.name for vertex in vertices for operator in vertex.operators]
     for number, link in enumerate(links):
         for end, name in (("from", link.source), ("to", link.target)):
@@ -30,8 +30,8 @@ def links_of_edges(links: Sequence[Link], vertices: Sequence[JobVertex], edges: 
             raise LinkError(
                 number,
                 None,
-                f"nothing goes from {link.source or 'any task'} to {link.target or 'any task'} over the network: "
-                "name operators of two tasks that an edge connects (flowsim graph shows them)",
+                f"no edge goes from {link.source or 'any task'} to {link.target or 'any task'} over the "
+                "network: name operators of two tasks that an edge connects (flowsim graph shows them)",
             )
     found: dict[int, Link] = {}
     for edge in edges:

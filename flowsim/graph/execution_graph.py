@@ -27,7 +27,7 @@ class ExecutionGraph:
     placement: Placement = field(default_factory=Placement)
     memory: NetworkMemory = field(default_factory=NetworkMemory)
     links: dict[int, Link] = field(default_factory=dict)
-    """By edge id, where an edge has one."""
+    """By edge id, for edges with a link."""
     regions: list[PipelinedRegion] = field(default_factory=list)
 
     def subtasks_of(self, vertex: JobVertex) -> list[Subtask]:
@@ -42,8 +42,8 @@ class ExecutionGraph:
 
 
 def create_execution_graph(job: JobGraph) -> ExecutionGraph:
-    """Expands and places a job; raises BadInput for places, links and exchanges that it cannot have, and for too little
-    network memory."""
+    """Expands and places a job; raises BadInput for invalid places, links and exchanges, and for too little network
+    memory."""
     execution = ExecutionGraph(job)
     for vertex in job.vertices:
         for index in range(vertex.parallelism):
@@ -63,7 +63,7 @@ def create_execution_graph(job: JobGraph) -> ExecutionGraph:
 
 
 def input_count(job: JobGraph, vertex: JobVertex) -> int:
-    """Number of task inputs; the edges of one input are united (rule 7.10)."""
+    """Number of task inputs; edges into one input are united (rule 7.10)."""
     return 1 + max((edge.input_index for edge in job.in_edges(vertex)), default=-1)
 
 
@@ -128,7 +128,7 @@ def describe(execution: ExecutionGraph, recorder: Recorder) -> None:
 
 
 def _recorded_params(params: Mapping[str, object], settings: JobSettings) -> dict[str, object]:
-    """What a function asks for counts only where the job allows it (rule 9.18)."""
+    """A function's setting counts only if the job allows it (rule 9.18)."""
     return {
         name: value for name, value in params.items() if name != "interruptible_timers" or settings.interruptible_timers
     }
@@ -170,7 +170,7 @@ def _first_task(execution: ExecutionGraph, vertex: JobVertex) -> int:
 
 
 def _channels_before(execution: ExecutionGraph, expansion: EdgeExpansion, target: int) -> int:
-    """Channels of the same task input that stand before this edge's: gates of one input are united in edge order."""
+    """The channels of the same task input before this edge's: gates of one input are united in edge order."""
     return sum(
         other.input_count(target)
         for other in execution.expansions

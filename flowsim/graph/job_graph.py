@@ -11,27 +11,27 @@ from flowsim.state.key_group_range import compute_default_max_parallelism
 
 
 class BufferTimeoutError(BadInput):
-    """A blocking output was given a buffer timeout (rule 5.44)."""
+    """A blocking output with a buffer timeout (rule 5.44)."""
 
     def __init__(self, operator: str, timeout_ms: int) -> None:
         self.operator = operator
         self.reason = (
-            "a blocking exchange is read when it is finished, so it has no buffer timeout: "
-            f"expected never (-1) or none, got {timeout_ms} ms"
+            "a blocking exchange is read only after it is finished, so it has no buffer timeout: expected -1 "
+            f"(never) or none, got {timeout_ms} ms"
         )
         super().__init__(f"operator '{operator}': {self.reason}")
 
 
 @dataclass(slots=True)
 class ChainedOperator:
-    """One operator of a chain. ``input_operator``: index in the chain of the operator that feeds it, -1 for the head."""
+    """One operator of a chain. ``input_operator``: chain index of its upstream operator, -1 for the head."""
 
     node: StreamNode
     index: int
     input_operator: int
     input_tag: str | None
     chain_index: int
-    """Distance from the head, which is 1: the mail priority of the operator (rule 1.11)."""
+    """Position in the chain, 1 for the head: the mail priority of the operator (rule 1.11)."""
 
 
 @dataclass(slots=True)
@@ -40,7 +40,7 @@ class JobVertex:
 
     id: int
     operators: list[ChainedOperator]
-    """Head to tail, as they finish: depth first, the last branch before the others, as Flink links them (rule 4.12)."""
+    """Head to tail, in the order in which they finish: depth first, the last branch first, as in Flink (rule 4.12)."""
     parallelism: int
     max_parallelism: int
 
@@ -54,16 +54,16 @@ class JobVertex:
 
     @property
     def is_legacy_source(self) -> bool:
-        """Whether a source function, on a thread of its own, feeds the chain (rules 1.10, 5.40)."""
+        """Whether the head is a source function, which runs on its own thread (rules 1.10, 5.40)."""
         return self.head.is_legacy_source
 
     def consumers_of(self, operator: ChainedOperator) -> list[ChainedOperator]:
-        """The operators that it feeds inside the chain, in the order in which they were added to the job."""
+        """Its consumers inside the chain, in the order in which they were added to the job."""
         return [other for other in self.in_order_of_addition if other.input_operator == operator.index]
 
     @property
     def in_order_of_addition(self) -> list[ChainedOperator]:
-        """The operators as the job's author wrote them: what names and edges go by."""
+        """The operators in the order in which they were added to the job: used for names and edges."""
         return sorted(self.operators, key=lambda operator: operator.node.id)
 
 
@@ -94,7 +94,7 @@ class JobGraph:
         return [edge for edge in self.edges if edge.target is vertex]
 
     def out_edges(self, vertex: JobVertex) -> list[JobEdge]:
-        """In the order of the operators of the chain: the writers of a task (rule 1.13)."""
+        """In the order of the chain's operators: the order of a task's writers (rule 1.13)."""
         return [edge for edge in self.edges if edge.source is vertex]
 
 
@@ -113,7 +113,7 @@ def is_chainable(graph: StreamGraph, edge: StreamEdge) -> bool:
         graph.settings.operator_chaining
         and sum(e.target_id == edge.target_id for e in graph.edges) == 1
         and resolved_partitioner(graph, edge).name == "FORWARD"
-        # Only the mode of the edge itself counts, not the job's (rule 1.7).
+        # Only the edge's own mode counts, not the job's default (rule 1.7).
         and (edge.exchange is None or edge.exchange.is_pipelined)
         and source.chaining is not ChainingStrategy.NEVER
         and target.chaining is ChainingStrategy.ALWAYS
@@ -123,7 +123,7 @@ def is_chainable(graph: StreamGraph, edge: StreamEdge) -> bool:
 
 
 def _head_of_chain(graph: StreamGraph, node: StreamNode) -> StreamNode:
-    """Where the chain of ``node`` begins, which is itself where it is not chained to what feeds it."""
+    """The head of the chain of ``node``, which is ``node`` itself if it is not chained to its upstream operator."""
     in_edges = [edge for edge in graph.edges if edge.target_id == node.id]
     if len(in_edges) == 1 and is_chainable(graph, in_edges[0]):
         return _head_of_chain(graph, graph.nodes[in_edges[0].source_id])
@@ -131,7 +131,7 @@ def _head_of_chain(graph: StreamGraph, node: StreamNode) -> StreamNode:
 
 
 def create_job_graph(graph: StreamGraph) -> JobGraph:
-    """Chains operators; raises BadInput for a graph that cannot run."""
+    """Chains operators; raises BadInput for an invalid graph."""
     order = _topological_order(graph)
     chained_to = {edge.target_id: edge for edge in graph.edges if is_chainable(graph, edge)}
     job = JobGraph(graph)
@@ -144,9 +144,13 @@ def create_job_graph(graph: StreamGraph) -> JobGraph:
             vertex = JobVertex(len(job.vertices), [operator], node.parallelism, _max_parallelism(node))
             job.vertices.append(vertex)
         else:
-            vertex, feeder = vertex_of[edge.source_id]
+            vertex, upstream_operator = vertex_of[edge.source_id]
             operator = ChainedOperator(
-                node, len(vertex.operators), feeder.index, edge.side_output, feeder.chain_index + 1
+                node,
+                len(vertex.operators),
+                upstream_operator.index,
+                edge.side_output,
+                upstream_operator.chain_index + 1,
             )
             vertex.operators.append(operator)
         vertex_of[node_id] = (vertex, operator)
@@ -176,7 +180,7 @@ def create_job_graph(graph: StreamGraph) -> JobGraph:
 
 
 def _buffer_timeout(graph: StreamGraph, node: StreamNode, exchange: ResultPartitionType) -> int:
-    """Of one edge of ``node``, in ms; raises BadInput where one was set that its exchange cannot have (rule 5.44)."""
+    """Of one edge of ``node``, in ms; raises BadInput if it was set and the exchange does not allow it (rule 5.44)."""
     own = node.buffer_timeout_ms
     if exchange.is_pipelined:
         return graph.settings.buffer_timeout_ms if own is None else own
@@ -214,7 +218,7 @@ def _max_parallelism(node: StreamNode) -> int:
 
 
 def _topological_order(graph: StreamGraph) -> list[int]:
-    """Nodes, sources first, otherwise in the order in which they were added; raises BadInput on a cycle."""
+    """Nodes, sources first, otherwise in the order of addition; raises BadInput on a cycle."""
     waiting = {node_id: sum(edge.target_id == node_id for edge in graph.edges) for node_id in graph.nodes}
     for node_id, node in graph.nodes.items():
         if waiting[node_id] == 0 and not node.is_source:

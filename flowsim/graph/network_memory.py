@@ -21,17 +21,17 @@ if TYPE_CHECKING:
     from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
 
 UNBOUNDED_SHARE: Final = 2048
-"""Segments that a pool without an upper bound is counted with where ``network_buffers`` is not set: 64 MiB of 32 KiB."""
+"""Segments counted for a pool without an upper bound if ``network_buffers`` is not set: 64 MiB of 32 KiB."""
 
 MAX_REQUIRED_BUFFERS_OF_BATCH: Final = 1000
-"""What a gate that reads blocking partitions may require; one that reads pipelined ones may require any number."""
+"""Maximum of required buffers for a gate that reads blocking partitions; pipelined ones have no maximum."""
 
 _SHOWN_POOLS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class GateBuffersSpec:
-    """Buffers of one gate: ``exclusive`` for each remote channel, floating ones for all of them. Flink: GateBuffersSpec."""
+    """Buffers of one gate: ``exclusive`` per remote channel, floating ones shared by all. Flink: GateBuffersSpec."""
 
     exclusive: int
     floating_required: int
@@ -83,7 +83,7 @@ class NetworkMemory:
     """By edge id and subtask id."""
     inputs: dict[tuple[int, int], PlannedPool] = field(default_factory=dict)
     is_scarce: Sequence[bool] = ()
-    """Whether the pools of a task manager may ask for more than it has."""
+    """Whether the pools of a task manager may request more than it has."""
 
 
 def plan_network_memory(
@@ -92,7 +92,7 @@ def plan_network_memory(
     expansions: Sequence[EdgeExpansion],
     subtasks: Sequence[Subtask],
 ) -> NetworkMemory:
-    """The pools that a job will have; raises BadInput when a task manager cannot guarantee what they require (rule 5.39)."""
+    """The pools of a job; raises BadInput if a task manager cannot guarantee the required segments (rule 5.39)."""
     pools: list[PlannedPool] = []
     memory = NetworkMemory(pools)
     locals_of = _LocalChannels(placement, subtasks)
@@ -140,7 +140,7 @@ def _input(
     expansion: EdgeExpansion,
     local_channels: _LocalChannels,
 ) -> PlannedPool:
-    """Rule 6.1: exclusive buffers are for remote channels only."""
+    """Rule 6.1: only remote channels have exclusive buffers."""
     count = expansion.input_count(subtask.index)
     spec = create_gate_buffers_spec(
         count, settings.exclusive_buffers_per_channel, settings.floating_buffers_per_gate, expansion.edge.exchange
@@ -162,7 +162,7 @@ def _input(
 
 
 class _LocalChannels:
-    """Counts the local channels of a gate, without looking at each channel where all sources feed it."""
+    """Counts the local channels of a gate, without a loop over channels if all sources are connected to it."""
 
     def __init__(self, placement: Placement, subtasks: Sequence[Subtask]) -> None:
         self._task_manager_of = placement.task_manager_of

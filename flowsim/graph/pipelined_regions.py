@@ -1,4 +1,4 @@
-"""Subtasks that must run at the same time, and what each such group waits for.
+"""Subtasks that must run at the same time, and the dependencies between these regions.
 
 Flink: SchedulingPipelinedRegionComputeUtil, SchedulingPipelinedRegion (rules 5.43, 12.27).
 """
@@ -29,8 +29,8 @@ class PipelinedRegion:
 def pipelined_regions(expansions: Sequence[EdgeExpansion], subtasks: Sequence[Subtask]) -> list[PipelinedRegion]:
     """The regions in the order of their first subtasks.
 
-    Raises BadInput for a blocking edge whose ends must run at the same time, directly or through other regions: its
-    reader would have to run before its writer has finished. Flink: SchedulingPipelinedRegionComputeUtil.
+    Raises BadInput for a blocking edge whose ends must run at the same time, directly or through other regions. Flink:
+    SchedulingPipelinedRegionComputeUtil.
     """
     if all(expansion.edge.exchange.is_pipelined for expansion in expansions):
         return [PipelinedRegion(range(len(subtasks)), frozenset())]
@@ -58,7 +58,7 @@ def pipelined_regions(expansions: Sequence[EdgeExpansion], subtasks: Sequence[Su
 
 
 def _reads(expansion: EdgeExpansion, first: dict[int, int]) -> Iterable[tuple[Iterable[int], int]]:
-    """(producers, consumer) pairs that connect the edge; of an edge from all to all, as few as do."""
+    """(producers, consumer) pairs that connect the edge; for an all-to-all edge as few as needed."""
     source, target = first[expansion.edge.source.id], first[expansion.edge.target.id]
     for consumer in range(expansion.edge.target.parallelism):
         if expansion.is_pointwise:
@@ -73,7 +73,7 @@ def _reads(expansion: EdgeExpansion, first: dict[int, int]) -> Iterable[tuple[It
 
 
 def _check_order(waits: dict[int, dict[int, None]], union: _Union, expansions: Sequence[EdgeExpansion]) -> None:
-    """Whether the regions can run one after another."""
+    """Raises BadInput unless the regions can run one after another."""
     before = {root: {union.find(producer) for producer in producers} for root, producers in waits.items()}
     done: set[int] = set()
     while len(done) < len(before):

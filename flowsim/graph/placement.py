@@ -1,4 +1,4 @@
-"""Which subtask runs on which task manager. Flink: SlotManager, as far as it decides what is local (rule 6.18)."""
+"""The task manager of each subtask. Flink: SlotManager, as far as it decides which channels are local (rule 6.18)."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from typing import Literal
 from flowsim.errors import BadInput
 
 TaskManagers = Literal["each", "one"] | Mapping[str, Sequence[str]]
-"""``each``: one task manager per subtask; ``one``: all on one; else the places of each task manager by its name.
+"""``each``: one task manager per subtask; ``one``: all on one; otherwise the places of each task manager by its name.
 
 A place is the name of an operator (all its subtasks), ``name/INDEX`` or ``name/FIRST-LAST``; indexes count from 0. An
-operator takes its whole chain along. What stands nowhere gets a task manager of its own.
+operator is placed with its whole chain. A subtask without a place gets its own task manager.
 """
 
 _RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
 
 
 class PlacementError(BadInput):
-    """A place cannot be had. ``place``: index in the list of ``task_manager``."""
+    """An invalid place. ``place``: index in the list of ``task_manager``."""
 
     def __init__(self, task_manager: str, place: int, message: str) -> None:
         super().__init__(f"task manager {task_manager!r}: {message}")
@@ -31,7 +31,7 @@ class PlacementError(BadInput):
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """What is placed: the names of the operators of one vertex, and how many subtasks it has."""
+    """A chain to place: the names of the operators of one vertex, and its number of subtasks."""
 
     names: Sequence[str]
     parallelism: int
@@ -39,18 +39,18 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """``task_manager_of`` stands at the index of a subtask's id; ``names`` at that of the task manager's."""
+    """``task_manager_of`` by subtask id; ``names`` by task manager id."""
 
     task_manager_of: Sequence[int] = ()
     names: Sequence[str] = field(default_factory=tuple)
 
     def share(self, subtask: int, other: int) -> bool:
-        """Whether two subtasks run on the same task manager: the channels between them are local."""
+        """Whether two subtasks are on the same task manager, so that the channels between them are local."""
         return self.task_manager_of[subtask] == self.task_manager_of[other]
 
 
 def place(wanted: TaskManagers, chains: Sequence[Chain]) -> Placement:
-    """Places the subtasks, whose ids count over ``chains`` in their order; raises BadInput.
+    """Places the subtasks; their ids count over ``chains`` in order. Raises BadInput.
 
     >>> place({"left": ["source/0-1"]}, [Chain(["source", "map"], 3)]).task_manager_of
     [0, 0, 1]
@@ -61,11 +61,13 @@ def place(wanted: TaskManagers, chains: Sequence[Chain]) -> Placement:
     if wanted == "each":
         return Placement(list(range(len(subtasks))), [_own_name(chain, index) for chain, index in subtasks])
     if not isinstance(wanted, Mapping):
-        raise BadInput(f"task_managers: expected 'each', 'one' or a mapping of names to places, got {wanted!r}")
+        raise BadInput(
+            f"task_managers: expected 'each', 'one' or a mapping of names to lists of subtasks, got {wanted!r}"
+        )
     placed = _Places(chains)
     for number, (name, places) in enumerate(wanted.items()):
         if isinstance(places, str) or not isinstance(places, Sequence):
-            raise BadInput(f"task_managers: {name}: expected a list of places, got {places!r}")
+            raise BadInput(f"task_managers: {name}: expected a list of subtasks, got {places!r}")
         for index, text in enumerate(places):
             placed.take(number, name, index, text)
     names, task_manager_of = list(wanted), []
@@ -83,16 +85,16 @@ def _own_name(chain: Chain, index: int) -> str:
 
 
 class _Places:
-    """Collects who runs where, one place after another."""
+    """Collects the places one by one."""
 
     def __init__(self, chains: Sequence[Chain]) -> None:
         self.task_manager_of: dict[int, int] = {}
         self._by: dict[int, tuple[str, str]] = {}
         """Subtask to (task manager, operator) that placed it."""
         self._taken: dict[tuple[str, int], str] = {}
-        """(operator, index) to the task manager that has it."""
+        """(operator, index) to its task manager."""
         self._owners: dict[str, list[tuple[int, Chain]]] = {}
-        """Operator to (first subtask, chain) of all that bear its name."""
+        """Operator to (first subtask, chain) of all operators with this name."""
         first = 0
         for chain in chains:
             for name in chain.names:
@@ -100,7 +102,7 @@ class _Places:
             first += chain.parallelism
 
     def take(self, number: int, task_manager: str, position: int, text: str) -> None:
-        """Gives the subtasks of one place to a task manager."""
+        """Assigns the subtasks of one place to a task manager."""
         if not isinstance(text, str):
             raise PlacementError(
                 task_manager, position, f"expected an operator, NAME/INDEX or NAME/FIRST-LAST, got {text!r}"
@@ -110,7 +112,7 @@ class _Places:
             subtask = first + index
             owner = self._taken.get((operator, index))
             if owner is not None:
-                raise PlacementError(task_manager, position, f"{operator}/{index} runs on {owner!r} already")
+                raise PlacementError(task_manager, position, f"{operator}/{index} is already placed on {owner!r}")
             self._taken[operator, index] = task_manager
             if self.task_manager_of.setdefault(subtask, number) != number:
                 other, by = self._by[subtask]
@@ -123,7 +125,7 @@ class _Places:
             self._by.setdefault(subtask, (task_manager, operator))
 
     def _resolve(self, task_manager: str, position: int, text: str) -> tuple[str, tuple[int, Chain], range]:
-        """The operator that a place names, the vertex it runs in, and the indexes meant."""
+        """The operator of a place, its vertex, and the indexes."""
         operator, indexes = text, None
         if text not in self._owners:
             operator, slash, tail = text.rpartition("/")

@@ -1,4 +1,6 @@
-"""The logical graph that both front ends build: operators and edges, before chaining. Flink: StreamGraph, StreamNode."""
+"""The logical graph that the DataStream API and scenarios build: operators and edges before chaining. Flink:
+StreamGraph, StreamNode.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ class ChainingStrategy(Enum):
 
 @dataclass(frozen=True, slots=True)
 class OperatorDescription:
-    """What people and laws are told of an operator: a kind and a JSON-able object of parameters (table ``operators``)."""
+    """The description of an operator for output and laws: a kind and a JSON object of parameters (table ``operators``)."""
 
     kind: str
     params: Mapping[str, object] = field(default_factory=dict)
@@ -29,10 +31,10 @@ class OperatorDescription:
 
 @dataclass(frozen=True, slots=True)
 class PartitionerSpec:
-    """How an edge chooses channels; every record writer builds its own partitioner from it (section 2).
+    """The partitioner of an edge; every record writer builds its own instance from it (section 2).
 
-    ``name`` is Flink's: FORWARD, REBALANCE, RESCALE, SHUFFLE, BROADCAST, GLOBAL, HASH, CUSTOM. HASH and
-    CUSTOM need ``key_selector``, CUSTOM also ``partition``: a function of key and number of channels (rule 2.2).
+    ``name`` is Flink's: FORWARD, REBALANCE, RESCALE, SHUFFLE, BROADCAST, GLOBAL, HASH, CUSTOM. HASH and CUSTOM need
+    ``key_selector``, CUSTOM also ``partition``: a function of key and number of channels (rule 2.2).
     """
 
     name: str
@@ -48,37 +50,37 @@ class StreamNode:
     id: int
     name: str
     operator_factory: Callable[[], StreamOperator]
-    """Called once per subtask (with no argument), so that subtasks share nothing."""
+    """Called once per subtask, without arguments, so that subtasks share nothing."""
     description: OperatorDescription
     parallelism: int
     max_parallelism: int | None = None
     """None: derived from the parallelism (rule 1.21)."""
     is_source: bool = False
     is_legacy_source: bool = False
-    """Of a source function, which runs on a thread of its own (rules 1.10, 5.40)."""
+    """The node is a source function, which runs on its own thread (rules 1.10, 5.40)."""
     yields: bool = False
-    """Of an operator that yields to the mailbox inside an element (rule 1.10). Flink: YieldingOperatorFactory."""
+    """The operator yields to the mailbox inside an element (rule 1.10). Flink: YieldingOperatorFactory."""
     chaining: ChainingStrategy = ChainingStrategy.ALWAYS
     key_selector: KeySelector | None = None
-    """Of the keyed input, the first where there are several; the task sets the key context from it (rule 7.20)."""
+    """Of the keyed input, the first of several; the task sets the key context from it (rule 7.20)."""
     key_type: str | None = None
     cost_ns: int | None = None
     """Virtual cost per record; None: the job's default (1 us)."""
     buffer_timeout_ms: int | None = None
-    """Of the node's output edges; 0 flushes always, -1 never; None: the job's default."""
+    """Of the node's output edges; 0: always flush, -1: never; None: the job's default."""
     key_selectors: tuple[KeySelector | None, ...] = ()
     """Of every input, for an operator with several."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamEdge:
-    """Flink: StreamEdge. ``partitioner`` None: forward when parallelisms agree, else rebalance (rule 1.1)."""
+    """Flink: StreamEdge. ``partitioner`` None: forward for equal parallelisms, else rebalance (rule 1.1)."""
 
     source_id: int
     target_id: int
     partitioner: PartitionerSpec | None = None
     side_output: str | None = None
-    """Tag of the side output that the edge carries; None: the main output."""
+    """Tag of the edge's side output; None: the main output."""
     input_index: int = 0
     exchange: ResultPartitionType | None = None
     """None: the job's default (rule 1.3)."""
@@ -86,10 +88,10 @@ class StreamEdge:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """What the network does between two operators' subtasks that are on different task managers.
+    """The network between two operators' subtasks on different task managers.
 
-    ``source`` and ``target`` are operator names, None: any. ``bytes_per_second`` None: unlimited. Credits, too, take
-    ``latency_ns`` on their way back.
+    ``source`` and ``target`` are operator names, None: any. ``bytes_per_second`` None: unlimited. Credits also take
+    ``latency_ns``, in the other direction.
     """
 
     source: str | None = None
@@ -100,7 +102,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class BufferDebloatSettings:
-    """How buffers are debloated, with Flink's defaults (rules 6.22-6.24). Flink: BufferDebloatConfiguration."""
+    """Settings of buffer debloating, with Flink's defaults (rules 6.22-6.24). Flink: BufferDebloatConfiguration."""
 
     period_ms: int = 200
     target_ms: int = 1000
@@ -109,7 +111,7 @@ class BufferDebloatSettings:
     starting_bytes: int = 1024
     """Size of buffers before the first announcement."""
     minimum_bytes: int = 256
-    """The least size that is announced; never above the segment size, which is the most."""
+    """The smallest announced size; at most the segment size, which is the largest."""
 
 
 @dataclass(slots=True)
@@ -120,7 +122,7 @@ class JobSettings:
     buffer_timeout_ms: int = 100
     segment_size_bytes: int = 32768
     network_buffers: int | None = None
-    """Segments of each task manager; None: as many as its pools may ask for."""
+    """Segments of each task manager; None: as many as its pools may request."""
     exclusive_buffers_per_channel: int = 2
     floating_buffers_per_gate: int = 8
     max_buffers_per_channel: int = 10
@@ -131,23 +133,23 @@ class JobSettings:
     cost_ns: int = 1000
     """Default virtual cost of one record in one operator."""
     budget_records: int = 4096
-    """A task gives way after about this many elements in one batch; 1 while exploring."""
+    """A task ends its batch after about this many elements; 1 while exploring."""
     task_managers: TaskManagers = "each"
     """Channels between subtasks of one task manager are local and without credits (rule 6.18)."""
     exchange: ResultPartitionType = ResultPartitionType.PIPELINED_BOUNDED
-    """Of edges that do not say their own (rule 1.3)."""
+    """Of edges without their own mode (rule 1.3)."""
     links: tuple[Link, ...] = ()
-    """The first that fits an edge counts; an edge that none fits has no latency and no limit."""
+    """The first matching link counts; an edge without a link has no latency and no limit."""
     buffer_debloat: BufferDebloatSettings | None = None
-    """None: buffers are as large as segments."""
+    """None: the buffer size is the segment size."""
     latency_interval_ms: int = 0
-    """Sources emit a latency marker every so often; 0: never (rule 8.20)."""
+    """The interval of the sources' latency markers; 0: none (rule 8.20)."""
     watermark_alignment_buffer_size: int = 3
-    """Samples of its own watermark that a source compares the oldest of with what alignment allows (rule 8.23)."""
+    """Samples of a source's watermark; the oldest one is compared with the alignment limit (rule 8.23)."""
     interruptible_timers: bool = False
-    """Timers of operators that allow it give way to mails between two firings (rule 9.18)."""
+    """Timers of operators that allow it yield to mails between two firings (rule 9.18)."""
     metrics_interval_ms: int = 5000
-    """How often the gauges of every task are sampled into the recording; 0: never (section 13)."""
+    """The sampling interval of every task's gauges in the recording; 0: none (section 13)."""
 
 
 @dataclass(slots=True)
@@ -161,11 +163,11 @@ class StreamGraph:
 
     def add_node(self, node: StreamNode) -> None:
         if node.id in self.nodes:
-            raise ValueError(f"node {node.id} exists already")
+            raise ValueError(f"node {node.id} already exists")
         self.nodes[node.id] = node
 
     def add_edge(self, edge: StreamEdge) -> None:
-        """Rule 1.2: an explicit forward edge between unequal parallelisms is refused here."""
+        """Rule 1.2: raises BadInput for an explicit forward edge between unequal parallelisms."""
         source, target = self.nodes[edge.source_id], self.nodes[edge.target_id]
         forward = edge.partitioner is not None and edge.partitioner.name == "FORWARD"
         if forward and source.parallelism != target.parallelism:

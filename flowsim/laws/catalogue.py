@@ -1,4 +1,4 @@
-"""All laws: every module of this package that has a tuple ``LAWS`` adds its own, so a new law is a new file."""
+"""All laws: every module of this package with a tuple ``LAWS`` adds its own, so a new law is a new file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What several laws ask of the elements on channels; use with ``Slice.once``, so that a slice is searched once."""
+"""Queries about channel elements that several laws share; use with ``Slice.once``, so that a slice is searched once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def sent_records(facts: Slice) -> Mask:
 
 
 class SentBefore:
-    """How many records a task sent over some edges before a row, and the highest value of one of their columns."""
+    """Number of records a task sent over some edges before a row, and the highest value of one of their columns."""
 
     __slots__ = ("_channels", "_column", "_count", "_highest", "_is_all")
 
@@ -32,7 +32,7 @@ class SentBefore:
         self._highest = NO_TIMESTAMP
 
     def before(self, facts: Slice, seqs: Sequence[int]) -> list[tuple[int, int]]:
-        """For each of these rows of one epoch the number of records before it, and their highest value."""
+        """For each of these rows of one epoch the number of earlier records, and their highest value."""
         rows = facts.of("sent")
         if not len(rows):
             return [(self._count, self._highest)] * len(seqs)
@@ -49,12 +49,12 @@ class SentBefore:
 
 
 def sent_by_channel(facts: Slice) -> list[tuple[int, int]]:
-    """How many records the task sent on each channel, by channel."""
+    """Number of records the task sent per channel."""
     rows = facts.of("sent")
     return counted(rows.column("channel")[facts.once(sent_records)]) if len(rows) else []
 
 
 def counted(values: Ints) -> list[tuple[int, int]]:
-    """How often each value is there, by value."""
+    """Number of occurrences per value."""
     found, counts = np.unique(values, return_counts=True)
     return list(zip(found.tolist(), counts.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""How evidence shows the numbers of a recording."""
+"""How evidence shows recorded numbers."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ from enum import IntEnum
 
 
 def named(kinds: type[IntEnum], number: int) -> IntEnum | int:
-    """The member that a number means, or the number itself where it means none: the recording may be damaged."""
+    """The enum member of a number, or the number itself if there is none: the recording may be damaged."""
     return next((kind for kind in kinds if kind == number), number)

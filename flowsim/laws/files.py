@@ -1,4 +1,4 @@
-"""Reads the facts of a recording's files as slices, epoch by epoch; needs numpy and pyarrow, and nothing of a manifest."""
+"""Reads the facts of a recording's files as slices, epoch by epoch; needs numpy and pyarrow, and no manifest."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flowsim.recording.parquet_part import TaskRows, as_numpy, part_name
 from flowsim.recording.part_reader import open_part, part_content
 
 Reads = Mapping[str, Collection[str]]
-"""The columns that are read of each table."""
+"""The columns to read of each table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,18 +33,18 @@ class TaskRange:
 
 @dataclass(frozen=True, slots=True)
 class RecordedFiles:
-    """Where the complete epochs of a recording are, and what their files hold; the same on every machine that sees the path."""
+    """The complete epochs of a recording and their files; the same on every machine that can read the path."""
 
     directory: str
     markers: tuple[EpochMarker, ...]
 
     @property
     def files(self) -> int:
-        """How many files there are, numbered by epoch and table."""
+        """Number of files, numbered by epoch and table."""
         return sum(len(marker.parts) for marker in self.markers)
 
     def rows_by_task(self, tables: Collection[str]) -> dict[int, int]:
-        """How many rows each task has in some tables."""
+        """Number of rows per task in some tables."""
         found: dict[int, int] = {}
         for marker in self.markers:
             for table in tables:
@@ -61,9 +61,9 @@ class RecordedFiles:
     ) -> Iterator[Slice]:
         """The slices of some tasks (all without ``tasks``).
 
-        ``is_verified`` says for the number of a file whether its bytes are compared with the hash in its marker; also
-        files that no law reads are. ``on_epoch`` is called after each epoch. Raises BadInput for a part that is missing
-        or not what its marker says.
+        ``is_verified`` returns, for the number of a file, whether its hash is checked; this includes files that no law
+        reads. ``on_epoch`` is called after each epoch. Raises BadInput for a part that is missing or does not match its
+        marker.
         """
         numbers = count()
         order = SeqOrder(self.directory)
@@ -86,14 +86,14 @@ class RecordedFiles:
 
 
 class SeqOrder:
-    """The ``seq`` that each task has reached in the epochs so far."""
+    """The highest ``seq`` of each task in the epochs so far."""
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
         self._last: dict[int, int] = {}
 
     def check(self, epoch: int, task: int, tables: Mapping[str, Rows]) -> None:
-        """Raises BadInput where a table of the next epoch begins below what the task had reached."""
+        """Raises BadInput if a table of the next epoch begins below the task's highest ``seq``."""
         before = reached = self._last.get(task, -1)
         for table, rows in tables.items():
             if "seq" in TABLES[table].names:
@@ -113,8 +113,8 @@ def part_rows(
     columns: Collection[str],
     tasks: TaskRange | None = None,
 ) -> Iterator[tuple[int, ColumnRows]]:
-    """Some columns of the rows of each of these tasks (all without ``tasks``); raises BadInput where they are not its
-    rows, or not in order."""
+    """Some columns of the rows of each of these tasks (all without ``tasks``); raises BadInput if rows are missing, or
+    not in order."""
     kept = tuple((task, rows) for task, rows in about.tasks if tasks is None or task in tasks)
     read = _columns(path, content, table, about, columns, kept)
     _check_seq(path, kept, read.get("seq"))
@@ -130,7 +130,7 @@ def part_rows(
 def _columns(
     path: Path, content: bytes, table: str, about: PartDescription, columns: Collection[str], kept: TaskRows
 ) -> dict[str, Any]:
-    """The columns that are read of the rows of these tasks, which follow each other."""
+    """The columns of the rows of these tasks, which are contiguous."""
     names = [column.name for column in TABLES[table].stored_columns if column.name in columns]
     first = kept[0][0] if kept else 0
     start = sum(rows for task, rows in about.tasks if task < first)

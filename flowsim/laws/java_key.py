@@ -1,4 +1,4 @@
-"""From a recorded key to its subtask (rules 1.18, 1.19 and 1.23); shares no hash code with what it judges."""
+"""The subtask of a recorded key (rules 1.18, 1.19 and 1.23); independent of the simulator's hash codes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flowsim.values.types import TypeInformation, TypeKind, parse_type
 
 @lru_cache(maxsize=1 << 16)
 def recorded_key_hash(key_type: str, key_json: str) -> int | None:
-    """Java's hash code of a key of table ``keys``, as a signed 32-bit integer; None when it is no key of that type.
+    """Java's hash code of a key of table ``keys``, as a signed 32-bit integer; None if it is not a key of that type.
 
     >>> recorded_key_hash("TUPLE<STRING,LONG>", '["a",7]')
     3014
@@ -59,7 +59,7 @@ def _hash(declared: TypeInformation, value: object) -> int:
 
 
 def _hash_in_row(declared: TypeInformation, value: object) -> int:
-    # Flink hashes a row's field as a list of one (RowUtils), so 31 comes before the field's own hash.
+    # Flink hashes a row's field as a list of one element (RowUtils), so 31 is added to the field's own hash.
     return 0 if value is None else 31 + _hash(declared, value)
 
 

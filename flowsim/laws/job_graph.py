@@ -108,13 +108,13 @@ class JobGraph:
         return JobGraph, parts
 
     def once(self, function: Callable[[JobGraph], _T]) -> _T:
-        """What the function answers for this graph, computed once for the machines of all tasks."""
+        """A copy without cached results."""
         if function not in self._once:
             self._once[function] = function(self)
         return cast(_T, self._once[function])
 
     def operators_of(self, vertex: int) -> list[Operator]:
-        """The operators of a job vertex."""
+        """The result of the function for this graph, computed once for the machines of all tasks."""
         return self.once(_operators_by_vertex).get(vertex, [])
 
     def sent_by(self, task: int) -> list[Channel]:

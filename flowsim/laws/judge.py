@@ -1,4 +1,4 @@
-"""Judges recorded facts by all laws in one walk over the slices of their tasks."""
+"""Checks recorded facts against all laws in one pass over the slices of their tasks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ NOTHING_RECORDED: Final = "the run ended before anything was recorded"
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """What a walk is for: laws, or the suspects of one law; ``part``: of the tasks only some keys."""
+    """The purpose of a pass: laws, or the suspects of one law; ``part``: only some keys of the tasks."""
 
     laws: tuple[Law, ...]
     suspects: tuple[Any, ...] | None = None
@@ -48,39 +48,39 @@ class Errand:
         return tuple(law for law in self.laws if law.of_keys is not None and self.suspects is None)
 
     def of_part(self, part: KeyPart) -> Errand:
-        """The errand for some keys: the first part is for all laws, the others for those that split keys."""
+        """The errand for some keys: the first part is for all laws, the others for laws that support key parts."""
         return replace(self, part=part, laws=self.by_key if part[0] else self.laws)
 
 
 class Judgement:
-    """What some tasks showed: findings per law, and what the machines of the tasks answered for the joins."""
+    """The results of some tasks: findings per law, and the machines' results for the joins."""
 
     def __init__(self, laws: Sequence[Law]) -> None:
         self.found: dict[str, Findings] = {law.id: Findings() for law in laws}
         self.answers: dict[str, dict[int, object]] = {law.id: {} for law in laws if law.join is not None}
 
     def add(self, other: Judgement) -> None:
-        """Adds what other tasks showed."""
+        """Adds the results of other tasks."""
         for law, found in other.found.items():
             self.found[law].add(found)
         for law, answers in other.answers.items():
-            mine = self.answers[law]
+            answers = self.answers[law]
             for task, answer in answers.items():
-                if task in mine:
-                    cast(Any, mine[task]).add(answer)
+                if task in answers:
+                    cast(Any, answers[task]).add(answer)
                 else:
-                    mine[task] = answer
+                    answers[task] = answer
 
 
 def examine(slices: Iterable[Slice], graph: JobGraph, errand: Errand, whole: bool, tasks: Iterable[int]) -> Judgement:
-    """One walk over the slices of ``tasks``; those of each task come in order, those of different tasks in any."""
+    """One pass over the slices of ``tasks``; those of each task come in order, those of different tasks in any order."""
     with _without_garbage_collection():
         return _examined(slices, graph, errand, whole, tasks)
 
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Machines make no cycles; looking for some among the rows of a slice took a third of the time of the laws."""
+    """Machines create no reference cycles; searching for some among the rows of a slice took a third of the laws' time."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -130,7 +130,7 @@ def _made_for_suspects(
 
 @dataclass(frozen=True, slots=True)
 class _PartOfKeys:
-    """Makes machines for some keys; laws with equal ones share a machine."""
+    """Creates machines for some keys; laws with equal ones share a machine."""
 
     make: OfKeys
     part: KeyPart
@@ -140,13 +140,13 @@ class _PartOfKeys:
 
 
 Judging = Generator[Errand, Judgement, list[Outcome]]
-"""Asks for walks one after another, is sent what each showed, and returns the outcomes."""
+"""Yields passes one after another, receives the result of each, and returns the outcomes."""
 
 
 def judging(graph: JobGraph, laws: Sequence[Law], whole: bool, reason: str = "") -> Judging:
-    """Judges a run by laws that apply to it: one walk, and more where suspects must be examined exactly.
+    """Checks a run against laws that apply to it: one pass, and more if suspects must be examined exactly.
 
-    Whoever drives it decides where the walks take place. ``reason``: what the judge could not see.
+    The caller decides where the passes run. ``reason``: what could not be checked.
     """
     judgement = yield Errand(tuple(laws))
     made = []
@@ -173,7 +173,7 @@ def _outcome(law: Law, found: Findings, graph: JobGraph, whole: bool, reason: st
 
 
 def judge(walk: Callable[[Errand], Judgement], judged: Judging) -> list[Outcome]:
-    """Drives one judging with a function that walks."""
+    """Runs one judging with a function for the passes."""
     try:
         errand = next(judged)
         while True:
@@ -184,7 +184,7 @@ def judge(walk: Callable[[Errand], Judgement], judged: Judging) -> list[Outcome]
 
 
 def applicable(laws: Sequence[Law], graph: JobGraph, level: Level) -> tuple[list[Law], dict[str, Outcome]]:
-    """The laws that apply to a run, and the outcomes of those that do not."""
+    """The laws that apply to a run, and the outcomes of the others."""
     judged, others = [], dict[str, Outcome]()
     for law in laws:
         missing = ""
@@ -206,8 +206,8 @@ def applicable(laws: Sequence[Law], graph: JobGraph, level: Level) -> tuple[list
 def check_all(facts: Facts, status: str = WHOLE, laws: Sequence[Law] = LAWS) -> list[Outcome]:
     """One outcome per law, for facts in memory.
 
-    ``status`` is how the run ended (``recording.manifest.RunStatus``); the facts of any other than ``complete`` are judged
-    as a prefix. ``docs/laws.md`` says what each law counts.
+    ``status`` is how the run ended (``recording.manifest.RunStatus``); facts with any status other than ``complete``
+    are a prefix. ``docs/laws.md`` defines what each law counts.
     """
     graph, whole = job_graph(facts), status == WHOLE
     judged, others = applicable(laws, graph, facts.level)

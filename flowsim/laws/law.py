@@ -1,4 +1,4 @@
-"""What a law is: its sentence, its rules, and the machine that examines the facts of one task."""
+"""A law: its sentence, its rules, and the machine that examines the facts of one task."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from flowsim.laws.slices import Slice
 
 
 class Verdict(Enum):
-    """The four answers of the judge."""
+    """The four possible verdicts."""
 
     HOLDS = "holds"
     VIOLATED = "violated"
     VACUOUS = "vacuous"
-    """It applies but examined no row: not a pass."""
+    """The law applies but examined no row: not a pass."""
     NOT_APPLICABLE = "not applicable"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What the judge found. ``evidence`` rows are small mappings of column name to value, at most ``EVIDENCE_ROWS``."""
+    """The result of a law. ``evidence`` rows are small mappings of column name to value, at most ``EVIDENCE_ROWS``."""
 
     law: str
     verdict: Verdict
@@ -33,21 +33,21 @@ class Outcome:
     violations: int
     evidence: tuple[dict[str, object], ...] = ()
     reason: str = ""
-    """Why the law does not apply, or what the judge could not see (an incomplete recording)."""
+    """Why the law does not apply, or what could not be checked (an incomplete recording)."""
 
 
 EVIDENCE_ROWS: Final = 20
 _KEPT: Final = 10 * EVIDENCE_ROWS
 
 At = tuple[int, ...]
-"""Where a violation is: (task, seq), (channel, position), ...; the evidence is the least of them."""
+"""The position of a violation: (task, seq), (channel, position), ...; evidence has the lowest ones."""
 
 
 class Findings:
-    """Counts what was examined and what violates one law, and keeps the first violations as evidence.
+    """Counts examined rows and violations of one law, and stores the first violations as evidence.
 
-    Findings of shards add up, and which rows are evidence depends on their places alone: the order in which tasks,
-    epochs or shards are examined changes nothing.
+    Findings of shards are added, and evidence depends only on positions: the order in which tasks, epochs or shards are
+    examined has no effect.
     """
 
     __slots__ = ("examined", "violations", "_evidence", "_last")
@@ -57,10 +57,10 @@ class Findings:
         self.violations = 0
         self._evidence: list[tuple[At, dict[str, object]]] = []
         self._last: At | None = None
-        """Place of the last row that can still be evidence, once there are enough before it."""
+        """Position of the last row that can still be evidence, once there are enough before it."""
 
     def broken(self, what: str, at: At, **where: object) -> None:
-        """Counts one violation: ``what`` is wrong, and ``where`` shows it, by column names."""
+        """Counts one violation: ``what`` is wrong, and ``where`` gives the values by column name."""
         self.violations += 1
         if self._last is not None and at > self._last:
             return
@@ -83,13 +83,13 @@ class Findings:
 
     @property
     def evidence(self) -> tuple[dict[str, object], ...]:
-        """The first violations, by place."""
+        """The first violations, by position."""
         self._keep_the_first()
         return tuple(row for _, row in self._evidence)
 
 
 def named(names: type[IntEnum], number: int) -> str | int:
-    """The name of a recorded number, for evidence; the number itself where it has none."""
+    """The name of a recorded number, for evidence; the number itself if it has none."""
     return names(number).name.lower() if number in names._value2member_map_ else number
 
 
@@ -108,31 +108,31 @@ FoundByLaw = Mapping[str, Findings]
 
 
 class Machine(Protocol):
-    """Examines one task: is fed its facts epoch by epoch, and knows nothing of files, of Spark or of other tasks."""
+    """Examines the facts of one task, epoch by epoch; independent of files, Spark and other tasks."""
 
     def feed(self, facts: Slice) -> None:
         """Examines the facts of one epoch."""
 
     def end(self, whole: bool) -> object:
-        """Examines what only the end shows. ``whole``: the run completed; else its facts are a prefix.
+        """Examines what only the end shows. ``whole``: the run completed; otherwise its facts are a prefix.
 
-        The answer, None or a small value that can be pickled, goes to the laws' ``join``.
+        The result, None or a small value that can be pickled, goes to the laws' ``join``.
         """
 
 
 NOTHING_YET: Final = "the run did not complete, and it ended before there was anything to examine"
 
 MakeMachine = Callable[[JobGraph, Task, FoundByLaw], Machine | None]
-"""Makes the machine for a task; None where the laws have nothing to examine in it."""
+"""Creates the machine for a task; None if the laws have nothing to examine in it."""
 
 KeyPart = tuple[int, int]
-"""Some keys of a task: the index of the part, and how many parts there are."""
+"""Some keys of a task: the index of the part, and the number of parts."""
 
 
 class OfKeys(Protocol):
-    """Makes the machine that examines only some keys of a task (all without ``part``).
+    """Creates the machine that examines only some keys of a task (all without ``part``).
 
-    The first part examines what belongs to no key, too. Answers of its parts have a method ``add``.
+    The first part also examines facts without a key. Results of its parts have a method ``add``.
     """
 
     def __call__(
@@ -141,15 +141,15 @@ class OfKeys(Protocol):
 
 
 Join = Callable[[JobGraph, Mapping[int, object], bool, Findings], Sequence[Any] | None]
-"""Compares what the machines of all tasks answered, by task; ``whole`` as for ``Machine.end``. Answers the suspects that
-a second walk must look at, if there are any."""
+"""Compares the results of the machines of all tasks, by task; ``whole`` as for ``Machine.end``. Returns the suspects
+for a second pass, if any."""
 
 
 @dataclass(frozen=True, slots=True)
 class SecondWalk:
-    """How suspects are examined exactly: by a machine per task that is made for them, and a last ``join``.
+    """Examines suspects exactly: a machine per task, and a final ``join``.
 
-    ``at_once``: how many suspects one walk takes, so that what its machines collect stays bounded.
+    ``at_once``: maximum number of suspects per pass, so that the memory of its machines is bounded.
     """
 
     machine: Callable[[Sequence[Any]], Machine]
@@ -163,11 +163,12 @@ def _always(graph: JobGraph) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A guarantee of Flink. Laws that name the same ``machine`` are examined by one.
+    """A guarantee of Flink. Laws with the same ``machine`` are examined by one machine.
 
     ``rules`` are numbers of ``docs/flink_rules.md``. ``reads`` names the columns of each table that the machine reads
-    beside ``seq`` and ``task``. ``applies`` answers '' or why the law does not apply to a graph, ``unjudged`` what of a
-    graph it does not judge. ``counts`` says in Markdown what exactly is examined and counted (``docs/laws.md``).
+    in addition to ``seq`` and ``task``. ``applies`` returns '' or why the law does not apply to a graph, ``unjudged``
+    the parts of a graph that it does not judge. ``counts`` defines in Markdown what is examined and counted
+    (``docs/laws.md``).
     """
 
     id: str
@@ -178,13 +179,13 @@ class Law:
     machine: MakeMachine
     counts: str = field(kw_only=True)
     nothing_yet: str = field(default=NOTHING_YET, kw_only=True)
-    """Why a run that did not complete showed nothing to examine."""
+    """Why an unfinished run showed nothing to examine."""
     applies: Callable[[JobGraph], str] = _always
     unjudged: Callable[[JobGraph], str] = _always
     join: Join | None = None
     second: SecondWalk | None = None
     of_keys: OfKeys | None = None
-    """The same as ``machine``, where a task with very many facts can be examined in parts."""
+    """The same as ``machine``, for a task with very many facts, which can be examined in parts."""
 
 
 def needs_channels(graph: JobGraph) -> str:

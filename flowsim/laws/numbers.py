@@ -1,4 +1,4 @@
-"""A set of numbers that come nearly in order."""
+"""A set of numbers that arrive almost in order."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _LOWEST: Final = -(2**63)
 
 
 class Numbers:
-    """All integers below ``top``, except those in some gaps: it costs as much memory as it has gaps."""
+    """All integers below ``top``, except those in some gaps; the memory depends only on the number of gaps."""
 
     __slots__ = ("top", "_gaps")
 
@@ -26,7 +26,7 @@ class Numbers:
         return place if place >= 0 and number < self._gaps[place][1] else None
 
     def add(self, number: int) -> bool:
-        """Adds a number; answers whether it was not there."""
+        """Adds a number; returns whether it is new."""
         if number >= self.top:
             if number > self.top:
                 self._gaps.append((self.top, number))

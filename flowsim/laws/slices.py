@@ -1,4 +1,4 @@
-"""The facts of one task in one epoch, as a law reads them: columns, and rows merged by ``seq`` where order matters."""
+"""The facts of one task in one epoch for the laws: columns, and rows merged by ``seq`` if order matters."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from flowsim.facts.schema import TABLES
 Ints = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
 Row = tuple[Any, ...]
-"""Values of the columns that were asked for; integers, and text in table ``keys``."""
+"""Values of the requested columns; integers, and text in table ``keys``."""
 Part = tuple[str, tuple[str, ...]] | tuple[str, tuple[str, ...], Mask | None]
-"""A table, the columns of its rows, and which of its rows; without a mask all."""
+"""A table, the columns of its rows, and a row mask; without a mask all rows."""
 _T = TypeVar("_T")
 
 
@@ -50,7 +50,7 @@ class Rows(Protocol):
 
 
 class ColumnRows:
-    """Rows that were read as columns."""
+    """Rows stored as columns."""
 
     __slots__ = ("_columns", "_rows")
 
@@ -71,7 +71,7 @@ class ColumnRows:
 
 
 class TupleRows:
-    """Rows that were kept as tuples of all columns of their table."""
+    """Rows stored as tuples of all columns of their table."""
 
     __slots__ = ("_cache", "_names", "_rows")
 
@@ -99,7 +99,7 @@ class TupleRows:
 
 
 class _NoRows(TupleRows):
-    """A table without rows here."""
+    """A table without rows."""
 
     __slots__ = ()
 
@@ -115,7 +115,7 @@ _NONE = _NoRows((), [])
 
 
 class Slice:
-    """What one task recorded in one epoch."""
+    """The facts of one task in one epoch."""
 
     __slots__ = ("task", "_once", "_tables")
 
@@ -148,14 +148,14 @@ class Slice:
         return merged
 
     def once(self, function: Callable[[Slice], _T]) -> _T:
-        """What the function answers for this slice, computed once for all laws that ask."""
+        """The result of the function for this slice, computed once for all laws."""
         if function not in self._once:
             self._once[function] = function(self)
         return cast(_T, self._once[function])
 
 
 def slices_in_memory(facts: Facts, reads: Mapping[str, set[str]]) -> Iterator[Slice]:
-    """One slice per task: all that it recorded in these tables; raises BadInput where ``seq`` does not ascend."""
+    """One slice per task with all its facts in these tables; raises BadInput if ``seq`` does not ascend."""
     by_task: dict[int, dict[str, list[Row]]] = {}
     for table in reads:
         names = TABLES[table].names

@@ -1,7 +1,8 @@
-"""Compares both ends of channels: sums of hashes find the blocks of positions that differ, only these are compared one by one.
+"""Compares both ends of channels: sums of hashes find the blocks of positions that differ; only these are compared row
+by row.
 
-A law gives a function ``ends`` that finds, in a slice, what its task sent (side 0) and received (side 1): columns of channel,
-position and payload.
+A law provides a function ``ends`` that returns the task's sent (side 0) and received (side 1) elements in a slice:
+columns of channel, position and payload.
 """
 
 from __future__ import annotations
@@ -37,10 +38,10 @@ Block = tuple[int, int]
 
 @dataclass(slots=True)
 class Sums:
-    """What one task sent and received, summed.
+    """Sums over one task's sent and received elements.
 
     ``blocks``: per side (index in ``SIDES``), channel and block the number of elements, and the sum of their hashes.
-    ``unordered``: blocks in which positions did not ascend, so that equal sums show nothing.
+    ``unordered``: blocks in which positions did not ascend, for which equal sums prove nothing.
     """
 
     blocks: dict[tuple[int, int, int], tuple[int, int]] = field(default_factory=dict)
@@ -49,7 +50,7 @@ class Sums:
     """By side and channel the highest position so far, and the last."""
 
     def add(self, side: int, columns: Columns, found: Findings) -> None:
-        """Adds rows, in the order of ``seq``; one whose position is below that of the row before is a violation."""
+        """Adds rows, in the order of ``seq``; a row whose position is below that of the previous row is a violation."""
         order = np.argsort(columns[0].astype(np.int16), kind="stable")
         hashes = _hashes(*columns[1:])[order]
         channel, position = columns[0][order], columns[1][order]
@@ -82,7 +83,7 @@ class Sums:
 
 
 def _hashes(position: Ints, kind: Ints, *payload: Ints) -> Words:
-    """64 bits of each element with its position, all of which depend on every input."""
+    """64 bits per element and position, each of which depends on every input."""
     mixed: Words = position.astype(np.uint64) * _ODD[0]
     mixed ^= payload[0].astype(np.uint64) * _ODD[1] + kind.astype(np.uint64)
     mixed ^= mixed >> np.uint64(31)
@@ -94,7 +95,7 @@ def _hashes(position: Ints, kind: Ints, *payload: Ints) -> Words:
 
 
 def suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> Sequence[Block]:
-    """The blocks that differ; what a prefix shows as sent and not yet received is none."""
+    """The blocks that differ; elements of a prefix that are sent and not yet received are ignored."""
     sides: tuple[dict[Block, tuple[int, int]], ...] = ({}, {})
     unordered: set[Block] = set()
     for answer in answers.values():
@@ -153,9 +154,9 @@ def _compare(
     differ = np.any([column[starts] != column[second] for column in payload], axis=0)
     ways = (
         ("two elements at one position", (sent > 1) | (received > 1)),
-        ("received, but never sent", sent == 0),
-        ("sent, but never received", (received == 0) & whole),
-        ("received is not what was sent", (sent == 1) & (received == 1) & differ),
+        ("an element was received, but never sent", sent == 0),
+        ("an element was sent, but never received", (received == 0) & whole),
+        ("the received element differs from the sent element", (sent == 1) & (received == 1) & differ),
     )
     places = np.flatnonzero(np.any([mask for _, mask in ways], axis=0))
     for place in places[:EVIDENCE_ROWS].tolist():

@@ -1,4 +1,4 @@
-"""Which design the async operators of a chain have: of today, or that of Flink 1.2 to 1.9."""
+"""The design of a chain's async operators: mailbox, or that of Flink 1.2 to 1.9."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from flowsim.graph.job_graph import ChainedOperator, JobVertex
 
 
 def is_legacy_async(chained: ChainedOperator) -> bool:
-    """Whether it emits from a thread of its own (rule 11.30)."""
+    """Whether it emits from its own thread (rule 11.30)."""
     return _design(chained) == "legacy"
 
 
@@ -21,8 +21,9 @@ def has_legacy_async_operator(vertex: JobVertex) -> bool:
         names.setdefault(_design(chained), chained.node.name)
     if "legacy" in names and "mailbox" in names:
         raise BadInput(
-            f"operators '{names['legacy']}' (design legacy) and '{names['mailbox']}' (design mailbox) are in one chain, where "
-            "the threads of the one would have to run the mails of the other: start a new chain at one of them"
+            f"operators '{names['legacy']}' (design legacy) and '{names['mailbox']}' (design mailbox) are in "
+            "one chain: the threads of the legacy operator would have to run the mails of the mailbox "
+            "operator; start a new chain at one of them"
         )
     return "legacy" in names
 

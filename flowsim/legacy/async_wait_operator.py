@@ -1,4 +1,4 @@
-"""The async operator whose results a thread of its own emits. Flink (1.2 to 1.9): AsyncWaitOperator, Emitter."""
+"""The async operator that emits results from its own thread. Flink (1.2 to 1.9): AsyncWaitOperator, Emitter."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flowsim.legacy.stream_element_queues import (
 )
 from flowsim.operators.async_wait.async_observer import AsyncTrace
 from flowsim.operators.async_wait.result_future import AsyncFunction, checked_results
-from flowsim.operators.async_wait.stream_element_queue import awaited_elements, checked_capacity
+from flowsim.operators.async_wait.stream_element_queue import checked_capacity, describe_pending
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.user_functions import FunctionOperator
 from flowsim.streamrecord.elements import StreamElement, StreamRecord
@@ -29,33 +29,34 @@ from flowsim.values.java_long import wrapped
 
 
 class LegacyThreads(Protocol):
-    """What a task gives an operator that emits from a thread of its own.
+    """The threads that a task provides to an operator with an emitter thread.
 
-    Whoever works for the task holds its checkpoint lock: the task itself, the emitter of an operator, a timer, a snapshot.
+    Every actor of the task works under its checkpoint lock: the loop, the emitter of an operator, a timer, a snapshot.
     """
 
     def start_emitter(self, has_completed_element: Callable[[], bool], emit: Callable[[], None]) -> None:
-        """From now on ``emit`` runs on the emitter's thread, under the lock, once for each completed element."""
+        """Starts the emitter thread, which calls ``emit`` under the lock once for each completed element."""
 
     def execute(self, callback: Callable[[], None]) -> None:
-        """Runs on the executor's thread, without the lock, after what was given before."""
+        """Runs a command on the executor's thread, without the lock, after earlier commands."""
 
     def wait(self, ready: Callable[[], bool], reason: str) -> None:
-        """Whoever has the lock gives it away and has it back once ``ready``; at once when it is. Flink: Object.wait.
+        """The owner releases the lock and gets it back once ``ready``; returns at once if it is ready. Flink:
+        Object.wait.
 
         ``reason`` ends the sentence "waits for ..." of the report of a deadlock.
         """
 
     def fail(self, error: Exception) -> None:
-        """The task fails with ``error`` as soon as it has the lock, in the middle of an element too."""
+        """The task fails with ``error`` as soon as it has the lock, even inside an element."""
 
     def stop(self) -> None:
-        """Nothing is emitted any more."""
+        """Stops the emitter."""
 
 
 @dataclass(slots=True)
 class LegacyOperatorContext(OperatorContext):
-    """What a task with a checkpoint lock gives an operator that emits from a thread of its own (rule 11.30)."""
+    """The context of an operator with an emitter thread (rule 11.30)."""
 
     threads: LegacyThreads = field(kw_only=True)
 
@@ -66,9 +67,9 @@ class LegacyOperatorContext(OperatorContext):
 
 
 class LegacyResultFuture:
-    """The future of one element, as the function sees it: what comes is an outcome at once, in whose thread it may be.
+    """The future of one element for the function: a completion is an outcome at once, on any thread.
 
-    Facts of an element that has no place in the queue yet are told as soon as it has one.
+    Facts of an element without a place in the queue are recorded when it gets one.
     """
 
     __slots__ = ("entry", "_operator", "_untold")
@@ -79,13 +80,13 @@ class LegacyResultFuture:
         self._untold: list[AsyncAction] = []
 
     def complete(self, results: Sequence[Value]) -> None:
-        """What is no list of results fails the task when it is to be emitted; None emits nothing, as in Flink 1.8."""
+        """Invalid results fail the task when they are emitted; None emits nothing, as in Flink 1.8."""
         if not self.entry.is_done:
             self._operator.trace_completed(self.entry, () if results is None else results)
             self.entry.complete(results)
 
     def complete_from(self, supplier: Callable[[], Sequence[Value]]) -> None:
-        """The results are made at once: the legacy design has no such door."""
+        """Computes the results at once: the legacy design has no suppliers."""
         try:
             results = supplier()
         except Exception as error:
@@ -94,19 +95,19 @@ class LegacyResultFuture:
             self.complete(results)
 
     def complete_exceptionally(self, error: BaseException) -> None:
-        """The task fails when the emitter comes to this element, which is in its turn."""
+        """The task fails when the emitter reaches this element, in queue order."""
         if not self.entry.is_done:
             self._tell(AsyncAction.FAIL)
             self.entry.complete_exceptionally(error)
 
     def time_out(self) -> None:
-        """The function is not asked (rule 11.31)."""
+        """The function's ``timeout`` is not called (rule 11.31)."""
         if not self.entry.is_done:
             self.entry.timed_out = True
             self._tell(AsyncAction.TIMEOUT)
             self.complete_exceptionally(TimeoutError("Async function call has timed out."))
 
-    def has_a_place(self) -> None:
+    def is_queued(self) -> None:
         """Its entry is in the queue."""
         untold, self._untold = self._untold, []
         for action in untold:
@@ -126,11 +127,11 @@ _QUEUES: Final[dict[str, Callable[[int, Executor], LegacyStreamElementQueue]]] =
 
 
 class LegacyAsyncWaitOperator(FunctionOperator):
-    """Puts elements into a queue that a thread of its own empties, under the lock of the task (rules 11.30 to 11.39).
+    """Puts elements into a queue; a separate thread emits them under the lock of the task (rules 11.30 to 11.39).
 
-    While the queue is full the thread that brings an element waits on the lock, in the middle of that element: meanwhile
-    others have the lock, who emit, fire timers, or take a snapshot, which therefore holds the element that waits too
-    (rule 11.37). There are no retries, and the function's ``timeout`` is not asked. ``timeout_ms`` 0: none.
+    While the queue is full, the thread of the element waits on the lock inside that element. Meanwhile other threads
+    hold the lock, to emit, fire timers, or take a snapshot, which therefore contains the waiting element too (rule
+    11.37). There are no retries, and the function's ``timeout`` is not called. ``timeout_ms`` 0: none.
     """
 
     __slots__ = (
@@ -164,7 +165,7 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         self.timeout_ms = timeout_ms
         self._numbers = 0
         self._pending: FutureEntry | None = None
-        """The element that was the last to look for a place: Flink has one field for it, however many wait."""
+        """The last element that waited for a place: Flink has one field for it, however many elements wait."""
         self._waiting = 0
         self._restored: Sequence[StreamElement] = ()
         self._is_emitting = False
@@ -177,27 +178,27 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         self._queue = _QUEUES[self._mode](self._capacity, self._threads.execute)
         self._facts = None if ctx.trace is None else AsyncTrace(ctx.trace, ctx.operator_index)
 
-    # Life.
+    # Life cycle.
 
     def initialize_state(self, elements: Sequence[StreamElement]) -> None:
-        """What a snapshot held: put in again, and asked again, when the operator is opened."""
+        """Restored elements: enqueued and called again when the operator is opened."""
         self._restored = tuple(elements)
 
     def snapshot_state(self) -> list[StreamElement]:
-        """Rule 11.37: all in the queue, and the element that still waits for a place."""
+        """Rule 11.37: all queued elements, and the element that waits for a place."""
         entries = self._queue.values()
         if self._pending is not None:
             entries.append(self._pending)
         return [_copied(entry.element) for entry in entries]
 
     @property
-    def what_it_waits_for(self) -> str:
-        """For the report of a run that stands still."""
+    def pending_elements_text(self) -> str:
+        """The elements without an answer, for the report of a blocked run."""
         pending = [one for one in self._queue.values() if isinstance(one, FutureRecordEntry) and not one.is_done]
-        return awaited_elements(pending, len(self._queue), self._capacity)
+        return describe_pending(pending, len(self._queue), self._capacity)
 
     def open(self) -> None:
-        """Rule 11.38: the emitter starts when all restored elements have a place, so they must not be too many."""
+        """Rule 11.38: the emitter starts after all restored elements have a place, so they must fit into the queue."""
         super().open()
         restored, self._restored = self._restored, ()
         for element in restored:
@@ -216,7 +217,7 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         self._threads.stop()
         super().close()
 
-    # Elements in: by the thread that has the lock.
+    # Input elements, on the thread with the lock.
 
     def process_element(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns
@@ -224,7 +225,7 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         self._take(copy_value(value) if self.ctx.object_reuse else value, timestamp)
 
     def _take(self, value: Value, timestamp: int | None) -> None:
-        """Rule 11.31: the time of the timeout passes before there is a place in the queue."""
+        """Rule 11.31: the timeout starts before the element has a place in the queue."""
         entry = FutureRecordEntry(value, timestamp)
         future = LegacyResultFuture(self, entry)
         if self.timeout_ms > 0:
@@ -233,13 +234,13 @@ class LegacyAsyncWaitOperator(FunctionOperator):
             timer = times.register_timer(due_ms, lambda _: future.time_out())
             entry.on_complete(timer.cancel, self._threads.execute)
         self._add(entry)
-        future.has_a_place()
+        future.is_queued()
         if self._facts is not None:
             self._facts.give(entry, value, AsyncAction.INVOKE, 1, len(self._queue))
         self._function.async_invoke(value, future)
 
     def process_watermark(self, timestamp: int) -> None:
-        """It takes a place in the queue; the emitter lets it out."""
+        """A watermark uses a place in the queue; the emitter emits it."""
         self._add(DoneWatermarkEntry(timestamp))
 
     def _add(self, entry: FutureEntry) -> None:
@@ -261,10 +262,12 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         until = "" if self._is_emitting else ", whose emitter starts only when all restored elements are in it"
         return f"a place in its queue of {self._capacity}{until}"
 
-    # Elements out: on the emitter's thread, under the lock.
+    # Output elements, on the emitter's thread, under the lock.
 
     def _emit(self) -> None:
-        """Rule 11.32: the element stays in the queue until it was emitted. One without results fails the task, but leaves."""
+        """Rule 11.32: the element stays in the queue until it was emitted. An element with invalid results fails the
+        task, but is removed.
+        """
         entry = self._queue.peek()
         try:
             if isinstance(entry, FutureRecordEntry):
@@ -278,7 +281,7 @@ class LegacyAsyncWaitOperator(FunctionOperator):
             self._facts.emit(entry, len(self._queue))
 
     def _hand_on(self, value: Value, timestamp: int | None, entry: FutureRecordEntry) -> None:
-        """The record is among the arguments: the failure of the task names what it finds there."""
+        """The record is an argument: a failure report of the task shows it."""
         if entry.error is not None:
             self._raise(value, timestamp, entry.error)
         try:
@@ -292,7 +295,7 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         raise ElementFailed(f"could not complete the element: {type(error).__name__}: {error}", timestamp) from error
 
     def trace_step(self, entry: FutureRecordEntry, action: AsyncAction) -> None:
-        """FAIL or TIMEOUT."""
+        """Records FAIL or TIMEOUT."""
         if self._facts is not None and action is AsyncAction.FAIL:
             self._facts.fail(entry, len(self._queue))
         elif self._facts is not None:

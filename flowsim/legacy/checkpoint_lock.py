@@ -9,16 +9,16 @@ from flowsim.tasks.actor import Actor
 
 
 def at_once() -> bool:
-    """Waits for nothing but the lock."""
+    """Waits only for the lock."""
     return True
 
 
 class CheckpointLock:
-    """Held by one actor of a task at a time; of those that can go on, who waits longest is the next.
+    """Held by one actor of a task at a time; the longest waiting actor that is ready gets it next.
 
-    Java's monitors promise no order at all, so this is one of theirs. An actor may wait for something more than the lock,
-    as with Object.wait: it lets others pass until that is so. Invariant: an actor that waits is not the owner.
-    Flink: StreamTaskActionExecutor.SynchronizedStreamTaskActionExecutor.
+    Java's monitors guarantee no order, so this order is a valid one. An actor may also wait for a condition, as with
+    Object.wait: other actors get the lock until then. Invariant: a waiting actor is not the owner. Flink:
+    StreamTaskActionExecutor.SynchronizedStreamTaskActionExecutor.
     """
 
     __slots__ = ("owner", "_waiting")
@@ -26,20 +26,20 @@ class CheckpointLock:
     def __init__(self) -> None:
         self.owner: Actor | None = None
         self._waiting: dict[Actor, Callable[[], bool]] = {}
-        """In the order in which they came."""
+        """In order of arrival."""
 
     @property
     def is_wanted(self) -> bool:
-        """Whether somebody waits who could go on."""
+        """Whether a waiting actor is ready."""
         return self._next() is not None
 
     def is_awaited_by(self, actor: Actor) -> bool:
         return actor in self._waiting
 
     def acquire(self, actor: Actor, ready: Callable[[], bool] = at_once) -> None:
-        """Blocks ``actor`` until the lock is its own and ``ready``; who makes that true wakes the actor."""
+        """Blocks ``actor`` until it has the lock and ``ready``; code that makes ``ready`` true must wake the actor."""
         if self.owner is actor or actor in self._waiting:
-            raise InvariantViolation(f"{actor.name} asks for a lock that it holds or waits for already")
+            raise InvariantViolation(f"{actor.name} requests a lock that it already holds or waits for")
         self._waiting[actor] = ready
         try:
             actor.wait_until(lambda: self.owner is None and self._next() is actor)
@@ -48,7 +48,7 @@ class CheckpointLock:
         self.owner = actor
 
     def release(self, actor: Actor) -> None:
-        """Gives the lock to whoever is next; raises InvariantViolation when ``actor`` does not hold it."""
+        """Passes the lock to the next actor; raises InvariantViolation if ``actor`` is not the owner."""
         if self.owner is not actor:
             raise InvariantViolation(f"{actor.name} releases a lock that it does not hold")
         self.owner = None

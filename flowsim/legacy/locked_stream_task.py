@@ -40,21 +40,22 @@ from flowsim.tasks.task_state import TaskState
 
 
 class LockedLoopBatches(Batches):
-    """The loop gives the lock away while it waits for mail, between two batches, and where an operator waits on it.
+    """The loop releases the lock while it waits for mail, between two batches, and while an operator waits on the lock.
 
-    Flink 1.8 takes the lock for every element; here it is kept for a batch, in which no time passes for others.
+    Flink 1.8 takes the lock for every element; here it is held for a batch, during which no time passes for other
+    actors.
     """
 
     __slots__ = ("lock", "failure", "reads_input")
 
     lock: CheckpointLock
     reads_input: bool
-    """Whether it may be busy for long; one that only runs mails waits for the next soon enough."""
+    """Whether batches may be long; a loop that only runs mails soon waits for the next one."""
     failure: Exception | None
-    """What a thread of the task failed with: the loop raises it, in the middle of an element too."""
+    """The error of a thread of the task: the loop raises it, even inside an element."""
 
     def wait_for_mail(self, priority: int) -> None:
-        """Waiting inside an element keeps the lock, as Java's monitor would: all others stand still (rule 3.25)."""
+        """Waiting inside an element keeps the lock, as a Java monitor: all other actors of the task block (rule 3.25)."""
         if priority >= 0:
             super().wait_for_mail(priority)
             return
@@ -63,7 +64,7 @@ class LockedLoopBatches(Batches):
         self._give_lock_away(lambda: mailbox.has_mail)
 
     def wait_on_lock(self, ready: Callable[[], bool], reason: str) -> None:
-        """In the middle of an element."""
+        """Inside an element."""
         self.spend_and_publish()
         self.waiting_for = reason
         self._give_lock_away(lambda: self.failure is not None or ready())
@@ -71,7 +72,7 @@ class LockedLoopBatches(Batches):
             raise self.failure
 
     def end_if_due(self) -> None:
-        """Between two elements: whoever waits for the lock has it first."""
+        """Between two elements: waiting actors get the lock first."""
         if self._clock.now_ns < self._clock.batch_end_ns:
             return
         self.end()
@@ -90,7 +91,7 @@ class LockedLoopBatches(Batches):
 
 
 class EmitterThread(LockedThread):
-    """Waits for an element that is done, takes the lock, emits it, and so on (rule 11.32)."""
+    """Waits for a completed element, takes the lock, emits the element, and repeats (rule 11.32)."""
 
     def __init__(
         self,
@@ -113,7 +114,7 @@ class EmitterThread(LockedThread):
 
     def work(self) -> None:
         while True:
-            self.batches.waiting_for = "an element that is done"
+            self.batches.waiting_for = "a completed element"
             self.actor.wait_until(lambda: self.is_stopped or self._has_work())
             if self.is_stopped:
                 return
@@ -126,7 +127,7 @@ class EmitterThread(LockedThread):
 
 
 class EmitterThreads:
-    """``LegacyThreads`` of one operator: its emitter, and the executor that tells it what is done (rule 11.30)."""
+    """``LegacyThreads`` of one operator: its emitter, and the executor of its completions (rule 11.30)."""
 
     def __init__(self, task: LockedStreamTask, operator_index: int, operator: str) -> None:
         self._task = task
@@ -164,17 +165,17 @@ _Thread = TypeVar("_Thread", bound=LockedThread)
 
 
 class LockedTaskComponents(TaskComponents, Protocol):
-    """Constructs what the task consists of."""
+    """Creates the components of the task."""
 
     def create_locked_loop_batches(self, task: LockedStreamTask) -> LockedLoopBatches: ...
 
 
 class LockedStreamTask(SourceOperatorStreamTask):
-    """The mailbox loop is one holder of the checkpoint lock among others: emitters, timers, snapshots, a source function.
+    """The mailbox loop shares the checkpoint lock with emitters, timers, snapshots and a source function.
 
-    With ``emitters`` timers and snapshots have threads of their own, since the loop may wait on the lock in the middle of
-    an element; else they are mails, which comes to the same. ``new_actor_id`` numbers the threads, ``feeders`` tells of each
-    operator which one feeds it, -1 of the head. Flink 1.8: StreamTask.
+    With ``emitters`` timers and snapshots have their own threads, since the loop may wait on the lock inside an
+    element; otherwise they are mails, which is equivalent. ``new_actor_id`` numbers the threads; ``upstream_operators`` gives the
+    upstream operator of each operator, -1 for the head. Flink 1.8: StreamTask.
     """
 
     def __init__(
@@ -187,7 +188,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         clock: TaskClock,
         components: LockedTaskComponents,
         new_actor_id: Callable[[], int],
-        feeders: Mapping[int, int],
+        upstream_operators: Mapping[int, int],
         emitters: bool = True,
     ) -> None:
         self.lock = CheckpointLock()
@@ -199,14 +200,14 @@ class LockedStreamTask(SourceOperatorStreamTask):
         self._emitters: list[EmitterThreads] = []
         self._timer_thread: LockedExecutor | None = None
         self._checkpoint_thread: LockedExecutor | None = None
-        self._feeders = feeders
+        self._upstream_operators = upstream_operators
         self._waiting_inside: dict[Actor, int] = {}
         if emitters:
             self._timer_thread = self.add_thread(LockedExecutor, "timer thread")
             self._checkpoint_thread = self.add_thread(LockedExecutor, "checkpoint thread")
 
     def add_thread(self, kind: type[_Thread], name: str) -> _Thread:
-        """Another holder of the lock; called before the task is wired."""
+        """Adds another user of the lock; called before the task is wired."""
         thread = kind(
             self.new_actor_id(),
             self.name,
@@ -220,7 +221,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         return thread
 
     def create_operator_context(self, operator: OperatorDeployment) -> OperatorContext:
-        """With threads for an operator that emits from a thread of its own."""
+        """Adds threads for an operator with an emitter."""
         ctx, chained = super().create_operator_context(operator), operator.chained
         if not is_legacy_async(chained):
             return ctx
@@ -258,15 +259,15 @@ class LockedStreamTask(SourceOperatorStreamTask):
         for thread in self.threads:
             thread.batches.chain = chain
 
-    # Who has the lock works for the task, on the batches of its own.
+    # The owner of the lock works for the task, in its own batches.
 
     @property
     def _working(self) -> LockedThread | None:
-        """The thread that holds the lock; None: the loop does, or nobody."""
+        """The thread that holds the lock; None: the loop or none."""
         return next((thread for thread in self.threads if thread.holds_lock), None)
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
-        """Rule 5.42, by whoever is at work: the lock is kept, and all others stand still."""
+        """Rule 5.42, on the current thread: the lock is kept, and all other actors of the task block."""
         thread = self._working
         (self.batches if thread is None else thread.batches).wait_for_buffer(pool)
 
@@ -275,7 +276,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         (self.batches if thread is None else thread.batches).end_inside_action()
 
     def wait_on_lock(self, operator_index: int, ready: Callable[[], bool], reason: str) -> None:
-        """Whoever is at work waits on the lock inside of an operator (rules 11.31, 11.36)."""
+        """The current thread waits on the lock inside an operator (rules 11.31, 11.36)."""
         thread = self._working
         actor = self.actor if thread is None else thread.actor
         self._waiting_inside[actor] = operator_index
@@ -290,7 +291,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
     @property
     def _loop(self) -> LockedLoopBatches:
         if not isinstance(self.batches, LockedLoopBatches):
-            raise InvariantViolation(f"{self.name} has a lock, but a loop that knows nothing of it")
+            raise InvariantViolation(f"{self.name} has a checkpoint lock, but its mailbox loop does not use the lock")
         return self.batches
 
     def fail_from_thread(self, error: Exception) -> None:
@@ -298,7 +299,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         self.fail_externally(_raising(error))
 
     def fail_externally(self, fail: Callable[[], None]) -> None:
-        """As a mail, and for a loop that waits on the lock in the middle of an element; the first failure counts."""
+        """By a mail, and directly in a loop that waits on the lock inside an element; the first failure counts."""
         super().fail_externally(fail)
         if self._loop.failure is None:
             try:
@@ -307,19 +308,17 @@ class LockedStreamTask(SourceOperatorStreamTask):
                 self._loop.failure = error
         self.actor.wake()
 
-    # Life.
+    # Life cycle.
 
     def stop(self, mode: StopMode) -> None:
-        """Rule 4.20: only sources are asked."""
+        """Rule 4.20: stops only sources."""
         if isinstance(self.chain.head, SourceOperator):
             super().stop(mode)
 
     def _end_data(self, mode: StopMode) -> None:
         if mode is StopMode.NO_DRAIN:
-            # No element may be half done; what is in a queue belongs to the savepoint of the stop.
-            self._loop.wait_on_lock(
-                lambda: not self._waiting_inside, "the elements that its threads are in the middle of"
-            )
+            # No element may be incomplete; the queues' contents belong to the savepoint of the stop.
+            self._loop.wait_on_lock(lambda: not self._waiting_inside, "the elements that its threads are processing")
         super()._end_data(mode)
         if mode is StopMode.NO_DRAIN:
             for thread in self.threads:
@@ -343,26 +342,26 @@ class LockedStreamTask(SourceOperatorStreamTask):
     # Snapshots.
 
     def request_snapshot(self, snapshot: TaskSnapshot) -> None:
-        """By a thread of its own, which needs the lock and nothing else: in the middle of an element too (rule 11.37)."""
+        """Uses a separate thread that only needs the lock, so it also works inside an element (rule 11.37)."""
         if self._checkpoint_thread is None:
             super().request_snapshot(snapshot)
         elif self.state.is_terminal or self._checkpoint_thread.is_stopped:
-            snapshot.miss(f"the task was {self.state.value} already")
+            snapshot.miss(f"the task was already {self.state.value}")
         else:
             self._checkpoint_thread.execute(lambda: self._take_snapshot(snapshot, self._inside()))
 
     def _inside(self) -> frozenset[int]:
-        """The operators in the middle of an element: those between where a thread came in and where it waits."""
+        """The operators inside an element: those between a thread's entry point and its wait point."""
         entries = {thread.actor: thread.entry for thread in self.threads}
         inside: set[int] = set()
         for actor, operator in self._waiting_inside.items():
             entry = entries.get(actor, TASK)
             while operator != TASK:
                 inside.add(operator)
-                operator = TASK if operator == entry else self._feeders.get(operator, TASK)
+                operator = TASK if operator == entry else self._upstream_operators.get(operator, TASK)
         return frozenset(inside)
 
-    # What is told of a task that stands still.
+    # Reports of a blocked task.
 
     @property
     def waiting_for(self) -> str:
@@ -382,7 +381,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         return f"held by its {'mailbox loop' if thread is None else thread.name}"
 
     def _is_inside(self) -> bool:
-        """Threads are not the loop: what they tell it comes by mail."""
+        """Threads are not the loop: they send it mails."""
         return self.outbox.sealed and self.actor.is_inside()
 
 

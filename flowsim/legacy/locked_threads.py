@@ -19,14 +19,14 @@ from flowsim.timers.processing_time_service import ProcessingTimeCallback
 MakeBatches = Callable[[Actor], Batches]
 
 TASK: Final = -1
-"""Where a thread enters the chain that does not begin behind one of its operators."""
+"""The entry point of a thread that does not start after one of the chain's operators."""
 
 
 class LockedThread:
-    """A thread of a task of Flink 1.8. What it does while it holds the lock is one action, nested in a wait of the loop.
+    """A thread of a Flink 1.8 task. Its work while it holds the lock is one action, nested in a wait of the loop.
 
-    Whenever it lets go of the lock the action ends, even in the middle of an element: so what the task does still is one
-    thing at a time. ``work`` is the body; an error of it goes to ``on_failure``, in this thread.
+    The action ends whenever the thread releases the lock, even inside an element: so the task still runs one action at
+    a time. ``work`` is the body; its error goes to ``on_failure``, on this thread.
     """
 
     kind = ActionKind.LOCK_HOLDER
@@ -46,18 +46,18 @@ class LockedThread:
         self.batches = make(self.actor)
         self.is_stopped = False
         self.entry = TASK
-        """Index of the operator behind which, or in whose timer, it is at work."""
+        """Index of the operator that it works after, or whose timer it runs."""
         self._lock = lock
         self._on_failure = on_failure
         self._action: int | None = None
         self._paused: PeriodTimer | None = None
 
     def work(self) -> None:
-        """What the thread does until it is stopped."""
+        """The work of the thread until it is stopped."""
         raise NotImplementedError
 
     def acquire(self, ready: Callable[[], bool] = at_once, reason: str = "the checkpoint lock") -> None:
-        """Waits for the lock, and for more than that; a thread that was stopped never has it again."""
+        """Waits for the lock and ``ready``; a stopped thread never gets the lock."""
         self.batches.waiting_for = reason
         self._lock.acquire(self.actor, lambda: not self.is_stopped and ready())
         self.batches.begin()
@@ -65,18 +65,18 @@ class LockedThread:
         self._action = self.batches.processor.begin_action(self.kind)
 
     def release(self) -> None:
-        """What was done is paid for and published, then others may have the lock."""
+        """Ends and publishes the batch, then releases the lock."""
         self.batches.end()
         self._end_action()
 
     def wait(self, ready: Callable[[], bool], reason: str) -> None:
-        """In the middle of what it does. Flink: Object.wait on the checkpoint lock."""
+        """Inside its work. Flink: Object.wait on the checkpoint lock."""
         self.batches.spend_and_publish()
         self._end_action()
         self.acquire(ready, reason)
 
     def stop(self) -> None:
-        """It does nothing any more, and ends unless it is in the middle of something."""
+        """It starts no more work, and ends unless it is in the middle of some."""
         self.is_stopped = True
         self.actor.wake()
 
@@ -106,7 +106,7 @@ class LockedThread:
         self._lock.release(self.actor)
 
     def _pause_waiting_time(self) -> None:
-        """While a thread works the task is not idle, and not back-pressured by what the loop waits for (rule 3.19)."""
+        """While a thread works the task is neither idle nor back-pressured (rule 3.19)."""
         suspension = self.batches.processor.suspension
         timer = None if suspension is None else suspension.timer
         if timer is not None and timer.is_running:
@@ -115,7 +115,7 @@ class LockedThread:
 
 
 class LockedExecutor(LockedThread):
-    """Runs commands one by one, each under the lock: the timer thread of Flink 1.8, and who triggers its checkpoints."""
+    """Runs commands one by one, each under the lock: the timer thread and the checkpoint trigger of Flink 1.8."""
 
     def __init__(
         self,
@@ -131,13 +131,13 @@ class LockedExecutor(LockedThread):
         self._commands: deque[Callable[[], None]] = deque()
 
     def execute(self, command: Callable[[], None]) -> None:
-        """Once it has the lock, and all commands before this one ran."""
+        """Runs when it has the lock, after all earlier commands."""
         self._commands.append(command)
         self.actor.wake()
 
     def work(self) -> None:
         while True:
-            self.batches.waiting_for = "something to do"
+            self.batches.waiting_for = "a command to run"
             self.actor.wait_until(lambda: self.is_stopped or bool(self._commands))
             if self.is_stopped:
                 return
@@ -147,7 +147,7 @@ class LockedExecutor(LockedThread):
 
 
 class CallbackExecutor:
-    """Runs callbacks one by one, in no time and without the lock. Flink 1.8: the executor of an async operator."""
+    """Runs callbacks one by one, without cost or lock. Flink 1.8: the executor of an async operator."""
 
     def __init__(self, actor_id: int, task: str, name: str, scheduler: Scheduler, on_run: Callable[[], None]) -> None:
         self.actor = Actor(actor_id, f"{task}, {name}", scheduler, self._run)
@@ -174,9 +174,9 @@ class CallbackExecutor:
 
 
 class LockedProcessingTimeService(OperatorProcessingTimeService):
-    """A due timer waits for the lock, which it may have while the task is in the middle of an element.
+    """A due timer waits for the lock, which it may get while the task is inside an element.
 
-    One that has the lock only after the end does nothing. Flink 1.8: SystemProcessingTimeService.TriggerTask.
+    A timer that gets the lock only after the end has no effect. Flink 1.8: SystemProcessingTimeService.TriggerTask.
     """
 
     __slots__ = ("_thread", "_operator")

@@ -1,4 +1,4 @@
-"""Sources that run a loop of their own under the checkpoint lock. Flink: SourceFunction."""
+"""Sources with their own loop under the checkpoint lock. Flink: SourceFunction."""
 
 from __future__ import annotations
 
@@ -14,35 +14,37 @@ from flowsim.operators.user_functions import RuntimeContext
 
 
 class SourceContext(Protocol):
-    """What a source function emits through; each call takes the checkpoint lock unless the function holds it already.
+    """The output of a source function; each call takes the checkpoint lock unless the function already holds it.
 
     Flink: SourceFunction.SourceContext.
     """
 
     def collect(self, element: Any) -> None:
-        """A record with the timestamp of the one before; the first has none."""
+        """Emits a record with the timestamp of the previous one; the first has none."""
 
     def collect_with_timestamp(self, element: Any, timestamp: int) -> None:
         """A record with its event time in ms."""
 
     def emit_watermark(self, mark: int) -> None:
-        """Event time in ms; passes as it is, also when it goes back."""
+        """Event time in ms; emitted unchanged, even if it decreases."""
 
     def mark_as_temporarily_idle(self) -> None:
-        """Nobody downstream waits for this subtask until its next record or watermark."""
+        """Downstream watermarks do not wait for this subtask until its next record or watermark."""
 
     def get_checkpoint_lock(self) -> AbstractContextManager[None]:
-        """While it is held no mail and no timer of the task runs: what is emitted and remembered inside belongs together."""
+        """While it is held no mail or timer of the task runs: emissions and state changes inside are atomic."""
 
     def sleep(self, millis: int) -> None:
-        """flowsim's own: does nothing for some time of the job's clock, without the lock. A stop does not shorten it."""
+        """flowsim's own: waits for some time of the job's clock, without the lock. A stop does not shorten it."""
 
     def poll(self, reader: SourceReader) -> DataInputStatus:
-        """flowsim's own: lets a reader emit one batch under the lock, and waits without it when the reader has to wait."""
+        """flowsim's own: lets a reader emit one batch under the lock, and waits without the lock if the reader has no
+        data.
+        """
 
 
 class SourceFunction(ABC):
-    """Pushes records in a loop of its own until it is done or cancelled; one subtask. Flink: SourceFunction."""
+    """Emits records in its own loop until it ends or is cancelled; one subtask. Flink: SourceFunction."""
 
     def open(self, runtime_context: RuntimeContext) -> None:  # noqa: B027  (a function may have nothing to open)
         """Called before ``run``."""
@@ -53,18 +55,18 @@ class SourceFunction(ABC):
 
     @abstractmethod
     def cancel(self) -> None:
-        """Asks ``run`` to return: the job is cancelled or stopped. Called inside the loop's waits, never beside its code."""
+        """Asks ``run`` to return: the job is cancelled or stopped. Called during the loop's waits, never concurrently."""
 
     def close(self) -> None:  # noqa: B027  (nor to close)
-        """Called once, however it ended."""
+        """Called once, after any end."""
 
 
 class ParallelSourceFunction(SourceFunction):
-    """One that may have any number of subtasks. Flink: ParallelSourceFunction."""
+    """A source function with any number of subtasks. Flink: ParallelSourceFunction."""
 
 
 class ReaderSourceFunction(ParallelSourceFunction):
-    """Plays a reader of the new kind in a loop of the old kind, so that the two can be compared."""
+    """Runs a new-style reader in a source function, so that the two can be compared."""
 
     def __init__(self, reader: SourceReader) -> None:
         self._reader = reader
@@ -90,7 +92,7 @@ class ReaderSourceFunction(ParallelSourceFunction):
 
 
 class LegacySource:
-    """For ``add_source``: plays ``source`` on a thread of its own, under the checkpoint lock of its task."""
+    """For ``add_source``: runs ``source`` on its own thread, under the checkpoint lock of its task."""
 
     def __init__(self, source: Source) -> None:
         self.source = source

@@ -22,7 +22,7 @@ from flowsim.units import NO_TIMESTAMP
 
 
 class SourceTaskComponents(LockedTaskComponents, Protocol):
-    """Constructs what the task consists of."""
+    """Creates the components of the task."""
 
     @property
     def source_thread(self) -> type[SourceThread]: ...
@@ -31,8 +31,8 @@ class SourceTaskComponents(LockedTaskComponents, Protocol):
 class SourceStreamTask(LockedStreamTask):
     """Two actors of one task: the mailbox loop, and the thread of the source function, which the default action starts.
 
-    One lock keeps them apart: mails and timers run while the function does not work, and the other way round. A record
-    that waits for a buffer waits with the lock held, so no mail runs until the buffer is there. Flink: SourceStreamTask.
+    One lock separates them: mails and timers run only while the function does not work. A record that waits for a
+    buffer keeps the lock, so no mail runs until the buffer is available. Flink: SourceStreamTask.
     """
 
     measures_busy_time = False
@@ -47,10 +47,12 @@ class SourceStreamTask(LockedStreamTask):
         clock: TaskClock,
         components: SourceTaskComponents,
         new_actor_id: Callable[[], int],
-        feeders: Mapping[int, int],
+        upstream_operators: Mapping[int, int],
         emitters: bool = False,
     ) -> None:
-        super().__init__(task_id, name, scheduler, budget, trace, clock, components, new_actor_id, feeders, emitters)
+        super().__init__(
+            task_id, name, scheduler, budget, trace, clock, components, new_actor_id, upstream_operators, emitters
+        )
         self.thread = self.add_thread(components.source_thread, "source thread")
         self._loop.reads_input = False
         self._finishing = StopMode.DRAIN
@@ -67,12 +69,12 @@ class SourceStreamTask(LockedStreamTask):
         return f"its source thread, which waits for {self.thread.batches.waiting_for}"
 
     def _trace_end(self) -> None:
-        # A function that is stopped in the middle of an element could not say how many there were.
+        # A function that is stopped inside an element could not return its record count.
         self._source.records_in = self._source.source_output.total_records
         super()._trace_end()
 
     def _process_input(self) -> None:
-        """The default action starts the source's thread, and never runs again."""
+        """The default action starts the source's thread, and does not run again."""
         self.mailbox_processor.suspend_default_action()
         self.thread.start(self._source, self.timers, self._on_source_end)
 
@@ -83,23 +85,23 @@ class SourceStreamTask(LockedStreamTask):
         return head
 
     def _on_source_end(self, error: Exception | None) -> None:
-        """In the source's thread: the function returned, or failed."""
+        """On the source's thread: the function returned or failed."""
         if error is not None:
             self.mailbox_processor.send_control_mail(_raising(error), "the source function failed")
         elif self.mailbox.state is MailboxState.OPEN:
-            self.mailbox_processor.executor().execute(self._end_of_source, "the source function is done")
+            self.mailbox_processor.executor().execute(self._end_of_source, "the source function returned")
 
     def _end_of_source(self) -> None:
         self._end_data(self._finishing)
         self.mailbox_processor.suspend()
 
     def stop(self, mode: StopMode) -> None:
-        """Rule 4.20: a mail asks the function to return; how the task ends then is decided here."""
+        """Rule 4.20: a mail asks the function to return; decides how the task ends then."""
         if self.mailbox.state is MailboxState.OPEN:
             self.mailbox_processor.executor().execute(lambda: self._stop_source(mode), f"stop, {mode.name.lower()}")
 
     def _stop_source(self, mode: StopMode) -> None:
-        # The first stop decides, as for the other sources: the function may need a while to return.
+        # The first stop decides, as for other sources: the function may need time to return.
         if self.end_of_data is None and not self._is_stopped:
             self._is_stopped = True
             self._finishing = mode
@@ -107,7 +109,7 @@ class SourceStreamTask(LockedStreamTask):
             self._source.cancel()
 
     def cancel(self) -> None:
-        """Rule 4.23: the function is asked to return, and its thread is interrupted where it waits."""
+        """Rule 4.23: asks the function to return, and interrupts its thread where it waits."""
         works = self.state in (TaskState.INITIALIZING, TaskState.RUNNING)
         super().cancel()
         if works:
@@ -115,10 +117,10 @@ class SourceStreamTask(LockedStreamTask):
 
 
 class LegacySourceInput:
-    """What stands in the place of an input: the function pushes, nothing is read. Flink: SourceStreamTask."""
+    """Replaces the input: the function pushes records, so nothing is read. Flink: SourceStreamTask."""
 
     records_in = 0
-    """Nothing comes over the network."""
+    """Nothing comes from the network."""
 
     current_watermark = NO_TIMESTAMP
     queued_buffers = 0
@@ -139,7 +141,7 @@ class LegacySourceInput:
         self._source.advance_to_end_of_event_time()
 
     def close(self) -> None:
-        """The function is closed with its operator."""
+        """Does nothing: the operator closes the function."""
 
 
 def _raising(error: Exception) -> Callable[[], None]:

@@ -20,8 +20,8 @@ from flowsim.units import NS_PER_MS
 class SourceThread(LockedThread):
     """Runs the source function under the checkpoint lock. Flink: SourceStreamTask.LegacySourceFunctionThread.
 
-    Flink takes the lock for every element. Here the function keeps it for a batch of them, which ends at once when a mail
-    waits: so a mail still comes between two elements, and one batch is one action of the task.
+    Flink takes the lock for every element. Here the function keeps it for a batch, which ends at once if a mail waits:
+    so a mail still runs between two elements, and one batch is one action of the task.
     """
 
     kind = ActionKind.DEFAULT_ACTION
@@ -45,7 +45,7 @@ class SourceThread(LockedThread):
         self._depth = 0
 
     def start(self, source: StreamSource, timers: TaskTimers, on_end: Callable[[Exception | None], None]) -> None:
-        """Called once, by the task; ``on_end`` with the error of the function, or None when it returned."""
+        """Called once, by the task; ``on_end`` gets the error of the function, or None."""
         self._source, self._timers, self._on_end = source, timers, on_end
         self._is_started = True
         self.actor.wake()
@@ -67,7 +67,7 @@ class SourceThread(LockedThread):
         self._on_end(error)
 
     def enter(self) -> None:
-        """From here on the function has the lock, and what it does belongs to a batch."""
+        """The function gets the lock, and its work belongs to a batch."""
         if self._action is None:
             self.acquire()
             has_mail = self.batches.processor.mailbox.has_mail
@@ -75,7 +75,7 @@ class SourceThread(LockedThread):
         self._depth += 1
 
     def leave(self) -> None:
-        """The outermost leave ends the batch if it is over: its budget, a timer, or a mail that waits."""
+        """The outermost leave ends the batch if it is over: by its budget, a timer, or a waiting mail."""
         self._depth -= 1
         clock = self._timers.clock
         if self._depth == 0 and clock.now_ns >= clock.batch_end_ns:
@@ -83,22 +83,22 @@ class SourceThread(LockedThread):
         self._source.records_in = self._source.source_output.total_records
 
     def _end_batch(self) -> None:
-        """What the function did is paid for while the lock is held; then others may have it."""
+        """The cost of the function's work passes under the lock; then the lock is released."""
         if self._action is not None:
             self.release()
 
     def wait_until_ns(self, when_ns: int) -> None:
-        """Does nothing until then, without the lock; inside ``get_checkpoint_lock`` the lock is kept, as in Flink."""
+        """Waits until then, without the lock; inside ``get_checkpoint_lock`` the lock is kept, as in Flink."""
         if self._depth == 0:
             self._end_batch()
         scheduler = self._scheduler
         timer = scheduler.call_at_ns(when_ns, self.actor.wake)
         try:
             if self._action is None:
-                self.batches.waiting_for = "the time to go on"
+                self.batches.waiting_for = "the end of its sleep"
                 self.actor.wait_until(lambda: scheduler.now_ns >= when_ns)
             else:
-                self.batches.block(WaitKind.COST, lambda: scheduler.now_ns >= when_ns, "the time to go on")
+                self.batches.block(WaitKind.COST, lambda: scheduler.now_ns >= when_ns, "the end of its sleep")
         finally:
             timer.cancel()
 
@@ -119,7 +119,7 @@ class LegacySourceContext:
         self._timestamp: int | None = None
 
     def collect(self, element: object) -> None:
-        """Flink reuses one stream record, so the timestamp of the one before stays."""
+        """Flink reuses one stream record, so the previous timestamp stays."""
         thread = self._thread
         thread.enter()
         self._output.collect(element, self._timestamp)

@@ -12,47 +12,47 @@ from flowsim.operators.async_wait.result_future import checked_error
 from flowsim.operators.stream_operator import Value
 
 Executor = Callable[[Callable[[], None]], None]
-"""Runs what it is given, one after the other, on a thread of its own."""
+"""Runs commands one after the other, on a separate thread."""
 
 UNNUMBERED = -1
-"""Of an entry that has no place in the queue yet."""
+"""Of an entry without a place in the queue."""
 
 
 class FutureRecordEntry(mailbox_design.StreamRecordQueueEntry):
-    """A record and the future of its results, or of its error; the first outcome counts (rule 11.31).
+    """A record and the future of its results or error; the first outcome counts (rule 11.31).
 
-    Who asks is told through an executor, at once when the outcome is there already.
+    Listeners are called on an executor, at once if there is an outcome.
     """
 
-    __slots__ = ("error", "_told")
+    __slots__ = ("error", "_listeners")
 
     def __init__(self, value: Value, timestamp: int | None) -> None:
         super().__init__(UNNUMBERED, value, timestamp)
         self.error: BaseException | None = None
-        self._told: list[tuple[Callable[[], None], Executor]] = []
+        self._listeners: list[tuple[Callable[[], None], Executor]] = []
 
     def complete(self, results: Sequence[Value]) -> None:
-        """Ignored when there is an outcome already; a value of None counts as no results, as in Flink 1.8."""
+        """Ignored if there is an outcome; None counts as no results, as in Flink 1.8."""
         self._finish(() if results is None else results, None)
 
     def complete_exceptionally(self, error: BaseException) -> None:
-        """Ignored when there is an outcome already."""
+        """Ignored if there is an outcome."""
         self._finish((), checked_error(error))
 
     def on_complete(self, callback: Callable[[], None], executor: Executor) -> None:
-        """Java's future tells those first who asked last."""
+        """Java's future notifies the last registered listener first."""
         if self.is_done:
             executor(callback)
         else:
-            self._told.append((callback, executor))
+            self._listeners.append((callback, executor))
 
     def _finish(self, results: Sequence[Value], error: BaseException | None) -> None:
         if self.is_done:
             return
         self.results, self.error = results, error
         self.is_done = True
-        told, self._told = self._told, []
-        for callback, executor in reversed(told):
+        listeners, self._listeners = self._listeners, []
+        for callback, executor in reversed(listeners):
             executor(callback)
 
 
@@ -72,41 +72,41 @@ FutureEntry = FutureRecordEntry | DoneWatermarkEntry
 
 
 class LegacyStreamElementQueue(Protocol):
-    """Elements stay until they are polled, so that a snapshot holds those that are being emitted (rules 11.32, 11.35).
+    """Elements stay until they are polled, so that a snapshot contains those being emitted (rules 11.32, 11.35).
 
-    What blocks a thread in Java is a condition here: ``put`` until ``is_full`` is over, ``peek`` and ``poll`` until
-    ``has_completed_element``; the task's shell does the waiting.
+    Blocking calls in Java are conditions here: ``put`` waits while ``is_full``, ``peek`` and ``poll`` wait for
+    ``has_completed_element``; the task's shell waits.
     """
 
     capacity: int
 
     def __len__(self) -> int:
-        """Elements that were not polled yet, watermarks included (rule 11.35)."""
+        """Number of elements not polled yet, including watermarks (rule 11.35)."""
 
     @property
     def is_full(self) -> bool: ...
 
     @property
     def has_completed_element(self) -> bool:
-        """Whether ``peek`` and ``poll`` have what to answer."""
+        """Whether ``peek`` and ``poll`` have a result."""
 
     def try_put(self, entry: FutureEntry) -> bool:
-        """Whether there was space for it."""
+        """Enqueues the element; returns whether there was space."""
 
     def peek(self) -> FutureEntry:
-        """The next to be emitted, which stays; raises WouldBlock when there is none. Flink: peekBlockingly."""
+        """The next element to emit, without removing it; raises WouldBlock if there is none. Flink: peekBlockingly."""
 
     def poll(self) -> FutureEntry:
-        """Takes it out; raises WouldBlock when there is none."""
+        """Removes it; raises WouldBlock if there is none."""
 
     def values(self) -> list[FutureEntry]:
-        """All that a snapshot must hold, in the order in which they would be put in again (rule 11.37)."""
+        """The elements for a snapshot, in the order in which they are restored (rule 11.37)."""
 
 
 class LegacyOrderedStreamElementQueue:
-    """What is done waits for all before it (rule 11.33).
+    """A completed element waits for all earlier ones (rule 11.33).
 
-    The executor's callback changes nothing here: it is how a thread that waits hears of a head that is done.
+    The executor's callback has no effect here except that it notifies a waiting thread of a completed head.
     """
 
     __slots__ = ("capacity", "_entries", "_executor")
@@ -136,7 +136,7 @@ class LegacyOrderedStreamElementQueue:
 
     def peek(self) -> FutureEntry:
         if not self.has_completed_element:
-            raise WouldBlock("the first element is not done")
+            raise WouldBlock("the first element is not completed")
         return self._entries[0]
 
     def poll(self) -> FutureEntry:
@@ -149,19 +149,19 @@ class LegacyOrderedStreamElementQueue:
 
 
 def _nothing_moves() -> None:
-    """The head is looked at where it stands."""
+    """Does nothing: elements are read in place."""
 
 
 _Set = dict[int, FutureEntry]
-"""By number: a set that keeps its order; Java's are in the order of their hashes, which is none."""
+"""A dict by number as a set with insertion order; Java's sets are unordered."""
 
 
 class LegacyUnorderedStreamElementQueue:
     """Sets of records, with a watermark alone in a set between them (rule 11.34).
 
-    Only the first set moves what is done into the line that the emitter reads; it is the executor that moves it, some
-    time after the outcome. Invariants: the last set is the first one, or the last in the line of sets; a set that is not
-    the last is not empty once the callbacks ran.
+    Completed elements move only from the first set to the emitter's queue; the executor moves them, some time after the
+    outcome. Invariants: the last set is the first one, or the last in the list of sets; a set that is not the last is
+    not empty after the callbacks ran.
     """
 
     __slots__ = ("capacity", "_completed", "_uncompleted", "_first", "_last", "_size", "_executor")
@@ -206,7 +206,7 @@ class LegacyUnorderedStreamElementQueue:
         self._uncompleted.append(self._last)
 
     def on_complete(self, entry: FutureEntry) -> None:
-        """What the executor runs for an element that is done. Flink: onCompleteHandler."""
+        """The executor's command for a completed element. Flink: onCompleteHandler."""
         if self._first.pop(entry.number, None) is None:
             return
         self._completed.append(entry)
@@ -218,7 +218,7 @@ class LegacyUnorderedStreamElementQueue:
 
     def peek(self) -> FutureEntry:
         if not self._completed:
-            raise WouldBlock("no element is done")
+            raise WouldBlock("no element is completed")
         return self._completed[0]
 
     def poll(self) -> FutureEntry:

@@ -11,7 +11,7 @@ from flowsim.units import MAX_WATERMARK
 
 
 class StreamSource(StreamOperator):
-    """Runs a source function, which speaks for itself: watermarks and idleness are what it emits. Flink: StreamSource."""
+    """Runs a source function, which emits its own watermarks and idleness. Flink: StreamSource."""
 
     is_source = True
 
@@ -31,7 +31,7 @@ class StreamSource(StreamOperator):
         self.source_output = ManualReaderOutput(ctx, output)
 
     def set_cost_ns(self, cost_ns: int) -> None:
-        """The outputs charge the cost, record by record."""
+        """The outputs add the cost for each record."""
         super().set_cost_ns(cost_ns)
         self.source_output.set_cost_ns(cost_ns)
 
@@ -42,7 +42,7 @@ class StreamSource(StreamOperator):
             self.function.open_reader(self.ctx)
 
     def run(self, context: SourceContext) -> None:
-        """The whole work of the source, on its own thread; returns when the function is done."""
+        """Runs the source function on its own thread; returns when the function ends."""
         if self._latency_ms:
             self._markers = LatencyMarkerEmitter(self.ctx, self.output, self._latency_ms)
         if not self._is_cancelled:
@@ -59,7 +59,7 @@ class StreamSource(StreamOperator):
         self.output.emit_watermark(MAX_WATERMARK)
 
     def finish(self) -> None:
-        """Nothing is left to emit; markers stop."""
+        """Nothing to emit; latency markers stop."""
         if self._markers is not None:
             self._markers.close()
 

@@ -20,13 +20,13 @@ class MailOptions(Enum):
 
     DEFAULT = "default"
     URGENT = "urgent"
-    """Overtakes the mails that are not urgent, but not the priority filter (rules 3.5, 3.6)."""
+    """Overtakes mails that are not urgent, but does not bypass the priority filter (rules 3.5, 3.6)."""
     DEFERRABLE = "deferrable"
     """Never runs inside an operator's yield (rule 3.7)."""
 
 
 class Mail:
-    """A command with a priority and a description for people. Flink: Mail."""
+    """A command with a priority and a description. Flink: Mail."""
 
     __slots__ = ("command", "priority", "urgent", "description", "number")
 
@@ -38,13 +38,13 @@ class Mail:
         self.urgent: bool = options is MailOptions.URGENT
         self.description: str = description
         self.number: int = -1
-        """Count of the mail in its mailbox, set when it is put."""
+        """Number of the mail in its mailbox, set when it is enqueued."""
 
     def run(self) -> None:
         self.command()
 
     def try_cancel(self) -> None:
-        """Cancels a command that is a future; others are merely forgotten (rule 3.9)."""
+        """Cancels a command that is a future; other commands are only dropped (rule 3.9)."""
         if isinstance(self.command, MailFuture):
             self.command.cancel()
 
@@ -56,9 +56,9 @@ T = TypeVar("T")
 
 
 class MailFuture(Generic[T]):
-    """The command of a mail that keeps its result; its error stays in it too, and fails no task. Flink: FutureTask.
+    """A mail's command with a result; an error is stored too, and does not fail the task. Flink: FutureTask.
 
-    It is pending until it ran or was cancelled, and then stays as it is: a cancelled one does nothing when it is run.
+    Pending until it ran or was cancelled; then its state is final, and running a cancelled one has no effect.
     """
 
     __slots__ = ("_command", "_result", "_error", "done", "cancelled")
@@ -80,14 +80,14 @@ class MailFuture(Generic[T]):
         self.done = True
 
     def cancel(self) -> bool:
-        """Whether it was still pending."""
+        """Cancels it; returns whether it was pending."""
         if self.done:
             return False
         self.done = self.cancelled = True
         return True
 
     def result_nowait(self) -> T:
-        """What the command answered; raises its error, or WouldBlock when it did not run to its end."""
+        """The command's result; raises its error, or WouldBlock if it has not completed."""
         if self._error is not None:
             raise self._error
         if not self._result:

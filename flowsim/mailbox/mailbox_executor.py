@@ -1,4 +1,4 @@
-"""How an operator hands work to its task and waits for it. Flink: MailboxExecutorImpl (rules 3.20-3.23)."""
+"""Lets an operator enqueue mails in its task and wait for them. Flink: MailboxExecutorImpl (rules 3.20-3.23)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ T = TypeVar("T")
 class MailboxExecutor:
     """Mails of one priority: an operator's chain index, or -1 for the task. Flink: MailboxExecutorImpl.
 
-    ``yield_to(priority, block)`` runs one mail of at least that priority inside the current action and answers whether
-    it did; with ``block`` it waits for one. ``give_others_time`` lets pass what the work so far has taken, so that the mail
-    of others can arrive. Both come from the shell.
+    ``yield_to(priority, block)`` runs one mail of at least that priority inside the current action and returns whether
+    it did; with ``block`` it waits for one. ``give_others_time`` lets the cost of the work so far pass, so that mails
+    of other tasks can arrive. The shell provides both.
     """
 
     __slots__ = ("mailbox", "priority", "_yield_to", "_is_suspended", "_give_others_time")
@@ -38,24 +38,24 @@ class MailboxExecutor:
     def execute(
         self, command: Callable[[], None], description: str, options: MailOptions = MailOptions.DEFAULT
     ) -> None:
-        """Puts a mail; raises MailboxClosedException once the mailbox is quiesced."""
+        """Enqueues a mail; raises MailboxClosedException if the mailbox is quiesced."""
         self.mailbox.put(Mail(command, self.priority, description, options))
 
     def submit(self, command: Callable[[], T], description: str) -> MailFuture[T]:
-        """As ``execute``, for a command whose result or error is asked for; cancelled when the mail is dropped."""
+        """As ``execute``, for a command with a result; the future is cancelled if the mail is dropped."""
         future = MailFuture(command)
         self.execute(future, description)
         return future
 
     def yield_(self) -> None:
-        """Waits for one mail of at least this priority and runs it on top of the current action (rule 3.21).
+        """Waits for one mail of at least this priority and runs it inside the current action (rule 3.21).
 
-        What the mail raises comes out of here (rule 3.22).
+        Errors of the mail are raised here (rule 3.22).
         """
         self._yield_to(self.priority, True)
 
     def try_yield(self) -> bool:
-        """Runs one such mail if there is one; whether it did."""
+        """Runs one such mail if there is one; returns whether it did."""
         return self._yield_to(self.priority, False)
 
     def should_interrupt(self) -> bool:

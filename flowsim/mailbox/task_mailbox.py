@@ -13,7 +13,7 @@ from flowsim.mailbox.mail import Mail
 
 
 class MailboxState(Enum):
-    """OPEN accepts mails, QUIESCED only gives them out, CLOSED does neither. Flink: TaskMailbox.State."""
+    """OPEN accepts mails, QUIESCED only returns them, CLOSED does neither. Flink: TaskMailbox.State."""
 
     OPEN = "OPEN"
     QUIESCED = "QUIESCED"
@@ -21,15 +21,15 @@ class MailboxState(Enum):
 
 
 class MailboxClosedException(FlowsimError):
-    """The mailbox does not accept (or give out) mails any more. Flink: MailboxClosedException."""
+    """The mailbox no longer accepts (or returns) mails. Flink: MailboxClosedException."""
 
 
 class TaskMailbox:
-    """A queue that others fill and a batch that the task works through. Flink: TaskMailboxImpl.
+    """A queue for all callers, and a batch that only the task takes from. Flink: TaskMailboxImpl.
 
-    Invariants: urgent mails stand before all others in the queue, the last one first; no put succeeds after ``quiesce``
-    (I3.c). ``on_put`` is called after every put: the shell wakes the task with it. ``is_mailbox_thread`` tells whether
-    the task itself is running, and not somebody who does something for it.
+    Invariants: urgent mails precede all others in the queue, the last one first; no put succeeds after ``quiesce``
+    (I3.c). ``on_put`` is called after every put: the shell wakes the task with it. ``is_mailbox_thread`` is true only
+    in the task itself, not in code that acts for it.
     """
 
     __slots__ = ("_queue", "_batch", "_count", "state", "on_put", "trace", "is_mailbox_thread")
@@ -64,12 +64,12 @@ class TaskMailbox:
             self.on_put()
 
     def _put_first(self, mail: Mail) -> None:
-        """Rule 3.5: the batch's own front for the task itself, where that keeps urgent mails first in, first out."""
+        """Rule 3.5: uses the front of the batch if the task itself puts it, to keep urgent mails first in, first out."""
         batch = self._batch
         if batch and not batch[0].urgent and not self._urgent_waits and self.is_mailbox_thread():
             batch.appendleft(mail)
         else:
-            # Those that wait stand reversed, and turn round again on their way into the batch.
+            # Waiting urgent mails are in reverse order, and are reversed again when they move to the batch.
             self._queue.appendleft(mail)
 
     @property
@@ -84,15 +84,15 @@ class TaskMailbox:
         return len(self._batch) + len(self._queue)
 
     def create_batch(self) -> bool:
-        """Moves all that waits into the batch if it is empty or urgent mails come to its front; whether it has any mail
-        (rule 3.2)."""
+        """Moves waiting mails into an empty batch, or urgent mails to its front; returns whether it has any mail (rule
+        3.2)."""
         if self._take_urgent() or not self._batch:
             self._batch.extend(self._queue)
             self._queue.clear()
         return bool(self._batch)
 
     def try_take_from_batch(self) -> Mail | None:
-        """The next mail of the batch, whatever its priority (rule 3.3)."""
+        """The next mail of the batch, of any priority (rule 3.3)."""
         self._check_take()
         self._take_urgent()
         return self.taken(self._batch.popleft()) if self._batch else None
@@ -104,16 +104,16 @@ class TaskMailbox:
         return self._take_from(self._batch, priority) or self._take_from(self._queue, priority)
 
     def take_nowait(self, priority: int) -> Mail:
-        """As ``try_take``; raises WouldBlock when there is none."""
+        """As ``try_take``; raises WouldBlock if there is none."""
         mail = self.try_take(priority)
         if mail is None:
             raise WouldBlock(f"no mail of priority {priority} or above")
         return mail
 
     def take_arrived_nowait(self, priority: int) -> Mail:
-        """The end of a wait for such a mail: it comes right out of the queue, where the last urgent one stands first.
+        """Ends a wait for such a mail: takes it directly from the queue, where the last urgent one is first.
 
-        Raises WouldBlock when there is none (rule 3.4).
+        Raises WouldBlock if there is none (rule 3.4).
         """
         mail = self._take_from(self._queue, priority)
         if mail is None:
@@ -125,19 +125,19 @@ class TaskMailbox:
         return any(m.priority >= priority for m in self._batch) or any(m.priority >= priority for m in self._queue)
 
     def drain(self) -> list[Mail]:
-        """Empties the mailbox: batch, then queue (rule 3.9)."""
+        """Empties the mailbox and returns its mails: batch, then queue (rule 3.9)."""
         mails = [*self._batch, *self._queue]
         self._batch.clear()
         self._queue.clear()
         return mails
 
     def quiesce(self) -> None:
-        """No more puts, takes still work (rule 3.9)."""
+        """Rejects puts; takes still work (rule 3.9)."""
         if self.state is MailboxState.OPEN:
             self.state = MailboxState.QUIESCED
 
     def close(self) -> list[Mail]:
-        """Drains and closes for good; empty when closed already (rule 3.9)."""
+        """Drains and closes; empty if already closed (rule 3.9)."""
         if self.state is MailboxState.CLOSED:
             return []
         mails = self.drain()
@@ -149,7 +149,9 @@ class TaskMailbox:
             raise MailboxClosedException("Mailbox is in state CLOSED, but is required to be in state OPEN or QUIESCED")
 
     def _take_urgent(self) -> bool:
-        """Moves waiting urgent mails to the front of the batch, unless an urgent one stands there; whether it did."""
+        """Moves waiting urgent mails to the front of the batch, unless it starts with an urgent mail; returns whether
+        it did.
+        """
         queue, batch = self._queue, self._batch
         if not self._urgent_waits or (batch and batch[0].urgent):
             return False
@@ -165,7 +167,7 @@ class TaskMailbox:
         return None
 
     def taken(self, mail: Mail) -> Mail:
-        """Records that ``mail`` is out of the mailbox to be run."""
+        """Records that ``mail`` was taken to be run."""
         if self.trace is not None:
             self.trace.mail(MailAction.RUN, mail.number, mail.priority, mail.urgent)
         return mail

@@ -1,6 +1,6 @@
-"""What a network class raises when it is used against its contract, in the categories that Flink tells apart.
+"""Errors for illegal use of network classes, in Flink's categories.
 
-They are bugs of flowsim's own when they happen in a job; tests compare the categories with those of the real classes.
+In a job they are bugs of flowsim; tests compare the categories with those of Flink's classes.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from flowsim.errors import FlowsimError, InvariantViolation
 
 
 class IllegalState(InvariantViolation):
-    """The call is not allowed now. Flink: IllegalStateException."""
+    """The call is not allowed in the current state. Flink: IllegalStateException."""
 
 
 class IllegalArgument(InvariantViolation):
-    """No call with this argument is ever allowed. Flink: IllegalArgumentException."""
+    """The argument is never allowed. Flink: IllegalArgumentException."""
 
 
 class OutOfBounds(InvariantViolation):
-    """A position outside of what was written. Flink: IndexOutOfBoundsException."""
+    """A position outside the written bytes. Flink: IndexOutOfBoundsException."""
 
 
 class InsufficientNetworkBuffers(FlowsimError):
@@ -25,8 +25,8 @@ class InsufficientNetworkBuffers(FlowsimError):
 
 
 class BufferPoolDestroyed(FlowsimError):
-    """The task that the pool belonged to is going away. Flink: CancelTaskException."""
+    """The task that the pool belonged to is ending. Flink: CancelTaskException."""
 
 
 class InputGateClosed(FlowsimError):
-    """The gate was read after it was closed: its task is going away (rule 7.8). Flink: CancelTaskException."""
+    """The gate was read after it was closed, because its task is ending (rule 7.8). Flink: CancelTaskException."""

@@ -1,4 +1,4 @@
-"""What a running batch has for other tasks, held back until its cost is spent (architecture decision D4)."""
+"""Holds back the effects of a running batch on other tasks until its cost has passed (architecture decision D4)."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ class Publishable(Protocol):
     """An effect on another task."""
 
     def publish(self) -> None:
-        """Takes effect now: the outbox that held it is not sealed any more."""
+        """Takes effect now; the outbox that held it is no longer sealed."""
 
 
 class Outbox:
-    """The effects that one task has on others.
+    """The effects of one task on other tasks.
 
-    While ``sealed``, a batch is running whose time has not passed yet: what it wrote must not be seen. So whatever would
-    reach another task is given to one of the ``hold`` methods then, also a flush or a credit that comes from outside
-    meanwhile, and ``publish`` lets all of it take effect. Otherwise effects do not pass through here.
+    ``sealed`` is True while a batch runs whose time has not passed yet: other tasks must not see its output. Then the
+    ``hold`` methods keep every effect on another task, including a flush or a credit that arrives meanwhile, and
+    ``publish`` applies all of them. While the outbox is not sealed, effects do not pass through it.
     """
 
     __slots__ = ("sealed", "_flushes", "_readers", "_priority_events", "_local_channels", "_upstream")
@@ -31,27 +31,27 @@ class Outbox:
         self._upstream: list[Publishable] = []
 
     def hold_flush(self, flush: Publishable) -> None:
-        """The flusher's interval is over, or a connection can take the next buffer."""
+        """Holds a flush: the flusher's interval ended, or a connection became writable."""
         self._flushes.append(flush)
 
     def hold_reader(self, reader: Publishable) -> None:
-        """A subpartition of this task became readable, or its reader got credit; held once (rule 6.16)."""
+        """Holds a reader whose subpartition became readable or which got credit; held once (rule 6.16)."""
         self._readers[reader] = None
 
     def hold_priority_event(self, event: Publishable) -> None:
-        """An event that overtakes came to the head of a subpartition of this task, which a local channel reads."""
+        """Holds a priority event at the head of a subpartition of this task that a local channel reads."""
         self._priority_events.append(event)
 
     def hold_local_channel(self, channel: Publishable) -> None:
-        """A local channel has something to read from this task; held once."""
+        """Holds a local channel that can read from this task; held once."""
         self._local_channels[channel] = None
 
     def hold_upstream(self, message: Publishable) -> None:
-        """A message of an input channel of this task to its sender; they leave in the order in which they were given."""
+        """Holds a message of an input channel of this task to its sender; messages leave in order."""
         self._upstream.append(message)
 
     def publish(self) -> None:
-        """The batch is over: what it did is visible now."""
+        """The batch has ended: applies its effects."""
         self.sealed = False
         if self._flushes:
             flushes, self._flushes = self._flushes, []

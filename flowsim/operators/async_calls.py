@@ -1,4 +1,4 @@
-"""The door through which operators start what is answered later; the shell opens it (architecture decision D2)."""
+"""The interface through which operators start asynchronous calls; the shell implements it (architecture decision D2)."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from typing import Any, Protocol, runtime_checkable
 
 
 class CancellableCall(Protocol):
-    """A call under way."""
+    """A pending call."""
 
     def cancel(self) -> None:
-        """Its answer will not come; harmless when it already came."""
+        """Drops the answer; no effect after the answer arrived."""
 
 
 class AsyncCalls(Protocol):
-    """Starts calls whose answers come outside of the task, whatever it is doing then.
+    """Starts calls whose answers arrive outside of the task, at any time.
 
-    What is called back must not work for the task itself: it hands a mail to it. Answers that come once the mailbox is
-    closed are lost, as a thread of Flink's would lose them (rule 11.16).
+    A callback must not process elements itself: it enqueues a mail. Answers that arrive after the mailbox is closed are
+    lost, as those of a Flink thread (rule 11.16).
     """
 
     def after(self, delay_ns: int, answer: Callable[[], None]) -> CancellableCall:
-        """Calls ``answer`` when ``delay_ns`` of the job's clock have passed, the work so far included."""
+        """Calls ``answer`` after ``delay_ns`` of the job's clock, in addition to the cost of the work so far."""
 
     def run(
         self,
@@ -29,27 +29,28 @@ class AsyncCalls(Protocol):
         answer: Callable[[object, BaseException | None], None],
         check: Callable[[object], None] | None = None,
     ) -> CancellableCall:
-        """Runs a coroutine on the job's loop; ``answer`` gets its result, or None and its error, whatever that is.
+        """Runs a coroutine on the job's loop; ``answer`` gets its result, or None and any error.
 
-        What ``check`` raises over the result is such an error. The call is cancelled, and answers nothing, when the task
-        ends before it.
+        ``check`` validates the result; its errors count as errors of the call. If the task ends first, the call is
+        cancelled and ``answer`` is not called.
         """
 
     def on_loop(self, answer: Callable[[], None], operator: str, value: object) -> None:
-        """Calls ``answer``: now on the thread of the job, else there as soon as it can, those of one thread in their order.
+        """Calls ``answer`` on the thread of the job: at once there, from other threads as soon as possible, in order
+        per thread.
 
-        On the virtual clock another thread is refused with VirtualClockRefusal, and the task fails over ``value``, the
-        record of ``operator`` that was answered.
+        On the virtual clock another thread gets VirtualClockRefusal, and the task fails at ``value``, the answered
+        record of ``operator``.
         """
 
     def run_at_end(self, closing: Coroutine[Any, Any, object]) -> None:
-        """Runs a coroutine when the job is over and no call is under way any more: it gives back what calls shared."""
+        """Runs a coroutine when the job has ended and no call is pending: it releases resources that calls shared."""
 
 
 @runtime_checkable
-class WaitsForAnswers(Protocol):
-    """An operator that can tell which answers it waits for."""
+class HasPendingAnswers(Protocol):
+    """An operator that can describe its pending answers."""
 
     @property
-    def what_it_waits_for(self) -> str:
-        """For people; empty where it waits for none."""
+    def pending_elements_text(self) -> str:
+        """A description; empty if no answer is pending."""

@@ -8,7 +8,7 @@ from typing import ClassVar, Final, Protocol, runtime_checkable
 from flowsim.errors import BadInput
 
 NONE_AVAILABLE: Final = -1
-"""No selected input has anything."""
+"""No selected input has data."""
 
 MAX_SUPPORTED_INPUT_COUNT: Final = 63
 """Bits of a Java long without its sign (rule 7.24)."""
@@ -23,7 +23,7 @@ class InputSelection:
     """
 
     input_mask: int
-    """Bit ``i`` stands for input id ``i + 1``; -1, with every bit set, for all there are."""
+    """Bit ``i`` selects input id ``i + 1``; -1, with every bit set, selects all."""
 
     ALL: ClassVar[InputSelection]
     FIRST: ClassVar[InputSelection]
@@ -31,7 +31,7 @@ class InputSelection:
 
     @staticmethod
     def of(*input_ids: int) -> InputSelection:
-        """These inputs. Raises BadInput for an id outside 1 to 63."""
+        """Selects these inputs. Raises BadInput for an id outside 1 to 63."""
         mask = 0
         for input_id in input_ids:
             if type(input_id) is not int or not 1 <= input_id <= MAX_SUPPORTED_INPUT_COUNT:
@@ -44,7 +44,7 @@ class InputSelection:
 
     @staticmethod
     def fair_select_next_index(selected_mask: int, available_mask: int, last_read_index: int) -> int:
-        """Index of the next selected and available input after the one read last, in a circle; NONE_AVAILABLE if none."""
+        """Index of the next selected and available input after the last read one, cyclically; NONE_AVAILABLE if none."""
         candidates = selected_mask & available_mask
         if not candidates:
             return NONE_AVAILABLE
@@ -60,7 +60,7 @@ InputSelection.SECOND = InputSelection(2)
 
 @runtime_checkable
 class InputSelectable(Protocol):
-    """An operator that says which inputs are read next; without it all are. Flink: InputSelectable."""
+    """An operator that selects the inputs to read next; other operators read all. Flink: InputSelectable."""
 
     def next_selection(self) -> InputSelection:
-        """Asked once before the first element, then after every element and every other answer of an input (rule 7.24)."""
+        """Called once before the first element, then after every element and every other status of an input (rule 7.24)."""

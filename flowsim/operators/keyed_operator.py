@@ -1,4 +1,4 @@
-"""Operators with keys, state and timers. Flink: AbstractStreamOperator, MailboxWatermarkProcessor."""
+"""Base of operators with keys, state and timers. Flink: AbstractStreamOperator, MailboxWatermarkProcessor."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ from flowsim.units import NO_TIMESTAMP
 
 
 class MailboxWatermarkProcessor:
-    """Takes an operator's watermarks; each is forwarded once all its timers have fired. Flink: MailboxWatermarkProcessor.
+    """Processes an operator's watermarks; each is forwarded after all its timers have fired. Flink:
+    MailboxWatermarkProcessor.
 
-    A mail that waits ends the firing after any timer, and a deferrable mail goes on with it; records may come between.
-    Watermarks that arrive meanwhile raise the one that is worked on. Invariant: at most one such mail waits.
+    A waiting mail interrupts the firing after any timer, and a deferrable mail continues it; records may be processed
+    in between. Watermarks that arrive meanwhile raise the current one. Invariant: at most one such mail waits.
     """
 
     __slots__ = ("_output", "_executor", "_time_services", "_is_scheduled", "_max_input_watermark")
@@ -34,7 +35,7 @@ class MailboxWatermarkProcessor:
         self._max_input_watermark = NO_TIMESTAMP
 
     def emit_watermark_inside_mailbox(self, timestamp: int) -> None:
-        """Event time is now at least ``timestamp`` ms: fires what it can."""
+        """Event time is at least ``timestamp`` ms: fires timers until an interruption."""
         self._max_input_watermark = max(self._max_input_watermark, timestamp)
         self._progress()
 
@@ -52,9 +53,9 @@ class MailboxWatermarkProcessor:
 
 
 class KeyedOperator(StreamOperator):
-    """An operator of a keyed stream: it knows the current key and has timers (rules 7.20, 9.17).
+    """An operator of a keyed stream, with a current key and timers (rules 7.20, 9.17).
 
-    A subclass computes the key of each record once, with ``key_selector``, and sets it before anything can ask for it.
+    A subclass computes the key of each record once, with ``key_selector``, and sets it before the record is processed.
     """
 
     __slots__ = (
@@ -71,14 +72,14 @@ class KeyedOperator(StreamOperator):
 
     current_key: object
     current_key_id: object
-    """``values.state_key`` of the current key: what tells keys apart."""
+    """``values.state_key`` of the current key: the identity of keys."""
     key_selector: KeySelector
     state: KeyedStateBackend
     time_services: InternalTimeServiceManager
     _move_state: Callable[[object, object], None]
     _watermark_processor: MailboxWatermarkProcessor | None
     key_facts: KeyFacts | None
-    """None when nothing is recorded."""
+    """None without recording."""
     state_changes: StateChanges | None
     """None when changes of state are not recorded."""
 
@@ -115,29 +116,29 @@ class KeyedOperator(StreamOperator):
         self._move_state = self.state.set_current_key_and_id
 
     def set_current_key(self, key: object, key_id: object) -> None:
-        """Makes ``key`` the key of state and timers until the next call (rule 9.13)."""
+        """Sets the key of state and timers until the next call (rule 9.13)."""
         self.current_key = key
         self.current_key_id = key_id
         self._move_state(key, key_id)
 
     def state_of(self, namespace: Hashable) -> KeyedStateStore:
-        """State of the current key in one namespace (a window); None is the namespace of all else."""
+        """State of the current key in one namespace (a window); None is the namespace outside windows."""
         return self.state.store(namespace)
 
     @property
     def runtime_context(self) -> RuntimeContext:
-        """What the user function is opened with."""
+        """The argument of the user function's ``open``."""
         return RuntimeContext(self.ctx, self.state.store())
 
     def use_interruptible_timers(self) -> bool:
-        """Whether the timers of this operator may give way to mails, if the job lets them (rule 9.18).
+        """Whether the timers of this operator may yield to mails, if the job allows it (rule 9.18).
 
         Flink: AbstractStreamOperator.useInterruptibleTimers.
         """
         return False
 
     def open(self) -> None:
-        """Rule 9.18 is decided here. Flink: AbstractStreamOperator.open."""
+        """Applies rule 9.18. Flink: AbstractStreamOperator.open."""
         if self.ctx.interruptible_timers and self.use_interruptible_timers():
             self._watermark_processor = MailboxWatermarkProcessor(
                 self.output, self.ctx.mailbox_executor, self.time_services
@@ -158,9 +159,9 @@ class KeyedOperator(StreamOperator):
         return {group: snapshot(group) for group in range(groups.start, groups.end + 1)}
 
     def restore_timers(self, snapshots: Mapping[int, TimersOfKeyGroup]) -> None:
-        """Takes over the timers of key groups of this subtask, between ``setup`` and ``open`` (rule 9.15).
+        """Adds the timers of key groups of this subtask, between ``setup`` and ``open`` (rule 9.15).
 
-        Raises BadInput for a key group of another subtask, and for timers of a service that is not there.
+        Raises BadInput for a key group of another subtask, and for timers of an unknown service.
         """
         groups = self.ctx.key_group_range
         for group in snapshots:

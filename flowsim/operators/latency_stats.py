@@ -1,4 +1,4 @@
-"""How long latency markers took to an operator. Flink: LatencyStats (rule 8.20)."""
+"""Latencies of latency markers at an operator. Flink: LatencyStats (rule 8.20)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flowsim.streamrecord.elements import LatencyMarker
 
 @dataclass(slots=True)
 class Latency:
-    """What the markers of one source took, in ms. ``count`` >= 1."""
+    """The latencies of one source's markers, in ms. ``count`` >= 1."""
 
     count: int
     total_ms: int
@@ -23,9 +23,9 @@ class Latency:
 
 
 class LatencyStats:
-    """The latencies at one operator of one subtask, one figure per source operator: the default granularity (rule 8.21).
+    """The latencies at one operator subtask, per source operator: the default granularity (rule 8.21).
 
-    ``by_source``: by the job vertex of the source, in the order in which their first markers came. Flink: LatencyStats.
+    ``by_source``: by the job vertex of the source, in the order of their first markers. Flink: LatencyStats.
     """
 
     __slots__ = ("by_source",)
@@ -34,7 +34,7 @@ class LatencyStats:
         self.by_source: dict[int, Latency] = {}
 
     def report_latency(self, marker: LatencyMarker, now_ms: int) -> int:
-        """Counts a marker that arrives at ``now_ms``; how long it took."""
+        """Counts a marker that arrives at ``now_ms``; returns its latency."""
         took_ms = now_ms - marker.marked_time_ms
         latency = self.by_source.get(marker.operator_id)
         if latency is None:

@@ -1,6 +1,6 @@
-"""Counters and the like that a user function keeps for itself. Flink: MetricGroup.
+"""User-defined metrics of a function. Flink: MetricGroup.
 
-They live as long as their subtask and stand in no recording: the metrics of a run are counted by flowsim itself.
+They live as long as their subtask and are not recorded: the metrics of a run are flowsim's own.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Counter:
 
 
 class Meter:
-    """How many events there were. Flink: Meter."""
+    """Counts events. Flink: Meter."""
 
     __slots__ = ("_count",)
 
@@ -44,7 +44,7 @@ class Meter:
 
 
 class Distribution:
-    """Least, greatest, sum and number of what was measured; a name of PyFlink's alone."""
+    """Minimum, maximum, sum and count of measured values; only PyFlink has this name."""
 
     __slots__ = ("count", "max", "min", "sum")
 
@@ -64,7 +64,7 @@ class Distribution:
 class MetricGroup:
     """The metrics of a function, by name, and groups of them. Flink: MetricGroup.
 
-    Raises BadInput where a name stands for a metric of another kind already.
+    Raises BadInput if a name is already used for another kind of metric.
     """
 
     __slots__ = ("_groups", "_metrics")
@@ -96,7 +96,7 @@ class MetricGroup:
         return found
 
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
-        """A number that is asked for when somebody looks."""
+        """A number that is computed when it is read."""
         if not callable(obj):
             raise BadInput(f"metric {name!r}: a gauge is a function without arguments, got {obj!r:.60}")
         self._metrics[name] = obj

@@ -1,4 +1,4 @@
-"""What an operator has made for it during its set-up. Flink: InternalTimeServiceManager.Provider."""
+"""Creates components during the set-up of an operator. Flink: InternalTimeServiceManager.Provider."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from flowsim.watermark.watermark_to_data_output import (
 
 
 class OperatorComponents:
-    """Constructs the collaborators that depend on the operator or its context; a subclass constructs others.
+    """Creates components that depend on the operator or its context; a subclass creates other ones.
 
-    Collaborators that an operator makes in its constructor are public attributes of it until ``setup``.
+    Components that an operator creates in its constructor are public attributes until ``setup``.
     """
 
     __slots__ = ()
@@ -34,17 +34,17 @@ class OperatorComponents:
         key_groups: KeyGroups,
         cancellation: CancellationContext,
     ) -> InternalTimeServiceManager:
-        """The timers of a keyed operator; ``trace`` is that of level full, or None."""
+        """The timer services of a keyed operator; ``trace`` is that of level full, or None."""
         return InternalTimeServiceManager(
             key_context, processing_time, operator_index, trace, key_facts, key_groups, cancellation
         )
 
     def create_watermark_output(self, output: ValveOutput) -> WatermarkToDataOutput:
-        """Where the generator of an operator in the middle of a stream emits."""
+        """The watermark output of ``assign_timestamps_and_watermarks``."""
         return WatermarkToDataOutput(output)
 
     def create_main_watermark_output(
         self, output: ValveOutput, listener: WatermarkUpdateListener | None
     ) -> MainWatermarkOutput:
-        """Where the generator of a source emits."""
+        """The watermark output of a source."""
         return MainWatermarkOutput(output, listener)

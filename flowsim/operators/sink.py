@@ -1,4 +1,4 @@
-"""The operator at the end of a pipeline. Flink: SinkWriterOperator."""
+"""The sink operator. Flink: SinkWriterOperator."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flowsim.streamrecord.elements import LatencyMarker
 
 
 class SinkWriter(Protocol):
-    """Keeps what a sink is given; one per subtask. Flink: SinkWriter."""
+    """Writes the records of a sink; one per subtask. Flink: SinkWriter."""
 
     def open(self, ctx: OperatorContext) -> None:
         """Called before the first record; ``ctx`` names the operator and its subtask."""
@@ -17,14 +17,14 @@ class SinkWriter(Protocol):
     def write(self, value: Value, timestamp: int | None) -> None: ...
 
     def flush(self) -> None:
-        """Everything written so far must be kept; called when the input ended."""
+        """Persists everything written so far; called at the end of the input."""
 
     def close(self) -> None:
         """Called exactly once after a successful ``open``, also after a failure."""
 
 
 class SinkOperator(StreamOperator):
-    """Hands every record to a writer. Flink: SinkWriterOperator."""
+    """Passes every record to a writer. Flink: SinkWriterOperator."""
 
     __slots__ = ("writer", "_write", "_is_open")
 
@@ -43,13 +43,13 @@ class SinkOperator(StreamOperator):
         self._write(value, timestamp)
 
     def process_latency_marker(self, marker: LatencyMarker) -> None:
-        """Here its way ends (rule 8.20)."""
+        """Latency markers end here (rule 8.20)."""
         self.report_latency(marker)
 
     def finish(self) -> None:
         self.writer.flush()
 
-    def keep_results(self) -> None:
+    def retain_results(self) -> None:
         self.writer.flush()
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-"""The contract between an operator and the task that runs it. Flink: StreamOperator, Output, StreamOperatorFactory.
+"""The interface between an operator and its task. Flink: StreamOperator, Output, StreamOperatorFactory.
 
-Records are two arguments, ``(value, timestamp)``, timestamp in ms or None; there is no object per record. Everything here
-is synchronous: an operator that must wait calls its ``MailboxExecutor`` (D3), nothing awaits."""
+Records are two arguments, ``(value, timestamp)``, timestamp in ms or None; there is no object per record. Everything
+here is synchronous: an operator that must wait calls its ``MailboxExecutor`` (D3) and never awaits."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ class DataInputStatus(Enum):
 
     MORE_AVAILABLE = "more available"
     NOTHING_AVAILABLE = "nothing available"
-    """More will come; the task waits for the input to become available."""
+    """More data follows; the task waits for the input to become available."""
     END_OF_RECOVERY = "end of recovery"
     STOPPED = "stopped"
     """No more data, and event time is not flushed (NO_DRAIN)."""
     END_OF_DATA = "end of data"
     """No more data, and event time is flushed (DRAIN)."""
     END_OF_INPUT = "end of input"
-    """Not even events will follow."""
+    """No events follow either."""
 
 
 def checked_timestamp(timestamp: object, what: str) -> int:
-    """``timestamp`` when it is whole milliseconds of 64 bits; raises BadInput naming ``what`` otherwise.
+    """Returns ``timestamp`` if it is a 64-bit integer (ms); otherwise raises BadInput naming ``what``.
 
     >>> checked_timestamp(5, "timer")
     5
@@ -61,15 +61,15 @@ KeySelector = Callable[[Value], Value]
 
 
 class TaskClock(Protocol):
-    """The task's clock inside a batch: loop time plus the cost of the work done so far, in ns."""
+    """The task's clock inside a batch: loop time plus the cost of the batch so far, in ns."""
 
     now_ns: int
     batch_end_ns: int
-    """Once ``now_ns`` reaches this, a source hands back control: timer due, mail waiting, output full or budget spent."""
+    """A source returns when ``now_ns`` reaches this: timer due, mail waiting, output full or budget used up."""
 
 
 class Output(Protocol):
-    """Where an operator emits. Flink: Output."""
+    """The output of an operator. Flink: Output."""
 
     def collect(self, value: Value, timestamp: int | None) -> None: ...
 
@@ -83,7 +83,7 @@ class Output(Protocol):
 
 
 class OperatorInput(Protocol):
-    """One input of an operator, as its task feeds it. Flink: Input."""
+    """One input of an operator, called by its task. Flink: Input."""
 
     def process_element(self, value: Value, timestamp: int | None, /) -> None: ...
 
@@ -106,12 +106,12 @@ class MailboxExecutor(Protocol):
     def try_yield(self) -> bool: ...
 
     def should_interrupt(self) -> bool:
-        """Whether a mail waits; the time that the work so far takes passes first (rule 3.23)."""
+        """Whether a mail waits; first lets the cost of the work so far pass (rule 3.23)."""
 
 
 @dataclass(slots=True)
 class OperatorContext:
-    """What a task gives each of its operators. Flink: StreamOperatorParameters and RuntimeContext in one."""
+    """Everything that a task provides to its operators. Flink: StreamOperatorParameters and RuntimeContext."""
 
     operator_name: str
     operator_index: int
@@ -128,26 +128,28 @@ class OperatorContext:
     processing_time: ProcessingTimeService
     mailbox_executor: MailboxExecutor
     random: Random
-    """A stream of its own, drawn from the run's seed, vertex, operator and subtask."""
+    """The operator's own random stream, from the run's seed, vertex, operator and subtask."""
     cost_ns: int
-    """Virtual cost of one record; add it to ``clock.now_ns`` first thing in ``process_element``."""
+    """Virtual cost of one record; ``process_element`` first adds it to ``clock.now_ns``."""
     trace: TaskTrace | None
     components: OperatorComponents = field(default_factory=OperatorComponents)
-    """Constructs collaborators of the operator while it is set up."""
+    """Creates components of the operator during set-up."""
     key_selectors: tuple[KeySelector | None, ...] = ()
     """Of every input, for an operator with several."""
     vertex_id: int = -1
-    """Of the job vertex: what a source's latency markers are known by."""
+    """The id of the job vertex: it identifies a source's latency markers."""
     cancellation: CancellationContext = field(default_factory=CancellationContext)
-    """Of the task: timers stop firing once it is cancelled."""
+    """Of the task: timers do not fire after its cancellation."""
     interruptible_timers: bool = False
-    """Whether the job lets timers give way to mails (rule 9.18); the operator must allow it too."""
+    """Whether the job allows timers to yield to mails (rule 9.18); the operator must allow it too."""
     async_calls: AsyncCalls | None = None
-    """Starts what is answered later; None where no task runs the operator."""
+    """Starts asynchronous calls; None without a task."""
     fail_externally: Callable[[Callable[[], None]], None] | None = None
-    """Fails the task from outside of its loop, whatever it does: what it is given raises there. Flink: Environment."""
+    """Fails the task from outside of its loop, at any time: the argument is called in the task and raises. Flink:
+    Environment.
+    """
     object_reuse: bool = False
-    """Whether records are handed on without copies (rule 5.10): who keeps one must copy it."""
+    """Whether records are passed on without copies (rule 5.10): an operator that keeps a record must copy it."""
 
 
 class StreamOperator:
@@ -156,8 +158,8 @@ class StreamOperator:
     Life cycle (section 4): ``setup`` -> ``open`` (tail to head) -> elements -> ``end_input`` (drain only) -> ``finish``
     (head to tail) -> ``close`` (tail to head). ``records_in`` counts user records (rule 7.20); outputs count what is emitted.
 
-    An operator with several inputs answers them in ``inputs`` and hears of their ends in ``end_input_of``; its own
-    ``process_watermark`` takes what they reached together (``operator_inputs``).
+    An operator with several inputs returns them in ``inputs``; ``end_input_of`` is called at the end of each. Its own
+    ``process_watermark`` gets their combined watermark (``operator_inputs``).
     """
 
     __slots__ = ("ctx", "output", "collect", "clock", "cost_ns", "records_in", "records_dropped", "latency_stats")
@@ -168,10 +170,10 @@ class StreamOperator:
     clock: TaskClock
 
     is_source: bool = False
-    """Whether it brings records into the job instead of taking them from an input."""
+    """Whether it reads a source instead of an input."""
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
-        """Wires the operator; called once, before ``open``."""
+        """Initializes the operator; called once, before ``open``."""
         self.ctx = ctx
         self.output = output
         self.collect = output.collect
@@ -183,28 +185,28 @@ class StreamOperator:
 
     @property
     def inputs(self) -> tuple[OperatorInput, ...]:
-        """What its task feeds, by input index; known after ``setup``."""
+        """The inputs that the task feeds, by input index; known after ``setup``."""
         return (self,)
 
     @property
     def input_selectable(self) -> InputSelectable | None:
-        """Who chooses among several inputs; None: all are read in turn (rule 7.24)."""
+        """The selection among several inputs; None: all are read in turn (rule 7.24)."""
         return self if isinstance(self, InputSelectable) else None
 
     @property
     def input_activity_clock(self) -> PausableRelativeClock | None:
-        """The clock on which the operator measures idleness; the task pauses it while back-pressured (rule 8.4)."""
+        """The clock for idleness; the task pauses it while back-pressured (rule 8.4)."""
         return None
 
     def set_cost_ns(self, cost_ns: int) -> None:
-        """What one record costs in the batch that begins: the nominal cost, scaled by the scheduling policy (D4)."""
+        """Sets the cost of a record in the new batch: the nominal cost, scaled by the scheduling policy (D4)."""
         self.cost_ns = cost_ns
 
     def open(self) -> None:
         """Called before the first element."""
 
     def process_element(self, value: Value, timestamp: int | None) -> None:
-        """Takes one user record."""
+        """Processes one user record."""
         raise NotImplementedError
 
     def process_watermark(self, timestamp: int) -> None:
@@ -216,12 +218,12 @@ class StreamOperator:
         self.output.emit_watermark_status(status)
 
     def process_latency_marker(self, marker: LatencyMarker) -> None:
-        """Measures and forwards; a marker waits for nothing that records wait for (rule 8.20)."""
+        """Measures and forwards; records in progress do not delay a marker (rule 8.20)."""
         self.report_latency(marker)
         self.output.emit_latency_marker(marker)
 
     def report_latency(self, marker: LatencyMarker) -> None:
-        """Counts how long a marker took to here."""
+        """Counts the latency of a marker."""
         ctx = self.ctx
         took_ms = self.latency_stats.report_latency(marker, ctx.processing_time.current_processing_time_ms())
         if ctx.trace is not None:
@@ -242,11 +244,11 @@ class StreamOperator:
         """Last chance to emit (rule 4.12)."""
 
     def snapshot_state(self) -> Sequence[StreamElement]:
-        """The elements that a snapshot taken now would hold of this operator; none unless it keeps elements back."""
+        """The elements of this operator in a snapshot taken now; none unless it holds elements."""
         return ()
 
-    def keep_results(self) -> None:
-        """The run is stopped on purpose before its end: a sink keeps what it was given."""
+    def retain_results(self) -> None:
+        """The run is stopped on purpose before its end: a sink keeps what was written."""
 
     def close(self) -> None:
         """Releases resources; called exactly once, also after a failure."""

@@ -1,4 +1,4 @@
-"""Gives records timestamps and the stream watermarks. Flink: TimestampsAndWatermarksOperator (rules 8.1-8.7)."""
+"""Assigns timestamps and generates watermarks. Flink: TimestampsAndWatermarksOperator (rules 8.1-8.7)."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from flowsim.watermark.watermark_to_data_output import WatermarkToDataOutput
 
 
 class TimestampsAndWatermarksOperator(StreamOperator):
-    """Forwards records with their new timestamp, and makes watermarks of its own. Flink: TimestampsAndWatermarksOperator.
+    """Forwards records with a new timestamp, and generates watermarks. Flink: TimestampsAndWatermarksOperator.
 
-    Incoming watermarks are swallowed except the last one of all, incoming statuses always (rule 8.7). Periodic emission
-    asks for its next timer ``interval`` after each run, so it drifts (rule 8.2).
+    Input watermarks are dropped except MAX_WATERMARK; input statuses are always dropped (rule 8.7). Periodic emission
+    registers its next timer ``interval`` after each run, so it drifts (rule 8.2).
     """
 
     __slots__ = (
@@ -69,7 +69,7 @@ class TimestampsAndWatermarksOperator(StreamOperator):
             new_timestamp = previous
         else:
             new_timestamp = checked_timestamp(extract(value, previous), self._assigner_name)
-        # Rule 8.3: the record goes first, so that a watermark made from it follows it.
+        # Rule 8.3: the record is emitted first, so that its watermark follows it.
         self.collect(value, new_timestamp)
         self._generator.on_event(value, new_timestamp, self.watermark_output)
 
@@ -78,7 +78,7 @@ class TimestampsAndWatermarksOperator(StreamOperator):
             self.watermark_output.emit_watermark(MAX_WATERMARK)
 
     def process_watermark_status(self, status: WatermarkStatus) -> None:
-        """Swallowed (rule 8.7)."""
+        """Dropped (rule 8.7)."""
 
     def finish(self) -> None:
         self._generator.on_periodic_emit(self.watermark_output)

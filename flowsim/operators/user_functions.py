@@ -1,4 +1,4 @@
-"""Operators that run a user's function, and its context. Flink: AbstractUdfStreamOperator, StreamingRuntimeContext."""
+"""Operators that run a user function, and its context. Flink: AbstractUdfStreamOperator, StreamingRuntimeContext."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from flowsim.streamrecord.elements import OutputTag
 from flowsim.units import NO_TIMESTAMP
 
 Results = Iterable[Value] | None
-"""What a process function returns or yields: values for the main output, ``(OutputTag, value)`` for a side output."""
+"""The results of a process function: values for the main output, ``(OutputTag, value)`` for a side output."""
 
 
 def emit_results(results: Results, timestamp: int | None, output: Output, side_timestamp: int = NO_TIMESTAMP) -> None:
-    """Emits one result at a time, so a blocked output stops a generator in its middle (D3).
+    """Emits one result at a time, so a blocked output pauses a generator between two results (D3).
 
-    Side outputs carry ``timestamp`` too, or ``side_timestamp`` where the main output carries none (rule 9.19).
+    Side outputs also have ``timestamp``, or ``side_timestamp`` if the main output has none (rule 9.19).
     """
     if results is None:
         return
@@ -44,7 +44,7 @@ __all__ = ["FunctionLife", "FunctionOperator", "KeyedStateStore", "RuntimeContex
 
 
 class RuntimeContext:
-    """Where the function runs, and its keyed state if its stream is keyed. Flink: RuntimeContext."""
+    """Information about the function's subtask, and its keyed state on a keyed stream. Flink: RuntimeContext."""
 
     __slots__ = ("_ctx", "_metrics", "_store", "_why_no_state")
 
@@ -52,7 +52,7 @@ class RuntimeContext:
         self,
         ctx: OperatorContext,
         store: KeyedStateStore | None,
-        why_no_state: str = "needs a keyed stream, put key_by(...) before the operator",
+        why_no_state: str = "needs a keyed stream: put key_by(...) before the operator",
     ) -> None:
         self._ctx = ctx
         self._store = store
@@ -60,11 +60,11 @@ class RuntimeContext:
         self._metrics = MetricGroup()
 
     def get_task_name(self) -> str:
-        """Of the whole chain, such as ``Source: lines -> words``."""
+        """Name of the whole chain, such as ``Source: lines -> words``."""
         return self._ctx.task_name.rpartition(" (")[0]
 
     def get_task_name_with_subtasks(self) -> str:
-        """With subtask and attempt, such as ``words (2/3)#0``."""
+        """The name with subtask and attempt, such as ``words (2/3)#0``."""
         return f"{self._ctx.task_name}#{self.get_attempt_number()}"
 
     def get_number_of_parallel_subtasks(self) -> int:
@@ -78,27 +78,27 @@ class RuntimeContext:
         return self._ctx.subtask_index
 
     def get_attempt_number(self) -> int:
-        """From 0; a job is not restarted yet, so this is always the first attempt."""
+        """From 0; jobs are not restarted, so this is always 0."""
         return 0
 
     def get_metrics_group(self) -> MetricGroup:
-        """Counters and the like of this function."""
+        """The user-defined metrics of this function."""
         return self._metrics
 
     @property
     def async_calls(self) -> AsyncCalls:
-        """flowsim's own: starts what is answered later. Raises BadInput where no task runs the operator."""
+        """flowsim's own: starts asynchronous calls. Raises BadInput without a task."""
         if self._ctx.async_calls is None:
-            raise BadInput(f"operator {self._ctx.operator_name}: nobody is here to answer its calls")
+            raise BadInput(f"operator {self._ctx.operator_name}: no task runs it, so it cannot make asynchronous calls")
         return self._ctx.async_calls
 
     @property
     def random(self) -> Random:
-        """flowsim's own: chance that grows from the run's seed, a stream for each operator and subtask."""
+        """flowsim's own: random numbers from the run's seed, a separate stream for each operator and subtask."""
         return self._ctx.random
 
     def without_state(self, why: str) -> RuntimeContext:
-        """The same with every door to state shut; ``why`` ends the sentence that says so."""
+        """The same context without access to state; ``why`` is the end of the error message."""
         return RuntimeContext(self._ctx, None, why)
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState:
@@ -116,9 +116,9 @@ class RuntimeContext:
     def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState:
         return self._keyed("get_aggregating_state").get_aggregating_state(state_descriptor)
 
-    def _keyed(self, door: str) -> KeyedStateStore:
+    def _keyed(self, method: str) -> KeyedStateStore:
         if self._store is None:
-            raise BadInput(f"operator {self._ctx.operator_name}: {door} {self._why_no_state}")
+            raise BadInput(f"operator {self._ctx.operator_name}: {method} {self._why_no_state}")
         return self._store
 
 
@@ -131,7 +131,7 @@ class UserFunction(Protocol):
 
 
 class FunctionLife:
-    """Opens a user function once, and closes it once if it was opened (section 4); None: a function without a life."""
+    """Opens a user function once, and closes it once if it was opened (section 4); None: a function without life cycle."""
 
     __slots__ = ("_function", "_is_open")
 
@@ -150,13 +150,13 @@ class FunctionLife:
             self._function.close()
 
     def use_interruptible_timers(self) -> bool:
-        """Whether the function lets its timers give way to mails (rule 9.18). Flink: RichFunction."""
+        """Whether the function allows its timers to yield to mails (rule 9.18). Flink: RichFunction."""
         opted_in = getattr(self._function, "use_interruptible_timers", None)
         return opted_in is not None and bool(opted_in())
 
 
 class FunctionOperator(StreamOperator):
-    """An operator around a user function, which may have a life cycle. Flink: AbstractUdfStreamOperator."""
+    """An operator with a user function, which may have a life cycle. Flink: AbstractUdfStreamOperator."""
 
     __slots__ = ("_life",)
 

@@ -1,4 +1,4 @@
-"""Which attempt of a task recorded a fact (column ``task_attempt``)."""
+"""The attempt of a task that recorded a fact (column ``task_attempt``)."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ Packed = npt.NDArray[np.void]
 
 
 class Attempts:
-    """Where each attempt of a task begins: at a ``seq``, which goes on counting over all attempts.
+    """The start of each attempt of a task: a ``seq``; numbering continues over all attempts.
 
-    A fact needs no attempt of its own while it is recorded: its ``seq`` says which it is.
+    A fact stores no attempt while it is recorded: its ``seq`` determines the attempt.
     """
 
     __slots__ = ("_begins",)
@@ -25,7 +25,7 @@ class Attempts:
         self._begins: dict[int, list[int]] = {}
 
     def begin(self, task: int, seq: int) -> None:
-        """The next attempt of a task begins; its facts have this ``seq`` or a later one."""
+        """Starts the next attempt of a task; its facts have this ``seq`` or a later one."""
         self._begins.setdefault(task, []).append(seq)
 
     def of(self, task: int, seq: int) -> int:
@@ -34,7 +34,7 @@ class Attempts:
         return bisect_right(begins, seq) if begins else 0
 
     def filled(self, rows: Packed, tasks: TaskRows) -> Packed:
-        """The rows of a part with their attempts; as they are where all are 0."""
+        """The rows of a part with their attempts; unchanged if all are 0."""
         if not any(task in self._begins for task, _ in tasks):
             return rows
         rows, start = rows.copy(), 0

@@ -1,4 +1,4 @@
-"""The rows of one table that were recorded and not yet written: packed bytes in one growing buffer."""
+"""The unwritten rows of one table: packed bytes in one growing buffer."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from flowsim.facts.tracer import Append, Stamp
 _FIRST_ROWS: Final = 1024
 _STAMPS: Final = ("seq", "task", "time_ns")
 
-# Written for each table's columns, as namedtuple does: with *row instead, Python would build and unpack a tuple, which
-# costs nearly as much again as packing the row. Closures over cells, because attribute access would cost a third more.
-# What ``append`` uses beside its columns must not be the name of one: a test fills a row of every table.
-_DOORS: Final = """\
-def doors(pack_into, _size, buffer, end_of_block, on_full):
+# Generated for each table's columns, as namedtuple does: with *row, Python would build and unpack a tuple, which costs
+# nearly as much as packing the row. Closures over cells, because attribute access would cost a third more. The names
+# that ``append`` uses must differ from column names: a test fills a row of every table.
+_APPEND_SOURCE: Final = """\
+def make_append(pack_into, _size, buffer, end_of_block, on_full):
     offset, limit = 0, len(buffer)
 
     def append({columns}):
@@ -62,7 +62,7 @@ def doors(pack_into, _size, buffer, end_of_block, on_full):
 class Block:
     """At most ``rows_max`` packed rows of a fact table.
 
-    ``append`` is the hot door: one ``pack_into`` and one comparison. The buffer doubles up to ``rows_max``; the append
+    ``append`` is the hot path: one ``pack_into`` and one comparison. The buffer doubles up to ``rows_max``; the append
     that fills it then calls ``on_full``, which must ``take`` the rows.
     """
 
@@ -70,17 +70,19 @@ class Block:
 
     append: Append
     stamped: Callable[[Stamp], Append]
-    """A door for one task, which fills in ``seq``, ``task`` and ``time_ns`` itself."""
+    """An append function for one task, which adds ``seq``, ``task`` and ``time_ns`` itself."""
     take: Callable[[], bytes]
-    """Hands out the stored rows, packed, and empties the block."""
+    """Returns the packed rows and empties the block."""
 
     def __init__(self, table: Table, rows_max: int, on_full: Callable[[], None]) -> None:
-        # The buffer holds stored rows. Nothing writes their task_attempt, so it stays 0: the writer knows the others.
+        # The buffer contains stored rows. Their task_attempt stays 0 here: the writer sets other values.
         layout = Struct("<" + "".join(column.code for column in table.columns))
         self.row_size = row_size = Struct(table.struct_format).size
         scope: dict[str, Callable[..., tuple[Append, Callable[[], bytes], Callable[[Stamp], Append]]]] = {}
         unstamped = (name for name in table.names if name not in _STAMPS)
-        exec(_DOORS.format(columns=", ".join(table.names), unstamped=", ".join(unstamped)), scope)
+        exec(_APPEND_SOURCE.format(columns=", ".join(table.names), unstamped=", ".join(unstamped)), scope)
         buffer = bytearray(min(_FIRST_ROWS, rows_max) * row_size)
-        doors = scope["doors"]
-        self.append, self.take, self.stamped = doors(layout.pack_into, row_size, buffer, rows_max * row_size, on_full)
+        make_append = scope["make_append"]
+        self.append, self.take, self.stamped = make_append(
+            layout.pack_into, row_size, buffer, rows_max * row_size, on_full
+        )

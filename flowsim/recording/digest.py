@@ -1,8 +1,8 @@
-"""The digest of a recording: a hash of the facts themselves, independent of how they are stored.
+"""The digest of a recording: a hash of the facts, independent of their storage.
 
-Every (table, task) has one content hash: of the packed bytes of its facts in the order of ``seq``, and of its keys as one
-JSON array a line. So a recording in memory and one in Parquet parts of any size have the same digest, and the facts of
-one task can be checked without those of others.
+Every (table, task) has one content hash: of the packed bytes of its facts in the order of ``seq``, and of its keys as
+one JSON array per line. So a recording in memory and one in Parquet parts of any size have the same digest, and the
+facts of one task can be checked without other tasks.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FORMAT_VERSION, RECORD_VALUES, STATIC_TABLES, Table
 
 NO_TASK: Final = -1
-"""Stands for the task of facts that belong to none."""
+"""The task number of facts without a task."""
 
 _STATIC_NAMES: Final = frozenset(t.name for t in STATIC_TABLES)
 
 
 def is_static(table: Table) -> bool:
-    """Whether it is a description table, which may hold text."""
+    """Whether it is a description table, which may contain text."""
     return table.name in _STATIC_NAMES
 
 
 class ContentHashes:
-    """The hashes of one table's contents, task by task."""
+    """The hashes of one table's contents, per task."""
 
     def __init__(self) -> None:
         self._hashes: dict[int, hashlib._Hash] = {}
@@ -46,7 +46,7 @@ class ContentHashes:
 
 
 def content_hashes(table: Table, rows: Iterable[Sequence[int | str]]) -> ContentHashes:
-    """The hashes of rows that are kept as tuples."""
+    """The hashes of rows that are stored as tuples."""
     place = table.names.index("task") if "task" in table.names else None
     by_task: dict[int, list[Sequence[int | str]]] = {}
     for row in rows:
@@ -59,7 +59,7 @@ def content_hashes(table: Table, rows: Iterable[Sequence[int | str]]) -> Content
 
 
 def packed(table: Table, rows: Sequence[Sequence[int | str]]) -> bytes:
-    """The bytes of rows that a table's digest is made of."""
+    """The bytes of rows for a table's digest."""
     if table is RECORD_VALUES:
         numbers, timestamps, texts = ([row[place] for row in rows] for place in range(3))
         return packed_values(numbers, timestamps, [str(text).encode() for text in texts])  # type: ignore[arg-type]
@@ -73,7 +73,7 @@ _VALUE: Final = Struct("<qq").pack
 
 
 def packed_values(numbers: Sequence[int], timestamps: Sequence[int], texts: Sequence[bytes]) -> bytes:
-    """Rows of table ``record_values``: JSON has no line breaks inside, and as JSON a row would take three times as long."""
+    """Rows of table ``record_values``: their JSON has no line breaks; a whole row as JSON would take three times as long."""
     pieces: list[bytes] = [b"\n"] * (3 * len(texts))
     pieces[0::3] = map(_VALUE, numbers, timestamps)
     pieces[1::3] = texts

@@ -1,4 +1,4 @@
-"""The directory of a recording: what may lie in it, and how an old recording makes room for a new one."""
+"""The directory of a recording: its valid contents, and the removal of an old recording."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _AT_TOP: Final = re.compile(
 
 
 def locked_room(directory: Path) -> DirectoryLock:
-    """``make_room`` for a run that writes there until it releases the lock; raises BadInput where another one does."""
+    """``make_room`` for a run that writes there until it releases the lock; raises BadInput if another run has the lock."""
     if directory.exists() and not directory.is_dir():
         raise BadInput(f"{directory}: is a file; give a directory for the recording")
     try:
@@ -39,9 +39,9 @@ def locked_room(directory: Path) -> DirectoryLock:
 
 
 def make_room(directory: Path) -> None:
-    """Leaves an empty directory; an old recording of ours is removed as a whole.
+    """Leaves an empty directory; removes an old flowsim recording completely.
 
-    Raises BadInput, and removes nothing, when the directory holds anything that no recording of ours would hold.
+    Raises BadInput, and removes nothing, if the directory contains anything else.
     """
     if directory.exists() and not directory.is_dir():
         raise BadInput(f"{directory}: is a file; give a directory for the recording")
@@ -51,7 +51,7 @@ def make_room(directory: Path) -> None:
         foreign = [path for path in found if not _is_ours(path.relative_to(directory), path)]
         if foreign:
             name = foreign[0].relative_to(directory)
-            raise BadInput(f"{directory}: holds {name}, which is no part of a recording; choose another directory")
+            raise BadInput(f"{directory}: holds {name}, which is not part of a recording; choose another directory")
         if any(path.name != LOCK for path in found) and not _looks_recorded(directory, found):
             raise BadInput(f"{directory}: is not empty and has no {MANIFEST} of a recording; choose another directory")
         _remove(directory, found)
@@ -73,7 +73,7 @@ def _is_ours(relative: Path, path: Path) -> bool:
 
 
 def _looks_recorded(directory: Path, found: list[Path]) -> bool:
-    """Whether a manifest of ours is there; a start that was cut short left no file but its own temporary one."""
+    """Whether a flowsim manifest is there; an interrupted start left only its own temporary file."""
     files = [path.name for path in found if not path.is_dir()]
     if all(name.startswith(".") for name in files):
         return True
@@ -84,7 +84,7 @@ def _looks_recorded(directory: Path, found: list[Path]) -> bool:
 
 
 def _remove(directory: Path, found: list[Path]) -> None:
-    # Markers go first and the manifest last: a removal cut short leaves an empty recording that is still known as ours.
+    # Markers are removed first and the manifest last: an interrupted removal leaves an empty flowsim recording.
     files = [path for path in found if not path.is_dir()]
     rank = {EPOCHS: 0, directory.name: 2}
     for path in sorted(files, key=lambda p: (p.name == MANIFEST, rank.get(p.parent.name, 1), p)):

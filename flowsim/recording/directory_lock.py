@@ -1,4 +1,4 @@
-"""One run per directory: a lock file with the process and the host of the run that writes there."""
+"""One run per directory: a lock file with the process and the host of the run."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ LOCK: Final = ".flowsim.lock"
 
 
 class DirectoryLock:
-    """Held from the start of a run to its end. The kernel releases it when the process dies, so a lock file that is left
-    behind by a killed run does not keep others out."""
+    """Locked from the start of a run to its end. The kernel releases the lock when the process dies, so a lock file of
+    a killed run does not block other runs."""
 
     def __init__(self, directory: Path) -> None:
-        """Takes the lock; raises BadInput that names the process which has it, and OSError where no file can be made."""
+        """Takes the lock; raises BadInput that names the process with the lock, and OSError if no file can be created."""
         self._path = directory / LOCK
         self._file = self._opened(directory)
         content = json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode()
@@ -44,7 +44,7 @@ class DirectoryLock:
                 raise BadInput(
                     f"{directory}: {owner} is writing there: wait for it, or choose another directory with --out"
                 ) from None
-            os.close(file)  # another run released it, and removed the file, between the two steps
+            os.close(file)  # another run released it and removed the file between the two steps
 
     def _is_current(self, file: int) -> bool:
         try:
@@ -53,7 +53,7 @@ class DirectoryLock:
             return False
 
     def release(self) -> None:
-        """Gives the directory free; may be called again."""
+        """Releases the lock; may be called again."""
         if self._file >= 0:
             self._path.unlink(missing_ok=True)
             os.close(self._file)

@@ -1,4 +1,4 @@
-"""The distinct values of the records of a run: all of them up to a size, then a sample (table ``record_values``)."""
+"""The distinct record values of a run: all of them up to a size, then a sample (table ``record_values``)."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from flowsim.units import NO_TIMESTAMP
 from flowsim.values.record_text import record_texts
 
 VALUES_BYTES: Final = 64 << 20
-"""How much is kept where no size is set."""
+"""The default size."""
 
 ROW_BYTES: Final = 16
-"""What a value costs beside its encoded record: its fingerprint and timestamp."""
+"""The size of a value in addition to its encoded record: fingerprint and timestamp."""
 
 _LARGEST: Final = 256
-"""A record that takes more than this part of the size is left out."""
+"""A record that needs more than this part of the size is omitted."""
 
 ValueColumns = tuple[list[int], list[int], list[bytes]]
-"""The columns of table ``record_values``: as lists, because so many small tuples would keep the garbage collector busy."""
+"""The columns of table ``record_values``, as lists, because many small tuples would burden the garbage collector."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueCounts:
-    """What was kept. ``distinct`` is exact while ``one_in`` is 1, then an estimate; ``too_large`` were left out."""
+    """The stored values. ``distinct`` is exact while ``one_in`` is 1, then an estimate; ``too_large`` were omitted."""
 
     stored: int
     bytes: int
@@ -33,14 +33,14 @@ class ValueCounts:
 
 
 class DistinctValues:
-    """Keeps each record the first time that its fingerprint occurs. Implements ``facts.tracer.SeenValues``.
+    """Stores each record at the first occurrence of its fingerprint. Implements ``facts.tracer.SeenValues``.
 
-    Half of the size is for all values. Then only those are kept whose fingerprint ends in one 0 bit, then in two, and so
-    on. The k-th sample gets 1 / (2 k (k + 1)) of the size: all samples together fit, and each covers more distinct values
-    than the one before. An eighth is put aside, because the last value of a sample may not fit. What is kept depends on
-    the order of the records alone, not on when rows are taken.
+    Half of the size is for all values. When it is full, only fingerprints that end in one 0 bit are stored, then two,
+    and so on. The k-th sample gets 1 / (2 k (k + 1)) of the size: all samples together fit, and each covers more
+    distinct values than the previous one. An eighth is reserved, because the last value of a sample may not fit. The
+    stored values depend only on the order of the records, not on when rows are taken.
 
-    Invariant: ``known`` holds the fingerprints that occurred and belong to the present sample, and no other.
+    Invariant: ``known`` contains exactly the fingerprints that occurred and belong to the current sample.
     """
 
     __slots__ = (
@@ -59,7 +59,7 @@ class DistinctValues:
     )
 
     def __init__(self, limit_bytes: int = VALUES_BYTES) -> None:
-        """``limit_bytes`` 0: nothing is kept."""
+        """``limit_bytes`` 0: nothing is stored."""
         self.known: set[int] = set()
         self.limit_bytes: int = limit_bytes
         self._size = limit_bytes - limit_bytes // 8
@@ -74,11 +74,11 @@ class DistinctValues:
         self._too_large = 0
 
     def wants(self, fingerprint: int) -> bool:
-        """Whether a fingerprint that is not known belongs to the present sample."""
+        """Whether an unknown fingerprint belongs to the current sample."""
         return not fingerprint & self._mask
 
     def add(self, fingerprint: int, encoded: bytes | bytearray) -> None:
-        """A record whose fingerprint is not known; ``encoded`` is kept and must not change."""
+        """Adds a record with an unknown fingerprint; ``encoded`` is stored and must not change."""
         if fingerprint & self._mask:
             return
         size = len(encoded) + ROW_BYTES
@@ -100,7 +100,7 @@ class DistinctValues:
         self.known.intersection_update([number for number in self.known if not number & self._mask])
 
     def take(self) -> ValueColumns:
-        """The rows of what was added since the last call."""
+        """The rows added since the last call."""
         numbers, self._numbers = self._numbers, []
         encoded, self._encoded = self._encoded, []
         self._stored += len(numbers)

@@ -1,4 +1,4 @@
-"""Markers of epochs: an epoch is complete in every table once its marker is there, and the markers form a chain of hashes."""
+"""Epoch markers: an epoch is complete in every table if its marker exists; the markers form a chain of hashes."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _HASH: Final = re.compile("[0-9a-f]{64}")
 
 @dataclass(frozen=True, slots=True)
 class PartDescription:
-    """One file of an epoch: its rows, the SHA-256 of its bytes, and the rows of each task in the order of the file.
+    """One file of an epoch: its rows, the SHA-256 of its bytes, and the rows of each task in file order.
 
-    ``tasks`` is empty for a table whose facts belong to no task.
+    ``tasks`` is empty for a table whose facts have no task.
     """
 
     rows: int
@@ -31,7 +31,7 @@ class PartDescription:
 
 @dataclass(frozen=True, slots=True)
 class EpochMarker:
-    """What an epoch holds. ``graph`` is the SHA-256 of ``graph.json``, ``before`` that of the previous marker, or ''."""
+    """The contents of an epoch. ``graph`` is the SHA-256 of ``graph.json``, ``before`` that of the previous marker, or ''."""
 
     epoch: int
     graph: str
@@ -40,7 +40,7 @@ class EpochMarker:
 
     @property
     def rows(self) -> dict[str, int]:
-        """Rows per table; tables without rows in this epoch are left out."""
+        """Rows per table; omits tables without rows in this epoch."""
         return {table: part.rows for table, part in self.parts.items()}
 
     def content(self) -> bytes:
@@ -53,14 +53,14 @@ class EpochMarker:
 
 
 def marker_path(directory: Path, epoch: int) -> Path:
-    """Where the marker of an epoch lies."""
+    """The path of an epoch's marker."""
     return directory / EPOCHS / f"{epoch:05d}.json"
 
 
 def read_markers(directory: Path) -> tuple[tuple[EpochMarker, ...], str]:
-    """The markers up to the first that is missing, and the hash of the last one ('' without any).
+    """The markers up to the first missing one, and the hash of the last one ('' if there is none).
 
-    Raises BadInput where one is damaged or does not follow the one before it.
+    Raises BadInput if a marker is damaged or does not follow the previous one.
     """
     markers: list[EpochMarker] = []
     before = ""
@@ -80,7 +80,7 @@ def read_markers(directory: Path) -> tuple[tuple[EpochMarker, ...], str]:
 
 
 def damaged(path: Path, what: str) -> BadInput:
-    """The error for a file of a recording that is not as it was written."""
+    """The error for a recording file that differs from what was written."""
     return BadInput(f"{path}: {what}: the recording is damaged; record the run again")
 
 

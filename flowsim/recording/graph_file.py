@@ -20,7 +20,7 @@ GraphRows = Mapping[str, Sequence[GraphRow]]
 
 
 def graph_bytes(rows: GraphRows) -> bytes:
-    """The content of the file: per table its columns and rows."""
+    """The content of the file: columns and rows per table."""
     described = {
         t.name: {"columns": t.names, "rows": [list(row) for row in rows.get(t.name, ())]} for t in GRAPH_TABLES
     }
@@ -28,7 +28,7 @@ def graph_bytes(rows: GraphRows) -> bytes:
 
 
 def read_graph(directory: Path, expected_hash: str) -> dict[str, list[GraphRow]]:
-    """The rows of every table; raises BadInput for a file that is missing, or is not what the marker of an epoch says."""
+    """The rows of every table; raises BadInput if the file is missing, or does not match the marker of an epoch."""
     path = directory / GRAPH
     try:
         content = path.read_bytes()

@@ -1,7 +1,7 @@
-"""What a recording says about itself: where it comes from, how far it got, and its digest.
+"""The manifest of a recording: its origin, its progress, and its digest.
 
-``manifest.json`` holds nothing of the wall clock, no absolute path and no host name. What the wall clock says goes to
-``wall.json``, which no digest covers.
+``manifest.json`` contains no wall-clock times, absolute paths or host names. Wall-clock times are in ``wall.json``,
+which no digest covers.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ _DEPENDENCIES: Final = ("greenlet", "msgpack", "msgspec", "numpy", "pyarrow", "p
 
 
 class RunStatus(Enum):
-    """How a run ended; ``RUNNING`` in a recording that is read means that its process was killed."""
+    """The final status of a run; ``RUNNING`` in a recording that is read means that its process was killed."""
 
     RUNNING = "running"
     COMPLETE = "complete"
     FAILED = "failed"
     CANCELED = "canceled"
-    """By an action of the run, or, when there is a failure story, by Ctrl-C."""
+    """By an action of the run, or, with a failure entry, by Ctrl-C."""
     STOPPED = "stopped"
     """By ``until:``, while unbounded work was left."""
 
@@ -44,10 +44,10 @@ class _Model(BaseModel):
 
 
 class ScenarioText(_Model):
-    """The scenario file as data: replay needs no other copy of it."""
+    """The text of the scenario file: replay needs no other copy."""
 
     path: str
-    """As given, relative; only a name for people."""
+    """As given, relative; only for display."""
     text: str
     digest: str
 
@@ -57,8 +57,8 @@ class ScenarioText(_Model):
         return _relative_path(path)
 
 
-class FailureStory(_Model):
-    """Why a job failed: the task, operator and record (where known) and the cause."""
+class FailureReport(_Model):
+    """The cause of a job's failure, with task, operator and record if known."""
 
     task: str
     operator: str | None
@@ -67,14 +67,14 @@ class FailureStory(_Model):
 
 
 class RunDescription(_Model):
-    """What a run knows of itself before its first step; all of it goes into the digest."""
+    """The description of a run before its first step; part of the digest."""
 
     scenario: ScenarioText | None = None
-    """None for jobs built in Python: those cannot be replayed from a recording."""
+    """None for jobs built in Python, which cannot be replayed from a recording."""
     settings: dict[str, JsonValue] = {}
-    """The resolved settings of job and cluster, defaults filled in."""
+    """The resolved settings of job and cluster, with defaults."""
     options: dict[str, JsonValue] = {}
-    """What the command line added and a replay must repeat, e.g. ``until``, ``set``."""
+    """Command line options that a replay must repeat, e.g. ``until``, ``set``."""
     inputs: dict[str, str] = {}
     """SHA-256 of every input file, by path relative to the scenario."""
     seed: int = 0
@@ -88,46 +88,46 @@ class RunDescription(_Model):
 
 
 class RecordedValues(_Model):
-    """How table ``record_values`` ended."""
+    """The final state of table ``record_values``."""
 
     stored: int
     """Rows."""
     bytes: int
-    """Of the encoded records in them, and 16 for each row."""
+    """Of their encoded records, plus 16 per row."""
     distinct: int
-    """Distinct records of the run; estimated from the sample if there is one."""
+    """Distinct records of the run; estimated if there is a sample."""
     one_in: int
-    """1: all; 2, 4, ...: the share of the distinct records that was kept at the end."""
+    """1: all; 2, 4, ...: one in this many distinct records was stored at the end."""
     too_large: int
-    """Distinct records that were left out for their size."""
+    """Distinct records that were omitted because of their size."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether the value of every record is there."""
+        """Whether the value of every record is stored."""
         return self.stored == self.distinct
 
 
 class Manifest(_Model):
-    """``manifest.json``; written with status running at the start and replaced in one step at the end."""
+    """``manifest.json``; written with status running at the start and replaced atomically at the end."""
 
     format_version: int = FORMAT_VERSION
     status: RunStatus
     level: str
     run: RunDescription
     versions: dict[str, str]
-    """Of Python, flowsim and what it stands on; not part of the digest."""
+    """Of Python, flowsim and its dependencies; not part of the digest."""
     epochs: int = 0
     last_marker: str = ""
-    """SHA-256 of the last epoch's marker, which stands for the chain of all of them."""
+    """SHA-256 of the last epoch's marker, and so of the whole chain."""
     rows: dict[str, int] = {}
     table_digests: dict[str, str] = {}
     facts_digest: str = ""
-    """Over the facts only: what a replay must meet."""
+    """Over the facts only: a replay must have the same."""
     digest: str = ""
     """Over the facts and the hashed part of this manifest."""
-    failure: FailureStory | None = None
+    failure: FailureReport | None = None
     record_values: RecordedValues | None = None
-    """None while the run lasts."""
+    """None during the run."""
 
     @property
     def recorded_level(self) -> Level:
@@ -138,12 +138,12 @@ class Manifest(_Model):
         return sha256(canonical_json(self.model_dump(mode="json", include=_HASHED)))
 
     def write(self, directory: Path) -> None:
-        """Replaces ``manifest.json`` in one step."""
+        """Replaces ``manifest.json`` atomically."""
         write_file(directory / MANIFEST, self.model_dump_json(indent=2).encode() + b"\n")
 
 
 def read_manifest(directory: Path) -> Manifest:
-    """Reads and checks ``manifest.json``; raises BadInput that says what is wrong with it."""
+    """Reads and checks ``manifest.json``; raises BadInput that names the error."""
     path = directory / MANIFEST
     try:
         manifest = Manifest.model_validate_json(path.read_bytes())
@@ -183,7 +183,7 @@ def versions() -> dict[str, str]:
 
 
 def scenario_text(path: str, text: str) -> ScenarioText:
-    """A scenario as the manifest keeps it."""
+    """The manifest's copy of a scenario."""
     return ScenarioText(path=path, text=text, digest=sha256(text.encode()))
 
 

@@ -1,4 +1,4 @@
-"""Keeps facts in memory: for exploration and tests, where a run is short and is judged at once."""
+"""Stores facts in memory: for exploration and tests, where a run is short and checked at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class MemoryRecorder:
     """A list of tuples per table. Implements ``facts.tracer.Recorder`` and ``laws.facts.Facts``."""
 
     def __init__(self, level: Level, values_bytes: int = VALUES_BYTES, records_state: bool = False) -> None:
-        """``values_bytes``: how much table ``record_values`` may take."""
+        """``values_bytes``: the size limit of table ``record_values``."""
         self.level = level
         self.records_state = records_state
         self.values: DistinctValues = DistinctValues(values_bytes)
@@ -25,7 +25,7 @@ class MemoryRecorder:
         self._static: dict[str, list[tuple[int | str, ...]]] = {t.name: [] for t in STATIC_TABLES}
 
     def appender(self, table: Table) -> Append:
-        """The door of one fact table. Rows of tables above the level are ignored."""
+        """The append function of one fact table. Ignores rows of tables above the level."""
         if table.level > self.level:
             return ignore
         add = self._facts[table.name].append
@@ -36,7 +36,7 @@ class MemoryRecorder:
         return append
 
     def stamped_appender(self, table: Table, stamp: Stamp) -> Append:
-        """As ``appender``; the door fills in what every fact of a task begins with."""
+        """As ``appender``; the function adds the common first columns of a task's facts."""
         return stamping(self.appender(table), table, stamp)
 
     def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
@@ -44,11 +44,11 @@ class MemoryRecorder:
         self._static[table.name].extend(rows)
 
     def begin_attempt(self, task: int, seq: int) -> None:
-        """A task begins again; its facts from this ``seq`` on belong to its next attempt."""
+        """Starts a new attempt of a task; its facts from this ``seq`` on belong to that attempt."""
         self._attempts.begin(task, seq)
 
     def attempt(self, task: int, seq: int) -> int:
-        """Which attempt of its task recorded a fact."""
+        """The attempt of its task that recorded a fact."""
         return self._attempts.of(task, seq)
 
     def _stored(self, table: Table) -> list[tuple[int, ...]]:
@@ -74,7 +74,7 @@ class MemoryRecorder:
         return TABLES[table].names
 
     def facts_digest(self) -> str:
-        """The same digest that a ``RecordingWriter`` would give these facts."""
+        """The same digest as a ``RecordingWriter`` computes for these facts."""
         kept = [(t, self._stored(t)) for t in FACT_TABLES if t.level <= self.level]
         described = [(t, self.static_rows(t.name)) for t in STATIC_TABLES]
         return facts_digest(
@@ -84,4 +84,4 @@ class MemoryRecorder:
 
 
 def ignore(*_: int) -> None:
-    """The door of a table above the recorder's level: such facts are not kept."""
+    """The append function of a table above the recorder's level: drops the row."""

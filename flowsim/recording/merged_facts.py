@@ -1,4 +1,4 @@
-"""The facts of a recording in one order, read part by part: of a task as recorded, over tasks by time."""
+"""The facts of a recording in one order, read part by part: within a task as recorded, between tasks by time."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flowsim.recording.reader import Recording
 Ints = npt.NDArray[np.int64]
 
 TASK_TABLES: Final = tuple(table for table in FACT_TABLES if "task" in table.names and "time_ns" in table.names)
-"""The tables whose facts belong to a task and a time: all but the choices of the policy."""
+"""The tables whose facts have a task and a time: all but the choices of the policy."""
 
 _CHUNK_ROWS: Final = 1 << 14
 _LAST: Final = np.iinfo(np.int64).max
@@ -26,7 +26,7 @@ _OPENS: Final = (ActionPhase.BEGIN, ActionPhase.WAIT)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which facts are wanted; None: all. ``values``: per table the values that one of its columns may have.
+    """A selection of facts; None: all. ``values``: per table the allowed values of some columns.
 
     ``from_ns`` and ``to_ns``: inclusive and exclusive, of column ``time_ns``. With ``channels`` only facts of channels.
     """
@@ -36,14 +36,14 @@ class Selection:
     channels: frozenset[int] | None = None
     from_ns: int | None = None
     to_ns: int | None = None
-    values: Mapping[str, tuple[str, frozenset[int]]] = field(default_factory=dict)
+    values: Mapping[str, Mapping[str, frozenset[int]]] = field(default_factory=dict)
 
 
 class Fact(NamedTuple):
     """One row of a fact table.
 
-    ``time_ns``: never less than that of the fact before it. ``depth``: in how many actions and waits of its task it
-    happened; 0 below level full.
+    ``time_ns``: never below that of the previous fact. ``depth``: the number of enclosing actions and waits of its
+    task; 0 below level full.
     """
 
     table: str
@@ -54,10 +54,10 @@ class Fact(NamedTuple):
 
 
 def merged_facts(recording: Recording, selection: Selection) -> Iterator[Fact]:
-    """The facts that ``selection`` wants, by time, then task, then as recorded; raises BadInput for a damaged part.
+    """The facts of ``selection``, by time, then task, then as recorded; raises BadInput for a damaged part.
 
-    Memory holds one epoch. Parts outside the wanted time are not read, except for the actions of earlier epochs, which
-    tell how deep the first facts are nested.
+    Memory holds one epoch. Parts outside the selected time are not read, except for the actions of earlier epochs,
+    which give the nesting depth of the first facts.
     """
     tables = [
         TABLES[name]
@@ -77,7 +77,7 @@ def merged_facts(recording: Recording, selection: Selection) -> Iterator[Fact]:
 
 
 class _Rows:
-    """Some rows of one table as columns, with the time they are sorted by and their depth."""
+    """Some rows of one table as columns, with their sort time and depth."""
 
     __slots__ = ("table", "columns", "times", "depths")
 
@@ -118,7 +118,7 @@ class _Rows:
 
 
 class _Depths:
-    """How deep actions and waits are nested, per task, from epoch to epoch."""
+    """The nesting depth of actions and waits, per task, from epoch to epoch."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -142,7 +142,7 @@ class _Depths:
             self._steps[task] = seq[mine][order], self._depth.get(task, 0) + np.cumsum(steps[mine][order])
 
     def of(self, tasks: Ints, seqs: Ints) -> Ints:
-        """The depth at facts of this epoch; of an action or wait itself, the depth around it."""
+        """The depth at facts of this epoch; for an action or wait the depth around it."""
         found = np.zeros(len(tasks), dtype=np.int64)
         for task in np.unique(tasks).tolist():
             mine = tasks == task
@@ -161,10 +161,10 @@ class _Depths:
 
 
 def _horizons(recording: Recording, tables: list[Table], selection: Selection) -> list[int]:
-    """Per epoch the least time of any later one: what is not before it waits for that epoch.
+    """Per epoch the minimum time of any later one: facts at or after it wait for that epoch.
 
-    A task in the middle of a batch is ahead of the others, so epochs overlap in time. Epochs behind the last one with
-    anything in the wanted time are left out.
+    A task inside a batch is ahead of other tasks, so epochs overlap in time. Epochs after the last one in the selected
+    time are omitted.
     """
     horizons: list[int] = []
     least = _LAST
@@ -209,14 +209,13 @@ def _mask(table: Table, columns: list[Ints], selection: Selection) -> npt.NDArra
         wanted &= np.isin(column("task"), sorted(selection.tasks))
     if selection.channels is not None:
         wanted &= np.isin(column("channel"), sorted(selection.channels))
-    if table.name in selection.values:
-        name, values = selection.values[table.name]
+    for name, values in selection.values.get(table.name, {}).items():
         wanted &= np.isin(column(name), sorted(values))
     return wanted
 
 
 def _keep_time_running(rows: list[_Rows], latest: dict[int, int]) -> None:
-    """The order of a task is that of its sequence numbers: where its time goes back (real clock) it stands still instead."""
+    """A task's facts are ordered by sequence number: if its time decreases (real clock), the previous time is used."""
     if not any(map(len, rows)):
         return
     task, seq = (np.concatenate([one.column(name) for one in rows]) for name in ("task", "seq"))

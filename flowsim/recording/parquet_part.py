@@ -1,7 +1,7 @@
-"""One part of one table: rows to a Parquet file and back. The same rows give the same bytes.
+"""Writes and reads one part of one table as a Parquet file. The same rows give the same bytes.
 
-The rows of a part are sorted by task, and those of a task are in the order in which they were recorded, so that their
-``seq`` ascends. Row groups begin and end with tasks where tasks are small.
+The rows of a part are sorted by task, and those of a task are in recorded order, so their ``seq`` ascends. Row groups
+begin and end with tasks if tasks are small.
 """
 
 from __future__ import annotations
@@ -22,38 +22,38 @@ from flowsim.facts.schema import Column, Table
 _ARROW: Final = {"q": pa.int64(), "i": pa.int32(), "h": pa.int16(), "b": pa.int8(), "s": pa.string()}
 _NUMPY: Final = {"q": "<i8", "i": "<i4", "h": "<i2", "b": "i1"}
 _RANDOM_BITS: Final = ("fingerprint", "fingerprint_xor")
-"""Hashes do not compress, whatever the encoding."""
+"""Hashes do not compress in any encoding."""
 _STATISTICS: Final = ("seq", "task", "time_ns")
 _GROUP_ROWS_MIN: Final = 1 << 14
 _GROUP_ROWS_MAX: Final = 1 << 17
 
 TaskRows = tuple[tuple[int, int], ...]
-"""Tasks in ascending order, and how many rows each has."""
+"""Tasks in ascending order, with their number of rows."""
 
 
 def part_name(epoch: int) -> str:
-    """The name of a table's file of one epoch."""
+    """The file name of a table in one epoch."""
     return f"part-{epoch:05d}.parquet"
 
 
 def arrow_schema(table: Table) -> pa.Schema:
-    """The table's columns; none may be null."""
+    """The table's columns; none is nullable."""
     return pa.schema([pa.field(c.name, _ARROW[c.code], nullable=False) for c in table.stored_columns])
 
 
 def row_dtype(table: Table) -> np.dtype[np.void]:
-    """The packed row of a fact table as numpy reads it."""
+    """The numpy type of a packed row of a fact table."""
     return np.dtype([(c.name, _NUMPY[c.code]) for c in table.stored_columns])
 
 
 def sorted_by_task(table: Table, rows: bytes) -> tuple[npt.NDArray[np.void], TaskRows]:
-    """Packed rows in the order of a part; a table without tasks stays as it is."""
+    """Packed rows in the order of a part; rows of a table without tasks are not sorted."""
     packed = np.frombuffer(rows, dtype=row_dtype(table))
     if "task" not in table.names:
         return packed, ()
     task: npt.NDArray[np.int32] = np.ascontiguousarray(packed["task"])
     if (task[1:] < task[:-1]).any():
-        # Numbers of 16 bits are sorted by radix.
+        # 16-bit numbers use radix sort.
         order = np.argsort(task.astype(np.uint16) if task.max() < 1 << 16 else task, kind="stable")
         packed, task = packed[order], task[order]
     starts = [0, *(np.flatnonzero(task[1:] != task[:-1]) + 1).tolist(), len(task)]
@@ -66,7 +66,7 @@ def from_packed(table: Table, packed: npt.NDArray[np.void]) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=arrow_schema(table))
 
 
-# Not pa.array: it imports pandas where that is installed, which takes longer than writing the part.
+# Not pa.array: it imports pandas if installed, which takes longer than writing the part.
 def _of_numbers(column: Column, values: npt.NDArray[Any]) -> pa.Array:
     return pa.Array.from_buffers(_ARROW[column.code], len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
 
@@ -86,7 +86,7 @@ def to_packed(table: Table, columns: pa.Table) -> npt.NDArray[np.void]:
 
 
 def as_numpy(column: pa.ChunkedArray) -> Any:
-    """The values of a column, without a copy where they lie in one piece. Not ``to_numpy``: it imports pandas."""
+    """The values of a column, without a copy if they are contiguous. Not ``to_numpy``: it imports pandas."""
     if pa.types.is_string(column.type):
         return np.array([*column.to_pylist(), None], dtype=object)[:-1]
     dtype = np.dtype(column.type.to_pandas_dtype())
@@ -97,7 +97,7 @@ def as_numpy(column: pa.ChunkedArray) -> Any:
 
 
 def from_lists(table: Table, columns: Sequence[Sequence[int | str | bytes]]) -> pa.Table:
-    """Columns of values that may be text, also in UTF-8."""
+    """Columns of values that may be text, including UTF-8 bytes."""
     arrays = [
         _of_texts(values) if c.code == "s" else _of_numbers(c, np.array(values, _NUMPY[c.code]))
         for c, values in zip(table.columns, columns, strict=True)
@@ -124,7 +124,7 @@ def part_bytes(table: Table, columns: pa.Table, tasks: TaskRows) -> pa.Buffer:
 
 
 def _groups(tasks: TaskRows, rows: int) -> list[int]:
-    """Row groups of whole tasks, of at least so many rows; a large task is cut further by Parquet."""
+    """Row groups of whole tasks, with a minimum number of rows; Parquet splits a large task further."""
     groups, size = [], 0
     for _, count in tasks:
         if size and size + count > _GROUP_ROWS_MAX:
@@ -140,7 +140,7 @@ def _groups(tasks: TaskRows, rows: int) -> list[int]:
 
 
 def write_file(path: Path, content: bytes | pa.Buffer, *, durable: bool = False) -> None:
-    """Writes a file aside and renames it: readers see all of it or nothing; ``durable`` also waits for the disk."""
+    """Writes a temporary file and renames it, so readers see all of it or nothing; ``durable`` also waits for the disk."""
     aside = path.with_name(f".{path.name}.tmp")
     with aside.open("wb") as file:
         file.write(memoryview(content))

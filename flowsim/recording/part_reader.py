@@ -1,4 +1,4 @@
-"""Opens the file of one part, and compares it with what its epoch's marker says."""
+"""Opens the file of one part, and checks it against its epoch's marker."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flowsim.recording.parquet_part import arrow_schema
 
 
 def part_content(path: Path, about: PartDescription, is_verified: bool = True) -> bytes:
-    """The bytes of a part, compared with their hash if they are verified; raises BadInput."""
+    """The bytes of a part; checks their hash if ``is_verified``; raises BadInput."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -29,14 +29,14 @@ def part_content(path: Path, about: PartDescription, is_verified: bool = True) -
 
 
 def check_hash(path: Path, about: PartDescription, content: bytes) -> None:
-    """Raises BadInput when these are not the bytes that were recorded."""
+    """Raises BadInput if the bytes differ from the recorded ones."""
     if hashlib.sha256(content).hexdigest() != about.sha256:
         raise damaged(path, "is not the file that was recorded")
 
 
 @contextmanager
 def open_part(path: Path, table: str, about: PartDescription, content: bytes) -> Iterator[pq.ParquetFile]:
-    """The part as a Parquet file with the columns and rows that it must have; raises BadInput, also for errors inside."""
+    """The part as a Parquet file with the expected columns and rows; raises BadInput, also for errors inside."""
     try:
         with pq.ParquetFile(pa.BufferReader(content)) as file:
             if file.metadata.num_rows != about.rows or not file.schema_arrow.equals(arrow_schema(TABLES[table])):

@@ -1,4 +1,4 @@
-"""Reads a recording back, up to the last epoch that is complete in every table."""
+"""Reads a recording up to the last epoch that is complete in every table."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _GRAPH_NAMES = frozenset(table.name for table in GRAPH_TABLES)
 
 
 class Recording:
-    """A recording on disk. Implements ``laws.slices.Facts``; every method raises BadInput for what is damaged.
+    """A recording on disk. Implements ``laws.slices.Facts``; every method raises BadInput for damaged files.
 
-    Rows come epoch by epoch, in each by task, and those of a task as recorded. Parts without an epoch marker are what a
-    killed run had open; they are not read.
+    Rows come by epoch, then by task, and within a task as recorded. Parts without an epoch marker, which a killed run
+    had open, are ignored.
     """
 
     def __init__(
@@ -40,7 +40,7 @@ class Recording:
     ) -> None:
         self.directory = directory
         self.location: str = location or str(directory.resolve())
-        """Where its parts are, for whoever reads them elsewhere: a path or a URI."""
+        """The location of its parts for other readers: a path or a URI."""
         self.manifest = manifest
         self.level: Level = manifest.recorded_level
         self.markers = markers
@@ -51,10 +51,10 @@ class Recording:
 
     @classmethod
     def open(cls, path: str | Path, location: str = "") -> Recording:
-        """Opens a recording, or the run directory that holds one as ``recording/``.
+        """Opens a recording, or the run directory that contains one as ``recording/``.
 
-        Compares the chain of markers and the execution graph with what was recorded; the parts are compared by whoever
-        reads them. ``location``: the URI of the recording, where ``path`` has only a copy of its description.
+        Checks the chain of markers and the execution graph; the readers of the parts check the parts. ``location``: the
+        URI of the recording, if ``path`` is only a copy of its description.
         """
         given = Path(path)
         if not given.exists():
@@ -82,22 +82,22 @@ class Recording:
         return self.manifest.status is RunStatus.COMPLETE
 
     def verify(self) -> None:
-        """Compares every part with the hash in its marker; raises BadInput for the first that differs."""
+        """Checks the hash of every part; raises BadInput for the first that differs."""
         for epoch, marker in enumerate(self.markers):
             for table, about in marker.parts.items():
                 part_content(self.directory / table / part_name(epoch), about)
 
     def row_count(self, table: str) -> int:
-        """How many rows the complete epochs hold."""
+        """Number of rows in the complete epochs."""
         return sum(rows.get(table, 0) for rows in self.epochs)
 
     def table(self, table: str) -> pa.Table:
-        """All rows of a fact table, or of one of the description tables that are kept in parts."""
+        """All rows of a fact table, or of a description table that is stored in parts."""
         parts = [self.part(table, epoch) for epoch, rows in enumerate(self.epochs) if rows.get(table)]
         return pa.concat_tables(parts) if parts else pa.Table.from_batches([], arrow_schema(TABLES[table]))
 
     def part(self, table: str, epoch: int, columns: Sequence[str] | None = None) -> pa.Table:
-        """The rows of one table in one epoch; ``columns`` None: all of them."""
+        """The rows of one table in one epoch; ``columns`` None: all."""
         names = [column.name for column in TABLES[table].stored_columns] if columns is None else list(columns)
         if table not in self.epochs[epoch]:
             return pa.Table.from_batches([], arrow_schema(TABLES[table])).select(names)
@@ -105,7 +105,7 @@ class Recording:
             return file.read(columns=names, use_threads=False)
 
     def time_bounds(self, table: str, epoch: int) -> tuple[int, int] | None:
-        """The least and the greatest ``time_ns`` of one table in one epoch; None when it has no rows there."""
+        """The minimum and maximum ``time_ns`` of one table in one epoch; None if it has no rows there."""
         if table not in self.epochs[epoch]:
             return None
         position = TABLES[table].names.index("time_ns")
@@ -118,11 +118,11 @@ class Recording:
         return open_part(path, table, about, part_content(path, about))
 
     def rows(self, table: str) -> Sequence[tuple[int, ...]]:
-        """The rows of a fact table as tuples; kept once read."""
+        """The rows of a fact table as tuples; cached."""
         return self._tuples(table)  # type: ignore[return-value]
 
     def static_rows(self, table: str) -> Sequence[tuple[int | str, ...]]:
-        """The rows of a description table as tuples; kept once read."""
+        """The rows of a description table as tuples; cached."""
         return self._graph[table] if table in _GRAPH_NAMES else self._tuples(table)
 
     @cached_property
@@ -132,7 +132,7 @@ class Recording:
         return read_graph(self.directory, self.markers[-1].graph)
 
     def spark(self, session: SparkSession) -> dict[str, DataFrame]:
-        """The tables as DataFrames of a Spark session, each also registered as a temporary view of its name."""
+        """The tables as DataFrames of a Spark session, each also registered as a temporary view with its name."""
         return register_views(session, self.location, self.epochs, self._graph)
 
     def columns(self, table: str) -> tuple[str, ...]:
@@ -141,7 +141,7 @@ class Recording:
 
     @cached_property
     def computed_facts_digest(self) -> str:
-        """The digest of the facts as they are on disk now; equals the manifest's unless somebody changed them."""
+        """The digest of the facts on disk; equals the manifest's unless the files were changed."""
         kept = [t for t in TABLES.values() if t.level <= self.level or t in STATIC_TABLES]
         digests = {}
         for table in kept:
@@ -174,7 +174,7 @@ class Recording:
             found = len(self._graph[table]) if table in _GRAPH_NAMES else self.row_count(table)
             if found != rows:
                 raise damaged(
-                    self.directory / MANIFEST, f"says that table {table} has {rows} rows, but its parts have {found}"
+                    self.directory / MANIFEST, f"states {rows} rows for table {table}, but its parts have {found}"
                 )
 
 

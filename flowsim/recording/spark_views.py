@@ -22,7 +22,7 @@ def register_views(
     epochs: Sequence[Mapping[str, int]],
     graph: Mapping[str, Sequence[tuple[int | str, ...]]],
 ) -> dict[str, DataFrame]:
-    """One DataFrame per table, each also a temporary view of the same name. ``directory``: any path that Spark reads."""
+    """One DataFrame per table, each also a temporary view with its name. ``directory``: any path that Spark reads."""
     frames = {table.name: session.createDataFrame(list(graph[table.name]), ddl(table)) for table in GRAPH_TABLES}
     for table in (*FACT_TABLES, *TEXT_TABLES):
         parts = [
@@ -37,10 +37,10 @@ def register_views(
 
 
 def plain_path(path: str) -> str:
-    """Spark reads paths as patterns, so a folder named [x] must be escaped."""
+    """Spark treats paths as patterns, so a folder named [x] must be escaped."""
     return _PATTERN.sub(r"\\\g<0>", path)
 
 
 def ddl(table: Table) -> str:
-    """The columns of a table in Spark's words."""
+    """The columns of a table as Spark DDL."""
     return ", ".join(f"`{column.name}` {_TYPES[column.code]}" for column in table.stored_columns)

@@ -1,4 +1,4 @@
-"""Writes a recording as Parquet parts, in epochs that are complete in every table or not there at all (decision D6)."""
+"""Writes a recording as Parquet parts, in epochs that are complete in every table or do not exist (decision D6)."""
 
 from __future__ import annotations
 
@@ -35,7 +35,15 @@ from flowsim.recording.directory import locked_room
 from flowsim.recording.distinct_values import VALUES_BYTES, DistinctValues, ValueColumns
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription, marker_path
 from flowsim.recording.graph_file import GRAPH, graph_bytes
-from flowsim.recording.manifest import WALL, FailureStory, Manifest, RecordedValues, RunDescription, RunStatus, versions
+from flowsim.recording.manifest import (
+    WALL,
+    FailureReport,
+    Manifest,
+    RecordedValues,
+    RunDescription,
+    RunStatus,
+    versions,
+)
 from flowsim.recording.memory import ignore
 from flowsim.recording.parquet_part import (
     TaskRows,
@@ -54,10 +62,10 @@ _GROWING: Final = (KEYS, STATES)
 
 
 class RecordingWriter:
-    """Keeps the facts of one run in a directory. Implements ``facts.tracer.Recorder``.
+    """Stores the facts of one run in a directory. Implements ``facts.tracer.Recorder``.
 
     All tables close their parts together, when one of them has ``rows_per_epoch`` rows; the epoch's marker is written
-    last. So a process that is killed leaves its complete epochs, and memory is bounded by one block per table.
+    last. So a killed process leaves its complete epochs, and memory is bounded by one block per table.
     """
 
     def __init__(
@@ -71,13 +79,13 @@ class RecordingWriter:
         values_bytes: int = VALUES_BYTES,
         records_state: bool = False,
     ) -> None:
-        """Replaces an old recording in ``directory``; raises BadInput when anything else is there.
+        """Replaces an old recording in ``directory``; raises BadInput if the directory contains anything else.
 
-        ``durable`` waits for the disk at every part, so that a power failure loses no complete epoch either.
-        ``values_bytes``: how much table ``record_values`` may take; 0: it stays empty.
+        ``durable`` waits for the disk at every part, so that a power failure loses no complete epoch. ``values_bytes``:
+        the size limit of table ``record_values``; 0: the table stays empty.
         """
         if level is Level.OFF:
-            raise InvariantViolation("a run at level off has no recorder")
+            raise InvariantViolation("a run at recording level off has no recorder")
         if rows_per_epoch < 1:
             raise ValueError(f"rows_per_epoch: expected an integer >= 1, got {rows_per_epoch}")
         self.directory = Path(directory)
@@ -102,38 +110,38 @@ class RecordingWriter:
         self._write_manifest(RunStatus.RUNNING, None)
 
     def appender(self, table: Table) -> Append:
-        """The door of one fact table; every task may share it. Rows of tables above the level are ignored."""
+        """The append function of one fact table, shared by all tasks. Ignores rows of tables above the level."""
         block = self._blocks.get(table.name)
         return ignore if block is None else block.append
 
     def stamped_appender(self, table: Table, stamp: Stamp) -> Append:
-        """As ``appender``; the door fills in what every fact of a task begins with, which saves a call per fact."""
+        """As ``appender``; the function adds the common first columns of a task's facts, which saves a call per fact."""
         block = self._blocks.get(table.name)
         return ignore if block is None else block.stamped(stamp)
 
     def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
-        """Adds rows to a description table: those of the graph before the first epoch closes, others at any time."""
+        """Adds rows to a description table: graph tables before the first epoch closes, the others at any time."""
         if self._graph_hash and table not in _GROWING:
             raise InvariantViolation("the execution graph changed after it was written")
         self._static[table.name].extend(rows)
 
     def begin_attempt(self, task: int, seq: int) -> None:
-        """A task begins again; its facts from this ``seq`` on belong to its next attempt."""
+        """Starts a new attempt of a task; its facts from this ``seq`` on belong to that attempt."""
         self._attempts.begin(task, seq)
 
     def finish(
-        self, status: RunStatus, failure: FailureStory | None = None, wall: Mapping[str, object] | None = None
+        self, status: RunStatus, failure: FailureReport | None = None, wall: Mapping[str, object] | None = None
     ) -> Manifest:
-        """Closes the last epoch and says how the run ended; ``wall`` adds facts of the wall clock to ``wall.json``."""
+        """Closes the last epoch and stores the final status; ``wall`` adds wall-clock facts to ``wall.json``."""
         if self._closed:
-            raise InvariantViolation("a recording is finished once")
+            raise InvariantViolation("the recording is already finished")
         self._closed = True
         try:
             return self._finish(status, failure, wall or {})
         finally:
             self._lock.release()
 
-    def _finish(self, status: RunStatus, failure: FailureStory | None, wall: Mapping[str, object]) -> Manifest:
+    def _finish(self, status: RunStatus, failure: FailureReport | None, wall: Mapping[str, object]) -> Manifest:
         self._close_epoch()
         ended_s = time.time()
         about = {
@@ -144,10 +152,10 @@ class RecordingWriter:
         return self._write_manifest(status, failure)
 
     def _close_epoch(self) -> None:
-        """Writes what was recorded since the last epoch: a part in every table that has rows, then the marker.
+        """Writes the rows since the last epoch: a part per table with rows, then the marker.
 
-        When the disk refuses, the epoch is dropped as a whole and nothing more is written: the recording keeps its
-        status ``running`` and its complete epochs. Raises RecordingFailed then, and whenever it is called again.
+        After a disk error the epoch is dropped completely and nothing more is written: the recording keeps its status
+        ``running`` and its complete epochs. Raises RecordingFailed then, and at every later call.
         """
         if self._failure is not None:
             for block in self._blocks.values():
@@ -175,7 +183,7 @@ class RecordingWriter:
         except OSError as error:
             self._drop_epoch()
             kept = "its first epoch" if self._epochs == 1 else f"its {self._epochs} complete epochs"
-            judged = f"; {kept} can be judged as a prefix" if self._epochs else ""
+            judged = f"; {kept} can be checked as a prefix" if self._epochs else ""
             reason = error.strerror or error
             self._failure = RecordingFailed(f"{self.directory}: the recording cannot be written: {reason}{judged}")
             raise self._failure from error
@@ -217,7 +225,7 @@ class RecordingWriter:
         return PartDescription(columns.num_rows, hashlib.sha256(memoryview(content)).hexdigest(), tasks)
 
     def _write_graph(self) -> str:
-        """Writes the execution graph with the first epoch; answers its hash."""
+        """Writes the execution graph with the first epoch; returns its hash."""
         if not self._graph_hash:
             content = graph_bytes(self._static)
             write_file(self.directory / GRAPH, content, durable=self._durable)
@@ -228,13 +236,13 @@ class RecordingWriter:
         return self._graph_hash
 
     def _drop_epoch(self) -> None:
-        """Removes the parts of an epoch that could not be completed; without a marker they would not be read anyway."""
+        """Removes the parts of an incomplete epoch; without a marker they would not be read."""
         for table in TABLES:
             for name in (part_name(self._epochs), f".{part_name(self._epochs)}.tmp"):
                 with suppress(OSError):
                     (self.directory / table / name).unlink(missing_ok=True)
 
-    def _write_manifest(self, status: RunStatus, failure: FailureStory | None) -> Manifest:
+    def _write_manifest(self, status: RunStatus, failure: FailureReport | None) -> Manifest:
         manifest = Manifest(
             status=status, level=self.level.name.lower(), run=self._run, versions=versions(), failure=failure,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""What compiling a scenario gives: a job ready to run, and what a run must know besides."""
+"""The result of compiling a scenario: a job, and the settings of its run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flowsim.scenario.settings import RunSettings
 
 @dataclass(frozen=True, slots=True)
 class Recompute:
-    """The scenario's own recomputation: script, function in it, and the input file it gets."""
+    """The scenario's recomputation: a script, its function, and the input file."""
 
     script: Path
     function: str
@@ -39,9 +39,9 @@ class CompiledScenario:
     inputs: tuple[InputFile, ...]
     sinks: tuple[CompiledSink, ...]
     faults: tuple[Fault, ...]
-    """Under the names that the nodes have in the graph."""
+    """With the nodes' names in the graph."""
     actions: tuple[RunAction, ...]
-    """What is done to the job while it runs."""
+    """Actions on the running job."""
     expect: ExpectModel
     recompute: Recompute | None
 
@@ -52,7 +52,7 @@ class CompiledScenario:
     def run_options(
         self, recorder: Recorder | None = None, on_progress: Callable[[Progress], None] | None = None
     ) -> RunOptions:
-        """The options to run it under; the recorder is the caller's, at level ``run.record``."""
+        """The options of the run; the caller sets the recorder, at level ``run.record``."""
         run = self.run
         options = RunOptions(
             seed=run.seed,

@@ -1,4 +1,4 @@
-"""Turns a valid scenario into a job of the DataStream API. All that is wrong with it comes in one report."""
+"""Compiles a valid scenario to a job of the DataStream API. All errors are reported together."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def compile_scenario(
     allow_path: bool = False,
     until_ns: int | None = None,
 ) -> CompiledScenario:
-    """The job of a scenario; raises ScenarioError with everything that is wrong. Writes nothing.
+    """The job of a scenario; raises ScenarioError with all errors. Writes nothing.
 
-    ``until_ns``: when it will be stopped, where the run is given that in place of ``settings.until``.
+    ``until_ns``: the time limit, if the run has one instead of ``settings.until``.
     """
     problems = Problems(scenario.document)
     model = scenario.model
@@ -66,7 +66,7 @@ def compile_scenario(
 
 
 def _compile_nodes(context: CompileContext, model: ScenarioModel) -> None:
-    """Every node is tried; one that reads from a node that failed reports nothing of its own."""
+    """Compiles every node; a node that reads a failed node reports no further error."""
     for name, source in model.sources.items():
         try:
             context.streams[name] = compile_source(context, name, source)
@@ -86,7 +86,7 @@ def _compile_nodes(context: CompileContext, model: ScenarioModel) -> None:
 
 
 def _recompute(context: CompileContext, model: ScenarioModel, recompute: RecomputeModel) -> Recompute | None:
-    """None where it cannot be used; the problems hold the reason."""
+    """None if it is unusable; the problems contain the reason."""
     script, _, function = recompute.pyspark.partition(":")
     of_files = {name: one.files for name, one in model.sources.items() if one.files is not None}
     read = of_files.get(recompute.input)
@@ -107,6 +107,6 @@ def _recompute(context: CompileContext, model: ScenarioModel, recompute: Recompu
     except Failed:
         return None
     if not found.is_file():
-        context.problems.at(at_script, f"there is no file {script!r} beside the scenario")
+        context.problems.at(at_script, f"there is no file {script!r} in the folder of the scenario")
         return None
     return Recompute(found, function, files[0].path) if files else None

@@ -1,4 +1,4 @@
-"""What the compilation of all nodes shares: the environment being filled, permissions, Python functions, errors so far."""
+"""Shared state of the compilation: the environment, permissions, Python functions, errors so far."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 class Failed(Exception):
-    """The compilation of one node ended; its errors are among the problems already."""
+    """The compilation of one node failed; its errors are already among the problems."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class CompiledStream:
 
 @dataclass(frozen=True, slots=True)
 class CompiledSink:
-    """A sink: what it keeps, and where."""
+    """A sink and its outputs."""
 
     name: str
     kind: str
@@ -48,17 +48,17 @@ class CompiledSink:
     directory: Path | None
     """Of sinks that write files."""
     collected: CollectSink | None
-    """Of collect sinks: holds the results after the run."""
+    """Of collect sinks: contains the results after the run."""
 
 
 @dataclass(slots=True)
 class CompileContext:
-    """State of one compilation. ``streams`` holds None for a stream that failed, so that its readers report nothing."""
+    """State of one compilation. ``streams`` contains None for a failed stream, so that its readers report nothing."""
 
     env: StreamExecutionEnvironment
     problems: Problems
     folder: Path
-    """Where relative paths of inputs begin, and where Python modules are found first."""
+    """The base of relative input paths, and the first place to look for Python modules."""
     out_dir: Path
     allow_python: bool
     allow_path: bool
@@ -67,12 +67,12 @@ class CompileContext:
     sinks: list[CompiledSink] = field(default_factory=list)
 
     def fail(self, path: YamlPath, message: str) -> Failed:
-        """Reports a problem; to be raised."""
+        """Reports a problem and returns the error to raise."""
         self.problems.at(path, message)
         return Failed()
 
     def attempt(self, path: YamlPath, action: Callable[[], T]) -> T:
-        """Runs ``action``; BadInput from elsewhere in flowsim becomes a problem at ``path``. Raises Failed."""
+        """Runs ``action``; a BadInput becomes a problem at ``path``. Raises Failed."""
         try:
             return action()
         except ExpressionError:
@@ -92,7 +92,7 @@ class CompileContext:
             raise Failed from None
 
     def record_expression(self, path: YamlPath, source: str, schema: RecordSchema, reader: str) -> Expression:
-        """The same where ``reader`` has the record without its timestamp."""
+        """The same if ``reader`` has the record without its timestamp."""
         expression = self.expression(path, source, schema)
         if expression.uses_timestamp:
             raise self.fail(path, without_timestamp(reader))
@@ -124,22 +124,22 @@ class CompileContext:
         return [file.path for file in found]
 
     def input_file(self, path: YamlPath, name: str) -> Path:
-        """The file of that very name; raises Failed."""
+        """The file with exactly that name; raises Failed."""
         file = self.attempt(path, lambda: paths.input_file(name, self.folder, allow_path=self.allow_path))
         self.inputs.append(file)
         return file.path
 
     def python(self, path: YamlPath, reference: str) -> Callable[..., object]:
-        """What a ``python:`` reference names; raises Failed."""
+        """The object of a ``python:`` reference; raises Failed."""
         return self.attempt(path, lambda: load_function(reference, self.folder, allow_python=self.allow_python))
 
     def function(self, path: YamlPath, reference: str, kind: type[object]) -> object:
-        """The function that a reference names, or an instance of the class, which is one of ``kind``; raises Failed."""
+        """The function of a reference, or an instance of its class, which is one of ``kind``; raises Failed."""
         found = self.python(path, reference)
         return self.attempt(path, lambda: _instance_of(found, kind, reference))
 
     def instance(self, path: YamlPath, reference: str, kind: type[T]) -> T:
-        """An instance of ``kind``, from the class or function that a reference names; raises Failed."""
+        """An instance of ``kind``, from the class or function of a reference; raises Failed."""
         made = self.function(path, reference, kind)
         if not isinstance(made, kind):
             raise self.fail(path, f"expected a {kind.__name__}, got {reference}")
@@ -147,8 +147,8 @@ class CompileContext:
 
 
 def without_timestamp(reader: str) -> str:
-    """The message where an expression reads a timestamp that ``reader`` does not have."""
-    return f"{reader} does not see the timestamp: add it as a field in a map before"
+    """The message if an expression reads a timestamp that ``reader`` does not have."""
+    return f"{reader} cannot read the timestamp: add it as a field in an earlier map"
 
 
 def declared(fields: Mapping[str, str] | None) -> RecordSchema:
@@ -164,7 +164,7 @@ def emitted_by(model: FunctionModel, stream: DataStream) -> CompiledStream:
 
 
 def load_function(reference: str, folder: Path, *, allow_python: bool) -> Callable[..., object]:
-    """The object that ``package.module:function`` names; modules beside the scenario are found first. Raises BadInput."""
+    """The object of ``package.module:function``; modules beside the scenario are found first. Raises BadInput."""
     if not allow_python:
         raise BadInput(f"{reference} is Python code and runs only with --allow-python")
     module_name, _, name = reference.partition(":")
@@ -180,7 +180,7 @@ def load_function(reference: str, folder: Path, *, allow_python: bool) -> Callab
 
 
 def _instance_of(found: object, kind: type[object], reference: str) -> object:
-    """An instance when the reference names a class, else the function itself."""
+    """An instance if the reference names a class, else the function itself."""
     if not isinstance(found, type):
         return found
     if not issubclass(found, kind):
@@ -188,7 +188,7 @@ def _instance_of(found: object, kind: type[object], reference: str) -> object:
     try:
         made: object = found()
     except Exception as error:
-        raise BadInput(f"{reference}: cannot be made: {type(error).__name__}: {error}") from error
+        raise BadInput(f"{reference}: cannot be created: {type(error).__name__}: {error}") from error
     return made
 
 

@@ -1,4 +1,4 @@
-"""What a scenario expects of its run, compared with the run: its end, rows, results and facts. Laws are judged elsewhere."""
+"""Compares a run with the scenario's expectations: status, rows, results and facts. Laws are checked elsewhere."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from flowsim.scenario.features.expect import ExpectModel, FactsModel, number_of
 from flowsim.scenario.scenario_model import ScenarioModel
 
 Records = Sequence[tuple[object, int | None]]
-_CUT_SHORT = "the run was cut short"
+_CUT_SHORT = "the caller stopped the run early"
 
 
 @dataclass(frozen=True, slots=True)
 class ExpectationOutcome:
-    """One expectation. ``met`` None: it could not be judged, ``reason`` says why."""
+    """One expectation. ``met`` None: it could not be checked, for ``reason``."""
 
     what: str
     expected: str
@@ -30,10 +30,10 @@ class ExpectationOutcome:
 def judge_expectations(
     model: ScenarioModel, result: JobExecutionResult, sink_rows: Mapping[str, int], cut_short: bool, costs_pass: bool
 ) -> tuple[ExpectationOutcome, ...]:
-    """The end of the job, rows of sinks, and back-pressure.
+    """The status of the job, rows of sinks, and back pressure.
 
-    ``cut_short``: the caller, not the scenario, ended the run early, so counts mean nothing. ``costs_pass``: the costs of
-    records took their time, as they do on the virtual clock only; otherwise waiting depends on the machine alone.
+    ``cut_short``: the caller, not the scenario, ended the run early, so counts are meaningless. ``costs_pass``: the
+    costs of records take time, as on the virtual clock only; otherwise waiting depends only on the machine.
     """
     expect, names = model.expect, model.graph_names()
     outcomes = [_job(expect, result, cut_short)]
@@ -55,7 +55,7 @@ def judge_expectations(
 
 
 def law_is_as_expected(expect: ExpectModel, law: str, verdict: Verdict) -> bool:
-    """A verdict that the scenario names must be met; any other law must be neither violated nor vacuous."""
+    """A verdict in the scenario must be met; any other law must be neither violated nor vacuous."""
     expected = expect.laws.get(law)
     if expected is not None:
         return verdict.value == expected
@@ -66,14 +66,14 @@ def _job(expect: ExpectModel, result: JobExecutionResult, cut_short: bool) -> Ex
     found = result.status.value
     if cut_short and result.status is JobStatus.STOPPED:
         return ExpectationOutcome("job", expect.job, found, None, _CUT_SHORT)
-    # Without `expect.job`, a job that `until:`, an action or a fault ends early is as expected.
+    # Without `expect.job`, a job that `until:`, an action or a fault ends early meets the expectation.
     is_default = "job" not in expect.model_fields_set
     met = found == expect.job or (is_default and result.status in (JobStatus.STOPPED, JobStatus.CANCELED))
     return ExpectationOutcome("job", expect.job, found, met)
 
 
 def _back_pressured_share(tasks: tuple[TaskSummary, ...], node: str) -> float:
-    """Share of its time that the tasks of a node waited for output, over all its subtasks."""
+    """Share of a node's time, over all its subtasks, that its tasks waited for output."""
     waited = total = 0
     for task in tasks:
         if _runs(task.name, node):
@@ -89,7 +89,7 @@ def _runs(task_name: str, node: str) -> bool:
 def judge_results(
     expect: ExpectModel, collected: Mapping[str, Records], cut_short: bool
 ) -> tuple[ExpectationOutcome, ...]:
-    """One outcome per entry of ``expect.results``; ``collected`` has the records of each collect sink, timestamps too."""
+    """One outcome per entry of ``expect.results``; ``collected`` has the records of each collect sink, with timestamps."""
     return tuple(_judge_rows(sink, rows, collected[sink], cut_short) for sink, rows in expect.results.items())
 
 
@@ -109,7 +109,7 @@ def _judge_rows(sink: str, rows: Sequence[Sequence[object]], records: Records, c
 
 
 def _plain(cell: object) -> object:
-    """As YAML writes it: a tuple is a list there, and a whole double may be written as a whole number."""
+    """As in YAML: a tuple is a list there, and a whole double may be a whole number."""
     if isinstance(cell, tuple | list):
         return [_plain(item) for item in cell]
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
@@ -137,7 +137,7 @@ def _judge_fact(model: ScenarioModel, expected: FactsModel, facts: Facts | None,
 
 
 def _rows(model: ScenarioModel, expected: FactsModel, facts: Facts) -> list[Sequence[int]]:
-    """The rows that fit ``of`` and ``where``."""
+    """The rows that match ``of`` and ``where``."""
     columns = TABLES[expected.table].columns
     names = TABLES[expected.table].names
     demanded = [(names.index(n), number_of(columns[names.index(n)], value)) for n, value in expected.where.items()]
@@ -154,7 +154,7 @@ def _rows(model: ScenarioModel, expected: FactsModel, facts: Facts) -> list[Sequ
 
 
 def _tasks_of(node: str, tasks: Iterable[tuple[int, str]]) -> set[int]:
-    """The ids of the tasks whose chain holds a node; ``tasks`` are (id, name as Flink prints it)."""
+    """The ids of the tasks whose chain contains a node; ``tasks`` are (id, Flink's name)."""
     return {task for task, shown in tasks if _runs(shown, node)}
 
 

@@ -1,4 +1,4 @@
-"""Checks of a whole scenario: names, ends of generators, expectations, and the size and network of the finished graph."""
+"""Checks of a whole scenario: names, endless generators, expectations, and the size and network of the graph."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def check_names(model: ScenarioModel, problems: Problems) -> None:
 
 
 def check_generators_end(model: ScenarioModel, until_ns: int | None, problems: Problems) -> None:
-    """Reports endless generators of a job that nothing ends; ``until_ns``: when the run stops the job."""
+    """Reports endless generators of a job without an end; ``until_ns``: when the run stops the job."""
     if until_ns is not None or any(action.ends_the_job for action in model.actions):
         return
     for name, source in model.sources.items():
@@ -44,7 +44,7 @@ def check_generators_end(model: ScenarioModel, until_ns: int | None, problems: P
 
 
 def check_expectations(model: ScenarioModel, problems: Problems) -> None:
-    """Reports laws, sinks and nodes of ``expect`` that do not exist."""
+    """Reports unknown laws, sinks and nodes in ``expect``."""
     expect = model.expect
     for law in expect.laws:
         if law not in LAW_IDS:
@@ -70,7 +70,7 @@ def check_expectations(model: ScenarioModel, problems: Problems) -> None:
 
 
 def check_graph(compiled: CompiledScenario, problems: Problems) -> None:
-    """Reports what cannot run of the finished graph: its size, the subtasks of snapshots, its network."""
+    """Reports invalid parts of the graph: its size, the subtasks of snapshots, its network."""
     model = compiled.scenario.model
     try:
         graph = compiled.stream_graph()
@@ -89,7 +89,7 @@ def check_graph(compiled: CompiledScenario, problems: Problems) -> None:
 
 
 def _check_subtasks(graph: StreamGraph, model: ScenarioModel, problems: Problems) -> None:
-    """Of snapshots: how many there are is known once the job is made."""
+    """Of snapshots: the number of subtasks is known only for the finished graph."""
     names = model.graph_names()
     parallelism = {node.name: node.parallelism for node in graph.nodes.values()}
     for index, action in enumerate(model.actions):
@@ -103,7 +103,7 @@ def _check_subtasks(graph: StreamGraph, model: ScenarioModel, problems: Problems
 
 
 def _channels(graph: StreamGraph) -> int:
-    """An upper bound of physical channels, known before a single one is made."""
+    """An upper bound of physical channels, computed before they are created."""
     count = 0
     for edge in graph.edges:
         source, target = graph.nodes[edge.source_id].parallelism, graph.nodes[edge.target_id].parallelism
@@ -114,7 +114,7 @@ def _channels(graph: StreamGraph) -> int:
 
 
 def _check_network(graph: StreamGraph, model: ScenarioModel, problems: Problems) -> None:
-    """Reports what the tasks of the job cannot have: a place, a link, an exchange mode, too little memory."""
+    """Reports network settings that the job cannot use: a place, a link, an exchange mode, too little memory."""
     shown = {in_graph: name for name, in_graph in model.graph_names().items()}
     try:
         create_execution_graph(create_job_graph(graph))

@@ -1,4 +1,4 @@
-"""Reads a scenario file into a validated model that remembers the position of everything."""
+"""Reads a scenario file into a validated model with the position of every value."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flowsim.scenario.yaml.problems import Problems
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A valid scenario: the model, its text, the folder it reads from, and the positions for later errors."""
+    """A valid scenario: the model, its text, the folder of its inputs, and the positions for later errors."""
 
     model: ScenarioModel
     document: PositionedDocument
@@ -29,18 +29,18 @@ class Scenario:
     overrides: tuple[str, ...]
 
     def resolved(self) -> dict[str, object]:
-        """The whole scenario with its overrides, as JSON-able values, without unset values."""
+        """The whole scenario with its overrides, as JSON values, without unset values."""
         resolved: dict[str, object] = self.model.model_dump(mode="json", exclude_none=True)
         return resolved
 
     def digest(self) -> str:
-        """SHA-256 over the resolved scenario in canonical JSON: equal for equal meaning, whatever the layout."""
+        """SHA-256 over the resolved scenario in canonical JSON: equal for equal meaning, independent of the layout."""
         canonical = json.dumps(self.resolved(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
 def load_scenario(path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
-    """Reads, overrides and validates a scenario file; raises ScenarioError telling all that is wrong with it."""
+    """Reads, overrides and validates a scenario file; raises ScenarioError with all errors."""
     file = Path(path)
     start = SourcePosition(str(path), 1, 1)
     try:
@@ -55,7 +55,7 @@ def load_scenario(path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
 
 
 def load_text(text: str, file: str, folder: Path, overrides: Sequence[str] = ()) -> Scenario:
-    """The same from a text; ``file`` names it in errors, ``folder`` is where its relative paths begin."""
+    """The same from a text; ``file`` names it in errors, ``folder`` is the base of its relative paths."""
     document = read_document(text, file)
     problems = Problems(document)
     if not isinstance(document.value, dict):
@@ -73,10 +73,12 @@ def load_text(text: str, file: str, folder: Path, overrides: Sequence[str] = ())
 
 
 def _check_version(document: PositionedDocument, problems: Problems) -> None:
-    """The version comes first: under another one the rest would be misread."""
+    """The version is checked first: with another version the rest would be misread."""
     version = document.value.get("flowsim") if isinstance(document.value, dict) else None
     if isinstance(version, int) and not isinstance(version, bool) and version != 1:
-        problems.at(("flowsim",), f"expected version 1 of the format, got {version}: this flowsim knows no other")
+        problems.at(
+            ("flowsim",), f"expected version 1 of the format, got {version}: this flowsim supports no other version"
+        )
         problems.raise_any()
 
 

@@ -41,22 +41,22 @@ from flowsim.scenario.types import ExpressionSource, FieldName, FunctionModel, P
 from flowsim.scenario.yaml.positions import Path
 
 Compile = Callable[[CompileContext, Path, Any, Incoming], CompiledStream]
-"""Takes the path and the value of the block, and what the operator reads."""
+"""Takes the path and the value of the block, and the operator's inputs."""
 Check = Callable[[Any, bool], None]
 """Takes the value of the block, and whether the operator has ``key_by``; raises ValueError."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorKind:
-    """One kind of operator: how it is compiled, and which keys of ``OperatorModel`` go with it."""
+    """One kind of operator: its compilation, and the other keys of ``OperatorModel`` that it allows."""
 
     compile: Compile
     check: Check | None = None
-    """What the model of the block cannot check by itself."""
+    """Checks that the model of the block cannot do itself."""
     needs_key: bool = False
-    """Whether it needs ``key_by``; with a window it never does."""
+    """Whether it needs ``key_by``; never with a window."""
     keys_inside: bool = False
-    """Whether the block has a ``key_by`` of its own, with a key for each input."""
+    """Whether the block has its own ``key_by``, with a key for each input."""
     window: Literal["none", "optional", "required"] = "none"
 
 
@@ -85,7 +85,7 @@ OPERATOR_KINDS: Final[dict[str, OperatorKind]] = {
 
 @runtime_checkable
 class HasSideOutputs(Protocol):
-    """A block that may name side outputs, which other nodes read as OPERATOR.NAME."""
+    """A block with side outputs, which other nodes read as OPERATOR.NAME."""
 
     def side_output_names(self) -> list[str]: ...
 
@@ -94,7 +94,7 @@ class OperatorModel(EdgeModel):
     """One operator; exactly one of the kinds."""
 
     map: MapModel | None = None
-    filter: FilterModel | None = Field(default=None, description="Keeps the records for which it is true.")
+    filter: FilterModel | None = Field(default=None, description="Keeps the records for which this expression is true.")
     flat_map: FlatMapModel | None = None
     watermarks: WatermarksModel | None = None
     key_by: ExpressionSource | list[FieldName] | dict[FieldName, ExpressionSource] | None = Field(
@@ -107,17 +107,17 @@ class OperatorModel(EdgeModel):
     )
     reduce: ReduceModel | None = Field(
         default=None,
-        description="Per key and record: how each field is combined; fields not named keep their first value.",
+        description="Per key, updated with each record: how each field is combined; other fields keep their first value.",
     )
-    sum: FieldName | None = Field(default=None, description="Per key and record: the sum of this field so far.")
+    sum: FieldName | None = Field(default=None, description="Per key, updated with each record: the sum of this field.")
     min: FieldName | None = Field(
-        default=None, description="The least of this field so far; other fields are the first's."
+        default=None, description="The minimum of this field; other fields keep their first value."
     )
     max: FieldName | None = Field(
-        default=None, description="The greatest of this field so far; other fields are the first's."
+        default=None, description="The maximum of this field; other fields keep their first value."
     )
-    min_by: FieldName | None = Field(default=None, description="The record with the least of this field so far.")
-    max_by: FieldName | None = Field(default=None, description="The record with the greatest of this field so far.")
+    min_by: FieldName | None = Field(default=None, description="The record with the minimum of this field.")
+    max_by: FieldName | None = Field(default=None, description="The record with the maximum of this field.")
     process: FunctionModel | None = Field(
         default=None,
         description="A ProcessFunction, KeyedProcessFunction or, with a window, ProcessWindowFunction or (without key_by) "
@@ -125,12 +125,14 @@ class OperatorModel(EdgeModel):
     )
     alarm: AlarmModel | None = Field(default=None, description="A timer per key, without Python.")
     async_calls: AsyncModel | None = Field(
-        default=None, alias="async", description="Calls that are answered later, many at a time."
+        default=None, alias="async", description="Asynchronous calls, many at the same time."
     )
     connect: ConnectModel | None = Field(default=None, description="An operator with a second input.")
     join: JoinModel | None = Field(default=None, description="Window join with a second input.")
     co_group: CoGroupModel | None = Field(default=None, description="Window coGroup with a second input.")
-    interval_join: IntervalJoinModel | None = Field(default=None, description="Join by nearness in event time.")
+    interval_join: IntervalJoinModel | None = Field(
+        default=None, description="Interval join: pairs of records that are close in event time."
+    )
     broadcast: BroadcastModel | None = Field(default=None, description="Broadcast state from a second input.")
     max_parallelism: Parallelism | None = None
     chaining: Literal["always", "head", "never"] = "always"
@@ -157,7 +159,7 @@ class OperatorModel(EdgeModel):
 
     def _check_keys(self, kind: str, row: OperatorKind, value: Any) -> None:
         if row.keys_inside and self.key_by is not None:
-            raise ValueError(f"{kind}.key_by holds the keys of both inputs, remove key_by")
+            raise ValueError(f"{kind}.key_by has the keys of both inputs, remove key_by")
         if row.keys_inside and value.key_by is not None and self.partition is not None:
             raise ValueError(f"{kind}.key_by decides the partition, remove partition")
         if self.key_by is not None and self.partition is not None:

@@ -1,4 +1,4 @@
-"""What a recording's manifest holds of a scenario run, and how a run is made again from it."""
+"""The manifest's description of a scenario run, and how to repeat a run from it."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def describe_run(
     budget_records: int | None,
     faults: Sequence[Fault],
 ) -> RunDescription:
-    """All that a run knows of itself before its first step, without the wall clock or an absolute path."""
+    """The description of a run before its first step, without the wall clock or an absolute path."""
     scenario = compiled.scenario
     resolved: dict[str, Any] = scenario.model.settings.model_dump(mode="json")
     resolved |= {
@@ -69,22 +69,24 @@ def describe_run(
 
 
 def rerun_of(manifest: Manifest) -> Rerun:
-    """How to run a recorded scenario again; raises BadInput, with the reason, for a run that cannot be repeated."""
+    """How to repeat a recorded scenario; raises BadInput, with the reason, if the run cannot be repeated."""
     run = manifest.run
     if run.scenario is None:
         raise BadInput(
             "it was recorded by a Python program, not from a scenario: run the program again with the same seed"
         )
     if run.clock != "virtual":
-        raise BadInput("it ran on the real clock, where the order of events is the machine's: nothing can repeat it")
+        raise BadInput(
+            "it ran on the real clock, where the order of events depends on the machine: it cannot be repeated"
+        )
     if run.policy not in ("fifo", "random"):
-        raise BadInput(f"it ran under the policy '{run.policy}', which only its own program can build again")
+        raise BadInput(f"it ran under the policy '{run.policy}', which only its own program can create")
     if "faults" in run.options:
         raise BadInput("its faults were switched on by a Python program, not by the scenario")
     if manifest.status is RunStatus.RUNNING:
         raise BadInput("its run was killed, so it has no digest to compare with; run the scenario again instead")
     if manifest.status is RunStatus.CANCELED and manifest.failure is not None:
-        raise BadInput("its run was interrupted, and where that happened is not known; run the scenario again instead")
+        raise BadInput("its run was interrupted at an unknown point; run the scenario again instead")
     policy: Literal["fifo", "random"] = "random" if run.policy == "random" else "fifo"
     return Rerun(
         run.seed,
@@ -98,12 +100,12 @@ def rerun_of(manifest: Manifest) -> Rerun:
 
 
 def recorded_until_ns(manifest: Manifest) -> int | None:
-    """The ``--until`` of a recorded run, None where it had none; raises BadInput."""
+    """The ``--until`` of a recorded run, or None; raises BadInput."""
     return _integer(manifest.run.options, "until_ns")
 
 
 def recorded_scenario(manifest: Manifest, folder: Path) -> Scenario:
-    """The scenario of a recording, as if its file lay in ``folder``; raises BadInput, ScenarioError."""
+    """The scenario of a recording, as if its file were in ``folder``; raises BadInput, ScenarioError."""
     recorded = manifest.run.scenario
     if recorded is None:
         raise BadInput("it was recorded by a Python program, not from a scenario")
@@ -114,7 +116,7 @@ def recorded_scenario(manifest: Manifest, folder: Path) -> Scenario:
 
 
 def changed_inputs(manifest: Manifest, compiled: CompiledScenario) -> list[str]:
-    """One line per input file that is not what the recorded run read."""
+    """One line per input file that differs from the recorded run's."""
     recorded = manifest.run.inputs
     found = {_relative(file.name, compiled.scenario.folder): file.sha256 for file in compiled.inputs}
     return [
@@ -133,7 +135,7 @@ def _integer(described: Mapping[str, object], name: str) -> int | None:
 
 
 def _shown_path(scenario: Scenario) -> str:
-    """As given where that leads down from the working directory; else the name alone."""
+    """The path as given, if it is below the working directory; otherwise the name alone."""
     path = Path(scenario.document.file)
     return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
 

@@ -1,4 +1,4 @@
-"""The directory of a run: ``recording/``, ``sinks/<name>/`` and ``run.json``, and how an old run makes room for a new one."""
+"""The directory of a run: ``recording/``, ``sinks/<name>/`` and ``run.json``, and the removal of an old run."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _AT_TOP: Final = re.compile(rf"\.?{re.escape(RUN_FILE)}(\.tmp)?")
 
 
 class RunDirectory:
-    """``OUT`` of one run. ``run.json`` marks it as ours and lists the folders of its sinks."""
+    """``OUT`` of one run. ``run.json`` marks it as flowsim's and lists the folders of its sinks."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -29,14 +29,14 @@ class RunDirectory:
 
     @property
     def recording(self) -> Path:
-        """Where the recording goes."""
+        """The folder of the recording."""
         return self.path / RECORDING
 
     def begin(self, scenario: str, sink_folders: Iterable[Path]) -> None:
-        """Removes what an earlier run left, marks the directory as ours and locks it until ``end``.
+        """Removes an earlier run, marks the directory as flowsim's and locks it until ``end``.
 
-        Raises BadInput, and removes nothing, when another run writes there, or when it holds anything that no run of ours
-        left there.
+        Raises BadInput, and removes nothing, if another run writes there, or if it contains files that are not from a
+        flowsim run.
         """
         if self.path.exists() and not self.path.is_dir():
             raise BadInput(f"{self.path}: is a file; give a directory with --out")
@@ -56,7 +56,7 @@ class RunDirectory:
             raise
 
     def end(self) -> None:
-        """Gives the directory free for another run."""
+        """Unlocks the directory."""
         if self._lock is not None:
             self._lock.release()
 
@@ -65,7 +65,7 @@ class RunDirectory:
         if not found:
             return
         if all(_AT_TOP.fullmatch(path.name) and path.name != RUN_FILE for path in found):
-            _unlink(found)  # a start that was cut short
+            _unlink(found)  # a start that was interrupted
             return
         folders = self._sink_folders()
         parts = self._checked(found, folders)
@@ -74,11 +74,11 @@ class RunDirectory:
             self.recording.rmdir()
         _unlink(parts)
         _remove_empty(self.path, folders)
-        # Last: a removal cut short leaves a directory that is still known as ours.
+        # Last: an interrupted removal leaves a directory that is still marked as flowsim's.
         _unlink(path for path in found if _AT_TOP.fullmatch(path.name))
 
     def _sink_folders(self) -> list[Path]:
-        """Of the earlier run; raises BadInput when this is none of ours."""
+        """Of the earlier run; raises BadInput if the directory is not flowsim's."""
         try:
             content = json.loads((self.path / RUN_FILE).read_bytes())
             if content[_KEY] == 1:
@@ -86,12 +86,12 @@ class RunDirectory:
         except (OSError, ValueError, TypeError, KeyError):
             pass
         raise BadInput(
-            f"{self.path}: is not empty and no earlier run of flowsim left it there (it has no {RUN_FILE} of ours); "
+            f"{self.path}: is not empty and not the output of an earlier run (it has no {RUN_FILE} that flowsim wrote); "
             "choose another directory with --out"
         )
 
     def _checked(self, found: Sequence[Path], folders: Sequence[Path]) -> list[Path]:
-        """The files of sinks; raises BadInput when anything is there that flowsim did not write."""
+        """The files of sinks; raises BadInput for files that flowsim did not write."""
         parts: list[Path] = []
         ours = {folder for sink in folders for folder in (sink, *sink.parents)}
         for path in found:
@@ -125,7 +125,7 @@ def _unlink(paths: Iterable[Path]) -> None:
 
 
 def _remove_empty(base: Path, folders: Iterable[Path]) -> None:
-    """The folders of sinks and those above them, deepest first."""
+    """The folders of sinks and their parents, deepest first."""
     all_folders = {folder for sink in folders for folder in (sink, *sink.parents)} - {Path(".")}
     for folder in sorted(all_folders, key=lambda path: (-len(path.parts), path)):
         if (base / folder).is_dir():

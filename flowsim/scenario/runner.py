@@ -1,4 +1,4 @@
-"""Runs a compiled scenario: resolves its options, records it, and leaves a readable recording however it ends."""
+"""Runs a compiled scenario: resolves its options, records it, and keeps the recording readable after any end."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ OnProgress = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class SinkOutcome:
-    """What a sink got. ``directory`` and ``records`` (value, timestamp) where its kind has them."""
+    """The outcome of a sink. ``directory`` and ``records`` (value, timestamp) if its kind has them."""
 
     name: str
     kind: str
@@ -46,14 +46,14 @@ class SinkOutcome:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioRun:
-    """One run of a scenario and all that it left."""
+    """One run of a scenario and its outputs."""
 
     compiled: CompiledScenario
     settings: RunSettings
-    """As they were in the end."""
+    """The resolved settings."""
     result: JobExecutionResult
     recording: Path | None
-    """None with recording off, or without an output directory."""
+    """None without recording, or without an output directory."""
     manifest: Manifest | None
     facts: MemoryRecorder | None
     """Of a run without an output directory, unless recording is off."""
@@ -62,7 +62,7 @@ class ScenarioRun:
 
     @property
     def digest(self) -> str | None:
-        """Of the facts: what a replay must meet; None with recording off."""
+        """Of the facts: a replay must have the same; None without recording."""
         if self.manifest is not None:
             return self.manifest.facts_digest
         return None if self.facts is None else self.facts.facts_digest()
@@ -83,16 +83,16 @@ def run_compiled(
     faults: Sequence[Fault] = (),
     on_progress: OnProgress | None = None,
 ) -> ScenarioRun:
-    """Runs a scenario; what is None is as in the scenario (with its ``--set`` overrides).
+    """Runs a scenario; an argument that is None keeps the scenario's setting (with its ``--set`` overrides).
 
-    ``out`` must be the directory that the scenario was compiled for; an earlier run there is replaced, anything else is
-    refused. Without it facts stay in memory. ``faults`` come on top of the scenario's. The result reports a job that
-    fails or deadlocks. Raises BadInput, InvariantViolation, or KeyboardInterrupt after the recording was closed.
+    ``out`` must be the directory that the scenario was compiled for; an earlier run there is replaced, other contents
+    raise BadInput. Without ``out`` facts stay in memory. ``faults`` are added to the scenario's. The result reports a
+    failed or deadlocked job. Raises BadInput, InvariantViolation, or KeyboardInterrupt after the recording was closed.
     """
     name = policy if isinstance(policy, str) else None
     settings = resolved_settings(compiled.run, seed, name, clock, record, until_ns, record_values_bytes, record_state)
     schedule: SchedulingPolicy = policy_of(settings) if policy is None or isinstance(policy, str) else policy
-    create_job_graph(compiled.stream_graph())  # what cannot be deployed is refused before anything is written
+    create_job_graph(compiled.stream_graph())  # raises for a job that cannot be deployed, before anything is written
     description = describe_run(compiled, settings, schedule, until_ns, budget_records, faults)
     with _recorder(compiled, out, settings, description) as (writer, facts):
         options = RunOptions(
@@ -127,7 +127,7 @@ def run_compiled(
 def _recorder(
     compiled: CompiledScenario, out: str | Path | None, settings: RunSettings, description: RunDescription
 ) -> Iterator[tuple[RecordingWriter | None, MemoryRecorder | None]]:
-    """What keeps the facts of a run: a writer below ``out``, which no other run uses meanwhile, or memory, or nothing."""
+    """The recorder of a run: a writer below ``out``, which it locks, or memory, or None."""
     level, values_bytes = settings.record, settings.record_values_bytes
     if out is None:
         yield None, None if level is Level.OFF else MemoryRecorder(level, values_bytes, settings.record_state)
@@ -148,7 +148,7 @@ def _recorder(
 
 
 def _advised(result: JobExecutionResult) -> JobExecutionResult:
-    """What a scenario can do about the failure, where that depends on how a job is written."""
+    """Adds advice for scenarios, if it depends on how a job is written."""
     failed = result.error
     if not isinstance(failed, JobFailed) or not isinstance(failed.cause, NoTimestamp):
         return result
@@ -165,7 +165,7 @@ def resolved_settings(
     record_values_bytes: int | None = None,
     record_state: bool | None = None,
 ) -> RunSettings:
-    """The scenario's settings, with what the caller sets in their place."""
+    """The scenario's settings, overridden by the caller's."""
     return RunSettings(
         seed=settings.seed if seed is None else seed,
         policy=settings.policy if policy is None else policy,
@@ -178,12 +178,12 @@ def resolved_settings(
 
 
 def policy_of(settings: RunSettings) -> SchedulingPolicy:
-    """The policy by its name, drawing from the run's seed."""
+    """The policy by its name, with the run's seed."""
     return SeededRandomPolicy(RandomStreams(settings.seed)) if settings.policy == "random" else FifoPolicy()
 
 
 def broken_invariant(error: Exception | None) -> InvariantViolation | None:
-    """The violated invariant that the error of a job is or was caused by; None for any other error."""
+    """The violated invariant that is or caused a job's error; None for any other error."""
     if isinstance(error, JobFailed) and isinstance(error.cause, InvariantViolation):
         return error.cause
     return error if isinstance(error, InvariantViolation) else None

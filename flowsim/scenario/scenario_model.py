@@ -1,4 +1,4 @@
-"""The scenario format, version 1, as a pydantic model; ``json_schema()`` is what docs/scenario.schema.json holds."""
+"""The scenario format, version 1, as a pydantic model; ``json_schema()`` gives docs/scenario.schema.json."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flowsim.scenario.types import Name, Strict
 
 
 class ScenarioModel(Strict):
-    """A flowsim scenario: a job, the settings it runs under, what is done to it, faults, and what it must show."""
+    """A flowsim scenario: a job, its settings, actions, faults, and expectations."""
 
     flowsim: Literal[1] = Field(description="Version of the format.")
     name: Name
@@ -32,7 +32,7 @@ class ScenarioModel(Strict):
     recompute: RecomputeModel | None = None
 
     def graph_names(self) -> dict[str, str]:
-        """The names that its sources, operators and sinks have in the graph."""
+        """The names of its sources, operators and sinks in the graph."""
         names = {name: f"Source: {name}" for name in self.sources}
         return names | {name: name for name in self.operators} | {name: f"Sink: {name}" for name in self.sinks}
 

@@ -1,4 +1,4 @@
-"""``settings`` of a scenario: how its job runs, and what a run needs besides the job."""
+"""``settings`` of a scenario: settings of the job and of its run."""
 
 from __future__ import annotations
 
@@ -24,25 +24,27 @@ from flowsim.scenario.yaml.problems import Problems
 
 
 class SettingsModel(Strict):
-    """How the job runs; the defaults are Flink's where Flink has the setting."""
+    """How the job runs; the defaults are Flink's, for settings that Flink has."""
 
     seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
     policy: Literal["fifo", "random"] = Field(
-        default="fifo", description="Which ready task runs next on the virtual clock."
+        default="fifo", description="How the next task is chosen from the ready tasks on the virtual clock."
     )
     clock: Literal["virtual", "real"] = "virtual"
-    until: DurationNs | None = Field(default=None, description="Stops the job after this much time on its clock.")
-    record: Literal["off", "elements", "full"] = Field(default="elements", description="How much the run records.")
+    until: DurationNs | None = Field(default=None, description="Stops the job after this time on its clock.")
+    record: Literal["off", "elements", "full"] = Field(default="elements", description="The recording level.")
     record_values: Annotated[ByteSize, Field(ge=0, le=1 << 40)] = Field(
         default=VALUES_BYTES,
-        description="How much of the records' distinct values the run records: then a sample; 0: none.",
+        description="Size limit for the recorded values of distinct records; above it a sample is recorded; 0: no values.",
     )
     record_state: bool = Field(
-        default=False, description="Whether the run records every change of keyed state too; at level full only."
+        default=False, description="Also record every change of keyed state; at level full only."
     )
-    parallelism: Parallelism = Field(default=1, description="Of operators that do not say their own.")
+    parallelism: Parallelism = Field(default=1, description="Default of operators without their own value.")
     max_parallelism: Parallelism | None = None
-    buffer_timeout: TimeoutMs = Field(default=100, description="0 flushes after every record, never only full buffers.")
+    buffer_timeout: TimeoutMs = Field(
+        default=100, description="0 flushes after every record; never sends only full buffers."
+    )
     segment_size: Annotated[ByteSize, Field(ge=64, le=1 << 26)] = Field(
         default=32768, description="Size of a network buffer."
     )
@@ -50,21 +52,23 @@ class SettingsModel(Strict):
     exclusive_buffers_per_channel: Annotated[int, Field(ge=0, le=100_000)] = 2
     floating_buffers_per_gate: Annotated[int, Field(ge=0, le=100_000)] = 8
     max_buffers_per_channel: Annotated[int, Field(ge=2, le=100_000)] = Field(
-        default=10, description="With 1, the buffer being filled would fill the pool, and nothing would ever move."
+        default=10,
+        description="With 1, the buffer that is being filled would use the whole pool, and the job would make no progress.",
     )
     overdraft_buffers: Annotated[int, Field(ge=0, le=100_000)] = 20
     auto_watermark_interval: DurationMs = 200
     watermark_alignment_buffer_size: Annotated[int, Field(ge=0, le=1000)] = Field(
-        default=3, description="Samples of its own watermark that a source keeps for alignment; the oldest counts."
+        default=3, description="Number of watermark samples that a source keeps for alignment; it uses the oldest."
     )
     interruptible_timers: bool = Field(
-        default=False, description="Timers of operators that allow it give way to waiting mails between two firings."
+        default=False, description="Operators that allow it run waiting mails between two timers."
     )
     metrics_interval: DurationMs = Field(
-        default=5000, description="How often the metrics of every task are sampled; 0: only when it ends."
+        default=5000, description="Interval at which the metrics of every task are sampled; 0: only when the task ends."
     )
     latency_interval: DurationMs = Field(
-        default=0, description="How often sources send a latency marker; 0: never (Flink's metrics.latency.interval)."
+        default=0,
+        description="Interval at which sources emit latency markers; 0: never (Flink's metrics.latency.interval).",
     )
     operator_chaining: bool = True
     object_reuse: bool = False
@@ -72,19 +76,19 @@ class SettingsModel(Strict):
     budget_records: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
     task_managers: TaskManagersSetting = Field(
         default="each",
-        description="each: one for every subtask; one: all on one; or what runs on each of those named. Channels between "
-        "subtasks of one task manager have no credits.",
+        description="each: one task manager per subtask; one: one task manager for all; or a mapping of task managers to "
+        "their subtasks. Channels between subtasks of one task manager have no credits.",
     )
-    exchange: Exchange = Field(default="pipelined_bounded", description="Of inputs that do not say their own.")
+    exchange: Exchange = Field(default="pipelined_bounded", description="Default of inputs without their own value.")
     links: Annotated[list[LinkModel], Field(max_length=1000)] = Field(
-        default_factory=list, description="The first that fits an edge counts."
+        default_factory=list, description="The first link that matches an edge applies."
     )
     buffer_debloat: BufferDebloatModel | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RunSettings:
-    """How the job is run, apart from the settings of the job itself."""
+    """Settings of the run, apart from those of the job."""
 
     seed: int
     policy: Literal["fifo", "random"]
@@ -96,7 +100,7 @@ class RunSettings:
 
 
 def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
-    """An empty job under these settings."""
+    """An empty job with these settings."""
     env = StreamExecutionEnvironment.get_execution_environment().configure(
         parallelism=settings.parallelism,
         buffer_timeout_ms=settings.buffer_timeout,
@@ -125,14 +129,14 @@ def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
 def configure_network(
     env: StreamExecutionEnvironment, settings: SettingsModel, graph_names: Mapping[str, str], problems: Problems
 ) -> None:
-    """Gives the environment placement, links, exchange mode and debloating; reports every node that does not exist."""
+    """Sets placement, links, exchange mode and debloating of the environment; reports every unknown node."""
     env.configure(exchange=settings.exchange, buffer_debloat=compile_debloat(settings.buffer_debloat))
     env.configure(links=compile_links(settings.links, graph_names, problems))
     env.configure(task_managers=compile_task_managers(settings.task_managers, graph_names, problems))
 
 
 def run_settings_of(settings: SettingsModel) -> RunSettings:
-    """What a run needs besides the job."""
+    """The settings of the run."""
     return RunSettings(
         seed=settings.seed,
         policy=settings.policy,

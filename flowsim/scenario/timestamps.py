@@ -1,8 +1,8 @@
-"""Finds streams whose records certainly have no timestamps where event time decides what becomes of them.
+"""Finds streams whose records certainly have no timestamps before an event-time operator.
 
-Whether a record has a timestamp is known here for most streams: a file has none unless ``watermarks`` reads them off its
-records, a window gives its results one. Where Python code decides, or a script gives some records a timestamp and others
-none, only the run can tell.
+For most streams the compiler knows whether records have a timestamp: file sources give none unless ``watermarks`` reads
+them from the records; windows give their results one. If Python code decides, or a script sets timestamps for some
+records only, the run must check.
 """
 
 from __future__ import annotations
@@ -17,18 +17,19 @@ from flowsim.scenario.yaml.positions import Path
 from flowsim.scenario.yaml.problems import Problems
 
 ADVICE = (
-    "give its source, or an operator before it, watermarks: {timestamp: ...}, or every record of its script a timestamp"
+    "add watermarks: {timestamp: ...} to its source or to an operator before it, or a timestamp to every record "
+    "of its script"
 )
-"""For the author of a scenario in which a record without a timestamp came to an operator that goes by event time."""
+"""Advice for the author of a scenario if an event-time operator received a record without a timestamp."""
 
 _KEEPING = ("map", "filter", "flat_map", "reduce", "sum", "min", "max", "min_by", "max_by", "async_calls")
-"""Operators whose results carry the timestamp of the record they are made of."""
+"""Operators whose results keep the timestamp of the input record."""
 
 
 def check_timestamps(model: ScenarioModel, problems: Problems) -> None:
-    """Reports operators that go by event time and certainly read records without timestamps."""
+    """Reports event-time operators that certainly read records without timestamps."""
     timeless: dict[str, str] = {}
-    """The streams whose records have no timestamps, each with what to do about it."""
+    """The streams whose records have no timestamps, each with advice."""
     for name, source in model.sources.items():
         advice = _advice_for_source(name, source)
         if advice is not None:
@@ -48,28 +49,28 @@ def check_timestamps(model: ScenarioModel, problems: Problems) -> None:
 
 
 def _advice_for_source(name: str, source: SourceModel) -> str | None:
-    """How records of a source get timestamps which certainly have none; None for others."""
+    """Advice if a source's records certainly have no timestamps; otherwise None."""
     if source.watermarks is not None or source.python is not None:
         return None
     if source.script is not None:
         records = [entry for entries in source.script.subtasks for entry in entries if entry.record is not None]
         if not records or any(entry.timestamp is not None for entry in records):
             return None
-        return f"give the records of the script {name!r} a timestamp, or the source watermarks: {{timestamp: ...}}"
+        return f"add a timestamp to the records of the script {name!r}, or watermarks: {{timestamp: ...}} to the source"
     if source.collection is not None and not source.collection.rows:
         return None
-    return f"give source {name!r} watermarks: {{timestamp: ...}}"
+    return f"add watermarks: {{timestamp: ...}} to source {name!r}"
 
 
 def _advice_for_results(name: str, operator: OperatorModel, timeless: Mapping[str, str]) -> str | None:
     """The same for the results of an operator; Python code with timers may give them timestamps."""
     if operator.alarm is not None and operator.alarm.time == "processing":
-        return f"put watermarks: {{timestamp: alarm_ms}} behind {name!r}, whose time is the clock's"
+        return f"add watermarks: {{timestamp: alarm_ms}} after {name!r}, which uses processing time"
     is_kept = operator.window is None and any(getattr(operator, kind) is not None for kind in _KEEPING)
     two = operator.connect or operator.broadcast
     if not is_kept and (two is None or two.process is not None):
         return None
-    # What is remembered of a broadcast input gives nothing by itself.
+    # Records of a broadcast input emit nothing by themselves.
     advice = [timeless.get(read) for read in (_inputs(operator) if operator.connect is not None else operator.inputs())]
     return advice[0] if None not in advice else None
 
@@ -82,7 +83,7 @@ def _inputs(operator: OperatorModel) -> list[str]:
 
 
 def _event_time_place(operator: OperatorModel) -> tuple[Path, str] | None:
-    """The part of an operator that fails for a record without a timestamp, and what it is called."""
+    """The part of an operator that fails for a record without a timestamp, and its name."""
     if operator.interval_join is not None:
         return ("interval_join",), "an interval join"
     if operator.alarm is not None:
@@ -94,7 +95,7 @@ def _event_time_place(operator: OperatorModel) -> tuple[Path, str] | None:
 
 
 def _window_place(window: PlainWindowModel, path: Path) -> tuple[Path, str] | None:
-    """Rule 10.2: a session takes a record without a timestamp, as the earliest there can be."""
+    """Rule 10.2: a session window accepts a record without a timestamp, as the earliest possible one."""
     if window.time == "processing" or window.assigner not in ("tumbling", "sliding"):
         return None
     return (*path, window.assigner), f"a {window.assigner} window in event time"

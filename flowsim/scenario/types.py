@@ -1,4 +1,4 @@
-"""The types that fields of several features are made of: durations, sizes, names, expressions, Python functions. All strict."""
+"""Field types that several features share: durations, sizes, names, expressions, Python functions. All strict."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Strict(BaseModel):
 
 
 def shown(value: object) -> str:
-    """A value as an error shows it: short, in YAML's words."""
+    """A value for an error message: short, in YAML syntax."""
     match value:
         case None:
             return "nothing"
@@ -83,7 +83,7 @@ def byte_size(value: object) -> int:
 
 
 def _to_source(value: object) -> str:
-    """An expression may be written as a bare YAML number or truth value."""
+    """An expression may be a YAML number or truth value."""
     if isinstance(value, str):
         return value
     if type(value) in (bool, int, float):
@@ -161,20 +161,20 @@ class FunctionModel(Strict):
     python: PythonReference
     fields: FieldTypes | None = None
     side_outputs: dict[Name, FieldTypes] = Field(
-        default_factory=dict, description="Of a process function: OutputTag name and the fields of what goes there."
+        default_factory=dict, description="For a process function: name and fields of each side output."
     )
 
     def side_output_names(self) -> list[str]:
-        """The tags that it emits to."""
+        """The tags of its side outputs."""
         return list(self.side_outputs)
 
 
 def needs_fields(form: str, fields: dict[str, TypeName] | None) -> None:
-    """A Python function must declare the fields it emits, nothing else may."""
+    """A Python function must declare its output fields; other kinds must not."""
     if form == "python" and fields is None:
         raise ValueError("a python function must declare the fields that it emits")
     if form != "python" and fields is not None:
-        raise ValueError(f"only a python function declares its fields, those of {form} are known: remove fields")
+        raise ValueError(f"only a python function declares its fields, {form} determines them itself: remove fields")
 
 
 def one_of(model: BaseModel, choices: Iterable[K]) -> K:

@@ -1,4 +1,4 @@
-"""Services of asyncio on virtual time: those that work, and those refused by name."""
+"""Services of asyncio on virtual time: the supported ones, and errors that name the others."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from weakref import ReferenceType, ref
 from flowsim.errors import BadInput
 from flowsim.sim.handles import OrderedTask
 
-_OUTSIDE = "the outside world does not wait for virtual time"
+_OUTSIDE = "processes, sockets and files do not wait for virtual time"
 
 _THREADS = "threads would make the run depend on the machine"
 
 
 class VirtualClockRefusal(BadInput):
-    """Something was asked of the virtual clock that only the real one has."""
+    """A service was requested on the virtual clock that only the real clock has."""
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"{name} is not available on the virtual clock: {why}; use --clock real")
@@ -46,7 +46,7 @@ def _refuse(name: str, why: str) -> Callable[..., NoReturn]:
 
 
 class RefusingLoop(asyncio.AbstractEventLoop):
-    """The doors of an event loop that lead out of the process or into another thread, all shut."""
+    """The methods of an event loop that leave the process or the thread; all of them raise."""
 
     run_in_executor = _refuse("run_in_executor", _THREADS)  # type: ignore[assignment]
     set_default_executor = _refuse("set_default_executor", _THREADS)
@@ -82,7 +82,7 @@ class RefusingLoop(asyncio.AbstractEventLoop):
     remove_signal_handler = _refuse("remove_signal_handler", _OUTSIDE)
 
     async def shutdown_default_executor(self, timeout: float | None = None) -> None:
-        """Nothing to shut down: there is no executor."""
+        """Does nothing: there is no executor."""
 
 
 _T = TypeVar("_T")
@@ -91,7 +91,7 @@ ExceptionHandler = Callable[[asyncio.AbstractEventLoop, dict[str, Any]], object]
 
 
 class AsyncioServices(RefusingLoop):
-    """Base of the virtual loop; nothing here depends on addresses, so it is the same in every process."""
+    """Base of the virtual loop; does not depend on addresses, so it is the same in every process."""
 
     def __init__(self) -> None:
         self._tasks = count()
@@ -151,7 +151,7 @@ class AsyncioServices(RefusingLoop):
         logging.getLogger("asyncio").error("\n".join([message, *details]), exc_info=context.get("exception"))
 
     def install_asyncgen_hooks(self) -> Callable[[], None]:
-        """Starts to watch async generators; the answer ends it."""
+        """Starts to track async generators; the result ends it."""
         firstiter, finalizer = sys.get_asyncgen_hooks()
         sys.set_asyncgen_hooks(firstiter=self._asyncgen_started, finalizer=self._asyncgen_dropped)
         return lambda: sys.set_asyncgen_hooks(firstiter=firstiter, finalizer=finalizer)

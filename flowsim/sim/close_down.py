@@ -1,4 +1,4 @@
-"""How what still runs at the end of a run is ended, on both clocks: cancelled, waited for, and at last thrown away."""
+"""Ends the tasks that still run at the end of a run, on both clocks: cancels them, waits, and finally discards them."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _SECONDS_PER_TRY: Final = 0.2
 
 
 async def ended(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Waits for tasks that were cancelled; those that go on are cancelled again some times, then told and thrown away.
+    """Waits for cancelled tasks; those that continue are cancelled again a few times, then reported and discarded.
 
-    Errors of tasks that did end are left for who asks for them.
+    Errors of ended tasks are left for the caller.
     """
     left = await _left(tasks, _PATIENCE_SECONDS)
     for _ in range(_TRIES):
@@ -26,34 +26,34 @@ async def ended(tasks: Collection[asyncio.Task[Any]]) -> None:
         return
     loop = asyncio.get_running_loop()
     for task in left:
-        message = "a task does not end when it is cancelled and is thrown away, let CancelledError pass"
+        message = "an asyncio task did not end after it was cancelled, and is discarded: do not suppress CancelledError"
         loop.call_exception_handler({"message": message, "task": task})
     await throw_away(left)
 
 
 async def throw_away(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Closes their coroutines, so that they never run again; nobody is told how they end."""
+    """Closes their coroutines, so that they never run again; their errors are ignored."""
     drop(tasks)
     for task in tasks:
         task.add_done_callback(_look_at)
         task.cancel()
     for task in await _left(tasks, _SECONDS_PER_TRY):
-        # Or whoever closes the loop would wait for it.
+        # Otherwise closing the loop would wait for it.
         asyncio.tasks._unregister_task(task)
 
 
 def drop(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Closes their coroutines and no more: for a loop that will not run again."""
+    """Only closes their coroutines: for a loop that will not run again."""
     for task in tasks:
         coroutine: Any = task.get_coro()
-        # One that does not even let GeneratorExit pass raises RuntimeError.
+        # A coroutine that catches GeneratorExit and continues raises RuntimeError.
         with suppress(RuntimeError):
             coroutine.close()
         task._log_destroy_pending = False  # type: ignore[attr-defined]
 
 
 async def end_others() -> None:
-    """Cancels and ends all tasks of the loop but this one, and tells of those that fail meanwhile."""
+    """Cancels and ends all tasks of the loop except the current one, and reports those that fail meanwhile."""
     loop = asyncio.get_running_loop()
     tasks = [task for task in asyncio.all_tasks() if task is not asyncio.current_task()]
     for task in tasks:
@@ -65,14 +65,14 @@ async def end_others() -> None:
 
 
 def error_of(task: asyncio.Task[Any]) -> BaseException | None:
-    """What a task raised; None of one that was cancelled, never ended, or was thrown away."""
+    """The error of a task; None if it was cancelled, never ended, or was discarded."""
     if not task.done() or task.cancelled() or not task._log_destroy_pending:  # type: ignore[attr-defined]
         return None
     return task.exception()
 
 
 async def _left(tasks: Collection[asyncio.Task[Any]], seconds: float) -> list[asyncio.Task[Any]]:
-    """Those that are not done after so long, in their order."""
+    """The tasks that are not done after this time, in order."""
     if not tasks:
         return []
     await asyncio.wait(tasks, timeout=seconds)

@@ -1,4 +1,4 @@
-"""What the virtual loop queues: callbacks, timers, and tasks whose sets iterate in order of creation."""
+"""The entries of the virtual loop's queues: callbacks, timers, and tasks whose sets iterate in order of creation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 
 
 class VirtualHandle(asyncio.Handle):
-    """A callback in the queue; slimmer to build than asyncio's own, which matters once per task switch."""
+    """A queued callback; faster to create than asyncio's own, which matters for every task switch."""
 
     __slots__ = ("callback", "context", "arguments")
 
@@ -38,13 +38,13 @@ class VirtualHandle(asyncio.Handle):
 
 
 class TimerOwner(Protocol):
-    """Told about cancelled timers, so that it knows what is still pending."""
+    """Is notified of cancelled timers, so that it can count the pending ones."""
 
     def timer_cancelled(self, timer: VirtualTimer) -> None: ...
 
 
 class VirtualTimer(asyncio.TimerHandle):
-    """A callback at a virtual time; a daemon does not keep a run alive while ``daemon_while_not`` answers False."""
+    """A callback at a virtual time; a daemon does not keep a run alive while ``daemon_while_not`` returns False."""
 
     __slots__ = ("callback", "context", "arguments", "when_ns", "daemon_while_not", "owner", "propagates")
 
@@ -94,9 +94,10 @@ class VirtualTimer(asyncio.TimerHandle):
 
 
 class OrderedTask(asyncio.Task[_T]):
-    """A task that hashes by its number, so that sets of tasks (``TaskGroup``, ``wait``) iterate alike in every process.
+    """A task that hashes by its number, so that sets of tasks (``TaskGroup``, ``wait``) have the same order in every
+    process.
 
-    asyncio's own tasks hash by address. Plain futures still do: never put those into a set.
+    asyncio's own tasks hash by address. Plain futures still do: never put them into a set.
     """
 
     __slots__ = ("number",)
@@ -109,7 +110,7 @@ class OrderedTask(asyncio.Task[_T]):
         name: str | None,
         context: Context | None,
     ) -> None:
-        # The base class puts the task into a set before it returns.
+        # The base class adds the task to a set in its constructor.
         self.number = number
         super().__init__(coroutine, loop=loop, name=name or f"task-{number}", context=context)
 
@@ -120,4 +121,4 @@ class OrderedTask(asyncio.Task[_T]):
 
 
 def _nothing() -> None:
-    """What a cancelled handle holds, so that it keeps nothing alive."""
+    """The callback of a cancelled handle, so that it keeps no reference."""

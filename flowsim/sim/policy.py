@@ -1,4 +1,4 @@
-"""Which ready actor runs next: the only choice that a run on the virtual clock has (architecture decision D4)."""
+"""Chooses the ready actor that runs next: the only choice in a run on the virtual clock (architecture decision D4)."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from flowsim.sim.rng import RandomStreams
 
 ChoiceRecorder = Callable[[int, int, int], None]
 """Called as ``(step, index, ready_count)`` for every choice between two or more ready actors; ``step`` counts these
-choices from 0. A single ready actor is no choice: no policy is asked and nothing is recorded."""
+choices from 0. For a single ready actor the policy is not called and nothing is recorded."""
 
 
 class SchedulingPolicy(Protocol):
-    """Chooses among ready actors and scales what their work costs."""
+    """Chooses among ready actors and scales the cost of their work."""
 
     @property
     def name(self) -> str:
-        """As on the command line."""
+        """The name on the command line."""
 
     def choose(self, ready: Sequence[int]) -> int:
-        """The index of the actor to run, out of two or more, listed in the order in which they became ready."""
+        """The index of the actor to run, out of two or more in the order in which they became ready."""
 
     def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
-        """What a batch of ``actor`` is charged instead of ``cost_ns``."""
+        """The cost of a batch of ``actor`` instead of ``cost_ns``."""
 
     def describe(self) -> dict[str, object]:
-        """All that is needed to build this policy again, apart from the seed; plain values for a manifest."""
+        """The parameters of this policy without the seed; plain values for a manifest."""
 
 
 class FifoPolicy:
-    """Whoever became ready first runs first, at the nominal cost."""
+    """The first actor that became ready runs first, at the nominal cost."""
 
     __slots__ = ()
     name = "fifo"
@@ -48,10 +48,10 @@ class FifoPolicy:
 
 
 class SeededRandomPolicy:
-    """Chooses evenly at random, and scales each batch's cost by an evenly distributed factor.
+    """Chooses uniformly at random, and scales each batch's cost by a uniform random factor.
 
-    Without the factor a policy could only break ties within one nanosecond. Each actor draws its factors from a stream
-    of its own, so they do not depend on the order in which actors run.
+    Without the factor a policy could only break ties within one nanosecond. Each actor has its own random stream for
+    factors, so they do not depend on the order in which actors run.
     """
 
     __slots__ = ("_choices", "_cost_factor", "_costs", "_streams")
@@ -81,9 +81,9 @@ class SeededRandomPolicy:
 
 
 class ScriptedPolicy:
-    """Repeats a list of recorded choices, then goes on first come first served.
+    """Repeats a list of recorded choices, then continues first in, first out.
 
-    Costs are scaled by ``costs``: the policy of the recorded run, under the same seed.
+    ``costs``, the policy of the recorded run with the same seed, scales the costs.
     """
 
     __slots__ = ("_choices", "_costs", "_next")

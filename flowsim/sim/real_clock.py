@@ -1,4 +1,4 @@
-"""The real clock: the same actors on uvloop, in the time of the world (architecture decision D4)."""
+"""The real clock: the same actors on uvloop, in real time (architecture decision D4)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 def new_real_loop() -> AbstractEventLoop:
-    """A uvloop event loop, or asyncio's own where uvloop is not built (Windows)."""
+    """A uvloop event loop, or asyncio's own if uvloop is not available (Windows)."""
     try:
         from uvloop import new_event_loop
     except ImportError:
@@ -56,16 +56,16 @@ class RealTimer:
 class RealClock:
     """A ``Scheduler`` over a real event loop.
 
-    A woken actor runs in the loop's next round; the order is the machine's, there is no policy and nothing is replayed.
-    Work takes the time that it takes, so batches are charged 0 and only give way. ``daemon_while_not`` has no meaning
-    here: the world may always send something, so a standstill cannot be told from a pause.
+    A woken actor runs in the loop's next iteration; the machine determines the order, there is no policy and no replay.
+    Work takes real time, so batches cost 0 and only yield. ``daemon_while_not`` has no meaning here: external input may
+    always arrive, so quiescence cannot be detected.
     """
 
     is_virtual = False
 
     def __init__(self, loop: AbstractEventLoop) -> None:
         self.loop = loop
-        # Epoch time that never goes back, whatever is done to the machine's clock.
+        # Epoch time that never decreases, even if the system clock is changed.
         self._offset_ns = time.time_ns() - time.monotonic_ns()
         self._parked: dict[int, Future[None]] = {}
         self._woken: set[int] = set()
@@ -92,7 +92,7 @@ class RealClock:
         future: Future[None] = self.loop.create_future()
         self._parked[actor] = future
         if actor in self._woken:
-            # One round of the loop must pass, or an actor that always has work would starve sockets and timers.
+            # One iteration of the loop must pass, or an actor that always has work would starve sockets and timers.
             self.loop.call_soon(self._resume, actor, future)
         return future
 
@@ -117,14 +117,14 @@ class RealClock:
                 future.set_result(None)
 
     def fail(self, error: Exception) -> None:
-        """Ends the run with ``error``, which a timer raised."""
+        """Ends the run with ``error`` of a timer."""
         if self._failure is None:
             self._failure = error
             if self._main is not None:
                 self._main.cancel()
 
     async def run(self, main: Coroutine[Any, Any, _T]) -> _T:
-        """The result of ``main``, or the error that a timer raised meanwhile."""
+        """The result of ``main``, or the error of a timer."""
         self._main = asyncio.current_task()
         try:
             result = await main
@@ -137,9 +137,9 @@ class RealClock:
 
 
 def run_real(main: Callable[[RealClock], Coroutine[Any, Any, _T]]) -> _T:
-    """The result of ``main(clock)`` on a real event loop (uvloop where there is one).
+    """The result of ``main(clock)`` on a real event loop (uvloop if available).
 
-    Where a loop is running already (a notebook), the run takes a thread of its own. Ctrl-C cancels ``main`` and raises
+    If a loop is already running (a notebook), the run uses a separate thread. Ctrl-C cancels ``main`` and raises
     KeyboardInterrupt.
     """
     tasks: list[tuple[AbstractEventLoop, asyncio.Task[Any]]] = []
@@ -157,7 +157,7 @@ def run_real(main: Callable[[RealClock], Coroutine[Any, Any, _T]]) -> _T:
             try:
                 return runner.run(run())
             finally:
-                # The runner would wait for ever for a task that goes on when it is cancelled.
+                # The runner would wait forever for a task that ignores its cancellation.
                 runner.get_loop().run_until_complete(end_others())
 
     def interrupt() -> None:

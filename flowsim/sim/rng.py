@@ -1,4 +1,4 @@
-"""Named random streams that all grow from one seed (architecture decision D4)."""
+"""Named random streams from one seed (architecture decision D4)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from random import Random
 
 
 class RandomStreams:
-    """Gives every purpose its own generator, so that drawing more for one never shifts another.
+    """Every purpose has its own generator, so that more draws for one do not change another.
 
     A stream's seed is a hash of the run's seed and the stream's name, the same in every process.
 
@@ -23,7 +23,7 @@ class RandomStreams:
         self.seed = seed
 
     def stream(self, *name: str | int) -> Random:
-        """A fresh generator at the start of the stream ``name``: asking twice gives the same numbers twice."""
+        """A new generator at the start of the stream ``name``: two calls give the same numbers."""
         digest = blake2b(_encode((self.seed, *name)), digest_size=32)
         return Random(int.from_bytes(digest.digest(), "big"))
 

@@ -1,4 +1,4 @@
-"""Runs one coroutine on a virtual clock of its own and leaves nothing behind."""
+"""Runs one coroutine on its own virtual clock and cleans up."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ def run_virtual(
     on_quiescent: Callable[[], object] | None = None,
     on_choice: ChoiceRecorder | None = None,
 ) -> _T:
-    """The result of ``main(loop)``, after every task it left was cancelled and the loop closed.
+    """The result of ``main(loop)``, after its remaining tasks were cancelled and the loop was closed.
 
-    Where a loop is running already (a notebook), the run takes a thread of its own and this call waits for it. Ctrl-C
-    ends the run between two callbacks and raises KeyboardInterrupt; a second one does not wait for that. Without
-    ``on_until`` reaching ``until_ns`` raises UntilReached, without ``on_quiescent`` a standstill raises Deadlock.
+    If a loop is already running (a notebook), the run uses a separate thread and this call waits for it. Ctrl-C ends
+    the run between two callbacks and raises KeyboardInterrupt; a second one does not wait for a callback to end.
+    Without ``on_until`` reaching ``until_ns`` raises UntilReached, without ``on_quiescent`` a standstill raises
+    Deadlock.
 
     >>> async def main(loop: VirtualTimeLoop) -> float:
     ...     await asyncio.sleep(3600)
@@ -45,7 +46,7 @@ def run_virtual(
 
 
 def in_free_thread(run: Callable[[], _T], interrupt: Callable[[], object]) -> _T:
-    """``run()`` here, or in a thread of its own when an event loop runs here; Ctrl-C there calls ``interrupt``."""
+    """``run()`` here, or in a separate thread if an event loop runs here; Ctrl-C there calls ``interrupt``."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -84,7 +85,7 @@ def _run(loop: VirtualTimeLoop, main: Callable[[VirtualTimeLoop], Coroutine[Any,
 
 
 def _close_down(loop: VirtualTimeLoop) -> None:
-    """Cancels what still runs, in order of creation; time goes on for what it awaits meanwhile."""
+    """Cancels remaining tasks, in order of creation; time advances for what they await meanwhile."""
     loop.until_ns = loop.on_quiescent = None
     try:
         tasks = sorted(asyncio.all_tasks(loop), key=hash)
@@ -107,7 +108,7 @@ def _close_down(loop: VirtualTimeLoop) -> None:
 
 
 def _finish(loop: VirtualTimeLoop, tasks: list[asyncio.Task[Any]]) -> None:
-    """Runs until all ``tasks`` are done or thrown away; a Ctrl-C that comes just now has to wait for that, once."""
+    """Runs until all ``tasks`` are done or discarded; defers one Ctrl-C until then."""
     if not tasks:
         return
     try:
@@ -118,13 +119,13 @@ def _finish(loop: VirtualTimeLoop, tasks: list[asyncio.Task[Any]]) -> None:
         finally:
             for task in tasks:
                 if task.done() and not task.cancelled():
-                    task.exception()  # The interrupt is told by itself; asyncio would tell it again, at length.
+                    task.exception()  # The interrupt is reported once; asyncio would report it again, with a traceback.
         raise
 
 
 @contextmanager
 def _interruptible(loop: VirtualTimeLoop) -> Iterator[None]:
-    """Turns the first Ctrl-C into an interrupt between two callbacks, where nothing is half done."""
+    """Handles the first Ctrl-C between two callbacks, where the state is consistent."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not in_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield

@@ -1,4 +1,4 @@
-"""An asyncio event loop whose clock jumps to the next timer when nothing is left to run (architecture decision D4)."""
+"""An asyncio event loop whose clock jumps to the next timer when nothing is ready (architecture decision D4)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flowsim.sim.handles import VirtualHandle, VirtualTimer
 from flowsim.sim.policy import ChoiceRecorder, FifoPolicy, SchedulingPolicy
 
 START_NS: Final = 1_000_000_000
-"""Virtual time begins at one second: Flink reads a clock of 0 as "not started" (rule 0.5)."""
+"""Virtual time starts at one second: Flink treats a clock of 0 as "not started" (rule 0.5)."""
 
 _LIVELOCK_CALLBACKS: Final = 10_000_000
 _COMPACT_ABOVE: Final = 100
@@ -28,11 +28,11 @@ _Ts = TypeVarTuple("_Ts")
 
 
 class UntilReached(FlowsimError):
-    """Virtual time came to the bound of the run and nobody had said what to do then (``on_until``)."""
+    """Virtual time reached the limit of the run and there was no ``on_until``."""
 
 
 class Livelock(FlowsimError):
-    """Callbacks call each other without end while the clock stands still."""
+    """Callbacks schedule each other without end while the clock does not advance."""
 
 
 class _Stop(BaseException):
@@ -42,9 +42,9 @@ class _Stop(BaseException):
 class VirtualTimeLoop(AsyncioServices):
     """Runs asyncio programs and actors in virtual time; a ``Scheduler``.
 
-    One round: all queued callbacks, first come first served, until none is left; then the timers that are due, in
-    order of creation; then one turn of one ready actor, which the policy chooses; and when no actor is ready, the clock
-    jumps to the next timer. When only daemon timers with nothing to do are left the run is quiescent.
+    One round: first all queued callbacks, first in, first out, until the queue is empty. Then the due timers, in order
+    of creation. Then one turn of one ready actor, which the policy chooses. If no actor is ready, the clock jumps to
+    the next timer. If only daemon timers without pending effects are left, the run is quiescent.
 
     Invariants: ``now_ns`` never decreases; an actor is in at most one of ``_parked`` and ``_ready_futures``;
     ``_ready_actors`` lists the keys of ``_ready_futures``; ``_pending`` counts the timers in the heap that are neither
@@ -67,10 +67,12 @@ class VirtualTimeLoop(AsyncioServices):
         """The virtual time in nanoseconds."""
         self.policy: SchedulingPolicy = FifoPolicy() if policy is None else policy
         self.until_ns = until_ns
-        """The clock does not pass this: ``on_until`` is called once, and what it leaves running goes on unbounded."""
+        """The clock does not pass this: ``on_until`` is called once; tasks that it leaves running continue without a
+        limit.
+        """
         self.on_until = on_until
         self.on_quiescent = on_quiescent
-        """Called when nothing can run any more; it raises, stops the loop or makes something ready."""
+        """Called when nothing can run; it raises, stops the loop or makes something ready."""
         self.on_choice = on_choice
         self._ready: deque[VirtualHandle | VirtualTimer] = deque()
         self._timers: list[tuple[int, int, VirtualTimer]] = []
@@ -139,7 +141,7 @@ class VirtualTimeLoop(AsyncioServices):
     def run_forever(self) -> None:
         self._check_closed()
         if self._thread is not None or events._get_running_loop() is not None:
-            raise RuntimeError("an event loop is already running in this thread; run_virtual() finds one of its own")
+            raise RuntimeError("an event loop is already running in this thread; run_virtual() creates its own")
         self._thread = threading.get_ident()
         remove_asyncgen_hooks = self.install_asyncgen_hooks()
         events._set_running_loop(self)
@@ -164,7 +166,7 @@ class VirtualTimeLoop(AsyncioServices):
             if not ready:
                 return
             handle = next_handle()
-            # A cancelled one calls nothing: asking would cost all the others.
+            # A cancelled handle's callback does nothing: a check would cost time for all others.
             try:
                 handle.context.run(handle.callback, *handle.arguments)
             except (SystemExit, KeyboardInterrupt, _Stop):
@@ -177,7 +179,7 @@ class VirtualTimeLoop(AsyncioServices):
         )
 
     def _next_round(self) -> None:
-        """No callback is queued: queue what comes next."""
+        """No callback is queued: queues what comes next."""
         timers = self._timers
         if timers and timers[0][0] <= self.now_ns:
             self._queue_due_timers()
@@ -221,7 +223,7 @@ class VirtualTimeLoop(AsyncioServices):
             future.set_result(None)
 
     def _any_timer_counts(self) -> bool:
-        """Whether a timer is left that may go on by itself; drops cancelled ones from the head."""
+        """Whether a timer is left that keeps the run alive; drops cancelled ones from the head."""
         timers = self._timers
         while timers and timers[0][2]._cancelled:
             heapq.heappop(timers)
@@ -234,7 +236,7 @@ class VirtualTimeLoop(AsyncioServices):
         self.now_ns = max(self.now_ns, until_ns)
         self.until_ns = None
         if self.on_until is None:
-            raise UntilReached(f"virtual time reached the bound of the run, {until_ns} ns")
+            raise UntilReached(f"virtual time reached the limit of the run, {until_ns} ns")
         self.on_until()
 
     def _quiescent(self) -> None:
@@ -253,7 +255,7 @@ class VirtualTimeLoop(AsyncioServices):
             self.run_forever()
         except BaseException:
             if is_new and task.done() and not task.cancelled():
-                task.exception()  # The caller holds no reference that could ask for it.
+                task.exception()  # The caller has no reference to the task to read its error
             raise
         finally:
             task.remove_done_callback(self._stop_when_done)
@@ -272,12 +274,12 @@ class VirtualTimeLoop(AsyncioServices):
             self._ready.append(self._stop_handle)
 
     def interrupt(self) -> None:
-        """Makes the run raise KeyboardInterrupt between two callbacks; safe in signal handlers and other threads."""
+        """Makes the run raise KeyboardInterrupt between two callbacks; callable from signal handlers and other threads."""
         self._interrupt_handle = VirtualHandle(_raise_interrupt, (), self._context)
         self._ready.appendleft(self._interrupt_handle)
 
     def withdraw_interrupt(self) -> bool:
-        """Whether an interrupt came that has not ended a run yet; none of the next runs will see it."""
+        """Removes an interrupt that has not ended a run yet, and returns whether there was one; later runs do not see it."""
         handle, self._interrupt_handle = self._interrupt_handle, None
         is_pending = handle is not None and handle in self._ready
         if handle is not None:
@@ -297,7 +299,7 @@ class VirtualTimeLoop(AsyncioServices):
         self._ready.clear()
         self._timers.clear()
         self._ready_actors.clear()
-        # Dropping a parked future ends the coroutine that awaits it, which may come back to take its park away.
+        # Dropping a parked future ends its coroutine, which may call back to remove its park.
         for futures in (self._parked, self._ready_futures):
             while futures:
                 futures.popitem()
@@ -323,7 +325,7 @@ class VirtualTimeLoop(AsyncioServices):
     def call_soon_threadsafe(
         self, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
     ) -> VirtualHandle:
-        """Only from the loop's own thread: another one would make the run depend on the machine."""
+        """Only from the loop's own thread: another thread would make the run depend on the machine."""
         if self._thread not in (None, threading.get_ident()):
             raise VirtualClockRefusal("call_soon_threadsafe", "threads would make the run depend on the machine")
         return self.call_soon(callback, *args, context=context)
@@ -367,7 +369,7 @@ class VirtualTimeLoop(AsyncioServices):
             self._cancelled_timers = 0
 
     def _callback_failed(self, handle: VirtualHandle | VirtualTimer, error: BaseException) -> None:
-        """Our own timers end the run; asyncio's callbacks are answered as asyncio does."""
+        """Errors of flowsim's timers end the run; those of asyncio's callbacks are handled as in asyncio."""
         if isinstance(handle, VirtualTimer) and handle.propagates:
             raise error
         self.call_exception_handler(

@@ -1,4 +1,4 @@
-"""State that every subtask holds a copy of, without keys. Flink: HeapBroadcastState, DefaultOperatorStateBackend."""
+"""State without keys; every subtask has a copy. Flink: HeapBroadcastState, DefaultOperatorStateBackend."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from flowsim.values.keys import state_key
 
 
 class ReadOnlyBroadcastState:
-    """What the side that is not broadcast sees; every change is refused with BadInput. Flink: ReadOnlyBroadcastState.
+    """Broadcast state for the non-broadcast side: every change raises BadInput. Flink: ReadOnlyBroadcastState.
 
-    Entries come in the order of a Java HashMap, so in the same order in every subtask that was told the same.
+    Entries come in the order of a Java HashMap, so in the same order in all subtasks with the same updates.
     """
 
     __slots__ = ("_entries", "_name")
@@ -83,9 +83,9 @@ class ReadOnlyBroadcastState:
 
 
 class BroadcastState(ReadOnlyBroadcastState):
-    """What the broadcast side sees, and may change. Flink: BroadcastState.
+    """Broadcast state for the broadcast side, which may change it. Flink: BroadcastState.
 
-    What goes in or comes out is a copy; outside the closed value set it is refused, naming the state.
+    Values are copied in and out; a value outside the closed value set raises ValueNotAllowed, which names the state.
     """
 
     __slots__ = ()
@@ -99,11 +99,11 @@ class BroadcastState(ReadOnlyBroadcastState):
         self._entries.put_all([(self._own_key(key), self._own(value)) for key, value in dict_value.items()])
 
     def remove(self, key: object) -> None:
-        """Forgets a key."""
+        """Removes a key."""
         self._entries.remove(key)
 
     def clear(self) -> None:
-        """Forgets all keys."""
+        """Removes all keys."""
         self._entries.clear()
 
     def _own_key(self, key: object) -> object:
@@ -119,7 +119,7 @@ class BroadcastState(ReadOnlyBroadcastState):
 
 
 class OperatorStateStore:
-    """The states of an operator subtask that belong to no key. Flink: OperatorStateStore."""
+    """The states of an operator subtask that are not keyed. Flink: OperatorStateStore."""
 
     __slots__ = ("_entries",)
 
@@ -131,7 +131,7 @@ class OperatorStateStore:
         return BroadcastState(state_descriptor.name, self._found(state_descriptor))
 
     def get_read_only_broadcast_state(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState:
-        """The same state, for who may not change it."""
+        """The same state, read-only."""
         return ReadOnlyBroadcastState(state_descriptor.name, self._found(state_descriptor))
 
     def _found(self, descriptor: MapStateDescriptor) -> MapEntries[object]:
@@ -143,7 +143,7 @@ class OperatorStateStore:
 
 
 def check_broadcast_descriptor(descriptor: StateDescriptor, what: str) -> None:
-    """Raises BadInput unless it is a MapStateDescriptor without a time to live, which broadcast state has not."""
+    """Raises BadInput unless it is a MapStateDescriptor without a time to live, which broadcast state does not support."""
     if not isinstance(descriptor, MapStateDescriptor):
         raise BadInput(f"{what}: expected a MapStateDescriptor, got {descriptor!r:.60}")
     if descriptor.ttl_config is not None:

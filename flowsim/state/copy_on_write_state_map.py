@@ -1,7 +1,7 @@
-"""The order in which the heap goes through the keys of a state. Flink: CopyOnWriteStateMap.
+"""The iteration order of the keys of a heap state. Flink: CopyOnWriteStateMap.
 
-Contents stay in ``KeyCells``; here stands only which bucket of which table a key and namespace are in, since that
-decides the order of cleanup and of ``apply_to_keyed_state``.
+The contents are in ``KeyCells``. This map stores only the bucket of each key and namespace, because the buckets decide
+the order of cleanup and of ``apply_to_keyed_state``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class StateMapEntry:
     namespace: Hashable
     hash: int
     stray_content: object = None
-    """What it holds where a key group that is not the key's has it: cleanup can put it there."""
+    """The content under a key group that is not the key's own: cleanup can put it there."""
 
 
 Chain = list[StateMapEntry]
@@ -47,7 +47,7 @@ def bit_mix(code: int) -> int:
 
 
 class CopyOnWriteStateMap:
-    """The keys of one key group. It grows by doubling, a few buckets with every access, and never shrinks.
+    """The keys of one key group. The map doubles its size, moves a few buckets with every access, and never shrinks.
 
     Flink: CopyOnWriteStateMap.
     """
@@ -66,12 +66,12 @@ class CopyOnWriteStateMap:
         return self._primary_size + self._rehash_size
 
     def touch(self) -> None:
-        """A read: it moves a rehash on that is under way."""
+        """A read: it continues a rehash in progress."""
         if self._rehash is not _EMPTY_TABLE:
             self._incremental_rehash()
 
     def put(self, entry: StateMapEntry) -> StateMapEntry:
-        """A write: answers the entry of its key and namespace, which is filed now unless one was."""
+        """A write: returns the entry of the key and namespace, and creates it if it is missing."""
         self.touch()
         table = self._active_table(entry.hash)
         index = entry.hash & len(table) - 1
@@ -93,7 +93,7 @@ class CopyOnWriteStateMap:
         return entry
 
     def remove(self, entry: StateMapEntry) -> None:
-        """Forgets key and namespace."""
+        """Removes key and namespace."""
         self.touch()
         table = self._active_table(entry.hash)
         index = entry.hash & len(table) - 1
@@ -115,7 +115,7 @@ class CopyOnWriteStateMap:
             yield from chain
 
     def tables(self) -> tuple[Table, Table]:
-        """The table that all is in, and the one that it is being moved to, which is empty while nothing is moved."""
+        """The main table, and the table that a rehash moves entries to (empty without a rehash)."""
         return self._primary, self._rehash
 
     def _active_table(self, code: int) -> Table:
@@ -154,7 +154,7 @@ def _find(chain: Chain, wanted: StateMapEntry) -> int | None:
 
 
 class ChainIterator:
-    """Goes through the buckets of a map that may change meanwhile, ``max_positions`` buckets at a time (None: all).
+    """Iterates over the buckets of a map that may change meanwhile, ``max_positions`` buckets at a time (None: all).
 
     Flink: CopyOnWriteStateMap.StateEntryChainIterator.
     """
@@ -168,11 +168,11 @@ class ChainIterator:
         self._max_positions = max_positions
 
     def has_next(self) -> bool:
-        """Whether buckets are left, empty ones too."""
+        """Whether buckets are left, including empty ones."""
         return len(self._map) > 0 and (self._position < len(self._active) or self._active is self._map.tables()[0])
 
     def next_chain(self) -> Chain | None:
-        """The entries of the next bucket that has any; None if there is none among the next ``max_positions``."""
+        """The entries of the next non-empty bucket; None if the next ``max_positions`` buckets are empty."""
         while True:
             chain = self._next_in_active_table()
             primary, rehash = self._map.tables()

@@ -1,4 +1,4 @@
-"""The states of one operator by name, and what each of them stands on. Flink: HeapKeyedStateBackend, TtlStateFactory."""
+"""The states of one operator by name, and the storage of each. Flink: HeapKeyedStateBackend, TtlStateFactory."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ S = TypeVar("S", bound=StateDescriptor)
 
 @dataclass(frozen=True, slots=True)
 class Declared(Generic[S_co]):
-    """A state as it was declared first, whatever namespaces it is asked for later."""
+    """A state as it was first declared; the declaration holds for all namespaces."""
 
     descriptor: S_co
     cells: Cells
     ttl: TtlDecorator | None
-    """None: it lives for ever."""
+    """None: values never expire."""
     table: StateTable | None
-    """None: nobody asks for the order of its keys."""
+    """None: no caller needs the order of its keys."""
     clean: Clean | None
-    """What a snapshot leaves out."""
+    """Removes what a snapshot omits."""
 
     def for_snapshot(self, content: object) -> object:
-        """What is kept of a cell, None if nothing is."""
+        """The content of a cell for a snapshot, or None."""
         return content if self.clean is None else self.clean(content)
 
 
@@ -45,7 +45,7 @@ class DeclaredStates:
     __slots__ = ("_by_name", "_cells", "_listen_to_moves", "_now", "_new_table", "in_order")
 
     in_order: bool
-    """Whether a state that is declared now keeps its keys in order."""
+    """Whether states declared from now on keep their keys in order."""
 
     def __init__(
         self,
@@ -68,7 +68,7 @@ class DeclaredStates:
         self.in_order = False
 
     def declare(self, descriptor: S) -> Declared[S]:
-        """What was declared under this name, from now on if nothing was; raises BadInput for another kind of state."""
+        """The declaration of this name; creates it on the first call. Raises BadInput for another kind of state."""
         known = self._by_name.get(descriptor.name)
         if known is None:
             known = self._by_name[descriptor.name] = self._new(descriptor)
@@ -80,11 +80,11 @@ class DeclaredStates:
         return known  # type: ignore[return-value]  # its descriptor is of the same type, as was checked
 
     def of_name(self, name: str) -> Declared[StateDescriptor]:
-        """The state of a name that was declared."""
+        """The declared state of this name."""
         return self._by_name[name]
 
     def keys_in_order(self, name: str, namespace: Hashable) -> list[tuple[object, object]]:
-        """The keys that hold the state, each with its ``state_key``; raises InvariantViolation where no order is kept."""
+        """The keys that hold the state, each with its ``state_key``; raises InvariantViolation if no order is kept."""
         table = self._by_name[name].table
         if table is None:
             raise InvariantViolation(f"state {name!r} keeps no order of its keys")

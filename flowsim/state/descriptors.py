@@ -1,4 +1,4 @@
-"""What a user declares about a state: name, types, functions and time to live; argument for argument as in PyFlink.
+"""State descriptors: name, types, functions and time to live; the arguments are those of PyFlink.
 
 Flink: StateDescriptor and its subclasses.
 """
@@ -20,7 +20,7 @@ class Reducer(Protocol):
 
 
 class Aggregator(Protocol):
-    """Folds values into an accumulator and answers from it. Flink: AggregateFunction."""
+    """Folds values into an accumulator and returns its result. Flink: AggregateFunction."""
 
     def create_accumulator(self) -> object: ...
 
@@ -32,12 +32,12 @@ class Aggregator(Protocol):
 
 
 class StateDescriptor:
-    """Name and type of a state; raises BadInput for an empty name or what is no type. Flink: StateDescriptor."""
+    """Name and type of a state; raises BadInput for an empty name or an invalid type. Flink: StateDescriptor."""
 
     __slots__ = ("name", "ttl_config", "type_info")
 
     ttl_config: StateTtlConfig | None
-    """None: what is kept is kept for ever."""
+    """None: values never expire."""
 
     def __init__(self, name: str, type_info: TypeInformation) -> None:
         if not name:
@@ -52,7 +52,7 @@ class StateDescriptor:
         return self.name
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
-        """Lets values expire; raises BadInput for anything but a StateTtlConfig. A disabled one changes nothing."""
+        """Lets values expire; raises BadInput for anything but a StateTtlConfig. A disabled one has no effect."""
         if not isinstance(ttl_config, StateTtlConfig):
             raise BadInput(
                 f"state {self.name!r}: enable_time_to_live: expected a StateTtlConfig, such as "
@@ -91,7 +91,7 @@ class MapStateDescriptor(StateDescriptor):
 
 
 class ReducingStateDescriptor(StateDescriptor):
-    """Declares a value per key that each added value is reduced into. Flink: ReducingStateDescriptor."""
+    """Declares a value per key; each added value is reduced into it. Flink: ReducingStateDescriptor."""
 
     __slots__ = ("_reducer",)
 
@@ -102,7 +102,7 @@ class ReducingStateDescriptor(StateDescriptor):
         self._reducer = _CallableReducer(reduce_function) if callable(reduce_function) else reduce_function
 
     def get_reduce_function(self) -> Reducer:
-        """The function, wrapped where it was given as a callable."""
+        """The function; a callable is wrapped."""
         return self._reducer
 
 

@@ -1,4 +1,4 @@
-"""Where keyed state lives: the cells of each key, arranged by key group. Flink: StateTable, InternalKeyContext."""
+"""Stores keyed state: the cells of each key, by key group. Flink: StateTable, InternalKeyContext."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from flowsim.state.key_group_range import KeyGroupRange, assign_to_key_group
 from flowsim.values.keys import state_key
 
 Place = tuple[str, Hashable]
-"""Which cell of a key: name of the state and namespace (a window, or None outside windows)."""
+"""Identifies a cell of a key: name of the state and namespace (a window, or None outside windows)."""
 
 _NOTHING: Final[dict[Place, object]] = {}
-"""The cells of a key that holds none; never written to."""
+"""The cells of a key without content; never written to."""
 
 
 class Cells(Protocol):
-    """What the states of an operator stand on: cells of the current key, by place."""
+    """The storage behind an operator's states: cells of the current key, by place."""
 
     def get(self, place: Place, /) -> object: ...
 
@@ -30,7 +30,7 @@ class Cells(Protocol):
 
 
 class _NoKeySet(dict[Place, object]):
-    """The cells before any key was set, which Flink refuses to look into as well."""
+    """The cells before any key is set; every access raises an error, as in Flink."""
 
     def get(self, place: Place, default: object = None) -> NoReturn:
         raise _no_key_set(place)
@@ -44,8 +44,8 @@ class _NoKeySet(dict[Place, object]):
 
 def _no_key_set(place: Place) -> BadInput:
     return BadInput(
-        f"state {place[0]!r}: no key is set: keyed state can be used while a record or timer of a key is handled, "
-        "not in open() nor before the first of them"
+        f"state {place[0]!r}: no key is set: keyed state is available only while the operator processes a "
+        "record or a timer of a key, for example not in open()"
     )
 
 
@@ -62,7 +62,7 @@ class _HeldKey:
 class KeyCells:
     """All cells of one operator subtask, read and written at the current key.
 
-    Invariants: a key is held only while it has cells; it is held in its own key group, inside the subtask's range.
+    Invariants: a key is stored only while it has cells, in its own key group, which is in the subtask's range.
     """
 
     __slots__ = (
@@ -97,23 +97,23 @@ class KeyCells:
         self._cells = _NOTHING if held is None else held.cells
 
     def key_for(self, place: Place) -> object:
-        """The current key; raises BadInput, naming the state, before any was set."""
+        """The current key; raises BadInput, naming the state, if none is set."""
         if self._cells is _NO_KEY_SET:
             raise _no_key_set(place)
         return self.current_key
 
     def get(self, place: Place) -> object:
-        """Content of a cell of the current key, None where it is empty."""
+        """Content of a cell of the current key, None if empty."""
         return self._cells.get(place)
 
     def put(self, place: Place, content: object) -> None:
-        """Fills a cell of the current key; raises ValueNotAllowed if the current key is None."""
+        """Sets a cell of the current key; raises ValueNotAllowed if the current key is None."""
         if self._cells is _NOTHING:
             self._cells = self._hold_current_key()
         self._cells[place] = content
 
     def fold(self, place: Place, value: object, function: Callable[[object, object], object]) -> None:
-        """Replaces the content of a cell by ``function(content, value)``; an answer of None empties it."""
+        """Replaces the content of a cell by ``function(content, value)``; the result None empties the cell."""
         content = function(self._cells.get(place), value)
         if content is None:
             self.remove(place)
@@ -121,7 +121,7 @@ class KeyCells:
             self.put(place, content)
 
     def remove(self, place: Place) -> object:
-        """Empties a cell of the current key and returns what it held, None if nothing."""
+        """Empties a cell of the current key and returns its content, None if it was empty."""
         content = self._cells.pop(place, None)
         if not self._cells and self._cells is not _NOTHING:
             held = self._held.pop(self.current_key_id)
@@ -130,12 +130,12 @@ class KeyCells:
         return content
 
     def get_of(self, key_id: object, place: Place) -> object:
-        """Content of a cell of any key, None where it is empty."""
+        """Content of a cell of any key, None if empty."""
         held = self._held.get(key_id)
         return None if held is None else held.cells.get(place)
 
     def put_of(self, key_id: object, place: Place, content: object) -> None:
-        """Replaces the content of a cell that any key holds."""
+        """Replaces the content of a cell of any key."""
         self._held[key_id].cells[place] = content
 
     def remove_of(self, key_id: object, place: Place) -> None:
@@ -149,11 +149,11 @@ class KeyCells:
             del self._groups[held.key_group][key_id]
 
     def key_groups(self) -> list[int]:
-        """The key groups that hold anything, in order."""
+        """The key groups with content, in order."""
         return sorted(group for group, keys in self._groups.items() if keys)
 
     def of_key_group(self, key_group: int) -> Iterator[tuple[object, Place, object]]:
-        """Key, place and content of every cell of a key group, in the order in which keys and cells were made."""
+        """Key, place and content of every cell of a key group, in the order in which keys and cells were created."""
         for held in self._groups.get(key_group, {}).values():
             for place, content in held.cells.items():
                 yield held.key, place, content
@@ -161,7 +161,7 @@ class KeyCells:
     def validate(self) -> None:
         """Raises InvariantViolation unless the invariants hold."""
         if sum(map(len, self._groups.values())) != len(self._held):
-            raise InvariantViolation("as many keys in key groups as keys held: not so")
+            raise InvariantViolation("the number of keys in the key groups differs from the number of keys")
         for key_id, held in self._held.items():
             at_home = assign_to_key_group(held.key, self._max_parallelism, self._key_type) == held.key_group
             filed = self._groups[held.key_group].get(key_id) is held and held.key_group in self._range

@@ -1,4 +1,4 @@
-"""Which key group a key falls into and which subtask owns it (rules 1.18-1.23). Flink: KeyGroupRangeAssignment."""
+"""The key group of a key, and the subtask that owns it (rules 1.18-1.23). Flink: KeyGroupRangeAssignment."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from flowsim.values.java_hash_code import key_hash
 from flowsim.values.types import TypeInformation
 
 UPPER_BOUND_MAX_PARALLELISM: Final = 1 << 15
-"""The largest allowed max parallelism, and so parallelism (rule 1.22)."""
+"""The largest allowed max parallelism and parallelism (rule 1.22)."""
 
 DEFAULT_LOWER_BOUND_MAX_PARALLELISM: Final = 1 << 7
-"""The smallest max parallelism that is derived when none is set (rule 1.21)."""
+"""The smallest derived max parallelism if none is set (rule 1.21)."""
 
 _WORD: Final = 0xFFFFFFFF
 
@@ -42,7 +42,7 @@ class KeyGroupRange:
 
 
 def murmur_hash(code: int) -> int:
-    """Flink's scrambling of a 32-bit hash code: MurmurHash3 of its 4 bytes, made non-negative (rule 1.19).
+    """Flink's hash of a 32-bit hash code: MurmurHash3 of its 4 bytes, made non-negative (rule 1.19).
 
     >>> murmur_hash(97)
     1455541201
@@ -71,12 +71,13 @@ def check_parallelism(max_parallelism: int, parallelism: int = 1) -> None:
     if parallelism > max_parallelism:
         raise BadInput(
             f"max parallelism {max_parallelism} is smaller than parallelism {parallelism}: "
-            "raise the one or lower the other"
+            "raise the max parallelism or lower the parallelism"
         )
 
 
 def assign_to_key_group(key: object, max_parallelism: int, key_type: str | TypeInformation | None = None) -> int:
-    """Key group of a key, whose Java hash depends on its declared type; raises ValueNotAllowed for None (rule 1.22).
+    """Key group of a key; the Java hash depends on the key's declared type. Raises ValueNotAllowed for None (rule
+    1.22).
 
     >>> assign_to_key_group("user-1", 128)
     121

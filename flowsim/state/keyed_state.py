@@ -31,7 +31,7 @@ S = TypeVar("S", bound=StateDescriptor)
 class StateEntry:
     """One cell of keyed state: ``content`` is the value, list or accumulator, or a map's list of (key, value).
 
-    Where the state has a time to live, each value, element, accumulator or value of the map is a ``TtlValue``.
+    With a time to live, each value, element, accumulator or map value is a ``TtlValue``.
     """
 
     name: str
@@ -43,17 +43,17 @@ class StateEntry:
 class KeyedStateBackend:
     """All keyed states of an operator subtask. Flink: KeyedStateBackend.
 
-    A state is found by its name; its content by (name, namespace, current key). Content is arranged by key group, so
-    that it can be taken apart and handed to other subtasks group by group.
+    A state is found by its name, and its content by (name, namespace, current key). Content is stored by key group, so
+    that key groups can be moved to other subtasks.
     """
 
     __slots__ = ("_cells", "_declared", "_global", "on_move_changed", "set_current_key_and_id")
 
     set_current_key_and_id: Callable[[object, object], None]
-    """``set_current_key`` for a caller who has the ``state_key`` already; called for every record and timer."""
+    """``set_current_key`` for a caller that already has the ``state_key``; called for every record and timer."""
 
     on_move_changed: Callable[[], None] | None
-    """Called when ``set_current_key_and_id`` was replaced, for a caller who keeps it."""
+    """Called when ``set_current_key_and_id`` is replaced, for a caller that caches it."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class KeyedStateBackend:
         now_ms: Callable[[], int] = lambda: 0,
         create_table: CreateTable = StateTable,
     ) -> None:
-        """``now_ms`` is the processing time by which state expires."""
+        """``now_ms`` is the processing time for the expiry of state."""
         self._cells = KeyCells(key_group_range, max_parallelism, key_type)
         self.set_current_key_and_id = self._cells.move_to
         self.on_move_changed = None
@@ -74,23 +74,23 @@ class KeyedStateBackend:
 
     @property
     def current_key(self) -> object:
-        """The key that all states speak for now."""
+        """The key that all states refer to now."""
         return self._cells.current_key
 
     def set_current_key(self, key: object, key_id: object = None) -> None:
-        """Makes all states speak for ``key``; ``key_id`` is its ``state_key``, if the caller has it already."""
+        """Sets the current key of all states; ``key_id`` is its ``state_key``, if the caller already has it."""
         self.set_current_key_and_id(key, state_key(key) if key_id is None else key_id)
 
     def store(self, namespace: Hashable = None) -> KeyedStateStore:
-        """The door to the states of one namespace; None is the namespace of all that is no window's."""
+        """The states of one namespace; None is the namespace of state outside windows."""
         return self._global if namespace is None else KeyedStateStore(self._declared, namespace)
 
     def keep_order(self) -> None:
-        """States declared from now on can tell their keys in the heap's order (``apply_to_all_keys``)."""
+        """States declared from now on keep their keys in the heap's order (``apply_to_all_keys``)."""
         self._declared.in_order = True
 
     def keys(self, name: str, namespace: Hashable = None) -> list[object]:
-        """The keys that hold a state, in the heap's order; raises InvariantViolation where no order is kept."""
+        """The keys that hold a state, in the heap's order; raises InvariantViolation if no order is kept."""
         return [key for key, _ in self._declared.keys_in_order(name, namespace)]
 
     def apply_to_all_keys(
@@ -98,7 +98,7 @@ class KeyedStateBackend:
     ) -> None:
         """Calls ``function(key, state)`` for every key that holds the state; the last one stays the current key.
 
-        Raises InvariantViolation where no order is kept. Flink: AbstractKeyedStateBackend.applyToAllKeys.
+        Raises InvariantViolation if no order is kept. Flink: AbstractKeyedStateBackend.applyToAllKeys.
         """
         state = self.store(namespace).get_any(state_descriptor)
         for key, key_id in self._declared.keys_in_order(state_descriptor.name, namespace):
@@ -106,13 +106,13 @@ class KeyedStateBackend:
             function(key, state)
 
     def key_groups(self) -> list[int]:
-        """The key groups that hold any state, in order."""
+        """The key groups with state, in order."""
         return self._cells.key_groups()
 
     def entries_of_key_group(self, key_group: int) -> list[StateEntry]:
-        """All state of one key group, in the order in which keys and states came into being.
+        """All state of one key group, in the order in which keys and states were created.
 
-        What has expired is left out where ``cleanup_full_snapshot`` says so.
+        Expired state is omitted if ``cleanup_full_snapshot`` is set.
         """
         entries = []
         for key, (name, namespace), content in self._cells.of_key_group(key_group):
@@ -123,24 +123,24 @@ class KeyedStateBackend:
         return entries
 
     def validate(self) -> None:
-        """Raises InvariantViolation unless every key lies in its own key group of this subtask and holds something."""
+        """Raises InvariantViolation unless every key is in its own key group of this subtask and holds state."""
         self._cells.validate()
 
     def _listen_to_moves(self, listener: Callable[[], None]) -> None:
-        """From now on ``listener`` is called before every change of key. Flink: KeySelectionListener."""
+        """Calls ``listener`` before every later change of key. Flink: KeySelectionListener."""
         move = self.set_current_key_and_id
 
-        def move_and_tell(key: object, key_id: object) -> None:
+        def move_and_notify(key: object, key_id: object) -> None:
             listener()
             move(key, key_id)
 
-        self.set_current_key_and_id = move_and_tell
+        self.set_current_key_and_id = move_and_notify
         if self.on_move_changed is not None:
             self.on_move_changed()
 
 
 class KeyedStateStore:
-    """Gives out the states of one namespace by their descriptors. Flink: KeyedStateStore.
+    """Returns the states of one namespace by their descriptors. Flink: KeyedStateStore.
 
     Raises BadInput if a name is used for two kinds of state.
     """
@@ -182,7 +182,7 @@ class KeyedStateStore:
         return AggregatingState(found.cells, self._namespace, state_descriptor)
 
     def get_any(self, state_descriptor: StateDescriptor) -> State:
-        """The state of whatever kind the descriptor is; raises BadInput for what is no descriptor."""
+        """The state of any kind of descriptor; raises BadInput if the argument is not a descriptor."""
         match state_descriptor:
             case ValueStateDescriptor():
                 return self.get_state(state_descriptor)

@@ -1,4 +1,4 @@
-"""The entries of a map state or broadcast state, in the order of the ``java.util.HashMap`` that the heap keeps them in."""
+"""The entries of a map state or broadcast state, in the order of the ``java.util.HashMap`` on Flink's heap."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ V = TypeVar("V")
 
 
 def hash_code(value: object, declared: TypeInformation | None) -> int:
-    """Java's hash code, by value where the value does not fit its declared type, which no state checks."""
+    """Java's hash code; if the value does not fit its declared type, which states do not check, the hash of the value
+    itself.
+    """
     try:
         return java_hash(value, declared)
     except ValueNotAllowed:
@@ -31,10 +33,10 @@ class _Node(Generic[V]):
 
 
 class MapEntries(Generic[V]):
-    """Keys are the same if ``state_key`` says so, and hash by their declared type.
+    """A map with Java's iteration order. Keys are equal if their ``state_key`` is; they hash by their declared type.
 
-    Iteration goes by bucket, and inside a bucket by the order of insertion, or by that of the tree which a large map makes
-    of a bucket with nine keys.
+    Iteration goes by bucket. Inside a bucket the order is that of insertion, or of the tree that Java makes of a bucket
+    with nine keys in a large map.
 
     >>> numbers = MapEntries[str]()
     >>> for number in (17, 2, 1):
@@ -46,7 +48,7 @@ class MapEntries(Generic[V]):
     __slots__ = ("_nodes", "_bins", "_initial_capacity", "key_type")
 
     def __init__(self, key_type: TypeInformation | None = None, expected_size: int | None = None) -> None:
-        """With ``expected_size`` as large from the beginning as Flink makes a map for so many keys."""
+        """``expected_size``: the initial capacity is that of Flink's map for this number of keys."""
         self._nodes: dict[object, _Node[V]] = {}
         self._bins: JavaBins[object] | None = None
         self._initial_capacity = 0 if expected_size is None else capacity_for(expected_size)
@@ -64,7 +66,7 @@ class MapEntries(Generic[V]):
         return state_key(key) in self._nodes
 
     def put(self, key: object, value: V) -> None:
-        """Sets the value of a key; a key that is there keeps its place."""
+        """Sets the value of a key; an existing key keeps its position."""
         key_id = state_key(key)
         node = self._nodes.get(key_id)
         if node is not None:
@@ -76,7 +78,7 @@ class MapEntries(Generic[V]):
         self._bins.add(key_id, hash_code(key, self.key_type))
 
     def put_all(self, entries: Iterable[tuple[object, V]]) -> None:
-        """Sets the values of several keys, making room for all of them first: a new map only as much as they need."""
+        """Sets the values of several keys after one resize for all of them; a new map gets only the capacity they need."""
         entries = list(entries)
         if not entries:
             return
@@ -89,7 +91,7 @@ class MapEntries(Generic[V]):
             self.put(key, value)
 
     def remove(self, key: object) -> bool:
-        """Forgets a key and tells whether it was there; the map never becomes smaller inside."""
+        """Removes a key and returns whether it existed; the capacity never shrinks."""
         key_id = state_key(key)
         if self._bins is None or self._nodes.pop(key_id, None) is None:
             return False
@@ -97,7 +99,7 @@ class MapEntries(Generic[V]):
         return True
 
     def clear(self) -> None:
-        """Forgets all keys; the map stays as large inside as it was."""
+        """Removes all keys; the capacity stays."""
         self._nodes.clear()
         if self._bins is not None:
             self._bins.clear()

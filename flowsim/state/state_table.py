@@ -1,4 +1,4 @@
-"""The cells of one state that are gone through in the heap's order. Flink: StateTable."""
+"""The cells of one state, iterated in the heap's order. Flink: StateTable."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ _VOID_NAMESPACE_HASH: Final = 99
 
 @runtime_checkable
 class HashableNamespace(Protocol):
-    """A namespace that is no value, such as a window, with the hash code of its class in Flink."""
+    """A namespace that is not a record value, such as a window, with the hash code of its class in Flink."""
 
     def java_hash(self) -> int: ...
 
 
 class StateTable:
-    """Cells of one state, which read like ``KeyCells`` and keep the keys in order. Flink: CopyOnWriteStateTable.
+    """Cells of one state with the interface of ``KeyCells``; keeps the keys in order. Flink: CopyOnWriteStateTable.
 
-    Every access counts: an access moves on what is being rehashed, as in Flink.
+    Every access matters: it continues a rehash in progress, as in Flink.
     """
 
     __slots__ = ("_cells", "_key_type", "_maps", "_max_parallelism", "_range")
@@ -60,7 +60,7 @@ class StateTable:
         return self._cells.remove(place)
 
     def keys(self, namespace: Hashable) -> list[tuple[object, object]]:
-        """The keys that hold the state in a namespace, each with its ``state_key``, by key group and then in order."""
+        """The keys that hold the state in a namespace, each with its ``state_key``, by key group and then in map order."""
         return [
             (entry.key, entry.key_id)
             for key_group in range(self._range.start, self._range.end + 1)
@@ -69,11 +69,11 @@ class StateTable:
         ]
 
     def visitor(self, name: str, max_positions: int) -> IncrementalVisitor:
-        """Goes through all keys, ``max_positions`` buckets at a time; ``name`` is the state's."""
+        """Iterates over all keys, ``max_positions`` buckets at a time; ``name`` is the state's."""
         return IncrementalVisitor(self, name, len(self._range), max_positions)
 
     def map_at(self, index: int) -> CopyOnWriteStateMap:
-        """The keys of one of the subtask's key groups, counted from 0."""
+        """The keys of one of the subtask's key groups; the index starts at 0."""
         key_group = self._range.start + index
         state_map = self._maps.get(key_group)
         if state_map is None:
@@ -81,17 +81,17 @@ class StateTable:
         return state_map
 
     def is_empty_at(self, index: int) -> bool:
-        """Whether none of the keys of a key group, counted from 0, holds the state."""
+        """Whether no key of a key group (index from 0) holds the state."""
         return not self._maps.get(self._range.start + index)
 
     def content_of(self, name: str, entry: StateMapEntry) -> object:
-        """What a key holds, whatever the current key is."""
+        """The content of any key."""
         if entry.stray_content is not None:
             return entry.stray_content
         return self._cells.get_of(entry.key_id, (name, entry.namespace))
 
     def replace(self, name: str, index: int, entry: StateMapEntry, content: object) -> None:
-        """Puts a key's content into a key group, counted from 0: the key's own or another, where it goes astray."""
+        """Stores a key's content in a key group (index from 0), which may not be the key's own."""
         filed = self.map_at(index).put(_plain(entry))
         if self.map_at(index) is self._map_of(entry.key):
             self._cells.put_of(entry.key_id, (name, entry.namespace), content)
@@ -99,7 +99,7 @@ class StateTable:
             filed.stray_content = content
 
     def forget(self, name: str, index: int, entry: StateMapEntry) -> None:
-        """Drops a key from a key group, counted from 0: the key keeps its state if that is not its own."""
+        """Removes a key from a key group (index from 0); if that is not the key's own group, the key keeps its state."""
         self.map_at(index).remove(entry)
         if self.map_at(index) is self._map_of(entry.key):
             self._cells.remove_of(entry.key_id, (name, entry.namespace))
@@ -125,11 +125,11 @@ def _plain(entry: StateMapEntry) -> StateMapEntry:
 
 
 class IncrementalVisitor:
-    """Visits the entries of a table bucket by bucket while it changes. Flink: StateTable.StateEntryIterator.
+    """Visits the entries of a table bucket by bucket while the table changes. Flink: StateTable.StateEntryIterator.
 
-    What it drops or changes it looks up in the key group that it asked last for entries. That need not be the one that
-    it stands in: when it has emptied one and found no other, it goes on there as soon as new keys come. Then nothing is
-    dropped, and what is left of a list or map is put where no key finds it. So it is in Flink.
+    Removals and changes apply to the key group that last returned entries, which may not be the current one. After the
+    visitor has emptied a group and found no other, it continues there as soon as new keys arrive. Then a removal has no
+    effect, and the rest of a list or map is stored where no key finds it. Flink behaves the same way.
     """
 
     __slots__ = ("_chains", "_count", "_index", "_max_positions", "_name", "_table")
@@ -144,7 +144,7 @@ class IncrementalVisitor:
         self.has_next()
 
     def has_next(self) -> bool:
-        """Whether buckets are left, empty ones too."""
+        """Whether buckets are left, including empty ones."""
         while self._chains is None or not self._chains.has_next():
             if self._index == self._count:
                 return False

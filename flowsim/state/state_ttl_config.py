@@ -1,4 +1,4 @@
-"""How long state lives, argument for argument as in PyFlink. Flink: StateTtlConfig."""
+"""The time to live of state; the arguments are those of PyFlink. Flink: StateTtlConfig."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Length = _Duration | _Time
 
 
 class TtlUpdateType(Enum):
-    """What makes a state live on: nothing is counted at all, writes do, or reads do too. Flink: StateTtlConfig.UpdateType."""
+    """Which access extends the life of state: none, writes, or reads and writes. Flink: StateTtlConfig.UpdateType."""
 
     Disabled = 0
     OnCreateAndWrite = 1
@@ -35,21 +35,21 @@ class TtlUpdateType(Enum):
 
 
 class TtlStateVisibility(Enum):
-    """Whether state that has expired can still be seen until it is cleaned up. Flink: StateTtlConfig.StateVisibility."""
+    """Whether expired state is visible until its cleanup. Flink: StateTtlConfig.StateVisibility."""
 
     ReturnExpiredIfNotCleanedUp = 0
     NeverReturnExpired = 1
 
 
 class TtlTime(Enum):
-    """By which time state expires. Flink: StateTtlConfig.TtlTimeCharacteristic."""
+    """The kind of time for expiry. Flink: StateTtlConfig.TtlTimeCharacteristic."""
 
     ProcessingTime = 0
 
 
 @dataclass(frozen=True, slots=True)
 class IncrementalCleanupStrategy:
-    """At every access, and with ``run_cleanup_for_every_record`` for every record, so many keys are looked at.
+    """Checks this many keys at every access, with ``run_cleanup_for_every_record`` also for every record.
 
     Flink: StateTtlConfig.IncrementalCleanupStrategy.
     """
@@ -67,7 +67,7 @@ class IncrementalCleanupStrategy:
 
 @dataclass(frozen=True, slots=True)
 class RocksdbCompactFilterCleanupStrategy:
-    """Accepted, and without effect on the heap. Flink: StateTtlConfig.RocksdbCompactFilterCleanupStrategy."""
+    """Accepted; no effect on the heap. Flink: StateTtlConfig.RocksdbCompactFilterCleanupStrategy."""
 
     query_time_after_num_entries: int = 1000
     periodic_compaction_time: Length | None = None
@@ -81,7 +81,7 @@ class RocksdbCompactFilterCleanupStrategy:
 
 @dataclass(frozen=True, slots=True)
 class TtlCleanupStrategies:
-    """When expired state is dropped, beside when it is read. Flink: StateTtlConfig.CleanupStrategies."""
+    """When expired state is removed, in addition to reads. Flink: StateTtlConfig.CleanupStrategies."""
 
     full_snapshot: bool = False
     incremental: IncrementalCleanupStrategy | None = None
@@ -92,11 +92,11 @@ class TtlCleanupStrategies:
         return self.in_background
 
     def in_full_snapshot(self) -> bool:
-        """Whether a snapshot leaves out what has expired."""
+        """Whether a snapshot omits expired state."""
         return self.full_snapshot
 
     def get_incremental_cleanup_strategy(self) -> IncrementalCleanupStrategy | None:
-        """What was set, else five keys per access unless cleanup in the background was disabled."""
+        """The configured strategy; by default five keys per access, unless background cleanup is disabled."""
         if self.incremental is not None:
             return self.incremental
         return IncrementalCleanupStrategy() if self.in_background else None
@@ -126,7 +126,7 @@ class StateTtlConfig:
         ttl: Length,
         cleanup_strategies: TtlCleanupStrategies,
     ) -> None:
-        """Raises BadInput unless ``ttl`` is a length of at least 1 ms."""
+        """Raises BadInput unless ``ttl`` is a duration of at least 1 ms."""
         self._update = update_type
         self._visibility = state_visibility
         self._time = ttl_time_characteristic
@@ -136,7 +136,7 @@ class StateTtlConfig:
 
     @staticmethod
     def new_builder(ttl: Length) -> TtlBuilder:
-        """Begins a configuration: updated on create and write, never returned expired, cleaned up in the background."""
+        """Starts with the defaults: updated on create and write, never returned when expired, background cleanup on."""
         return TtlBuilder(ttl)
 
     def get_update_type(self) -> TtlUpdateType:
@@ -163,7 +163,7 @@ class StateTtlConfig:
 
 @dataclass(slots=True)
 class TtlBuilder:
-    """Sets one thing after the other. Flink: StateTtlConfig.Builder."""
+    """Builder of a StateTtlConfig. Flink: StateTtlConfig.Builder."""
 
     _ttl: Length
     _update: TtlUpdateType = TtlUpdateType.OnCreateAndWrite
@@ -202,24 +202,24 @@ class TtlBuilder:
         return self.set_ttl_time_characteristic(TtlTime.ProcessingTime)
 
     def cleanup_full_snapshot(self) -> Self:
-        """What has expired is left out when state is handed over."""
+        """A snapshot omits expired state."""
         self._full_snapshot = True
         return self
 
     def cleanup_incrementally(self, cleanup_size: int, run_cleanup_for_every_record: bool) -> Self:
-        """So many keys are looked at with every access to the state, or with every record too."""
+        """Checks this many keys at every access to the state, or also for every record."""
         self._incremental = IncrementalCleanupStrategy(cleanup_size, bool(run_cleanup_for_every_record))
         return self
 
     def cleanup_in_rocksdb_compact_filter(
         self, query_time_after_num_entries: int = 1000, periodic_compaction_time: Length | None = None
     ) -> Self:
-        """Accepted, and without effect: state is on the heap."""
+        """Accepted; no effect: state is on the heap."""
         self._rocksdb = RocksdbCompactFilterCleanupStrategy(query_time_after_num_entries, periodic_compaction_time)
         return self
 
     def disable_cleanup_in_background(self) -> Self:
-        """Expired state is dropped only when it is read, unless a strategy is set."""
+        """Expired state is removed only when it is read, unless a strategy is set."""
         self._in_background = False
         return self
 
@@ -228,7 +228,7 @@ class TtlBuilder:
         return self
 
     def build(self) -> StateTtlConfig:
-        """The configuration; raises BadInput unless it lives at least 1 ms."""
+        """The configuration; raises BadInput unless the time to live is at least 1 ms."""
         cleanup = TtlCleanupStrategies(self._full_snapshot, self._incremental, self._rocksdb, self._in_background)
         return StateTtlConfig(self._update, self._visibility, self._time, self._ttl, cleanup)
 

@@ -1,8 +1,7 @@
-"""What user functions hold in their hands: one class per kind of state, named as in PyFlink.
+"""The states of user functions: one class per kind of state, named as in PyFlink.
 
-A state speaks for the current key, whatever that is when it is asked, and for the namespace it was fetched for. What goes
-in or comes out is a copy wherever it could be changed, as if it had been serialised; outside the closed value set it
-is refused, naming the state.
+A state refers to the current key at the time of the call, and to the namespace it was fetched for. Mutable values are
+copied in and out, as if serialized. A value outside the closed value set raises ValueNotAllowed, which names the state.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ class State:
         self._place: Place = (name, namespace)
 
     def clear(self) -> None:
-        """Forgets the state of the current key."""
+        """Clears the state of the current key."""
         self._cells.remove(self._place)
 
     def _own(self, value: object) -> object:
@@ -63,7 +62,7 @@ class AppendingState(State):
     __slots__ = ()
 
     def get(self) -> object:
-        """What was made of the values added so far."""
+        """The result of the values added so far."""
         raise NotImplementedError
 
     def add(self, value: object) -> None:
@@ -72,7 +71,7 @@ class AppendingState(State):
 
 
 class MergingState(AppendingState):
-    """A state that can take over what other namespaces hold, as merging windows need it. Flink: InternalMergingState."""
+    """A state that can take over the content of other namespaces, for merging windows. Flink: InternalMergingState."""
 
     __slots__ = ()
 
@@ -108,7 +107,7 @@ class ListState(MergingState):
         return iter(self.get())
 
     def add(self, value: object) -> None:
-        """Appends an element; raises ValueNotAllowed for None, which no list state takes."""
+        """Appends an element; raises ValueNotAllowed for None."""
         self._append_one(self._element(value))
 
     def add_all(self, values: Iterable[object]) -> None:
@@ -121,7 +120,7 @@ class ListState(MergingState):
 
     def _element(self, value: object) -> object:
         if value is None:
-            raise ValueNotAllowed(f"state {self._place[0]!r}: a list state takes no None")
+            raise ValueNotAllowed(f"state {self._place[0]!r}: a list state cannot contain None")
         return self._own(value)
 
     def _append_one(self, element: object) -> None:
@@ -153,7 +152,7 @@ def _as_list(content: object) -> list[object]:
 class MapState(State):
     """A map per key, in the order of a Java HashMap by the declared type of its keys. Flink: MapState.
 
-    Keys of the map are the same if ``state_key`` says so: 1, 1.0 and True are three.
+    Keys are equal if their ``state_key`` is: 1, 1.0 and True are three keys.
     """
 
     __slots__ = ("_key_type",)
@@ -173,7 +172,7 @@ class MapState(State):
         self._entries_to_write().put(own_key, own_value)
 
     def append(self, key: object, value: object) -> None:
-        """Adds to the list of a key, which begins with its first value: for an operator that keeps lists."""
+        """Appends to the list of a key, and creates the list with the first value: for operators that keep lists."""
         own = self._own(value)
         entries = self._entries_to_write()
         present = entries.get(key)
@@ -188,7 +187,7 @@ class MapState(State):
         self._entries_to_write().put_all(own)
 
     def remove(self, key: object) -> None:
-        """Forgets a key; with the last key goes the map."""
+        """Removes a key; a map without keys is removed."""
         entries = self._entries()
         if entries is not None:
             entries.remove(key)
@@ -206,7 +205,7 @@ class MapState(State):
         return [] if entries is None else [(key, copy_value(value)) for key, value in entries]
 
     def borrowed_items(self) -> list[tuple[object, object]]:
-        """Keys and values themselves, for an operator that looks at them and changes none."""
+        """Keys and values without copies, for an operator that only reads them."""
         entries = self._entries()
         return [] if entries is None else entries.items()
 
@@ -238,7 +237,7 @@ class MapState(State):
         return iter(self.keys())
 
     def _own_key(self, key: object) -> object:
-        # A list or dict cannot be a key; asked first, so that nothing has changed when one is refused.
+        # A list or dict cannot be a key. Check first, so that a rejected call changes nothing.
         state_key(key)
         return self._own(key)
 
@@ -255,7 +254,7 @@ class MapState(State):
 
 
 class ReducingState(MergingState):
-    """A value per key that every added value is reduced into. Flink: ReducingState."""
+    """A value per key; every added value is reduced into it. Flink: ReducingState."""
 
     __slots__ = ("_reduce",)
 
@@ -282,7 +281,7 @@ class ReducingState(MergingState):
 
 
 class AggregatingState(MergingState):
-    """An accumulator per key that every added value is folded into. Flink: AggregatingState."""
+    """An accumulator per key; every added value is folded into it. Flink: AggregatingState."""
 
     __slots__ = ("_aggregator",)
 

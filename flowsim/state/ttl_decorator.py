@@ -1,4 +1,4 @@
-"""When a value has expired, and what a read makes of it. Flink: AbstractTtlDecorator, TtlUtils, TtlIncrementalCleanup."""
+"""Decides when a value has expired, and what a read returns. Flink: AbstractTtlDecorator, TtlUtils, TtlIncrementalCleanup."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ _MAX_LONG: Final = 2**63 - 1
 
 
 class TtlValue(NamedTuple):
-    """A value and when it was last touched, in ms. Flink: TtlValue."""
+    """A value and the time of its last update, in ms. Flink: TtlValue."""
 
     user_value: object
     last_access_timestamp: int
 
 
 Clean = Callable[[object], object]
-"""What is left of a cell's content when what has expired is dropped: the same object if all of it, None if nothing."""
+"""The content of a cell without expired values: the same object if none expired, None if all did."""
 
 
 class TtlDecorator:
-    """Rules of one state's life. Flink: AbstractTtlDecorator."""
+    """The time-to-live rules of one state. Flink: AbstractTtlDecorator."""
 
     __slots__ = ("_now", "_ttl_ms", "accessed", "return_expired", "update_on_read")
 
     accessed: Callable[[], None]
-    """Called at every access by the user."""
+    """Called at every user access."""
 
     def __init__(self, config: StateTtlConfig, now_ms: Callable[[], int], accessed: Callable[[], None]) -> None:
         self._now = now_ms
@@ -38,18 +38,18 @@ class TtlDecorator:
         self.accessed = accessed
 
     def wrap(self, value: object) -> TtlValue:
-        """The value, touched now."""
+        """The value with the current time."""
         return TtlValue(value, self._now())
 
     def expired(self, value: TtlValue) -> bool:
-        """Whether it was touched so long ago that its time is over."""
+        """Whether the last update was longer ago than the time to live."""
         touched = value.last_access_timestamp
-        # As in Java, which must not overflow: who lives too long lives for ever.
+        # As in Java, which must not overflow: a value with a very long time to live never expires.
         lives = min(_MAX_LONG - touched, self._ttl_ms) if touched > 0 else self._ttl_ms
         return touched + lives <= self._now()
 
     def unexpired(self, value: TtlValue | None) -> object:
-        """The user's value, None where it must not be seen any more."""
+        """The user's value, None if it must not be visible."""
         if value is None or (not self.return_expired and self.expired(value)):
             return None
         return value.user_value
@@ -57,7 +57,7 @@ class TtlDecorator:
     def read(
         self, value: TtlValue | None, update: Callable[[TtlValue], None], clear: Callable[[], object]
     ) -> TtlValue | None:
-        """A value as it is read: dropped if it expired, touched if reads do; None where it must not be seen."""
+        """A value as a read returns it: removed if expired, updated if reads count; None if it must not be visible."""
         if value is None:
             return None
         if self.expired(value):
@@ -69,7 +69,7 @@ class TtlDecorator:
 
 
 class TtlIncrementalCleanup:
-    """With every access looks at the next few keys and drops what has expired. Flink: TtlIncrementalCleanup."""
+    """Checks the next few keys at every access and removes expired values. Flink: TtlIncrementalCleanup."""
 
     __slots__ = ("_clean", "_name", "_size", "_table", "_visitor")
 

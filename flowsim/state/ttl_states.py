@@ -1,4 +1,4 @@
-"""States whose values live for a time only: elements of a list and values of a map each for themselves."""
+"""States with a time to live; elements of a list and values of a map expire individually."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _as_ttl_value(content: object) -> TtlValue | None:
 
 
 def _read(cells: Cells, place: Place, ttl: TtlDecorator) -> TtlValue | None:
-    """The one value of a place, seen now; None: nothing that may be seen."""
+    """The single value of a place, read now; None if there is no visible value."""
     ttl.accessed()
     return ttl.read(
         _as_ttl_value(cells.get(place)), lambda touched: cells.put(place, touched), lambda: cells.remove(place)
@@ -120,7 +120,7 @@ class TtlMapState(MapState):
     def put_all(self, dict_value: Mapping[object, object]) -> None:
         self._ttl.accessed()
         own = [(self._own_key(key), self._wrapped(value)) for key, value in dict_value.items()]
-        # Through a map of its own, as in Flink: its order decides who comes first in a shared bucket.
+        # Uses a separate map, as in Flink: its order decides the order of keys in a shared bucket.
         together: MapEntries[object] = MapEntries(self._key_type, expected_size=len(own))
         for key, value in own:
             together.put(key, value)
@@ -135,7 +135,7 @@ class TtlMapState(MapState):
         entries = self._entries()
         found = []
         for key, value in [] if entries is None else entries.items():
-            # Flink goes through the map itself here: an emptied one stays, as an empty map.
+            # Flink iterates over the map itself here: an emptied map stays, as an empty map.
             seen = self._ttl.read(
                 _as_ttl_value(value),
                 lambda touched, key=key: MapState._entries_to_write(self).put(key, touched),  # type: ignore[misc]
@@ -146,7 +146,7 @@ class TtlMapState(MapState):
         return found
 
     def is_empty(self) -> bool:
-        """Whether there is no key, alive or expired."""
+        """Whether there is no key, live or expired."""
         self._ttl.accessed()
         return super().is_empty()
 
@@ -180,7 +180,7 @@ class TtlReducingState(ReducingState):
         return None if seen is None else copy_value(seen.user_value)
 
     def add(self, value: object) -> None:
-        """Reduces a value into the state; None changes nothing but the time it was touched, unlike without a TTL."""
+        """Reduces a value into the state. None only updates the time, unlike without a time to live."""
         self._ttl.accessed()
         self._cells.fold(self._place, value, self._reduced)
 
@@ -229,7 +229,7 @@ class TtlAggregatingState(AggregatingState):
 
 
 def cleaner(descriptor: StateDescriptor, ttl: TtlDecorator) -> Clean:
-    """What cleanup does with the content of a cell. Flink: AbstractTtlState.getUnexpiredOrNull."""
+    """The cleanup function for the content of a cell. Flink: AbstractTtlState.getUnexpiredOrNull."""
 
     def clean_list(content: object) -> object:
         if not isinstance(content, list) or not content:

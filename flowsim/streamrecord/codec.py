@@ -1,6 +1,6 @@
 """Elements as bytes of a channel, and back (rule 0.3, architecture decision D5). Flink: StreamElementSerializer.
 
-An element is one msgpack array, told apart by its length:
+An element is one msgpack array; its length gives the kind:
 
 =  ===========================================================  ==================
 2  ``(timestamp or nil, value)``                                record
@@ -26,7 +26,7 @@ from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.values.encoding import decode_extension, encode_into
 
 Element = tuple[object, ...]
-"""A decoded element; its length says what it is."""
+"""A decoded element; its length gives the kind."""
 
 WATERMARK_LENGTH: Final = 1
 RECORD_LENGTH: Final = 2
@@ -39,7 +39,7 @@ _LATENCY_MARKER_KIND: Final = 3
 _append: Final = msgspec.msgpack.Encoder().encode_into
 
 encode_record_into: Final = encode_into
-"""Appends a record: ``(buffer, timestamp, value)``; raises ValueNotAllowed, leaving the buffer as it was."""
+"""Appends a record: ``(buffer, timestamp, value)``; raises ValueNotAllowed and leaves the buffer unchanged."""
 
 
 def encode_watermark_into(buffer: bytearray, timestamp: int) -> None:
@@ -66,7 +66,7 @@ def latency_marker(element: Element) -> LatencyMarker:
 
 
 class Recyclable(Protocol):
-    """A buffer that holds bytes."""
+    """A buffer with bytes."""
 
     def recycle(self) -> None: ...
 
@@ -74,14 +74,14 @@ class Recyclable(Protocol):
 class ElementDecoder:
     """Decodes the bytes of one channel after the other; one decoder serves a whole gate.
 
-    ``feed`` a slice, iterate over its complete elements, ``take_tail`` and keep it for the channel; put it before the
-    channel's next slice. Iteration may break off anywhere and be taken up again by iterating again. The buffer of a slice
-    is recycled once the slice is decoded: before its last element is yielded if that ends with the slice, else by
-    ``take_tail``. Flink: SpillingAdaptiveSpanningRecordDeserializer.
+    ``feed`` a slice, iterate over its complete elements, call ``take_tail`` and store the tail for the channel; prepend
+    it to the channel's next slice. Iteration may stop anywhere and continue later. The buffer of a slice is recycled
+    once the slice is decoded: before its last element is yielded if that ends with the slice, else by ``take_tail``.
+    Flink: SpillingAdaptiveSpanningRecordDeserializer.
 
-    The unpacker itself does the iterating, so an element costs no Python code of ours. It cannot tell where a cut
-    element began, though; hence it gets the last ``TRACKED_BYTES`` of a slice separately and is asked for its position
-    after each element there.
+    The unpacker itself iterates, so an element runs no Python code of flowsim. But the unpacker does not know where a
+    cut element began; so it gets the last ``TRACKED_BYTES`` of a slice separately, and its position is read after each
+    element there.
     """
 
     __slots__ = ("_slice", "_buffer", "_unpacker", "_elements", "_end", "_tracked")
@@ -90,7 +90,7 @@ class ElementDecoder:
 
     _slice: memoryview
     _unpacker: msgpack.Unpacker
-    """Made for each slice: an idle gate has none, since its buffers are large."""
+    """Created for each slice, because its internal buffers are large: an idle gate has none."""
     _elements: Iterator[Element]
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class ElementDecoder:
         self._clear()
 
     def feed(self, encoded: bytes | bytearray | memoryview, buffer: Recyclable | None = None) -> None:
-        """Adds bytes of the current channel; they must not change before ``take_tail``. ``buffer`` holds them."""
+        """Adds bytes of the current channel; they must not change before ``take_tail``. ``buffer`` is their buffer."""
         if len(self._slice):
             encoded = self.take_tail() + encoded
         self._slice = memoryview(encoded)
@@ -108,16 +108,16 @@ class ElementDecoder:
         self._elements = chain.from_iterable(self._parts())
 
     def __iter__(self) -> Iterator[Element]:
-        """The complete elements that were not iterated over yet, each a tuple."""
+        """The remaining complete elements, each a tuple."""
         return self._elements
 
     @property
     def is_consumed(self) -> bool:
-        """Whether all bytes that were fed are decoded."""
+        """Whether all bytes are decoded."""
         return not len(self._slice)
 
     def take_tail(self) -> bytes:
-        """The bytes after the last element iterated over; the decoder is empty afterwards."""
+        """The bytes after the last returned element; the decoder is then empty."""
         tail = bytes(self._slice[self._position() :])
         self._clear()
         return tail
@@ -153,15 +153,15 @@ class ElementDecoder:
             yield element
 
     def _position(self) -> int:
-        """Where the element after the last one iterated over begins in the slice."""
+        """The position in the slice after the last returned element."""
         if not self._tracked:
-            # Iteration has not passed a cut element yet, so the unpacker stands right behind an element.
+            # Iteration has not passed a cut element yet, so the unpacker's position is at the end of an element.
             behind: int = self._unpacker.tell()
             return behind
         return self._end if self._end is not None else self._search()
 
     def _search(self) -> int:
-        """Finds it by skimming the slice again: the cut element is longer than the tracked bytes."""
+        """Finds the position by skipping through the slice again: the cut element is longer than the tracked bytes."""
         unpacker = _unpacker()
         unpacker.feed(self._slice)
         end = 0

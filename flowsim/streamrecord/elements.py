@@ -1,7 +1,7 @@
-"""What travels inside data buffers: records, watermarks, statuses and latency markers (rules 0.2, 0.3).
+"""The contents of data buffers: records, watermarks, statuses and latency markers (rules 0.2, 0.3).
 
-Records have no class of their own: on every hot path a record is the pair ``(value, timestamp)`` of two arguments,
-timestamp in milliseconds or None. Flink: StreamElement and its subclasses.
+Records have no class: on hot paths a record is the pair ``(value, timestamp)`` of two arguments, timestamp in
+milliseconds or None. Flink: StreamElement and its subclasses.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class WatermarkStatus(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class LatencyMarker:
-    """A stamp that a source sends to measure the way to the sinks. Flink: LatencyMarker."""
+    """A source's marker that measures the latency to the sinks. Flink: LatencyMarker."""
 
     marked_time_ms: int
     operator_id: int
@@ -35,16 +35,16 @@ class OutputTag:
 
 @dataclass(frozen=True, slots=True)
 class StreamRecord:
-    """A record where it is kept and not handed on: in the queue of an async operator, in its snapshot. Flink: StreamRecord."""
+    """A stored record: in the queue of an async operator and in its snapshot. Flink: StreamRecord."""
 
     value: object
     timestamp: int | None
-    """In ms, None: without."""
+    """In ms, or None."""
 
 
 @dataclass(frozen=True, slots=True)
 class Watermark:
-    """A watermark where it is kept and not handed on; event time in ms. Flink: Watermark."""
+    """A stored watermark; event time in ms. Flink: Watermark."""
 
     timestamp: int
 

@@ -1,4 +1,4 @@
-"""Events: each is a buffer of its own, outside the byte stream of elements (rule 0.2). Flink: AbstractEvent."""
+"""Events: each is a separate buffer, outside the byte stream of elements (rule 0.2). Flink: AbstractEvent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class StopMode(IntEnum):
-    """Whether an ending flushes event time (DRAIN) or not. Flink: StopMode."""
+    """Whether the end of a job flushes event time (DRAIN) or not. Flink: StopMode."""
 
     NO_DRAIN = 0
     DRAIN = 1
@@ -22,23 +22,23 @@ class EndOfData:
 
 @dataclass(frozen=True, slots=True)
 class EndOfPartitionEvent:
-    """Nothing at all will follow on this channel (rule 4.18). Flink: EndOfPartitionEvent."""
+    """Neither elements nor events will follow on this channel (rule 4.18). Flink: EndOfPartitionEvent."""
 
 
 class Alignment(IntEnum):
-    """How a checkpoint barrier travels. Flink: CheckpointOptions.AlignmentType."""
+    """How a checkpoint barrier is aligned. Flink: CheckpointOptions.AlignmentType."""
 
     ALIGNED = 0
-    """In line, and its channel is blocked behind it (rule 5.27)."""
+    """In order; blocks its channel (rule 5.27)."""
     UNALIGNED = 1
-    """It overtakes the data before it (rule 5.28)."""
+    """Overtakes earlier data (rule 5.28)."""
     TIMEOUTABLE = 2
-    """In line, until a timeout lets it overtake (rule 5.32)."""
+    """In order, until a timeout makes it unaligned (rule 5.32)."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointBarrier:
-    """Cuts the stream into what a checkpoint holds and what it does not. Flink: CheckpointBarrier."""
+    """Separates the records before and after a checkpoint. Flink: CheckpointBarrier."""
 
     checkpoint_id: int
     timestamp_ms: int
@@ -54,7 +54,7 @@ class CancelCheckpointMarker:
 
 @dataclass(frozen=True, slots=True)
 class EventAnnouncement:
-    """A timeoutable barrier is on its way, at this place of its channel. Flink: EventAnnouncement."""
+    """Announces a timeoutable barrier and its position in the channel. Flink: EventAnnouncement."""
 
     announced: CheckpointBarrier
     sequence_number: int

@@ -1,8 +1,8 @@
-"""What the facts say of an async operator: how long its records took, what they waited for, how full its queue was.
+"""Figures of an async operator from the facts: latencies of its records, their parts, and queue usage.
 
-One record's time in the queue has two parts: until its call was answered, and from there until it was handed on. The
-second is what order costs: in ordered mode the record waits for all before it, in unordered mode for those before the
-last watermark (rules 11.5, 11.10).
+One record's time in the queue has two parts: until its call completed, and from there until it was emitted. The second
+is the cost of order: in ordered mode the record waits for all earlier ones, in unordered mode for those before the last
+watermark (rules 11.5, 11.10).
 """
 
 from __future__ import annotations
@@ -22,40 +22,41 @@ _COLUMNS = ("task", "operator", "time_ns", "entry", "action", "kind", "queued")
 
 @dataclass(frozen=True, slots=True)
 class AsyncStage:
-    """One async operator, all its subtasks together; shares and means are of one queue.
+    """One async operator, all its subtasks together; shares and means are per queue.
 
-    Time counts from the first element put to the last one handed on. Over that time the mean number of records in the
-    queues is their rate times their mean latency (Little's law). ``held_share`` is of the time that records spent there.
+    Time counts from the first element put to the last one emitted. Over that time the mean number of records in the
+    queues is their rate times their mean latency (Little's law). ``held_share`` is the share of the time that records
+    spent there.
     """
 
     operator: str
     mode: str
     capacity: int
     records: int
-    """That were put and handed on."""
+    """Records that were put and emitted."""
     unfinished: int
-    """Records that were put but never handed on."""
+    """Records that were put but never emitted."""
     watermarks: int
     calls: int
     timeouts: int
     records_per_s: float
     latency: Distribution | None
-    """From its place in the queue to its results being handed on."""
+    """From entering the queue to the emission of the results."""
     answer: Distribution | None
-    """From its place in the queue to the outcome that counted."""
+    """From entering the queue to the accepted outcome."""
     held: Distribution | None
-    """From that outcome to its results being handed on: behind slower ones before it, and in the mailbox."""
+    """From that outcome to the emission: waiting for slower earlier records, and in the mailbox."""
     held_share: float
     full_share: float
-    """The queue held as many elements as it may: what came then had to wait, and the task with it."""
+    """Share of time with a full queue: a new element, and the task with it, had to wait."""
     peak_queued: int
     mean_queued: float
-    """Watermarks included: they take places, too (rule 11.2)."""
+    """Including watermarks: they use places, too (rule 11.2)."""
     mean_records: float
 
 
 def async_stages(recording: Recording) -> tuple[AsyncStage, ...]:
-    """The async operators of a recording, in the order of the job; none where it has none."""
+    """The async operators of a recording, in the order of the job."""
     facts = columns(recording, "async_elements", _COLUMNS)
     vertex_of = {int(row[0]): int(row[1]) for row in recording.static_rows("tasks")}
     stages = []
@@ -63,8 +64,8 @@ def async_stages(recording: Recording) -> tuple[AsyncStage, ...]:
         vertex, index, name, kind, params = int(row[0]), int(row[1]), str(row[2]), row[3], str(row[4])
         if kind == ASYNC_KIND:
             tasks = [task for task, of in vertex_of.items() if of == vertex]
-            mine = where(facts, np.isin(facts["task"], tasks) & (facts["operator"] == index))
-            stages.append(_stage(name, json.loads(params), mine, tasks))
+            own = where(facts, np.isin(facts["task"], tasks) & (facts["operator"] == index))
+            stages.append(_stage(name, json.loads(params), own, tasks))
     return tuple(stages)
 
 
@@ -117,7 +118,8 @@ def _stage(name: str, params: dict[str, object], facts: Columns, tasks: list[int
 
 def _subtask(facts: Columns, capacity: int) -> _Subtask:
     time, queued = facts["time_ns"], facts["queued"]
-    # Outcomes may be noted by another clock than the task's, a little behind it; what was queued is noted in order.
+    # Outcomes may be recorded with another clock than the task's, slightly behind it; queue sizes are recorded in
+    # order.
     lasted = np.diff(np.maximum.accumulate(time)) if len(time) else np.empty(0, dtype=np.int64)
     before = queued[:-1]
     records = where(facts, facts["kind"] == ElementKind.RECORD)
@@ -142,7 +144,7 @@ def _subtask(facts: Columns, capacity: int) -> _Subtask:
 
 
 def _times(records: Columns, actions: tuple[AsyncAction, ...], count: int) -> Ints:
-    """When it happened to each element, by its number; -1 where it never did."""
+    """The time of a step for each element, by its number; -1 if it never happened."""
     happened = np.isin(records["action"], actions)
     entries, times = records["entry"][happened], records["time_ns"][happened]
     found: Ints = np.full(count, -1, dtype=np.int64)

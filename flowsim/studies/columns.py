@@ -14,7 +14,7 @@ from flowsim.recording.reader import Recording
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Durations in ns. A percentile is one of the durations: the least that so many of all do not exceed (nearest rank)."""
+    """Durations in ns. A percentile is one of the durations: the lowest that covers that share of all (nearest rank)."""
 
     mean_ns: float
     p50_ns: int
@@ -24,7 +24,7 @@ class Distribution:
 
     @classmethod
     def of(cls, durations_ns: Ints) -> Distribution | None:
-        """None of none."""
+        """None for an empty list."""
         if not len(durations_ns):
             return None
         ordered = np.sort(durations_ns)

@@ -14,23 +14,23 @@ from flowsim.studies.run import remove_run
 RUNS: Final = "runs"
 JSON_FILE, CSV_FILE, TABLE_FILE, PLOT_FILE = (f"study.{ending}" for ending in ("json", "csv", "md", "svg"))
 KEY: Final = "flowsim_study"
-"""In ``study.json``: the version of its form, and what marks the directory as ours."""
+"""In ``study.json``: the version of its format, which also marks the directory as flowsim's."""
 _OURS: Final = re.compile(r"\.?study\.(json|csv|md|svg)(\.tmp)?")
 _RUN: Final = re.compile(r"\d{3}")
 
 
 class StudyDirectory:
-    """``OUT`` of one study. An earlier study there is replaced as a whole; anything else is refused."""
+    """``OUT`` of one study. An earlier study there is replaced completely; other contents raise BadInput."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def run(self, number: int) -> Path:
-        """Where the run of a combination goes; numbers count from 1."""
+        """The directory of a combination's run; numbers count from 1."""
         return self.path / RUNS / f"{number:03d}"
 
     def begin(self) -> None:
-        """Removes what an earlier study left. Raises BadInput, and removes nothing, when it holds anything else."""
+        """Removes an earlier study. Raises BadInput, and removes nothing, if the directory contains anything else."""
         if self.path.exists() and not self.path.is_dir():
             raise BadInput(f"{self.path}: is a file; give a directory with --out")
         try:
@@ -48,19 +48,19 @@ class StudyDirectory:
             raise BadInput(f"{self.path}: cannot be used as output directory: {error.strerror or error}") from None
 
     def write(self, name: str, content: str | bytes) -> None:
-        """One of the study's files; raises BadInput when that cannot be done."""
+        """Writes one of the study's files; raises BadInput if that fails."""
         try:
             write_file(self.path / name, content.encode() if isinstance(content, str) else content)
         except OSError as error:
             raise BadInput(f"{self.path / name}: cannot be written: {error.strerror or error}") from None
 
     def remove_runs(self) -> None:
-        """The folder of the runs, once nothing is in it."""
+        """Removes the folder of the runs if it is empty."""
         if (self.path / RUNS).is_dir() and not any((self.path / RUNS).iterdir()):
             (self.path / RUNS).rmdir()
 
     def _checked(self, found: list[Path]) -> list[Path]:
-        """The runs of the earlier study; raises BadInput when anything else is there."""
+        """The runs of the earlier study; raises BadInput if anything else is there."""
         if not found:
             return []
         if not self._is_ours():
@@ -73,7 +73,7 @@ class StudyDirectory:
         foreign += [path for path in runs if not _RUN.fullmatch(path.name) or not path.is_dir()]
         if foreign:
             raise BadInput(
-                f"{self.path}: holds {foreign[0].relative_to(self.path)}, which is no part of a study; "
+                f"{self.path}: holds {foreign[0].relative_to(self.path)}, which is not part of a study; "
                 "choose another directory with --out"
             )
         return runs

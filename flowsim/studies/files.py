@@ -1,4 +1,4 @@
-"""A study as JSON and CSV for programs, and as a Markdown table for people."""
+"""A study as JSON and CSV for programs, and as a Markdown table for readers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NONE: Final = "-"
 
 
 def study_data(study: Study) -> dict[str, object]:
-    """A study as JSON-able data; the same runs give the same data."""
+    """A study as JSON values; the same runs give the same data."""
     return {
         KEY: 1,
         "scenario": study.name,
@@ -72,7 +72,7 @@ def table_text(study: Study) -> str:
 
 
 def table_of(study: Study) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells for people: what was varied first."""
+    """Headings and cells for readers; the varied keys first."""
     keys = [variation.key for variation in study.variations]
     names = short_names(keys)
     headings = [*(names[key] for key in keys), "records/s"]
@@ -107,7 +107,7 @@ def duration_text(ns: float) -> str:
 
 
 def number_text(number: float) -> str:
-    """Three digits, or all before the point.
+    """Three digits, or all before the decimal point.
 
     >>> number_text(3.14159), number_text(31.4159), number_text(31415.9)
     ('3.14', '31.4', '31,416')

@@ -1,4 +1,4 @@
-"""What a study wants to know of one run, read from its recording alone."""
+"""The measures of one run for a study, from its recording alone."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ SOURCE_KIND = "source"
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """Rates are per second of the job's own clock."""
+    """Rates are per second of the job's clock."""
 
     elapsed_ns: int
-    """From the first step of a task's life to the last."""
+    """From the first lifecycle event of a task to the last."""
     records: int
     """Read by the sources."""
     records_per_s: float
     back_pressured: Mapping[str, float]
-    """By task: the share of its time that it was back-pressured, soft or hard (rule 3.28)."""
+    """Per task, the share of its time with soft or hard back pressure (rule 3.28)."""
     late: Mapping[str, int]
-    """By operator: rows that no window took (rules 10.9, 10.10)."""
+    """Per operator, rows that no window accepted (rules 10.9, 10.10)."""
     stages: tuple[AsyncStage, ...]
 
     @property
     def most_back_pressured(self) -> float:
-        """The share of the task that has the highest."""
+        """The highest share of any task."""
         return max(self.back_pressured.values(), default=0.0)
 
     @property
@@ -41,7 +41,7 @@ class Measures:
 
 
 def measured(recording: Recording) -> Measures:
-    """Measures one recording; raises BadInput for one that is damaged."""
+    """Measures one recording; raises BadInput if it is damaged."""
     life = columns(recording, "lifecycle", ("time_ns",))["time_ns"]
     elapsed_ns = int(life.max() - life.min()) if len(life) else 0
     records = _records_read(recording)
@@ -88,8 +88,8 @@ def _late(recording: Recording) -> dict[str, int]:
     rows = columns(recording, "late_drop", ("task", "operator"))
     late: dict[str, int] = {}
     for task in np.unique(rows["task"]).tolist():
-        mine = rows["operator"][rows["task"] == task]
-        for operator, count in zip(*(found.tolist() for found in np.unique(mine, return_counts=True)), strict=True):
+        own = rows["operator"][rows["task"] == task]
+        for operator, count in zip(*(found.tolist() for found in np.unique(own, return_counts=True)), strict=True):
             name = operators[vertex_of[task], operator][0]
             late[name] = late.get(name, 0) + count
     return late

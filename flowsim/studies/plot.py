@@ -1,4 +1,4 @@
-"""A study as a plot: what was varied as a number is the axis, every combination of the rest a line."""
+"""A study as a plot: the varied number is the axis, every combination of the other keys a line."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _COLORS: Final = ("#1b6ca8", "#c8553d", "#2a7f62", "#7b4b94", "#b8860b", "#4a4e69", "#008b8b", "#a0522d")
 _MARKERS: Final = ("o", "s", "^", "D", "v", "P", "X", "*")
 _STYLE: Final = {
-    "svg.hashsalt": "flowsim",  # else the names of clip paths are drawn at random
+    "svg.hashsalt": "flowsim",  # otherwise names of clip paths are random
     "svg.fonttype": "none",
     "font.size": 9,
     "axes.spines.top": False,
@@ -30,7 +30,7 @@ _STYLE: Final = {
     "legend.frameon": False,
 }
 _WIDE: Final = 8
-"""An axis whose greatest value is so many times its least is logarithmic."""
+"""An axis whose maximum is at least this many times its minimum is logarithmic."""
 
 Measure = Callable[[StudyRow], float | None]
 
@@ -45,7 +45,7 @@ class _Panel:
 
 
 def require_plotting() -> None:
-    """Raises MissingExtra before work is done whose plot could not be drawn."""
+    """Raises MissingExtra before a run whose plot could not be drawn."""
     if importlib.util.find_spec("matplotlib") is None:
         raise MissingExtra("study", "the plot of a study (--no-plot skips it)")
 
@@ -93,12 +93,18 @@ def _panels(study: Study) -> list[_Panel]:
         )
         panels.append(
             _Panel(
-                f"held back though answered{of}", "% of that time", _of_stage(operator, lambda s: 100 * s.held_share)
+                f"completed but held in the queue{of}",
+                "% of that time",
+                _of_stage(operator, lambda s: 100 * s.held_share),
             )
         )
     if not operators:
         panels.append(
-            _Panel("back-pressured, most of all tasks", "% of its time", lambda r: 100 * r.measures.most_back_pressured)
+            _Panel(
+                "back-pressured, highest share of all tasks",
+                "% of its time",
+                lambda r: 100 * r.measures.most_back_pressured,
+            )
         )
     panels.append(_Panel("late rows", "rows", lambda row: row.measures.late_rows))
     return panels
@@ -159,7 +165,7 @@ def _draw(axes: Axes, study: Study, panel: _Panel) -> None:
 
 
 def _lines(study: Study, axis: Variation, names: dict[str, str]) -> dict[str, list[StudyRow]]:
-    """The rows of each line, by what it says in the legend."""
+    """The rows of each line, by its legend."""
     others = [variation.key for variation in study.variations if variation is not axis and len(variation.values) > 1]
     lines: dict[str, list[StudyRow]] = {}
     for row in study.rows:

@@ -1,4 +1,4 @@
-"""Runs combinations in processes of their own, some at a time; each is the same run as in this process."""
+"""Runs combinations in separate processes, several at a time; each is the same run as in this process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ Task = tuple[StudyPlan, Combination, Path]
 
 
 def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[StudyRow]:
-    """The rows as they come. Raises the first error of a run; then, and when the caller stops, the others are ended."""
+    """Yields the rows as they are ready. Raises the first error of a run; then, and if the caller stops, ends the other
+    processes.
+    """
     waiting, running = list(tasks), dict[Connection, SpawnProcess]()
     try:
         while waiting or running:
@@ -36,7 +38,7 @@ def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[StudyRow]:
 
 
 def _start(task: Task) -> tuple[Connection, SpawnProcess]:
-    # Not forked: what this process holds (a Spark session, threads of Arrow) would be half there in the child.
+    # Not forked: this process's state (a Spark session, threads of Arrow) would be inconsistent in the child.
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
     process = context.Process(target=_run, args=(sender, task), daemon=True)
@@ -60,7 +62,7 @@ def _received(receiver: Connection, process: SpawnProcess) -> StudyRow:
 
 
 def _run(sender: Connection, task: Task) -> None:
-    """In the process of its own. Ctrl-C reaches the whole group: the parent decides what becomes of this one."""
+    """In a separate process. Ctrl-C reaches the whole process group: the parent decides how this one ends."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     found: StudyRow | FlowsimError
     try:
@@ -68,5 +70,5 @@ def _run(sender: Connection, task: Task) -> None:
     except InvariantViolation as error:
         found = InvariantViolation(str(error))
     except FlowsimError as error:
-        found = BadInput(str(error))  # of its own class it might not survive the way: errors take more than a text
+        found = BadInput(str(error))  # its own class may not be picklable
     sender.send(found)

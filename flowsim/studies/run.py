@@ -1,4 +1,4 @@
-"""Runs the combinations of a study, and makes a row of each."""
+"""Runs the combinations of a study, and returns a row for each."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from flowsim.studies.variation import Combination, Variation, combinations_of
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """What was asked, and the rows so far, in the order of the combinations."""
+    """The request and the rows so far, in the order of the combinations."""
 
     name: str
     scenario_digest: str
-    """Of the scenario with all overrides but those of the combinations."""
+    """Of the scenario with all overrides except those of the combinations."""
     seed: int
     overrides: tuple[str, ...]
     variations: tuple[Variation, ...]
@@ -39,19 +39,19 @@ class Study:
 
     @property
     def async_operators(self) -> tuple[str, ...]:
-        """Their names, in the order of the job; none where the scenario has none."""
+        """Their names, in the order of the job."""
         found = dict.fromkeys(stage.operator for row in self.rows for stage in row.measures.stages)
         return tuple(found)
 
 
 def stage_of(row: StudyRow, operator: str) -> AsyncStage | None:
-    """What a row says of one async operator; None where its combination has none of that name."""
+    """The figures of one async operator in a row; None if its combination has none of that name."""
     return next((stage for stage in row.measures.stages if stage.operator == operator), None)
 
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """What all runs of a study have in common; ``seed``, ``policy`` and ``until_ns`` None: as the scenario says."""
+    """The common settings of a study's runs; ``seed``, ``policy`` and ``until_ns`` None: the scenario's."""
 
     scenario: Path
     overrides: tuple[str, ...] = ()
@@ -61,7 +61,7 @@ class StudyPlan:
     allow_python: bool = False
     allow_path: bool = False
     keep: bool = True
-    """Whether recordings and results stay once they were read."""
+    """Whether recordings and results are kept after reading."""
 
     def scenario_digest(self) -> str:
         """Of the scenario without the values of any combination; raises ScenarioError."""
@@ -77,14 +77,14 @@ class StudyPlan:
 
 @dataclass(frozen=True, slots=True)
 class StudyRow:
-    """What came of one combination."""
+    """The result of one combination."""
 
     combination: Combination
     status: str
     error: str | None
     """Of a job that failed."""
     is_unexpected: bool
-    """The job failed or deadlocked, which the scenario does not expect."""
+    """The job failed or deadlocked, and the scenario does not expect that."""
     measures: Measures
 
 
@@ -116,7 +116,7 @@ def run_combination(plan: StudyPlan, combination: Combination, out: Path) -> Stu
 
 
 def remove_run(directory: Path) -> None:
-    """Removes the directory of a run; raises BadInput, and removes nothing, when it holds anything else."""
+    """Removes the directory of a run; raises BadInput, and removes nothing, if it contains anything else."""
     emptied = RunDirectory(directory)
     emptied.begin("", ())
     (directory / RUN_FILE).unlink()

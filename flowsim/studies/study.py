@@ -1,4 +1,4 @@
-"""A study: every combination is run once, and the rows are kept as they come, so that an end in the middle loses none."""
+"""A study: every combination is run once, and rows are written as they are ready, so that an interruption loses none."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flowsim.studies.run import Study, StudyPlan, StudyRow, run_combination
 from flowsim.studies.variation import Combination, Variation, combinations_of
 
 OnRow = Callable[[StudyRow, int], object]
-"""Called for each row as it comes, with the number of rows so far."""
+"""Called for each new row, with the number of rows so far."""
 
 
 def run_study(
@@ -29,10 +29,10 @@ def run_study(
     plot: bool = True,
     on_row: OnRow | None = None,
 ) -> Study:
-    """Runs all combinations, ``jobs`` at a time in processes of their own, and writes the study's files.
+    """Runs all combinations, ``jobs`` at a time in separate processes, and writes the study's files.
 
-    Raises BadInput before anything is run when a combination is refused, and KeyboardInterrupt with the files of the
-    rows so far written.
+    Raises BadInput before any run if a combination is invalid. Raises KeyboardInterrupt after writing the files of the
+    rows so far.
     """
     combinations = list(combinations_of(variations))
     _check(plan, combinations, directory)
@@ -79,7 +79,7 @@ def _base(plan: StudyPlan) -> Scenario:
 
 
 def _check(plan: StudyPlan, combinations: Sequence[Combination], directory: StudyDirectory) -> None:
-    """What cannot be run is told before hours of work; the scenario's own errors first."""
+    """Reports errors before hours of work; the scenario's own errors first."""
     plan.compiled(Combination(0, {}), directory.run(0))
     _check_keys(plan, combinations[0].values)
     for combination in combinations:
@@ -90,7 +90,7 @@ def _check(plan: StudyPlan, combinations: Sequence[Combination], directory: Stud
 
 
 def _check_keys(plan: StudyPlan, keys: Iterable[str]) -> None:
-    """A part of the scenario that does not exist, or what an option decides for all runs, cannot be varied."""
+    """Keys that the scenario does not have, or that an option sets for all runs, cannot be varied."""
     decided = {"settings.seed": plan.seed, "settings.policy": plan.policy, "settings.until": plan.until_ns}
     for key in keys:
         top = key.partition(".")[0].partition("[")[0]
@@ -98,4 +98,4 @@ def _check_keys(plan: StudyPlan, keys: Iterable[str]) -> None:
             raise BadInput(f"--vary {key}: a scenario has no {top!r}{did_you_mean(top, ScenarioModel.model_fields)}")
         if decided.get(key) is not None:
             option = key.removeprefix("settings.")
-            raise BadInput(f"--vary {key}: --{option} decides it for every run: leave one of them out")
+            raise BadInput(f"--vary {key}: --{option} sets it for every run: remove one of the two")

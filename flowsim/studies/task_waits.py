@@ -1,9 +1,10 @@
-"""What each task of a run waited for, and how full the queues of its async operators were, from the facts of the run.
+"""What each task of a run waited for, and how full the queues of its async operators were, from the facts.
 
-Idle time is time without input (rule 3.28). While an async operator holds elements it is time until their answers;
-otherwise a source waits for its data, or for other sources of its alignment group, and any other task for its senders.
-Back-pressured time is time until a receiver frees buffers. The facts do not say at which moments a task was idle, so time
-that an async operator held elements counts as idle only as far as it exceeds the time in which the task was not.
+Idle time is time without input (rule 3.28). While an async operator holds elements, idle time is a wait for their
+answers. Otherwise a source waits for its data, or for other sources of its alignment group, and any other task for its
+senders. Back-pressured time is a wait for a receiver to free buffers. The facts do not contain the moments at which a
+task was idle. So time with elements in an async operator counts as idle only as far as it exceeds the task's time that
+was not idle.
 """
 
 from __future__ import annotations
@@ -22,15 +23,15 @@ from flowsim.studies.async_stage import ASYNC_KIND
 from flowsim.studies.columns import Columns, columns, where
 from flowsim.units import NO_TIMESTAMP
 
-ANSWERS: Final = "async answers"
-OWN_DATA: Final = "data of its source"
+ANSWERS: Final = "results of async calls"
+OWN_DATA: Final = "data from its source"
 ALIGNMENT: Final = "watermark alignment"
 _NAMED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class AsyncQueue:
-    """The queue of an async operator in one subtask; watermarks take places, too (rule 11.2).
+    """The queue of an async operator in one subtask, including watermarks, which use places too (rule 11.2).
 
     ``mean`` and ``full_share`` are over the time from its first fact to its last one, or to the end of a run that left
     elements in it.
@@ -43,12 +44,12 @@ class AsyncQueue:
     mean: float
     full_share: float
     held_ns: int
-    """How long it held an element at all."""
+    """Time during which it held an element."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """A part of a task's time, between 0 and 1, and what the task waited for in it."""
+    """A share of a task's time, between 0 and 1, and the reason of the wait."""
 
     reason: str
     share: float
@@ -56,7 +57,7 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class TaskWaits:
-    """What every task of a run waited for, in the order of the tasks; the longest wait of a task comes first."""
+    """The waits of every task of a run, in the order of the tasks; the longest wait of a task first."""
 
     queues: tuple[AsyncQueue, ...]
     waits: tuple[tuple[Wait, ...], ...]
@@ -106,13 +107,13 @@ def _total_ns(task: TaskSummary) -> int:
 
 
 def _used_share(task: TaskSummary) -> float:
-    """The part of its time in which a task was busy or back-pressured: what holds up those before it."""
+    """The share of time in which a task was busy or back-pressured, and so delays its upstream tasks."""
     total_ns = _total_ns(task)
     return (total_ns - task.idle_ns) / total_ns if total_ns else 0.0
 
 
 def _named(names: Sequence[str]) -> str:
-    """All subtasks of a chain by the chain's name, and at most a few names."""
+    """A chain's name for all its subtasks, and at most a few names."""
     chains = list(dict.fromkeys(names if len(set(names)) == 1 else (name.rpartition(" (")[0] for name in names)))
     more = f" and {len(chains) - _NAMED} more" if len(chains) > _NAMED else ""
     return ", ".join(chains[:_NAMED]) + more
@@ -143,7 +144,7 @@ def _queue(facts: Columns, task: str, operator: str, capacity: int, ended_ns: in
     queued = facts["queued"]
     if not len(queued):
         return AsyncQueue(task, operator, capacity, 0, 0.0, 0.0, 0)
-    # Outcomes may be noted by another clock than the task's, a little behind it.
+    # Outcomes may be recorded with another clock than the task's, slightly behind it.
     times = np.maximum.accumulate(facts["time_ns"])
     end_ns = max(ended_ns, int(times[-1])) if queued[-1] else int(times[-1])
     lasted = np.diff(times, append=end_ns)
@@ -160,7 +161,7 @@ def _queue(facts: Columns, task: str, operator: str, capacity: int, ended_ns: in
 
 
 def _paused(recording: Recording, tasks: int, ended_ns: int) -> list[int]:
-    """How long watermark alignment stopped each source as a whole (rules 8.22 to 8.24)."""
+    """The time that watermark alignment paused each whole source (rules 8.22 to 8.24)."""
     paused_ns, since_ns = [0] * tasks, [-1] * tasks
     facts = columns(recording, "alignment", ("task", "time_ns", "split", "paused"))
     for task, time_ns, split, paused in zip(*(facts[name].tolist() for name in facts), strict=True):
@@ -175,7 +176,7 @@ def _paused(recording: Recording, tasks: int, ended_ns: int) -> list[int]:
 
 
 def _silent_senders(recording: Recording, without_watermark: Sequence[bool]) -> dict[int, list[int]]:
-    """Per task that has open windows but no watermark: the senders from which none came."""
+    """Per task with open windows but no watermark: the senders without a watermark."""
     took_in = set(columns(recording, "window_intake", ("task",))["task"].tolist()) if any(without_watermark) else set()
     waiting = {task for task in took_in if without_watermark[task]}
     if not waiting:

@@ -1,4 +1,4 @@
-"""What a study varies: keys of a scenario, the values of each, and all their combinations."""
+"""The variations of a study: keys of a scenario, the values of each, and all their combinations."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MAX_COMBINATIONS: Final = 500
 
 @dataclass(frozen=True, slots=True)
 class Variation:
-    """One key of the scenario, by its path as in ``--set``, and the values that it takes in turn."""
+    """One key of the scenario, by its path as in ``--set``, and its values in order."""
 
     key: str
     values: tuple[YamlValue, ...]
@@ -47,30 +47,30 @@ class Variation:
 
 @dataclass(frozen=True, slots=True)
 class Combination:
-    """One value for every key that is varied; ``number`` counts from 1."""
+    """One value for every varied key; ``number`` counts from 1."""
 
     number: int
     values: Mapping[str, YamlValue]
 
     @property
     def overrides(self) -> tuple[str, ...]:
-        """As ``--set`` takes them: JSON is YAML."""
+        """In the form of ``--set``: JSON is YAML."""
         return tuple(f"{key}={json.dumps(value)}" for key, value in self.values.items())
 
     @property
     def text(self) -> str:
-        """For people: ``capacity=4, mode=ordered``."""
+        """For display: ``capacity=4, mode=ordered``."""
         names = short_names(list(self.values))
         return ", ".join(f"{names[key]}={value_text(value)}" for key, value in self.values.items())
 
 
 def parse_variations(texts: Sequence[str]) -> tuple[Variation, ...]:
-    """All that is varied; raises BadInput for a key that is named twice, and for more combinations than a study has."""
+    """All variations; raises BadInput for a duplicate key, and for too many combinations."""
     variations = tuple(Variation.parse(text) for text in texts)
     keys = [variation.key for variation in variations]
     twice = next((key for index, key in enumerate(keys) if key in keys[:index]), None)
     if twice is not None:
-        raise BadInput(f"--vary {twice}: named twice; give all its values in one list")
+        raise BadInput(f"--vary {twice}: given twice; put all its values in one list")
     count = math.prod(len(variation.values) for variation in variations)
     if count > MAX_COMBINATIONS:
         product_text = " x ".join(f"{len(variation.values)} ({variation.key})" for variation in variations)
@@ -89,7 +89,7 @@ def combinations_of(variations: Sequence[Variation]) -> Iterator[Combination]:
 
 
 def short_names(keys: Sequence[str]) -> dict[str, str]:
-    """The shortest endings of dotted keys that still tell them apart.
+    """The shortest suffixes of dotted keys that are distinct.
 
     >>> short_names(["operators.a.async.capacity", "operators.b.async.capacity", "settings.seed"])
     {'operators.a.async.capacity': 'a.async.capacity', 'operators.b.async.capacity': 'b.async.capacity', 'settings.seed': 'seed'}
@@ -108,5 +108,5 @@ def short_names(keys: Sequence[str]) -> dict[str, str]:
 
 
 def value_text(value: YamlValue) -> str:
-    """A value as it would be typed."""
+    """A value as typed on the command line."""
     return value if isinstance(value, str) else json.dumps(value)

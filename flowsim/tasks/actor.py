@@ -1,4 +1,4 @@
-"""The greenlet bridge: synchronous code that can block, driven by one coroutine (architecture decision D3)."""
+"""The greenlet bridge: one coroutine drives synchronous code that can block (architecture decision D3)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _END_TRIES: Final = 100
 class Actor:
     """Runs a synchronous ``body`` in one persistent greenlet, which blocks by switching to the coroutine ``run``.
 
-    Life cycle: created; running from the first turn that the scheduler gives; blocked inside ``wait_until``, ``spend``
-    or ``result_of``; done when the body returned, raised, or was ended. Cancelling ``run`` ends the body: the
-    CancelledError arrives where it is blocked, and again wherever it tries to block while it is being ended, so its
-    ``finally`` blocks run but cannot wait. No greenlet outlives ``run``: a suspended one is never collected.
+    Life cycle: created; running from its first turn in the scheduler; blocked inside ``wait_until``, ``spend`` or
+    ``result_of``; done when the body returned, raised, or was ended. Cancelling ``run`` ends the body: a CancelledError
+    is raised where the body blocks, and again at every later attempt to block. So its ``finally`` blocks run but cannot
+    wait. No greenlet outlives ``run``: a suspended greenlet is never garbage-collected.
 
-    Invariants: only the body's greenlet blocks; ``_waits`` is True only while that greenlet is inside ``wait_until``,
-    ``_owes`` only while time of a ``spend`` is left.
+    Invariants: only the body's greenlet blocks; ``_waits`` is True only while that greenlet is inside ``wait_until``;
+    ``_owes`` is True only while time of a ``spend`` is left.
     """
 
     __slots__ = (
@@ -54,14 +54,16 @@ class Actor:
 
     @property
     def is_done(self) -> bool:
-        """Whether the body ran and is over."""
+        """Whether the body has ended."""
         return self._greenlet is not None and bool(self._greenlet.dead)
 
     def failure_of(self, error: BaseException) -> BaseException:
-        """What the body has to raise in place of ``error``: EscapedExit where others would take it for theirs.
+        """The error that the body raises instead of ``error``: EscapedExit if asyncio or greenlet would misinterpret
+        it.
 
-        A CancelledError that nobody threw into the body, a GreenletExit, a SystemExit and the like come from the code of
-        users: asyncio would cancel, greenlet would return in silence, and the program would end.
+        A CancelledError that flowsim did not throw into the body, a GreenletExit, a SystemExit and similar errors come
+        from user code. Without the replacement asyncio would cancel, greenlet would return silently, and the program
+        would end.
         """
         if self._is_ended or isinstance(error, KeyboardInterrupt):
             return error
@@ -70,16 +72,16 @@ class Actor:
         return EscapedExit(error)
 
     def is_inside(self) -> bool:
-        """Whether the body itself is running, and not somebody else while it is blocked."""
+        """Whether the body itself is running; False in other code while the body is blocked."""
         return getcurrent() is self._greenlet
 
     async def run(self) -> None:
-        """Drives the body to its end; raises what it raises. Its first turn, too, is the scheduler's choice."""
+        """Runs the body to its end; raises its error. The scheduler also chooses its first turn."""
         if self._greenlet is not None:
             raise InvariantViolation(f"actor {self.name} was started twice")
         driver = getcurrent()
         self._greenlet = bridge = greenlet(self._body, driver)
-        # The very context of this task: what the body sets, the coroutine sees, and the other way round.
+        # The same context object: variables that the body sets are visible in the coroutine, and vice versa.
         bridge.gr_context = driver.gr_context
         self._leave = driver.switch
         scheduler, actor_id, enter = self._scheduler, self.actor_id, bridge.switch
@@ -94,9 +96,9 @@ class Actor:
                 enter()
 
     def wait_until(self, ready: Callable[[], bool]) -> None:
-        """Blocks the body until ``ready()``; asks at once, and again after every ``wake``.
+        """Blocks the body until ``ready()``; checks at once, and again after every ``wake``.
 
-        Whoever makes ``ready()`` true calls ``wake`` after that.
+        Code that makes ``ready()`` true must call ``wake`` afterwards.
         """
         self._check_inside()
         while not ready():
@@ -107,7 +109,8 @@ class Actor:
     def spend(self, cost_ns: int) -> None:
         """Blocks the body for ``cost_ns`` of virtual time; ``wake`` does not shorten it.
 
-        With a cost of 0, and always on the real clock, it gives way: the actor is ready again, behind the others.
+        With cost 0, and always on the real clock, the actor yields: it becomes ready again after the other ready
+        actors.
         """
         self._check_inside()
         if cost_ns <= 0 or not self._charges:
@@ -125,7 +128,7 @@ class Actor:
             raise
 
     def result_of(self, awaitable: Awaitable[_T]) -> _T:
-        """Blocks the body until ``awaitable`` is done: its result, or its error raised here."""
+        """Blocks the body until ``awaitable`` is done; returns its result or raises its error."""
         self._check_inside()
         future = asyncio.ensure_future(awaitable)
         future.add_done_callback(lambda _: self.wake())
@@ -137,8 +140,8 @@ class Actor:
         return future.result()
 
     def wake(self) -> None:
-        """Something changed that ``wait_until`` may wait for; harmless at any time."""
-        # A body that does not wait asks ready() itself before it does, so there is nothing to remember.
+        """Notifies ``wait_until`` of a change; may be called at any time."""
+        # A body that does not wait calls ready() itself before it waits, so nothing must be stored.
         if self._waits:
             self._scheduler.wake(self.actor_id)
 
@@ -152,12 +155,12 @@ class Actor:
 
     def _refuse_to_block(self) -> None:
         raise InvariantViolation(
-            f"actor {self.name} was asked to block outside of its own body",
+            f"actor {self.name} was called to block outside of its own body",
             (f"the body is {'running or blocked' if self._greenlet else 'not started'}", f"it runs {self._body!r}"),
         )
 
     def _end(self, bridge: greenlet, error: BaseException) -> None:
-        """Throws ``error`` until the greenlet is dead; raises what the body raises at last."""
+        """Throws ``error`` until the greenlet has ended; raises the body's last error."""
         self._waits = False
         self._is_ended = True
         story: list[str] = []
@@ -169,7 +172,7 @@ class Actor:
             if frame is not None and frame.f_back is not None and len(story) < 5:
                 story.append(f"blocks again: {frame.f_back.f_code.co_qualname}:{frame.f_back.f_lineno}")
         raise InvariantViolation(
-            f"actor {self.name} goes on after {_END_TRIES} attempts to end it with {type(error).__name__}: its body "
-            "must let it pass",
+            f"actor {self.name} continues after {_END_TRIES} attempts to end it with {type(error).__name__}: "
+            "its body must not suppress this exception",
             tuple(story),
         )

@@ -1,4 +1,4 @@
-"""Calls that a task's operators started and that are answered later, on the loop of the job."""
+"""Calls that a task's operators started and that complete later, on the event loop of the job."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Answer = Callable[[object, BaseException | None], None]
 
 
 class _Call:
-    """A coroutine that will run, runs, or is over."""
+    """A coroutine that is scheduled, running or done."""
 
     __slots__ = ("task", "is_cancelled", "start_timer", "_call", "_check", "_on_end")
 
@@ -54,19 +54,21 @@ class _Call:
 
     @property
     def outcome(self) -> _Outcome | None:
-        """None where it has none: nobody waits for one that was cancelled, and what Ctrl-C ends the run tells."""
+        """None for a cancelled call, because no operator waits for it, and for a call that Ctrl-C ended."""
         if self.task is None or self.task.cancelled() or self.task.exception() is not None or self.is_cancelled:
             return None
         return self.task.result()
 
     def _end(self, task: asyncio.Task[_Outcome] | None) -> None:
-        # One that was cancelled before its first step was never awaited; one that was thrown away may never be closed.
+        # A coroutine cancelled before its first step was never awaited: close it. An abandoned one may refuse to close.
         with suppress(RuntimeError):
             self._call.close()
         self._on_end(self)
 
     async def _outcome(self) -> _Outcome:
-        """What it answers or raises, a SystemExit or CancelledError of its own too: asyncio would take them for its."""
+        """The coroutine's result or error. Catches its own SystemExit or CancelledError too: asyncio would handle them
+        itself.
+        """
         try:
             result = await self._call
             if self._check is not None:
@@ -82,10 +84,10 @@ class _Call:
 
 
 class TaskAsyncCalls:
-    """``AsyncCalls`` of one task. A call begins at the task's own time, in the middle of its batch, which ends there.
+    """``AsyncCalls`` of one task. A call starts at the task's own time, inside its batch, which ends there.
 
-    Simulated waits pass on both clocks; coroutines that open sockets run on the real one only. ``fail`` makes the task
-    raise what goes wrong while an answer is taken.
+    Simulated waits work on both clocks; coroutines that open sockets only on the real one. ``fail`` fails the task with
+    errors from processing an answer.
     """
 
     __slots__ = ("_timers", "_fail", "_running", "_numbers", "_at_end", "_thread", "_refused")
@@ -132,12 +134,12 @@ class TaskAsyncCalls:
         self._at_end.append(closing)
 
     def close(self) -> None:
-        """Nobody waits for an answer any more."""
+        """Discards answers from now on."""
         for running in list(self._running.values()):
             running.cancel()
 
     async def when_over(self) -> list[Exception]:
-        """Waits until the calls that were cancelled are over, then runs what was kept for the end; what went wrong."""
+        """Waits for the end of the cancelled calls, then runs the coroutines kept for the end; returns the errors."""
         errors: list[Exception] = [] if self._refused is None else [self._refused]
         try:
             await self._end_calls(errors)
@@ -152,7 +154,7 @@ class TaskAsyncCalls:
         return errors
 
     async def _end_calls(self, errors: list[Exception]) -> None:
-        """One that catches its cancellation and goes on is cancelled again, some times."""
+        """Cancels a call again, a limited number of times, if it catches its cancellation and continues."""
         for _ in range(_END_TRIES):
             tasks = [running.task for running in self._running.values() if running.task is not None]
             if not tasks:
@@ -161,7 +163,9 @@ class TaskAsyncCalls:
             self.close()
         if left := list(self._running.values()):
             names = ", ".join(repr(running) for running in left)
-            errors.append(BadInput(f"these calls do not end when they are cancelled, let CancelledError pass: {names}"))
+            errors.append(
+                BadInput(f"these calls did not end after they were cancelled: do not suppress CancelledError: {names}")
+            )
             await throw_away([running.task for running in left if running.task is not None])
 
     def _take(self, answer: Callable[[], None]) -> None:

@@ -1,4 +1,4 @@
-"""How long a task works before others have their turn, and how it waits (architecture decisions D2, D4)."""
+"""How long a task runs before other tasks have their turn, and how it waits (architecture decisions D2, D4)."""
 
 from __future__ import annotations
 
@@ -21,16 +21,17 @@ _SCALE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class BatchBudget:
-    """How long a task runs before it gives way: about ``records`` elements; 1 gives way after each."""
+    """The batch size: about ``records`` elements; 1 ends the batch after each element."""
 
     records: int
 
 
 class Batches:
-    """The batches of one actor of a task: each runs on the task's clock, is paid for, and is published at its end.
+    """The batches of one actor of a task: each runs on the task's clock; at its end its cost passes and its output is
+    published.
 
-    Whatever makes the actor wait ends its batch first: the cost is spent and what was written is published. These are
-    the four points of decision D2, and there is no other. ``on_begin`` is called before every batch.
+    Before the actor waits, its batch ends: the cost passes and the output is published. There are only the four wait
+    points of decision D2. ``on_begin`` is called before every batch.
     """
 
     __slots__ = (
@@ -61,13 +62,13 @@ class Batches:
     ) -> None:
         self.actor = actor
         self.waiting_for = "its first turn"
-        """What the actor waits for, told in the wait-for report of a deadlock."""
+        """What the actor waits for, shown in the wait-for report of a deadlock."""
         self.on_batch_end: Callable[[], None] | None = None
-        """Called after every published batch: progress is shown from here."""
+        """Called after every published batch, for the progress display."""
         self.chain: OperatorChain
-        """Its records cost what the batch charges; set when the task is wired."""
+        """The batch sets the cost of its records; set when the task is wired."""
         self.processor: MailboxProcessor
-        """The loop of the task; set when the task is made."""
+        """The loop of the task; set when the task is created."""
         self._on_begin = on_begin
         self._scheduler = scheduler
         self._clock = timers.clock
@@ -78,7 +79,7 @@ class Batches:
         self._start_ns = 0
 
     def begin(self) -> None:
-        """A batch starts now."""
+        """Starts a batch."""
         self._on_begin()
         self._clock.now_ns = self._start_ns = start_ns = self._scheduler.now_ns
         record_ns = self._charge()
@@ -87,39 +88,39 @@ class Batches:
         self._outbox.sealed = True
 
     def _charge(self) -> int:
-        """Sets what records cost in the batch that begins; the nominal cost of one that passes the whole chain."""
+        """Sets the cost of records for the new batch; returns the nominal cost of a record that passes the whole chain."""
         chain = self.chain
         if self._scheduler.is_virtual:
             chain.scale_costs(self._scheduler.scale_cost_ns(self.actor.actor_id, _SCALE), _SCALE)
             return chain.cost_ns
-        # Time passes by itself: the least there is only counts the records, so that the budget ends the batch.
+        # Real time passes by itself: the minimal cost only counts the records, so that the budget ends the batch.
         chain.set_costs(1)
         return len(chain.wrappers)
 
     def spend_and_publish(self) -> None:
-        """The end of a batch: its cost passes, then what it did is visible."""
+        """Ends a batch: its cost passes, then its output is published."""
         cost_ns = self._clock.now_ns - self._start_ns
         if cost_ns > 0:
             self._wait(WaitKind.COST, lambda: self.actor.spend(cost_ns))
         self._outbox.publish()
 
     def end_if_due(self) -> None:
-        """The thread scheduler of D2: other tasks have their turn once the batch is over."""
+        """The thread scheduler of D2: other tasks have their turn when the batch has ended."""
         if self._clock.now_ns >= self._clock.batch_end_ns:
-            self.give_way()
+            self.end_batch_and_yield()
 
     def end_inside_action(self) -> None:
-        """The same in the middle of an action that asks whether anybody waits: between two interruptible timers."""
+        """The same inside an action that checks for waiting mails: between two interruptible timers."""
         if self._clock.now_ns >= self._timers.batch_limit_ns:
-            self.give_way()
+            self.end_batch_and_yield()
 
-    def give_way(self) -> None:
-        """Ends the batch and begins another."""
+    def end_batch_and_yield(self) -> None:
+        """Ends the batch and starts another."""
         self.end()
         self.begin()
 
     def end(self) -> None:
-        """Spends the batch, publishes it, and lets other ready tasks go first even if it cost nothing."""
+        """Ends and publishes the batch, and lets other ready tasks run first even if it cost nothing."""
         cost_ns = self._clock.now_ns - self._start_ns
         self._wait(WaitKind.COST, lambda: self.actor.spend(cost_ns))
         self._outbox.publish()
@@ -127,7 +128,7 @@ class Batches:
             self.on_batch_end()
 
     def block(self, kind: WaitKind, ready: Callable[[], bool], reason: str) -> None:
-        """Waits until ``ready``, the batch spent and published before."""
+        """Ends and publishes the batch, then waits until ``ready``."""
         self.spend_and_publish()
         if not ready():
             self.waiting_for = reason
@@ -148,7 +149,7 @@ class Batches:
         self.block(WaitKind.MAIL, lambda: mailbox.has_mail_of(priority), reason)
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
-        """Rule 5.42: hard back pressure, inside an element; no mail runs."""
+        """Rule 5.42: hard back pressure inside an element; no mail runs."""
         self._times.hard.mark_start()
 
         def ready() -> bool:

@@ -1,4 +1,4 @@
-"""Lets the gates of a task ask for other buffer sizes, every period. Flink: StreamTask.scheduleBufferDebloater (rule 6.22)."""
+"""Recalculates the buffer sizes of a task's gates periodically. Flink: StreamTask.scheduleBufferDebloater (rule 6.22)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from flowsim.units import NS_PER_MS
 
 
 class BufferDebloating:
-    """Every ``period_ms`` a timer puts a mail of the task's own priority, and that mail sets the next timer.
+    """Every ``period_ms`` a timer enqueues a mail of the task's priority, and that mail sets the next timer.
 
-    The timer is a daemon: it keeps no run alive, for what it does changes nothing once nothing flows.
+    It is a daemon timer: it does not keep a run alive, because it has no effect when no data flows.
     """
 
     __slots__ = ("gates", "_timers", "_executor", "_period_ns")
@@ -28,7 +28,7 @@ class BufferDebloating:
         self._period_ns = period_ms * NS_PER_MS
 
     def start(self) -> None:
-        """The next timer is a period from now, and one millisecond, as every processing-time timer (rule 9.10)."""
+        """The next timer is a period plus one millisecond from now, as every processing-time timer (rule 9.10)."""
         now_ns = max(self._timers.clock.now_ns, self._timers.scheduler.now_ns)
         self._timers.call_at_ns(now_ns + self._period_ns + NS_PER_MS, self._on_timer, lambda: False)
 

@@ -1,4 +1,4 @@
-"""Who failed, and over which record or timer: read off the traceback, so that running costs nothing for it."""
+"""Finds the failed operator and record or timer in the traceback, so that there is no cost without a failure."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PACKAGE: Final = Path(__file__).parents[1]
 
 
 def job_failed(task: str, error: BaseException) -> JobFailed:
-    """The failure of a task: its innermost operator, the record or timer that one was working on, and the line of user code."""
+    """The JobFailed of a task: its innermost operator, that operator's record or timer, and the line of user code."""
     if isinstance(error, EscapedExit):
         error = error.cause
     operator: str | None = None
@@ -35,13 +35,13 @@ def job_failed(task: str, error: BaseException) -> JobFailed:
         trace = trace.tb_next
     if isinstance(error, AnswerFromThread):
         operator, record, timer = error.operator, _shown(error.record, None), None
-    # The call of an element that failed was the user's, and is the cause of its failure.
+    # The cause of a failed element is the error of the user's call.
     raised = error.__cause__ if isinstance(error, ElementFailed) and error.__cause__ is not None else error
     return JobFailed(task, operator, record, error, _place_in_user_code(raised), timer)
 
 
 def _place_in_user_code(error: BaseException) -> str | None:
-    """Where the user's code was left for the last time, in the file and line; None where it had no part."""
+    """The last frame of user code, as file and line; None if there is none."""
     place: str | None = None
     trace = error.__traceback__
     while trace is not None:
@@ -49,7 +49,7 @@ def _place_in_user_code(error: BaseException) -> str | None:
         if _PACKAGE in file.parents:
             place = None
         elif place is None and file.suffix == ".py":
-            # By name only: what a recording holds must not depend on where things are.
+            # Only the file name: a recording must not depend on directories.
             place = f"{file.name}:{trace.tb_lineno}"
         trace = trace.tb_next
     return place

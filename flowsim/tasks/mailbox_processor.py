@@ -1,4 +1,4 @@
-"""The loop of a task: mails, then the default action, again and again. Flink: MailboxProcessor (rules 3.11-3.19)."""
+"""The mailbox loop of a task: mails, then the default action, repeatedly. Flink: MailboxProcessor (rules 3.11-3.19)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flowsim.tasks.time_buckets import PeriodTimer
 class Suspension:
     """A suspended default action. Flink: MailboxDefaultAction.Suspension.
 
-    ``timer`` measures how long it lasts, the time of mails left out (rule 3.19).
+    ``timer`` measures the duration of the suspension without the time of mails (rule 3.19).
     """
 
     __slots__ = ("_processor", "timer")
@@ -29,9 +29,9 @@ class Suspension:
             timer.mark_start()
 
     def resume(self) -> None:
-        """The default action may run again; one that comes too late does nothing (rule 3.13).
+        """Lets the default action run again; no effect after the suspension has ended (rule 3.13).
 
-        From inside the task it happens at once, from outside by a control mail, which a closed mailbox drops.
+        Inside the task the effect is immediate; from outside a control mail resumes, which a closed mailbox drops.
         """
         if self._processor.mailbox.is_mailbox_thread():
             self._resume_here()
@@ -47,11 +47,11 @@ class Suspension:
 
 
 class MailboxProcessor:
-    """Runs one action at a time: a mail, or the default action when it is not suspended. Flink: MailboxProcessor.
+    """Runs one action at a time: a mail, or the default action if it is not suspended. Flink: MailboxProcessor.
 
-    ``wait_for_mail(priority)`` blocks the task until such a mail is there; ``after_default_action`` is where the task
-    gives way, ``give_others_time`` the same in the middle of an action. Invariants: at most one action at a time, except
-    inside a yield (I3.a, I3.e); the default action never runs while suspended (I3.d).
+    ``wait_for_mail(priority)`` blocks the task until such a mail arrives. ``after_default_action`` lets other tasks
+    run, ``give_others_time`` does so inside an action. Invariants: at most one action at a time, except inside a yield
+    (I3.a, I3.e); the default action never runs while suspended (I3.d).
     """
 
     __slots__ = (
@@ -80,11 +80,11 @@ class MailboxProcessor:
     ) -> None:
         self.mailbox = mailbox
         self.mails_processed = 0
-        """Mails that the loop ran; what ran inside a yield is not among them (rule 3.18). Flink: numMailsProcessed."""
+        """Mails that the loop ran, without mails inside a yield (rule 3.18). Flink: numMailsProcessed."""
         self.suspension: Suspension | None = None
         self.suspended = False
         self.loop_running = True
-        """Until all actions are completed; a loop that is merely suspended runs on later. Flink: isMailboxLoopRunning."""
+        """True until all actions are completed; a suspended loop continues later. Flink: isMailboxLoopRunning."""
         self._default_action = default_action
         self._wait_for_mail = wait_for_mail
         self._after_default_action = after_default_action
@@ -104,7 +104,7 @@ class MailboxProcessor:
         return self.suspension is None
 
     def run_mailbox_loop(self) -> None:
-        """Rule 3.11: until suspended; raises InvariantViolation when the mailbox is not open."""
+        """Rule 3.11: runs until suspended; raises InvariantViolation if the mailbox is not open."""
         self.suspended = not self.loop_running
         if self.mailbox.state is not MailboxState.OPEN:
             raise InvariantViolation("Mailbox must be opened!")
@@ -115,25 +115,25 @@ class MailboxProcessor:
                 self._after_default_action()
 
     def run_mailbox_step(self) -> bool:
-        """One mail if there is one, else one default action; whether anything ran (rule 3.17)."""
+        """Runs one mail, or one default action if there is no mail; returns whether anything ran (rule 3.17)."""
         self.suspended = not self.loop_running
         return self._process_one_mail() or self._run_default_action_if_possible()
 
     def run_single_mailbox_loop(self) -> bool:
-        """At most one mail, and then one default action; whether anything ran (rule 3.17)."""
+        """Runs at most one mail, and then one default action; returns whether anything ran (rule 3.17)."""
         self.suspended = not self.loop_running
         processed = self._process_one_mail()
         return self._run_default_action_if_possible() or processed
 
     def run_mail(self, mail: Mail) -> None:
-        """Runs one mail as an action; it counts (rule 3.18)."""
+        """Runs one mail as an action and counts it (rule 3.18)."""
         self.mails_processed += 1
         self._run_as_action(mail)
 
     def yield_to(self, priority: int, block: bool) -> bool:
-        """Runs one mail of at least ``priority`` on top of the current action (rule 3.21); whether one was there.
+        """Runs one mail of at least ``priority`` inside the current action (rule 3.21); returns whether there was one.
 
-        Such a mail is not counted (rule 3.18).
+        The mail is not counted (rule 3.18).
         """
         mail = self.mailbox.try_take(priority)
         if mail is None and not block:
@@ -147,7 +147,7 @@ class MailboxProcessor:
         return True
 
     def begin_wait(self, kind: WaitKind, priority: int = -1) -> int:
-        """The task waits from now on; answers the number to end it with. ``priority``: of a yield."""
+        """The task starts to wait; returns a number for the end of the wait. ``priority``: of a yield."""
         number = self._waits
         self._waits = number + 1
         if self._trace is not None:
@@ -159,22 +159,24 @@ class MailboxProcessor:
             self._trace.action(ActionPhase.RESUME, kind, number, priority, self.suspension is not None)
 
     def suspend_default_action(self, timer: PeriodTimer | None = None) -> Suspension:
-        """Rule 3.13; raises InvariantViolation when it is suspended already."""
+        """Rule 3.13; raises InvariantViolation if the action is already suspended."""
         if self.suspension is not None:
             raise InvariantViolation("Default action has already been suspended")
         self.suspension = Suspension(self, timer)
         return self.suspension
 
     def suspend(self) -> None:
-        """Ends the loop after the mails before it; a later loop goes on (rule 3.14)."""
+        """Ends the loop after the earlier mails; a later loop continues (rule 3.14)."""
         self._send_poison(self._suspend_loop)
 
     def all_actions_completed(self) -> None:
-        """Ends the loop for good (rule 3.14)."""
+        """Ends the loop permanently (rule 3.14)."""
         self._send_poison(self._end_loop)
 
     def report_error(self, error: BaseException) -> None:
-        """An urgent mail raises ``error`` in the task; raises MailboxClosedException when it cannot (rule 3.15)."""
+        """Raises ``error`` in the task by an urgent mail; raises MailboxClosedException if the mailbox is closed (rule
+        3.15).
+        """
 
         def report() -> None:
             raise error
@@ -182,21 +184,21 @@ class MailboxProcessor:
         self.send_control_mail(report, f"Report throwable {error}")
 
     def prepare_close(self) -> None:
-        """Rule 3.16: no more mails are accepted."""
+        """Rule 3.16: rejects new mails."""
         self.mailbox.quiesce()
 
     def drain(self) -> None:
-        """Runs all remaining mails in order (rule 3.16); one that raises takes those behind it with it."""
+        """Runs all remaining mails in order (rule 3.16); an error drops the mails after it."""
         for mail in self.mailbox.drain():
             self.run_mail(self.mailbox.taken(mail))
 
     def close(self) -> None:
-        """No mail goes in or out any more; those that are dropped and are futures are cancelled (rule 3.9)."""
+        """Closes the mailbox; dropped mails that are futures are cancelled (rule 3.9)."""
         for mail in self.mailbox.close():
             mail.try_cancel()
 
     def send_control_mail(self, command: Callable[[], None], description: str) -> None:
-        """Control mails are urgent and of the highest priority (rule 3.14)."""
+        """Sends an urgent mail of the highest priority (rule 3.14)."""
         self.mailbox.put(Mail(command, MAX_PRIORITY, description, MailOptions.URGENT))
 
     def action(self, kind: ActionKind, body: Callable[[], None]) -> None:
@@ -206,7 +208,7 @@ class MailboxProcessor:
         self.end_action(kind, number)
 
     def _process_mail(self) -> None:
-        """Rule 3.12: the batch, then, while the default action is suspended, mail by mail."""
+        """Rule 3.12: runs the batch, then single mails while the default action is suspended."""
         mailbox = self.mailbox
         if mailbox.has_mail and mailbox.create_batch():
             self._process_batch(one_mail=False)
@@ -223,7 +225,7 @@ class MailboxProcessor:
         return self.mailbox.create_batch() and self._process_batch(one_mail=True)
 
     def _process_batch(self, one_mail: bool) -> bool:
-        """Until the batch is empty or the loop suspended; whether any mail ran."""
+        """Runs until the batch is empty or the loop is suspended; returns whether any mail ran."""
         processed = False
         while not self.suspended:
             mail = self.mailbox.try_take_from_batch()
@@ -240,7 +242,7 @@ class MailboxProcessor:
         return processed
 
     def _pause_timer(self) -> None:
-        """Rule 3.19: a mail is work, so the timer of the suspension pauses."""
+        """Rule 3.19: a mail is work, so it pauses the timer of the suspension."""
         if self.suspension is not None and self.suspension.timer is not None:
             self.suspension.timer.mark_end()
 
@@ -265,7 +267,7 @@ class MailboxProcessor:
         self.end_action(ActionKind.DEFAULT_ACTION, number)
 
     def begin_action(self, kind: ActionKind) -> int:
-        """An action begins; answers the number to end it with."""
+        """Starts an action; returns a number for its end."""
         number = self._actions
         self._actions = number + 1
         if self._trace is not None:
@@ -277,7 +279,7 @@ class MailboxProcessor:
             self._trace.action(ActionPhase.END, kind, number, -1, self.suspension is not None)
 
     def _send_poison(self, command: Callable[[], None]) -> None:
-        """Vanishes once the mailbox is not open (rule 3.14)."""
+        """Dropped if the mailbox is not open (rule 3.14)."""
         if self.mailbox.state is MailboxState.OPEN:
             self.send_control_mail(command, "poison mail")
 

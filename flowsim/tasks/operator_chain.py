@@ -1,4 +1,4 @@
-"""The operators of one task, wired and led through their life. Flink: OperatorChain, StreamOperatorWrapper (4.2, 4.12)."""
+"""The operators of one task and their life cycle. Flink: OperatorChain, StreamOperatorWrapper (4.2, 4.12)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flowsim.watermark.idleness import PausableRelativeClock
 
 
 class OperatorWrapper:
-    """One operator with what the chain needs to end it. Flink: StreamOperatorWrapper."""
+    """One operator with what the chain needs to finish it. Flink: StreamOperatorWrapper."""
 
     __slots__ = ("operator", "name", "index", "output", "executor", "processing_time", "is_open", "nominal_cost_ns")
 
@@ -40,9 +40,9 @@ class OperatorWrapper:
 
 
 class OperatorChain:
-    """Operators head first. Opened and closed tail to head, finished head to tail (I4.e). Flink: RegularOperatorChain.
+    """Operators, head first. Opened and closed tail to head, finished head to tail (I4.e). Flink: RegularOperatorChain.
 
-    In a chain with branches every operator stands before its consumers, and the last branch before the others.
+    In a chain with branches every operator comes before its consumers, and the last branch before the other branches.
     """
 
     __slots__ = ("wrappers", "_trace")
@@ -57,7 +57,7 @@ class OperatorChain:
 
     @property
     def input_activity_clocks(self) -> list[PausableRelativeClock]:
-        """The clocks on which the operators measure idleness."""
+        """The clocks for the operators' idleness."""
         clocks = (wrapper.operator.input_activity_clock for wrapper in self.wrappers)
         return [clock for clock in clocks if clock is not None]
 
@@ -67,12 +67,12 @@ class OperatorChain:
         return sum(wrapper.nominal_cost_ns for wrapper in self.wrappers)
 
     def scale_costs(self, numerator: int, denominator: int) -> None:
-        """What records cost from now on: this share of their nominal cost."""
+        """Sets the cost of records to this share of their nominal cost."""
         for wrapper in self.wrappers:
             wrapper.operator.set_cost_ns(wrapper.nominal_cost_ns * numerator // denominator)
 
     def set_costs(self, cost_ns: int) -> None:
-        """The same cost for every operator, whatever is nominal."""
+        """Sets the same cost for every operator."""
         for wrapper in self.wrappers:
             wrapper.operator.set_cost_ns(cost_ns)
 
@@ -83,17 +83,17 @@ class OperatorChain:
             self._life(wrapper, LifeEvent.OPEN)
 
     def end_input_of_head(self) -> None:
-        """Rule 4.11: the input of a network task reached its end with drain."""
+        """Rule 4.11: the input of a network task ended with drain."""
         self._end_input(self.wrappers[0])
 
     def end_input_of_head_of(self, input_id: int) -> None:
-        """Rule 7.27: one of several inputs, counted from 1, reached its end with drain."""
+        """Rule 7.27: one of several inputs, counted from 1, ended with drain."""
         head = self.wrappers[0]
         head.operator.end_input_of(input_id)
         self._life(head, LifeEvent.END_INPUT)
 
     def finish(self, mode: StopMode) -> None:
-        """Rules 4.12, 4.13: each operator ends its input, loses its timers and finishes, as mails of its own priority."""
+        """Rules 4.12, 4.13: each operator ends its input, quiesces its timers and finishes, as mails of its own priority."""
         for wrapper in self.wrappers:
             if wrapper.index > 0 and mode is StopMode.DRAIN:
                 self._end_input(wrapper)
@@ -101,7 +101,7 @@ class OperatorChain:
             self._run_last_mails(wrapper, mode)
 
     def _run_last_mails(self, wrapper: OperatorWrapper, mode: StopMode) -> None:
-        """What ``finish`` puts into the mailbox still runs, before the mail that says that it is over."""
+        """Mails that ``finish`` enqueues run before the mail that ends the operator."""
         executor, finished = wrapper.executor, False
 
         def end() -> None:
@@ -122,16 +122,16 @@ class OperatorChain:
             send_finished()
         while not finished:
             while executor.try_yield():
-                """Every mail of the operator and of those behind it."""
+                """Runs every mail of the operator and of the operators after it."""
 
-    def keep_results(self) -> None:
-        """The run is stopped on purpose: what the sinks were given so far counts."""
+    def retain_results(self) -> None:
+        """The run is stopped on purpose: the sinks keep what was written."""
         for wrapper in self.wrappers:
             if wrapper.is_open:
-                wrapper.operator.keep_results()
+                wrapper.operator.retain_results()
 
     def close(self) -> None:
-        """Tail to head, each exactly once; the first error is raised after all were closed."""
+        """Closes tail to head, each operator once; raises the first error after all were closed."""
         errors: list[BaseException] = []
         for wrapper in reversed(self.wrappers):
             if not wrapper.is_open:
@@ -151,7 +151,7 @@ class OperatorChain:
         self._life(wrapper, LifeEvent.END_INPUT)
 
     def trace_counts(self) -> None:
-        """The final counters of every operator."""
+        """Records the final counters of every operator."""
         if self._trace is None:
             return
         for wrapper in self.wrappers:

@@ -1,4 +1,4 @@
-"""What deployment knows of one operator of a task, and the context made of it. Flink: StreamOperatorParameters."""
+"""The deployment data of one operator, and its context. Flink: StreamOperatorParameters."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class OperatorDeployment:
         async_calls: AsyncCalls,
         fail_externally: Callable[[Callable[[], None]], None],
     ) -> OperatorContext:
-        """The operator's context; the arguments are those of its task."""
+        """The operator's context; the arguments come from its task."""
         subtask, node, vertex, settings = self.subtask, self.chained.node, self.subtask.vertex, self.settings
         return OperatorContext(
             operator_name=node.name,

@@ -1,4 +1,6 @@
-"""Where the operators of a chain emit. Flink: ChainingOutput, CopyingChainingOutput, BroadcastingOutputCollector (5.8-5.10)."""
+"""The outputs of operators in a chain. Flink: ChainingOutput, CopyingChainingOutput, BroadcastingOutputCollector
+(5.8-5.10).
+"""
 
 from __future__ import annotations
 
@@ -15,12 +17,12 @@ Collect = Callable[[Value, int | None], None]
 
 
 class ChainingOutput:
-    """Hands elements to the next operator of the chain. Flink: ChainingOutput, CopyingChainingOutput.
+    """Passes elements to the next operator of the chain. Flink: ChainingOutput, CopyingChainingOutput.
 
     Watermarks are dropped while the announced status is IDLE, and only changes of status are forwarded (rule 5.8).
-    ``copies``: values that could be changed are copied, as with object reuse off (rule 5.10), and one outside the closed
-    set raises ValueNotAllowed as a channel does. Without, nothing looks at values. ``counts``: what is handed
-    over is counted here and not only by the operator that takes it, so that a judge can compare the two.
+    ``copies``: mutable values are copied, as with object reuse off (rule 5.10), and a value outside the closed set
+    raises ValueNotAllowed, as in a channel. Without ``copies`` values are not checked. ``counts``: records are counted
+    here in addition to the receiving operator, so that a law can compare the two counts.
     """
 
     __slots__ = ("operator", "collect", "_status", "_records")
@@ -52,8 +54,8 @@ class ChainingOutput:
         copy, immutable = checked_copy, SCALARS
 
         def collect(value: Value, timestamp: int | None) -> None:
-            # A flat tuple cannot be changed, so it needs no copy. Its items are checked here as in the encoder, since a call
-            # would cost more than the check. Everything else goes to ``copy``, which refuses what is outside the set.
+            # A flat tuple is immutable, so it needs no copy. Its items are checked here as in the encoder, since a call
+            # would cost more than the check. All other values go to ``copy``, which raises for values outside the set.
             if type(value) is tuple:
                 for item in value:
                     kind = type(item)
@@ -105,8 +107,8 @@ class OutputEdge:
 class OperatorOutput:
     """All consumers of one operator. Flink: BroadcastingOutputCollector.
 
-    Main records go to the edges without a tag, tagged ones to those of their tag (rule 5.9); watermarks, statuses and
-    latency markers go to every edge, markers to one chosen at random (rule 8.20).
+    Main records go to the edges without a tag, tagged ones to the edges of their tag (rule 5.9); watermarks and
+    statuses go to every edge, latency markers to one random edge (rule 8.20).
     """
 
     __slots__ = (
@@ -132,7 +134,9 @@ class OperatorOutput:
         self._elements = tuple(edge.target for edge in edges)
         self.side_records = 0
         self.current_watermark = NO_TIMESTAMP
-        """The last one emitted; a single consumer, as in Flink, does not count those dropped while IDLE (rule 13.8)."""
+        """The last emitted watermark; with a single consumer those dropped while IDLE do not count, as in Flink (rule
+        13.8).
+        """
         self._idle = False
         self._main_records: Callable[[], int]
         if len(main) == 1:
@@ -149,7 +153,7 @@ class OperatorOutput:
 
     @property
     def network_records_out(self) -> int:
-        """User records handed to the network, one that goes to several outputs counting once (rule 13.4)."""
+        """User records written to the network; a record for several outputs counts once (rule 13.4)."""
         written: dict[str | None, int] = {}
         for edge in self.edges:
             if isinstance(edge.target, RecordWriter):
@@ -157,7 +161,7 @@ class OperatorOutput:
         return sum(written.values())
 
     def collect_side(self, tag: OutputTag, value: Value, timestamp: int | None) -> None:
-        """A tag that nobody consumes loses its records, uncounted, as in Flink."""
+        """Records of a tag without consumers are dropped and not counted, as in Flink."""
         targets = self._side.get(tag.tag_id)
         if targets is not None:
             self.side_records += 1

@@ -1,4 +1,4 @@
-"""Flushes what waits in unfinished buffers every so often. Flink: RecordWriter.OutputFlusher (rule 5.3)."""
+"""Flushes unfinished buffers periodically. Flink: RecordWriter.OutputFlusher (rule 5.3)."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from flowsim.units import NS_PER_MS
 
 
 class OutputFlusher:
-    """Flushes every ``timeout_ms`` from its start, not aligned to data; armed only while data may wait.
+    """Flushes every ``timeout_ms`` from its start, independent of data; its timer is set only while data may need a
+    flush.
 
-    Skipping intervals without data changes nothing that can be seen, and a run in which nothing happens can end.
+    Skipping intervals without data has no visible effect, and a run without activity can end.
     """
 
     __slots__ = ("_writer", "_timers", "_outbox", "_interval_ns", "_started_ns", "_armed")
@@ -28,7 +29,7 @@ class OutputFlusher:
         self._writer = writer
 
     def start(self) -> None:
-        """The task starts: intervals are counted from now (rule 5.3)."""
+        """Starts the intervals at the current time (rule 5.3)."""
         self._started_ns = self._timers.scheduler.now_ns
 
     def on_data(self) -> None:

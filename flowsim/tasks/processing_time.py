@@ -1,4 +1,6 @@
-"""Processing time on a scheduler. Flink: ProcessingTimeServiceImpl, SystemProcessingTimeService (rules 3.26, 3.27, 9.10)."""
+"""Processing time from the scheduler's clock. Flink: ProcessingTimeServiceImpl, SystemProcessingTimeService (rules
+3.26, 3.27, 9.10).
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ from flowsim.units import NS_PER_MS
 
 
 def processing_time_delay_ms(timestamp_ms: int, now_ms: int) -> int:
-    """How long a system timer waits (rule 9.10). Flink: ProcessingTimeServiceUtil.
+    """The delay of a system timer (rule 9.10). Flink: ProcessingTimeServiceUtil.
 
     >>> processing_time_delay_ms(10, 10), processing_time_delay_ms(10, 11)
     (1, 0)
@@ -22,9 +24,9 @@ def processing_time_delay_ms(timestamp_ms: int, now_ms: int) -> int:
 
 
 class TaskTimers:
-    """When the timers of one task are due: its batches end there (D4).
+    """The due times of one task's timers: its batches end there (D4).
 
-    ``batch_limit_ns``: the end of the running batch, unless something ends it earlier.
+    ``batch_limit_ns``: the latest end of the running batch.
     """
 
     __slots__ = ("scheduler", "clock", "batch_limit_ns", "_due")
@@ -39,18 +41,18 @@ class TaskTimers:
         self, when_ns: int, callback: Callable[[], None], daemon_while_not: Callable[[], bool] | None = None
     ) -> Timer:
         heapq.heappush(self._due, when_ns)
-        # A timer that is registered inside the batch ends it too.
+        # A timer registered inside the batch also ends it.
         clock = self.clock
         self.batch_limit_ns = min(self.batch_limit_ns, when_ns)
         clock.batch_end_ns = min(clock.batch_end_ns, when_ns)
         return self.scheduler.call_at_ns(when_ns, callback, daemon_while_not=daemon_while_not)
 
     def end_batch_at(self, when_ns: int) -> None:
-        """Something comes from outside then, which a batch must not run past; told before the task begins."""
+        """An external event is due then, so batches must end before it; called before the task starts."""
         heapq.heappush(self._due, when_ns)
 
     def begin_batch(self, now_ns: int, longest_ns: int) -> None:
-        """A batch starts: it ends after ``longest_ns``, or with the next timer; a cancelled one only ends it early."""
+        """Starts a batch, which ends after ``longest_ns`` or at the next timer; a cancelled timer only ends it early."""
         due = self._due
         while due and due[0] <= now_ns:
             heapq.heappop(due)
@@ -77,7 +79,7 @@ class OperatorProcessingTimeService:
         *,
         daemon_while_not: Callable[[], bool] | None = None,
     ) -> Timer:
-        """Rule 9.10: one millisecond after the time, at once when it has passed; rule 3.27: never once quiesced."""
+        """Rule 9.10: fires one millisecond after the time, or at once if it has passed; rule 3.27: never after quiesce."""
         if self._quiesced:
             return _NeverTimer()
         now_ns = self._timers.clock.now_ns
@@ -89,12 +91,12 @@ class OperatorProcessingTimeService:
     def schedule_with_fixed_delay(
         self, delay_ms: int, callback: ProcessingTimeCallback, *, daemon_while_not: Callable[[], bool]
     ) -> None:
-        """Rule 8.2. A beat is put as a mail at its very time; the next one is asked for when that mail runs."""
+        """Rule 8.2. A mail is enqueued exactly at each interval; the next interval is scheduled when that mail runs."""
         start_ns, delay_ns = self._timers.clock.now_ns, delay_ms * NS_PER_MS
 
         def schedule() -> None:
-            beats = (self._timers.clock.now_ns - start_ns) // delay_ns + 1
-            due_ns = start_ns + beats * delay_ns
+            intervals = (self._timers.clock.now_ns - start_ns) // delay_ns + 1
+            due_ns = start_ns + intervals * delay_ns
             self._timers.call_at_ns(
                 due_ns, self._fire(due_ns // NS_PER_MS, run), self._unless_quiesced(daemon_while_not)
             )
@@ -107,7 +109,7 @@ class OperatorProcessingTimeService:
         schedule()
 
     def quiesce(self) -> None:
-        """Timers that fire from now on enqueue nothing; mails already there still run (rule 3.27)."""
+        """Timers that fire later enqueue nothing; mails already enqueued still run (rule 3.27)."""
         self._quiesced = True
 
     def _unless_quiesced(self, has_effect: Callable[[], bool]) -> Callable[[], bool]:
@@ -122,9 +124,9 @@ class OperatorProcessingTimeService:
 
 
 class _NeverTimer:
-    """Stands for a timer that was registered too late (rule 3.27)."""
+    """The handle of a timer that was registered after quiesce (rule 3.27)."""
 
     __slots__ = ()
 
     def cancel(self) -> None:
-        """It would not have fired."""
+        """Does nothing: the timer never fires."""

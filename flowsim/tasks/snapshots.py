@@ -1,4 +1,4 @@
-"""What a task answers when its state is asked for: the elements that its operators keep back (rules 11.20, 11.37)."""
+"""Snapshots of a task: the elements that its operators hold (rules 11.20, 11.37)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flowsim.tasks.operator_chain import OperatorChain
 
 @dataclass(frozen=True, slots=True)
 class OperatorSnapshot:
-    """One operator: records that it had begun, elements that it keeps back, whether it was in the middle of one."""
+    """One operator: number of records started, elements held, and whether it was inside an element."""
 
     operator: str
     records_in: int
@@ -22,9 +22,9 @@ class OperatorSnapshot:
 
 @dataclass(slots=True)
 class TaskSnapshot:
-    """Asked for at ``requested_ns`` of the job's clock; taken later, or missed, and then it says why.
+    """Requested at ``requested_ns`` of the job's clock; taken later, or missed, with the reason.
 
-    Nothing is stored: there is no recovery to use it.
+    Nothing is stored: there is no recovery.
     """
 
     task: str
@@ -35,7 +35,7 @@ class TaskSnapshot:
     missed: str = ""
 
     def miss(self, reason: str) -> None:
-        """It will not be taken."""
+        """Marks the snapshot as missed."""
         if self.taken_ns is None and not self.missed:
             self.missed = reason
 
@@ -43,7 +43,7 @@ class TaskSnapshot:
 def take_snapshot(
     snapshot: TaskSnapshot, chain: OperatorChain, trace: TaskTrace | None, taken_ns: int, inside: Set[int]
 ) -> None:
-    """By whoever may look at the task's state now; ``inside``: operators in the middle of an element, by index."""
+    """Takes the snapshot; the caller may read the task's state now. ``inside``: operators inside an element, by index."""
     taken: list[OperatorSnapshot] = []
     for wrapper in chain.wrappers:
         operator = wrapper.operator

@@ -1,4 +1,6 @@
-"""A task whose head is a source, and the input that polls it. Flink: SourceOperatorStreamTask, StreamTaskSourceInput."""
+"""A task with a source as head, and the input that polls the source. Flink: SourceOperatorStreamTask,
+StreamTaskSourceInput.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ class StreamTaskSourceInput:
     __slots__ = ("_source", "_timers")
 
     records_in = 0
-    """Nothing comes over the network."""
+    """Nothing comes from the network."""
 
     current_watermark = NO_TIMESTAMP
     queued_buffers = 0
@@ -42,7 +44,7 @@ class StreamTaskSourceInput:
         return self._source.poll_next()
 
     def when_available(self, callback: Callable[[], None]) -> None:
-        """At the time that the reader named, or when the source is told to stop or may read on."""
+        """Calls back at the time that the reader set, or when the source is stopped or may read again."""
         self._source.on_available = callback
         wake_time_ns = self._source.wake_time_ns
         if wake_time_ns is not None:
@@ -53,18 +55,18 @@ class StreamTaskSourceInput:
         self._source.advance_to_end_of_event_time()
 
     def close(self) -> None:
-        """The reader is closed with its operator."""
+        """Does nothing: the operator closes its reader."""
 
 
 class SourceOperatorStreamTask(StreamTask):
-    """Polls its source in the default action; a stop reaches it as a mail. Flink: SourceOperatorStreamTask."""
+    """Polls its source in the default action; a mail stops it. Flink: SourceOperatorStreamTask."""
 
     def create_source_input(self, source: StreamOperator) -> TaskInput:
         assert isinstance(source, SourceOperator)
         return StreamTaskSourceInput(source, self.timers)
 
     def stop(self, mode: StopMode) -> None:
-        """Rule 4.20, from outside the task; a task that has ended already has nothing to stop."""
+        """Rule 4.20, called from outside the task; no effect on a task that has ended."""
         if self.mailbox.state is MailboxState.OPEN:
             executor = self.mailbox_processor.executor()
             executor.execute(lambda: self._stop_source(mode), f"stop, {mode.name.lower()}")

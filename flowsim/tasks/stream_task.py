@@ -35,7 +35,7 @@ from flowsim.timers.internal_timer_service import CancellationContext
 
 
 class TaskComponents(Protocol):
-    """Constructs what a task consists of."""
+    """Creates the components of a task."""
 
     def create_mailbox(
         self, on_put: Callable[[], None], trace: TaskTrace | None, is_mailbox_thread: Callable[[], bool]
@@ -47,13 +47,13 @@ class TaskComponents(Protocol):
 class StreamTask:
     """Runs one operator chain: a mailbox loop in an actor's greenlet. Flink: StreamTask.
 
-    Life: restore (the operators are opened), invoke (the loop, the rest of the mails, the operators are closed), the ends
-    of its partitions (4.A to 4.C); failures and cancellation end in ``_clean_up`` (4.E). It waits only where ``Batches``
-    lets it.
+    Life cycle: restore (opens the operators), invoke (the loop, the remaining mails, closing the operators), the end of
+    its partitions (4.A to 4.C); after a failure or cancellation ``_clean_up`` runs (4.E). The task waits only in
+    ``Batches``.
     """
 
     measures_busy_time = True
-    """Whether the time in which it neither waits for input nor for output says something (rule 13.1)."""
+    """Whether its busy time, outside waits for input and output, is meaningful (rule 13.1)."""
 
     def __init__(
         self,
@@ -96,16 +96,16 @@ class StreamTask:
         self._output: RecordWriterDelegate = NonRecordWriter()
         self.failure: BaseException | None = None
         self.end_of_data: StopMode | None = None
-        """How its data ended; None before, and when its inputs stopped without anybody saying so (rule 4.22)."""
+        """How its data ended; None before, and if its inputs stopped without a stop mode (rule 4.22)."""
         self._is_counted = False
         self._fails_externally = False
         self.input_queue_peak = 0
         self.output_queue_peak = 0
         self.view_readers: list[CreditBasedSequenceNumberingViewReader] = []
-        """Those that send what the task wrote, one per remote channel in use."""
+        """The senders of the task's output, one per remote channel in use."""
 
     def wire(self, chain: OperatorChain, task_input: TaskInput, writers: Sequence[RecordWriter]) -> None:
-        """Gives the task its operators, input and outputs; called once, before ``invoke``."""
+        """Sets operators, input and outputs; called once, before ``invoke``."""
         self.chain = self.batches.chain = chain
         self.input = task_input
         self.writers = tuple(writers)
@@ -116,25 +116,25 @@ class StreamTask:
         self.times.soft.pausing = self.times.hard.pausing = activity
 
     def create_source_input(self, source: StreamOperator) -> TaskInput:
-        """What the task reads when its head is a source."""
+        """The input of a task whose head is a source."""
         raise InvariantViolation(f"{self.name} is not a task for a source")
 
     def _create_batches(self) -> Batches:
-        """Of the mailbox loop."""
+        """The batches of the mailbox loop."""
         return self._components.create_batches(self)
 
     @property
     def actors(self) -> tuple[Actor, ...]:
-        """All that run for the task, in the order in which they are ended."""
+        """All actors of the task, in the order in which they are ended."""
         return (self.actor,)
 
     @property
     def waiting_for(self) -> str:
-        """What the task waits for, told in the wait-for report of a deadlock."""
+        """What the task waits for, shown in the wait-for report of a deadlock."""
         return self.batches.waiting_for
 
     def create_operator_context(self, operator: OperatorDeployment) -> OperatorContext:
-        """What an operator gets of this task."""
+        """The context of an operator of this task."""
         return operator.create_context(
             self.clock, self.trace, self.cancellation, self.async_calls, self.fail_externally
         )
@@ -156,14 +156,14 @@ class StreamTask:
             raise failure from error
 
     def _restore(self) -> None:
-        """Rule 4.2: operators are opened, the last of the chain first, before the task counts as running."""
+        """Rule 4.2: operators are opened, tail first, before the task is RUNNING."""
         self._set_state(TaskState.INITIALIZING, LifeEvent.INITIALIZING)
         self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self.chain.open)
         self._set_state(TaskState.RUNNING, LifeEvent.RUNNING)
         self.times.start()
 
     def _invoke(self) -> None:
-        """Rules 4.4, 4.17: the loop, and what comes after it."""
+        """Rules 4.4, 4.17: the loop, and the steps after it."""
         self.mailbox_processor.run_mailbox_loop()
         for wrapper in self.chain.wrappers:
             wrapper.processing_time.quiesce()
@@ -172,8 +172,8 @@ class StreamTask:
         for writer in self.writers:
             writer.flush_all()
         if self.end_of_data is not StopMode.DRAIN:
-            # Without drain nobody told the sinks to finish; in Flink the savepoint of the stop commits what they hold.
-            self.chain.keep_results()
+            # Without drain the sinks were not finished; in Flink the savepoint of the stop commits their data.
+            self.chain.retain_results()
         self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self.chain.close)
         self._trace_end()
         self.input.close()
@@ -181,12 +181,12 @@ class StreamTask:
         self.mailbox_processor.close()
 
     def _finish_partitions(self) -> None:
-        """Rule 4.18: after everything of the task's own was closed."""
+        """Rule 4.18: after all other resources of the task were closed."""
         self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self._end_partitions)
         self.batches.spend_and_publish()
         self._set_state(TaskState.FINISHED, LifeEvent.FINISHED)
         for writer in self.writers:
-            # Others on the task manager get what nobody reads any more, the rest when it is read (rules 5.37, 5.45).
+            # Unused memory returns to the task manager now, the rest when it is read (rules 5.37, 5.45).
             writer.partition.close()
 
     def _end_partitions(self) -> None:
@@ -194,10 +194,10 @@ class StreamTask:
             writer.finish()
 
     def stop(self, mode: StopMode) -> None:
-        """The job stops: tasks that read the network learn of it from what they receive (rule 4.20)."""
+        """The job stops; tasks with network inputs notice it from their input (rule 4.20)."""
 
     def cancel(self) -> None:
-        """The job cancels the task: it ends where it waits, or, when it never had a turn, before it begins (rule 4.23)."""
+        """The job cancels the task, which ends at its wait point, or before it starts if it had no turn (rule 4.23)."""
         self.cancellation.is_cancelled = True
         if self.state is TaskState.DEPLOYED:
             self._advance_clock()
@@ -237,11 +237,11 @@ class StreamTask:
             writer.partition.release()
 
     def _advance_clock(self) -> None:
-        """The task is ended from outside, now, however far it was in its batch."""
+        """The task is ended from outside at the current time, at any point of its batch."""
         self.clock.now_ns = max(self.clock.now_ns, self.scheduler.now_ns)
 
     def _trace_end(self) -> None:
-        """The final figures, once."""
+        """Records the final figures, once."""
         if self._is_counted:
             return
         self._is_counted = True
@@ -255,33 +255,33 @@ class StreamTask:
 
     @property
     def records_out(self) -> int:
-        """User records handed to network outputs; one that goes to several outputs counts once (rule 13.4)."""
+        """User records written to network outputs; a record for several outputs counts once (rule 13.4)."""
         return sum(wrapper.output.network_records_out for wrapper in self.chain.wrappers)
 
     @property
     def times_out_of_credit(self) -> int:
-        """How often data of one of its channels waited for nothing but a credit."""
+        """How often data of its channels waited only for a credit."""
         return sum(reader.times_out_of_credit for reader in self.view_readers)
 
     @property
     def queued_input(self) -> int:
-        """Buffers that wait in the channels of the task."""
+        """Buffers queued in the input channels of the task."""
         return self.input.queued_buffers
 
     def record_queue_peaks(self) -> None:
-        """Called when a batch begins."""
+        """Called at the start of a batch."""
         self.input_queue_peak = max(self.input_queue_peak, self.input.queued_buffers)
         queued = sum(writer.partition.queued_buffers for writer in self.writers)
         self.output_queue_peak = max(self.output_queue_peak, queued)
 
     def trace_stop(self, mode: StopMode) -> None:
-        """A stop took effect in this task."""
+        """Records that a stop took effect in this task."""
         if self.trace is not None:
             event = LifeEvent.STOP_WITH_DRAIN if mode is StopMode.DRAIN else LifeEvent.STOP_NO_DRAIN
             self.trace.lifecycle(-1, event)
 
     def trace_deadlock(self) -> None:
-        """Nothing in the job can run any more."""
+        """Records that no task of the job can run."""
         if self.trace is not None and not self.state.is_terminal:
             self._advance_clock()
             self.trace.lifecycle(-1, LifeEvent.DEADLOCKED)
@@ -340,46 +340,46 @@ class StreamTask:
             writer.notify_end_of_data(mode)
 
     def fail_externally(self, fail: Callable[[], None]) -> None:
-        """The task fails with what the first ``fail`` raises, inside of an element too if it waits there for mail.
+        """Fails the task with the error that the first ``fail`` raises, also while it waits for mail inside an element.
 
         Flink: Environment.failExternally.
         """
         if self._fails_externally:
-            # Their mails are urgent, so the last one would come first.
+            # These mails are urgent, so the last one would come first.
             return
         self._fails_externally = True
         with suppress(MailboxClosedException):
             self.mailbox_processor.send_control_mail(fail, "failed externally")
 
     def create_processing_time(self, operator_index: int, executor: MailboxExecutor) -> OperatorProcessingTimeService:
-        """Of one operator of the task: its timers are mails of its executor."""
+        """The processing time of one operator: its timers are mails of its executor."""
         return OperatorProcessingTimeService(self.timers, executor)
 
     def request_snapshot(self, snapshot: TaskSnapshot) -> None:
-        """A mail of the lowest priority, so no operator is in the middle of an element then (rules 3.25, 11.21)."""
+        """A mail of the lowest priority, so no operator is inside an element then (rules 3.25, 11.21)."""
         try:
             executor = self.mailbox_processor.executor()
             executor.execute(lambda: self._take_snapshot(snapshot, frozenset()), "snapshot")
         except MailboxClosedException:
-            snapshot.miss(f"the task was {self.state.value} already")
+            snapshot.miss(f"the task was already {self.state.value}")
 
     def _take_snapshot(self, snapshot: TaskSnapshot, inside: Set[int]) -> None:
         take_snapshot(snapshot, self.chain, self.trace, self.clock.now_ns, inside)
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
-        """Rule 5.42: what a partition calls when a record needs a buffer beyond the overdraft."""
+        """Rule 5.42: called by a partition if a record needs a buffer beyond the overdraft."""
         self.batches.wait_for_buffer(pool)
 
     def on_pool_unavailable(self) -> None:
-        """An output is full: emitting stops after the current element (rule 4.8)."""
+        """An output is full: the task stops emitting after the current element (rule 4.8)."""
         self.clock.interrupt()
 
     def end_inside_action(self) -> None:
-        """Rule 3.23: an action asks whether anybody waits; the time of its work so far passes first."""
+        """Rule 3.23: an action checks for waiting mails; the time of its work so far passes first."""
         self.batches.end_inside_action()
 
     def _is_inside(self) -> bool:
-        """Whether the task itself is running; what publishing sets off is the doing of others."""
+        """Whether the task itself is running; False in code that publishing calls."""
         return self.outbox.sealed and self.actor.is_inside()
 
     def _on_mail(self) -> None:

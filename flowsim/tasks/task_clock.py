@@ -1,12 +1,12 @@
-"""The time of one task inside a batch of work (architecture decision D4)."""
+"""The clock of one task inside a batch (architecture decision D4)."""
 
 from __future__ import annotations
 
 
 class TaskClock:
-    """Loop time plus the cost of the work done in the running batch, in nanoseconds.
+    """Loop time plus the cost of the running batch so far, in nanoseconds.
 
-    Operators add their cost to ``now_ns``; whoever emits in a loop stops once ``now_ns`` reaches ``batch_end_ns``.
+    Operators add their cost to ``now_ns``; loops that emit stop when ``now_ns`` reaches ``batch_end_ns``.
     """
 
     __slots__ = ("now_ns", "batch_end_ns")

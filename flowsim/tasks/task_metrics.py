@@ -1,4 +1,4 @@
-"""The gauges and counters of one task, read at one moment. Flink: TaskIOMetricGroup, NettyShuffleMetricFactory (section 13)."""
+"""The gauges and counters of one task at one time. Flink: TaskIOMetricGroup, NettyShuffleMetricFactory (section 13)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MILLIONTHS = 1_000_000
 
 
 class MetricsSample(NamedTuple):
-    """One row of table ``metrics``, without what every fact begins with."""
+    """One row of table ``metrics``, without the common columns of facts."""
 
     busy_ms: int
     idle_ms: int
@@ -62,7 +62,7 @@ class MeasuredGate:
 
 
 class TaskMetrics:
-    """Reads a task and changes nothing. Flink: TaskIOMetricGroup."""
+    """Reads a task without changing it. Flink: TaskIOMetricGroup."""
 
     __slots__ = ("task", "_times", "_gates", "_buffer_size")
 
@@ -75,16 +75,16 @@ class TaskMetrics:
         self._buffer_size = buffer_size
 
     def update(self) -> None:
-        """The interval is over: the gauges of time close their samples (rule 13.2)."""
+        """The interval has ended: the time gauges close their samples (rule 13.2)."""
         self._times.update()
 
     def sample(self) -> MetricsSample:
-        """What the gauges say now; those of time, as of the last ``update``."""
+        """The current gauge values; time gauges as of the last ``update``."""
         times = self._times
         return self._sample(times.idle.value, times.soft.value, times.hard.value)
 
     def last_sample(self, interval_began_ns: int) -> MetricsSample:
-        """For a task that has ended: its gauges of time count the interval that its end cut short, as long as it was."""
+        """For a task that has ended: its time gauges include the last, shortened interval."""
         task_times = self.task.times
         began_ms = max(interval_began_ns, task_times.started_ns) // NS_PER_MS
         open_ms = task_times.stopped_ns // NS_PER_MS - began_ms
@@ -92,7 +92,7 @@ class TaskMetrics:
         sample = self._sample(
             times.idle.value_with(open_ms), times.soft.value_with(open_ms), times.hard.value_with(open_ms)
         )
-        # A released channel has no exclusive buffers left, which rule 13.6 would take for used ones.
+        # A released channel has no exclusive buffers, which rule 13.6 would count as used.
         return sample._replace(input_pool_usage=0)
 
     def _sample(self, idle_ms: int, soft_ms: int, hard_ms: int) -> MetricsSample:

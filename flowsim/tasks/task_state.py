@@ -1,4 +1,4 @@
-"""The states of a task, for those that watch tasks without running them. Flink: ExecutionState."""
+"""The states of a task, for code that observes tasks. Flink: ExecutionState."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from enum import Enum
 
 
 class TaskState(Enum):
-    """Flink: ExecutionState, as far as a task here goes through it."""
+    """The supported states. Flink: ExecutionState."""
 
     DEPLOYED = "DEPLOYED"
     INITIALIZING = "INITIALIZING"
-    """Its operators are opened (rule 4.2)."""
+    """Its operators are being opened (rule 4.2)."""
     RUNNING = "RUNNING"
     CANCELING = "CANCELING"
     FINISHED = "FINISHED"

@@ -1,4 +1,4 @@
-"""Where the time of a task goes: busy, idle, soft or hard back-pressured (rules 3.19, 3.28)."""
+"""The time of a task by state: busy, idle, soft or hard back-pressured (rules 3.19, 3.28)."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from flowsim.watermark.idleness import PausableRelativeClock
 
 
 class PeriodTimer:
-    """Adds up the nanoseconds between its starts and ends on the task's clock. Flink: PeriodTimer, GaugePeriodTimer."""
+    """Sums the nanoseconds between its starts and ends on the task's clock. Flink: PeriodTimer, GaugePeriodTimer."""
 
     __slots__ = ("_clock", "_total_ns", "_since_ns", "pausing", "gauge")
 
     def __init__(self, clock: TaskClock) -> None:
         self._clock = clock
         self.pausing: list[PausableRelativeClock] = []
-        """Clocks that stand still during the periods (rule 8.4)."""
+        """Clocks that pause during the periods (rule 8.4)."""
         self._total_ns = 0
         self._since_ns: int | None = None
         self.gauge: TimerGauge | None = None
-        """Measures the same periods for people who watch; None while nobody does."""
+        """Measures the same periods for a metric; None without metrics."""
 
     @property
     def total_ns(self) -> int:
-        """All periods that ended."""
+        """The sum of all periods that ended."""
         return self._total_ns
 
     @property
@@ -40,7 +40,7 @@ class PeriodTimer:
             paused.pause()
 
     def mark_end(self) -> None:
-        """Ends the running period; harmless when there is none."""
+        """Ends the running period; no effect if there is none."""
         if self._since_ns is not None:
             self._total_ns += self._clock.now_ns - self._since_ns
             self._since_ns = None
@@ -51,7 +51,7 @@ class PeriodTimer:
 
 
 class _LatestClock:
-    """A task that waits has a clock that stands still; one inside a batch is ahead of the loop."""
+    """The clock of a waiting task does not advance; inside a batch it is ahead of the loop. This is the later of the two."""
 
     __slots__ = ("_task", "_loop")
 
@@ -73,7 +73,7 @@ class TimeGauges:
     hard: TimerGauge
 
     def update(self) -> None:
-        """The interval is over."""
+        """Ends the interval."""
         self.idle.update()
         self.soft.update()
         self.hard.update()
@@ -96,7 +96,7 @@ class TimeBuckets:
         self._stopped_ns = 0
 
     def measure(self, loop_clock: NanosecondClock, interval_ms: int) -> TimeGauges:
-        """Adds gauges to the three timers, which somebody updates every ``interval_ms`` (rule 13.2)."""
+        """Adds gauges to the three timers; a caller updates them every ``interval_ms`` (rule 13.2)."""
         clock = _LatestClock(self._clock, loop_clock)
         self.idle.gauge = TimerGauge(clock, interval_ms)
         self.soft.gauge = TimerGauge(clock, interval_ms)
@@ -107,19 +107,19 @@ class TimeBuckets:
         self._started_ns = self._stopped_ns = self._clock.now_ns
 
     def stop(self) -> None:
-        """The task ends: so does what it waits for."""
+        """The task ends, and so does its current wait."""
         for timer in (self.idle, self.soft, self.hard):
             timer.mark_end()
         self._stopped_ns = self._clock.now_ns
 
     @property
     def started_ns(self) -> int:
-        """When the task began; 0 when it never did."""
+        """Start time of the task; 0 if it never started."""
         return self._started_ns
 
     @property
     def stopped_ns(self) -> int:
-        """When the task ended; while it runs, when it began."""
+        """End time of the task; its start time while it runs."""
         return self._stopped_ns
 
     @property

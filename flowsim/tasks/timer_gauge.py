@@ -1,4 +1,4 @@
-"""How much of the last minute a task spent in one state, as Flink shows it. Flink: TimerGauge (rule 13.2)."""
+"""The share of the last minute that a task spent in one state, computed as in Flink. Flink: TimerGauge (rule 13.2)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ UPDATE_INTERVAL_MS: Final = 5000
 
 SAMPLES: Final = 12
 _NOT_STARTED: Final = 0
-"""The sentinel of rule 0.5: a measurement that begins at time 0 is lost, so no clock here does."""
+"""The sentinel of rule 0.5: a measurement that starts at time 0 is lost, so no clock here starts at 0."""
 
 
 class NanosecondClock(Protocol):
-    """Where a gauge reads the time."""
+    """The clock of a gauge."""
 
     @property
     def now_ns(self) -> int: ...
@@ -24,8 +24,8 @@ class NanosecondClock(Protocol):
 class TimerGauge:
     """Milliseconds per second between ``mark_start`` and ``mark_end``, over the last ``samples`` updates.
 
-    Time is read in whole milliseconds. Whoever owns the gauge calls ``update`` every ``interval_ms``; a measurement that
-    still runs contributes up to then. Flink: TimerGauge.
+    Time is read in whole milliseconds. The owner calls ``update`` every ``interval_ms``; a running measurement counts
+    up to then. Flink: TimerGauge.
     """
 
     __slots__ = (
@@ -53,24 +53,24 @@ class TimerGauge:
         self._current_ms = 0
         self._started_ms = _NOT_STARTED
         self._counted_ms = 0
-        """Up to where the running measurement has been counted."""
+        """The time up to which the running measurement is counted."""
         self._longest_ms = 0
         self._last_longest_ms = 0
         self._accumulated_ms = 0
 
     def mark_start(self) -> None:
-        """Harmless while a measurement runs."""
+        """No effect while a measurement runs."""
         if self._started_ms == _NOT_STARTED:
             self._started_ms = self._counted_ms = self._clock.now_ns // NS_PER_MS
 
     def mark_end(self) -> None:
-        """Harmless while none runs."""
+        """No effect while none runs."""
         if self._started_ms != _NOT_STARTED:
             self._count(self._clock.now_ns // NS_PER_MS)
             self._started_ms = self._counted_ms = _NOT_STARTED
 
     def update(self) -> None:
-        """Closes the sample of the interval that has passed."""
+        """Closes the sample of the last interval."""
         if self._started_ms != _NOT_STARTED:
             self._count(self._clock.now_ns // NS_PER_MS)
         samples = self._samples_ms
@@ -89,12 +89,12 @@ class TimerGauge:
 
     @property
     def max_single_measurement_ms(self) -> int:
-        """The longest measurement that the last closed sample saw. Flink: TimerGauge.getMaxSingleMeasurement."""
+        """The longest measurement in the last closed sample. Flink: TimerGauge.getMaxSingleMeasurement."""
         return self._last_longest_ms
 
     @property
     def accumulated_ms(self) -> int:
-        """All that was counted since the beginning. Flink: TimerGauge.getAccumulatedCount."""
+        """The total since the beginning. Flink: TimerGauge.getAccumulatedCount."""
         return self._accumulated_ms
 
     @property
@@ -102,9 +102,9 @@ class TimerGauge:
         return self._started_ms != _NOT_STARTED
 
     def value_with(self, open_ms: int) -> int:
-        """As ``value``, the open sample included: ``open_ms`` of its interval have passed and no more will.
+        """As ``value``, including the open sample, whose interval ends after ``open_ms``.
 
-        Flink has no such sample: its gauges end with their task, whatever has not been updated by then.
+        Flink has no such sample: its gauges end with their task, without a last update.
         """
         samples = self._samples_ms
         kept = len(samples) if self._is_full else self._index

@@ -131,7 +131,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Imports the module of a public name on its first use: pytest's start must not wait for all of them."""
+    """Imports the module of a public name on its first use, so that pytest starts quickly."""
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_MODULE_OF[name]), name)
@@ -140,5 +140,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Also the names that are not loaded yet."""
+    """Lists also the names that are not loaded yet."""
     return sorted({*globals(), *__all__})

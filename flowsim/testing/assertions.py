@@ -1,4 +1,4 @@
-"""What a test demands of a job: that the laws hold, and that its output does not depend on the schedule."""
+"""Assertions about a job: the laws hold, and the output does not depend on the schedule."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from flowsim.testing.schedule import FIFO, Schedule, some_schedules
 from flowsim.values.encoding import encode_value
 
 SHOWN_ROWS = 5
-"""How many rows of evidence, or differing values, an error shows."""
+"""Number of rows of evidence, or of differing values, in an error."""
 
 View = Callable[[JobRun], object]
-"""What of a run is compared with other runs."""
+"""The property of a run that is compared between runs."""
 
 
 def assert_laws(
@@ -30,13 +30,13 @@ def assert_laws(
     level: Level = Level.FULL,
     faults: Iterable[Fault] = (),
 ) -> JobRun:
-    """Runs the job (or takes a run of it) and demands that no law is violated; answers the run for further claims.
+    """Runs the job (or uses a given run) and asserts that no law is violated; returns the run for further assertions.
 
-    ``must_examine`` names laws that must have had something to examine: not vacuous, and applicable.
-    ``expect_violated`` names laws that must be violated, as a test does that switches a fault on.
+    ``must_examine`` names laws that must be applicable and not vacuous.
+    ``expect_violated`` names laws that must be violated, for a test that injects a fault.
 
-    Raises AssertionError with law, sentence, evidence and the line that makes the run again; BadInput for unknown laws;
-    and what ended the job (JobFailed, Deadlock) where the laws have nothing to say against it.
+    Raises AssertionError with the law, its sentence, the evidence and the line that reproduces the run. Raises BadInput
+    for unknown laws. If no law is violated, raises the error that ended the job (JobFailed, Deadlock).
     """
     __tracebackhide__ = True
     for law in (*must_examine, *expect_violated):
@@ -44,7 +44,7 @@ def assert_laws(
             raise BadInput(f"there is no law {law!r}; there are: {', '.join(LAW_IDS)}")
     if isinstance(job, JobRun):
         if schedule is not None:
-            raise BadInput("assert_laws: a run has its schedule already")
+            raise BadInput("assert_laws: a finished run already has its schedule")
         run = job
     else:
         run = run_job(job, schedule=FIFO if schedule is None else schedule, level=level, faults=faults)
@@ -93,10 +93,10 @@ def _sentence(law: str) -> str:
 def assert_same_output_for_all_schedules(
     job_factory: Callable[[], Job], *, schedules: Iterable[Schedule] | None = None, view: View | None = None
 ) -> list[JobRun]:
-    """Runs a job under each schedule and demands the same output as under the first; the laws must hold in all.
+    """Runs a job under each schedule and asserts the same output as under the first; the laws must hold in all runs.
 
-    Without a ``view`` the output is, per end of the job, which values arrived how often: in what order they did, and at
-    which subtask, may differ. ``view=outputs`` compares the order in each subtask too. Raises AssertionError.
+    By default the output is how often each value arrived at each end of the job; order and subtask may differ.
+    ``view=outputs`` also compares the order in each subtask. Raises AssertionError.
     """
     __tracebackhide__ = True
     runs: list[JobRun] = []
@@ -129,7 +129,7 @@ def _difference(first: JobRun, other: JobRun, view: View | None) -> str:
 
 
 def _bag(run: JobRun, end: str) -> Counter[bytes]:
-    """Values by their bytes: 1, 1.0 and True are three values, and NaN is itself."""
+    """Compares values by their bytes: 1, 1.0 and True are three values, and NaN equals itself."""
     return Counter(encode_value(value) for value in run.values(end))
 
 
@@ -139,5 +139,5 @@ def outputs(run: JobRun) -> dict[str, list[list[object]]]:
 
 
 def per_key_order(run: JobRun, key: Callable[..., Hashable], end: str | None = None) -> dict[Hashable, list[object]]:
-    """The values of each key in order of arrival; raises BadInput for a key that reached several subtasks."""
+    """The values of each key in order of arrival; raises BadInput if a key reached several subtasks."""
     return run.per_key(key, end)

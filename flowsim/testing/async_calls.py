@@ -1,7 +1,7 @@
-"""Scripted asynchronous calls: each answers after a given time with a given result, so a test knows what must come out.
+"""Scripted asynchronous calls: each answers after a given time with a given result, so a test knows the output.
 
-``ScriptedCalls`` is a function whose answers are given one by one; an ``AsyncStep`` is an async operator of a random job,
-which also knows what must become of every number.
+``ScriptedCalls`` is a function with scripted answers. An ``AsyncStep`` is an async operator of a random job, which also
+computes the expected output.
 
 >>> calls = ScriptedCalls(lambda value, attempt: Reply(5, error=OSError()) if attempt == 1 else Reply(2, (value,)))
 >>> calls.reply("a", 2)
@@ -34,7 +34,7 @@ from flowsim.units import NS_PER_MS
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What one call answers: after ``latency_ms``, ``error`` if there is one, else ``results``.
+    """The answer of one call: after ``latency_ms`` either ``error``, if it is set, or ``results``.
 
     0 ms: before the call of the function returns (rule 11.4). None: never.
     """
@@ -45,21 +45,21 @@ class Reply:
 
     def __post_init__(self) -> None:
         if self.latency_ms is not None and self.latency_ms < 0:
-            raise BadInput(f"a reply comes after 0 ms or more, or never (None), got {self.latency_ms}")
+            raise BadInput(f"a reply arrives after 0 ms or more, or never (None), got {self.latency_ms}")
 
 
 TimeoutReply = Literal["fail", "nothing"] | Callable[[Value], Sequence[Value]]
-"""What the function does about an element whose time ran out: fails the job, as Flink's default, does not answer at
-all (rule 11.17), or the results in its place."""
+"""The function's reaction to a timeout: it fails the job (Flink's default), does nothing (rule 11.17), or returns
+replacement results."""
 
 CallNote = tuple[Literal["invoke", "timeout"], Value, int]
-"""What was called with which value; the attempt from 1 (0 for ``timeout``)."""
+"""The kind of call, the value, and the attempt from 1 (0 for ``timeout``)."""
 
 
 class ScriptedCalls(ResultFutureFunction):
-    """Answers each call as ``reply(value, attempt)`` says; ``attempt`` counts the calls for one element from 1.
+    """Answers each call with ``reply(value, attempt)``; ``attempt`` counts the calls for one element from 1.
 
-    No chance is in it, so a test knows what must come out. Each subtask needs one of its own. Flink: AsyncFunction.
+    Nothing is random, so a test knows the output. Each subtask needs its own instance. Flink: AsyncFunction.
     """
 
     _calls: AsyncCalls
@@ -67,9 +67,9 @@ class ScriptedCalls(ResultFutureFunction):
     def __init__(self, reply: Callable[[Value, int], Reply], on_timeout: TimeoutReply = "fail") -> None:
         self.reply = reply
         self.log: list[CallNote] = []
-        """All calls, as they came."""
+        """All calls in order."""
         self._on_timeout = on_timeout
-        # All calls for one element get the same future, and no other element does.
+        # All calls for one element get the same future, and no other element gets it.
         self._attempts: dict[ResultFuture, int] = {}
 
     def open(self, runtime_context: RuntimeContext) -> None:
@@ -79,7 +79,7 @@ class ScriptedCalls(ResultFutureFunction):
         self._attempts.clear()
 
     def noted(self, call: CallNote) -> None:
-        """May be overridden, to keep it elsewhere."""
+        """Stores a call; an override may store it elsewhere."""
         self.log.append(call)
 
     def async_invoke(self, value: Value, result_future: ResultFuture) -> None:
@@ -109,7 +109,7 @@ class ScriptedCalls(ResultFutureFunction):
 
 
 Outcome = Literal["one", "two", "none", "error", "silent", "late"]
-"""What a call comes to: results, an error, no answer at all, or one long after the timeout."""
+"""The outcome of a call: results, an error, no answer, or an answer long after the timeout."""
 
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 
@@ -122,7 +122,7 @@ class _NoAnswer(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """After ``latency_us`` (0: before the function returns); it means nothing to those that are silent or late."""
+    """An outcome after ``latency_us`` (0: before the function returns); silent and late outcomes ignore ``latency_us``."""
 
     latency_us: int
     outcome: Outcome = "one"
@@ -130,7 +130,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Tries again what gave nothing, or an error, up to ``max_attempts`` times; ``multiplier`` 0: after a fixed delay."""
+    """Retries an empty result or an error, at most ``max_attempts`` times; ``multiplier`` 0: with a fixed delay."""
 
     max_attempts: int
     delay_ms: int
@@ -139,7 +139,7 @@ class Retry:
     multiplier: float = 0.0
 
     def strategy(self) -> AsyncRetryStrategy:
-        """What ``AsyncDataStream`` takes."""
+        """The strategy for ``AsyncDataStream``."""
         if_empty = _is_empty if self.on_empty else None
         if_error = _is_error if self.on_error else None
         if self.multiplier == 0:
@@ -159,10 +159,10 @@ def _is_error(error: BaseException) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class AsyncStep:
-    """An async operator over numbers, or tuples that end with one. Number, attempt and ``salt`` choose the answer.
+    """An async operator over numbers, or tuples that end with one. Number, attempt and ``salt`` select the answer.
 
-    ``replaces``: an element whose time ran out gives its number, made negative, else nothing. An error that no retry
-    would follow is an answer with one result, so no job fails. Raises BadInput where an element would never be answered.
+    ``replaces``: an element that timed out gives its negated number, otherwise nothing. An error without a retry
+    becomes an answer with one result, so no job fails. Raises BadInput if an element would never be answered.
     """
 
     mode: OutputMode
@@ -176,16 +176,18 @@ class AsyncStep:
 
     def __post_init__(self) -> None:
         if not self.answers:
-            raise BadInput("an async step needs at least one answer")
+            raise BadInput("an async step needs at least one reply")
         if self.timeout_ms == 0 and any(answer.outcome in ("silent", "late") for answer in self.answers):
-            raise BadInput("an async step whose calls are silent or late needs a timeout")
+            raise BadInput("an async step whose calls never complete or complete late needs a timeout")
         if self.design == "legacy" and (self.timeout_ms > 0 or self.retry is not None):
-            raise BadInput("an async step of the legacy design has no timeout, which failed the job, and no retry")
+            raise BadInput("an async step of the legacy design has no retry and no timeout (a timeout failed the job)")
         if self.retry is None and 0 < self.timeout_ms * 1000 <= max(answer.latency_us for answer in self.answers):
-            raise BadInput("an async step needs a timeout above all its latencies: else the schedule decides")
+            raise BadInput(
+                "an async step needs a timeout above all its latencies: otherwise the result depends on the schedule"
+            )
 
     def reply(self, value: Value, attempt: int) -> Reply:
-        """What the call for ``value`` answers."""
+        """The answer of the call for ``value``."""
         number = _number(value)
         answer = self.answers[(number * 7 + attempt * 5 + self.salt) % len(self.answers)]
         latency_ms = answer.latency_us * 1000 / NS_PER_MS
@@ -204,7 +206,7 @@ class AsyncStep:
                 return Reply(latency_ms, (_with(value, number * 14 + attempt + 1),))
 
     def outcome(self, value: Value) -> tuple[Value, ...]:
-        """What must come out for one element, whatever the schedule, unless the input ends before its last attempt."""
+        """The expected output for one element under any schedule, unless the input ends before its last attempt."""
         attempt = 1
         while True:
             reply = self.reply(value, attempt)
@@ -220,11 +222,11 @@ class AsyncStep:
         return self.retry.on_error if reply.error is not None else self.retry.on_empty and not reply.results
 
     def timed_out(self, value: Value) -> tuple[Value, ...]:
-        """In place of the results of an element whose time ran out."""
+        """The replacement results of an element that timed out."""
         return (_with(value, -_number(value) - 1),) if self.replaces else ()
 
     def behind(self, stream: DataStream) -> DataStream:
-        """The stream with these calls."""
+        """The stream after these calls."""
         calls, timeout = ScriptedCalls(self.reply, self.timed_out), Duration.of_millis(self.timeout_ms)
         ordered = self.mode == "ordered"
         if self.retry is None:
@@ -236,18 +238,18 @@ class AsyncStep:
         return wait_with_retry(stream, calls, timeout, self.retry.strategy(), self.capacity, design=self.design)
 
     def synchronously_behind(self, stream: DataStream) -> DataStream:
-        """The same results at once: what the calls must come to."""
+        """The same results without asynchronous calls: the expected output."""
         return stream.flat_map(lambda value: iter(self.outcome(value)))
 
 
 def _number(value: Value) -> int:
     number = value[-1] if isinstance(value, tuple) else value
     if not isinstance(number, int):
-        raise BadInput(f"async steps are about numbers, got {value!r:.40}")
+        raise BadInput(f"async steps process integers, got {value!r:.40}")
     return number
 
 
 def _with(value: Value, number: int) -> Value:
-    """Small numbers, however many steps follow each other."""
+    """Keeps numbers small, for any number of steps."""
     small = number % 1009 if number >= 0 else -(-number % 1009)
     return (*value[:-1], small) if isinstance(value, tuple) else small

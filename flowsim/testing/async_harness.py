@@ -1,4 +1,4 @@
-"""One asynchronous function on a bench, behind the operator that calls it, in time that moves only when told to.
+"""A test harness for one asynchronous function and its operator, with manual time.
 
 >>> from flowsim.testing.async_calls import Reply, ScriptedCalls
 >>> calls = ScriptedCalls(lambda value, attempt: Reply(value, (value * 10,)))
@@ -29,7 +29,7 @@ from flowsim.units import NS_PER_MS
 
 
 class ManualCall:
-    """A call that is answered when the time comes."""
+    """A pending call and the time of its answer."""
 
     __slots__ = ("due_ns", "answer", "is_live")
 
@@ -43,7 +43,7 @@ class ManualCall:
 
 
 class ManualAsyncCalls:
-    """Answers in the order of time, those of one moment as they were asked for. A coroutine must not wait."""
+    """Answers in order of time, and calls of equal time in order of request. A coroutine must not wait."""
 
     __slots__ = ("clock", "_calls", "_made")
 
@@ -65,7 +65,7 @@ class ManualAsyncCalls:
         answer: Callable[[object, BaseException | None], None],
         check: Callable[[object], None] | None = None,
     ) -> ManualCall:
-        """Raises BadInput for a coroutine that waits: that needs the loop of a job."""
+        """Raises BadInput for a coroutine that waits: it needs the event loop of a job."""
         result, error = None, None
         try:
             result = _result_of(call)
@@ -86,13 +86,13 @@ class ManualAsyncCalls:
 
     @property
     def next_ns(self) -> int | None:
-        """When the next one is answered; None: all are."""
+        """The time of the next answer; None if there is none."""
         while self._calls and not self._calls[0][2].is_live:
             heapq.heappop(self._calls)
         return self._calls[0][0] if self._calls else None
 
     def answer_next(self) -> None:
-        """The one at ``next_ns``."""
+        """Completes the call at ``next_ns``."""
         heapq.heappop(self._calls)[2].answer()
 
 
@@ -106,13 +106,13 @@ def _result_of(coroutine: Coroutine[Any, Any, object]) -> object:
             raise
     coroutine.close()
     name = getattr(coroutine, "__qualname__", "the coroutine")
-    raise BadInput(f"{name} waits for something, which needs the loop of a job: use run_job")
+    raise BadInput(f"{name} waits for an event, which needs the event loop of a job: use run_job")
 
 
 class AsyncFunctionHarness(OneInputOperatorHarness):
-    """Calls ``function`` as an async operator does. Where the queue is full, time goes on until it has space (rule 11.1).
+    """Calls ``function`` as an async operator does. While the queue is full, time advances (rule 11.1).
 
-    An answer comes before a timer of the same ms: timers take one longer in a task (rule 9.10).
+    An answer comes before a timer of the same ms: timers take one ms longer in a task (rule 9.10).
     """
 
     def __init__(
@@ -133,14 +133,14 @@ class AsyncFunctionHarness(OneInputOperatorHarness):
         self._asking = asking
 
     def wait_until(self, now_ms: int) -> None:
-        """Time passes: everything that is due happens in its order, with all that it sets going."""
+        """Advances time and runs all due answers and timers in order, including those they cause."""
         self._run_mails()
         while self._happen_next(now_ms):
             self._run_mails()
         self.clock.now_ns = max(self.clock.now_ns, now_ms * NS_PER_MS)
 
     def snapshot_state(self) -> list[StreamElement]:
-        """What a snapshot would hold now (rule 11.20)."""
+        """The content of a snapshot at this time (rule 11.20)."""
         return self._asking.snapshot_state()
 
     def _run_mails(self) -> None:
@@ -148,7 +148,7 @@ class AsyncFunctionHarness(OneInputOperatorHarness):
             pass
 
     def _happen_next(self, until_ms: int | None) -> bool:
-        """Moves time to the next answer or timer, if there is one by ``until_ms``, and lets it happen."""
+        """Advances time to the next answer or timer until ``until_ms``, if there is one, and runs it."""
         answer_ns = self.calls.next_ns
         timers_ns = [timer_ms * NS_PER_MS for timer_ms in self.processing_time.live_timers_ms()]
         due_ns = min([*timers_ns, *([] if answer_ns is None else [answer_ns])], default=None)

@@ -1,6 +1,6 @@
-"""Hypothesis strategies for async operators: what their calls answer, and random jobs around them.
+"""Hypothesis strategies for async operators: the answers of their calls, and random jobs around them.
 
-Simple first: calls that are answered at once, in order, with space for all.
+Examples shrink to calls that are answered at once, in order, with enough capacity.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ except ModuleNotFoundError as missing:
     raise MissingExtra("testing", "flowsim.testing.async_strategies") from missing
 
 LONGEST_US: Final = 40_000
-"""No call takes longer, unless it is silent or late."""
+"""The longest latency of a call that is neither silent nor late."""
 
 NEVER_MS: Final = 10_000_000_000
-"""A timeout that no call reaches which is answered, however long it stands in line."""
+"""A timeout that no answered call reaches, even after a long wait in the queue."""
 
 LONG_MS: Final = 20_000
-"""A timeout that no call reaches which is answered, where none waits for others that long."""
+"""A timeout that no answered call reaches if no call waits long for others."""
 
 UNTIL_ALL_IS_ANSWERED_MS: Final = 3_000_000
-"""A pause before the end of the input: at the end nothing is tried again any more (rule 11.27)."""
+"""A pause before the end of the input, because there are no retries after it (rule 11.27)."""
 
 
 def latencies_us(longest_us: int = LONGEST_US) -> SearchStrategy[int]:
-    """Within the call, short, or anything."""
+    """Before the call returns, short, or any."""
     return st.just(0) | st.integers(1, 100) | st.integers(1, longest_us)
 
 
@@ -57,10 +57,10 @@ def async_steps(
     silent_retries: bool = False,
     designs: tuple[Design, ...] = ("mailbox",),
 ) -> AsyncStep:
-    """One async operator whose every outcome is determined: no answer near its timeout.
+    """One async operator with determined outcomes: no answer near its timeout.
 
-    Calls of the legacy design are all answered: a timeout failed the job (rule 11.31), and nothing was tried again.
-    ``tries_again``: whether calls are tried again; None: perhaps. ``silent_retries``: whether such calls may be silent:
+    All calls of the legacy design are answered: there a timeout fails the job (rule 11.31), and there are no retries.
+    ``tries_again``: whether calls are retried; None: either. ``silent_retries``: whether retried calls may be silent;
     then the job should have no other operator that waits long.
     """
     design = draw(st.sampled_from(designs))
@@ -100,24 +100,23 @@ def async_jobs(
     max_records: int = 12,
     designs: tuple[Design, ...] = ("mailbox",),
 ) -> RandomJob:
-    """``random_jobs`` of whose stages some call asynchronously: in chains, between exchanges, several in a row.
+    """``random_jobs`` with async stages: in chains, between exchanges, several in a row.
 
-    ``RandomJob.expected`` says what must come out: what the calls answer, and in place of those whose time ran out what
-    takes their place.
+    ``RandomJob.expected`` gives the output: the answers of the calls, and the replacement results after timeouts.
     """
     job = draw(random_jobs(max_sources=max_sources, max_stages=max_stages, max_records=max_records))
     which = draw(st.sets(st.integers(0, len(job.stages) - 1), min_size=1))
-    # Both designs may not stand in one chain.
+    # One chain cannot contain both designs.
     design = draw(st.sampled_from(designs))
     stages: list[Stage] = []
     for position, stage in enumerate(job.stages):
-        # What has two inputs stays; of the others nobody but ``count`` says how its stage must read.
+        # A stage with two inputs is not replaced; of the others only ``count`` needs a specific partitioning.
         if position in which and stage.kind != "co_map":
             stage = replace(stage, kind="async", fan_out=1, calls=draw(async_steps(designs=(design,))))
         stages.append(stage)
     waits = any(stage.calls is not None and stage.calls.retry is not None for stage in stages)
     pause_ms = UNTIL_ALL_IS_ANSWERED_MS if waits else 0
     sources = tuple(replace(source, last_pause_ms=pause_ms) for source in job.sources)
-    # A buffer that nobody flushes would be sent only at the end of the input, when nothing is tried again.
+    # Without a flush a buffer would be sent only at the end of the input, after which there are no retries.
     flushed = {"buffer_timeout_ms": 100} if waits and job.settings["buffer_timeout_ms"] == -1 else {}
     return RandomJob(sources, tuple(stages), {**job.settings, **flushed})

@@ -1,6 +1,7 @@
-"""One operator on a bench: feed it elements and time, look at everything it emits. Flink: OneInputStreamOperatorTestHarness.
+"""A test harness for one operator: feed elements and time, inspect the output. Flink:
+OneInputStreamOperatorTestHarness.
 
-No task, no network, no event loop: each door calls the operator directly, and processing time moves only when told to.
+There is no task, network or event loop: each method calls the operator directly, and the test sets processing time.
 
 >>> from flowsim.operators.functions.basic import FilterOperator
 >>> with OneInputOperatorHarness(FilterOperator(lambda value: value > 1)) as harness:
@@ -40,7 +41,7 @@ Emitted = (
 
 
 class ManualClock:
-    """The task's clock, moved by the test (and by the cost of records); ``batch_end_ns`` lets a source run to its end."""
+    """The task's clock; the test and the cost of records advance it. ``batch_end_ns`` lets a source run to its end."""
 
     __slots__ = ("now_ns", "batch_end_ns")
 
@@ -65,9 +66,9 @@ class ManualTimer:
 
 
 class ManualProcessingTimeService:
-    """Runs what is due when ``advance_to`` is called, timers of equal time in the order of registration.
+    """Runs due timers in ``advance_to``; timers of equal time run in the order of registration.
 
-    A timer for T runs once time reaches T: the extra millisecond of a real cluster (rule 9.10) is left out, as in Flink's
+    A timer for T runs when time reaches T, without the extra millisecond of a real cluster (rule 9.10), as in Flink's
     ``TestProcessingTimeService``.
     """
 
@@ -101,7 +102,7 @@ class ManualProcessingTimeService:
         self.register_timer(due_ms, run, daemon_while_not=daemon_while_not)
 
     def advance_to(self, now_ms: int) -> None:
-        """Moves time forward and runs what became due, including what that registers."""
+        """Advances time and runs due timers, including those that they register."""
         self._clock.now_ns = max(self._clock.now_ns, now_ms * NS_PER_MS)
         while due := [timer for timer in self.timers if timer.is_live and timer.timestamp_ms <= now_ms]:
             timer = min(due, key=lambda each: each.timestamp_ms)
@@ -110,18 +111,18 @@ class ManualProcessingTimeService:
             timer.callback(timer.timestamp_ms)
 
     def live_timers_ms(self) -> list[int]:
-        """Registered times of the timers still to run."""
+        """Registered times of the pending timers."""
         return [timer.timestamp_ms for timer in self.timers if timer.is_live]
 
     def keeps_alive(self) -> bool:
-        """Whether some live timer still has an effect to wait for (D4)."""
+        """Whether a pending timer still has an effect to wait for (D4)."""
         return any(timer.is_live and timer.keeps_alive() for timer in self.timers)
 
 
 class QueueingMailboxExecutor:
-    """Mails wait in a queue until someone yields; yielding with none waiting raises Deadlock.
+    """Queues mails until the operator yields; yielding with an empty queue raises Deadlock.
 
-    ``wait`` is asked then whether anything can still come, which it lets happen.
+    With an empty queue ``wait`` runs the next future event, if there is one.
     """
 
     __slots__ = ("_mails", "wait")
@@ -151,14 +152,14 @@ class QueueingMailboxExecutor:
 
     @property
     def num_mails(self) -> int:
-        """Mails that wait."""
+        """Number of queued mails."""
         return len(self._mails)
 
     def should_interrupt(self) -> bool:
         return bool(self._mails)
 
     def run_next_mail(self) -> bool:
-        """What the loop of a task does: the first mail, a deferrable one too; whether there was one."""
+        """Runs the first mail, including a deferrable one, as the mailbox loop does; returns whether there was one."""
         if not self._mails:
             return False
         self._mails.popleft().run()
@@ -166,7 +167,7 @@ class QueueingMailboxExecutor:
 
 
 class CollectingOutput:
-    """Keeps everything that is emitted, in order."""
+    """Keeps all output in order."""
 
     __slots__ = ("emitted",)
 
@@ -190,10 +191,10 @@ class CollectingOutput:
 
 
 class OneInputOperatorHarness:
-    """Sets an operator up as one subtask, and opens it on ``with``. Flink: OneInputStreamOperatorTestHarness.
+    """Sets an operator up as one subtask, and opens it in a ``with`` block. Flink: OneInputStreamOperatorTestHarness.
 
-    The operator sees a manual clock and processing time that start at 1 ms, and records that cost ``cost_ns`` each (0 by
-    default). Its output is kept as it is emitted: nothing drops watermarks or statuses here, as a channel would.
+    The operator gets a manual clock and processing time, both starting at 1 ms, and records that cost ``cost_ns`` each
+    (0 by default). The harness keeps all output: it drops no watermarks or statuses, unlike a channel.
     """
 
     def __init__(
@@ -212,7 +213,7 @@ class OneInputOperatorHarness:
         key_selectors: tuple[KeySelector | None, ...] = (),
         async_calls: AsyncCalls | None = None,
     ) -> None:
-        """``trace`` builds the operator's trace over the harness's clock; None records nothing."""
+        """``trace`` builds the operator's trace from the harness's clock; None records nothing."""
         name, chosen = type(operator).__name__, frozenset(faults)
         self.operator: StreamOperator = faulty_operator(operator, chosen) if chosen else operator
         self.clock: ManualClock = ManualClock(NS_PER_MS)
@@ -252,11 +253,11 @@ class OneInputOperatorHarness:
 
     @property
     def output(self) -> list[Emitted]:
-        """Everything emitted since the start or the last ``take_output``."""
+        """All output since the start or the last ``take_output``."""
         return self.collected.emitted
 
     def take_output(self) -> list[Emitted]:
-        """The same, and forgets it."""
+        """Returns the same and clears it."""
         emitted, self.collected.emitted = self.collected.emitted, []
         return emitted
 
@@ -264,7 +265,7 @@ class OneInputOperatorHarness:
         self.operator.process_element(value, timestamp)
 
     def process_elements(self, elements: Iterable[tuple[Value, int | None]]) -> None:
-        """Pairs of value and timestamp."""
+        """Processes pairs of value and timestamp."""
         for value, timestamp in elements:
             self.operator.process_element(value, timestamp)
 
@@ -275,40 +276,40 @@ class OneInputOperatorHarness:
         self.operator.process_watermark_status(status)
 
     def set_processing_time(self, now_ms: int) -> None:
-        """Moves processing time to ``now_ms`` and runs the timers that are due."""
+        """Advances processing time to ``now_ms`` and runs the due timers."""
         self.processing_time.advance_to(now_ms)
 
     def end_of_input(self) -> None:
-        """What a drained task does at its end (rules 4.9-4.12): the last watermark, ``end_input``, ``finish``."""
+        """Ends the input as a drained task does (rules 4.9-4.12): the last watermark, ``end_input``, ``finish``."""
         self.operator.process_watermark(MAX_WATERMARK)
         self.operator.end_input()
         self.operator.finish()
 
 
 class MultipleInputOperatorHarness(OneInputOperatorHarness):
-    """As the harness for one input; each method takes the id of an input, from 1. Flink: MultiInputStreamOperatorTestHarness."""
+    """The harness for several inputs; each method takes an input id, from 1. Flink: MultiInputStreamOperatorTestHarness."""
 
     def __init__(
         self, operator: StreamOperator, *, key_selectors: Sequence[KeySelector] = (), key_type: str | None = None
     ) -> None:
-        """``key_selectors``: one per input, for an operator that needs keys."""
+        """``key_selectors``: one per input, for a keyed operator."""
         first = key_selectors[0] if key_selectors else None
         super().__init__(operator, key_selector=first, key_type=key_type, key_selectors=tuple(key_selectors))
 
     def element(self, input_id: int, value: Value, timestamp: int | None = None) -> None:
-        """A user record."""
+        """Processes a user record."""
         self.operator.inputs[input_id - 1].process_element(value, timestamp)
 
     def watermark(self, input_id: int, timestamp: int) -> None:
-        """What the valve of the input emitted."""
+        """Processes a watermark, as the valve of the input emits it."""
         self.operator.inputs[input_id - 1].process_watermark(timestamp)
 
     def status(self, input_id: int, status: WatermarkStatus) -> None:
-        """The same, a status."""
+        """Processes a status, as the valve of the input emits it."""
         self.operator.inputs[input_id - 1].process_watermark_status(status)
 
     def end_of_input(self) -> None:
-        """What a drained task does at its end: each input's last watermark and end, then ``finish`` (rule 7.27)."""
+        """Ends the inputs as a drained task does: each input's last watermark and end, then ``finish`` (rule 7.27)."""
         for index, each in enumerate(self.operator.inputs):
             each.process_watermark(MAX_WATERMARK)
             self.operator.end_input_of(index + 1)

@@ -1,6 +1,6 @@
 """The pytest plugin of flowsim: tests that take ``flowsim_schedule`` run once per schedule.
 
-It is loaded by every pytest run where flowsim is installed, so it imports nothing else before a test asks for it.
+Every pytest run loads the plugin if flowsim is installed, so it imports other modules only when a test needs them.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         type=int,
         default=4,
         metavar="N",
-        help=f"how many random schedules a test with the fixture {_FIXTURE} runs under, besides the plain one (4)",
+        help=f"how many random schedules a test with the fixture {_FIXTURE} runs under, in addition to the default schedule (4)",
     )
     group.addoption(
         "--flowsim-schedule",
         action="append",
         metavar="POLICY/SEED/BUDGET",
-        help="run such tests under this schedule only, as an error named it, for example random/7/1; repeatable",
+        help="run such tests only under this schedule, copied from an error message, for example random/7/1; repeatable",
     )
 
 

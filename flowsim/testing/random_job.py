@@ -1,7 +1,7 @@
-"""Jobs as data: what a strategy can draw, a test can print, and a batch model can compute without running anything.
+"""Jobs as data: a strategy draws them, a test prints them, and a batch model computes their output without a run.
 
-A ``RandomJob`` is a small acyclic graph of sources and stages over numbers. ``build`` makes the job of the DataStream API,
-``expected`` says which values must come out at every end, from the meaning of the operators and partitioners alone.
+A ``RandomJob`` is a small acyclic graph of sources and stages over numbers. ``build`` makes the job with the DataStream
+API. ``expected`` computes the values at every end from the meaning of the operators and partitioners alone.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ from flowsim.testing.async_calls import AsyncStep
 Number = int
 
 Partitioning = Literal["default", "forward", "rebalance", "rescale", "shuffle", "broadcast", "global", "custom", "hash"]
-"""How a stage reads; ``default`` says nothing, so Flink decides (rule 1.1). Only ``hash`` gives a keyed stream."""
+"""The partitioner of a stage; ``default`` sets none, so Flink decides (rule 1.1). Only ``hash`` gives a keyed stream."""
 
 Kind = Literal["map", "flat_map", "filter", "count", "co_map", "async"]
-"""What a stage does; ``count`` needs a keyed stream, ``co_map`` a second input, ``async`` its calls."""
+"""The operator of a stage; ``count`` needs a keyed stream, ``co_map`` a second input, ``async`` its calls."""
 
 PARTITIONINGS: Final[tuple[Partitioning, ...]] = get_args(Partitioning)
 KINDS: Final[tuple[Kind, ...]] = tuple(kind for kind in get_args(Kind) if kind != "async")
-"""Those that work at once."""
+"""The synchronous kinds."""
 
 _KEYS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class SourceStage:
-    """A source: its numbers per subtask, how long each subtask pauses between two of them, and before it ends."""
+    """A source: its numbers per subtask, and the pauses of each subtask between two numbers and before its end."""
 
     numbers: tuple[tuple[Number, ...], ...]
     gap_ms: int = 1
@@ -52,10 +52,10 @@ class SourceStage:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """An operator behind a partitioner. ``inputs``: earlier stages or sources, by position; several are united.
+    """An operator after a partitioner. ``inputs``: positions of earlier stages or sources; several are united.
 
-    ``fan_out``: how many numbers ``flat_map`` makes of one. ``second``: what the second input of ``co_map`` reads, by the
-    same partitioning. ``calls``: what ``async`` calls.
+    ``fan_out``: the number of outputs per input of ``flat_map``. ``second``: the second input of ``co_map``, with the
+    same partitioner. ``calls``: the calls of ``async``.
     """
 
     inputs: tuple[int, ...]
@@ -69,13 +69,13 @@ class Stage:
 
     @property
     def reads(self) -> tuple[int, ...]:
-        """All that it reads, on either input."""
+        """All positions that either input reads."""
         return (*self.inputs, *self.second)
 
 
 @dataclass(frozen=True, slots=True)
 class RandomJob:
-    """Sources, then stages; the positions of ``Stage.inputs`` count through both. Raises BadInput for what cannot be."""
+    """Sources, then stages; the positions of ``Stage.inputs`` count both. Raises BadInput for an impossible job."""
 
     sources: tuple[SourceStage, ...]
     stages: tuple[Stage, ...]
@@ -85,7 +85,7 @@ class RandomJob:
         for position, stage in enumerate(self.stages, len(self.sources)):
             name = name_of(position)
             if not stage.inputs or any(not 0 <= source < position for source in stage.reads):
-                raise BadInput(f"{name}: expected inputs among what stands before it, got {stage.reads}")
+                raise BadInput(f"{name}: expected earlier stages as inputs, got {stage.reads}")
             if bool(stage.second) is not (stage.kind == "co_map"):
                 raise BadInput(
                     f"{name}: co_map has a second input and nothing else has, got {stage.kind}, {stage.second}"
@@ -101,13 +101,13 @@ class RandomJob:
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """Names of the stages that nobody reads: where values are collected. A source that nobody reads does not run."""
+        """Names of the stages without readers: their output is collected. A source without readers does not run."""
         read = {source for stage in self.stages for source in stage.reads}
         count = len(self.sources) + len(self.stages)
         return tuple(name_of(position) for position in range(len(self.sources), count) if position not in read)
 
     def build(self) -> StreamExecutionEnvironment:
-        """The job; every source and stage has the name that ``name_of`` gives its position."""
+        """The job; ``name_of`` gives the name of every source and stage."""
         env = StreamExecutionEnvironment.get_execution_environment().configure(None, **self.settings)
         streams: list[DataStream] = [self._source(env, position) for position in range(len(self.sources))]
         for position, stage in enumerate(self.stages, len(self.sources)):
@@ -122,7 +122,7 @@ class RandomJob:
         return env
 
     def expected(self) -> dict[str, Counter[Number]]:
-        """How often each number must come out at each end."""
+        """The expected count of each number at each end."""
         values: list[Counter[Number]] = [
             Counter(number for subtask in source.numbers for number in subtask) for source in self.sources
         ]
@@ -156,7 +156,7 @@ def name_of(position: int) -> str:
 
 
 class _Count(KeyedProcessFunction):
-    """Emits how often the key of a number came so far, times ten, plus the key."""
+    """Emits the number of records of the key so far, times ten, plus the key."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
@@ -173,12 +173,12 @@ def _key(value: object) -> int:
 
 def _number(value: object) -> Number:
     if not isinstance(value, int):
-        raise BadInput(f"random jobs are about numbers, got {value!r:.40}")
+        raise BadInput(f"random jobs process integers, got {value!r:.40}")
     return value
 
 
 class _CoMap(CoMapFunction):
-    """Does to numbers of the first input what ``map`` does; those of the second become negative."""
+    """Applies ``map``'s function to numbers of the first input; negates those of the second."""
 
     def map1(self, value: object) -> Number:
         return _mapped(value)
@@ -233,7 +233,7 @@ def _kept(value: object) -> bool:
 
 
 def _arriving(sources: Iterable[Counter[Number]], stage: Stage) -> Counter[Number]:
-    """What reaches one input of a stage, over all its subtasks."""
+    """The numbers that reach one input of a stage, over all its subtasks."""
     arriving: Counter[Number] = Counter()
     for source in sources:
         arriving.update(source)
@@ -251,7 +251,7 @@ def _co_mapped(first: Counter[Number], second: Counter[Number]) -> Counter[Numbe
 
 
 def _batch(arriving: Counter[Number], stage: Stage) -> Counter[Number]:
-    """What a stage makes of a bag of numbers."""
+    """The output of a stage for a bag of numbers."""
     made: Counter[Number] = Counter()
     if stage.calls is not None:
         for number, count in arriving.items():

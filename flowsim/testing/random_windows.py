@@ -1,7 +1,6 @@
-"""Window jobs as data: an assigner, a trigger, an evictor and a script, drawn at random and printed when they fail.
+"""Window jobs as data: an assigner, a trigger, an evictor and a script, drawn at random and printed on failure.
 
-``window_jobs`` draws combinations that Flink accepts; ``WindowJob.build`` makes the job. What must come out is for the laws
-to say.
+``window_jobs`` draws combinations that Flink accepts; ``WindowJob.build`` makes the job. The laws check the output.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ from flowsim.graph.stream_graph import StreamGraph
 
 _Windows = TypeVar("_Windows", WindowedStream[DataStream], AllWindowedStream[DataStream])
 Reading = tuple[str, int]
-"""A key, and a number that a dynamic session takes for its gap."""
+"""A key, and a number that a dynamic session uses as its gap."""
 
 
 def _ms(number: int) -> Duration:
@@ -97,7 +96,7 @@ ASSIGNERS: Final[Mapping[str, Callable[[], WindowAssigner[Any, Any]]]] = {
     "global": GlobalWindows.create,
     "global to the end": GlobalWindows.create_with_end_of_stream_trigger,
 }
-"""By name; all of them are judged."""
+"""By name; the laws check all of them."""
 
 TRIGGERS: Final[Mapping[str, Callable[[], Trigger[Any, Any]] | None]] = {
     "the assigner's": None,
@@ -143,7 +142,7 @@ class WindowJob:
     scripts: tuple[tuple[Entry, ...], ...]
 
     def build(self) -> StreamGraph:
-        """source -> (key) -> window -> sink, and late records to a sink of their own."""
+        """source -> (key) -> window -> sink, and late records to a second sink."""
         env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
         readings = env.add_source(ScriptedSource(*self.scripts)).set_parallelism(len(self.scripts))
         assigner, late = ASSIGNERS[self.assigner](), OutputTag("late")
@@ -168,9 +167,9 @@ class WindowJob:
 
 
 def accepted(assigner: str, trigger: str) -> bool:
-    """Whether Flink can run this pair: what merges needs a trigger that can, a window of event time is long past by the
-    clock, where a trigger that goes by the clock alone would fire without end, and so would one that fires every few ms of
-    event time in a window that ends with time itself.
+    """Whether Flink can run this pair. Merging windows need a trigger that can merge. A processing-time trigger on
+    event-time windows would fire without end, because their end is long past. A trigger that fires every few ms of
+    event time would never end in a global window.
     """
     if "sessions" in assigner and trigger in _NEVER_MERGE:
         return False
@@ -181,7 +180,7 @@ def accepted(assigner: str, trigger: str) -> bool:
 
 @st.composite
 def window_jobs(draw: st.DrawFn) -> WindowJob:
-    """Window jobs that Flink accepts: records out of order, watermarks, and pauses that let the clock go on."""
+    """Window jobs that Flink accepts: out-of-order records, watermarks, and pauses that advance the clock."""
     pairs = [(a, t) for a in ASSIGNERS for t in TRIGGERS if accepted(a, t)]
     assigner, trigger = draw(st.sampled_from(pairs))
     return WindowJob(

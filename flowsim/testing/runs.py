@@ -26,21 +26,21 @@ from flowsim.testing.schedule import FIFO, Schedule
 from flowsim.units import NS_PER_MS
 
 Job = StreamExecutionEnvironment | StreamGraph | RandomJob
-"""What can be run: an environment with streams in it, the graph that it makes of them, or the description of a job."""
+"""A job to run: an environment with streams, its stream graph, or a job description."""
 
 
 @dataclass(frozen=True, slots=True)
 class ObservedGraph:
-    """The copy, and what its ends took by the name of the operator, in the order in which they were added."""
+    """A copy of the graph, and the output of its ends by operator name, in the order in which they were added."""
 
     graph: StreamGraph
     ends: dict[str, CollectSink]
 
 
 def observe(job: Job) -> ObservedGraph:
-    """The job itself stays as it is and can be run again.
+    """Copies a graph and collects its output; the job itself is unchanged and can run again.
 
-    An operator whose main output nobody reads gets a collecting sink behind each of its subtasks.
+    An operator whose main output has no reader gets a collecting sink after each of its subtasks.
     """
     environment = job.build() if isinstance(job, RandomJob) else job
     original = environment.stream_graph() if isinstance(environment, StreamExecutionEnvironment) else environment
@@ -89,7 +89,7 @@ def _also_into(end: CollectSink, make: Callable[[], StreamOperator]) -> Callable
 
 
 class TeeWriter:
-    """Gives every record to the sink's own writer, and to another that watches."""
+    """Writes every record to the sink's own writer, and to a second, observing writer."""
 
     def __init__(self, own: SinkWriter, watching: SinkWriter) -> None:
         self._own = own
@@ -127,32 +127,32 @@ class JobRun:
     result: JobExecutionResult
     facts: MemoryRecorder = field(repr=False)
     ends: dict[str, CollectSink] = field(repr=False)
-    """What every sink took, and every operator emitted whose output nobody reads, by operator name."""
+    """The input of every sink, and the output of every operator without a reader, by operator name."""
 
     @property
     def reproduce(self) -> str:
-        """The line that makes this run again."""
+        """The line that reproduces this run."""
         faults = f", faults={list(self.faults)!r}" if self.faults else ""
         actions = f", actions={list(self.actions)!r}" if self.actions else ""
         return f"run_job(job, schedule={self.schedule!r}{faults}{actions})"
 
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
-        """What each law says; a run that did not finish is judged as a prefix."""
+        """The outcome of each law; an unfinished run is checked as a prefix."""
         status = _JUDGED_AS.get(self.result.status, RunStatus.FAILED)
         return tuple(check_all(self.facts, status.value))
 
     def values(self, end: str | None = None, subtask: int | None = None) -> list[object]:
         """The values at one end of the job in order of arrival, of one subtask or of all, one after the other.
 
-        ``end`` is the name of the sink or last operator; it may be left out where there is only one. Raises BadInput.
+        ``end`` is the name of the sink or last operator; optional if there is only one. Raises BadInput.
         """
         return self._end(end).values(subtask)
 
     def per_key(self, key: Callable[..., Hashable], end: str | None = None) -> dict[Hashable, list[object]]:
         """The values of each key in order of arrival, keys in order of first appearance.
 
-        Raises BadInput when a key reached more than one subtask: between subtasks there is no order to speak of.
+        Raises BadInput if a key reached several subtasks: there is no order between subtasks.
         """
         owner: dict[Hashable, int] = {}
         found: dict[Hashable, list[object]] = {}
@@ -161,18 +161,18 @@ class JobRun:
                 its_key = key(value)
                 if owner.setdefault(its_key, subtask) != subtask:
                     raise BadInput(
-                        f"key {its_key!r} arrived at subtasks {owner[its_key]} and {subtask}: they have no order in "
-                        "common; look at an end behind key_by, or at one of parallelism 1"
+                        f"key {its_key!r} arrived at subtasks {owner[its_key]} and {subtask}: their values "
+                        "have no common order; use an end after key_by, or an end with parallelism 1"
                     )
                 found.setdefault(its_key, []).append(value)
         return found
 
     def claim(self, sentence: str, holds: bool, *evidence: object) -> None:
-        """Demands that what the test says of this run is true; the AssertionError names the seed and the evidence."""
+        """Asserts a condition about this run; the AssertionError names the seed and the evidence."""
         __tracebackhide__ = True
         if not holds:
             shown = "".join(f"\n  {item!r}" for item in evidence)
-            raise AssertionError(f"not true: {sentence}{shown}\n  reproduce: {self.reproduce}")
+            raise AssertionError(f"claim is false: {sentence}{shown}\n  reproduce: {self.reproduce}")
 
     def outputs(self) -> dict[str, list[list[object]]]:
         """Per end of the job and per subtask, its values in order of arrival."""
@@ -183,7 +183,7 @@ class JobRun:
             return next(iter(self.ends.values()))
         if name is None or name not in self.ends:
             there_are = ", ".join(map(repr, self.ends))
-            asked = "which end of the job?" if name is None else f"the job has no end {name!r};"
+            asked = "the job has several ends, name one of them;" if name is None else f"the job has no end {name!r};"
             raise BadInput(f"{asked} there are: {there_are} (operators are named with .name(...))")
         return self.ends[name]
 
@@ -203,9 +203,8 @@ def run_job(
 ) -> JobRun:
     """Runs a job in this process on the virtual clock and keeps its facts in memory; raises BadInput.
 
-    A job that fails, or deadlocks, is told in ``result``. ``until_ms`` bounds endless jobs, in virtual time;
-    ``actions`` stop or cancel them. What
-    ``flowsim_settings`` says of runs is not used; the job itself stays as it is and can be run again.
+    ``result`` reports a failure or deadlock of the job. ``until_ms`` limits endless jobs, in virtual time; ``actions``
+    stop or cancel the job. The job's ``flowsim_settings`` for runs are ignored. The job is unchanged and can run again.
     """
     observed = observe(job)
     recorder = MemoryRecorder(level)

@@ -1,4 +1,4 @@
-"""Under which schedule a test runs a job, in one line that can be pasted back."""
+"""The schedule of a test run, printed in one line of code."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ _TOKEN: Final = re.compile(r"(fifo|random)/(\d{1,19})/(\d{1,7})")
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """A policy, a seed and after how many elements a task gives way: with the job, all that decides a run (D4).
+    """Policy, seed and batch size of a run; together with the job they determine the run (D4).
 
-    The seed also decides what the job itself draws, such as where ``rebalance`` starts, so it matters under ``fifo`` too.
+    The seed also determines random choices of the job, such as the first channel of ``rebalance``, so it also matters
+    under ``fifo``.
 
     >>> Schedule("random", seed=7, budget_records=1).token
     'random/7/1'
@@ -39,7 +40,7 @@ class Schedule:
 
     @property
     def token(self) -> str:
-        """Policy, seed and budget in one word: the end of an exploration's token."""
+        """Policy, seed and budget in one word: the last part of an exploration's token."""
         return f"{self.policy}/{self.seed}/{self.budget_records}"
 
     @classmethod
@@ -53,11 +54,11 @@ class Schedule:
 
 
 FIFO: Final = Schedule()
-"""First come first served, large batches: the schedule of a plain run."""
+"""First in, first out, with large batches: the schedule of a plain run."""
 
 
 def some_schedules(random_seeds: int = 8) -> Iterator[Schedule]:
-    """The plain one, then random ones with the seeds 0, 1, ..., every other giving way after each element."""
+    """The FIFO schedule, then random ones with the seeds 0, 1, ...; every other one ends the batch after each element."""
     yield FIFO
     for seed in range(random_seeds):
         yield Schedule("random", seed, 1 if seed % 2 == 0 else DEFAULT_BUDGET_RECORDS)

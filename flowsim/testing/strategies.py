@@ -1,6 +1,6 @@
-"""Hypothesis strategies for what a property about a job is about: its data, its sources, its settings, its schedule.
+"""Hypothesis strategies for job properties: data, sources, settings, schedules.
 
-Everything is small unless asked otherwise, and shrinks to less: fewer records, smaller numbers, first come first served.
+Examples are small by default and shrink to fewer records, smaller numbers and the FIFO schedule.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def values(*, allow_nan: bool = False, max_leaves: int = 8) -> SearchStrategy[ob
 def flat_records(
     *fields: SearchStrategy[object], **named: SearchStrategy[object]
 ) -> SearchStrategy[tuple[object, ...] | Row]:
-    """Records without nesting: a tuple of ``fields``, or a Row of ``named`` fields; of neither: one to four scalars."""
+    """Records without nesting: a tuple of ``fields``, or a Row of ``named`` fields; by default one to four scalars."""
     if fields and named:
         raise BadInput("flat_records: expected fields (for tuples) or named fields (for Rows), got both")
     if named:
@@ -63,7 +63,7 @@ def flat_records(
 
 
 def keys(count: int = 4) -> SearchStrategy[str]:
-    """One of ``count`` (at most 26) letters: few, so that records meet."""
+    """One of ``count`` (at most 26) letters: few, so that keys repeat."""
     if not 1 <= count <= 26:
         raise BadInput(f"keys: expected a count from 1 to 26, got {count}")
     return st.sampled_from("abcdefghijklmnopqrstuvwxyz"[:count])
@@ -85,10 +85,10 @@ def event_streams(
     max_out_of_orderness_ms: int = 10,
     max_gap_ms: int = 10,
 ) -> SearchStrategy[list[Event]]:
-    """Lists of ``(key, number, event time in ms)``, for ``from_collection`` and the like.
+    """Lists of ``(key, number, event time in ms)``, for example for ``from_collection``.
 
-    No event is older than the newest before it by more than ``max_out_of_orderness_ms``, so under bounded
-    out-of-orderness of that many ms (or more) none is late. ``max_gap_ms``: by how much one event can move time on.
+    No event is older than the newest event before it by more than ``max_out_of_orderness_ms``, so none is late under
+    that bound or a larger one. ``max_gap_ms``: the largest step of event time.
     """
     key = keys if isinstance(keys, SearchStrategy) else st.sampled_from(keys)
     number = st.integers(0, 9) if numbers is None else numbers
@@ -105,10 +105,10 @@ def _events(steps: list[tuple[str, int, int, int]]) -> list[Event]:
 
 
 _KINDS: Final = (*["record"] * 6, *["watermark"] * 3, "sleep", "idle")
-"""Mostly records and watermarks; a simpler script has records only."""
+"""Mostly records and watermarks; examples shrink to records only."""
 
 _Step = tuple[str, object, int, int, int]
-"""Kind, value of a record, ms that it moves time on, ms that it (or a watermark) stays behind, ms of a pause."""
+"""Kind, value of a record, ms of event-time progress, ms behind the newest time, ms of a pause."""
 
 
 def scripted_sources(
@@ -121,10 +121,10 @@ def scripted_sources(
     max_out_of_orderness_ms: int = 20,
     max_sleep_ms: int = 250,
 ) -> SearchStrategy[ScriptedSource]:
-    """Sources that play a script in each subtask: records, watermarks that rise, idleness, pauses.
+    """Sources with a script for each subtask: records, rising watermarks, idleness, pauses.
 
-    ``values``: the records, ``(key, number)`` unless given. Records may come behind their watermark and be late.
-    ``min_entries`` makes scripts longer, so that more happens in each, and counterexamples too.
+    ``values``: the records, ``(key, number)`` by default. Records may be late. ``min_entries`` makes scripts, and so
+    counterexamples, longer.
     """
     value = st.tuples(keys(3), st.integers(0, 9)) if values is None else values
     behind = st.integers(0, max_out_of_orderness_ms)
@@ -142,7 +142,7 @@ def _script(steps: list[_Step]) -> list[Entry]:
                 newest_ms += gap_ms
                 entries.append(record(value, newest_ms - behind_ms))
             case "watermark":
-                # Half as far behind as records may be, so that some records are late.
+                # Half the distance of records, so that some records are late.
                 if newest_ms - behind_ms // 2 > watermark_ms:
                     watermark_ms = newest_ms - behind_ms // 2
                     entries.append(watermark(watermark_ms))
@@ -162,7 +162,7 @@ def seeds(max_seed: int = 9_999) -> SearchStrategy[int]:
 
 
 def policies() -> SearchStrategy[str]:
-    """``fifo`` first, ``random`` where it takes that."""
+    """``fifo`` first; ``random`` where it is allowed."""
     return st.sampled_from(["fifo", "random"])
 
 
@@ -179,13 +179,14 @@ _NARROW: Final[dict[str, SearchStrategy[int]]] = {
     "overdraft_buffers": st.sampled_from([20, 5, 0]),
     "buffer_timeout_ms": st.sampled_from([100, 10, 1, 0, -1]),
 }
-"""Flink's defaults first, then ever less for a buffer to go through."""
+"""Flink's defaults first, then ever smaller buffers and fewer credits."""
 
 
 def job_settings(*, max_parallelism: int = 3) -> SearchStrategy[dict[str, int]]:
     """Settings for ``env.configure(**settings)``, before the first stream; Flink's defaults first.
 
-    Segments so small that a record spans several, credits so few that senders wait, buffers sent at once or never early.
+    Segments so small that a record spans several, credits so few that senders wait, buffers sent at once or only when
+    full.
     """
     return st.fixed_dictionaries(
         {
@@ -196,7 +197,7 @@ def job_settings(*, max_parallelism: int = 3) -> SearchStrategy[dict[str, int]]:
 
 
 def network_settings() -> SearchStrategy[dict[str, object]]:
-    """Settings of the network for ``env.configure(**settings)``; Flink's defaults first, then ever narrower ones."""
+    """Network settings for ``env.configure(**settings)``; Flink's defaults first, then ever smaller ones."""
     return st.fixed_dictionaries(
         {
             **_NARROW,
@@ -222,9 +223,9 @@ def random_jobs(
     max_fan_out: int = 4,
     settings: SearchStrategy[dict[str, object]] | None = None,
 ) -> RandomJob:
-    """Acyclic jobs over numbers: sources, unions, two inputs, fan-outs, every partitioner, parallelism, narrow networks.
+    """Acyclic jobs over numbers: sources, unions, two inputs, fan-outs, every partitioner, parallelism, small networks.
 
-    Simple first: one source, one stage, Flink's settings. ``RandomJob.expected`` says what must come out, whatever the
+    Examples shrink to one source, one stage and Flink's settings. ``RandomJob.expected`` gives the output under any
     schedule.
     """
     numbers = st.lists(st.integers(0, 99), max_size=max_records).map(tuple)
@@ -244,7 +245,7 @@ def random_jobs(
 @st.composite
 def _stages(draw: st.DrawFn, widths: list[int], max_parallelism: int, max_fan_out: int) -> Stage:
     newest = len(widths) - 1
-    # Mostly what was added last, so that jobs become deep; sometimes several, which are united.
+    # Mostly the newest, so that jobs become deep; sometimes several, which are united.
     some = st.lists(st.integers(0, newest), min_size=1, max_size=3, unique=True)
     inputs = tuple(draw(st.just([newest]) | some))
     kind = draw(st.sampled_from(KINDS))

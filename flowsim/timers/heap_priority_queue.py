@@ -1,7 +1,8 @@
-"""The queue of timers: a binary heap that is a set. Flink: HeapPriorityQueue, HeapPriorityQueueSet (rules 9.2, 9.3).
+"""The queue of timers: a binary heap without duplicates. Flink: HeapPriorityQueue, HeapPriorityQueueSet (rules 9.2,
+9.3).
 
-Python's ``heapq`` breaks ties in another order than Flink's heap does, and the order of ties is visible in a job's output;
-therefore this heap makes Flink's moves one by one.
+Python's ``heapq`` orders ties differently than Flink's heap, and the order of ties is visible in a job's output. So
+this heap makes the same moves as Flink's.
 """
 
 from __future__ import annotations
@@ -21,11 +22,11 @@ _BEFORE_ALL: Final[InternalTimer[Any]] = InternalTimer(-(2**64), None, None, Non
 
 
 _MOST_REMEMBERED: Final = 100_000
-"""Keys whose key group is remembered at a time."""
+"""Maximum number of keys whose key group is cached."""
 
 
 class _KeyGroupSet(dict[tuple[int, object, N], InternalTimer[N]]):
-    """The timers of one key group by identity, and how many they ever were."""
+    """The timers of one key group by identity, and their highest number so far."""
 
     __slots__ = ("largest",)
 
@@ -35,18 +36,18 @@ class _KeyGroupSet(dict[tuple[int, object, N], InternalTimer[N]]):
 
 
 class HeapPriorityQueueSet(Generic[N]):
-    """Timers by timestamp, each at most once. Flink: HeapPriorityQueueSet.
+    """Timers by timestamp, without duplicates. Flink: HeapPriorityQueueSet.
 
-    The heap is 1-based: the children of index i are 2i and 2i+1. Beside it stand the same timers by key group, which is
-    how they are taken apart for a snapshot (rule 9.15). Invariants, checked by ``validate``: no child is earlier than its
-    parent; every timer knows its index; the sets and the heap hold the same timers, each in the set of its key group.
+    The heap is 1-based: the children of index i are 2i and 2i+1. The same timers are also stored by key group, for
+    snapshots (rule 9.15). Invariants, checked by ``validate``: no child is earlier than its parent; every timer knows
+    its index; the sets and the heap hold the same timers, each in the set of its key group.
     """
 
     __slots__ = ("_heap", "_key_groups", "_sets", "_set_of")
 
     def __init__(self, key_groups: KeyGroups | None = None) -> None:
-        """``key_groups`` None: all keys are of one key group."""
-        # Index 0 is never read as a timer: it stands before all, so that nothing rises beyond index 1.
+        """``key_groups`` None: all keys are in one key group."""
+        # Index 0 is a sentinel before all timers, so that no timer rises above index 1.
         self._heap: list[InternalTimer[N]] = [_BEFORE_ALL]
         self._key_groups = key_groups if key_groups is not None else KeyGroups()
         self._sets: dict[int, _KeyGroupSet[N]] = {}
@@ -59,7 +60,7 @@ class HeapPriorityQueueSet(Generic[N]):
         return timer.identity in self._set_for(timer)
 
     def timers_of_key_group(self, key_group: int) -> list[InternalTimer[N]]:
-        """In the order in which Flink's set gives them out: that of a Java hash map. Flink: getSubsetForKeyGroup."""
+        """In the iteration order of Flink's set, a Java hash map. Flink: getSubsetForKeyGroup."""
         held = self._sets.get(key_group)
         if held is None:
             return []
@@ -87,7 +88,7 @@ class HeapPriorityQueueSet(Generic[N]):
         return heap[1] if len(heap) > 1 else None
 
     def add(self, timer: InternalTimer[N]) -> bool:
-        """Adds unless an equal timer is there; True when ``timer`` is the new head."""
+        """Adds the timer unless an equal one exists; True if ``timer`` is the new head."""
         held = self._set_of.get(timer.key_id)
         if held is None:
             held = self._find_set(timer)
@@ -100,13 +101,13 @@ class HeapPriorityQueueSet(Generic[N]):
         heap = self._heap
         index = timer.index = len(heap)
         heap.append(timer)
-        # Timers come roughly in order: most stay where they were put.
+        # Timers come roughly in order: most are not moved.
         if timer.timestamp < heap[index >> 1].timestamp:
             self._sift_up(timer, index)
         return timer.index == 1
 
     def poll(self, until: int = MAX_WATERMARK) -> InternalTimer[N] | None:
-        """Takes the earliest timer out if it is due by ``until`` (ms); None if there is no such timer."""
+        """Removes the earliest timer if it is due by ``until`` (ms), and returns it; otherwise None."""
         heap = self._heap
         if len(heap) == 1:
             return None
@@ -124,7 +125,7 @@ class HeapPriorityQueueSet(Generic[N]):
         return timer
 
     def remove(self, timer: InternalTimer[N]) -> bool:
-        """Takes out the timer equal to ``timer``, if any; True when that was the head."""
+        """Removes the timer equal to ``timer``, if any; True if it was the head."""
         stored = self._set_for(timer).pop(timer.identity, None)
         if stored is None:
             return False
@@ -134,7 +135,7 @@ class HeapPriorityQueueSet(Generic[N]):
         return index == 1
 
     def _remove_at(self, index: int) -> None:
-        """Rule 9.3: the last element fills the hole, sinks, and rises only if it did not sink."""
+        """Rule 9.3: the last element replaces the removed one, sinks, and rises only if it did not sink."""
         heap = self._heap
         last = heap.pop()
         if index == len(heap):
@@ -177,7 +178,7 @@ class HeapPriorityQueueSet(Generic[N]):
         timer.index = index
 
     def validate(self) -> None:
-        """Raises InvariantViolation when an invariant of the class docstring does not hold."""
+        """Raises InvariantViolation if an invariant of the class docstring does not hold."""
         heap = self._heap
         for index in range(1, len(heap)):
             timer, parent = heap[index], heap[index >> 1]

@@ -27,11 +27,11 @@ TimersOfKeyGroup = Mapping[str, TimersSnapshot[Any]]
 """By the name of their service."""
 
 CreateQueue = Callable[[KeyGroups], HeapPriorityQueueSet[Any]]
-"""Makes the queue of one time domain of a service. Flink: PriorityQueueSetFactory."""
+"""Creates the queue of one time domain of a service. Flink: PriorityQueueSetFactory."""
 
 
 def no_window(namespace: object) -> tuple[int, int]:
-    """What a recording shows of a timer that belongs to no window."""
+    """The window bounds in recordings for timers without a window."""
     return 0, 0
 
 
@@ -82,9 +82,10 @@ class InternalTimeServiceManager:
     def internal_timer_service(
         self, name: str, triggerable: Triggerable[N], window_of: Callable[[N], tuple[int, int]]
     ) -> InternalTimerService[N]:
-        """The service of that name, a new one if there is none; ``window_of`` is what a recording shows of a namespace.
+        """The service of that name, created on the first call; ``window_of`` gives the window of a namespace for
+        recordings.
 
-        Who asks for a name again gets the service as it is, which still calls its first ``triggerable``, as in Flink.
+        A repeated call returns the existing service, which still calls its first ``triggerable``, as in Flink.
         """
         service = self._services.get(name)
         if service is None:
@@ -120,12 +121,12 @@ class InternalTimeServiceManager:
         )
 
     def advance_watermark(self, timestamp: int) -> None:
-        """Fires what is due in every service (rule 9.12)."""
+        """Fires due timers in every service (rule 9.12)."""
         for service in self._in_order:
             service.try_advance_watermark(timestamp, None)
 
     def try_advance_watermark(self, timestamp: int, should_stop: Callable[[], bool]) -> bool:
-        """The same, service by service until ``should_stop``; whether nothing is due any more (rule 9.18)."""
+        """The same, service by service until ``should_stop``; returns whether no due timer is left (rule 9.18)."""
         return all(service.try_advance_watermark(timestamp, should_stop) for service in self._in_order)
 
     @property
@@ -139,7 +140,7 @@ class InternalTimeServiceManager:
         return {service.name: service.snapshot_timers_for_key_group(key_group) for service in services}
 
     def restore_timers(self, snapshots: Mapping[int, TimersOfKeyGroup]) -> None:
-        """Adds the timers of several key groups, then arms each service in the order of creation (rule 9.15).
+        """Adds the timers of several key groups, then starts each service in the order of creation (rule 9.15).
 
         Called between ``setup`` and ``open``. Raises BadInput for timers of a service that the operator does not have.
         """
@@ -147,7 +148,7 @@ class InternalTimeServiceManager:
             for name, snapshot in timers.items():
                 service = self._services.get(name)
                 if service is None:
-                    raise BadInput(f"timers of a service {name!r} that the operator does not have any more")
+                    raise BadInput(f"timers of a service {name!r} that the operator no longer has")
                 service.restore_timers_for_key_group(snapshot)
         for service in self._created:
             service.start()

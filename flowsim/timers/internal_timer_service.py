@@ -17,7 +17,7 @@ N = TypeVar("N", bound=Hashable)
 
 
 class KeyContext(Protocol):
-    """Whose key is the current one; the keyed operator implements it. Flink: KeyContext."""
+    """The current key; the keyed operator implements it. Flink: KeyContext."""
 
     @property
     def current_key(self) -> object: ...
@@ -30,7 +30,7 @@ class KeyContext(Protocol):
 
 
 class Triggerable(Protocol[N]):
-    """Who is called when a timer is due. Flink: Triggerable."""
+    """Called when a timer fires. Flink: Triggerable."""
 
     def on_event_time(self, timer: InternalTimer[N]) -> None: ...
 
@@ -86,7 +86,7 @@ class InternalTimerService(Generic[N]):
         cancellation: CancellationContext | None = None,
         create_queue: Callable[[KeyGroups], HeapPriorityQueueSet[N]] = HeapPriorityQueueSet,
     ) -> None:
-        """``key_groups`` None: all keys are of one key group; ``cancellation`` None: the task is never cancelled."""
+        """``key_groups`` None: all keys are in one key group; ``cancellation`` None: the task is never cancelled."""
         self.name: str = name
         self.current_watermark: int = NO_TIMESTAMP
         self.fired_timers: int = 0
@@ -117,7 +117,7 @@ class InternalTimerService(Generic[N]):
         self.event_time_timers.add(InternalTimer(timestamp, context.current_key, context.current_key_id, namespace))
 
     def delete_event_time_timer(self, namespace: N, timestamp: int) -> None:
-        """A no-op where there is no such timer (rule 9.11)."""
+        """No effect if there is no such timer (rule 9.11)."""
         self.event_time_timers.remove(self._timer(namespace, timestamp))
 
     def register_processing_time_timer(self, namespace: N, timestamp: int) -> None:
@@ -130,17 +130,19 @@ class InternalTimerService(Generic[N]):
             self._next_timer = self._processing_time.register_timer(timestamp, self._on_processing_time)
 
     def delete_processing_time_timer(self, namespace: N, timestamp: int) -> None:
-        """The system timer stays: it will find nothing due (rule 9.11)."""
+        """The system timer is kept: it will find no due timer (rule 9.11)."""
         self.processing_time_timers.remove(self._timer(namespace, timestamp))
 
     def advance_watermark(self, timestamp: int) -> None:
-        """Event time is now ``timestamp``: fires every timer up to it, those registered meanwhile too (rules 9.4-9.6)."""
+        """Event time is now ``timestamp``: fires every timer up to it, including those registered meanwhile (rules
+        9.4-9.6).
+        """
         self.try_advance_watermark(timestamp, None)
 
     def try_advance_watermark(self, timestamp: int, should_stop: Callable[[], bool] | None) -> bool:
-        """The same, but asks ``should_stop`` after each timer; False when it stopped (rule 9.18).
+        """The same, but calls ``should_stop`` after each timer; False if it stopped (rule 9.18).
 
-        At least one timer fires, so that there is progress. A cancelled task fires no more (rule 9.14).
+        At least one timer fires, to make progress. A cancelled task fires no more timers (rule 9.14).
         """
         self.current_watermark = timestamp
         poll, cancellation, set_current_key, on_event_time = (
@@ -158,7 +160,7 @@ class InternalTimerService(Generic[N]):
         return True
 
     def _on_processing_time(self, timestamp: int) -> None:
-        """Fires what is due at the *registered* time, which may be earlier than now (rule 9.9)."""
+        """Fires timers due at the *registered* time, which may be earlier than now (rule 9.9)."""
         self._next_timer = None
         queue, cancellation = self.processing_time_timers, self._cancellation
         while not cancellation.is_cancelled and (timer := queue.poll(timestamp)) is not None:
@@ -168,17 +170,19 @@ class InternalTimerService(Generic[N]):
         self.start()
 
     def start(self) -> None:
-        """Arms the system timer for the earliest timer unless it is armed (rules 9.9, 9.15)."""
+        """Registers the system timer for the earliest timer, if not registered (rules 9.9, 9.15)."""
         head = self.processing_time_timers.peek()
         if head is not None and self._next_timer is None:
             self._next_timer = self._processing_time.register_timer(head.timestamp, self._on_processing_time)
 
     def snapshot_timers_for_key_group(self, key_group: int) -> TimersSnapshot[N]:
-        """The timers whose keys belong to ``key_group`` (rule 9.15)."""
-        return TimersSnapshot(_told(self.event_time_timers, key_group), _told(self.processing_time_timers, key_group))
+        """The timers of the keys in ``key_group`` (rule 9.15)."""
+        return TimersSnapshot(
+            _timers_of(self.event_time_timers, key_group), _timers_of(self.processing_time_timers, key_group)
+        )
 
     def restore_timers_for_key_group(self, snapshot: TimersSnapshot[N]) -> None:
-        """Adds the timers of one key group; ``start`` arms what is overdue (rule 9.15)."""
+        """Adds the timers of one key group; ``start`` handles overdue ones (rule 9.15)."""
         for queue, timers in (
             (self.event_time_timers, snapshot.event_time),
             (self.processing_time_timers, snapshot.processing_time),
@@ -187,7 +191,7 @@ class InternalTimerService(Generic[N]):
                 queue.add(timer)
 
     def _as_read(self, timers: list[InternalTimer[N]]) -> list[InternalTimer[N]]:
-        """A snapshot is read into a hash set of its size, and the queue gets them in the order of that set."""
+        """A snapshot is read into a hash set of its size, and the queue gets the timers in the order of that set."""
         return in_order_of_bins(timers, self._key_groups.timer_hash, capacity_for(len(timers)))
 
     def _timer(self, namespace: N, timestamp: int) -> InternalTimer[N]:
@@ -195,10 +199,10 @@ class InternalTimerService(Generic[N]):
         return InternalTimer(timestamp, context.current_key, context.current_key_id, namespace)
 
     def validate(self) -> None:
-        """Raises InvariantViolation when a queue is out of order."""
+        """Raises InvariantViolation if a queue is out of order."""
         self.event_time_timers.validate()
         self.processing_time_timers.validate()
 
 
-def _told(queue: HeapPriorityQueueSet[N], key_group: int) -> tuple[tuple[int, object, object, N], ...]:
+def _timers_of(queue: HeapPriorityQueueSet[N], key_group: int) -> tuple[tuple[int, object, object, N], ...]:
     return tuple([(t.timestamp, t.key, t.key_id, t.namespace) for t in queue.timers_of_key_group(key_group)])

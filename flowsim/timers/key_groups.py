@@ -1,4 +1,4 @@
-"""Where timers belong when they are taken apart: key groups, and Java's hash codes of timers (rule 9.15)."""
+"""Key groups and Java's hash codes of timers, for snapshots (rule 9.15)."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from flowsim.values.java_hash_map import capacity_for
 _LONG: Final = 2**64 - 1
 _VOID_NAMESPACE_HASH: Final = 99
 _QUEUE_CAPACITY: Final = 128
-"""Of the queues of the heap backend. Flink: HeapPriorityQueueSetFactory's minimum capacity."""
+"""Initial capacity of the heap backend's queues. Flink: HeapPriorityQueueSetFactory's minimum capacity."""
 
 _ALL_IN_ONE: Final = KeyGroupRange(0, 0)
 
 
 class KeyGroups:
-    """The key groups of one subtask of an operator; by default a single one."""
+    """The key groups of one operator subtask; by default a single one."""
 
     __slots__ = ("range", "max_parallelism", "key_type")
 
@@ -37,7 +37,7 @@ class KeyGroups:
 
     @property
     def first_capacity(self) -> int:
-        """Bins with which the set of timers of each key group begins. Flink: HeapPriorityQueueSet."""
+        """Initial number of bins of the timer set of each key group. Flink: HeapPriorityQueueSet."""
         return capacity_for(1 + _QUEUE_CAPACITY // max(len(self.range), 1))
 
     def timer_hash(self, timer: InternalTimer[Any]) -> int:
@@ -48,13 +48,13 @@ class KeyGroups:
 
 @runtime_checkable
 class HashesAsInJava(Protocol):
-    """A namespace that knows Java's hash code of itself: a window."""
+    """A namespace with Java's hash code: a window."""
 
     def java_hash(self) -> int: ...
 
 
 def namespace_hash(namespace: object) -> int:
-    """Java's hash code of a namespace; None is the one of all that is no window's.
+    """Java's hash code of a namespace; None is the namespace outside windows.
 
     >>> namespace_hash(None), namespace_hash("CLEANUP_LEFT")
     (99, 2038325474)

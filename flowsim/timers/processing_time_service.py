@@ -1,4 +1,4 @@
-"""Processing time as operators see it. Flink: ProcessingTimeService (rules 3.26, 3.27, 9.10)."""
+"""Processing time for operators. Flink: ProcessingTimeService (rules 3.26, 3.27, 9.10)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class TimerHandle(Protocol):
     """A registered system timer."""
 
     def cancel(self) -> None:
-        """The callback will not run; no effect once its mail was put."""
+        """Cancels the callback; no effect after its mail was enqueued."""
 
 
 class ProcessingTimeService(Protocol):
@@ -24,17 +24,17 @@ class ProcessingTimeService(Protocol):
     def register_timer(
         self, timestamp_ms: int, callback: ProcessingTimeCallback, *, daemon_while_not: Callable[[], bool] | None = None
     ) -> TimerHandle:
-        """Runs ``callback`` at ``timestamp_ms`` + 1 ms, or at once when it has passed (rule 9.10).
+        """Runs ``callback`` at ``timestamp_ms`` + 1 ms, or at once if that has passed (rule 9.10).
 
-        A timer that re-arms itself forever (periodic watermarks) passes ``daemon_while_not``: it keeps a run alive only
-        while that answers True, which it must exactly when firing would have an effect (D4).
+        A timer that is repeated forever (periodic watermarks) passes ``daemon_while_not``: it keeps a run alive only
+        while that returns True, that is, while firing would have an effect (D4).
         """
 
     def schedule_with_fixed_delay(
         self, delay_ms: int, callback: ProcessingTimeCallback, *, daemon_while_not: Callable[[], bool]
     ) -> None:
-        """Runs ``callback`` at the beats ``delay_ms``, twice that, ... after now, until the service is quiesced.
+        """Runs ``callback`` every ``delay_ms`` from now, until the service is quiesced.
 
-        Unlike ``register_timer`` it adds no millisecond and does not drift (rule 8.2). Beats that pass before the
-        callback of an earlier one has run are that one.
+        Unlike ``register_timer`` it adds no millisecond and does not drift (rule 8.2). Intervals that end before an
+        earlier callback has run are merged with it.
         """

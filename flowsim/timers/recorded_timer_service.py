@@ -1,4 +1,4 @@
-"""A timer service that records what is registered, deleted and fired, as facts. Flink: InternalTimerServiceImpl."""
+"""A timer service that records registered, deleted and fired timers as facts. Flink: InternalTimerServiceImpl."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from flowsim.values.keys import key_fingerprint, key_json
 
 
 class KeyFacts:
-    """Remembers hash and fingerprint of every key that one operator met, and describes new ones to the recording."""
+    """Stores hash and fingerprint of every key of one operator, and describes new keys in the recording."""
 
     __slots__ = ("_trace", "_key_type", "known")
 
@@ -28,7 +28,7 @@ class KeyFacts:
         """``(key_hash, key)`` by ``state_key``."""
 
     def of(self, key: object, key_id: object) -> tuple[int, int]:
-        """``(key_hash, key)`` as the fact tables hold them; ``key_id`` is ``state_key(key)``."""
+        """``(key_hash, key)`` as in the fact tables; ``key_id`` is ``state_key(key)``."""
         known = self.known.get(key_id)
         if known is None:
             known = (key_hash(key, self._key_type), key_fingerprint(key, self._key_type))
@@ -40,7 +40,7 @@ class KeyFacts:
 
 N = TypeVar("N", bound=Hashable)
 
-# Looked up once: to find a member of an enum takes longer than to set a timer.
+# Stored once: the lookup of an enum member takes longer than setting a timer.
 _REGISTER: Final = TimerAction.REGISTER
 
 _DELETE: Final = TimerAction.DELETE
@@ -53,7 +53,7 @@ _PROCESSING_TIME: Final = TimeDomain.PROCESSING_TIME
 
 
 class TimerTrace(Generic[N]):
-    """Writes one row per timer registered, deleted or fired; what changes nothing is no fact."""
+    """Writes one row per registered, deleted or fired timer; calls without effect are not recorded."""
 
     __slots__ = ("_trace", "_operator", "_key_facts", "_window_of", "_service")
 
@@ -83,7 +83,7 @@ class TimerTrace(Generic[N]):
         timer: InternalTimer[N],
         watermark: int,
     ) -> None:
-        """The key is the one that is current then, whatever the timer's own is."""
+        """Records with the current key, which may differ from the timer's key."""
         key_hash, key = self._key_facts.of(current_key, key_id)
         window = self._window_of(timer.namespace)
         self._trace.timer(
@@ -92,7 +92,7 @@ class TimerTrace(Generic[N]):
 
 
 class _TracingTriggerable(Generic[N]):
-    """Reports that a timer fires, under the key that is the current one then, and lets it fire."""
+    """Records that a timer fires, with the current key, and fires it."""
 
     __slots__ = ("_triggerable", "_timer_trace", "_key_context", "service")
 
@@ -119,7 +119,7 @@ class _TracingTriggerable(Generic[N]):
 
 
 class TracedInternalTimerService(InternalTimerService[N]):
-    """The same service, reporting; a separate class so that an unrecorded run pays nothing."""
+    """The same service with recording; a separate class, so that runs without recording have no overhead."""
 
     __slots__ = ("_timer_trace",)
 

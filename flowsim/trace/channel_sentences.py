@@ -28,11 +28,14 @@ def sent_sentence(
     key: int,
 ) -> Sentence:
     what, rules = SENT[ElementKind(kind)]
-    of_key = f"with key {names.key(key)}" if key else ""
+    of_key = f", key {names.key(key)}," if key else ""
     if kind == ElementKind.RECORD and names.is_keyed(channel):
         rules = ("1.18",)
     return Sentence(
-        joined(what, element_text(kind, timestamp, names.value(fingerprint)), of_key, f"for {names.target(channel)}"),
+        joined(
+            joined(what, element_text(kind, timestamp, names.value(fingerprint))) + of_key,
+            f"to {names.target(channel)}",
+        ),
         rules,
     )
 
@@ -83,9 +86,9 @@ def buffers_sentence(
             text = f"receives {what} {number} ({size:,} bytes) from {names.source(channel)}, backlog {backlog}{kept}"
             return Sentence(text, ("6.4", "6.14") if kind == BufferKind.EVENT else ("6.3", "6.4", "6.14"))
         case BufferSide.FLUSHED:
-            return Sentence(f"flushes what is queued for {names.target(channel)}, backlog {backlog}", ("5.22",))
+            return Sentence(f"flushes the queue for {names.target(channel)}, backlog {backlog}", ("5.22",))
         case BufferSide.SKIPPED:
-            text = f"finds no more bytes in a buffer for {names.target(channel)}, backlog {backlog}"
+            text = f"skips a buffer without unread bytes for {names.target(channel)}, backlog {backlog}"
             return Sentence(text, ("5.23",))
         case BufferSide.RECYCLED:
             return Sentence(f"recycles buffer {number} from {names.source(channel)}", ("6.5",))
@@ -120,5 +123,5 @@ def segments_sentence(
 def buffer_sizes_sentence(
     names: Names, seq: int, task: int, time_ns: int, edge: int, size: int, throughput: int, in_use: int
 ) -> Sentence:
-    text = f"asks for buffers of {size:,} bytes from {names.edge(edge)}"
+    text = f"announces a buffer size of {size:,} bytes to {names.edge(edge)}"
     return Sentence(f"{text}: {throughput:,} bytes/s, {in_use} buffers in use", ("6.22",))

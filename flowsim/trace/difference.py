@@ -1,4 +1,4 @@
-"""Two recordings side by side: in each table that differs, the first row that does."""
+"""Compares two recordings: the first different row of each table."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _MISSING: Final = "nothing: there are no more rows"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first row of a table that differs. ``place`` orders differences: time, task and seq, as far as there are any."""
+    """The first different row of a table. ``place`` orders differences: by time, task and seq, if known."""
 
     table: str
     where: str
     recorded: str
     replayed: str
     columns: tuple[tuple[str, str], ...]
-    """What differs in the row: column, and both values."""
+    """The differing columns: name, and both values."""
     place: tuple[int, int, int]
 
     def as_data(self) -> dict[str, object]:
@@ -104,7 +104,7 @@ def _place(row: Mapping[str, int | str]) -> tuple[int, int, int]:
 
 
 def _in_order(table: Table, rows: Sequence[Row]) -> Sequence[Row]:
-    """Keys come by task in a part: in the order of tasks, whatever the epochs are."""
+    """Keys are sorted by task within a part: returns them by task over all epochs."""
     return sorted(rows, key=lambda row: int(row[0])) if table in TEXT_TABLES and "task" in table.names else rows
 
 
@@ -113,7 +113,7 @@ def _first_of_texts(recorded: Sequence[Row], replayed: Sequence[Row]) -> Pair | 
 
 
 def _first_of_facts(table: Table, *both: Recording) -> Pair | None:
-    """The first rows that differ, by time; None for a side that has no more rows of the task.
+    """The first different rows, by time; None for a side without further rows of the task.
 
     Memory holds an epoch of each recording, and the rows by which one of them is ahead.
     """

@@ -10,9 +10,10 @@ from flowsim.facts.kinds import (
     TimerAction,
     WindowResult,
 )
-from flowsim.trace.names import Names, event_time
+from flowsim.trace.names import Names
 from flowsim.trace.phrases import TIMERS
 from flowsim.trace.sentence import Sentence, count_text, element_text, record_text, window_text
+from flowsim.trace.time import event_time
 
 
 def task_watermark_sentence(
@@ -38,7 +39,7 @@ def window_intake_sentence(
     side: int,
 ) -> Sentence:
     record = record_text("record", timestamp, names.value(fingerprint))
-    text = f"{names.operator(task, operator)} takes in {record} with key {names.key(key)}"
+    text = f"{names.operator(task, operator)} processes {record}, key {names.key(key)}"
     return Sentence(f"{text}, watermark {event_time(watermark)}", ("10.7",))
 
 
@@ -56,8 +57,8 @@ def join_pairs_sentence(
 ) -> Sentence:
     left, right = names.value(left_fingerprint), names.value(right_fingerprint)
     pair = f"{left} and {right}" if left and right else "two records"
-    text = f"{names.operator(task, operator)} joins {pair} of key {names.key(key)}"
-    return Sentence(f"{text} at {event_time(timestamp)}", ("10.33", "10.34"))
+    text = f"{names.operator(task, operator)} joins {pair}, key {names.key(key)}"
+    return Sentence(f"{text}, timestamp {event_time(timestamp)}", ("10.33", "10.34"))
 
 
 def window_joins_sentence(
@@ -119,8 +120,8 @@ def window_merge_sentence(
     into_end: int,
     watermark: int,
 ) -> Sentence:
-    text = f"{names.operator(task, operator)} makes {window_text(start, end)} of key {names.key(key)}"
-    return Sentence(f"{text} part of {window_text(into_start, into_end)}", ("10.25", "10.26"))
+    text = f"{names.operator(task, operator)} merges {window_text(start, end)} of key {names.key(key)}"
+    return Sentence(f"{text} into {window_text(into_start, into_end)}", ("10.25", "10.26"))
 
 
 def generated_watermark_sentence(
@@ -138,7 +139,8 @@ def generated_watermark_sentence(
     of_split = "" if split < 0 else f", split {split},"
     what = element_text(kind, timestamp)
     return Sentence(
-        f"{names.operator(task, operator)}{of_split} makes {what} after {count_text(records, 'record')}", ("8.1", "8.5")
+        f"{names.operator(task, operator)}{of_split} generates {what} after {count_text(records, 'record')}",
+        ("8.1", "8.5"),
     )
 
 
@@ -146,8 +148,8 @@ def alignment_sentence(
     names: Names, seq: int, task: int, operator: int, time_ns: int, split: int, paused: int, limit: int, watermark: int
 ) -> Sentence:
     who = names.operator(task, operator) + ("" if split < 0 else f", split {split},")
-    ahead = f"its watermark {event_time(watermark)}, {event_time(limit)} allowed"
-    return Sentence(f"{who} {'waits for others' if paused else 'reads on'}: {ahead}", ("8.22", "8.23"))
+    ahead = f"watermark {event_time(watermark)}, limit {event_time(limit)}"
+    return Sentence(f"{who} is {'paused' if paused else 'resumed'} by watermark alignment: {ahead}", ("8.22", "8.23"))
 
 
 def late_drop_sentence(
@@ -165,7 +167,7 @@ def late_drop_sentence(
 ) -> Sentence:
     where = "sends to the late side output" if side_output else "drops"
     record = record_text("late record", timestamp, names.value(fingerprint))
-    text = f"{names.operator(task, operator)} {where} {record} with key {names.key(key)}"
+    text = f"{names.operator(task, operator)} {where} {record}, key {names.key(key)}"
     return Sentence(f"{text}, watermark {event_time(watermark)}", ("10.9", "10.10"))
 
 
@@ -190,11 +192,11 @@ def timers_sentence(
     what = "event-time" if is_event_time else "processing-time"
     if action == TimerAction.FIRE and not is_event_time:
         rules = ("9.9",)
-    of_key = f" of key {names.key(key)}" if key else ""
-    window = f", {window_text(start, end)}" if (start, end) != (0, 0) else ""
+    of_key = f", key {names.key(key)}" if key else ""
+    window = f", {window_text(start, end)}" if start < end else ""
     at = f", watermark {event_time(watermark)}" if is_event_time else ""
     return Sentence(
-        f"{names.operator(task, operator)} {text} the {what} timer {event_time(timestamp)}{of_key}{window}{at}", rules
+        f"{names.operator(task, operator)} {text} {what} timer {event_time(timestamp)}{of_key}{window}{at}", rules
     )
 
 

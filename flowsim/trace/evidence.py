@@ -1,4 +1,4 @@
-"""Evidence of a violated law in words: names, keys and values in place of numbers, its place, and how to look at it."""
+"""Evidence of a violated law as text: names, keys and values instead of numbers, its position, and a command to show it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Final
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.recording.reader import Recording
-from flowsim.trace.names import Names, event_time
+from flowsim.trace.names import Names
 from flowsim.trace.places import Place, find_places
 from flowsim.trace.sentence import element_text, joined, record_text, window_text
-from flowsim.trace.time import moment_text, start_of
+from flowsim.trace.time import event_time, moment_text, start_of
 
 _KINDS: Final = {kind.name.lower(): kind for kind in ElementKind}
 _OF_PLACE: Final = ("task", "seq", "time_ns", "intakes_before")
@@ -25,16 +25,16 @@ _LABELS: Final = {
     "fingerprint_xor": "contents",
 }
 _FOUND: Final = ("found", "counted", "queued", "emitted", "put")
-"""What an ``expected`` is held against, by the names that laws give it."""
+"""The counterparts of ``expected``, by their names in laws."""
 
 
 @dataclass(frozen=True, slots=True)
 class EvidenceText:
-    """One row of evidence. ``where``: task, time since the start, seq; ``trace``: the command that shows the place."""
+    """One row of evidence. ``where``: task, time since the start, seq; ``trace``: the command that shows this position."""
 
     what: str
     expected: str
-    """Expected beside found; '' where the row has no such pair."""
+    """Expected and found values; '' if the row has no such pair."""
     where: str
     with_: tuple[tuple[str, str], ...]
     """The other columns."""
@@ -46,7 +46,7 @@ class EvidenceText:
 
 
 class EvidenceReader:
-    """Puts rows of evidence from one recording into words; ``path`` is what its user calls the recording."""
+    """Formats rows of evidence from one recording; ``path`` is the recording's name for the user."""
 
     def __init__(self, recording: Recording, path: str) -> None:
         self._recording = recording
@@ -55,7 +55,7 @@ class EvidenceReader:
         self._start_ns = start_of(recording)
 
     def texts(self, rows: Sequence[Mapping[str, object]]) -> list[EvidenceText]:
-        """The rows in words; raises BadInput for a damaged recording."""
+        """The rows as text; raises BadInput for a damaged recording."""
         return [self._text(row, place) for row, place in zip(rows, find_places(self._recording, rows), strict=True)]
 
     def _text(self, row: Mapping[str, object], place: Place) -> EvidenceText:
@@ -92,7 +92,7 @@ class EvidenceReader:
         return shlex.join(command)
 
     def _expected(self, left: dict[str, object], task: int | None) -> str:
-        """Takes out of ``left`` what was expected, and what was found in its place."""
+        """Removes the expected and found values from ``left``."""
         for one, other in (("expected", name) for name in _FOUND):
             if one in left and other in left:
                 told = (self._value(one, left.pop(one), task), self._value(other, left.pop(other), task))
@@ -112,7 +112,7 @@ class EvidenceReader:
         return "; ".join(told_pairs)
 
     def _combine(self, left: dict[str, object]) -> None:
-        """Puts what belongs together into one text: an element, a window, a key."""
+        """Combines related columns into one text: an element, a window, a key."""
         kind, timestamp = _KINDS.get(str(left.get("kind"))), left.get("timestamp")
         if kind is not None and isinstance(timestamp, int):
             left["element"] = self._element(left)
@@ -125,7 +125,7 @@ class EvidenceReader:
                 left["window"] = window_text(start, end).removeprefix("window ")
         if isinstance(left.get("fingerprint_xor"), int):
             left.pop("fingerprint_sum", None)
-            if left.get("rows") != 1:  # of several records it is the value of none
+            if left.get("rows") != 1:  # with several records the fingerprint is not that of a value
                 del left["fingerprint_xor"]
         left.pop("name", None)
 

@@ -1,11 +1,11 @@
-"""Which facts a trace prints: kinds by name, and how much detail."""
+"""The facts that a trace prints: kinds by name, and the level of detail."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
-from flowsim.facts.kinds import ActionPhase, BufferSide, MailAction
+from flowsim.facts.kinds import ActionPhase, BufferSide, WaitKind
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "elements": ("sent", "received"),
@@ -23,9 +23,9 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "life": ("lifecycle", "operator_counts", "task_times"),
     "metrics": ("metrics", "latencies"),
 }
-"""What ``--kinds`` takes, with the tables it stands for."""
+"""The values of ``--kinds``, with their tables."""
 
-_OUTLINE: Final = (
+_OVERVIEW: Final = (
     "task_watermark",
     "alignment",
     "window_fire",
@@ -35,29 +35,31 @@ _OUTLINE: Final = (
     *KINDS["life"],
     *KINDS["metrics"],
 )
-_NOT_IN_STORY: Final = ("segments",)
+_NOT_IN_NORMAL: Final = ("segments", "mails")
 
-Values = dict[str, tuple[str, frozenset[int]]]
+Values = dict[str, dict[str, frozenset[int]]]
 
-_STORY_VALUES: Final[Values] = {
-    "buffers": ("side", frozenset({BufferSide.SENT, BufferSide.RECEIVED})),
-    "mails": ("action", frozenset({MailAction.RUN})),
-    "actions": ("phase", frozenset({ActionPhase.WAIT, ActionPhase.RESUME})),
+_NORMAL_VALUES: Final[Values] = {
+    "buffers": {"side": frozenset({BufferSide.SENT, BufferSide.RECEIVED})},
+    "actions": {
+        "phase": frozenset({ActionPhase.WAIT}),
+        "kind": frozenset({WaitKind.MAIL, WaitKind.BUFFER, WaitKind.LOCK}),
+    },
 }
 
 
 def wanted_tables(kinds: str | None, detail: str) -> tuple[tuple[str, ...], Values]:
-    """The tables to read, and which of their rows; ``kinds`` names what is wanted, so it comes before ``detail``.
+    """The tables to read, and which of their rows; ``kinds`` is explicit, so it overrides ``detail``.
 
-    Raises BadInput for a kind that there is not.
+    Raises BadInput for an unknown kind.
     """
     everything = tuple(table for tables in KINDS.values() for table in tables)
     if kinds is not None:
         return _named(kinds, everything), {}
-    if detail == "outline":
-        return _OUTLINE, {}
-    if detail == "story":
-        return tuple(table for table in everything if table not in _NOT_IN_STORY), dict(_STORY_VALUES)
+    if detail == "overview":
+        return _OVERVIEW, {}
+    if detail == "normal":
+        return tuple(table for table in everything if table not in _NOT_IN_NORMAL), dict(_NORMAL_VALUES)
     return everything, {}
 
 

@@ -1,4 +1,4 @@
-"""What the numbers in facts stand for: tasks, operators, channels, edges, pools and keys."""
+"""The names of the numbers in facts: tasks, operators, channels, edges, pools and keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from flowsim.errors import BadInput
 from flowsim.trace.record_values import RecordValues
-from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 if TYPE_CHECKING:
     from flowsim.recording.reader import Recording
@@ -17,7 +16,7 @@ Row = tuple[int | str, ...]
 
 
 class Names:
-    """The description tables of a recording, looked up by id; an id that they do not name is shown as it is."""
+    """The description tables of a recording, by id; an unknown id is shown as a number."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -42,6 +41,14 @@ class Names:
         row = self._tasks.get(task)
         return f"task {task}" if row is None else str(row[3])
 
+    def short_task(self, task: int) -> str:
+        """A task by the first operator of its chain: ``Source: lines (1/2)``."""
+        row = self._tasks.get(task)
+        if row is None:
+            return f"task {task}"
+        _, bracket, subtask = str(row[3]).rpartition(" (")
+        return f"{self.vertex(int(row[1]))}{bracket}{subtask}"
+
     def operator(self, task: int, operator: int) -> str:
         """An operator of a task's chain; -1 is the task itself."""
         if operator < 0:
@@ -65,12 +72,12 @@ class Names:
     def target(self, channel: int) -> str:
         """The receiving end, for facts of the sender: ``window (2/2) #3``."""
         row = self._channels.get(channel)
-        return f"#{channel}" if row is None else f"{self.task(int(row[4]))} #{channel}"
+        return f"#{channel}" if row is None else f"{self.short_task(int(row[4]))} #{channel}"
 
     def source(self, channel: int) -> str:
         """The sending end, for facts of the receiver."""
         row = self._channels.get(channel)
-        return f"#{channel}" if row is None else f"{self.task(int(row[2]))} #{channel}"
+        return f"#{channel}" if row is None else f"{self.short_task(int(row[2]))} #{channel}"
 
     def end_of(self, task: int, channel: int) -> str:
         """The other end of a channel, seen from ``task``."""
@@ -97,11 +104,11 @@ class Names:
         return f"input pool {pool} (from {self.vertex(int(edge[1]))})"
 
     def key(self, key: int) -> str:
-        """A key as JSON; '' where the stream has no keys."""
+        """A key as JSON; '' if the stream has no keys."""
         return self._keys.get(key, f"#{key}") if key else ""
 
     def value(self, fingerprint: int) -> str:
-        """The value of a record as JSON; '' where it was not kept."""
+        """The value of a record as JSON; '' if it was not stored."""
         return self._values.text(fingerprint) or ""
 
     def state(self, task: int, operator: int, state: int) -> tuple[str, str]:
@@ -118,7 +125,7 @@ class Names:
         return {int(row[1]): str(row[4]) for row in self._recording.static_rows("keys")}
 
     def find_tasks(self, text: str) -> list[int]:
-        """A task by its id, its name or a part that only it has; or all subtasks of an operator or chain, by its name.
+        """A task by its id, its name or a unique part of it; or all subtasks of an operator or chain, by its name.
 
         Raises BadInput.
         """
@@ -143,14 +150,7 @@ class Names:
 
 
 def _operators(task_name: str) -> list[str]:
-    """The chain of a task and its operators, as Flink names them, and sources and sinks also as scenarios do."""
+    """The chain of a task and its operators, with Flink's names; sources and sinks also with their scenario names."""
     chain = task_name.rpartition(" (")[0]
     named = chain.split(" -> ")
     return [chain, *named, *(name.partition(": ")[2] for name in named if name.startswith(("Source: ", "Sink: ")))]
-
-
-def event_time(timestamp: int) -> str:
-    """A timestamp or watermark in ms, its two special values in words (rule 0.4)."""
-    if timestamp == NO_TIMESTAMP:
-        return "none"
-    return "MAX (end of event time)" if timestamp == MAX_WATERMARK else f"{timestamp:,}"

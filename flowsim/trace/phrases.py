@@ -1,4 +1,4 @@
-"""What a trace prints of each member of a closed set, with the rules; a test holds each table against its enum."""
+"""The printed text of each enum member, with its rules; a test compares each table with its enum."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ RECEIVED: Final[Phrases] = {
     ElementKind.END_OF_PARTITION: ("reads EndOfPartition", ("7.6",)),
 }
 LIFE: Final[Phrases] = {
-    LifeEvent.INITIALIZING: ("begins to open its operators", ("4.2",)),
+    LifeEvent.INITIALIZING: ("opens its operators", ("4.2",)),
     LifeEvent.RUNNING: ("is running", ("4.5",)),
     LifeEvent.OPEN: ("is open", ("4.2",)),
     LifeEvent.END_INPUT: ("receives the end of its input", ("4.11", "4.12")),
@@ -45,26 +45,26 @@ LIFE: Final[Phrases] = {
     LifeEvent.FINISHED: ("has finished", ("4.18",)),
     LifeEvent.CANCELED: ("is canceled", ("4.24", "4.26")),
     LifeEvent.FAILED: ("has failed", ("4.24", "4.26")),
-    LifeEvent.STOP_WITH_DRAIN: ("is stopped, event time is flushed", ("4.20",)),
+    LifeEvent.STOP_WITH_DRAIN: ("is stopped with drain", ("4.20",)),
     LifeEvent.STOP_NO_DRAIN: ("is stopped without drain", ("4.20",)),
     LifeEvent.CANCELING: ("is being canceled", ("4.23",)),
-    LifeEvent.DEADLOCKED: ("is deadlocked: nothing in the job can run any more", ()),
+    LifeEvent.DEADLOCKED: ("is deadlocked: no task of the job can run", ()),
 }
 SEGMENTS: Final[Phrases] = {
     SegmentAction.TAKEN: ("takes a segment from the task manager", ("5.34",)),
     SegmentAction.RETURNED: ("returns a segment to the task manager", ("5.37",)),
     SegmentAction.HANDED_OUT: ("hands out a segment", ("5.33",)),
     SegmentAction.RECYCLED: ("gets a segment back", ("5.37",)),
-    SegmentAction.RESIZED: ("has a new size", ("5.39",)),
+    SegmentAction.RESIZED: ("is resized", ("5.39",)),
 }
 CREDITS: Final[Phrases] = {
     CreditKind.INITIAL_GRANTED: (
-        "grants {credits} to begin with, for its exclusive buffers: {channel}",
+        "grants {credits} for its exclusive buffers to {channel}",
         ("6.1", "6.2"),
     ),
-    CreditKind.INITIAL_GOT: ("begins with {credits} for {channel}", ("6.2",)),
+    CreditKind.INITIAL_GOT: ("starts with {credits} for {channel}", ("6.2",)),
     CreditKind.ANNOUNCED: ("announces {credits} to {channel}", ("6.8",)),
-    CreditKind.GOT: ("gets {credits} from {channel}, has {balance}", ("6.9",)),
+    CreditKind.GOT: ("receives {credits} from {channel}, has {balance}", ("6.9",)),
 }
 TIMERS: Final[Phrases] = {
     TimerAction.REGISTER: ("registers", ("9.1",)),
@@ -79,16 +79,18 @@ STATE_CHANGES: Final[Phrases] = {
     StateAction.EXPIRE: ("drops what has expired in", ()),
 }
 WAITS: Final[Phrases] = {
-    WaitKind.COST: ("works: the time of its batch passes", ("3.28",)),
+    WaitKind.COST: ("is busy: the cost of its batch passes", ("3.28",)),
     WaitKind.MAIL: ("waits for input: idle", ("3.12", "3.28")),
     WaitKind.BUFFER: ("waits for a buffer inside an element: hard back pressure", ("3.28", "5.42")),
-    WaitKind.YIELD: ("yields: runs mails of priority {priority} and above", ("3.21",)),
-    WaitKind.LOCK: ("waits with the checkpoint lock free: its threads may work", ("4.1", "11.30")),
+    WaitKind.YIELD: ("yields: runs mails of priority {priority} or above", ("3.21",)),
+    WaitKind.LOCK: ("waits without the checkpoint lock: its threads can run", ("4.1", "11.30")),
 }
+MAIL_IN_YIELD: Final = ("waits for a mail inside a yield", ("3.21",))
+MAIL_OR_INPUT: Final = ("waits for input or a mail", ("3.12", "3.28"))
 SOFT_BACK_PRESSURE: Final = ("waits for output: soft back pressure", ("3.28", "4.6"))
 ACTIONS: Final[Phrases] = {
-    ActionKind.LIFE_CYCLE: ("a step of its life", ()),
-    ActionKind.DEFAULT_ACTION: ("its default action", ("3.11", "4.5")),
+    ActionKind.LIFE_CYCLE: ("a life cycle step", ()),
+    ActionKind.DEFAULT_ACTION: ("the default action", ("3.11", "4.5")),
     ActionKind.MAIL: ("a mail", ("3.11",)),
     ActionKind.LOCK_HOLDER: ("the work of a thread that holds the checkpoint lock", ("11.30", "11.32")),
 }

@@ -1,4 +1,4 @@
-"""Where evidence happened: the task, sequence number and time of the facts that rows of evidence speak of."""
+"""The position of evidence: the task, sequence number and time of its facts."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from flowsim.recording.parquet_part import as_numpy
 from flowsim.recording.reader import Recording
 
 _SIDES: Final = ("received", "sent")
-"""Where both ends of a channel are known, evidence is placed at the receiver."""
+"""If both ends of a channel are known, the position is that of the receiver."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """None: not known, or of no single fact."""
+    """None: unknown, or not a single fact."""
 
     task: int | None = None
     seq: int | None = None
@@ -28,7 +28,7 @@ class Place:
 
 
 def find_places(recording: Recording, rows: Sequence[Mapping[str, object]]) -> list[Place]:
-    """A place per row of evidence, read from as few parts as possible; raises BadInput for a damaged one."""
+    """A position per row of evidence, read from as few parts as possible; raises BadInput for a damaged part."""
     places = [_in_the_row(row) for row in rows]
     for number, (row, place) in enumerate(zip(rows, places, strict=True)):
         if place.seq is None:

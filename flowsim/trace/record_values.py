@@ -1,4 +1,4 @@
-"""The values behind fingerprints, as a recording kept them."""
+"""The recorded values of fingerprints."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _WIDTH: Final = 100
 
 
 class RecordValues:
-    """Table ``record_values``, looked up by fingerprint; read when it is needed first."""
+    """Table ``record_values``, by fingerprint; read on first use."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
 
     def text(self, fingerprint: int) -> str | None:
-        """The value as JSON, long ones shortened; None where it was not kept."""
+        """The value as JSON, shortened if long; None if it was not stored."""
         sorted_numbers, order = self._index
         place = int(np.searchsorted(sorted_numbers, fingerprint))
         if place == len(sorted_numbers) or sorted_numbers[place] != fingerprint:

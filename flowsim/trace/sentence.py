@@ -1,4 +1,4 @@
-"""What a sentence of a trace is, and the words that many of them share."""
+"""A sentence of a trace, and text that many sentences share."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Final, NamedTuple
 from flowsim.facts.kinds import (
     ElementKind,
 )
-from flowsim.trace.names import event_time
+from flowsim.trace.time import event_time, utc_text
 from flowsim.units import NO_TIMESTAMP
 
 
 class Sentence(NamedTuple):
-    """One fact in words. ``rules``: numbers of the rules that explain it."""
+    """One fact as text. ``rules``: numbers of the rules that explain it."""
 
     text: str
     rules: tuple[str, ...] = ()
@@ -22,7 +22,7 @@ STATUS: Final = {0: "ACTIVE", -1: "IDLE"}
 
 
 def element_text(kind: int, timestamp: int, value: str = "") -> str:
-    """What follows the kind of an element: its value and time, its status or its mode."""
+    """The text after the kind of an element: its value and time, its status or its mode."""
     match ElementKind(kind):
         case ElementKind.RECORD:
             return joined(value, _time_text(timestamp))
@@ -37,12 +37,12 @@ def element_text(kind: int, timestamp: int, value: str = "") -> str:
 
 
 def record_text(noun: str, timestamp: int, value: str) -> str:
-    """``record ["a",1] of 7``; where the value is not known ``a record of 7``."""
+    """``record ["a",1] (timestamp 7 ms)``; without a known value ``a record (timestamp 7 ms)``."""
     return joined(f"{noun} {value}" if value else f"a {noun}", _time_text(timestamp))
 
 
 def _time_text(timestamp: int) -> str:
-    return "without a timestamp" if timestamp == NO_TIMESTAMP else f"of {event_time(timestamp)}"
+    return "" if timestamp == NO_TIMESTAMP else f"(timestamp {event_time(timestamp)})"
 
 
 def joined(*words: str) -> str:
@@ -50,7 +50,14 @@ def joined(*words: str) -> str:
 
 
 def window_text(start: int, end: int) -> str:
-    return "the global window" if start == NO_TIMESTAMP else f"window [{start:,}, {end:,})"
+    """The bounds in ms; ``window [0, 10)``, with UTC times beside them if they are dates."""
+    if start == NO_TIMESTAMP:
+        return "the global window"
+    first, last = utc_text(start), utc_text(end)
+    if not first or not last:
+        return f"window [{start:,}, {end:,})"
+    same_day = first.split(" ")[0] == last.split(" ")[0]
+    return f"window [{start}, {end}) = [{first}, {last.split(' ')[1] if same_day else last})"
 
 
 def count_text(number: int, noun: str) -> str:

@@ -1,10 +1,11 @@
-"""One sentence per fact, for a person who reads a recording."""
+"""One sentence per fact, for readers of a recording."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Final
 
+from flowsim.facts.schema import ACTIONS
 from flowsim.trace.channel_sentences import (
     buffer_sizes_sentence,
     buffers_sentence,
@@ -44,9 +45,10 @@ from flowsim.trace.task_sentences import (
 Tell = Callable[..., Sentence]
 
 
-def sentence(names: Names, table: str, row: tuple[int, ...]) -> Sentence:
-    """One fact in words."""
-    return SENTENCES[table](names, *row)
+def sentence(names: Names, table: str, row: tuple[int, ...], depth: int | None = None) -> Sentence:
+    """One fact as text."""
+    tell = SENTENCES[table]
+    return tell(names, *row, depth=depth) if table == ACTIONS.name else tell(names, *row)
 
 
 SENTENCES: Final[dict[str, Tell]] = {

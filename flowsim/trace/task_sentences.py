@@ -17,12 +17,12 @@ from flowsim.facts.kinds import (
 )
 from flowsim.facts.schema import OUTPUT_FULL
 from flowsim.mailbox.mail import MAX_PRIORITY
-from flowsim.trace.names import Names, event_time
-from flowsim.trace.phrases import ACTIONS, LIFE, SOFT_BACK_PRESSURE, WAITS
-from flowsim.trace.sentence import Sentence, count_text, element_text
-from flowsim.trace.time import duration_text
+from flowsim.trace.names import Names
+from flowsim.trace.phrases import ACTIONS, LIFE, MAIL_IN_YIELD, MAIL_OR_INPUT, SOFT_BACK_PRESSURE, WAITS
+from flowsim.trace.sentence import Sentence, count_text, record_text
+from flowsim.trace.time import duration_text, event_time
 
-_AFTER_WAITING: Final = {WaitKind.COST: "its batch is over", WaitKind.YIELD: "has yielded"}
+_AFTER_WAITING: Final = {WaitKind.COST: "ends its batch", WaitKind.YIELD: "ends the yield"}
 
 
 def async_element_sentence(
@@ -41,19 +41,23 @@ def async_element_sentence(
     queued: int,
 ) -> Sentence:
     is_watermark = kind == ElementKind.WATERMARK
-    value = names.value(fingerprint) if action == AsyncAction.PUT else ""
-    what = f"{'watermark' if is_watermark else 'the record'} {element_text(kind, timestamp, value)} (number {entry})"
+    if is_watermark:
+        what = f"element {entry} (watermark {event_time(timestamp)})"
+    elif action == AsyncAction.PUT:
+        what = f"element {entry}, {record_text('record', timestamp, names.value(fingerprint))}"
+    else:
+        what = record_text("element", timestamp, str(entry))
     given = "" if is_watermark else f" with {count_text(rows, 'result')}"
-    told = {
-        AsyncAction.PUT: f"puts {what} into its queue: {count_text(queued, 'element')} now",
-        AsyncAction.INVOKE: f"calls the function for {what}, attempt {attempt}",
-        AsyncAction.RETRY: f"will retry {what}, after attempt {attempt}",
-        AsyncAction.COMPLETE: f"has {count_text(rows, 'result')} for {what}",
-        AsyncAction.FAIL: f"has an error for {what}",
-        AsyncAction.TIMEOUT: f"has no result in time for {what}",
-        AsyncAction.EMIT: f"emits {what}{given}: {count_text(queued, 'element')} left",
+    text = {
+        AsyncAction.PUT: f"queues {what}: {count_text(queued, 'element')} in the queue",
+        AsyncAction.INVOKE: f"calls the function for {what}: attempt {attempt}",
+        AsyncAction.RETRY: f"schedules a retry of {what} after attempt {attempt}",
+        AsyncAction.COMPLETE: f"receives {count_text(rows, 'result')} for {what}",
+        AsyncAction.FAIL: f"receives an error for {what}",
+        AsyncAction.TIMEOUT: f"times out {what}",
+        AsyncAction.EMIT: f"emits {what}{given}: {count_text(queued, 'element')} left in the queue",
     }
-    return Sentence(f"{names.operator(task, operator)} {told[AsyncAction(action)]}", _OF_ASYNC[AsyncAction(action)])
+    return Sentence(f"{names.operator(task, operator)} {text[AsyncAction(action)]}", _OF_ASYNC[AsyncAction(action)])
 
 
 _OF_ASYNC: Final = {
@@ -71,15 +75,15 @@ def system_timers_sentence(
     names: Names, seq: int, task: int, operator: int, time_ns: int, action: int, kind: int, entry: int, timestamp: int
 ) -> Sentence:
     what, rule = {
-        SystemTimer.TIMEOUT: ("the timeout", "11.17"),
-        SystemTimer.RETRY: ("the next attempt", "11.24"),
+        SystemTimer.TIMEOUT: ("timeout", "11.17"),
+        SystemTimer.RETRY: ("retry", "11.24"),
     }[SystemTimer(kind)]
-    told = {
-        TimerAction.REGISTER: f"registers a timer for {what} of element {entry}, {event_time(timestamp)}",
-        TimerAction.DELETE: f"cancels the timer for {what} of element {entry}",
-        TimerAction.FIRE: f"fires the timer for {what} of element {entry}",
+    text = {
+        TimerAction.REGISTER: f"registers the {what} timer of element {entry} for {event_time(timestamp)}",
+        TimerAction.DELETE: f"cancels the {what} timer of element {entry}",
+        TimerAction.FIRE: f"fires the {what} timer of element {entry}",
     }
-    return Sentence(f"{names.operator(task, operator)} {told[TimerAction(action)]}", (rule,))
+    return Sentence(f"{names.operator(task, operator)} {text[TimerAction(action)]}", (rule,))
 
 
 def snapshots_sentence(
@@ -93,10 +97,10 @@ def snapshots_sentence(
     elements: int,
     inside: int,
 ) -> Sentence:
-    where = "in the middle of an element" if inside else "between two elements"
+    where = "inside an element" if inside else "between two elements"
     text = f"{names.operator(task, operator)} snapshots its state {where}, after {count_text(records_in, 'record')}"
     rules = ("11.37",) if inside else ("3.25", "11.20")
-    return Sentence(f"{text}: {count_text(elements, 'element')} kept", rules)
+    return Sentence(f"{text}: {count_text(elements, 'element')} in the snapshot", rules)
 
 
 def operator_counts_sentence(
@@ -112,7 +116,10 @@ def operator_counts_sentence(
 ) -> Sentence:
     more = f", {side:,} to side outputs" if side else ""
     more += f", {dropped:,} dropped" if dropped else ""
-    return Sentence(f"{names.operator(task, operator)} in all: {records_in:,} in, {records_out:,} out{more}", ("13.4",))
+    return Sentence(
+        f"{names.operator(task, operator)} in total: {count_text(records_in, 'record')} in, {records_out:,} out{more}",
+        ("13.4",),
+    )
 
 
 def lifecycle_sentence(names: Names, seq: int, task: int, operator: int, time_ns: int, event: int) -> Sentence:
@@ -134,7 +141,10 @@ def task_times_sentence(
 ) -> Sentence:
     parts = (("busy", busy), ("idle", idle), ("soft back-pressured", soft), ("hard back-pressured", hard))
     spent = ", ".join(f"{duration_text(ns)} {name}" for name, ns in parts if ns)
-    return Sentence(f"the task in all: {spent or 'no time'}; {records_in:,} in, {records_out:,} out", ("3.28",))
+    return Sentence(
+        f"the task in total: {spent or 'no time'}; {count_text(records_in, 'record')} in, {records_out:,} out",
+        ("3.28",),
+    )
 
 
 def metrics_sentence(
@@ -180,22 +190,32 @@ def latencies_sentence(
 ) -> Sentence:
     source = f"subtask {subtask} of {names.vertex(vertex)}"
     return Sentence(
-        f"{names.operator(task, operator)} sees a latency marker from {source} after {latency} ms", ("8.20",)
+        f"{names.operator(task, operator)} receives a latency marker from {source}: latency {latency} ms", ("8.20",)
     )
 
 
 def mails_sentence(
     names: Names, seq: int, task: int, time_ns: int, action: int, mail: int, priority: int, urgent: int
 ) -> Sentence:
-    of = {MAX_PRIORITY: "control mail", -1: "mail of the task"}.get(priority, f"mail of priority {priority}")
+    of = {MAX_PRIORITY: "control mail", -1: "task mail"}.get(priority, f"mail of priority {priority}")
     if action == MailAction.RUN:
-        return Sentence(f"takes {of} #{mail} to run it", ("3.3",))
-    return Sentence(f"gets {'urgent ' if urgent else ''}{of} #{mail}", ("3.1", "3.5") if urgent else ("3.1",))
+        return Sentence(f"runs {of} #{mail}", ("3.3",))
+    return Sentence(f"receives {'urgent ' if urgent else ''}{of} #{mail}", ("3.1", "3.5") if urgent else ("3.1",))
 
 
 def actions_sentence(
-    names: Names, seq: int, task: int, time_ns: int, phase: int, kind: int, action: int, priority: int, suspended: int
+    names: Names,
+    seq: int,
+    task: int,
+    time_ns: int,
+    phase: int,
+    kind: int,
+    action: int,
+    priority: int,
+    suspended: int,
+    depth: int | None = None,
 ) -> Sentence:
+    """``depth``: how many actions and waits contain this one; None if unknown."""
     match ActionPhase(phase):
         case ActionPhase.BEGIN:
             text, rules = ACTIONS[ActionKind(kind)]
@@ -203,7 +223,16 @@ def actions_sentence(
         case ActionPhase.END:
             return Sentence(f"ends {ACTIONS[ActionKind(kind)][0]} (action {action})")
         case ActionPhase.WAIT:
-            text, rules = SOFT_BACK_PRESSURE if priority == OUTPUT_FULL else WAITS[WaitKind(kind)]
+            text, rules = _wait_text(WaitKind(kind), priority, depth)
             return Sentence(text.format(priority=priority), rules)
         case ActionPhase.RESUME:
-            return Sentence(_AFTER_WAITING.get(WaitKind(kind), "goes on"))
+            return Sentence(_AFTER_WAITING.get(WaitKind(kind), "continues"))
+
+
+def _wait_text(kind: WaitKind, priority: int, depth: int | None) -> tuple[str, tuple[str, ...]]:
+    """Rule 3.28: a task is idle only between actions; in a yield, the wait for a mail counts as busy time."""
+    if priority == OUTPUT_FULL:
+        return SOFT_BACK_PRESSURE
+    if kind is WaitKind.MAIL and depth != 0:
+        return MAIL_OR_INPUT if depth is None else MAIL_IN_YIELD
+    return WAITS[kind]

@@ -1,8 +1,9 @@
-"""Moments of a run, for people: time since its start, exact to the nanosecond."""
+"""Times of a run for display: time since its start, exact to the nanosecond."""
 
 from __future__ import annotations
 
 import re
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Final
 
@@ -10,14 +11,17 @@ from flowsim.errors import BadInput
 from flowsim.recording.merged_facts import TASK_TABLES
 from flowsim.recording.reader import Recording
 from flowsim.sim.virtual_time_loop import START_NS
-from flowsim.units import NS_PER_MS, duration_ns
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS, duration_ns
 
 _MOMENT: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*([a-z]+)")
+_FIRST_DATE_MS: Final = 31_536_000_000
+"""1971: smaller numbers count from a start of their own, as in most examples."""
+_LAST_DATE_MS: Final = 253_402_300_799_999
 _NS_PER_S: Final = 1000 * NS_PER_MS
 
 
 def start_of(recording: Recording) -> int:
-    """When the run began, on the clock of its facts; on the real clock that is the time of its first fact."""
+    """The start of the run, on the clock of its facts; on the real clock this is the time of its first fact."""
     if recording.manifest.run.clock != "real":
         return START_NS
     bounds = [recording.time_bounds(table.name, 0) for table in TASK_TABLES] if recording.epochs else []
@@ -46,7 +50,7 @@ def moment_ns(option: str, text: str | None) -> int | None:
 
 
 def moment_text(ns: int) -> str:
-    """A moment that ``--from`` and ``--to`` take back.
+    """A time in a form that ``--from`` and ``--to`` accept.
 
     >>> moment_text(1_234_567), moment_text(61_000_000_000)
     ('1.234567 ms', '61.000000000 s')
@@ -54,6 +58,33 @@ def moment_text(ns: int) -> str:
     size, digits, unit = (NS_PER_MS, 6, "ms") if abs(ns) < _NS_PER_S else (_NS_PER_S, 9, "s")
     whole, rest = divmod(abs(ns), size)
     return f"{'-' if ns < 0 else ''}{whole}.{rest:0{digits}d} {unit}"
+
+
+def event_time(timestamp: int) -> str:
+    """A timestamp or watermark: its number, and its UTC time if it is a date; special values in words (rule 0.4).
+
+    >>> event_time(1_249), event_time(1_357_016_400_000)
+    ('1,249 ms', '1357016400000 = 2013-01-01 05:00')
+    """
+    if timestamp == NO_TIMESTAMP:
+        return "none"
+    if timestamp == MAX_WATERMARK:
+        return "MAX (end of event time)"
+    utc = utc_text(timestamp)
+    return f"{timestamp} = {utc}" if utc else f"{timestamp:,} ms"
+
+
+def utc_text(timestamp: int) -> str:
+    """Event time as a UTC date and time, to the last part that is not 0; '' for times that are hardly dates.
+
+    >>> utc_text(1_357_016_400_000), utc_text(1_357_016_401_500), utc_text(7)
+    ('2013-01-01 05:00', '2013-01-01 05:00:01.500', '')
+    """
+    if not _FIRST_DATE_MS <= timestamp <= _LAST_DATE_MS:
+        return ""
+    at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=timestamp)
+    precision = "milliseconds" if timestamp % 1000 else "seconds" if timestamp % 60_000 else "minutes"
+    return at.replace(tzinfo=None).isoformat(" ", precision)
 
 
 def duration_text(ns: int) -> str:

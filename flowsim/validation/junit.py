@@ -1,4 +1,4 @@
-"""A verdict as JUnit XML, which build servers show: a suite per recording, a test case per law."""
+"""A report as JUnit XML for build servers: a suite per recording, a test case per law."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def to_junit(report: Report) -> str:
         for line in lines:
             _add_case(suite, recording, line)
         for text in errors:
-            case = ElementTree.SubElement(suite, "testcase", classname=recording, name="not judged")
+            case = ElementTree.SubElement(suite, "testcase", classname=recording, name="not checked")
             ElementTree.SubElement(case, "error", message=text)
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"

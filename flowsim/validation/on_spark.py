@@ -1,4 +1,4 @@
-"""Judges recordings on Spark: its workers open the files of their tasks themselves, or get them from Spark."""
+"""Checks recordings on Spark: its workers open the files of their tasks themselves, or get them from Spark."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _RUNS_OF_A_JOB: Final = 250
-"""When Spark fails, the verdicts on the recordings of earlier jobs are known; a job costs 0.2 s."""
+"""If Spark fails, the verdicts of earlier jobs are known; a job costs 0.2 s."""
 
 
 class OnSpark:
-    """The engine on a Spark session; no rows are shuffled, and only counters, summaries and evidence leave the workers."""
+    """The engine on a Spark session; no rows are shuffled, and workers return only counters, summaries and evidence."""
 
     name = "on Spark"
 
@@ -34,19 +34,19 @@ class OnSpark:
         ship_flowsim(session)
 
     def examine(self, works: Sequence[Work], progress: Progress) -> Iterator[Judgement | BadInput]:
-        """What each walk showed, or why its recording cannot be judged, in the order of ``works``.
+        """The result of each pass, or why its recording cannot be checked, in the order of ``works``.
 
-        Raises EngineFailed when Spark fails.
+        Raises EngineFailed if Spark fails.
         """
         for start, end in _jobs(works):
             progress(start, len(works), "recordings")
             job = works[start:end]
-            with spark_errors("the recordings cannot be judged"):
+            with spark_errors("the recordings cannot be checked"):
                 yield from _judgements(job, self._rows(job))
         progress(len(works), len(works), "recordings")
 
     def _rows(self, works: Sequence[Work]) -> Sequence[Any]:
-        """What the workers answer, in the columns of ``SCHEMA``."""
+        """The workers' results, in the columns of ``SCHEMA``."""
         is_remote = is_uri(works[0][1].files.directory)
         shards = shards_of(works, _cores(self._session), splits_keys=not is_remote)
         if is_remote:
@@ -57,7 +57,7 @@ class OnSpark:
 
 
 def _jobs(works: Sequence[Work]) -> Iterator[tuple[int, int]]:
-    """Ranges of works that are one job each: a recording that only Spark reads has one of its own."""
+    """Ranges of works that form one job each: a recording that only Spark can read has its own job."""
     start = 0
     for number, (_, run, _) in enumerate(works):
         alone = is_uri(run.files.directory)
@@ -81,14 +81,14 @@ def _judgements(works: Sequence[Work], rows: Sequence[Any]) -> Iterator[Judgemen
 
 @contextmanager
 def spark_errors(what: str) -> Iterator[None]:
-    """Says in one line what Spark could not do, as EngineFailed; the whole error stays attached."""
+    """Converts an error of Spark to EngineFailed with one line; the whole error stays attached."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
     try:
         yield
     except (PySparkException, Py4JError, ConnectionError) as error:
-        # What Python says of a failure in Java names the call, not what went wrong there.
+        # Python's message for a failure in Java names the call, not the cause.
         said = str(getattr(error, "java_exception", None) or error)
         missing = [name for name in ("numpy", "pyarrow") if f"No module named '{name}'" in said]
         if missing:
@@ -100,6 +100,6 @@ def spark_errors(what: str) -> Iterator[None]:
 
 
 def _cores(session: SparkSession) -> int:
-    """How many tasks run at once, as far as the session knows; a guess that only the number of shards depends on."""
+    """Number of concurrent tasks, if the session knows it; an estimate that only affects the number of shards."""
     context = getattr(session, "_sc", None)
     return max(2, context.defaultParallelism) if context is not None else 8

@@ -1,7 +1,7 @@
-"""Runs the recomputation that a scenario brings along: its own PySpark script over the input file and the sinks' output.
+"""Runs the recomputation of a scenario: its own PySpark script over the input file and the sinks' output.
 
 The script is a Python file with ``check(spark, input_path, out_dir)`` that returns a mapping with ``rows_examined``,
-``violations`` and ``evidence`` (a list of small mappings). It is somebody's code: it runs only when the caller allows it.
+``violations`` and ``evidence`` (a list of small mappings). It is user code: it runs only if the caller allows it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def recompute(
     allow_python: bool,
     function: str = "check",
 ) -> Outcome:
-    """The outcome of law ``recompute:<name of the script>``; raises BadInput when the script cannot be used."""
+    """The outcome of law ``recompute:<name of the script>``; raises BadInput if the script is unusable."""
     path = Path(script)
     if not allow_python:
         raise BadInput(f"{path}: a recomputation is Python code and runs only with --allow-python")
@@ -45,7 +45,7 @@ def recompute(
 def _load(path: Path, function: str) -> Callable[[SparkSession, str, str], object]:
     if not path.is_file():
         raise BadInput(f"{path}: no such file; name the recomputation relative to the scenario")
-    # A suffix of its own keeps a script called like a library from taking the library's place.
+    # A unique suffix, so that a script with the name of a library does not replace the library.
     spec = importlib.util.spec_from_file_location(f"flowsim_recompute_{path.stem}", path)
     if spec is None or spec.loader is None:
         raise BadInput(f"{path}: expected a Python file (.py)")
@@ -83,7 +83,7 @@ def _count(path: Path, found: Mapping[object, object], name: str) -> int:
 
 
 def _place(path: Path, error: BaseException) -> str:
-    """The script and the innermost of its lines that the error passed through."""
+    """The innermost line of the script in the traceback."""
     if isinstance(error, SyntaxError) and error.lineno is not None:
         return f"{path}:{error.lineno}:{error.offset or 1}"
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path]

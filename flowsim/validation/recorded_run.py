@@ -1,4 +1,4 @@
-"""A recording as the judge opened it: its graph, where its files are, and how its run ended. Workers import this, too."""
+"""An opened recording: its graph, the location of its files, and its status. Workers import this module, too."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class RecordedRun:
 
     @property
     def rows(self) -> int:
-        """How many facts there are, in all tables."""
+        """Number of facts in all tables."""
         return sum(sum(marker.rows.values()) for marker in self.files.markers)
 
 
 Work = tuple[int, RecordedRun, Errand]
-"""The number of a recording among those that are judged together, the recording, and what to examine in it."""
+"""The index of the recording in the request, the recording, and what to examine in it."""

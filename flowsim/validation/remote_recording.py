@@ -1,6 +1,7 @@
-"""Recordings on paths that only Spark opens (``s3a:``, ``hdfs:``, ``file:`` ...): it hands their files to the workers.
+"""Recordings on paths that only Spark opens (``s3a:``, ``hdfs:``, ``file:`` ...): Spark passes their files to the
+workers.
 
-One stage cuts each file into the rows of its tasks, which are shuffled to the shards that examine those tasks.
+One stage splits each file into the rows of its tasks, which are shuffled to the shards that examine those tasks.
 """
 
 from __future__ import annotations
@@ -46,14 +47,14 @@ _CUT_TYPES: Final = {
     "refused": pa.string(),
 }
 _SETTINGS: Final = {
-    # Files are small, and each is one row: many of them in one task, few in one batch.
+    # Files are small, and each is one row: many of them per task, few per batch.
     "spark.sql.files.openCostInBytes": "65536",
     "spark.sql.execution.arrow.maxRecordsPerBatch": "16",
 }
 
 
 class Cut(NamedTuple):
-    """The rows of one task in one file. ``refused``: why the file cannot be judged; epoch -1: nothing but the shard."""
+    """The rows of one task in one file. ``refused``: why the file cannot be checked; epoch -1: only identifies the shard."""
 
     shard: int
     epoch: int
@@ -69,9 +70,10 @@ def is_uri(path: str) -> bool:
 
 
 def open_remote(session: SparkSession, uri: str) -> Recording:
-    """Opens the recording at a URI, or in the folder ``recording`` below it, from a copy of its JSON files.
+    """Opens the recording at a URI, or in its folder ``recording``, from a copy of its JSON files.
 
-    As Hadoop reads paths, nothing in it is escaped: a blank is a blank. Raises BadInput for what is missing or damaged.
+    Hadoop's rules for paths apply: nothing is escaped, a blank is a blank. Raises BadInput for missing or damaged
+    files.
     """
     from pyspark.errors import PySparkException
 
@@ -102,7 +104,7 @@ def open_remote(session: SparkSession, uri: str) -> Recording:
 
 
 def remote_rows(session: SparkSession, work: Work, shards: Sequence[TaskRange]) -> Sequence[Any]:
-    """Examines one recording whose parts only Spark opens; the answers of its shards."""
+    """Examines one recording whose parts only Spark opens; returns the results of its shards."""
     _, run, _ = work
     with _settings(session):
         files = _listed(session, run.files.directory, "part-*.parquet").select("path", "content")
@@ -121,7 +123,7 @@ def _listed(session: SparkSession, uri: str, names: str) -> DataFrame:
 
 
 def _missing(files: DataFrame, work: Work) -> str:
-    """Which part is not there, if one is; only names are read for that."""
+    """The name of a missing part, or None; only reads file names."""
     there = {_part_of(row["path"]) for row in files.select("path").collect()}
     _, run, _ = work
     for epoch, marker in enumerate(run.files.markers):
@@ -151,7 +153,7 @@ def _settings(session: SparkSession) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class FileCutter:
-    """For ``mapInArrow`` over files: compares each with its hash, and cuts it into the rows of its tasks."""
+    """For ``mapInArrow`` over files: checks the hash of each, and splits it into the rows of its tasks."""
 
     work: Work
     shards: Sequence[TaskRange]

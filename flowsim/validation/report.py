@@ -1,4 +1,4 @@
-"""A verdict as plain data: rows of text for a terminal, and JSON."""
+"""A report as plain data: rows of text for a terminal, and JSON."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def table(report: Report) -> list[tuple[str, ...]]:
 
 
 def evidence(report: Report) -> list[tuple[str, str, str, list[dict[str, object]]]]:
-    """(recording, law, its sentence, evidence rows) of everything that is violated."""
+    """(recording, law, its sentence, evidence rows) of every violation."""
     return [
         (
             report.recordings[line.run],
@@ -44,7 +44,7 @@ def evidence(report: Report) -> list[tuple[str, str, str, list[dict[str, object]
 
 
 def as_data(report: Report) -> dict[str, object]:
-    """The whole report as JSON-able data."""
+    """The whole report as JSON values."""
     return {
         "passed": report.passed,
         "engine": report.engine,

@@ -1,4 +1,4 @@
-"""Divides recordings into shards for workers: ranges of tasks of about the same size, small recordings together."""
+"""Divides recordings into shards for workers: ranges of tasks of similar size; small recordings share a shard."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from flowsim.validation.recorded_run import Work
 _MOST_ROWS: Final = 2_000_000
 _LEAST_ROWS: Final = 250_000
 _ROWS_OF_A_RUN: Final = 2_000
-"""What opening a small recording costs, in rows that could be examined meanwhile."""
+"""The cost of opening a small recording, in examined rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
     """Some tasks of one recording, or some keys of one task.
 
-    ``part`` of ``parts``: which of its files this piece compares with their hashes; 0 parts: none of them.
+    ``part`` of ``parts``: the files whose hashes this piece checks; 0 parts: none.
     """
 
     work: int
@@ -34,9 +34,9 @@ class Piece:
 
 
 def shards_of(works: Sequence[Work], cores: int, splits_keys: bool = True) -> list[list[Piece]]:
-    """At least two shards a core where there is much, of at most two million rows each where tasks allow it.
+    """At least two shards per core for large inputs, of at most two million rows each if tasks allow it.
 
-    Of a task with more rows than two shards should have, laws that allow it examine the keys in parts.
+    If a task has more rows than two shards should have, laws that support it examine the keys in parts.
     """
     sizes = [run.files.rows_by_task(reads_of(errand.laws)) for _, run, errand in works]
     total = sum(sum(rows.values()) + _ROWS_OF_A_RUN for rows in sizes)
@@ -57,7 +57,7 @@ def shards_of(works: Sequence[Work], cores: int, splits_keys: bool = True) -> li
 
 
 def _key_parts(work: Work, tasks: TaskRange, size: int, target: int) -> int:
-    """In how many parts the keys of a range are examined; of a task that is too big for a shard it is the only one."""
+    """Number of key parts for a range; a task that is too large for a shard is alone in its range."""
     _, run, errand = work
     by_key = errand.by_key
     if size <= 2 * target or tasks.end - tasks.first > 1 or not by_key:
@@ -66,7 +66,7 @@ def _key_parts(work: Work, tasks: TaskRange, size: int, target: int) -> int:
 
 
 def _ranges(rows: dict[int, int], end: int, target: int) -> list[tuple[TaskRange, int]]:
-    """Ranges that cover all tasks, each with its size; a task of more than two targets is alone in its range."""
+    """Ranges that cover all tasks, each with its size; a task of more than two target sizes is alone in its range."""
     found: list[tuple[TaskRange, int]] = []
     first = size = 0
     for task in range(end):

@@ -1,4 +1,4 @@
-"""Ships what Spark's workers need of flowsim to them, so that they need only Python, numpy and pyarrow."""
+"""Sends flowsim's worker modules to Spark's workers, which then need only Python, numpy and pyarrow."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _NEEDED: Final = (
 )
 _ARCHIVE: Final = "flowsim_judge.zip"
 _shipped: dict[int, SparkSession] = {}
-"""Sessions that have it, by identity."""
+"""Sessions that have the modules, by identity."""
 
 
 def ship_flowsim(session: SparkSession) -> None:
-    """Adds the modules to the session, once; works on a classic session and over Spark Connect."""
+    """Adds the modules to the session, once; works with a classic session and Spark Connect."""
     if _shipped.get(id(session)) is not session:
         session.addArtifacts(str(_archive()), pyfile=True)
         _shipped[id(session)] = session
@@ -38,7 +38,7 @@ def ship_flowsim(session: SparkSession) -> None:
 
 @cache
 def _archive() -> Path:
-    """The archive, which executors may fetch as long as this process lives."""
+    """The archive, which executors may fetch during the lifetime of this process."""
     folder = Path(tempfile.mkdtemp(prefix="flowsim-ship-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     _write(folder / _ARCHIVE)

@@ -1,4 +1,4 @@
-"""The Spark session that judges: local by default, a standalone cluster by ``master``, Spark Connect by ``remote``."""
+"""The Spark session for checks: local by default, a standalone cluster by ``master``, Spark Connect by ``remote``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL: Final = "local[*,4]"
-"""All cores; a task that fails, because its Python worker was killed, say, is tried four times as on a cluster."""
+"""All cores; a failed task, for example because its Python worker was killed, is tried four times as on a cluster."""
 _LOOPBACK: Final = "127.0.0.1"
 _CONNECT_PORT: Final = 15002
 _ANSWER_WITHIN_S: Final = 10
@@ -33,22 +33,22 @@ _SETTINGS: Final[dict[str, str]] = {
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
-"""What answers depend on, plus sizes; set on every kind of session."""
+"""Settings that affect results, plus sizes; set on every kind of session."""
 
 _DRIVER_SETTINGS: Final = {
     "spark.driver.memory": "2g",
-    # Every broadcast, sort and group takes at least one page. Spark would make them 64 MB of these 2 GB, and a law that
-    # joins thirty small tables would want all memory for a few rows.
+    # Every broadcast, sort and group takes at least one page. Spark's default for these 2 GB is 64 MB, so a law that
+    # joins thirty small tables would need all memory for a few rows.
     "spark.buffer.pageSize": "2m",
     "spark.ui.enabled": "false",
-    # Plans are told in words after every stage, for a page that nobody sees; this way takes the least work.
+    # Spark describes plans as text after every stage, for a page that is not shown; this mode is the cheapest.
     "spark.sql.ui.explainMode": "simple",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.catalogImplementation": "in-memory",
 }
 
 _JUDGE_JAVA_OPTIONS: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""A judge's job is over before the better compiler and collector pay: they take 40 % of its CPU time."""
+"""A check ends before the better compiler and collector are worthwhile: they take 40 % of its CPU time."""
 
 _LOGGING: Final = """\
 rootLogger.level = error
@@ -61,7 +61,7 @@ appender.stderr.layout.pattern = Spark %p %c{1}: %m%n%ex{0}
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
 """
-"""Errors only. The gateway raises the root level to that of its own logger, and says so, unless the two agree."""
+"""Errors only. The gateway sets the root level to that of its own logger, and logs that, unless both are equal."""
 
 
 @contextmanager
@@ -70,14 +70,14 @@ def spark_session(
 ) -> Iterator[SparkSession]:
     """A session for the block: on ``master`` (default ``local[*]``) or on the Spark Connect server ``remote``.
 
-    A session that this process has already is used, and left running, unless it runs elsewhere than asked for. Raises
-    MissingExtra without pyspark, BadInput without a Java or when the session cannot be had. ``for_judge``: it runs nothing
-    but the judge, so that the JVM need not be fast for long.
+    An existing session of this process is used, and not stopped, unless it runs elsewhere than requested. Raises
+    MissingExtra without pyspark, BadInput without Java or if the session cannot be created. ``for_judge``: the session
+    only runs checks, so the JVM is tuned for a short life.
     """
     if find_spec("pyspark") is None:
         raise MissingExtra("spark", "validation")
     if master is not None and remote is not None:
-        raise BadInput(f"--master {master} and --remote {remote} exclude each other: give one of them")
+        raise BadInput(f"--master {master} and --remote {remote} cannot be combined: give only one of them")
     _refuse_unreachable(remote or master or LOCAL)
     running = None if remote is not None else _running_session(master)
     if running is not None:
@@ -100,12 +100,12 @@ def _running_session(master: str | None) -> SparkSession | None:
         return session
     runs_on = session.sparkContext.master
     if runs_on != master:
-        raise BadInput(f"a Spark session on {runs_on} is running in this process: stop it before asking for {master}")
+        raise BadInput(f"a Spark session on {runs_on} is running in this process: stop it before you use {master}")
     return session
 
 
 def _refuse_unreachable(address: str) -> None:
-    """Asks for a connection first: Spark itself would try for minutes before it says that nobody is there."""
+    """Tests the connection first: Spark itself would retry for minutes before it reports that there is no server."""
     places = re.fullmatch(r"(?:spark|sc)://([^/]+)(?:/.*)?", address)
     if places is None:
         return
@@ -116,7 +116,7 @@ def _refuse_unreachable(address: str) -> None:
             return
         except (OSError, OverflowError) as error:
             refused = error
-    raise BadInput(f"nobody answers at {address} ({_first_line(refused)}): is that Spark running?")
+    raise BadInput(f"no server answers at {address} ({_first_line(refused)}): is Spark running there?")
 
 
 def _connected(remote: str, app_name: str) -> Iterator[SparkSession]:
@@ -150,7 +150,7 @@ def _started(master: str, app_name: str, java_options: Sequence[str]) -> Iterato
 
 
 def _stop(session: SparkSession) -> None:
-    """Stops the session; one whose Java is gone is stopped already."""
+    """Stops the session; no effect if its Java has ended."""
     from py4j.protocol import Py4JError
 
     with suppress(Py4JError, ConnectionError):
@@ -179,10 +179,10 @@ def _start(master: str, app_name: str, folder: Path, java_options: Sequence[str]
 
 
 def _spark_environment(master: str) -> dict[str, str]:
-    """Variables that the driver and its Python workers read; what the user has set for a cluster stays."""
+    """Environment variables of the driver and its Python workers; the user's own settings for a cluster are kept."""
     variables = {"JAVA_HOME": str(java_home_for_spark(find_java()))}
     if master.startswith("local"):
-        # Workers run `python3` of PATH otherwise, and the driver binds to whatever the host name resolves to.
+        # Otherwise workers run `python3` of PATH, and the driver binds to the address of the host name.
         variables |= {"PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
     else:
         variables |= {"PYSPARK_PYTHON": os.environ.get("PYSPARK_PYTHON", sys.executable)}
@@ -211,7 +211,7 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _interrupt_handler_kept() -> Iterator[None]:
-    """A Spark context puts its own handler of Ctrl-C in place, which cancels its jobs, and leaves it there."""
+    """A Spark context installs its own handler of Ctrl-C, which cancels its jobs, and does not remove it."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,4 +1,4 @@
-"""What Spark's Python workers do: examine shards. Needs nothing but Python, numpy and pyarrow there."""
+"""The work of Spark's Python workers: examine shards. Needs only Python, numpy and pyarrow there."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flowsim.validation.recorded_run import Work
 from flowsim.validation.shards import Piece
 
 SCHEMA: Final = "work int, judgement binary, refused string"
-"""One row per piece: what it showed, or why its recording cannot be judged."""
+"""One row per piece: its result, or why its recording cannot be checked."""
 _TYPES: Final = {"work": pa.int32(), "judgement": pa.binary(), "refused": pa.string()}
 
 
@@ -43,7 +43,7 @@ class ShardExaminer:
 
 
 def examined(number: int, work: Work, tasks: TaskRange, slices: Iterable[Slice]) -> pa.RecordBatch:
-    """One row: what the tasks of a piece showed."""
+    """One row: the result for the tasks of a piece."""
     _, run, errand = work
     found, refused = b"", ""
     try:

@@ -1,4 +1,4 @@
-"""Judges recordings by a law of the user's own: a SQL query over the tables of a recording that returns its violations."""
+"""Checks recordings against a user-defined law: a SQL query over the tables of a recording that returns violations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.S)
 
 @dataclass(frozen=True, slots=True)
 class SqlLaw:
-    """A query. Its name is that of its file; ``tables`` are the fact tables that it names: their rows are examined."""
+    """A query. Its name is that of its file; ``tables`` are the fact tables in it: their rows are examined."""
 
     path: Path
     query: str
@@ -35,7 +35,7 @@ class SqlLaw:
 
 
 def read_sql_law(path: Path) -> SqlLaw:
-    """Reads the file; raises BadInput when it cannot be read, or names no table of recordings."""
+    """Reads the file; raises BadInput if it cannot be read, or uses no table of recordings."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -51,7 +51,7 @@ def read_sql_law(path: Path) -> SqlLaw:
 
 
 def judge_by_sql(session: SparkSession, law: SqlLaw, recording: Recording) -> Outcome:
-    """One row of the answer is one violation; the first twenty are the evidence. Raises BadInput when the query fails."""
+    """Each result row is one violation; the first twenty are the evidence. Raises BadInput if the query fails."""
     needed = max((table for table in FACT_TABLES if table.name in law.tables), key=lambda table: table.level)
     if recording.level < needed.level:
         levels = f"level {needed.level.name.lower()}, the run was recorded at level {recording.level.name.lower()}"

@@ -1,4 +1,4 @@
-"""What the judge says: one line per law and recording."""
+"""The report: one line per law and recording."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flowsim.errors import BadInput
 from flowsim.laws.law import Outcome, Verdict
 
 _LINES: Final = 10
-"""So many errors are shown; JSON has all of them."""
+"""Maximum number of errors shown; JSON has all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +28,19 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All lines: recordings in the order of the arguments, laws in that of the catalogue."""
+    """All lines: recordings in the order of the arguments, laws in catalogue order."""
 
     recordings: tuple[str, ...]
     """Paths as opened."""
     lines: tuple[Line, ...]
     engine: str = ""
-    """Where the laws were judged, and why there."""
+    """The engine, and why it was selected."""
     errors: tuple[tuple[int, str], ...] = ()
-    """Recordings that could not be judged, or not by all that was asked for, and why."""
+    """Recordings that could not be checked completely, with the reason."""
 
     @property
     def passed(self) -> bool:
-        """Whether everything was judged, and no law is violated or vacuous."""
+        """Whether everything was checked, and no law is violated or vacuous."""
         return not self.errors and not any(line.broken for line in self.lines)
 
     def of(self, run: int) -> dict[str, Outcome]:
@@ -48,25 +48,25 @@ class Report:
         return {line.outcome.law: line.outcome for line in self.lines if line.run == run}
 
     def with_lines(self, *lines: Line) -> Report:
-        """The report with more lines, e.g. of a scenario's own recomputation."""
+        """The report with more lines, e.g. of a scenario's recomputation."""
         return replace(self, lines=(*self.lines, *lines))
 
     def with_error(self, run: int, error: BadInput) -> Report:
-        """The report with what could not be judged of a recording."""
+        """The report with an error for a recording."""
         return replace(self, errors=(*self.errors, (run, str(error))))
 
     @property
     def error(self) -> NotJudged | None:
-        """What could not be judged, if anything."""
+        """The error, if any."""
         return NotJudged(self) if self.errors else None
 
 
 class EngineFailed(BadInput):
-    """What judges has failed, e.g. Spark lost its executors; nothing is wrong with the recordings."""
+    """The engine failed, e.g. Spark lost its executors; the recordings are not the cause."""
 
 
 class NotJudged(BadInput):
-    """A recording is damaged, or Spark failed; ``report`` has the verdicts that were reached."""
+    """A recording is damaged, or Spark failed; ``report`` has the verdicts so far."""
 
     def __init__(self, report: Report) -> None:
         texts = Counter(text for _, text in report.errors)

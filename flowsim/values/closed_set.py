@@ -1,4 +1,4 @@
-"""The closed set of values that a record may hold, and how they are checked and copied."""
+"""The closed set of record values: checks and copies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SCALARS: Final = frozenset((type(None), bool, int, float, str, bytes))
 
 
 def check(value: object) -> None:
-    """Raises ValueNotAllowed, naming the place inside ``value``, unless it belongs to the closed set."""
+    """Raises ValueNotAllowed, naming the position inside ``value``, unless the value is in the closed set."""
     if type(value) is int and INT_MIN <= value <= INT_MAX:
         return
     if not _allowed(value, 0):
@@ -28,7 +28,7 @@ def check(value: object) -> None:
 
 
 def _allowed(value: object, depth: int) -> bool:
-    """Whether ``_explain`` would find nothing to object to; apart from it, as naming places costs time."""
+    """Whether ``_explain`` would find no error; separate, because computing positions takes time."""
     if depth >= MAX_DEPTH:
         return False
     if type(value) is tuple or type(value) is list:
@@ -51,7 +51,7 @@ def _allowed(value: object, depth: int) -> bool:
 
 
 def allowed_key(key: object, depth: int) -> bool:
-    """Whether ``key`` may be the key of a dict whose items are ``depth`` deep."""
+    """Whether ``key`` may be a dict key at this ``depth``."""
     if type(key) is tuple:
         return depth < MAX_DEPTH and all(allowed_key(item, depth + 1) for item in key)
     return type(key) in SCALARS and _allowed((key,), 0)
@@ -141,9 +141,9 @@ def _start(place: str) -> str:
 
 
 def copy_value(value: object) -> object:
-    """A deep copy; the same object where nothing inside it can change.
+    """A deep copy; the same object if it is immutable.
 
-    Deeper than the closed set allows, or outside it, the same object is returned as it is.
+    A value that is nested too deeply or outside the closed set is returned unchanged.
     """
     kind = type(value)
     if kind in SCALARS:
@@ -164,13 +164,13 @@ def copy_value(value: object) -> object:
 
 
 def _copy_items(items: tuple[object, ...]) -> tuple[object, ...]:
-    """The same tuple if no item had to be copied."""
+    """Returns the same tuple if no item was copied."""
     copies = tuple(map(copy_value, items))
     return copies if any(map(is_not, copies, items)) else items
 
 
 def checked_copy(value: object) -> object:
-    """``check`` and ``copy_value`` in one walk: raises ValueNotAllowed, naming the place, outside the closed set."""
+    """``check`` and ``copy_value`` in one pass: raises ValueNotAllowed, naming the position, outside the closed set."""
     try:
         if type(value) in SCALARS:
             _checked_items((value,), 0)
@@ -182,7 +182,7 @@ def checked_copy(value: object) -> object:
 
 
 def _checked_container(value: object, depth: int) -> object:
-    """The copy of a container that lies ``depth`` deep; the same object where nothing inside it can change."""
+    """The copy of a container at this ``depth``; the same object if it is immutable."""
     kind = type(value)
     if depth >= MAX_DEPTH:
         raise ValueNotAllowed("nested too deep")
@@ -195,7 +195,7 @@ def _checked_container(value: object, depth: int) -> object:
     if kind is dict and isinstance(value, dict):
         for key in value:
             if not (type(key) is str and key.isascii()) and not allowed_key(key, depth + 1):
-                raise ValueNotAllowed("a key that is none")
+                raise ValueNotAllowed("a value that cannot be a key")
         values = list(value.values())
         items = _checked_items(values, depth)
         return value.copy() if items is values else dict(zip(value, items, strict=True))
@@ -209,9 +209,9 @@ def _checked_container(value: object, depth: int) -> object:
 
 
 def _checked_items(items: Sequence[object], depth: int) -> Sequence[object]:
-    """The copies of the items of a container that lies ``depth`` deep; ``items`` itself where all of them are scalars.
+    """The copies of the items of a container at this ``depth``; ``items`` itself if all of them are scalars.
 
-    Scalars are looked at here, since a call for each of them would cost more than everything else.
+    Scalars are checked inline, since a call for each of them would cost more than everything else.
     """
     copies: list[object] | None = None
     for index, item in enumerate(items):

@@ -1,4 +1,4 @@
-"""Lengths and moments of time with PyFlink's names. Flink: Duration, Time."""
+"""Durations and times with PyFlink's names. Flink: Duration, Time."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flowsim.units import NS_PER_MS
 
 @dataclass(frozen=True, slots=True, order=True)
 class Duration:
-    """A length of time in whole nanoseconds. PyFlink: Duration.
+    """A duration in whole nanoseconds. PyFlink: Duration.
 
     >>> Duration.of_seconds(2).to_millis()
     2000
@@ -48,7 +48,7 @@ class Duration:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Instant:
-    """A moment: seconds since 1970 (UTC) and nanoseconds of the second. PyFlink: Instant.
+    """A time: seconds since 1970 (UTC) and nanoseconds of the second. PyFlink: Instant.
 
     >>> Instant.of_epoch_milli(-1)
     Instant(seconds=-1, nanos=999000000)
@@ -69,7 +69,7 @@ class Instant:
 
 @dataclass(frozen=True, slots=True, order=True, init=False)
 class Time:
-    """A length of time in milliseconds, the older class that windows accept. PyFlink: Time."""
+    """A duration in milliseconds, the older class that windows accept. PyFlink: Time."""
 
     millis: int
 
@@ -104,7 +104,7 @@ Length = Duration | Time
 
 
 def millis_of(length: Length, what: str) -> int:
-    """Milliseconds of either class; raises TypeError naming ``what`` for anything else."""
+    """Milliseconds of either class; raises TypeError naming ``what`` for any other type."""
     if isinstance(length, Duration):
         return length.to_millis()
     if isinstance(length, Time):

@@ -1,8 +1,8 @@
-"""How a record becomes bytes, and the fingerprint of these bytes (architecture decision D5).
+"""Encodes records as bytes, and computes the fingerprint of the bytes (architecture decision D5).
 
-A record is a msgpack array of two: timestamp (nil where there is none) and value. A tuple is an array; a list and a Row
-are extensions, so that every value comes back with its exact type. Equal values give equal bytes, but -0.0 and 0.0, 1
-and 1.0 and True all differ, and so do dicts of different order.
+A record is a msgpack array of two: timestamp (nil if there is none) and value. A tuple is an array; a list and a Row
+are extensions, so that every value is decoded with its exact type. Equal values give equal bytes, but -0.0 and 0.0
+differ, so do 1, 1.0 and True, and dicts of different order.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _digest: Final = xxhash.xxh3_64_intdigest
 
 
 def encode_into(buffer: bytearray, timestamp: int | None, value: object) -> None:
-    """Appends one record to ``buffer``; raises ValueNotAllowed, leaving ``buffer`` as it was.
+    """Appends one record to ``buffer``; raises ValueNotAllowed and leaves ``buffer`` unchanged.
 
-    ``timestamp`` is trusted to be an int64 or None: it is checked where timestamps are assigned. One that the encoder
-    refuses nevertheless raises ValueNotAllowed, too: there is no way out of here without a record or an error.
+    ``timestamp`` must be an int64 or None: it is checked where timestamps are assigned. If the encoder still rejects
+    it, this raises ValueNotAllowed.
     """
     if type(value) is tuple:
-        # The guard of ``check`` once more: a call would double the cost of the common flat tuple. Left to the encoder are
-        # lone surrogates and ints below the range; of those above it takes the ones that fit 64 bits without a sign.
+        # The check of ``check``, inlined: a call would double the cost of the common flat tuple. The encoder rejects
+        # lone surrogates and ints below the range; it accepts unsigned 64-bit ints above the range.
         for item in value:
             kind = type(item)
             if kind is int:
@@ -49,7 +49,7 @@ def encode_into(buffer: bytearray, timestamp: int | None, value: object) -> None
             try:
                 _append((timestamp, value), buffer, -1)
             except Exception as refused:
-                # The encoder has grown the buffer before it failed.
+                # The encoder extended the buffer before it failed.
                 del buffer[size:]
                 check(value)
                 raise _not_encoded(timestamp) from refused
@@ -64,7 +64,7 @@ def encode_into(buffer: bytearray, timestamp: int | None, value: object) -> None
 
 
 def _not_encoded(timestamp: object) -> ValueNotAllowed:
-    """What to raise about a record whose value is in the closed set."""
+    """The error for a record that the encoder rejected although its value is in the closed set."""
     return ValueNotAllowed(
         f"timestamp: expected whole milliseconds of 64 bits or None, got {timestamp!r:.60} ({type(timestamp).__name__})"
     )
@@ -78,7 +78,7 @@ def encode_record(timestamp: int | None, value: object) -> bytes:
 
 
 def encode_value(value: object) -> bytes:
-    """The bytes of a value alone, which ``decode_value`` reads back; raises ValueNotAllowed."""
+    """The bytes of a value alone, for ``decode_value``; raises ValueNotAllowed."""
     return _encoder.encode(plain(value))
 
 
@@ -89,7 +89,7 @@ def decode_value(encoded: bytes | bytearray | memoryview) -> object:
 
 
 def plain(value: object) -> object:
-    """Checks a value and replaces its lists and rows by extensions, so that the encoder tells them from tuples."""
+    """Checks a value and replaces its lists and rows by extensions, so that they are distinct from tuples."""
     kind = type(value)
     if kind is float or (isinstance(value, str) and kind is str and value.isascii()):
         return value
@@ -135,7 +135,7 @@ def fingerprint(timestamp: int | None, value: object) -> int:
 
 
 def fingerprint_decoded(timestamp: int | None, value: object) -> int:
-    """``fingerprint`` of a record that was decoded, so that its value needs no check."""
+    """``fingerprint`` of a decoded record, whose value needs no check."""
     if type(value) is tuple:
         for item in value:
             if type(item) not in SCALARS:
@@ -146,5 +146,5 @@ def fingerprint_decoded(timestamp: int | None, value: object) -> int:
 
 
 def fingerprint_frame(frame: bytes | bytearray | memoryview) -> int:
-    """The same hash, of the bytes of a record that is already encoded."""
+    """The same hash for the bytes of an encoded record."""
     return _digest(frame) >> 1

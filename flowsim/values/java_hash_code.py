@@ -1,4 +1,4 @@
-"""Java's ``hashCode`` of values, by declared type or, where none is declared, by value (rule 1.23).
+"""Java's ``hashCode`` of values, by declared type, or by value without one (rule 1.23).
 
 By value: None is null (0), bool Boolean, int **Long**, float Double, str String, bytes ``byte[]`` by content, tuple
 Tuple, list ``java.util.List``, dict ``java.util.Map``, Row Row. A hash is a signed 32-bit integer.
@@ -16,7 +16,7 @@ from flowsim.values.closed_set import INT_MAX, INT_MIN
 from flowsim.values.row import Row
 from flowsim.values.types import TypeInformation, TypeKind, as_type
 
-# A member of an enum takes longer to look up than a number to hash.
+# Looking an enum member up takes longer than hashing a number.
 _BY_VALUE: Final = TypeKind.PICKLED_BYTE_ARRAY
 _LONGS: Final = TypeKind.LONG
 
@@ -38,18 +38,18 @@ def java_hash(value: object, declared: str | TypeInformation | None = None) -> i
 
 
 def key_hash(key: object, declared: str | TypeInformation | None = None) -> int:
-    """Java's hash code of a key; raises ValueNotAllowed for None, which no stream can be keyed by (rule 1.22)."""
+    """Java's hash code of a key; raises ValueNotAllowed for None, which is never a key (rule 1.22)."""
     if key is None:
-        raise ValueNotAllowed("a key is None: Flink keys no stream by null; return another key or drop the record")
+        raise ValueNotAllowed("a key is None: Flink does not allow null keys; return another key or drop the record")
     return java_hash(key, declared)
 
 
 def _hash(value: object, declared: TypeInformation | None) -> int:
-    """The hash modulo 2^32, or any number congruent to it."""
+    """The hash, or any number congruent to it modulo 2^32."""
     if value is None:
         return 0
     kind = _BY_VALUE if declared is None else declared.kind
-    # Asked first: every new key of an operator or a map state is hashed, and most are whole numbers.
+    # Tested first: every new key of an operator or a map state is hashed, and most are whole numbers.
     if type(value) is int and (kind is _BY_VALUE or kind is _LONGS) and INT_MIN <= value <= INT_MAX:
         return _long(value)
     if declared is None or kind is _BY_VALUE:
@@ -86,7 +86,7 @@ def _double(value: float) -> int:
 def _float(value: float, declared: TypeInformation) -> int:
     if value != value:
         return _CANONICAL_FLOAT_NAN
-    # A key that single precision cannot hold would become another key on its way into Java.
+    # A key that single precision cannot hold would become another key in Java.
     if value not in (math.inf, -math.inf) and (abs(value) > _MAX_FLOAT or _single(value) != value):
         raise _misfit(value, declared)
     bits: int = struct.unpack(">I", struct.pack(">f", value))[0]
@@ -123,12 +123,14 @@ def _byte_array(content: bytes) -> int:
 
 
 def _row(row: Row, types: Sequence[TypeInformation | None]) -> int:
-    # Names do not matter. A row hashes its contents deeply by a rule of its own, see _deep.
+    # Names do not matter. A row hashes its contents deeply, see _deep.
     return _polynomial(map(_deep, row.field_values, types), 1)
 
 
 def _deep(value: object, declared: TypeInformation | None) -> int:
-    """How Flink's RowUtils hashes what is inside a row: containers by its own rule, anything else as 31 + hashCode."""
+    """The hash of a value inside a row, as in Flink's RowUtils: containers by a special rule, other values as 31 +
+    hashCode.
+    """
     if value is None:
         return 0
     arguments = declared.arguments if declared is not None else ()

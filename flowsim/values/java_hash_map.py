@@ -1,9 +1,10 @@
-"""The order in which a ``java.util.HashMap`` gives out its keys: where Flink iterates one, it can be seen in a job's output.
+"""The iteration order of a ``java.util.HashMap``: where Flink iterates over one, the order is visible in a job's
+output.
 
-An entry stands in the bin that the low bits of its spread hash name; bins come in order, and inside one the entries come
-in the order in which they were put. The table doubles when it is three quarters full, and, while it has fewer than 64
-bins, also when an entry is the ninth of its bin. It never shrinks. In a larger table the ninth entry of a bin makes a tree
-of it, which orders it otherwise (``java_tree_bin``).
+The low bits of an entry's spread hash select its bin. Iteration visits bins in order, and inside a bin the entries in
+insertion order. The table doubles when it is three quarters full, and, below 64 bins, also when a bin gets its ninth
+entry. It never shrinks. In a larger table the ninth entry of a bin turns the bin into a tree, which has another order
+(``java_tree_bin``).
 """
 
 from __future__ import annotations
@@ -25,18 +26,18 @@ _SHORTEST_TREE: Final = 6
 
 
 def spread(java_hash: int) -> int:
-    """What a table makes of a hash code: the upper half is folded into the lower one."""
+    """Spreads a hash code: the upper half is combined with the lower half."""
     bits = java_hash & 0xFFFFFFFF
     return bits ^ (bits >> 16)
 
 
 def table_size_for(capacity: int) -> int:
-    """The power of two that a map asked for ``capacity`` begins with."""
+    """The initial size, a power of two, for a requested ``capacity``."""
     return 1 << (capacity - 1).bit_length() if capacity > 1 else 1
 
 
 def capacity_for(expected: int) -> int:
-    """Bins of a map made for so many entries. Flink: CollectionUtil.newHashMapWithExpectedSize.
+    """Bins of a map created for this number of entries. Flink: CollectionUtil.newHashMapWithExpectedSize.
 
     >>> capacity_for(2), capacity_for(3), capacity_for(6), capacity_for(7)
     (4, 4, 8, 16)
@@ -45,39 +46,39 @@ def capacity_for(expected: int) -> int:
 
 
 def capacity_after(largest: int, capacity: int = DEFAULT_CAPACITY) -> int:
-    """Bins of a map that began with ``capacity`` and held up to ``largest`` entries at a time, never nine in one bin."""
+    """Bins of a map with initial ``capacity`` and at most ``largest`` entries at a time, without a ninth entry in a bin."""
     while 4 * largest > 3 * capacity:
         capacity *= 2
     return capacity
 
 
 def in_order_of_bins(items: Iterable[T], hash_of: Callable[[T], int], capacity: int) -> list[T]:
-    """``items``, given in the order in which they were put, as a map of ``capacity`` bins gives them out."""
+    """``items``, given in insertion order, in the iteration order of a map with ``capacity`` bins."""
     mask = capacity - 1
     return sorted(items, key=lambda item: spread(hash_of(item)) & mask)
 
 
 class JavaBins(Generic[K]):
-    """Where the keys of a map stand, and so the order in which it gives them out; what they map to is kept elsewhere."""
+    """The bins of a map's keys, and so its iteration order; the values are stored elsewhere."""
 
     __slots__ = ("_spreads", "_in_bin", "_trees", "_capacity", "_order")
 
     def __init__(self, capacity: int = DEFAULT_CAPACITY) -> None:
-        # In the order of insertion, which is also the order inside every bin that is no tree.
+        # In insertion order, which is also the order inside every bin that is not a tree.
         self._spreads: dict[K, int] = {}
         self._in_bin: dict[int, int] = {}
         self._trees: dict[int, JavaTreeBin[K]] = {}
         self._capacity = capacity
-        # Kept from the first time it is asked for, as long as there are no trees and the table does not double.
+        # Cached from the first use, while there are no trees and the table does not double.
         self._order: list[K] | None = None
 
     @property
     def threshold(self) -> int:
-        """With more keys than that the table doubles."""
+        """The number of keys above which the table doubles."""
         return self._capacity * 3 // 4
 
     def add(self, key: K, java_hash: int) -> None:
-        """A key that is not there yet."""
+        """Adds a new key."""
         spread_hash = self._spreads[key] = spread(java_hash)
         index = spread_hash & self._capacity - 1
         crowd = self._in_bin[index] = self._in_bin.get(index, 0) + 1
@@ -96,7 +97,7 @@ class JavaBins(Generic[K]):
             self._order.insert(bisect_right(self._order, index, key=self._bin_of), key)
 
     def remove(self, key: K) -> None:
-        """A key that is there."""
+        """Removes an existing key."""
         index = self._spreads[key] & self._capacity - 1
         if self._order is not None:
             del self._order[self._order.index(key, bisect_left(self._order, index, key=self._bin_of))]
@@ -108,7 +109,7 @@ class JavaBins(Generic[K]):
             self._as_list(tree)
 
     def clear(self) -> None:
-        """No key is left; the table stays as large as it is."""
+        """Removes all keys; the table size stays."""
         self._spreads.clear()
         self._in_bin.clear()
         self._trees.clear()
@@ -129,7 +130,7 @@ class JavaBins(Generic[K]):
         return self._spreads[key] & self._capacity - 1
 
     def double(self) -> None:
-        """Twice as many bins; each goes to two, in its order."""
+        """Doubles the table; each bin is split in two, in order."""
         self._order = None
         trees, bit = self._trees, self._capacity
         self._capacity *= 2
@@ -160,7 +161,7 @@ class JavaBins(Generic[K]):
         self._trees[index] = JavaTreeBin([(key, _signed(self._spreads[key])) for key in keys], _compare)
 
     def _as_list(self, keys: Iterable[K]) -> None:
-        """What was a tree is a list again, in the order in which the tree gave it out."""
+        """Turns a tree back into a list, in the tree's iteration order."""
         for key in keys:
             if key in self._spreads:
                 self._spreads[key] = self._spreads.pop(key)
@@ -171,7 +172,7 @@ def _signed(spread_hash: int) -> int:
 
 
 def _compare(key: object, other: object) -> int:
-    """Java's ``compareTo`` of numbers and strings; of other keys of one hash code Java's order is chance."""
+    """Java's ``compareTo`` of numbers and strings; for other keys of one hash code Java's order is random."""
     if isinstance(key, int) and isinstance(other, int):
         return (key > other) - (key < other)
     if isinstance(key, str) and isinstance(other, str):
@@ -181,7 +182,7 @@ def _compare(key: object, other: object) -> int:
 
 
 class JavaHashMap(Generic[K, V]):
-    """A dictionary that iterates as Java's does; ``hash_of`` answers Java's hash code of a key.
+    """A dictionary with Java's iteration order; ``hash_of`` returns Java's hash code of a key.
 
     >>> from flowsim.values.java_hash_code import java_hash
     >>> numbers = JavaHashMap[str, int](java_hash)
@@ -196,7 +197,7 @@ class JavaHashMap(Generic[K, V]):
     def __init__(self, hash_of: Callable[[K], int]) -> None:
         self._entries: dict[K, V] = {}
         self._hash_of = hash_of
-        # None while there never were more entries at a time than fit into one list: what was there before cannot matter.
+        # None until there are more entries at a time than fit into one list: earlier ones have no effect.
         self._bins: JavaBins[K] | None = None
 
     def __len__(self) -> int:
@@ -209,7 +210,7 @@ class JavaHashMap(Generic[K, V]):
         return self._entries.get(key)
 
     def put(self, key: K, value: V) -> None:
-        """An entry that is there already keeps its place."""
+        """Sets a value; an existing entry keeps its position."""
         entries = self._entries
         is_new = key not in entries
         entries[key] = value
@@ -221,7 +222,7 @@ class JavaHashMap(Generic[K, V]):
                 self._bins.add(each, self._hash_of(each))
 
     def remove(self, key: K) -> V | None:
-        """What stood there, None if nothing."""
+        """Removes and returns the value, or None."""
         if key not in self._entries:
             return None
         if self._bins is not None:
@@ -236,13 +237,13 @@ class JavaHashMap(Generic[K, V]):
         return iter(keys if len(keys) < 2 else in_order_of_bins(keys, self._hash_of, DEFAULT_CAPACITY))
 
     def values(self) -> list[V]:
-        """In the order of their keys."""
+        """The values in key order."""
         return [self._entries[key] for key in self]
 
     def items(self) -> list[tuple[K, V]]:
-        """Keys, in their order, and values."""
+        """Keys and values in key order."""
         return [(key, self._entries[key]) for key in self]
 
     def as_dict(self) -> dict[K, V]:
-        """A copy that knows no order."""
+        """A copy as a plain dict."""
         return dict(self._entries)

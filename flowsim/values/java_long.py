@@ -1,4 +1,4 @@
-"""Arithmetic of Java's ``long``: 64 bits that wrap around, and a remainder with the sign of the dividend."""
+"""Arithmetic of Java's ``long``: 64 bits with overflow, and a remainder with the sign of the dividend."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _MAX: Final = 2**63 - 1
 
 
 def wrapped(number: int) -> int:
-    """What Java is left with of a sum or difference of longs.
+    """Wraps a sum or difference to 64 bits as Java does.
 
     >>> wrapped(2**63 - 1 + 1) == -(2**63)
     True

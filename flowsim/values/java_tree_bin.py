@@ -1,7 +1,7 @@
-"""A crowded bin of a Java hash map: a red-black tree whose nodes also stand in a list, and the list is what iteration sees.
+"""A tree bin of a Java hash map: a red-black tree whose nodes are also in a list, which iteration follows.
 
-Which node leads the list, and where a new one enters it, depends on the shape of the tree; therefore this one makes the
-moves of Java's, one by one.
+The first node of the list, and the position of a new one, depend on the shape of the tree. So this tree makes the same
+moves as Java's.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 Comparison = Callable[[object, object], int]
-"""Below 0, 0 or above 0, as Java's ``compareTo`` says of two keys of one hash."""
+"""Negative, 0 or positive, as Java's ``compareTo`` for two keys of one hash."""
 
 
 class Node(Generic[K]):
@@ -59,14 +59,14 @@ class JavaTreeBin(Generic[K]):
         return len(self._nodes)
 
     def __iter__(self) -> Iterator[K]:
-        """The keys in the order of the list."""
+        """The keys in list order."""
         node = self._first
         while node is not None:
             yield node.key
             node = node.after
 
     def add(self, key: K, spread: int) -> None:
-        """A new key enters the list behind its parent in the tree."""
+        """Inserts a new key into the list after its parent in the tree."""
         node = self._nodes[key] = Node(key, spread)
         parent = self._hang(node, balanced=False)
         if parent is not None:
@@ -78,7 +78,7 @@ class JavaTreeBin(Generic[K]):
         self._lead()
 
     def remove(self, key: K) -> bool:
-        """Takes a key out; False when the bin is a plain list from then on."""
+        """Removes a key; False if the bin is then a plain list."""
         node = self._nodes.pop(key)
         if node.before is None:
             self._first = node.after
@@ -94,7 +94,7 @@ class JavaTreeBin(Generic[K]):
         return True
 
     def _hang(self, node: Node[K], *, balanced: bool = True) -> Node[K] | None:
-        """Puts a node below the leaf where it belongs; answers its parent."""
+        """Adds a node below its leaf; returns its parent."""
         place, parent, goes_left = self._root, None, False
         while place is not None:
             parent = place
@@ -119,7 +119,7 @@ class JavaTreeBin(Generic[K]):
         return self._compare(node.key, place.key) <= 0
 
     def _lead(self) -> None:
-        """The root of the tree becomes the first of the list."""
+        """Moves the root of the tree to the head of the list."""
         root, first = self._root, self._first
         if root is None or root is first:
             return
@@ -133,7 +133,7 @@ class JavaTreeBin(Generic[K]):
         self._first = root
 
     def _replace(self, old: Node[K], new: Node[K] | None) -> None:
-        """What hung below the parent of ``old`` is ``new`` now."""
+        """Replaces ``old`` by ``new`` below the parent of ``old``."""
         parent = old.parent
         if parent is None:
             self._root = new
@@ -143,7 +143,7 @@ class JavaTreeBin(Generic[K]):
             parent.right = new
 
     def _rotate(self, node: Node[K], *, left: bool) -> None:
-        """A child takes the place of ``node``, which becomes its child on the other side."""
+        """Rotates: a child takes the place of ``node``, which becomes its child on the other side."""
         child = node.right if left else node.left
         if child is None:
             return
@@ -185,7 +185,7 @@ class JavaTreeBin(Generic[K]):
                     self._rotate(upper.parent, left=not on_left)
 
     def _cut(self, node: Node[K]) -> None:
-        """Takes a node out of the tree; one with two children first changes places with its successor."""
+        """Removes a node from the tree; a node with two children is first swapped with its successor."""
         if node.left is not None and node.right is not None:
             self._swap_with_successor(node)
         child = node.left if node.left is not None else node.right

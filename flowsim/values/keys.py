@@ -1,7 +1,7 @@
-"""Keys: when two are the same key, and how a recording names them.
+"""The identity of keys, and their names in recordings.
 
 Two keys are the same if Java's boxed ``equals`` says so: 1, 1.0 and True are three keys, so are 0.0 and -0.0, while NaN
-equals NaN. Python's own ``==`` disagrees in each case, hence ``state_key``.
+equals NaN. Python's ``==`` differs in each case, hence ``state_key``.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MINUS_ZERO: Final = (float, "-0.0")
 
 
 def state_key(key: object) -> object:
-    """A hashable stand-in, equal for the same key and only then; a str and an int stand for themselves.
+    """A hashable substitute, equal exactly for the same key; a str and an int are their own substitutes.
 
     Raises ValueNotAllowed for a list or dict, which Flink cannot hash reliably either, and outside the closed set.
     """
@@ -34,7 +34,7 @@ def state_key(key: object) -> object:
 
 
 def _stand_in(key: object) -> object:
-    # A type object as first item marks a stand-in: no tuple of record values can hold one.
+    # A type object as first item marks a substitute: no tuple of record values contains one.
     if isinstance(key, float) and type(key) is float:
         if key != key:
             return _NAN
@@ -57,7 +57,7 @@ def _stand_in(key: object) -> object:
 
 
 def infer_type(value: object) -> TypeInformation:
-    """The type a value has where none is declared: an int is a LONG, None fits any type (PICKLED_BYTE_ARRAY)."""
+    """The type of a value without a declared type: an int is a LONG; None fits any type (PICKLED_BYTE_ARRAY)."""
     match value:
         case bool():
             return Types.BOOLEAN()
@@ -84,7 +84,7 @@ def infer_type(value: object) -> TypeInformation:
 
 
 def _common(types: list[TypeInformation]) -> TypeInformation:
-    """The type all items share, or the one that fits any value."""
+    """The common type of all items, or the type that fits any value."""
     if types and all(each == types[0] for each in types):
         return types[0]
     return Types.PICKLED_BYTE_ARRAY()
@@ -106,7 +106,7 @@ def key_json(key: object, key_type: str | TypeInformation | None = None) -> tupl
 
 
 def jsonable(value: object) -> object:
-    """A value as ``json`` takes it; see ``key_json``."""
+    """A value for ``json``; see ``key_json``."""
     match value:
         case float():
             if value != value:

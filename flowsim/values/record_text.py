@@ -1,4 +1,4 @@
-"""Encoded records as text for people and for SQL: their timestamps, and their values as JSON."""
+"""Encoded records as text for output and for SQL: their timestamps, and their values as JSON."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Texts = tuple[list[int | None], list[bytes]]
 """The timestamps of some records, and their values as JSON in UTF-8."""
 
 _BATCH: Final = 256
-"""Few enough that the garbage collector does not begin meanwhile."""
+"""Small enough that the garbage collector does not run meanwhile."""
 _ARRAY: Final = b"\xdc"
 """msgpack: an array whose length follows in 16 bits."""
 
@@ -27,9 +27,9 @@ _encode_lines: Final = msgspec.json.Encoder().encode_lines
 
 
 def record_texts(encoded: Sequence[Encoded]) -> Texts:
-    """The texts of records that ``values.encoding`` encoded.
+    """The texts of records encoded by ``values.encoding``.
 
-    JSON as of keys (``keys.key_json``), but a Row with field names, and a dict whose keys are all text, are objects.
+    JSON as for keys (``keys.key_json``), but a Row with field names, and a dict with only text keys, are objects.
 
     >>> from flowsim.values.encoding import encode_record
     >>> record_texts([encode_record(7, ("a", float("nan"), [True]))])
@@ -46,7 +46,7 @@ def record_texts(encoded: Sequence[Encoded]) -> Texts:
 
 
 def _flat_texts(encoded: Sequence[Encoded]) -> Texts | None:
-    """The common records, whose values are scalars or flat tuples, a batch at once; None where others are among them."""
+    """Fast path for a batch of scalars and flat tuples; None if the batch has other values."""
     try:
         records = _decode_flat(b"".join((_ARRAY, len(encoded).to_bytes(2, "big"), *encoded)))
     except msgspec.ValidationError:

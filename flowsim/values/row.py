@@ -1,4 +1,4 @@
-"""A row: values by position, optionally with field names. Flink: Row; argument for argument PyFlink's ``Row``."""
+"""A row: values by position, optionally with field names. Flink: Row; the arguments are those of PyFlink's ``Row``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 class Row:
     """An immutable sequence of values, with field names when it was built from keywords. Flink: Row.
 
-    Unlike Flink's it carries no RowKind (a changelog belongs to the Table API) and cannot be changed in place.
+    Unlike Flink's it has no RowKind (changelogs belong to the Table API) and is immutable.
 
     >>> row = Row(name="ada", age=36)
     >>> row["name"], row.age, row[1]
@@ -108,7 +108,7 @@ class Row:
         return self._fields == other._fields and self._values == other._values
 
     def __hash__(self) -> int:
-        # For dicts in memory only: Python salts it per process, unlike Flink's, which values.java_hash_code computes.
+        # Only for dicts in memory: Python salts the hash per process. values.java_hash_code computes Flink's hash.
         return self._values.__hash__()
 
     def __reduce__(self) -> tuple[object, ...]:

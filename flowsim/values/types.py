@@ -1,7 +1,7 @@
-"""Declared types of values, as PyFlink spells them; each has one stable text name. Flink: TypeInformation, Types.
+"""Declared types of values, with PyFlink's names; each has one stable text name. Flink: TypeInformation, Types.
 
-A declared type decides which Java class a value stands for, and so its hash: 7 is an ``Integer`` under ``Types.INT()``
-and a ``Long`` under ``Types.LONG()`` or where nothing is declared.
+A declared type selects the Java class of a value, and so its hash: 7 is an ``Integer`` with ``Types.INT()`` and a
+``Long`` with ``Types.LONG()`` or without a declared type.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from flowsim.errors import BadInput
 
 
 class TypeKind(Enum):
-    """The closed set of kinds of types; the value is the word used in type names."""
+    """The closed set of kinds of types; the value is the word in type names."""
 
     STRING = "STRING"
     BYTE = "BYTE"
@@ -46,7 +46,7 @@ _ARITY: Final[dict[TypeKind, int]] = {
     TypeKind.LIST: 1,
     TypeKind.MAP: 2,
 }
-"""How many type arguments a kind takes; TUPLE and ROW take any number, all others none."""
+"""Number of type arguments of a kind; TUPLE and ROW take any number, kinds not listed none."""
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -61,7 +61,7 @@ class TypeInformation:
 
     @property
     def name(self) -> str:
-        """The text name, which ``parse_type`` reads back, e.g. ``TUPLE<INT,STRING>`` or ``ROW<name:STRING>``."""
+        """The text name for ``parse_type``, for example ``TUPLE<INT,STRING>`` or ``ROW<name:STRING>``."""
         word: str = self.kind.value
         if not self.arguments and self.kind not in (TypeKind.TUPLE, TypeKind.ROW):
             return word
@@ -74,7 +74,7 @@ class TypeInformation:
         return self.name
 
     def get_field_names(self) -> list[str]:
-        """Field names of a row or tuple type; unnamed fields are called ``f0``, ``f1``, ..."""
+        """Field names of a row or tuple type; unnamed fields are ``f0``, ``f1``, ..."""
         if self.field_names is not None:
             return list(self.field_names)
         return [f"f{i}" for i in range(len(self.arguments))]
@@ -89,7 +89,7 @@ def _field_text(name: str) -> str:
 
 
 class Types:
-    """The declared types, name for name as in PyFlink, without those outside the closed value set. Flink: Types."""
+    """The declared types with PyFlink's names, without those outside the closed value set. Flink: Types."""
 
     @staticmethod
     def STRING() -> TypeInformation:
@@ -138,7 +138,7 @@ class Types:
 
     @staticmethod
     def PICKLED_BYTE_ARRAY() -> TypeInformation:
-        """Any value of the closed set; nothing is pickled, the Java class follows from the value."""
+        """Any value of the closed set; nothing is pickled, the value decides the Java class."""
         return TypeInformation(TypeKind.PICKLED_BYTE_ARRAY)
 
     @staticmethod
@@ -186,7 +186,7 @@ class Types:
 
 @lru_cache(maxsize=1024)
 def parse_type(name: str) -> TypeInformation:
-    """The type with this text name; raises BadInput saying what was expected where.
+    """The type with this text name; raises BadInput with the position and what was expected.
 
     >>> parse_type("TUPLE<INT, STRING>") == Types.TUPLE([Types.INT(), Types.STRING()])
     True
@@ -198,7 +198,7 @@ def parse_type(name: str) -> TypeInformation:
 
 
 def as_type(declared: str | TypeInformation | None) -> TypeInformation | None:
-    """The declared type, parsed where it is given by name; None stays None and means: by value."""
+    """The declared type; a name is parsed; None stays None and means: by value."""
     return parse_type(declared) if isinstance(declared, str) else declared
 
 

@@ -1,4 +1,4 @@
-"""Merges the watermarks of several outputs or task inputs. Flink: CombinedWatermarkStatus (rules 8.6, 8.16)."""
+"""Combines the watermarks of several outputs or task inputs. Flink: CombinedWatermarkStatus (rules 8.6, 8.16)."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from flowsim.units import NO_TIMESTAMP
 
 
 class PartialWatermarkListener(Protocol):
-    """Hears what one participant says. Flink: WatermarkOutputMultiplexer.WatermarkUpdateListener."""
+    """Is notified of one participant's updates. Flink: WatermarkOutputMultiplexer.WatermarkUpdateListener."""
 
     def on_watermark_update(self, watermark: int) -> None:
-        """It is about to have a higher watermark."""
+        """Called before the participant's watermark increases."""
 
     def on_idle_update(self, idle: bool) -> None:
-        """It spoke; told also where nothing changes."""
+        """Called for every update of the participant, even without a change."""
 
 
 class PartialWatermark:
-    """What one participant has reached. Flink: CombinedWatermarkStatus.PartialWatermark."""
+    """The watermark and status of one participant. Flink: CombinedWatermarkStatus.PartialWatermark."""
 
     __slots__ = ("watermark", "idle", "_listener")
 
@@ -28,7 +28,7 @@ class PartialWatermark:
         self._listener = listener
 
     def set_watermark(self, timestamp: int) -> bool:
-        """True when it grew; a watermark makes its participant active even where it does not grow."""
+        """True if it increased; any watermark makes its participant active."""
         self.set_idle(False)
         if timestamp <= self.watermark:
             return False
@@ -44,7 +44,7 @@ class PartialWatermark:
 
 
 class CombinedWatermarkStatus:
-    """Minimum over the active participants; over all of them the maximum when all are idle. Flink: CombinedWatermarkStatus."""
+    """Minimum over the active participants; the maximum over all if all are idle. Flink: CombinedWatermarkStatus."""
 
     __slots__ = ("combined_watermark", "idle", "partials")
 
@@ -54,7 +54,7 @@ class CombinedWatermarkStatus:
         self.partials: list[PartialWatermark] = []
 
     def update_combined_watermark(self) -> bool:
-        """Recomputes after a participant changed; True when the combined watermark grew (it never shrinks)."""
+        """Recomputes after a change; True if the combined watermark increased (it never decreases)."""
         if not self.partials:
             return False
         combined, self.idle = self._combine()
@@ -64,7 +64,7 @@ class CombinedWatermarkStatus:
         return True
 
     def has_pending_update(self) -> bool:
-        """Whether ``update_combined_watermark`` would change something; changes nothing itself."""
+        """Whether ``update_combined_watermark`` would have an effect."""
         if not self.partials:
             return False
         combined, idle = self._combine()
@@ -78,7 +78,7 @@ class CombinedWatermarkStatus:
 
 
 class IndexedCombinedWatermarkStatus:
-    """The same for a fixed number of inputs, known by index. Flink: IndexedCombinedWatermarkStatus."""
+    """The same for a fixed number of inputs, by index. Flink: IndexedCombinedWatermarkStatus."""
 
     __slots__ = ("_partials", "_combined")
 
@@ -89,7 +89,7 @@ class IndexedCombinedWatermarkStatus:
 
     @property
     def combined_watermark(self) -> int:
-        """Milliseconds, ``NO_TIMESTAMP`` before every active input had one."""
+        """Milliseconds; ``NO_TIMESTAMP`` until every active input has a watermark."""
         return self._combined.combined_watermark
 
     @property
@@ -98,11 +98,11 @@ class IndexedCombinedWatermarkStatus:
         return self._combined.idle
 
     def update_watermark(self, input_index: int, timestamp: int) -> bool:
-        """Rule 8.16: True when the combined watermark grew; the input counts as active from now on."""
+        """Rule 8.16: True if the combined watermark increased; the input becomes active."""
         self._partials[input_index].set_watermark(timestamp)
         return self._combined.update_combined_watermark()
 
     def update_status(self, input_index: int, idle: bool) -> bool:
-        """Rule 8.16: True when the combined watermark grew because an input stopped (or began) to hold it back."""
+        """Rule 8.16: True if the combined watermark increased because an input's status changed."""
         self._partials[input_index].set_idle(idle)
         return self._combined.update_combined_watermark()

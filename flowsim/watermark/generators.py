@@ -1,4 +1,4 @@
-"""How a stream's event-time progress is told from its records. Flink: WatermarkGenerator and its kinds (rules 8.1-8.5)."""
+"""Watermark generators. Flink: WatermarkGenerator and its kinds (rules 8.1-8.5)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 
 class WatermarkOutput(Protocol):
-    """Where a generator emits; the output drops what does not grow (rule 8.5). Flink: WatermarkOutput."""
+    """The output of a generator, which drops watermarks that do not increase (rule 8.5). Flink: WatermarkOutput."""
 
     def emit_watermark(self, timestamp: int) -> None: ...
 
@@ -21,20 +21,20 @@ class WatermarkOutput(Protocol):
 
 
 def checked_watermark(watermark: object, what: str) -> int:
-    """``watermark`` when it is whole milliseconds of 64 bits; raises BadInput naming ``what`` otherwise."""
+    """Returns ``watermark`` if it is a 64-bit integer (ms); otherwise raises BadInput naming ``what``."""
     if type(watermark) is int and NO_TIMESTAMP <= watermark <= MAX_WATERMARK:
         return watermark
     raise BadInput(f"{what}: expected whole milliseconds of 64 bits, got {watermark!r:.60}")
 
 
 class WatermarkGenerator(ABC):
-    """Watches events and emits watermarks, at each event or periodically. Flink: WatermarkGenerator."""
+    """Emits watermarks at each event or periodically. Flink: WatermarkGenerator."""
 
     __slots__ = ()
 
     @abstractmethod
     def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Called after the record was emitted, so that a watermark emitted here follows its record (rule 8.3)."""
+        """Called after the record was emitted, so that its watermark follows it (rule 8.3)."""
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
@@ -42,9 +42,9 @@ class WatermarkGenerator(ABC):
 
     @abstractmethod
     def has_pending_effect(self, emitted: int) -> bool:
-        """Whether some later periodic call would change anything although no event comes (D4).
+        """Whether a later periodic call would have an effect without another event (D4).
 
-        ``emitted`` is the highest watermark that passed on already. While this is true the run is not quiet yet.
+        ``emitted`` is the highest emitted watermark. While this is true the run is not quiescent.
         """
 
 
@@ -71,7 +71,7 @@ class BoundedOutOfOrdernessWatermarks(WatermarkGenerator):
 
 
 class AscendingTimestampsWatermarks(BoundedOutOfOrdernessWatermarks):
-    """Periodic, for timestamps that never go back. Flink: AscendingTimestampsWatermarks (rule 8.1)."""
+    """Periodic, for timestamps that never decrease. Flink: AscendingTimestampsWatermarks (rule 8.1)."""
 
     __slots__ = ()
 
@@ -90,18 +90,18 @@ class PerRecordBoundedWatermarks(BoundedOutOfOrdernessWatermarks):
         output.emit_watermark(self._max_timestamp - self._delay_ms)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Nothing: every event has spoken for itself."""
+        """Does nothing: each event emitted its watermark."""
 
     def has_pending_effect(self, emitted: int) -> bool:
         return False
 
 
 PunctuatedWatermark = Callable[[object, int], int | None]
-"""``(value, timestamp) -> watermark`` in ms, None where the record carries none."""
+"""``(value, timestamp) -> watermark`` in ms, or None."""
 
 
 class PunctuatedWatermarks(WatermarkGenerator):
-    """The watermark that a record carries, if it carries one (rule 8.3)."""
+    """Emits the watermark in a record, if there is one (rule 8.3)."""
 
     __slots__ = ("_watermark_of",)
 
@@ -114,7 +114,7 @@ class PunctuatedWatermarks(WatermarkGenerator):
             output.emit_watermark(checked_watermark(watermark, "a punctuated watermark"))
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Nothing: only records carry watermarks."""
+        """Does nothing: only records have watermarks."""
 
     def has_pending_effect(self, emitted: int) -> bool:
         return False
@@ -126,10 +126,10 @@ class NoWatermarks(WatermarkGenerator):
     __slots__ = ()
 
     def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def has_pending_effect(self, emitted: int) -> bool:
         return False

@@ -1,4 +1,4 @@
-"""When a stream without records is declared idle. Flink: WatermarksWithIdleness, PausableRelativeClock."""
+"""Declares a stream without records idle. Flink: WatermarksWithIdleness, PausableRelativeClock."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class PausableRelativeClock:
         return self._pauses > 0
 
     def pause(self) -> None:
-        """Back pressure, soft or hard, begins."""
+        """Back pressure, soft or hard, starts."""
         if self._pauses == 0:
             self._paused_since_ns = self._base_clock_ns()
         self._pauses += 1
 
     def un_pause(self) -> None:
-        """It ends; raises ValueError when it never began."""
+        """Back pressure ends; raises ValueError if it had not started."""
         if self._pauses == 0:
             raise ValueError("un_pause without pause")
         self._pauses -= 1
@@ -45,11 +45,11 @@ class PausableRelativeClock:
 
 
 class WatermarksWithIdleness(WatermarkGenerator):
-    """Declares the stream idle when no event came for too long. Flink: WatermarksWithIdleness (rule 8.4).
+    """Declares the stream idle after a time without events. Flink: WatermarksWithIdleness (rule 8.4).
 
-    The first quiet periodic call only notes the time; idleness is declared at the first later one *more* than the timeout
-    after it. ``clock_ns`` answers relative nanoseconds; it must be above 0 (rule 0.5), and may stand still (back
-    pressure), which ``stands_still`` tells.
+    The first periodic call without events only stores the time; idleness is declared at the first later call *more*
+    than the timeout after it. ``clock_ns`` returns relative nanoseconds above 0 (rule 0.5); ``stands_still`` returns
+    whether that clock is paused (back pressure).
     """
 
     __slots__ = (
@@ -59,7 +59,7 @@ class WatermarksWithIdleness(WatermarkGenerator):
         "_stands_still",
         "_events",
         "_events_seen",
-        "_quiet_since_ns",
+        "_inactive_since_ns",
         "_is_idle",
     )
 
@@ -78,7 +78,7 @@ class WatermarksWithIdleness(WatermarkGenerator):
         self._stands_still = stands_still
         self._events = 0
         self._events_seen = 0
-        self._quiet_since_ns = 0
+        self._inactive_since_ns = 0
         self._is_idle = False
 
     def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
@@ -96,15 +96,15 @@ class WatermarksWithIdleness(WatermarkGenerator):
     def _check_if_idle(self) -> bool:
         if self._events != self._events_seen:
             self._events_seen = self._events
-            self._quiet_since_ns = 0
+            self._inactive_since_ns = 0
             return False
-        if self._quiet_since_ns == 0:
-            self._quiet_since_ns = self._clock_ns()
+        if self._inactive_since_ns == 0:
+            self._inactive_since_ns = self._clock_ns()
             return False
-        return self._clock_ns() - self._quiet_since_ns > self._timeout_ns
+        return self._clock_ns() - self._inactive_since_ns > self._timeout_ns
 
     def has_pending_effect(self, emitted: int) -> bool:
-        """A countdown that stands still leads nowhere: only what ends the back pressure could set it going again."""
+        """A paused countdown has no effect: only the end of the back pressure could continue it."""
         if self._stands_still():
             return not self._is_idle and self._inner.has_pending_effect(emitted)
         return not self._is_idle

@@ -1,4 +1,4 @@
-"""Records what a watermark strategy makes of the records, as facts."""
+"""Records the watermarks of a strategy as facts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from flowsim.watermark.status_watermark_valve import ValveOutput
 
 
 class ObservedGenerator(WatermarkGenerator):
-    """Counts the records and keeps the highest timestamp that a generator was given; used only while facts are recorded."""
+    """Counts the records of a generator and keeps their highest timestamp; used only while recording."""
 
     __slots__ = ("on_event", "seen", "_inner")
 
     on_event: Callable[[object, int, WatermarkOutput], None]  # type: ignore[assignment]  # set per instance
-    """A closure, since it is called for every record."""
+    """A closure, because it is called for every record."""
     seen: Callable[[], tuple[int, int]]
-    """How many records there were, and their highest timestamp in ms."""
+    """Number of records and their highest timestamp in ms."""
 
     def __init__(self, inner: WatermarkGenerator) -> None:
         self._inner = inner
@@ -49,13 +49,13 @@ def _observing(
 
 
 WHOLE_OPERATOR = -1
-"""The split of facts that speak of the operator as a whole."""
+"""The split number of facts about the whole operator."""
 
 
 class RecordedWatermarks:
-    """Stands before the output of an operator and records what passes, and what its splits say to each other.
+    """Precedes the output of an operator and records its watermarks, and those of its splits.
 
-    ``main`` is the generator of the operator as a whole.
+    ``main`` is the generator of the whole operator.
     """
 
     __slots__ = ("_record", "_operator", "_main", "_splits", "_output")
@@ -68,7 +68,7 @@ class RecordedWatermarks:
         self._output = output
 
     def add_split(self, generator: ObservedGenerator) -> None:
-        """The generator of the next split; splits are numbered as they come."""
+        """Adds the generator of the next split; splits are numbered in order."""
         self._splits.append(generator)
 
     def emit_watermark(self, timestamp: int) -> None:
@@ -82,8 +82,8 @@ class RecordedWatermarks:
         self._note(ElementKind.STATUS, status.value)
         self._output.emit_watermark_status(status)
 
-    def split_says(self, split: int, kind: ElementKind, timestamp: int) -> None:
-        """What one split passes on to those it is merged with."""
+    def record_split_mark(self, split: int, kind: ElementKind, timestamp: int) -> None:
+        """Records a split's input to the merge."""
         self._record(self._operator, split, kind, timestamp, *self._splits[split].seen())
 
     def _note(self, kind: ElementKind, timestamp: int) -> None:

@@ -14,7 +14,7 @@ _IDLE: Final = WatermarkStatus.IDLE
 
 
 class ValveOutput(Protocol):
-    """Who hears what the valve decides. Flink: PushingAsyncDataInput.DataOutput."""
+    """Receives the valve's output. Flink: PushingAsyncDataInput.DataOutput."""
 
     def emit_watermark(self, timestamp: int) -> None: ...
 
@@ -22,11 +22,12 @@ class ValveOutput(Protocol):
 
 
 class StatusWatermarkValve:
-    """The event time of a task input: the minimum over its aligned channels, only ever growing. Flink: StatusWatermarkValve.
+    """The event time of a task input: the minimum over its aligned channels, never decreasing. Flink:
+    StatusWatermarkValve.
 
     A channel is *aligned* while it may hold the output back: it is active, and its watermark is not behind the output.
-    Timestamps are milliseconds. Invariants, checked by ``validate``: an idle channel is not aligned; every aligned channel
-    is at or above the last output; every aligned channel has one heap entry that is not above its watermark.
+    Timestamps are milliseconds. Invariants, checked by ``validate``: an idle channel is not aligned; every aligned
+    channel is at or above the last output; every aligned channel has one heap entry that is not above its watermark.
     """
 
     __slots__ = (
@@ -52,14 +53,14 @@ class StatusWatermarkValve:
         self._idle = [False] * channel_count
         self._aligned = [True] * channel_count
         self._active_count = channel_count
-        # One entry per aligned channel, renewed only when it surfaces: a fast channel costs no heap work and no memory.
-        # It is filled by the first watermark: most of the channels of a large job stay silent for long.
+        # One entry per aligned channel, updated only when it reaches the top: a fast channel adds no heap work and no
+        # memory. The first watermark fills the heap: in a large job most channels have none for a long time.
         self._heap: list[tuple[int, int]] = []
         self._in_heap = [False] * channel_count
         self._heap_is_filled = False
 
     def input_watermark(self, timestamp: int, channel: int) -> None:
-        """A watermark arrived on ``channel`` (rule 8.9; rule 8.14: on an idle channel it is dropped, not stored)."""
+        """A watermark arrived on ``channel`` (rule 8.9; rule 8.14: a watermark on an idle channel is dropped)."""
         if self._idle[channel] or timestamp <= self._watermarks[channel] or self.last_output_status is _IDLE:
             return
         self._watermarks[channel] = timestamp
@@ -84,7 +85,7 @@ class StatusWatermarkValve:
         self._active_count -= 1
         held_output = self._watermarks[channel] == self.last_output_watermark
         if self._active_count == 0:
-            # Rule 8.10: nobody is left to wait for, so what the others had reached becomes visible before IDLE.
+            # Rule 8.10: no channel is left to wait for, so the maximum of the idle channels is emitted before IDLE.
             if held_output:
                 self._emit_if_new(max(self._watermarks))
             self.last_output_status = _IDLE
@@ -95,7 +96,7 @@ class StatusWatermarkValve:
     def _become_active(self, channel: int) -> None:
         self._idle[channel] = False
         self._active_count += 1
-        # Rule 8.11: a channel that fell behind while idle must catch up before it may hold us back again.
+        # Rule 8.11: a channel that fell behind while idle must catch up before it can hold back the task.
         if self._watermarks[channel] >= self.last_output_watermark:
             self._align(channel)
         if self.last_output_status is _IDLE:
@@ -137,7 +138,7 @@ class StatusWatermarkValve:
             self._output.emit_watermark(timestamp)
 
     def validate(self) -> None:
-        """Raises InvariantViolation when an invariant of the class docstring does not hold."""
+        """Raises InvariantViolation if an invariant of the class docstring does not hold."""
         if not self._heap_is_filled:
             self._fill_heap()
         entries = {channel: entry for entry, channel in self._heap}

@@ -1,4 +1,4 @@
-"""A generator that a user wrote: what it does is checked, and watched for whether it may do more."""
+"""User-defined generators: checks their watermarks and detects whether more may follow."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flowsim.watermark.generators import WatermarkGenerator, WatermarkOutput, ch
 
 
 class AnyGenerator(Protocol):
-    """What a user's generator must offer. Flink: WatermarkGenerator."""
+    """The interface of a user-defined generator. Flink: WatermarkGenerator."""
 
     def on_event(self, event: object, event_timestamp: int, output: WatermarkOutput, /) -> None: ...
 
@@ -17,10 +17,10 @@ class AnyGenerator(Protocol):
 
 
 class WatchedGenerator(WatermarkGenerator):
-    """Runs such a generator. It may have something to say while the last periodic call said something, or records came since.
+    """Runs such a generator. More may follow while the last periodic call emitted something, or records arrived since.
 
-    One that says nothing new when it is asked is taken to be done until the next record: nothing else tells when a run
-    in which all wait is over (D4).
+    A periodic call without a new watermark means: nothing follows until the next record. There is no other way to
+    detect the end of a run in which all tasks wait (D4).
     """
 
     __slots__ = ("_inner", "_checked", "_is_quiet")
@@ -38,23 +38,23 @@ class WatchedGenerator(WatermarkGenerator):
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         checked = self._checked
         checked.output = output
-        checked.says_news = False
+        checked.emitted_new = False
         self._inner.on_periodic_emit(checked)
-        self._is_quiet = not checked.says_news
+        self._is_quiet = not checked.emitted_new
 
     def has_pending_effect(self, emitted: int) -> bool:
         return not self._is_quiet
 
 
 class _CheckedOutput:
-    """Refuses watermarks that are none, and knows whether what was said was new."""
+    """Raises an error for invalid watermarks, and detects whether one was new."""
 
-    __slots__ = ("output", "says_news", "_highest", "_idle", "_what")
+    __slots__ = ("output", "emitted_new", "_highest", "_idle", "_what")
 
     output: WatermarkOutput
 
     def __init__(self, name: str) -> None:
-        self.says_news = False
+        self.emitted_new = False
         self._highest = NO_TIMESTAMP
         self._idle = False
         self._what = f"watermark generator {name}"
@@ -62,22 +62,22 @@ class _CheckedOutput:
     def emit_watermark(self, timestamp: int) -> None:
         if checked_watermark(timestamp, self._what) > self._highest:
             self._highest = timestamp
-            self.says_news = True
+            self.emitted_new = True
         self.output.emit_watermark(timestamp)
 
     def mark_idle(self) -> None:
-        self.says_news |= not self._idle
+        self.emitted_new |= not self._idle
         self._idle = True
         self.output.mark_idle()
 
     def mark_active(self) -> None:
-        self.says_news |= self._idle
+        self.emitted_new |= self._idle
         self._idle = False
         self.output.mark_active()
 
 
 def watched(generator: AnyGenerator) -> WatermarkGenerator:
-    """The generator itself when it is one of ours, which says by itself whether it is done."""
+    """The generator itself if it is built in, because those report whether more may follow."""
     if isinstance(generator, WatermarkGenerator):
         return generator
     for method in ("on_event", "on_periodic_emit"):

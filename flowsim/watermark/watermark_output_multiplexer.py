@@ -1,4 +1,4 @@
-"""Merges the watermarks of the splits that one source subtask reads. Flink: WatermarkOutputMultiplexer (rule 8.6)."""
+"""Combines the watermarks of the splits of one source subtask. Flink: WatermarkOutputMultiplexer (rule 8.6)."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from flowsim.watermark.generators import WatermarkOutput
 
 
 class WatermarkOutputMultiplexer:
-    """One output for many splits: the minimum over those that are not idle. Flink: WatermarkOutputMultiplexer.
+    """One output for many splits: the minimum over the active ones. Flink: WatermarkOutputMultiplexer.
 
-    A registered split that never spoke holds everything back; the combined watermark never goes back, also when a split
-    is registered later.
+    A registered split without a watermark holds the output back; the combined watermark never decreases, even if a
+    split is registered later.
     """
 
     __slots__ = ("_output", "_combined", "_partials")
@@ -25,15 +25,15 @@ class WatermarkOutputMultiplexer:
         self._partials: dict[str, PartialWatermark] = {}
 
     def register_new_output(self, output_id: str, listener: PartialWatermarkListener | None = None) -> None:
-        """A split begins; raises ValueError when it is registered already. ``listener`` hears what it says."""
+        """Registers a split and its ``listener``; raises ValueError if it is already registered."""
         if output_id in self._partials:
-            raise ValueError(f"the split {output_id!r} is registered already")
+            raise ValueError(f"the split {output_id!r} is already registered")
         partial = PartialWatermark(listener)
         self._partials[output_id] = partial
         self._combined.partials.append(partial)
 
     def unregister_output(self, output_id: str) -> bool:
-        """A split ended and stops counting, from the next update on; False when it was not registered."""
+        """Removes a split, from the next update on; False if it was not registered."""
         partial = self._partials.pop(output_id, None)
         if partial is None:
             return False
@@ -41,11 +41,13 @@ class WatermarkOutputMultiplexer:
         return True
 
     def immediate_output(self, output_id: str) -> ImmediateOutput:
-        """Where a split speaks in ``on_event``: the combined watermark follows at once. ValueError: not registered."""
+        """The split's output for ``on_event``: the combined watermark is updated at once. ValueError: not registered."""
         return ImmediateOutput(self, self._registered(output_id))
 
     def deferred_output(self, output_id: str) -> DeferredOutput:
-        """Where a split speaks in ``on_periodic_emit``: the combined watermark follows when all have. ValueError as above."""
+        """The split's output for ``on_periodic_emit``: the combined watermark is updated after all splits. ValueError
+        as above.
+        """
         return DeferredOutput(self._registered(output_id))
 
     def _registered(self, output_id: str) -> PartialWatermark:
@@ -55,15 +57,15 @@ class WatermarkOutputMultiplexer:
         return partial
 
     def watermark_of(self, output_id: str) -> int:
-        """What one split has reached; raises ValueError when it is not registered."""
+        """The watermark of one split; raises ValueError if it is not registered."""
         return self._registered(output_id).watermark
 
     def on_periodic_emit(self) -> None:
-        """All splits have spoken."""
+        """Updates the combined watermark after the periodic emission of all splits."""
         self.update_combined_watermark()
 
     def has_pending_effect(self) -> bool:
-        """Whether the next update would change something, such as after a split ended that held the others back."""
+        """Whether the next update would have an effect, such as after the end of a split that held others back."""
         return self._combined.has_pending_update()
 
     @property
@@ -71,7 +73,7 @@ class WatermarkOutputMultiplexer:
         return self._combined.combined_watermark
 
     def update_combined_watermark(self) -> None:
-        """Emits what changed: a higher watermark, or idleness when no split is active."""
+        """Emits a change: a higher watermark, or idleness if no split is active."""
         if self._combined.update_combined_watermark():
             self._output.emit_watermark(self._combined.combined_watermark)
         if self._combined.idle:
@@ -93,12 +95,12 @@ class ImmediateOutput:
             self._multiplexer.update_combined_watermark()
 
     def mark_idle(self) -> None:
-        """The others may now move on, so this too is looked at at once."""
+        """The other splits may advance now, so the combined watermark is updated at once."""
         self._partial.set_idle(True)
         self._multiplexer.update_combined_watermark()
 
     def mark_active(self) -> None:
-        """What a deferred watermark brought in the meantime comes to light."""
+        """Emits the effect of earlier deferred watermarks."""
         self._partial.set_idle(False)
         self._multiplexer.update_combined_watermark()
 

@@ -1,4 +1,4 @@
-"""How a stream gets its timestamps and watermarks. Flink: WatermarkStrategy, WatermarkAlignmentParams."""
+"""Strategies for timestamps and watermarks. Flink: WatermarkStrategy, WatermarkAlignmentParams."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ DEFAULT_UPDATE_INTERVAL_MS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class WatermarkAlignmentParams:
-    """Sources of one ``watermark_group`` stay within the drift of the slowest of them. Flink: WatermarkAlignmentParams.
+    """Sources of one ``watermark_group`` stay within the drift of the slowest one. Flink: WatermarkAlignmentParams.
 
     Raises ValueError for a negative drift or an interval below 1 ms.
     """
@@ -32,7 +32,7 @@ class WatermarkAlignmentParams:
     watermark_group: str
     max_allowed_watermark_drift_ms: int
     update_interval_ms: int = DEFAULT_UPDATE_INTERVAL_MS
-    """How often sources report, and how often they are told the limit."""
+    """How often sources report and receive the limit."""
 
     def __post_init__(self) -> None:
         if self.max_allowed_watermark_drift_ms < 0:
@@ -41,17 +41,17 @@ class WatermarkAlignmentParams:
             raise ValueError(f"the update interval must be 1 ms or more, got {self.update_interval_ms}")
 
     def limit_above(self, watermark: int) -> int:
-        """The highest watermark that is allowed while the slowest has ``watermark``; saturates at the maximum."""
+        """The limit if the slowest source has ``watermark``; at most the maximum."""
         return min(watermark + self.max_allowed_watermark_drift_ms, MAX_WATERMARK)
 
 
 TimestampExtractor = Callable[[object, int], int]
-"""``(value, record_timestamp) -> timestamp`` in ms; ``record_timestamp`` is ``NO_TIMESTAMP`` where there was none."""
+"""``(value, record_timestamp) -> timestamp`` in ms; ``record_timestamp`` is ``NO_TIMESTAMP`` if there was none."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatermarkStrategy:
-    """How timestamps and watermarks of one stream come about; immutable, so it can be shared. Flink: WatermarkStrategy.
+    """Timestamps and watermarks of one stream; immutable, so it can be shared. Flink: WatermarkStrategy.
 
     >>> WatermarkStrategy.for_bounded_out_of_orderness(20).with_idleness(1000).idle_timeout_ms
     1000
@@ -60,15 +60,15 @@ class WatermarkStrategy:
     generator_factory: Callable[[], WatermarkGenerator]
     """Called for every output: once per subtask, and once per split of a source (rule 8.6)."""
     timestamp_extractor: TimestampExtractor | None = None
-    """None: records keep the timestamp they have."""
+    """None: records keep their timestamp."""
     idle_timeout_ms: int | None = None
     """None: the stream is never declared idle (rule 8.4)."""
     periodic: bool = True
-    """False where periodic emission can have no effect: no timer is needed for it."""
+    """False if periodic emission can have no effect: then it has no timer."""
     alignment: WatermarkAlignmentParams | None = None
-    """None: the source waits for no other. Operators behind a source do not align at all."""
+    """None: the source is not aligned. Operators after a source never align."""
     described: Mapping[str, object] = field(default_factory=lambda: {"kind": "custom"})
-    """What recordings say of the generator: its kind, and what belongs to that."""
+    """The generator in recordings: its kind and parameters."""
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy:
@@ -78,7 +78,7 @@ class WatermarkStrategy:
 
     @staticmethod
     def for_bounded_out_of_orderness(max_out_of_orderness_ms: int) -> WatermarkStrategy:
-        BoundedOutOfOrdernessWatermarks(max_out_of_orderness_ms)  # refuses a bad bound here and not in a running task
+        BoundedOutOfOrdernessWatermarks(max_out_of_orderness_ms)  # raises for a bad bound here, not in a running task
         return WatermarkStrategy(
             lambda: BoundedOutOfOrdernessWatermarks(max_out_of_orderness_ms),
             described={"kind": "bounded", "bound_ms": max_out_of_orderness_ms, "per_record": False},
@@ -96,14 +96,14 @@ class WatermarkStrategy:
 
     @staticmethod
     def for_punctuated(watermark_of: PunctuatedWatermark) -> WatermarkStrategy:
-        """Each record may carry a watermark, which follows it (rule 8.3)."""
+        """Each record may contain a watermark, which follows the record (rule 8.3)."""
         return WatermarkStrategy(
             lambda: PunctuatedWatermarks(watermark_of), periodic=False, described={"kind": "punctuated"}
         )
 
     @staticmethod
     def for_generator(generator_factory: Callable[[], AnyGenerator]) -> WatermarkStrategy:
-        """A generator of the caller's, made for every output; one that cannot say when it is done is watched."""
+        """A user-defined generator, created for every output; wrapped unless it reports whether more may follow."""
         return WatermarkStrategy(lambda: watched(generator_factory()))
 
     @staticmethod
@@ -120,12 +120,12 @@ class WatermarkStrategy:
         return replace(self, idle_timeout_ms=idle_timeout_ms, periodic=True)
 
     def with_watermark_alignment(self, params: WatermarkAlignmentParams) -> WatermarkStrategy:
-        """Rules 8.22-8.24; only a source heeds it."""
+        """Rules 8.22-8.24; only sources use it."""
         return replace(self, alignment=params)
 
     @property
     def params(self) -> dict[str, object]:
-        """What recordings say of it: the generator, ``idle_ms``, and ``group``, ``max_drift_ms`` and ``interval_ms``."""
+        """The strategy in recordings: the generator, ``idle_ms``, and ``group``, ``max_drift_ms`` and ``interval_ms``."""
         params = dict(self.described)
         if self.idle_timeout_ms is not None:
             params["idle_ms"] = self.idle_timeout_ms
@@ -138,7 +138,7 @@ class WatermarkStrategy:
     def create_generator(
         self, clock_ns: Callable[[], int], stands_still: Callable[[], bool] = lambda: False
     ) -> WatermarkGenerator:
-        """The generator of one output; ``clock_ns`` is the relative clock that idleness is measured on."""
+        """The generator of one output; ``clock_ns`` is the relative clock for idleness."""
         generator = self.generator_factory()
         if self.idle_timeout_ms is None:
             return generator

@@ -10,7 +10,7 @@ from flowsim.watermark.status_watermark_valve import ValveOutput
 
 
 class WatermarkUpdateListener(Protocol):
-    """Hears of the watermark and status of a source and of its splits; alignment is what listens (rules 8.22-8.24).
+    """Is notified of the watermark and status of a source and of its splits, for alignment (rules 8.22-8.24).
 
     Flink: TimestampsAndWatermarks.WatermarkUpdateListener.
     """
@@ -22,19 +22,19 @@ class WatermarkUpdateListener(Protocol):
         """The source is about to emit a watermark."""
 
     def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
-        """What one split has reached; higher than what it had."""
+        """A split's watermark increased."""
 
     def update_current_split_idle(self, split_id: str, idle: bool) -> None:
-        """Told whenever a split speaks, also where nothing changes."""
+        """Called for every update of a split, even without a change."""
 
     def split_finished(self, split_id: str) -> None: ...
 
 
 class WatermarkToDataOutput:
-    """Lets only strictly increasing watermarks pass, and announces ACTIVE before the first one after an idle time.
+    """Emits only strictly increasing watermarks, and ACTIVE before the first one after an idle time.
 
-    ``listener`` is notified of every watermark before it passes, and of every status after it did.
-    Flink: WatermarkToDataOutput, TimestampsAndWatermarksOperator.WatermarkEmitter.
+    ``listener`` is notified of every watermark before, and of every status after its emission. Flink:
+    WatermarkToDataOutput, TimestampsAndWatermarksOperator.WatermarkEmitter.
     """
 
     __slots__ = ("current_watermark", "idle", "_output", "_listener")
@@ -56,7 +56,7 @@ class WatermarkToDataOutput:
         self.pass_status(WatermarkStatus.ACTIVE)
 
     def pass_watermark(self, timestamp: int) -> None:
-        """A watermark that is known to be higher than the last one."""
+        """Emits a watermark that is known to be higher than the last one."""
         self.current_watermark = timestamp
         if self._listener is not None:
             self._listener.update_current_effective_watermark(timestamp)
@@ -65,7 +65,7 @@ class WatermarkToDataOutput:
         self._output.emit_watermark(timestamp)
 
     def pass_status(self, status: WatermarkStatus) -> None:
-        """Rule 8.12: only what changes is said."""
+        """Rule 8.12: emits only changes."""
         idle = status is WatermarkStatus.IDLE
         if idle is not self.idle:
             self._output.emit_watermark_status(status)
@@ -75,10 +75,10 @@ class WatermarkToDataOutput:
 
 
 class MainWatermarkOutput(WatermarkToDataOutput):
-    """Where the main output of a source speaks, and behind it the stream; its splits speak through ``split_local_output``.
+    """The watermark output of a source's main output; its splits use ``split_local_output``.
 
-    Either counts as idle until it speaks. The watermark is the higher of the two (rule 8.6): they are not merged, for a
-    source uses one or the other. Flink: ProgressiveTimestampsAndWatermarks.IdlenessManager.
+    Each of the two counts as idle until its first watermark. The watermark is the higher of the two (rule 8.6): they
+    are not merged, because a source uses only one of them. Flink: ProgressiveTimestampsAndWatermarks.IdlenessManager.
     """
 
     __slots__ = ("split_local_output", "main_is_idle")
@@ -93,7 +93,7 @@ class MainWatermarkOutput(WatermarkToDataOutput):
             if self.idle or self._listener is not None:
                 self.pass_watermark(timestamp)
             else:
-                # The same, written out: some strategies speak at every record.
+                # The same, inlined: some strategies emit at every record.
                 self.current_watermark = timestamp
                 self._output.emit_watermark(timestamp)
         self.main_is_idle = False
@@ -109,7 +109,7 @@ class MainWatermarkOutput(WatermarkToDataOutput):
 
 
 class SplitLocalWatermarkOutput:
-    """What all splits together say. Flink: IdlenessManager.IdlenessAwareWatermarkOutput."""
+    """The combined watermark output of all splits. Flink: IdlenessManager.IdlenessAwareWatermarkOutput."""
 
     __slots__ = ("is_idle", "_main")
 

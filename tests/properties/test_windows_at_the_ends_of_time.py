@@ -72,4 +72,4 @@ def test_the_greatest_gap_is_recorded_and_its_session_wraps_around() -> None:
 @pytest.mark.parametrize("level", [Level.OFF, Level.FULL])
 def test_a_gap_of_more_than_64_bits_is_refused_at_every_level(level: Level) -> None:
     result = run_job(_sessions_of(MAX_WATERMARK + 1).stream_graph("sessions"), level=level).result
-    assert "expected the gap extractor to answer 1 to 2**63 - 1 ms" in str(result.error)
+    assert "expected the gap extractor to return 1 to 2**63 - 1 ms" in str(result.error)

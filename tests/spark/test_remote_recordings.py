@@ -96,5 +96,5 @@ def test_when_spark_dies_the_verdicts_reached_so_far_are_printed(tmp_path: Path)
     assert {line["verdict"] for line in answer["laws"]} == {"holds", "not applicable"}
     assert [one["recording"] for one in answer["not_judged"]] == [uris[1]]
     assert "Spark failed" in answer["error"]["message"]
-    assert "error: the recordings cannot be judged: Spark failed" in done.stderr
+    assert "error: the recordings cannot be checked: Spark failed" in done.stderr
     assert "This is a bug in flowsim" not in done.stderr

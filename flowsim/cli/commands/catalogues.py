@@ -18,14 +18,14 @@ from flowsim.laws.catalogue import LAW_IDS, LAWS
 from flowsim.laws.law import Law
 from flowsim.scenario.scenario_model import json_schema
 
-OneLaw = Annotated[str | None, typer.Argument(metavar="[LAW]", help="Show only this law, and what it counts.")]
+OneLaw = Annotated[str | None, typer.Argument(metavar="[LAW]", help="Show only this law and what it counts.")]
 
 
 @command
 def laws(law_id: OneLaw = None, json_output: Json = False) -> Answer:
     """List the laws: id, sentence, rules.
 
-    With LAW, shows that one, and what exactly it examines and counts.
+    With LAW, show this law and exactly what it examines and counts.
     """
     if law_id is not None:
         return _one_law(law_id)
@@ -59,7 +59,7 @@ def _one_law(law_id: str) -> Answer:
 
 @command
 def faults(json_output: Json = False) -> Answer:
-    """List the faults that a scenario can switch on, and the law that detects each."""
+    """List the faults that a scenario can switch on, and the law that detects each fault."""
     kinds = FAULT_KINDS.values()
     document = [{"name": k.name, "site": k.component.value, "sentence": k.sentence, "law": k.law} for k in kinds]
 

@@ -1,4 +1,4 @@
-"""``flowsim explore``: looks for a schedule that breaks a law."""
+"""``flowsim explore``: searches for a schedule that violates a law."""
 
 from __future__ import annotations
 
@@ -29,24 +29,28 @@ from flowsim.laws.law import Verdict
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.runner import broken_invariant
 
-Seeds = Annotated[int, typer.Option("--seeds", min=1, max=10_000_000, help="How many seeds to try.")]
-FirstSeed = Annotated[int, typer.Option("--first-seed", min=0, max=2**62, help="The first of them.")]
-Policy = Annotated[Literal["random", "fifo"], typer.Option("--policy", help="How each seed schedules tasks.")]
-Record = Annotated[Literal["elements", "full"], typer.Option("--record", help="How much the laws can examine.")]
+Seeds = Annotated[int, typer.Option("--seeds", min=1, max=10_000_000, help="How many seeds to run.")]
+FirstSeed = Annotated[int, typer.Option("--first-seed", min=0, max=2**62, help="The first seed.")]
+Policy = Annotated[Literal["random", "fifo"], typer.Option("--policy", help="The scheduling policy of every run.")]
+Record = Annotated[
+    Literal["elements", "full"],
+    typer.Option("--record", help="The recording level of every run; it limits what the laws can examine."),
+]
 Budget = Annotated[
     int,
     typer.Option(
-        "--budget-records", min=0, max=1_000_000, help="Elements between two scheduling choices; 0: as in the scenario."
+        "--budget-records",
+        min=0,
+        max=1_000_000,
+        help="Elements that a task processes between two scheduling choices; 0: the value of the scenario.",
     ),
 ]
 UntilViolation = Annotated[
-    bool, typer.Option("--until-violation/--all-seeds", help="Stop at the first finding, or try all seeds.")
+    bool, typer.Option("--until-violation/--all-seeds", help="Stop at the first finding, or run all seeds.")
 ]
 TokenText = Annotated[
     str | None,
-    typer.Option(
-        "--token", metavar="TOKEN", help="Only the run with this token, which an earlier exploration printed."
-    ),
+    typer.Option("--token", metavar="TOKEN", help="Repeat only the run with this token from an earlier exploration."),
 ]
 
 
@@ -66,7 +70,7 @@ def explore(
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
-    """Run a scenario under many schedules, in memory, and judge each at once; stop at the first violation."""
+    """Run a scenario under many schedules in memory and check the laws on every run. Stop at the first violation."""
     plan = _plan(policy, seeds, first_seed, budget_records, token)
     until_ns = duration_argument("--until", until)
     with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
@@ -103,7 +107,7 @@ def explore(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """Which schedules are run; ``budget_records`` 0: that of the scenario."""
+    """The schedules to run; ``budget_records`` 0: the scenario's."""
 
     strategy: Strategy
     seeds: range
@@ -114,7 +118,7 @@ class _Plan:
 def _plan(
     policy: Literal["random", "fifo"], seeds: int, first_seed: int, budget_records: int, text: str | None
 ) -> _Plan:
-    """The plan of the options; a token names exactly one schedule. Raises BadInput for what is no token."""
+    """The plan of the options; a token selects exactly one schedule. Raises BadInput for an invalid token."""
     if text is None:
         return _Plan(strategy_of(policy), range(first_seed, first_seed + seeds), budget_records, None)
     token = Token.parse(text)
@@ -124,7 +128,7 @@ def _plan(
 def _run_options(
     plan: _Plan, record: str, until: str | None, overrides: Sequence[str], allow_python: bool, allow_path: bool
 ) -> list[str]:
-    """The options with which ``flowsim run`` repeats a run of the exploration, after its ``--seed``."""
+    """The options with which ``flowsim run`` repeats a run of the exploration, in addition to ``--seed``."""
     changed = [*overrides, *([f"settings.budget_records={plan.budget_records}"] if plan.budget_records else [])]
     options = ["--policy", plan.strategy.name, "--record", record, "--clock", "virtual"]
     options += [] if until is None else ["--until", until]
@@ -134,7 +138,7 @@ def _run_options(
 
 
 def exit_code(found: Exploration, has_faults: bool) -> ExitCode:
-    """Of the first finding; laws that no run examined are no success either."""
+    """Of the first finding; laws that no run examined are not a success either."""
     step = found.first_finding
     if step is None:
         return ExitCode.BROKEN if found.never_examined else ExitCode.FINE
@@ -146,7 +150,7 @@ def exit_code(found: Exploration, has_faults: bool) -> ExitCode:
 
 
 def exploration_data(found: Exploration, again: str | None) -> dict[str, Any]:
-    """An exploration as JSON-able data."""
+    """An exploration as JSON values."""
     step = found.first_finding
     return {
         "runs": found.runs,
@@ -186,7 +190,7 @@ def _show(console: Console, found: Exploration, again: Callable[[Step], str]) ->
     show_table(console, ["law"], columns, rows)
     console.print(f"{found.runs} runs, {found.distinct} distinct recordings, {len(found.findings)} with findings")
     for law in found.never_examined:
-        console.print(f"{law}: no run had anything for it to examine", style="yellow")
+        console.print(f"{law}: it examined no row in any run", style="yellow")
     step = found.first_finding
     if step is None:
         return
@@ -200,4 +204,4 @@ def _show(console: Console, found: Exploration, again: Callable[[Step], str]) ->
     for outcome in step.violated:
         console.print(f"  {outcome.law}: {outcome.violations:,} violations", style="red")
         show_evidence(console, outcome.evidence, "    ")
-    console.print(f"  again: {again(step)}", soft_wrap=True)
+    console.print(f"  reproduce: {again(step)}", soft_wrap=True)

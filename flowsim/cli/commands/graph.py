@@ -25,7 +25,7 @@ def graph(
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
-    """Draw the job of a scenario: one task per chain, with its parallelism, and the edges between them."""
+    """Draw the job of a scenario: its tasks (operator chains) with their parallelism, and the edges between tasks."""
     compiled = compiled_scenario(scenario, default_out(scenario), set_, allow_python, allow_path)
     execution = create_execution_graph(create_job_graph(compiled.stream_graph()))
     text = mermaid(execution.job) if form == "mermaid" else drawn(execution)
@@ -37,7 +37,7 @@ def graph(
 
 
 def drawn(execution: ExecutionGraph) -> str:
-    """One paragraph per task, and a line per edge that leaves it; where subtasks run, unless each has its own task manager."""
+    """One paragraph per task, and a line per outgoing edge; the placement, unless each subtask has its own task manager."""
     job = execution.job
     lines = [f"{job.graph.name}: {len(job.vertices)} tasks, {sum(v.parallelism for v in job.vertices)} subtasks"]
     for vertex in job.vertices:
@@ -68,7 +68,7 @@ def mermaid(job: JobGraph) -> str:
 
 
 def as_data(execution: ExecutionGraph) -> dict[str, Any]:
-    """The same as JSON-able data."""
+    """The same as JSON values."""
     job = execution.job
     return {
         "job": job.graph.name,
@@ -112,12 +112,12 @@ def _task_managers(execution: ExecutionGraph, vertex: JobVertex) -> list[str]:
 
 
 def _placed(execution: ExecutionGraph, vertex: JobVertex) -> str:
-    """``left: 0-1, right: 2``; subtasks with a task manager each are listed together."""
+    """``left: 0-1, right: 2``; subtasks with their own task manager are listed together."""
     wanted = execution.job.graph.settings.task_managers
     found: dict[str, list[int]] = {}
     for index, name in enumerate(_task_managers(execution, vertex)):
         alone = not isinstance(wanted, str) and name not in wanted
-        found.setdefault("task managers of their own" if alone else name, []).append(index)
+        found.setdefault("one task manager each" if alone else name, []).append(index)
     return ", ".join(f"{name}: {_ranges(indexes)}" for name, indexes in found.items())
 
 

@@ -14,8 +14,8 @@ from flowsim.cli.tables import Column, show_table
 from flowsim.facts.schema import METRICS
 from flowsim.recording.merged_facts import Fact, Selection, merged_facts
 from flowsim.recording.reader import Recording
-from flowsim.trace.names import Names, event_time
-from flowsim.trace.time import moment_ns, moment_text, start_of
+from flowsim.trace.names import Names
+from flowsim.trace.time import event_time, moment_ns, moment_text, start_of
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 _COLUMNS = {
@@ -34,7 +34,7 @@ _COLUMNS = {
     "mailbox_size": Column("mails", rank=5),
     "buffer_size": Column("buffer size", rank=6),
 }
-"""What the table shows, by the column of table metrics; ``--json`` has all of them."""
+"""The printed columns of table metrics; ``--json`` has all of them."""
 
 
 @command
@@ -59,7 +59,7 @@ def metrics(
 
     def show(console: Console) -> None:
         if not samples:
-            console.print("no samples: the recording has none for these tasks and times")
+            console.print("the recording has no samples of these tasks in this time range")
             return
         rows = [(moment_text(fact.time_ns - start_ns), names.task(fact.task), *_cells(fact)) for fact in samples]
         show_table(console, ["time", "task"], tuple(_COLUMNS.values()), rows)

@@ -1,4 +1,4 @@
-"""``flowsim replay``: runs a recorded scenario again and demands the same facts."""
+"""``flowsim replay``: runs a recorded scenario again and compares the facts."""
 
 from __future__ import annotations
 
@@ -22,9 +22,16 @@ from flowsim.scenario.runner import ScenarioRun, run_compiled
 from flowsim.trace.difference import Difference, differences
 
 RecordingPath = Annotated[
-    Path, typer.Argument(metavar="RECORDING", help="What 'flowsim run --out' wrote.", show_default=False)
+    Path, typer.Argument(metavar="RECORDING", help="The output directory of 'flowsim run --out'.", show_default=False)
 ]
-Out = Annotated[Path | None, typer.Option("--out", metavar="DIR", help="Keep what the replay writes.")]
+Out = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Directory for the results and the recording of the replay; without it they are deleted.",
+    ),
+]
 
 
 DIFFERENCES_SHOWN = 5
@@ -39,11 +46,11 @@ def replay(
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
-    """Run a recorded scenario again; exit code 1 when the recording differs."""
+    """Run a recorded scenario again. Exit code 1: the new recording differs."""
     opened = Recording.open(recording)
     opened.verify()
     if out is not None and opened.directory.resolve().is_relative_to(out.resolve()):
-        raise BadInput(f"--out {out}: holds the recording to replay; choose another directory")
+        raise BadInput(f"--out {out}: contains the recording to replay; choose another directory")
     if out is not None:
         done = _again(opened, recording, out, folder, allow_python, allow_path, json_output)
         return _answer(opened, done)
@@ -85,7 +92,7 @@ def _again(
 def _answer(recording: Recording, done: ScenarioRun) -> Answer:
     recorded, again = recording.manifest, done.manifest
     if again is None or done.recording is None:
-        raise BadInput("the recording was made with recording off: there is nothing to compare")
+        raise BadInput("the run was made with recording off: there are no facts to compare")
     tables = sorted(t for t, digest in recorded.table_digests.items() if again.table_digests.get(t) != digest)
     found = differences(recording, Recording.open(done.recording), tables) if tables else []
     same = again.facts_digest == recorded.facts_digest and again.status is recorded.status
@@ -115,7 +122,9 @@ def _answer(recording: Recording, done: ScenarioRun) -> Answer:
         for one in found[:DIFFERENCES_SHOWN]:
             _show_difference(console, one)
         if tables and not found:
-            console.print("no row differs: the recorded digests were changed, not the facts", soft_wrap=True)
+            console.print(
+                "no row differs: the digests in the manifest were changed, the facts were not", soft_wrap=True
+            )
         for name, (then, now) in versions.items():
             console.print(f"recorded under {name} {then}, replayed under {now}")
 

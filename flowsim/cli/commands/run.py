@@ -1,4 +1,4 @@
-"""``flowsim run``: runs a scenario, records it, and judges it when asked to."""
+"""``flowsim run``: runs a scenario, records it, and optionally checks it."""
 
 from __future__ import annotations
 
@@ -42,10 +42,15 @@ from flowsim.scenario.runner import ScenarioRun, broken_invariant, resolved_sett
 from flowsim.validation.verdict import Report
 
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Where results and recording go; default out/<scenario>.")
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Directory for the results and the recording; default out/<scenario>."),
 ]
 Validate = Annotated[
-    bool, typer.Option("--validate", help="Judge the recording, and the laws that the scenario expects.")
+    bool,
+    typer.Option(
+        "--validate",
+        help="Check the recording with the laws, and compare the verdicts with the scenario's expectations.",
+    ),
 ]
 
 
@@ -69,7 +74,7 @@ def run(
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
-    """Run a scenario; options win over --set, which wins over the scenario's settings."""
+    """Run a scenario. Options override --set, and --set overrides the scenario's settings."""
     judge = Judge(engine, master, remote)
     directory = out or default_out(scenario)
     until_ns = duration_argument("--until", until)
@@ -143,7 +148,7 @@ def _answer(done: ScenarioRun, out: Path, report: Report | None) -> Answer:
 
 
 def unexpected_laws(done: ScenarioRun, report: Report) -> list[str]:
-    """One line per law whose verdict is not the one that the scenario expects."""
+    """One line per law with an unexpected verdict."""
     expect = done.compiled.scenario.model.expect
     lines = []
     for line in report.lines:
@@ -154,7 +159,7 @@ def unexpected_laws(done: ScenarioRun, report: Report) -> list[str]:
 
 
 def exit_code(done: ScenarioRun, unexpected: list[str]) -> ExitCode:
-    """A job that failed unexpectedly comes before what it did not meet."""
+    """An unexpected failure of the job has priority over unmet expectations."""
     job = next(outcome for outcome in done.expectations if outcome.what == "job")
     if job.met is False and done.result.status in (JobStatus.FAILED, JobStatus.DEADLOCKED):
         return ExitCode.JOB_FAILED

@@ -1,4 +1,4 @@
-"""``flowsim study``: runs a scenario under every combination of some values and compares what the recordings say."""
+"""``flowsim study``: runs a scenario with every combination of some values and compares the recordings."""
 
 from __future__ import annotations
 
@@ -26,16 +26,21 @@ Vary = Annotated[
         "--vary",
         metavar="KEY=V1,V2,...",
         show_default=False,
-        help="A value of the scenario and the values to try. May be repeated: every combination is run.",
+        help="A key of the scenario and its values, e.g. settings.seed=1,2,3. May be repeated: every combination is run.",
     ),
 ]
 Out = Annotated[
-    Path | None, typer.Option("--out", metavar="DIR", help="Where study and runs go; default out/<scenario>-study.")
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Directory for the study and its runs; default out/<scenario>-study."),
 ]
-Jobs = Annotated[int, typer.Option("--jobs", min=1, max=64, help="Runs at a time, each in its own process.")]
+Jobs = Annotated[
+    int, typer.Option("--jobs", min=1, max=64, help="How many runs execute at the same time, each in its own process.")
+]
 Keep = Annotated[
     bool,
-    typer.Option("--keep/--discard", help="Keep recordings and results, or remove those of a run once it is measured."),
+    typer.Option(
+        "--keep/--discard", help="Keep the recordings and results of the runs, or delete them after each measurement."
+    ),
 ]
 Plot = Annotated[bool, typer.Option("--plot/--no-plot", help="Draw study.svg; needs the extra 'study'.")]
 
@@ -56,9 +61,9 @@ def study(
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
-    """Run a scenario under every combination of some values and compare throughput, latency and late rows.
+    """Run a scenario with every combination of the given values and compare throughput, latency and late rows.
 
-    Every combination runs on the virtual clock and records elements; all numbers are read from the recordings.
+    Every combination runs on the virtual clock at recording level elements. All numbers come from the recordings.
     """
     variations = parse_variations(vary)
     if plot:

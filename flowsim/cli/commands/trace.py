@@ -1,4 +1,4 @@
-"""``flowsim trace``: prints a recorded run, fact by fact, from its recording alone."""
+"""``flowsim trace``: prints a run, fact by fact, from its recording."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from textwrap import wrap
 from typing import Annotated, Literal, TextIO
 
 import typer
 
-from flowsim.cli.command import StreamedAnswer, command, error_data
+from flowsim.cli.command import StreamedAnswer, command, error_data, known_width
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import Json
 from flowsim.errors import BadInput, FlowsimError
@@ -26,7 +27,7 @@ from flowsim.trace.sentences import sentence
 from flowsim.trace.time import moment_ns, moment_text, start_of
 
 RecordingPath = Annotated[
-    Path, typer.Argument(metavar="RECORDING", help="What 'flowsim run --out' wrote.", show_default=False)
+    Path, typer.Argument(metavar="RECORDING", help="The output directory of 'flowsim run --out'.", show_default=False)
 ]
 Tasks = Annotated[
     list[str] | None,
@@ -46,28 +47,31 @@ Kinds = Annotated[
     typer.Option(
         "--kinds",
         metavar="KIND,...",
-        help="Only elements, watermarks, windows, async, snapshots, timers, buffers, credits, pools, mails, actions, life or "
-        "metrics; or tables.",
+        help="Only these kinds of facts: elements, watermarks, windows, async, snapshots, timers, buffers, credits, pools, "
+        "mails, actions, life, metrics, or names of tables. Overrides --detail.",
     ),
 ]
 Channels = Annotated[
     list[int] | None,
-    typer.Option("--channel", metavar="ID", help="Only what happens on this channel. May be repeated."),
+    typer.Option("--channel", metavar="ID", help="Only the facts of this channel. May be repeated."),
 ]
 Detail = Annotated[
-    Literal["outline", "story", "all"],
+    Literal["overview", "normal", "everything"],
     typer.Option(
-        "--detail", help="outline: life, watermarks, windows, metrics; story: without segments and bookkeeping."
+        "--detail",
+        help="overview: life cycle, watermarks, windows and metrics; normal: also elements, timers, buffers, credits and "
+        "waits; everything: also mails, actions and buffer pools.",
     ),
 ]
 Limit = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Stop after N facts.")]
 
-_NAME_WIDTH = 40
-_TIME_WIDTH = 16
+_NAME_WIDTH = 22
+_TIME_WIDTH = 13
+_LEAST_TEXT_WIDTH = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Story:
+class TraceOutput:
     """The facts of a recording that are printed, and what their header needs."""
 
     recording: Recording
@@ -75,6 +79,8 @@ class Story:
     selection: Selection
     start_ns: int
     limit: int | None
+    indented: bool
+    """Whether facts are indented by the actions and waits around them, which only some selections print."""
 
     def facts(self) -> Iterator[Fact]:
         """At most ``limit`` facts, in order."""
@@ -89,14 +95,14 @@ def trace(
     to: To = None,
     kinds: Kinds = None,
     channel: Channels = None,
-    detail: Detail = "all",
+    detail: Detail = "normal",
     limit: Limit = None,
     json_output: Json = False,
 ) -> StreamedAnswer:
-    """Print a recorded run: one line per fact, with the rules of Flink that explain it.
+    """Print a recorded run as text, with the rules of Flink that explain each event.
 
-    Each line: time since the start, task, what happened, indented by the actions and waits that it happened in, and the
-    numbers of rules in docs/flink_rules.md. A task's facts come in their order, those of several tasks by time.
+    Each line: the time since the start of the job, the task (by the first operator of its chain), what happened, and the
+    numbers of rules in docs/flink_rules.md. Facts are ordered by time, and the facts of one task by their occurrence.
     """
     opened = Recording.open(recording)
     names, start_ns = Names(opened), start_of(opened)
@@ -117,16 +123,16 @@ def trace(
         to_ns=None if to_ns is None else start_ns + to_ns,
         values=values,
     )
-    story = Story(opened, names, selection, start_ns, limit)
+    output = TraceOutput(opened, names, selection, start_ns, limit, "actions" in tables and not values)
     return StreamedAnswer(
-        lambda out: _write_json(story, recording, out), lambda out: _write_text(story, recording, out)
+        lambda out: _write_json(output, recording, out), lambda out: _write_text(output, recording, out)
     )
 
 
-def _notes(story: Story) -> list[str]:
-    """What the reader has to know of the recording."""
-    recording, notes = story.recording, []
-    missing = [name for name in story.selection.tables if TABLES[name].level > recording.level]
+def _notes(output: TraceOutput) -> list[str]:
+    """Notes about the recording for the reader."""
+    recording, notes = output.recording, []
+    missing = [name for name in output.selection.tables if TABLES[name].level > recording.level]
     if missing:
         level = recording.level.name.lower()
         notes.append(
@@ -136,7 +142,7 @@ def _notes(story: Story) -> list[str]:
         notes.append(f"the run was killed: the trace ends with its last complete epoch, {len(recording.epochs)} in all")
     elif not recording.is_complete:
         notes.append(f"the run did not finish: it {_STATUS_TEXT.get(recording.status.value, recording.status.value)}")
-    if story.names.on_real_clock:
+    if output.names.on_real_clock:
         notes.append("recorded on the real clock: times count from the first fact")
     return notes
 
@@ -144,47 +150,78 @@ def _notes(story: Story) -> list[str]:
 _STATUS_TEXT = {"failed": "failed", "canceled": "was canceled", "stopped": "was stopped"}
 
 
-def _write_text(story: Story, path: Path, out: TextIO) -> ExitCode:
-    recording, names, start_ns = story.recording, story.names, story.start_ns
+def _write_text(output: TraceOutput, path: Path, out: TextIO) -> ExitCode:
+    recording, start_ns = output.recording, output.start_ns
     out.write(f"{path}: {recording.status.value}, level {recording.level.name.lower()}\n")
     out.write("in brackets: the rules of docs/flink_rules.md that explain the line\n")
-    for note in _notes(story):
+    for note in _notes(output):
         out.write(f"note: {note}\n")
-    chosen = story.selection.tasks
-    task_names = {task: name for task, name in names.tasks.items() if chosen is None or task in chosen}
-    width = min(max((len(name) for name in task_names.values()), default=0), _NAME_WIDTH)
-    told = 0
-    for fact in story.facts():
-        told += 1
-        text, rules = sentence(names, fact.table, fact.row)
-        cited = f"  [{', '.join(rules)}]" if rules else ""
-        name = _shortened(names.task(fact.task), width)
-        time = moment_text(fact.time_ns - start_ns)
-        out.write(f"{time:>{_TIME_WIDTH}}  {name:<{width}}  {'  ' * fact.depth}{text}{cited}\n")
-    if not told:
+    layout = _layout(output)
+    count = 0
+    for fact in output.facts():
+        count += 1
+        out.write(layout.line(fact, start_ns))
+    if not count:
         out.write("no fact matches the options\n")
-    elif told == story.limit:
-        out.write(f"stopped after {told:,} facts (--limit)\n")
+    elif count == output.limit:
+        out.write(f"stopped after {count:,} facts (--limit)\n")
     return ExitCode.FINE
 
 
-def _write_json(story: Story, path: Path, out: TextIO) -> ExitCode:
-    """One document; when a part turns out to be damaged on the way, its error stands behind the facts before it."""
-    recording, names = story.recording, story.names
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Columns of a printed trace: the time, the task by its first operator, and the text.
+
+    A pipe gets one line per fact; a terminal gets lines of its ``width``.
+    """
+
+    names: Names
+    name_width: int
+    width: int | None
+    indented: bool
+
+    def line(self, fact: Fact, start_ns: int) -> str:
+        text, rules = sentence(self.names, fact.table, fact.row, fact.depth)
+        cited = f"  [{', '.join(rules)}]" if rules else ""
+        name = _shortened(self.names.short_task(fact.task), self.name_width)
+        time = moment_text(fact.time_ns - start_ns)
+        indent = "  " * fact.depth if self.indented else ""
+        head = f"{time:>{_TIME_WIDTH}}  {name:<{self.name_width}}  {indent}"
+        if self.width is None or self.width - len(head) < _LEAST_TEXT_WIDTH:
+            return f"{head}{text}{cited}\n"
+        lines = wrap(text + cited, self.width - len(head), break_long_words=False, break_on_hyphens=False)
+        return head + f"\n{' ' * (len(head) + 2)}".join(_rewrapped(lines, self.width - len(head) - 2)) + "\n"
+
+
+def _rewrapped(lines: list[str], width: int) -> list[str]:
+    """Lines after the first are indented by 2 more, so they are that much narrower."""
+    rest = " ".join(lines[1:])
+    return [lines[0], *wrap(rest, width, break_long_words=False, break_on_hyphens=False)]
+
+
+def _layout(output: TraceOutput) -> _Layout:
+    names, chosen = output.names, output.selection.tasks
+    shown = [names.short_task(task) for task in names.tasks if chosen is None or task in chosen]
+    return _Layout(names, min(max(map(len, shown), default=0), _NAME_WIDTH), known_width(), output.indented)
+
+
+def _write_json(output: TraceOutput, path: Path, out: TextIO) -> ExitCode:
+    """One document; if a part is damaged, its error comes after the facts before it."""
+    recording, names = output.recording, output.names
     head = {
         "recording": str(path),
         "status": recording.status.value,
         "level": recording.level.name.lower(),
         "epochs": len(recording.epochs),
-        "notes": _notes(story),
+        "notes": _notes(output),
     }
     out.write(json.dumps(head, ensure_ascii=False)[:-1] + ', "facts": [')
-    told, code, end = 0, ExitCode.FINE, ""
+    count, code, end = 0, ExitCode.FINE, ""
     try:
-        for fact in story.facts():
-            text, rules = sentence(names, fact.table, fact.row)
+        for fact in output.facts():
+            text, rules = sentence(names, fact.table, fact.row, fact.depth)
             line = {
-                "at_ns": fact.time_ns - story.start_ns,
+                "at_ns": fact.time_ns - output.start_ns,
                 "task_name": names.task(fact.task),
                 "table": fact.table,
                 "text": text,
@@ -192,16 +229,16 @@ def _write_json(story: Story, path: Path, out: TextIO) -> ExitCode:
                 "depth": fact.depth,
                 "row": dict(zip(TABLES[fact.table].names, fact.row, strict=True)),
             }
-            out.write(("," if told else "") + "\n" + json.dumps(line, ensure_ascii=False))
-            told += 1
+            out.write(("," if count else "") + "\n" + json.dumps(line, ensure_ascii=False))
+            count += 1
     except FlowsimError as error:
         code, end = ExitCode.BAD_INPUT, f', "error": {json.dumps(error_data(error), ensure_ascii=False)}'
-    out.write(f'\n], "told": {told}{end}, "exit_code": {int(code)}}}\n')
+    out.write(f'\n], "count": {count}{end}, "exit_code": {int(code)}}}\n')
     return code
 
 
 def _shortened(name: str, width: int) -> str:
-    """Long names lose their middle: chains begin alike and their subtasks differ at the end."""
+    """Shortens long names in the middle: chains begin alike and their subtasks differ at the end."""
     if len(name) <= width:
         return name
     tail = min(12, width // 3)

@@ -1,4 +1,4 @@
-"""``flowsim validate``: holds recordings against the laws."""
+"""``flowsim validate``: checks recordings against the laws."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Recordings = Annotated[
     list[str],
     typer.Argument(
         metavar="RECORDING...",
-        help="What 'flowsim run --out' wrote: directories, or URIs that Spark reads, such as s3a://bucket/run.",
+        help="Recordings: output directories of 'flowsim run --out', or URIs that Spark reads, such as s3a://bucket/run.",
         show_default=False,
     ),
 ]
@@ -31,14 +31,14 @@ Laws = Annotated[
     typer.Option(
         "--law",
         metavar="ID|FILE.sql",
-        help="Judge by this law only, or by this SQL query, too; may be given several times.",
+        help="Check only this law. A SQL file adds a query to the laws. May be repeated.",
     ),
 ]
 Folder = Annotated[
-    Path | None, typer.Option("--folder", metavar="DIR", help="The folder of the recorded scenario, if it has moved.")
+    Path | None, typer.Option("--folder", metavar="DIR", help="The folder of the recorded scenario, if it was moved.")
 ]
 
-AllowSql = Annotated[bool, typer.Option("--allow-sql", help="Run the queries of --law FILE.sql.")]
+AllowSql = Annotated[bool, typer.Option("--allow-sql", help="Allow --law FILE.sql to run the query in the file.")]
 JUnit = Annotated[
     Path | None,
     typer.Option("--junit", metavar="FILE", help="Also write the verdict as JUnit XML.", show_default=False),
@@ -59,7 +59,7 @@ def validate(
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
-    """Judge recordings by the laws; exit code 1 when one is violated or had nothing to examine."""
+    """Check the laws on recordings. Exit code 1: a law is violated, or it examined no row."""
     judge = Judge(engine, master, remote, None if law is None else tuple(law), allow_sql)
     with judge.opened(recordings) as opened:
         plans = [recompute_plan(run, one, folder, allow_python, allow_path) for run, one in enumerate(opened)]

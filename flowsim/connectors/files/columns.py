@@ -1,4 +1,4 @@
-"""Columns of a file, their types, and the rows made of them."""
+"""Columns of a file, their types, and the rows of the columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flowsim.values.row import Row
 
 
 class ColumnType(Enum):
-    """The types a column may have; the names are those of PyFlink's ``Types``, in lower case."""
+    """The types of a column, with the names of PyFlink's ``Types`` in lower case."""
 
     STRING = "string"
     INT = "int"
@@ -23,7 +23,7 @@ class ColumnType(Enum):
 
     @property
     def expects(self) -> str:
-        """What a reader of an error message is told to write."""
+        """The expected input, for error messages."""
         return _EXPECTS[self]
 
     @property
@@ -32,7 +32,7 @@ class ColumnType(Enum):
         return _PYTHON_TYPES[self]
 
     def holds(self, value: object) -> bool:
-        """Whether it is a value of this type, exactly: a bool is no int, an int no double, a lone surrogate no text."""
+        """Whether the value is exactly of this type: a bool is not an int, an int not a double, a lone surrogate not text."""
         if type(value) is not _PYTHON_TYPES[self]:
             return False
         if isinstance(value, str):
@@ -69,7 +69,7 @@ class Column:
 
 
 def columns_of(declared: Mapping[str, str], owner: str) -> tuple[Column, ...]:
-    """The declared columns in their order; raises BadInput naming ``owner`` and the nearest type for an unknown one."""
+    """The declared columns in order; raises BadInput for an unknown type, naming ``owner`` and the most similar type."""
     if not declared:
         raise BadInput(f"{owner}: expected at least one column, got none")
     columns = []
@@ -88,7 +88,7 @@ def columns_of(declared: Mapping[str, str], owner: str) -> tuple[Column, ...]:
 class RowLayout:
     """The columns of a sink. A value is a tuple, list or Row of the fields in order, a dict by name, or the only field.
 
-    Types are exact (a bool is no int, an int no double); None is allowed in every column.
+    Types are exact (a bool is not an int, an int not a double); None is allowed in every column.
     """
 
     def __init__(self, columns: tuple[Column, ...], owner: str) -> None:
@@ -154,14 +154,14 @@ class RowFile(Protocol):
     columns: tuple[Column, ...]
 
     def check(self) -> None:
-        """Raises BadInput when the file cannot be read or does not have the declared columns."""
+        """Raises BadInput if the file cannot be read or lacks a declared column."""
 
     def blocks(self) -> Iterator[Rows]:
-        """Rows in file order, some at a time; raises BadInput at the first that is not as declared."""
+        """Blocks of rows in file order; raises BadInput at the first row that does not match the declaration."""
 
 
 def reason_of(error: Exception) -> str:
-    """What went wrong, in one line."""
+    """The cause of an error, in one line."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return (str(error) or type(error).__name__).splitlines()[0]

@@ -16,14 +16,16 @@ from flowsim.operators.stream_operator import OperatorContext
 class CsvSource:
     """Rows of CSV files (``.gz`` too), in file order, as tuples of the declared columns in declared order.
 
-    ``columns`` maps names to types (string, int, long, double, boolean); an empty field is ``''`` in a string column
-    and None in every other. Of several files, file ``i`` is read by subtask ``i`` modulo the parallelism, each a split of
-    its own. One file is read at parallelism 1, unless ``split_by`` names a column: then every subtask reads the whole
-    file and keeps the rows of its groups: group ``i`` belongs to subtask ``i`` modulo the parallelism. ``groups``
-    lists them, each a value or a list of values, and every row must belong to one; without it each value is a group, in
-    sorted order. ``rows``: only so many of each file, from its beginning.
+    ``columns`` maps names to types (string, int, long, double, boolean). An empty field is ``''`` in a string column
+    and None in every other.
 
-    Raises BadInput, with ``file:line:column`` where there is one, here for a wrong header and while reading for a row.
+    File ``i`` of several files is a separate split; subtask ``i`` modulo the parallelism reads it. A single file is
+    read at parallelism 1, unless ``split_by`` names a column. Then every subtask reads the whole file and keeps the
+    rows of its groups: group ``i`` belongs to subtask ``i`` modulo the parallelism. ``groups`` lists the groups, each a
+    value or a list of values, and every row must belong to one. Without ``groups`` each value is a group, in sorted
+    order. ``rows`` limits the rows per file.
+
+    Raises BadInput, with ``file:line:column`` if known: in the constructor for a wrong header, while reading for a row.
     """
 
     kind = "csv"
@@ -52,7 +54,9 @@ class CsvSource:
         if groups is not None and split_by is None:
             raise BadInput(f"{owner}: groups need split_by, the column whose values they list")
         if split_by is not None and len(paths) > 1:
-            raise BadInput(f"{owner}: split_by distributes the rows of one file; several files are distributed whole")
+            raise BadInput(
+                f"{owner}: split_by distributes the rows of one file; several files are distributed as whole files"
+            )
         self.split_by = split_by
         self._files = [CsvFile(one, self.columns, delimiter, rows) for one in paths]
         for file in self._files:
@@ -85,11 +89,11 @@ class CsvSource:
     def _blocks(self, ctx: OperatorContext) -> Iterator[Rows]:
         if self.split_by is None:
             return self._file.blocks()
-        mine = [value for group in self.groups()[ctx.subtask_index :: ctx.parallelism] for value in group]
-        return self._file.blocks((self.split_by, mine)) if mine else iter(())
+        own = [value for group in self.groups()[ctx.subtask_index :: ctx.parallelism] for value in group]
+        return self._file.blocks((self.split_by, own)) if own else iter(())
 
     def groups(self) -> list[list[object]]:
-        """The groups of ``split_by``, found by one pass over the file that all subtasks share; empty without it."""
+        """The groups of ``split_by``, from one pass over the file that all subtasks share; empty without ``split_by``."""
         if self._groups is None and self.split_by is not None:
             if self._declared_groups is None:
                 self._groups = [[value] for value in self._file.distinct(self.split_by)]

@@ -1,4 +1,4 @@
-"""Finds the guilty field of a CSV file, so that an error can name ``file:line:column``."""
+"""Finds the invalid field of a CSV file, so that an error can name ``file:line:column``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IsValid = Callable[[str, ColumnType], bool]
 
 _SHOWN_CHARS: Final = 60
 
-# Texts that need no second opinion; whatever does not match is asked of the real converter.
+# Texts that are certainly valid; all other texts go to the real converter.
 _SURELY_FINE: Final[dict[ColumnType, re.Pattern[str]]] = {
     ColumnType.STRING: re.compile(r"[^\ud800-\udfff]*", re.DOTALL),
     ColumnType.INT: re.compile(r"-?\d{1,9}|", re.ASCII),
@@ -28,7 +28,7 @@ _SURELY_FINE: Final[dict[ColumnType, re.Pattern[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The text of one field and where it begins, both counted from 1."""
+    """The text of one field and its start position, both counted from 1."""
 
     text: str
     line: int
@@ -36,7 +36,7 @@ class Cell:
 
 
 def header_of(path: str, delimiter: str) -> list[str]:
-    """Names in the first line; raises BadInput when the file cannot be read or is empty."""
+    """Names in the first line; raises BadInput if the file cannot be read or is empty."""
     try:
         with open_text(path) as lines:
             for record in _records(lines, delimiter):
@@ -47,7 +47,7 @@ def header_of(path: str, delimiter: str) -> list[str]:
 
 
 def find_cell(path: str, delimiter: str, name: str, text: str) -> SourcePosition:
-    """Where the column first holds ``text``; the header when it is found nowhere in this spelling."""
+    """The first position of ``text`` in the column; the header if no field has this spelling."""
     with open_text(path) as lines:
         records = _records(lines, delimiter)
         index = [cell.text for cell in next(records)].index(name)
@@ -58,7 +58,7 @@ def find_cell(path: str, delimiter: str, name: str, text: str) -> SourcePosition
 
 
 def position_of(path: str, delimiter: str, name: str, row: int) -> SourcePosition:
-    """Where the column stands in a row, counted from 0 behind the header."""
+    """The position of the column in row ``row``, counted from 0 after the header."""
     with open_text(path) as lines:
         records = _records(lines, delimiter)
         index = [cell.text for cell in next(records)].index(name)
@@ -95,7 +95,7 @@ def _first_fault(records: Iterator[list[Cell]], path: str, columns: Sequence[Col
 
 
 def _records(lines: TextIO, delimiter: str) -> Iterator[list[Cell]]:
-    """Records with the position of every field; blank lines are no records."""
+    """Records with the position of every field; blank lines are skipped."""
     number = 0
     for text in lines:
         number += 1
@@ -147,9 +147,9 @@ def _unquoted(field: str) -> str:
 
 
 def open_text(path: str) -> TextIO:
-    """A text file, or one in a ``.gz``."""
+    """Opens a text file, or one in a ``.gz``."""
     opened = gzip.open if path.endswith(".gz") else open
-    # Surrogates keep bytes that are not UTF-8 visible to the checks instead of ending the scan.
+    # Surrogates keep bytes that are not UTF-8 visible to the checks; an exception would end the scan.
     return opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 

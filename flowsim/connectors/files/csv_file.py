@@ -15,7 +15,7 @@ from flowsim.connectors.files.csv_diagnosis import explain_failure, find_cell, h
 from flowsim.errors import BadInput, did_you_mean
 
 BLOCK_SIZE_BYTES: Final = 1 << 18
-"""Measured on flights: larger blocks are not faster, and memory is a small multiple of this."""
+"""Measured on the flights file: larger blocks are not faster, and memory is a small multiple of this."""
 
 _MAX_GROUPS: Final = 10_000
 
@@ -31,9 +31,9 @@ ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
 class CsvFile:
     """A CSV file (``.gz`` too) with a header line, read as declared columns.
 
-    An empty field is ``''`` in a string column and None in every other; nothing else means None. Fields may be quoted
-    with ``"`` and hold line ends. A row is a tuple of the declared columns, in declared order. ``rows``: only so many from
-    the beginning, None all.
+    An empty field is ``''`` in a string column and None in every other; no other text means None. Fields may be quoted
+    with ``"`` and contain line ends. A row is a tuple of the declared columns, in declared order. ``rows`` limits the
+    number of rows; None: all.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class CsvFile:
         self.rows = rows
 
     def check(self) -> None:
-        """Raises BadInput when the file cannot be read or lacks a declared column (the nearest one is named)."""
+        """Raises BadInput if the file cannot be read or lacks a declared column; names the most similar column."""
         header = header_of(self.path, self.delimiter)
         missing = [column.name for column in self.columns if column.name not in header]
         if missing:
@@ -56,9 +56,9 @@ class CsvFile:
             raise BadInput(f"{self.path}:1:1 the header has column {doubled[0]!r} more than once")
 
     def blocks(self, keep: tuple[str, Sequence[object]] | None = None) -> Iterator[Rows]:
-        """Rows in file order, a block at a time; with ``keep`` only those whose column holds one of the values.
+        """Blocks of rows in file order; with ``keep`` only rows whose column holds one of the values.
 
-        Raises BadInput ``file:line:column`` at the first field that is not of its declared type.
+        Raises BadInput ``file:line:column`` at the first field that does not match its declared type.
         """
         self.check()
         wanted = None
@@ -72,7 +72,7 @@ class CsvFile:
                 yield list(zip(*(_python_values(column) for column in batch.columns), strict=True))
 
     def distinct(self, name: str) -> list[object]:
-        """All values of one column, sorted, None first: a pass over the whole file; at most 10,000 of them."""
+        """All values of one column, sorted, None first; at most 10,000. Reads the whole file once."""
         self.check()
         found: dict[object, None] = {}
         for batch in self._batches([column for column in self.columns if column.name == name]):
@@ -102,7 +102,7 @@ class CsvFile:
 
 
 def first_rows(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """The batches up to that many rows; what comes behind is not read."""
+    """The batches up to this number of rows; later batches are not read."""
     for batch in batches:
         if rows <= 0:
             return
@@ -111,7 +111,7 @@ def first_rows(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Reco
 
 
 def convert_options(columns: Sequence[Column]) -> pacsv.ConvertOptions:
-    """One place decides what text a type accepts, so that reading and diagnosis agree."""
+    """The accepted texts of each type, defined once for both reading and diagnosis."""
     return pacsv.ConvertOptions(
         column_types={column.name: ARROW_TYPES[column.type] for column in columns},
         include_columns=[column.name for column in columns],

@@ -1,4 +1,4 @@
-"""Sources that read files, by subtask. Flink: FileSource."""
+"""File sources, which assign files to subtasks. Flink: FileSource."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Paths = str | Path | Sequence[str | Path]
 
 
 def paths_of(path: Paths, owner: str) -> list[str | Path]:
-    """One path or several; raises BadInput for none."""
+    """One path or several; raises BadInput if there is none."""
     paths: list[str | Path] = [path] if isinstance(path, str | Path) else list(path)
     if not paths:
         raise BadInput(f"{owner}: expected at least one file, got none")
@@ -24,7 +24,7 @@ def paths_of(path: Paths, owner: str) -> list[str | Path]:
 
 
 def files_as_params(files: Sequence[RowFile]) -> Mapping[str, object]:
-    """What a recording tells of files: their names without folders, and the columns."""
+    """The files as recordings show them: names without folders, and the columns."""
     return {
         "files": [Path(file.path).name for file in files],
         "columns": [column.name for column in files[0].columns],
@@ -32,7 +32,7 @@ def files_as_params(files: Sequence[RowFile]) -> Mapping[str, object]:
 
 
 class _FileSource:
-    """File i is read by subtask i modulo the parallelism, in order, each a split of its own; checked here already."""
+    """Subtask i modulo the parallelism reads file i; each file is a split. The constructor checks the files."""
 
     emits_watermarks = False
     needs_cost = False
@@ -54,10 +54,10 @@ class _FileSource:
 
 
 class ParquetSource(_FileSource):
-    """Rows of Parquet files as tuples of the declared columns; without declaration, of all columns of the first file.
+    """Rows of Parquet files as tuples of the declared columns; by default of all columns of the first file.
 
-    A timestamp column may be declared long: milliseconds since 1970-01-01 UTC. Raises BadInput here for a file that
-    cannot be read or has other columns, and while reading for one that breaks off.
+    A timestamp column may be declared long: milliseconds since 1970-01-01 UTC. Raises BadInput in the constructor for a
+    file that cannot be read or has other columns, and while reading for a truncated file.
     """
 
     kind = "parquet"
@@ -70,10 +70,10 @@ class ParquetSource(_FileSource):
 
 
 class JsonLinesSource(_FileSource):
-    """Objects of files with one JSON object a line (``.gz`` too), as tuples of the declared keys.
+    """Objects of files with one JSON object per line (``.gz`` too), as tuples of the declared keys.
 
-    A key that is missing is None, other keys are ignored. Raises BadInput here for a file that cannot be read, and
-    ``file:line:column`` while reading for a line that is not as declared.
+    A missing key is None; other keys are ignored. Raises BadInput in the constructor for a file that cannot be read,
+    and ``file:line:column`` while reading for a line that does not match the declaration.
     """
 
     kind = "jsonl"
@@ -85,10 +85,10 @@ class JsonLinesSource(_FileSource):
 
 
 class FilesReader:
-    """The files of one subtask: those whose index is its own modulo the parallelism. Flink: FileSourceReader.
+    """The files of one subtask: those whose index modulo the parallelism is its own. Flink: FileSourceReader.
 
-    In Flink the subtasks ask for their next file as they are done with one, so that who reads what is a matter of speed;
-    here it is fixed, and the same in every run.
+    In Flink a subtask requests its next file when it has finished one, so the assignment depends on speed. Here the
+    assignment is fixed, and the same in every run.
     """
 
     __slots__ = ("_files", "_waiting", "_blocks", "_values", "_split", "_output", "_paused")
@@ -102,8 +102,8 @@ class FilesReader:
         self._paused = False
 
     def open(self, ctx: OperatorContext) -> None:
-        mine = self._files[ctx.subtask_index :: ctx.parallelism]
-        self._waiting: Iterator[RowFile] = iter(mine)
+        own = self._files[ctx.subtask_index :: ctx.parallelism]
+        self._waiting: Iterator[RowFile] = iter(own)
         self._blocks: Iterator[Rows] = iter(())
         self._values: Iterator[Value] = iter(())
         self._output: SourceOutput | None = None
@@ -121,7 +121,7 @@ class FilesReader:
                 return DataInputStatus.END_OF_DATA
 
     def _begin_next(self, output: ReaderOutput) -> bool:
-        """Ends the split that was read and opens the next; False when there is none."""
+        """Ends the current split and opens the next; False if there is none."""
         if self._split is not None:
             output.release_output_for_split(self._split)
             self._split = None
@@ -134,7 +134,7 @@ class FilesReader:
         return True
 
     def pause_or_resume_splits(self, splits_to_pause: Sequence[str], splits_to_resume: Sequence[str]) -> None:
-        """Rule 8.24: only one split is read at a time, so when it waits all wait."""
+        """Rule 8.24: only one split is read at a time, so a paused split pauses the reader."""
         if self._split in splits_to_pause:
             self._paused = True
         elif self._split in splits_to_resume:

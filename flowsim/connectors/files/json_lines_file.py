@@ -1,4 +1,4 @@
-"""Reads a file of JSON objects, one a line, into plain tuples."""
+"""Reads a file with one JSON object per line into plain tuples."""
 
 from __future__ import annotations
 
@@ -19,8 +19,7 @@ BLOCK_LINES: Final = 4096
 class JsonLinesFile:
     """A file (``.gz`` too) with a JSON object on each line, read as declared columns; blank lines are skipped.
 
-    A key that is missing, or null, is None in every column; other keys are ignored. A whole number may stand in a double
-    column.
+    A missing or null key is None in every column; other keys are ignored. A double column also accepts whole numbers.
     """
 
     def __init__(self, path: str | Path, columns: Sequence[Column]) -> None:
@@ -28,7 +27,7 @@ class JsonLinesFile:
         self.columns = tuple(columns)
 
     def check(self) -> None:
-        """Raises BadInput when the file cannot be read. Its keys are known only line by line."""
+        """Raises BadInput if the file cannot be read. Keys are checked while reading."""
         try:
             with self._open() as opened:
                 opened.readline()
@@ -36,7 +35,7 @@ class JsonLinesFile:
             raise BadInput(f"{self.path}: cannot be read: {reason_of(error)}") from None
 
     def blocks(self) -> Iterator[Rows]:
-        """Rows in file order, some lines at a time; BadInput names ``file:line:column`` of what is no such object."""
+        """Blocks of rows in file order; BadInput names ``file:line:column`` of a line that is not such an object."""
         number = 0
         try:
             with self._open() as opened:
@@ -45,7 +44,7 @@ class JsonLinesFile:
                     number += len(lines)
                     yield [self._row(text, at) for at, text in numbered if not text.isspace()]
         except UnicodeDecodeError as error:
-            raise BadInput(f"{self.path}: expected UTF-8 text behind line {number}: {error.reason}") from None
+            raise BadInput(f"{self.path}: expected UTF-8 text after line {number}: {error.reason}") from None
         except (OSError, EOFError) as error:
             raise BadInput(f"{self.path}: cannot be read to its end: {reason_of(error)}") from None
 
@@ -53,9 +52,9 @@ class JsonLinesFile:
         try:
             found = json.loads(text.rstrip(), parse_constant=_no_constant)
         except json.JSONDecodeError as error:
-            raise BadInput(f"{SourcePosition(self.path, number, error.colno)} no JSON: {error.msg}") from None
+            raise BadInput(f"{SourcePosition(self.path, number, error.colno)} invalid JSON: {error.msg}") from None
         except (_NoSuchNumber, RecursionError, ValueError) as error:
-            raise BadInput(f"{SourcePosition(self.path, number, 1)} no JSON: {error}") from None
+            raise BadInput(f"{SourcePosition(self.path, number, 1)} invalid JSON: {error}") from None
         if not isinstance(found, dict):
             raise BadInput(
                 f"{SourcePosition(self.path, number, 1)} expected an object such as "
@@ -85,7 +84,7 @@ class JsonLinesFile:
 
 
 def _as_double(cell: object) -> object:
-    """A whole number is how JSON writers shorten a double."""
+    """JSON writers shorten a double to a whole number."""
     try:
         return float(cell) if type(cell) is int else cell
     except OverflowError:
@@ -93,14 +92,14 @@ def _as_double(cell: object) -> object:
 
 
 class _NoSuchNumber(Exception):
-    """Python reads NaN and Infinity, JSON has neither."""
+    """Python accepts NaN and Infinity, JSON does not."""
 
 
 def _no_constant(text: str) -> object:
-    raise _NoSuchNumber(f"there is no {text} in JSON")
+    raise _NoSuchNumber(f"JSON has no {text}")
 
 
 def _column_of(name: str, text: str) -> int:
-    """Where the value of a key begins, counted from 1; a nested key of the same name may be taken for it."""
+    """The start of a key's value, counted from 1; a nested key of the same name may be found instead."""
     found = re.search(re.escape(json.dumps(name)) + r"\s*:\s*", text)
     return 1 if found is None else found.end() + 1

@@ -1,4 +1,4 @@
-"""Parquet files: how they are read, the source and the sink."""
+"""Parquet files: reader, source and sink."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ _FITS: Final[dict[ColumnType, Callable[[pa.DataType], bool]]] = {
 
 
 class ParquetFile:
-    """A Parquet file, read as declared columns; without declaration, all its columns as they are.
+    """A Parquet file, read as declared columns; by default all its columns with their types.
 
-    A timestamp column may be declared long: then it is milliseconds since 1970-01-01 UTC (a time without zone counts as
-    UTC), finer parts cut off towards the past. Nulls are None.
+    A timestamp column may be declared long: milliseconds since 1970-01-01 UTC (a time without zone counts as UTC),
+    rounded down. Nulls are None.
     """
 
     def __init__(self, path: str | Path, columns: Sequence[Column] | None = None) -> None:
@@ -39,7 +39,7 @@ class ParquetFile:
         self.columns = tuple(self._all_columns() if columns is None else columns)
 
     def check(self) -> None:
-        """Raises BadInput when the file cannot be read, lacks a declared column, or has it in another type."""
+        """Raises BadInput if the file cannot be read, lacks a declared column, or has another type for it."""
         schema = self._schema()
         for column in self.columns:
             if column.name not in schema.names:
@@ -54,7 +54,7 @@ class ParquetFile:
                 )
 
     def blocks(self) -> Iterator[Rows]:
-        """Rows in file order, a batch at a time; raises BadInput."""
+        """Batches of rows in file order; raises BadInput."""
         self.check()
         names = [column.name for column in self.columns]
         try:
@@ -77,7 +77,7 @@ class ParquetFile:
             fitting = [declared for declared, fits in _FITS.items() if fits(kind)]
             if not fitting:
                 raise BadInput(
-                    f"{self.path}: column {field.name!r} is {kind}, which no column type holds: declare the columns to read"
+                    f"{self.path}: column {field.name!r} is {kind}, which no column type can hold: declare the columns to read"
                 )
             yield Column(field.name, fitting[0])
 
@@ -107,7 +107,7 @@ def _milliseconds(array: pa.Array) -> pa.Array:
     if unit == "s":
         return pc.multiply_checked(ticks, 1000)
     per_ms = _TICKS_PER_MS.get(unit, 1)
-    # Arrow divides towards zero; towards the past is what a timestamp before 1970 needs.
+    # Arrow divides towards zero; timestamps before 1970 must be rounded down.
     down = pc.divide(ticks, per_ms)
     return pc.if_else(pc.greater(pc.multiply(down, per_ms), ticks), pc.subtract(down, 1), down)
 
@@ -116,9 +116,9 @@ ROW_GROUP_ROWS: Final = 65_536
 
 
 class ParquetSink:
-    """Writes each subtask's rows, in order of arrival, to ``part-<subtask>.parquet`` of a folder of its own.
+    """Writes each subtask's rows, in order of arrival, to ``part-<subtask>.parquet`` in the sink's folder.
 
-    ``fields`` declares names and types (string, int, long, double, boolean) in order. Equal rows make equal bytes under
+    ``fields`` declares names and types (string, int, long, double, boolean) in order. Equal rows give equal bytes with
     the same version of pyarrow. Memory holds one row group.
     """
 
@@ -161,7 +161,7 @@ class ParquetWriter:
             self._write_row_group()
 
     def flush(self) -> None:
-        """The input ended: what is there is all there will be."""
+        """The input ended: no more rows follow."""
         if self._rows:
             self._write_row_group()
         self._is_complete = True
@@ -175,7 +175,7 @@ class ParquetWriter:
 
     def _write_row_group(self) -> None:
         if self._file is None:
-            raise InvariantViolation("a parquet writer was given rows before open or after close")
+            raise InvariantViolation("rows were written to a parquet writer before open() or after close()")
         columns = zip(*self._rows, strict=True)
         arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
         self._file.write_table(pa.Table.from_arrays(arrays, schema=self._schema))

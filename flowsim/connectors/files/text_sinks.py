@@ -1,4 +1,4 @@
-"""Sinks that write text files, a part per subtask: CSV and JSON Lines. Flink: FileSink."""
+"""Sinks that write text files, one part per subtask: CSV and JSON Lines. Flink: FileSink."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WriteRow = Callable[[tuple[object, ...]], object]
 
 
 class TextWriter:
-    """Writes one part; ``begin`` is given the open file and answers what writes a row to it. Text is UTF-8."""
+    """Writes one part; ``begin`` gets the open file and returns the function that writes a row. Text is UTF-8."""
 
     def __init__(
         self, directory: str | Path, suffix: str, layout: RowLayout, begin: Callable[[TextIO], WriteRow]
@@ -40,7 +40,7 @@ class TextWriter:
         self._write_row(self._layout.row(value))
 
     def flush(self) -> None:
-        """The input ended: what is there is all there will be."""
+        """The input ended: no more rows follow."""
         self._is_complete = True
 
     def close(self) -> None:
@@ -54,8 +54,8 @@ class TextWriter:
 class PartFile:
     """``part-<subtask>.<suffix>`` in a folder that belongs to one sink.
 
-    While it grows it is ``.part-<subtask>.<suffix>.inprogress``. A part of the same suffix that an earlier run left is
-    removed when this run opens the folder, so that a folder never mixes two runs.
+    While the file is written its name is ``.part-<subtask>.<suffix>.inprogress``. Opening the folder removes parts of
+    the same suffix from an earlier run, so a folder never mixes two runs.
     """
 
     def __init__(self, directory: str | Path, suffix: str, subtask_index: int, parallelism: int) -> None:
@@ -68,7 +68,7 @@ class PartFile:
             _remove_beyond(folder, suffix, parallelism)
 
     def close(self, is_complete: bool) -> None:
-        """Publishes a complete file; of an incomplete one nothing is left under either name."""
+        """Publishes a complete file; removes an incomplete one."""
         if is_complete:
             os.replace(self.growing, self.final)
         else:
@@ -84,7 +84,7 @@ def _remove_beyond(folder: Path, suffix: str, parallelism: int) -> None:
 
 
 class CsvSink:
-    """Writes each subtask's rows, with a header line, to ``part-<subtask>.csv`` of a folder of its own.
+    """Writes each subtask's rows, with a header line, to ``part-<subtask>.csv`` in the sink's folder.
 
     None becomes an empty field, a boolean ``true`` or ``false``; lines end with ``\\n``; text is UTF-8.
     """
@@ -116,9 +116,10 @@ _ENCODE: Final = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separator
 
 
 class JsonLinesSink:
-    """Writes each subtask's rows as JSON objects, one a line, to ``part-<subtask>.jsonl`` of a folder of its own.
+    """Writes each subtask's rows as JSON objects, one per line, to ``part-<subtask>.jsonl`` in the sink's folder.
 
-    Keys are the fields in declared order, None is null; a double that is not finite, which JSON cannot write, is refused.
+    Keys are the fields in declared order, None is null. JSON has no infinite doubles or NaN: they raise
+    ValueNotAllowed.
     """
 
     kind = "jsonl"

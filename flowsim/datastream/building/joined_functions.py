@@ -17,7 +17,7 @@ AnyJoin = JoinFunction | FlatJoinFunction | Callable[[Any, Any], object]
 
 
 class CoGroupWindowFunction(WindowFunction[Tagged, object, object, Window]):
-    """Parts the records of a window by the stream they came from. Flink: CoGroupedStreams.CoGroupWindowFunction."""
+    """Separates the records of a window by stream. Flink: CoGroupedStreams.CoGroupWindowFunction."""
 
     def __init__(self, function: AnyCoGroup) -> None:
         self._function = function
@@ -48,7 +48,7 @@ class CoGroupWindowFunction(WindowFunction[Tagged, object, object, Window]):
 
 
 class JoinCoGroupFunction(CoGroupFunction):
-    """Calls the function for each pair, the first stream's records outside. Flink: JoinCoGroupFunction."""
+    """Calls the function for each pair; the outer loop is over the first stream. Flink: JoinCoGroupFunction."""
 
     def __init__(self, function: AnyJoin) -> None:
         self._function = function

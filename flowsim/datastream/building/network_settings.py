@@ -1,4 +1,4 @@
-"""Checks of settings, most of them of the network between tasks, for ``StreamExecutionEnvironment.configure``."""
+"""Checks settings, mostly network settings, for ``StreamExecutionEnvironment.configure``."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def _task_managers(value: object) -> TaskManagers:
         return "one" if value == "one" else "each"
     if isinstance(value, Mapping):
         return {str(name): places for name, places in value.items()}
-    raise BadInput(f"configure: task_managers: expected 'each', 'one' or a mapping of names to places, got {value!r}")
+    raise BadInput(
+        f"configure: task_managers: expected 'each', 'one' or a mapping of names to lists of subtasks, got {value!r}"
+    )
 
 
 def _exchange(value: object) -> ResultPartitionType:
@@ -72,7 +74,7 @@ _LEAST: Final[dict[str, int]] = {
     "network_buffers": 2,
     "exclusive_buffers_per_channel": 0,
     "floating_buffers_per_gate": 0,
-    # With 1 the buffer being filled would fill the pool, and nothing would ever move (rule 5.35).
+    # With 1 the buffer being filled would use the whole pool, and the channel would block forever (rule 5.35).
     "max_buffers_per_channel": 2,
     "overdraft_buffers": 0,
     "auto_watermark_interval_ms": 0,
@@ -85,7 +87,7 @@ _LEAST: Final[dict[str, int]] = {
 
 
 def checked_number(name: str, value: object) -> int:
-    """The value of a setting that counts or measures something; raises BadInput below the least that makes sense."""
+    """The numeric value of a setting; raises BadInput below its minimum."""
     least = _LEAST[name]
     if type(value) is not int:
         raise BadInput(f"configure: {name}: expected an integer, got {value!r}")

@@ -46,7 +46,7 @@ from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksO
 from flowsim.values.types import TypeInformation
 
 MakeOperator = Callable[[str], StreamOperator]
-"""Makes the operator of one subtask; told the operator's name, for errors."""
+"""Makes the operator of one subtask; the argument is the operator's name, for errors."""
 
 AnyMap = MapFunction | Callable[[object], object]
 
@@ -64,8 +64,8 @@ def map_operator(func: AnyMap) -> MakeOperator:
     _check(func, MapFunction, "map")
 
     def make(name: str) -> StreamOperator:
-        mine = isolated(func, name)
-        return MapOperator(mine.map, mine) if isinstance(mine, MapFunction) else MapOperator(mine)
+        function = isolated(func, name)
+        return MapOperator(function.map, function) if isinstance(function, MapFunction) else MapOperator(function)
 
     return make
 
@@ -75,8 +75,12 @@ def filter_operator(func: AnyFilter) -> MakeOperator:
     _check(func, FilterFunction, "filter")
 
     def make(name: str) -> StreamOperator:
-        mine = isolated(func, name)
-        return FilterOperator(mine.filter, mine) if isinstance(mine, FilterFunction) else FilterOperator(mine)
+        function = isolated(func, name)
+        return (
+            FilterOperator(function.filter, function)
+            if isinstance(function, FilterFunction)
+            else FilterOperator(function)
+        )
 
     return make
 
@@ -86,10 +90,10 @@ def flat_map_operator(func: AnyFlatMap) -> MakeOperator:
     _check(func, FlatMapFunction, "flat_map")
 
     def make(name: str) -> StreamOperator:
-        mine = isolated(func, name)
-        if isinstance(mine, FlatMapFunction):
-            return FlatMapOperator(mine.flat_map, mine)
-        return FlatMapOperator(mine)  # type: ignore[arg-type]
+        function = isolated(func, name)
+        if isinstance(function, FlatMapFunction):
+            return FlatMapOperator(function.flat_map, function)
+        return FlatMapOperator(function)  # type: ignore[arg-type]
 
     return make
 
@@ -111,7 +115,7 @@ def keyed_process_operator(func: KeyedProcessFunction) -> MakeOperator:
 
 
 def timer_params(func: Function) -> dict[str, object]:
-    """What a judge must know of the timers of a function: whether they may give way to mails (rule 9.18)."""
+    """What the laws need to know about a function's timers: whether they may yield to mails (rule 9.18)."""
     return {"interruptible_timers": True} if func.use_interruptible_timers() else {}
 
 
@@ -120,8 +124,8 @@ def co_map_operator(func: CoMapFunction, reading: Reading) -> MakeOperator:
     _check_co(func, CoMapFunction, "map")
 
     def make(name: str) -> StreamOperator:
-        mine = isolated(func, name)
-        return CoMapOperator(mine.map1, mine.map2, mine, reading_order(reading))
+        function = isolated(func, name)
+        return CoMapOperator(function.map1, function.map2, function, reading_order(reading))
 
     return make
 
@@ -131,8 +135,8 @@ def co_flat_map_operator(func: CoFlatMapFunction, reading: Reading) -> MakeOpera
     _check_co(func, CoFlatMapFunction, "flat_map")
 
     def make(name: str) -> StreamOperator:
-        mine = isolated(func, name)
-        return CoFlatMapOperator(mine.flat_map1, mine.flat_map2, mine, reading_order(reading))
+        function = isolated(func, name)
+        return CoFlatMapOperator(function.flat_map1, function.flat_map2, function, reading_order(reading))
 
     return make
 
@@ -164,7 +168,7 @@ def watermarks_operator(strategy: WatermarkStrategy, settings: JobSettings) -> M
 
 
 def source_operator(source: Source, strategy: WatermarkStrategy | None, settings: JobSettings) -> MakeOperator:
-    """``strategy`` None: the source's readers speak for themselves."""
+    """``strategy`` None: the source's readers emit event time themselves."""
     return lambda name: SourceOperator(
         source.create_reader(),
         None if strategy is None else strategy.for_subtask(name),
@@ -175,7 +179,7 @@ def source_operator(source: Source, strategy: WatermarkStrategy | None, settings
 
 
 def source_function_operator(function: SourceFunction | LegacySource, settings: JobSettings) -> MakeOperator:
-    """The old kind of source, with a function of its own for each subtask."""
+    """A source of the legacy kind, with a separate function for each subtask."""
     if isinstance(function, LegacySource):
         return lambda name: StreamSource(function.create_function(), settings.latency_interval_ms)
     isolated(function, "add_source")
@@ -194,7 +198,8 @@ def partition_of(partitioner: AnyPartitioner) -> Callable[[object, int], int]:
     if isinstance(partitioner, Partitioner):
         if has_life_cycle(partitioner):
             raise TypeError(
-                f"partition_custom: a Partitioner is never opened or closed, {type(partitioner).__name__} wants to be"
+                "partition_custom: open() and close() of a Partitioner are never called, but "
+                f"{type(partitioner).__name__} defines them"
             )
         return partitioner.partition
     if callable(partitioner) and not isinstance(partitioner, type):
@@ -205,12 +210,13 @@ def partition_of(partitioner: AnyPartitioner) -> Callable[[object, int], int]:
 def key_selector_of(key_selector: AnyKeySelector) -> stream_operator.KeySelector:
     """The function that reads a key; raises TypeError for anything but a KeySelector or a callable.
 
-    A selector runs in several tasks at once and has no life cycle: one with ``open`` or ``close`` is refused.
+    A selector runs in several tasks at once and has no life cycle: a selector with ``open`` or ``close`` raises
+    TypeError.
     """
     if isinstance(key_selector, KeySelector):
         if has_life_cycle(key_selector):
             raise TypeError(
-                f"key_by: a KeySelector is never opened or closed, {type(key_selector).__name__} wants to be"
+                f"key_by: open() and close() of a KeySelector are never called, but {type(key_selector).__name__} defines them"
             )
         return key_selector.get_key
     if _is_plain(key_selector):
@@ -219,7 +225,7 @@ def key_selector_of(key_selector: AnyKeySelector) -> stream_operator.KeySelector
 
 
 def _check(func: object, kind: type[Function], operator: str) -> None:
-    """A copy is tried at once, so that an error points to the line that passes the function."""
+    """Tries to copy the function at once, so that an error points to the line that passes the function."""
     if not isinstance(func, kind) and not _is_plain(func):
         raise TypeError(f"{operator}: expected a {kind.__name__} or a callable, got {func!r}")
     isolated(func, operator)
@@ -227,7 +233,8 @@ def _check(func: object, kind: type[Function], operator: str) -> None:
 
 def _is_plain(func: object) -> TypeGuard[Callable[[object], object]]:
     if isinstance(func, type):
-        # A class of ours in place of an object of it is a slip; any other, such as str, is a fine function.
+        # A Function subclass passed instead of an instance is a mistake; any other class, such as str, is a valid
+        # function.
         return not issubclass(func, Function)
     return callable(func) and not isinstance(func, Function)
 
@@ -252,8 +259,8 @@ def reduce_operator(func: AnyReduce) -> MakeOperator:
     isolated(func, "reduce")
 
     def make(name: str) -> StreamOperator:
-        mine = isolated(func, name)
-        return GroupedReduceOperator(reduce_of(mine), mine if isinstance(mine, ReduceFunction) else None)
+        function = isolated(func, name)
+        return GroupedReduceOperator(reduce_of(function), function if isinstance(function, ReduceFunction) else None)
 
     return make
 
@@ -261,6 +268,6 @@ def reduce_operator(func: AnyReduce) -> MakeOperator:
 def aggregate_operator(
     kind: AggregationType, field: Field, declared: TypeInformation | None, first: bool
 ) -> MakeOperator:
-    """Raises BadInput where the declared type has no such field, or one that cannot be added or compared."""
+    """Raises BadInput if the declared type has no such field, or if the field cannot be added or compared."""
     aggregator(kind, field, declared, first=first)
     return lambda name: GroupedReduceOperator(aggregator(kind, field, declared, first=first))

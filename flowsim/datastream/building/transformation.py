@@ -1,4 +1,4 @@
-"""A job as it is built, and its graph. Flink: Transformation, StreamGraphGenerator, JSONGenerator."""
+"""The transformations of a job and the graph made from them. Flink: Transformation, StreamGraphGenerator, JSONGenerator."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from flowsim.state.key_group_range import UPPER_BOUND_MAX_PARALLELISM
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """One way into an operator: whose output, by which partitioner, which side output, into which input, handed over how."""
+    """One input edge of an operator: its upstream operator, partitioner, side output, input index and exchange."""
 
     transformation: Transformation
     partitioner: PartitionerSpec | None = None
@@ -34,12 +34,12 @@ class Upstream:
 
 @dataclass(slots=True, eq=False)
 class Transformation:
-    """One operator as the user described it."""
+    """One operator as the user declared it."""
 
     id: int
     name: str
     make: Callable[[str], StreamOperator]
-    """Makes the operator of one subtask; told the name that the operator has by then."""
+    """Makes the operator of one subtask; the argument is the operator's final name."""
     description: OperatorDescription
     parallelism: int
     inputs: tuple[Upstream, ...] = ()
@@ -51,12 +51,12 @@ class Transformation:
     """The only parallelism it may have; None: any."""
     required_because: str = ""
     needs_cost: bool = False
-    """A source that never ends nor waits: at cost 0 virtual time would stand still."""
+    """A source that never ends nor waits: at cost 0 virtual time would not advance."""
     chaining: ChainingStrategy = ChainingStrategy.ALWAYS
     key_selector: KeySelector | None = None
     key_type: str | None = None
     key_selectors: tuple[KeySelector | None, ...] = ()
-    """Of every input, where there are several."""
+    """One per input, if there are several."""
     cost_ns: int | None = None
     buffer_timeout_ms: int | None = None
     uid: str | None = None
@@ -78,14 +78,14 @@ class Transformation:
 def generate(
     name: str, settings: JobSettings, operators: Iterable[Transformation], max_parallelism: int | None
 ) -> StreamGraph:
-    """The graph of these operators and of all they read, in the order in which they were added.
+    """The graph of these operators and all their upstream operators, in the order in which they were added.
 
-    Raises BadInput for an empty job, a repeated uid, a forward edge between unequal parallelisms (rule 1.2), key groups
-    fewer than subtasks (rule 1.22), and an endless source without pace at cost 0 (D4).
+    Raises BadInput for an empty job, a repeated uid, a forward edge between unequal parallelisms (rule 1.2), fewer key
+    groups than subtasks (rule 1.22), and an endless source without pace at cost 0 (D4).
     """
     used = _with_inputs(operators)
     if not used:
-        raise BadInput("the job has no operators: put one behind a source, for example a sink")
+        raise BadInput("the job has no operators: add one after a source, for example a sink")
     _check_uids(used)
     graph = StreamGraph(name, settings)
     for one in used:
@@ -151,19 +151,19 @@ def _check_uids(used: list[Transformation]) -> None:
         if one.uid is None:
             continue
         if one.uid in owners:
-            raise BadInput(f"operator {one.name!r}: uid {one.uid!r} belongs to operator {owners[one.uid]!r} already")
+            raise BadInput(f"operator {one.name!r}: uid {one.uid!r} is already used by operator {owners[one.uid]!r}")
         owners[one.uid] = one.name
 
 
 def positive(number: int, what: str) -> int:
-    """``number`` when it is an int >= 1; raises BadInput naming ``what`` otherwise."""
+    """Returns ``number`` if it is an int >= 1; otherwise raises BadInput naming ``what``."""
     if type(number) is not int or number < 1:
         raise BadInput(f"{what}: expected an integer >= 1, got {number!r}")
     return number
 
 
 def execution_plan(graph: StreamGraph) -> str:
-    """Nodes with their predecessors and ship strategies, in the form of Flink's plan."""
+    """Nodes with their predecessors and ship strategies, in the JSON form of Flink's plan."""
     nodes = []
     for node in graph.nodes.values():
         entry: dict[str, object] = {
@@ -190,7 +190,7 @@ def _pact(is_source: bool, kind: str) -> str:
 
 
 def _ship_strategy(graph: StreamGraph, edge: StreamEdge) -> str:
-    """Rule 1.1 where no partitioner was chosen."""
+    """Rule 1.1 if no partitioner was set."""
     if edge.partitioner is not None:
         return edge.partitioner.name
     equal = graph.nodes[edge.source_id].parallelism == graph.nodes[edge.target_id].parallelism
@@ -198,14 +198,14 @@ def _ship_strategy(graph: StreamGraph, edge: StreamEdge) -> str:
 
 
 def checked_max_parallelism(max_parallelism: int, what: str) -> int:
-    """``max_parallelism`` when it is in range (rule 1.22); raises BadInput naming ``what`` otherwise."""
+    """Returns ``max_parallelism`` if it is in range (rule 1.22); otherwise raises BadInput naming ``what``."""
     if positive(max_parallelism, what) > UPPER_BOUND_MAX_PARALLELISM:
         raise BadInput(f"{what}: expected at most {UPPER_BOUND_MAX_PARALLELISM}, got {max_parallelism}")
     return max_parallelism
 
 
 def checked_buffer_timeout(timeout_millis: int, what: str) -> int:
-    """``timeout_millis`` when it is -1 or more; raises BadInput naming ``what`` otherwise."""
+    """Returns ``timeout_millis`` if it is -1 or more; otherwise raises BadInput naming ``what``."""
     if type(timeout_millis) is not int or timeout_millis < -1:
         raise BadInput(f"{what}: buffer timeout: expected -1 (never), 0 (at once) or ms, got {timeout_millis!r}")
     return timeout_millis

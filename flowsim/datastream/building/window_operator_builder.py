@@ -71,8 +71,8 @@ from flowsim.operators.windowing.window_functions import (
 from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.values.durations import Duration, Time, millis_of
 
-# What laws know how to judge: the ready-made classes, and the methods by which each family decides. A subclass that
-# overrides one of these methods is the user's, and is described by its class name alone.
+# What the laws can check: the built-in classes, and the methods in which each family makes its decisions. A subclass
+# that overrides one of these methods is user-defined, and is described only by its class name.
 _ASSIGNERS: Final = (
     TumblingEventTimeWindows,
     TumblingProcessingTimeWindows,
@@ -125,9 +125,10 @@ def describe_window(
     *,
     window_all: bool = False,
 ) -> Mapping[str, object]:
-    """Assigner, trigger and evictor by stable names, their numbers, the lateness in ms, and whether late records are kept.
+    """Assigner, trigger and evictor by stable names, their numbers, the lateness in ms, and whether late records are
+    kept.
 
-    A class that changes how its parent decides is described by its own name: no law can judge what it does.
+    A class that overrides the decisions of its parent is described by its own name: no law can check it.
     """
     return {
         **_assigner(assigner),
@@ -238,7 +239,9 @@ Fold = ReduceFunction | AggregateFunction | Callable[[object, object], object]
 
 @dataclass(frozen=True, slots=True)
 class WindowOperatorBuilder:
-    """What was set so far; every setter answers a new builder. Raises TypeError and BadInput. Flink: WindowOperatorBuilder."""
+    """The configuration so far; every setter returns a new builder. Raises TypeError and BadInput. Flink:
+    WindowOperatorBuilder.
+    """
 
     assigner: AnyWindowAssigner
     own_trigger: AnyTrigger | None = None
@@ -251,33 +254,33 @@ class WindowOperatorBuilder:
             raise TypeError(f"window: expected a window assigner, got {self.assigner!r}")
 
     def trigger(self, trigger: AnyTrigger) -> WindowOperatorBuilder:
-        """Instead of the assigner's own."""
+        """Replaces the assigner's default trigger."""
         if isinstance(trigger, type) or not callable(getattr(trigger, "on_element", None)):
             raise TypeError(f"window: trigger: expected a trigger, got {trigger!r}")
         refuse_trigger_that_cannot_merge(self.assigner, trigger)
         return replace(self, own_trigger=trigger)
 
     def evictor(self, evictor: Evictor) -> WindowOperatorBuilder:
-        """Takes records out when the window fires."""
+        """Removes records when the window fires."""
         if isinstance(evictor, type) or not callable(getattr(evictor, "evict_before", None)):
             raise TypeError(f"window: evictor: expected an evictor, got {evictor!r}")
         return replace(self, own_evictor=evictor)
 
     def allowed_lateness(self, time_ms: int | Duration | Time) -> WindowOperatorBuilder:
-        """How many ms after its end a window still takes records (rule 10.8)."""
+        """How many ms after its end a window still accepts records (rule 10.8)."""
         lateness_ms = time_ms if isinstance(time_ms, int) else millis_of(time_ms, "window: allowed_lateness")
         if lateness_ms < 0:
             raise BadInput(f"window: allowed_lateness: expected 0 ms or more, got {lateness_ms}")
         return replace(self, allowed_lateness_ms=lateness_ms)
 
     def side_output_late_data(self, output_tag: OutputTag) -> WindowOperatorBuilder:
-        """Where late records go instead of being counted as dropped (rule 10.10)."""
+        """Sends late records to a side output instead of counting them as dropped (rule 10.10)."""
         if not isinstance(output_tag, OutputTag):
             raise TypeError(f"window: side_output_late_data: expected an OutputTag, got {output_tag!r}")
         return replace(self, late_tag=output_tag)
 
     def described(self, *, window_all: bool = False) -> Mapping[str, object]:
-        """What judges know of the operator (table ``operators``)."""
+        """What the laws need to know about the operator (table ``operators``)."""
         trigger = self.own_trigger if self.own_trigger is not None else self.assigner.get_default_trigger(None)
         described = describe_window(
             self.assigner,
@@ -292,30 +295,30 @@ class WindowOperatorBuilder:
     def build(
         self, what: str, fold: Fold | None, function: AnyWindowFunction | AnyAllWindowFunction | None
     ) -> MakeOperator:
-        """Makes the operators of the subtasks; ``fold`` None: the function is given all records."""
+        """Makes the operators of the subtasks; ``fold`` None: the function gets all records."""
         if isinstance(fold, Function) and has_life_cycle(fold):
             raise TypeError(
-                f"window: {what.lower()}: {type(fold).__name__} is never opened or closed inside a window, as in Flink; "
-                "open what it needs in a window function"
+                f"window: {what.lower()}: {type(fold).__name__} has open() or close(), which Flink does not "
+                "call inside a window; open resources in a window function"
             )
         isolated((fold, function), f"window: {what.lower()}")
         parts = (fold, function, self.assigner, self.own_trigger, self.own_evictor)
 
         def make(name: str) -> StreamOperator:
-            mine, my_function, assigner, trigger, evictor = isolated(parts, name)
-            internal = _internal_function(my_function, single_value=mine is not None)
+            own_fold, own_function, assigner, trigger, evictor = isolated(parts, name)
+            internal = _internal_function(own_function, single_value=own_fold is not None)
             if evictor is not None:
-                if mine is not None:
-                    internal = FoldingWindowFunction(_fold(mine), internal)
+                if own_fold is not None:
+                    internal = FoldingWindowFunction(_fold(own_fold), internal)
                 operator: WindowOperator = EvictingWindowOperator(
                     assigner, evictor, internal, trigger, self.allowed_lateness_ms, self.late_tag
                 )
             else:
-                contents = _contents(mine)
+                contents = _contents(own_fold)
                 operator = create_window_operator(
                     assigner, contents, internal, trigger, self.allowed_lateness_ms, self.late_tag
                 )
-            operator.joined = my_function if isinstance(my_function, CoGroupWindowFunction) else None
+            operator.joined = own_function if isinstance(own_function, CoGroupWindowFunction) else None
             return operator
 
         return make
@@ -330,7 +333,7 @@ def _contents(fold: Fold | None) -> WindowContents:
 
 
 def _fold(fold: Fold) -> Callable[[list[object]], object]:
-    """What an evictor left, folded at once; of nothing, a reduction is None and an aggregation that of no records."""
+    """Folds the records that an evictor kept; for no records a reduction gives None and an aggregation its empty result."""
     if isinstance(fold, AggregateFunction):
         aggregate = fold
 

@@ -1,4 +1,4 @@
-"""What PyFlink keeps in ``pyflink.common``: event time, lengths of time, types and rows."""
+"""The names of ``pyflink.common``: event time, durations, types and rows."""
 
 from __future__ import annotations
 

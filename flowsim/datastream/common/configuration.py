@@ -1,4 +1,4 @@
-"""Flink's option keys, as far as flowsim has what they set. Flink: Configuration."""
+"""Flink's option keys for the settings that flowsim has. Flink: Configuration."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flowsim.units import duration_ms
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Which setting a key sets, and how its text is read."""
+    """The setting that a key sets, and how its text is parsed."""
 
     setting: str
     kind: str
@@ -51,7 +51,7 @@ _BYTES: Final = {"b": 1, "": 1, "kb": 1 << 10, "k": 1 << 10, "mb": 1 << 20, "m":
 
 
 class Configuration:
-    """Option keys and values; a key that flowsim does not know is refused with the nearest. PyFlink: Configuration."""
+    """Option keys and values; an unknown key raises BadInput, which names the most similar key. PyFlink: Configuration."""
 
     def __init__(self, other: Configuration | None = None) -> None:
         self._values: dict[str, object] = {} if other is None else dict(other._values)
@@ -80,7 +80,8 @@ class Configuration:
         return {key: _text(value) for key, value in self._values.items()}
 
     def settings(self) -> dict[str, object]:
-        """The settings behind the keys, by flowsim's names; those of debloating together, None while it is not enabled.
+        """The settings of the keys, by flowsim's names. The debloating settings are one value, None while debloating is
+        disabled.
 
         A buffer timeout that is not enabled is -1, whatever its interval (rule 5.3).
         """
@@ -115,7 +116,7 @@ def _read(key: str, value: object) -> int | bool:
                 number = text.rstrip("abcdefghijklmnopqrstuvwxyz ")
                 return int(number) * _BYTES[text[len(number) :].strip()]
             case "ms":
-                # Flink reads a bare number as milliseconds.
+                # Flink reads a number without unit as milliseconds.
                 return int(text) if text.lstrip("-").isdigit() else duration_ms(text)
             case _:
                 return int(text)

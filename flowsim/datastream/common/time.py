@@ -1,4 +1,4 @@
-"""Lengths and moments of time: ``pyflink.common.time`` becomes ``flowsim.datastream.common.time``."""
+"""Durations and times: ``pyflink.common.time`` becomes ``flowsim.datastream.common.time``."""
 
 from __future__ import annotations
 

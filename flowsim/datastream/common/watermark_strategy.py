@@ -1,4 +1,4 @@
-"""Event time as PyFlink spells it. Flink: WatermarkStrategy, TimestampAssigner."""
+"""Event time with PyFlink's names. Flink: WatermarkStrategy, TimestampAssigner."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class TimestampAssigner(ABC):
 
     @abstractmethod
     def extract_timestamp(self, value: object, record_timestamp: int) -> int:
-        """Event time in ms; ``record_timestamp`` is the one the record has, ``NO_TIMESTAMP`` (-2**63) for none."""
+        """Event time in ms; ``record_timestamp`` is the record's current timestamp, or ``NO_TIMESTAMP`` (-2**63)."""
 
 
 class WatermarkGenerator(ABC):
-    """What makes the watermarks of one output: of a subtask, or of one split of a source. flowsim's own, as in Java.
+    """Generates the watermarks of one output: of a subtask, or of one split of a source. flowsim's own, as in Java.
 
-    Watermarks are emitted as milliseconds: ``output.emit_watermark(ms)``; those that do not grow are dropped (rule 8.5).
-    Flink: WatermarkGenerator.
+    ``output.emit_watermark(ms)`` emits a watermark; watermarks that do not increase are dropped (rule 8.5). Flink:
+    WatermarkGenerator.
     """
 
     @abstractmethod
     def on_event(self, event: object, event_timestamp: int, output: WatermarkOutput) -> None:
-        """Called for every record, after it was emitted: what is emitted here follows the record (rule 8.3)."""
+        """Called after each record is emitted: a watermark emitted here follows the record (rule 8.3)."""
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
@@ -43,10 +43,9 @@ class WatermarkGenerator(ABC):
 
 @dataclass(frozen=True, slots=True)
 class WatermarkStrategy:
-    """How the timestamps and watermarks of a stream come about; immutable. PyFlink: WatermarkStrategy.
+    """Assigns timestamps to a stream and generates its watermarks; immutable. PyFlink: WatermarkStrategy.
 
-    ``for_each_record``, ``for_punctuated`` and ``for_generator`` are flowsim's own: PyFlink has no spelling for them,
-    Java has.
+    ``for_each_record``, ``for_punctuated`` and ``for_generator`` are flowsim's own: Java has them, PyFlink does not.
     """
 
     runtime_strategy: runtime.WatermarkStrategy
@@ -54,12 +53,12 @@ class WatermarkStrategy:
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy:
-        """Watermarks for timestamps that never go back (rule 8.1)."""
+        """Watermarks for timestamps that never decrease (rule 8.1)."""
         return WatermarkStrategy(runtime.WatermarkStrategy.for_monotonous_timestamps())
 
     @staticmethod
     def for_bounded_out_of_orderness(max_out_of_orderness: Duration | Time) -> WatermarkStrategy:
-        """Periodically the highest timestamp so far, minus the bound, minus 1 ms (rule 8.1)."""
+        """Periodic watermarks: the highest timestamp so far minus the bound minus 1 ms (rule 8.1)."""
         bound_ms = millis_of(max_out_of_orderness, "for_bounded_out_of_orderness")
         return WatermarkStrategy(runtime.WatermarkStrategy.for_bounded_out_of_orderness(bound_ms))
 
@@ -71,9 +70,9 @@ class WatermarkStrategy:
 
     @staticmethod
     def for_generator(generator_factory: Callable[[], AnyGenerator]) -> WatermarkStrategy:
-        """flowsim's own: a WatermarkGenerator of the caller's, made for every subtask and every split of a source.
+        """flowsim's own: a user-defined WatermarkGenerator, created for every subtask and every split of a source.
 
-        A class does as a factory. Flink: WatermarkStrategy.forGenerator.
+        A class can be the factory. Flink: WatermarkStrategy.forGenerator.
         """
         if not callable(generator_factory):
             raise TypeError(
@@ -83,7 +82,7 @@ class WatermarkStrategy:
 
     @staticmethod
     def for_punctuated(watermark_of: Callable[[object, int], int | None]) -> WatermarkStrategy:
-        """flowsim's own: a function of a record and its timestamp says which watermark follows it, None for none.
+        """flowsim's own: a function of a record and its timestamp returns the watermark that follows it, or None.
 
         Flink: a WatermarkGenerator that emits in onEvent (rule 8.3).
         """
@@ -99,13 +98,13 @@ class WatermarkStrategy:
     def with_timestamp_assigner(
         self, timestamp_assigner: TimestampAssigner | Callable[[object, int], int]
     ) -> WatermarkStrategy:
-        """The same with timestamps read by an assigner, or by a function of the same two arguments."""
+        """The same strategy with timestamps from an assigner, or from a function with the same two arguments."""
         if not isinstance(timestamp_assigner, TimestampAssigner) and not callable(timestamp_assigner):
             raise TypeError(f"with_timestamp_assigner: expected a TimestampAssigner, got {timestamp_assigner!r}")
         return replace(self, timestamp_assigner=timestamp_assigner)
 
     def with_idleness(self, idle_timeout: Duration | Time) -> WatermarkStrategy:
-        """The same, declared idle after this long without records (rule 8.4)."""
+        """The same strategy; the output becomes idle after this long without records (rule 8.4)."""
         timeout_ms = millis_of(idle_timeout, "with_idleness")
         return replace(self, runtime_strategy=self.runtime_strategy.with_idleness(timeout_ms))
 
@@ -115,10 +114,11 @@ class WatermarkStrategy:
         max_allowed_watermark_drift: Duration | Time,
         update_interval: Duration | Time | None = None,
     ) -> WatermarkStrategy:
-        """The same, and its source waits for the slowest of the group when it is further ahead (rules 8.22-8.24).
+        """The same strategy; a source pauses while it is too far ahead of the slowest source of the group (rules
+        8.22-8.24).
 
-        ``update_interval`` (1 s): how often sources report and are told the limit. As in Flink it does nothing behind a
-        source, in ``assign_timestamps_and_watermarks``.
+        ``update_interval`` (1 s): how often sources report and receive the limit. As in Flink it has no effect in
+        ``assign_timestamps_and_watermarks``, after a source.
         """
         drift_ms = millis_of(max_allowed_watermark_drift, "with_watermark_alignment")
         interval_ms = DEFAULT_UPDATE_INTERVAL_MS
@@ -132,12 +132,12 @@ class WatermarkStrategy:
 
     @property
     def params(self) -> Mapping[str, object]:
-        """What recordings and laws are told of it: see ``watermarks`` of table ``operators``."""
+        """The strategy as recordings and laws see it: ``watermarks`` of table ``operators``."""
         return self.runtime_strategy.params
 
     @property
     def makes_no_watermarks(self) -> bool:
-        """Whether it is ``no_watermarks()`` as it came: no assigner, no idleness, no alignment."""
+        """Whether it is ``no_watermarks()`` unchanged: no assigner, no idleness, no alignment."""
         generator = self.runtime_strategy.generator_factory
         return (
             generator is NoWatermarks
@@ -147,7 +147,7 @@ class WatermarkStrategy:
         )
 
     def for_subtask(self, operator: str) -> runtime.WatermarkStrategy:
-        """What one subtask runs, with an assigner of its own."""
+        """The strategy of one subtask, with a separate copy of the assigner."""
         if self.timestamp_assigner is None:
             return self.runtime_strategy
         assigner = isolated(self.timestamp_assigner, operator)

@@ -1,7 +1,7 @@
-"""The functions that a user writes, with PyFlink's names and arguments.
+"""User functions, with PyFlink's names and arguments.
 
-Each subtask gets a copy of a function object (see ``function``); ``open`` is called before its first record, ``close``
-once at the end, also after a failure.
+Each subtask gets a copy of a function object (see ``function``). ``open`` is called before the first record, and
+``close`` once at the end, also after a failure.
 """
 
 from __future__ import annotations

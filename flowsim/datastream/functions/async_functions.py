@@ -1,4 +1,4 @@
-"""Asynchronous functions and the futures that they complete. Flink: AsyncFunction, RichAsyncFunction, ResultFuture."""
+"""Asynchronous functions and their result futures. Flink: AsyncFunction, RichAsyncFunction, ResultFuture."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OnLoop = Callable[[Callable[[], None], str, object], None]
 
 
 class AnyThreadFuture:
-    """Brings each answer to the loop of the job, where the operator takes it. Two of the same future are equal."""
+    """Passes each answer to the event loop of the job, where the operator processes it. Wrappers of one future are equal."""
 
     __slots__ = ("_future", "_on_loop", "_operator", "_value")
 
@@ -33,7 +33,7 @@ class AnyThreadFuture:
 
     @property
     def attempts(self) -> int:
-        """How often the record was asked for by now; 1 where nothing is tried again."""
+        """Number of calls for the record so far; 1 without retries."""
         attempts: int = getattr(self._future, "attempts", 1)
         return attempts
 
@@ -56,43 +56,46 @@ class AnyThreadFuture:
         return hash(self._future)
 
 
-_NO_STATE = "is not for an asynchronous function: when its answer comes, another record may be the current one"
+_NO_STATE = (
+    "is not available to an asynchronous function: when the call completes, another record can be the current one"
+)
 
 
 class AsyncFunction(Function):
-    """One coroutine for each record; they run at the same time, at most as many as the capacity. PyFlink: AsyncFunction.
+    """One coroutine per record; at most ``capacity`` of them run at the same time. PyFlink: AsyncFunction.
 
-    Waits such as ``asyncio.sleep`` pass on both clocks, in virtual time on the virtual one; sockets need the real clock.
-    There is no state. ``close`` may be a coroutine function too: it runs at the very end, when no call is under way.
+    Waits such as ``asyncio.sleep`` work on both clocks; on the virtual clock they take virtual time. Sockets need the
+    real clock. There is no keyed state. ``close`` may be a coroutine function: it runs at the end, when no call is
+    pending.
     """
 
     @abstractmethod
     async def async_invoke(self, value: Any) -> list[Any]:
-        """The results of one record: any number of them. What it raises fails the job, the record named."""
+        """The results of one record: any number of them. An exception fails the job and names the record."""
 
     def timeout(self, value: Any) -> list[Any]:
-        """The results of a record whose time ran out; raises TimeoutError unless overridden, which fails the job."""
+        """The results of a record whose timeout passed. The default raises TimeoutError, which fails the job."""
         raise TimeoutError("Async function call has timed out.")
 
 
 class ResultFutureFunction(Function):
-    """A function in Java's shape: it answers a ``ResultFuture`` whenever it likes. Flink: AsyncFunction, RichAsyncFunction.
+    """A function as in Java: it completes a ``ResultFuture`` at any time. Flink: AsyncFunction, RichAsyncFunction.
 
-    The answer may come from any thread on the real clock, and from the loop's own on the virtual one, where
-    ``runtime_context.async_calls`` in ``open`` gives what answers later.
+    On the real clock any thread may complete the future. On the virtual clock only the event loop may:
+    ``runtime_context.async_calls`` in ``open`` schedules later answers.
     """
 
     @abstractmethod
     def async_invoke(self, value: Any, result_future: ResultFuture) -> None:
-        """Starts the call; what it raises fails the task (rule 11.4)."""
+        """Starts the call; an exception fails the task (rule 11.4)."""
 
     def timeout(self, value: Any, result_future: ResultFuture) -> None:
-        """The record's time ran out; fails it unless overridden. May also do nothing at all (rule 11.17)."""
+        """Called when the record's timeout passes. The default fails the record; an override may do nothing (rule 11.17)."""
         result_future.complete_exceptionally(TimeoutError("Async function call has timed out."))
 
 
 AnyAsyncFunction = AsyncFunction | core.AsyncFunction
-"""With coroutines, or in Java's shape."""
+"""A coroutine function, or one as in Java."""
 
 
 class CoroutineFunction:
@@ -139,16 +142,16 @@ class CoroutineFunction:
     def _check(self, method: str, results: object) -> None:
         wrong = _what_is_wrong(results)
         if wrong is not None:
-            raise TypeError(f"{method} of {self._name} must answer a list of results, {wrong}")
+            raise TypeError(f"{method} of {self._name} must return a list of results, {wrong}")
 
 
 def _what_is_wrong(results: object) -> str | None:
-    """Why these are no results; a forgotten coroutine among them is closed, since nobody will run it."""
+    """Why these are not valid results. Closes any coroutine among them, because no caller will run it."""
     forgotten = [one for one in (results if type(results) is list else [results]) if inspect.iscoroutine(one)]
     if forgotten:
         for coroutine in forgotten:
             coroutine.close()
-        return f"not the coroutine {forgotten[0].__qualname__}: was an await forgotten?"
+        return f"not the coroutine {forgotten[0].__qualname__}: is an await missing?"
     if isinstance(results, list):
         return None
     if results is None:
@@ -158,12 +161,12 @@ def _what_is_wrong(results: object) -> str | None:
 
 
 def checked_function(function: AnyAsyncFunction, method: str) -> None:
-    """Raises TypeError or BadInput, naming ``method``, unless ``function`` can be called for records."""
-    wanted = "expected an AsyncFunction, or one in Java's shape such as a ResultFutureFunction"
+    """Raises TypeError or BadInput, naming ``method``, unless the operator can call ``function``."""
+    wanted = "expected an AsyncFunction, or a function with Java's signature such as a ResultFutureFunction"
     if isinstance(function, type):
-        raise TypeError(f"{method}: async_function: {wanted}, got the class {function.__name__} and no object of it")
-    doors = ("open", "close", "async_invoke", "timeout")
-    if not all(callable(getattr(function, door, None)) for door in doors):
+        raise TypeError(f"{method}: async_function: {wanted}, got the class {function.__name__}, not an instance of it")
+    required = ("open", "close", "async_invoke", "timeout")
+    if not all(callable(getattr(function, attribute, None)) for attribute in required):
         raise TypeError(f"{method}: async_function: {wanted}, got {function!r}")
     name, invoke = type(function).__name__, function.async_invoke
     if isinstance(function, AsyncFunction):
@@ -174,36 +177,37 @@ def checked_function(function: AnyAsyncFunction, method: str) -> None:
         _check_arguments(function.timeout, 1, f"{method}: async_function: timeout of {name}")
     elif inspect.iscoroutinefunction(invoke) or inspect.isasyncgenfunction(invoke):
         raise BadInput(
-            f"{method}: async_function: async_invoke of {name} is a coroutine function: derive {name} from AsyncFunction, "
-            "take the record alone and return a list"
+            f"{method}: async_function: async_invoke of {name} is a coroutine function: derive {name} from "
+            "AsyncFunction, accept only the record and return a list"
         )
-    for door in ("open", "timeout"):
-        if inspect.iscoroutinefunction(getattr(function, door)):
+    for member in ("open", "timeout"):
+        if inspect.iscoroutinefunction(getattr(function, member)):
             raise BadInput(
-                f"{method}: async_function: {door} of {name} must be a plain method: the task itself calls it"
+                f"{method}: async_function: {member} of {name} must not be a coroutine function: "
+                "the task calls it without await"
             )
     isolated(function, method)
 
 
-def _check_arguments(door: Any, count: int, what: str) -> None:
-    """Java's shape, with a future as second argument, is a slip where a list is to be returned."""
+def _check_arguments(attribute: Any, count: int, what: str) -> None:
+    """Detects the Java signature, with a future as second argument, in a function that must return a list."""
     try:
-        inspect.signature(door).bind(*([None] * count))
+        inspect.signature(attribute).bind(*([None] * count))
     except TypeError as error:
-        raise BadInput(f"{what} must take the record and nothing else, and return a list ({error})") from None
+        raise BadInput(f"{what} must accept only the record and return a list ({error})") from None
 
 
 def for_subtask(function: AnyAsyncFunction, operator: str) -> core.AsyncFunction:
-    """A copy of its own for one subtask of ``operator``, as the operator calls it."""
-    mine = isolated(function, operator)
-    if isinstance(mine, AsyncFunction):
-        return CoroutineFunction(mine)
+    """The copy of the function for one subtask of ``operator``, as the operator calls it."""
+    own = isolated(function, operator)
+    if isinstance(own, AsyncFunction):
+        return CoroutineFunction(own)
     # The simulator has no threads.
-    return _WithoutState(mine) if isinstance(mine, SimulatedAsyncFunction) else _FromAnyThread(mine, operator)
+    return _WithoutState(own) if isinstance(own, SimulatedAsyncFunction) else _FromAnyThread(own, operator)
 
 
 class _WithoutState:
-    """A function in Java's shape, kept from state."""
+    """A function as in Java, without access to state."""
 
     __slots__ = ("_function", "async_invoke", "timeout", "close")
 
@@ -218,7 +222,7 @@ class _WithoutState:
 
 
 class _FromAnyThread:
-    """The same, and its answers may come from any thread."""
+    """The same; any thread may complete its futures."""
 
     __slots__ = ("_function", "_operator", "_on_loop", "close")
 

@@ -1,4 +1,4 @@
-"""The functions a user writes for a stream beside a broadcast one, with PyFlink's names and arguments."""
+"""User functions for a stream connected to a broadcast stream, with PyFlink's names and arguments."""
 
 from __future__ import annotations
 
@@ -16,37 +16,37 @@ from flowsim.state.states import State
 
 
 class BaseBroadcastProcessFunction(Function):
-    """What both kinds share. PyFlink: BaseBroadcastProcessFunction."""
+    """What both variants share. PyFlink: BaseBroadcastProcessFunction."""
 
     Context: TypeAlias = BroadcastContext
     ReadOnlyContext: TypeAlias = ReadOnlyBroadcastContext
 
 
 class BroadcastProcessFunction(BaseBroadcastProcessFunction):
-    """Elements of a stream and of a broadcast one, with side outputs. PyFlink: BroadcastProcessFunction."""
+    """Processes the elements of a stream and of a broadcast stream, with side outputs. PyFlink: BroadcastProcessFunction."""
 
     @abstractmethod
     def process_element(self, value: Any, ctx: ReadOnlyBroadcastContext) -> Iterable[object] | None:
-        """Of the stream that is not broadcast: broadcast state can be read."""
+        """Processes an element of the stream that is not broadcast: it may read broadcast state."""
 
     @abstractmethod
     def process_broadcast_element(self, value: Any, ctx: BroadcastContext) -> Iterable[object] | None:
-        """Of the broadcast stream: broadcast state can be changed, in the same way in every subtask."""
+        """Processes a broadcast element: it may change broadcast state, in the same way in every subtask."""
 
 
 class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction):
-    """The same beside a keyed stream: its side has keyed state and timers. PyFlink: KeyedBroadcastProcessFunction."""
+    """The same for a keyed stream: its side has keyed state and timers. PyFlink: KeyedBroadcastProcessFunction."""
 
     Context: TypeAlias = KeyedBroadcastContext
     OnTimerContext: TypeAlias = ReadOnlyBroadcastContext
 
     @abstractmethod
     def process_element(self, value: Any, ctx: ReadOnlyBroadcastContext) -> Iterable[object] | None:
-        """Of the keyed stream: broadcast state can be read, keyed state changed, timers registered."""
+        """Processes an element of the keyed stream: it may read broadcast state, change keyed state and register timers."""
 
     @abstractmethod
     def process_broadcast_element(self, value: Any, ctx: KeyedBroadcastContext) -> Iterable[object] | None:
-        """Of the broadcast stream: broadcast state can be changed, keyed state only by ``apply_to_keyed_state``."""
+        """Processes a broadcast element: it may change broadcast state; keyed state only through ``apply_to_keyed_state``."""
 
     def on_timer(self, timestamp: int, ctx: ReadOnlyBroadcastContext) -> Iterable[object] | None:
         """Called when a registered timer fires."""
@@ -54,7 +54,7 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction):
 
 
 class KeyedStateFunction(ABC):
-    """What ``apply_to_keyed_state`` does to each key. Flink: KeyedStateFunction."""
+    """The function that ``apply_to_keyed_state`` calls for each key. Flink: KeyedStateFunction."""
 
     @abstractmethod
     def process(self, key: Any, state: State) -> None: ...

@@ -1,4 +1,4 @@
-"""The base of user functions; how each subtask gets one of its own. Flink: Function, RichFunction."""
+"""The base of user functions, and the copy of a function for each subtask. Flink: Function, RichFunction."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ F = TypeVar("F")
 
 
 def isolated(function: F, operator: str) -> F:
-    """A deep copy of a function object; plain functions and lambdas have no state of their own and are shared.
+    """A deep copy of a function object; plain functions and lambdas have no state and are shared.
 
     Raises BadInput, naming the operator, for an object that cannot be copied.
     """
@@ -38,10 +38,10 @@ class Function(ABC):  # noqa: B024 - the base of all, as in PyFlink; what is abs
         return
 
     def use_interruptible_timers(self) -> bool:
-        """As in Java: whether event-time timers of this function may give way to mails between two firings (rule 9.18).
+        """As in Java: whether event-time timers of this function may yield to mails between two firings (rule 9.18).
 
-        Asked once, before ``open``, of process functions of keyed streams and of interval joins, when the job has
-        ``interruptible_timers``. Records may then come between two timers of one watermark. Flink: RichFunction.
+        Called once, before ``open``, for process functions of keyed streams and for interval joins, when the job has
+        ``interruptible_timers``. If True, records may arrive between two timers of one watermark. Flink: RichFunction.
         """
         return False
 

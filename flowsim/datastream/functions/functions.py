@@ -1,4 +1,4 @@
-"""Functions of one stream, of two, and of windows. PyFlink: pyflink.datastream.functions."""
+"""Functions for one stream, for two streams, and for windows. PyFlink: pyflink.datastream.functions."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ class KeyedProcessFunction(Function):
 
 
 class CoMapFunction(Function):
-    """One record in on either of two inputs, one out; None out is none. PyFlink: CoMapFunction."""
+    """One record in on either of two inputs, one out; None emits nothing. PyFlink: CoMapFunction."""
 
     @abstractmethod
     def map1(self, value: Any) -> object: ...
@@ -155,7 +155,7 @@ class KeyedCoProcessFunction(Function):
 
 
 class JoinFunction(Function):
-    """One record out for each pair of records that a window join brings together; in Java only. Flink: JoinFunction."""
+    """One record out for each pair of records in a window join; in Java only. Flink: JoinFunction."""
 
     @abstractmethod
     def join(self, first: Any, second: Any) -> object: ...
@@ -169,7 +169,7 @@ class FlatJoinFunction(Function):
 
 
 class CoGroupFunction(Function):
-    """All records of a key and window of two streams at once, either of which may have none. Flink: CoGroupFunction."""
+    """All records of one key and window of two streams; either side may be empty. Flink: CoGroupFunction."""
 
     @abstractmethod
     def co_group(self, first: list[Any], second: list[Any]) -> Iterable[object] | None: ...
@@ -183,7 +183,7 @@ class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
 
 
 class PassThroughWindowFunction(WindowFunction[IN, IN, KEY, W]):
-    """Emits what is in the window as it is. PyFlink: PassThroughWindowFunction."""
+    """Emits the contents of the window unchanged. PyFlink: PassThroughWindowFunction."""
 
     def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[IN]:
         return inputs
@@ -193,7 +193,7 @@ class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
     """All records of a window at once, with a context. PyFlink: ProcessWindowFunction."""
 
     class Context(Protocol[W_CO]):
-        """What is known about the window that fires; times in ms."""
+        """Information about the window that fires; times in ms."""
 
         def window(self) -> W_CO: ...
 
@@ -209,7 +209,7 @@ class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
     def process(self, key: KEY, context: Context[W], elements: Iterable[IN]) -> Iterable[OUT] | None: ...
 
     def clear(self, context: Context[W]) -> None:
-        """Called when the window is purged for good: drop what was kept in ``window_state``."""
+        """Called when the window is removed: clear what ``window_state`` holds."""
         return
 
 
@@ -221,7 +221,7 @@ class AllWindowFunction(Function, Generic[IN, OUT, W]):
 
 
 class PassThroughAllWindowFunction(AllWindowFunction[IN, IN, W]):
-    """Emits what is in the window as it is. PyFlink: PassThroughAllWindowFunction."""
+    """Emits the contents of the window unchanged. PyFlink: PassThroughAllWindowFunction."""
 
     def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[IN]:
         return inputs
@@ -231,7 +231,7 @@ class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
     """All records of a window of a stream without keys, with a context. PyFlink: ProcessAllWindowFunction."""
 
     class Context(Protocol[W_CO]):
-        """What is known about the window that fires."""
+        """Information about the window that fires."""
 
         def window(self) -> W_CO: ...
 
@@ -243,5 +243,5 @@ class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
     def process(self, context: Context[W], elements: Iterable[IN]) -> Iterable[OUT] | None: ...
 
     def clear(self, context: Context[W]) -> None:
-        """Called when the window is purged for good: drop what was kept in ``window_state``."""
+        """Called when the window is removed: clear what ``window_state`` holds."""
         return

@@ -1,6 +1,6 @@
-"""Functions of one record, and of a record of one of two inputs, on keyed streams, as PyFlink runs them.
+"""Functions with one or two inputs on keyed streams, run as PyFlink runs them.
 
-They may keep state of the key.
+They may keep keyed state.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _OfTwoInputs(KeyedCoProcessFunction, Generic[F]):
 
 
 class KeyedCoMap(_OfTwoInputs[CoMapFunction]):
-    """A CoMapFunction with the keyed state of its streams."""
+    """A CoMapFunction with keyed state."""
 
     def process_element1(self, value: object, ctx: ProcessContext) -> Iterable[object]:
         return _present(self._func.map1(value))
@@ -79,7 +79,7 @@ class KeyedCoMap(_OfTwoInputs[CoMapFunction]):
 
 
 class KeyedCoProcess(_OfTwoInputs[CoProcessFunction]):
-    """A CoProcessFunction with the keyed state of its streams."""
+    """A CoProcessFunction with keyed state."""
 
     def process_element1(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
         return self._func.process_element1(value, ctx)
@@ -89,7 +89,7 @@ class KeyedCoProcess(_OfTwoInputs[CoProcessFunction]):
 
 
 class KeyedCoFlatMap(_OfTwoInputs[CoFlatMapFunction]):
-    """A CoFlatMapFunction with the keyed state of its streams."""
+    """A CoFlatMapFunction with keyed state."""
 
     def process_element1(self, value: object, ctx: ProcessContext) -> Iterable[object] | None:
         return self._func.flat_map1(value)

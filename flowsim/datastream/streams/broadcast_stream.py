@@ -1,4 +1,4 @@
-"""A stream that every subtask sees all of, beside another one. PyFlink: BroadcastStream, BroadcastConnectedStream."""
+"""A stream that every subtask reads completely, connected to another. PyFlink: BroadcastStream, BroadcastConnectedStream."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from flowsim.values.types import TypeInformation
 
 
 class BroadcastStream(Generic[S]):
-    """All records to every subtask, which keeps what it makes of them in broadcast state. PyFlink: BroadcastStream.
+    """Sends all records to every subtask, which keeps broadcast state. PyFlink: BroadcastStream.
 
-    Made by ``stream.broadcast(descriptor, ...)``; ``other.connect(it).process(...)`` reads both.
+    Created by ``stream.broadcast(descriptor, ...)``; ``other.connect(broadcast_stream).process(...)`` reads both.
     """
 
     def __init__(self, input_stream: Stream[S], broadcast_state_descriptors: Sequence[MapStateDescriptor]) -> None:
-        """Raises BadInput for anything but descriptors of maps, and for two of one name."""
+        """Raises BadInput unless all descriptors are map descriptors with distinct names."""
         names = []
         for descriptor in broadcast_state_descriptors:
             check_broadcast_descriptor(descriptor, "broadcast")
@@ -54,7 +54,7 @@ class BroadcastConnectedStream(Generic[S]):
         func: BroadcastProcessFunction | KeyedBroadcastProcessFunction,
         output_type: TypeInformation | None = None,
     ) -> S:
-        """A BroadcastProcessFunction, or a KeyedBroadcastProcessFunction where the other stream is keyed.
+        """Applies a BroadcastProcessFunction, or a KeyedBroadcastProcessFunction if the other stream is keyed.
 
         Raises TypeError for any other function.
         """

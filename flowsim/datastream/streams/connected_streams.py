@@ -23,9 +23,9 @@ from flowsim.values.types import TypeInformation
 
 
 class ConnectedStreams(Generic[S]):
-    """Two streams, not united: their operator knows which of them a record came on. PyFlink: ConnectedStreams.
+    """Two streams as two inputs, not united: the operator knows the input of each record. PyFlink: ConnectedStreams.
 
-    Keyed when both streams are: then both inputs share the state and timers of a key.
+    Keyed if both streams are keyed: then both inputs share the state and timers of a key.
     """
 
     def __init__(self, stream1: Stream[S], stream2: Stream[S], reading: Reading = "any") -> None:
@@ -36,13 +36,13 @@ class ConnectedStreams(Generic[S]):
     def key_by(
         self, key_selector1: AnyKeySelector, key_selector2: AnyKeySelector, key_type: TypeInformation | None = None
     ) -> ConnectedStreams[S]:
-        """Partitions both streams by keys of one type, so that equal keys meet in one subtask."""
+        """Partitions both streams by keys of one type, so that equal keys are in one subtask."""
         return ConnectedStreams(
             self.stream1.key_by(key_selector1, key_type), self.stream2.key_by(key_selector2, key_type), self._reading
         )
 
     def reading(self, reading: Reading) -> ConnectedStreams[S]:
-        """flowsim's own: in which order the operator reads its inputs, one of any, first, second, alternate (rule 7.24)."""
+        """flowsim's own: the order in which the operator reads its inputs: any, first, second or alternate (rule 7.24)."""
         if reading not in READINGS:
             raise BadInput(f"reading: expected one of {', '.join(READINGS)}, got {reading!r}")
         return ConnectedStreams(self.stream1, self.stream2, reading)
@@ -63,9 +63,10 @@ class ConnectedStreams(Generic[S]):
     def process(
         self, func: CoProcessFunction | KeyedCoProcessFunction, output_type: TypeInformation | None = None
     ) -> S:
-        """A CoProcessFunction, which can also emit to side outputs; with keys also a KeyedCoProcessFunction.
+        """Applies a CoProcessFunction, which can also emit to side outputs; on keyed streams also a
+        KeyedCoProcessFunction.
 
-        On keyed streams a CoProcessFunction has state too, but nothing that is called when a timer fires.
+        On keyed streams a CoProcessFunction has keyed state, but no ``on_timer``.
         """
         if self._is_keyed:
             if isinstance(func, CoProcessFunction):
@@ -82,9 +83,12 @@ class ConnectedStreams(Generic[S]):
         operator_factory: Callable[[], StreamOperator],
         output_type: TypeInformation | None = None,
     ) -> S:
-        """flowsim's own, as in Java: an operator of the caller's with two inputs, made once per subtask."""
+        """flowsim's own, as in Java: a user-defined operator with two inputs, created once per subtask."""
         if self._reading != "any":
-            raise BadInput(f"transform: reading {self._reading!r} is for flowsim's operators, select inputs in yours")
+            raise BadInput(
+                f"transform: reading {self._reading!r} applies only to operators of flowsim; select the "
+                "inputs in your own operator"
+            )
         return self._transform(operator_name, "operator", lambda name: operator_factory(), output_type)
 
     @property

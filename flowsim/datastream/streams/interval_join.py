@@ -1,4 +1,4 @@
-"""Joins two keyed streams by how far apart their records are. Flink: KeyedStream.IntervalJoin, IntervalJoined."""
+"""Joins two keyed streams by the distance of their timestamps. Flink: KeyedStream.IntervalJoin, IntervalJoined."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from flowsim.values.types import TypeInformation
 
 
 class ProcessJoinFunction(Function):
-    """Every pair of an interval join, with side outputs (``yield tag, value``). Flink: ProcessJoinFunction."""
+    """Called for every pair of an interval join, with side outputs (``yield tag, value``). Flink: ProcessJoinFunction."""
 
     Context: TypeAlias = JoinContext
 
@@ -29,7 +29,7 @@ class ProcessJoinFunction(Function):
 
 
 class IntervalJoin(Generic[S]):
-    """Two keyed streams that still need their bounds. Flink: KeyedStream.IntervalJoin."""
+    """Two keyed streams before their bounds are set. Flink: KeyedStream.IntervalJoin."""
 
     def __init__(self, stream1: Stream[S], stream2: Stream[S], is_event_time: bool = True) -> None:
         self._stream1 = stream1
@@ -37,20 +37,20 @@ class IntervalJoin(Generic[S]):
         self._is_event_time = is_event_time
 
     def in_event_time(self) -> IntervalJoin[S]:
-        """By the timestamps of the records, which is the default."""
+        """Joins by the timestamps of the records, which is the default."""
         return IntervalJoin(self._stream1, self._stream2)
 
     def in_processing_time(self) -> IntervalJoin[S]:
-        """Refused by ``between``, as in Flink: only event time can be joined by intervals."""
+        """Makes ``between`` raise BadInput, as Flink does: interval joins support only event time."""
         return IntervalJoin(self._stream1, self._stream2, False)
 
     def between(self, lower_bound: Duration | Time, upper_bound: Duration | Time) -> IntervalJoined[S]:
-        """A left record at t joins right records from t + lower to t + upper; both may be negative.
+        """A left record at t joins right records from t + lower to t + upper; both bounds may be negative.
 
-        Raises BadInput in processing time and when the lower bound is above the upper one.
+        Raises BadInput in processing time and if the lower bound is above the upper bound.
         """
         if not self._is_event_time:
-            raise BadInput("interval_join: only event time can be joined by intervals, not processing time")
+            raise BadInput("interval_join: an interval join supports only event time, not processing time")
         lower_ms = millis_of(lower_bound, "interval_join: lower bound")
         upper_ms = millis_of(upper_bound, "interval_join: upper bound")
         if lower_ms > upper_ms:
@@ -59,7 +59,7 @@ class IntervalJoin(Generic[S]):
 
 
 class IntervalJoined(Generic[S]):
-    """Two keyed streams and the bounds between which their records meet. Flink: KeyedStream.IntervalJoined."""
+    """Two keyed streams and the bounds of the join. Flink: KeyedStream.IntervalJoined."""
 
     def __init__(self, stream1: Stream[S], stream2: Stream[S], lower_ms: int, upper_ms: int) -> None:
         self._stream1 = stream1
@@ -72,12 +72,12 @@ class IntervalJoined(Generic[S]):
         self._reading: Reading = "any"
 
     def lower_bound_exclusive(self) -> IntervalJoined[S]:
-        """A pair exactly at the lower bound does not meet."""
+        """Excludes pairs exactly at the lower bound."""
         self._lower_exclusive = True
         return self
 
     def upper_bound_exclusive(self) -> IntervalJoined[S]:
-        """A pair exactly at the upper bound does not meet."""
+        """Excludes pairs exactly at the upper bound."""
         self._upper_exclusive = True
         return self
 
@@ -92,13 +92,15 @@ class IntervalJoined(Generic[S]):
         return self
 
     def reading(self, reading: Reading) -> IntervalJoined[S]:
-        """flowsim's own: in which order the operator reads its inputs, one of any, first, second, alternate (rule 7.24)."""
+        """flowsim's own: the order in which the operator reads its inputs: any, first, second or alternate (rule 7.24)."""
         reading_order(reading)
         self._reading = reading
         return self
 
     def process(self, process_join_function: ProcessJoinFunction, output_type: TypeInformation | None = None) -> S:
-        """Every pair that meets, as soon as its second record comes; what is emitted has the later timestamp."""
+        """Applies the function to each pair when its second record arrives; the output has the later of the two
+        timestamps.
+        """
         if not isinstance(process_join_function, ProcessJoinFunction):
             raise TypeError(f"interval_join: process: expected a ProcessJoinFunction, got {process_join_function!r}")
         isolated(process_join_function, "interval_join")

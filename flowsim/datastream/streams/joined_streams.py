@@ -1,4 +1,4 @@
-"""Two streams in common windows, step by step. Flink: JoinedStreams, CoGroupedStreams."""
+"""Two streams in common windows, built step by step. Flink: JoinedStreams, CoGroupedStreams."""
 
 from __future__ import annotations
 
@@ -22,23 +22,25 @@ from flowsim.values.types import TypeInformation
 
 
 class WithWindow(Generic[S]):
-    """Both streams in windows, on their way to a function. Flink: CoGroupedStreams.WithWindow, JoinedStreams.WithWindow."""
+    """Both streams in windows, before the function is set. Flink: CoGroupedStreams.WithWindow, JoinedStreams.WithWindow."""
 
     def __init__(self, windows: WindowedStream[S]) -> None:
         self._windows = windows
 
     def trigger(self, trigger: AnyTrigger) -> Self:
-        """Replaces the assigner's own trigger; raises BadInput if the windows merge and it cannot (rule 10.24)."""
+        """Replaces the assigner's default trigger; raises BadInput if the windows merge and the trigger cannot (rule
+        10.24).
+        """
         self._windows.trigger(trigger)
         return self
 
     def evictor(self, evictor: Evictor) -> Self:
-        """Takes records of either stream out of a window that fires; it sees them as (1 or 2, record)."""
+        """Removes records of either stream from a window that fires; the evictor gets them as (1 or 2, record)."""
         self._windows.evictor(evictor)
         return self
 
     def allowed_lateness(self, time_ms: int | Duration | Time) -> Self:
-        """How many ms after its end a window still takes records (rule 10.8); later ones are dropped and counted."""
+        """How many ms after its end a window still accepts records (rule 10.8); later records are dropped and counted."""
         self._windows.allowed_lateness(time_ms)
         return self
 
@@ -47,7 +49,7 @@ P = TypeVar("P", bound=WithWindow[Any])
 
 
 class TwoStreams(Generic[S, P]):
-    """Two streams without keys yet. Flink: CoGroupedStreams, JoinedStreams."""
+    """Two streams before their keys are set. Flink: CoGroupedStreams, JoinedStreams."""
 
     def __init__(self, stream1: Stream[S], stream2: Stream[S], finish: Callable[[WindowedStream[S]], P]) -> None:
         self._streams = (stream1, stream2)
@@ -74,7 +76,7 @@ class Where(Generic[S, P]):
         self._finish = finish
 
     def equal_to(self, key_selector: AnyKeySelector, key_type: TypeInformation | None = None) -> EqualTo[S, P]:
-        """The key of the second stream's records; raises BadInput if it is declared to be of another type."""
+        """The key of the second stream's records; raises BadInput if its declared type differs."""
         first = self._key_type
         if key_type is not None and first is not None and key_type.name != first.name:
             raise BadInput(f"equal_to: expected a key of type {first.name} as in where, got {key_type.name}")
@@ -99,14 +101,14 @@ class EqualTo(Generic[S, P]):
         self._finish = finish
 
     def window(self, window_assigner: AnyWindowAssigner) -> P:
-        """Cuts the union of both, each record tagged with where it came from, into windows."""
+        """Groups the union of both streams into windows; each record is tagged with its stream."""
         first, second = (_tagged(stream, tag) for tag, stream in enumerate(self._streams, FIRST))
         union: Stream[S] = first.union(second)
         return self._finish(WindowedStream(union.key_by(self._key, self._key_type), window_assigner))
 
 
 def _tagged(stream: Stream[S], tag: int) -> S:
-    """As parallel as the stream, so that it is chained to it."""
+    """Has the parallelism of the stream, so that it is chained to it."""
     make = factories.map_operator(lambda record: (tag, record))
     return stream.add_operator("Map", "map", make).set_parallelism(stream.get_parallelism())
 
@@ -124,7 +126,7 @@ class CoGroupWindows(WithWindow[S]):
     """Flink: CoGroupedStreams.WithWindow."""
 
     def apply(self, function: AnyCoGroup, output_type: TypeInformation | None = None) -> S:
-        """A CoGroupFunction, or a callable of two lists, for every key and window that fires: one of them may be empty."""
+        """Calls a CoGroupFunction, or a callable of two lists, for each key and window that fires; one list may be empty."""
         if not isinstance(function, CoGroupFunction) and (not callable(function) or isinstance(function, type)):
             raise TypeError(f"co_group: apply: expected a CoGroupFunction or a callable, got {function!r}")
         return self._windows.apply_as("CoGroup", CoGroupWindowFunction(function), output_type, {"join": "co_group"})
@@ -138,7 +140,7 @@ class JoinWindows(WithWindow[S]):
     """Flink: JoinedStreams.WithWindow."""
 
     def apply(self, function: AnyJoin, output_type: TypeInformation | None = None) -> S:
-        """A JoinFunction, a FlatJoinFunction, or a callable of two records, for every pair of a key and window that fires."""
+        """Calls a JoinFunction, FlatJoinFunction or callable of two records, for each pair of a key and window that fires."""
         is_plain = callable(function) and not isinstance(function, type)
         if not isinstance(function, JoinFunction | FlatJoinFunction) and not is_plain:
             raise TypeError(f"join: apply: expected a JoinFunction, a FlatJoinFunction or a callable, got {function!r}")

@@ -1,4 +1,4 @@
-"""A stream, and the settings of the operator that it comes from. Flink: DataStream, SingleOutputStreamOperator."""
+"""A stream, and the settings of the operator that emits it. Flink: DataStream, SingleOutputStreamOperator."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from flowsim.values.durations import Duration
 from flowsim.values.types import TypeInformation
 
 S = TypeVar("S", bound="Stream[Any]")
-"""The stream that an operator behind another stream brings forth."""
+"""The stream type that operators return."""
 
 
 class OperatorHandle:
-    """Settings of one operator; every setter answers the handle itself."""
+    """Settings of one operator; every setter returns the handle itself."""
 
     def __init__(self, env: JobBuilder) -> None:
         self._env = env
 
     def _operator(self, setting: str) -> Transformation:
-        """The operator that ``setting`` is about."""
+        """The operator that ``setting`` applies to."""
         raise NotImplementedError
 
     def get_name(self) -> str:
@@ -42,14 +42,14 @@ class OperatorHandle:
         return self._operator("get_name").name
 
     def name(self, name: str) -> Self:
-        """Names the operator, for people and recordings."""
+        """Names the operator, in output and recordings."""
         if not isinstance(name, str) or not name:
             raise BadInput(f"operator {self.get_name()!r}: expected a name, got {name!r}")
         self._operator("name").name = name
         return self
 
     def uid(self, uid: str) -> Self:
-        """Gives the operator an identity of its own, unique in the job."""
+        """Gives the operator an id, unique in the job."""
         if not isinstance(uid, str) or not uid:
             raise BadInput(f"operator {self.get_name()!r}: expected a uid, got {uid!r}")
         self._operator("uid").uid = uid
@@ -61,7 +61,7 @@ class OperatorHandle:
         return self
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
-        """Number of key groups, at most 32768; derived from the parallelism when it is not set (rules 1.21, 1.22)."""
+        """Number of key groups, at most 32768; by default derived from the parallelism (rules 1.21, 1.22)."""
         operator = self._operator("set_max_parallelism")
         operator.max_parallelism = checked_max_parallelism(
             max_parallelism, f"operator {operator.name!r}: max parallelism"
@@ -69,18 +69,18 @@ class OperatorHandle:
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """After how many ms a partly filled output buffer is sent; 0 at once, -1 never."""
+        """After how many ms a partly filled output buffer is sent; 0: at once, -1: never."""
         operator = self._operator("set_buffer_timeout")
         operator.buffer_timeout_ms = checked_buffer_timeout(timeout_millis, f"operator {operator.name!r}")
         return self
 
     def disable_chaining(self) -> Self:
-        """Chains the operator with none before and none after it (rule 1.8)."""
+        """Chains the operator neither to its predecessor nor to its successor (rule 1.8)."""
         self._operator("disable_chaining").chaining = ChainingStrategy.NEVER
         return self
 
     def cost(self, cost: int | Duration) -> Self:
-        """flowsim's own: the virtual time that one record costs here, in ns or as a Duration; 0 is allowed (D4)."""
+        """flowsim's own: the virtual time that the operator spends per record, in ns or as a Duration; 0 is allowed (D4)."""
         operator = self._operator("cost")
         nanos = cost.nanos if isinstance(cost, Duration) else cost
         if type(nanos) is not int or nanos < 0:
@@ -90,9 +90,9 @@ class OperatorHandle:
 
 
 class Stream(OperatorHandle, ABC, Generic[S]):
-    """Records on their way from one operator to the next: what all kinds of streams have. Flink: DataStream.
+    """A stream of records between operators: what all kinds of streams share. Flink: DataStream.
 
-    ``S`` is the class of the streams that operators behind it bring forth.
+    ``S`` is the class of the streams that its operators return.
     """
 
     def __init__(
@@ -110,8 +110,8 @@ class Stream(OperatorHandle, ABC, Generic[S]):
         plain = first.partitioner is None and first.side_output is None and first.exchange is None
         if len(self._upstreams) > 1 or not plain:
             raise BadInput(
-                f"{setting} is about one operator, but this stream comes from {self._described()}: "
-                "call it right after the operator it is meant for"
+                f"{setting} applies to one operator, but this stream comes from {self._described()}: call it "
+                "directly after that operator"
             )
         return first.transformation
 
@@ -129,16 +129,16 @@ class Stream(OperatorHandle, ABC, Generic[S]):
         return " and ".join(texts)
 
     def as_input(self, index: int) -> tuple[Upstream, ...]:
-        """The ways of this stream into input ``index`` of an operator that has several."""
+        """The edges of this stream into input ``index`` of an operator with several inputs."""
         return tuple(replace(upstream, input_index=index) for upstream in self._upstreams)
 
     @property
     def key(self) -> tuple[KeySelector | None, str | None]:
-        """How its records are keyed, and the declared type name of the key; None where they are not."""
+        """The key selector and the declared type name of the key; None if the stream is not keyed."""
         return None, None
 
     def get_type(self) -> TypeInformation | None:
-        """The declared type of the records, None where none was declared."""
+        """The declared type of the records, or None."""
         return self._output_type
 
     def get_execution_environment(self) -> JobBuilder:
@@ -146,7 +146,7 @@ class Stream(OperatorHandle, ABC, Generic[S]):
         return self._env
 
     def force_non_parallel(self) -> Self:
-        """Parallelism 1, for good."""
+        """Fixes parallelism 1."""
         operator = self._operator("force_non_parallel")
         operator.set_parallelism(1)
         operator.required_parallelism = 1
@@ -154,17 +154,17 @@ class Stream(OperatorHandle, ABC, Generic[S]):
         return self
 
     def start_new_chain(self) -> Self:
-        """The operator begins a chain; what follows may be chained to it (rule 1.8)."""
+        """Starts a new chain at this operator; later operators may be chained to it (rule 1.8)."""
         self._operator("start_new_chain").chaining = ChainingStrategy.HEAD
         return self
 
     @abstractmethod
     def behind(self, upstreams: tuple[Upstream, ...], output_type: TypeInformation | None) -> S:
-        """A stream of what ``upstreams`` emit."""
+        """A stream of the output of ``upstreams``."""
 
     @abstractmethod
     def key_by(self, key_selector: AnyKeySelector, key_type: TypeInformation | None = None) -> Stream[S]:
-        """Partitions by key; ``key_type`` decides the Java hash of the key, without it the value does (rule 1.23)."""
+        """Partitions by key. ``key_type`` decides the key's Java hash; without it the value's type decides (rule 1.23)."""
 
     def add_operator(
         self,
@@ -175,17 +175,17 @@ class Stream(OperatorHandle, ABC, Generic[S]):
         params: Mapping[str, object] | None = None,
         yields: bool = False,
     ) -> S:
-        """An operator of ``kind`` behind this stream. ``yields``: rule 1.10."""
+        """Adds an operator of ``kind`` that reads this stream. ``yields``: rule 1.10."""
         added = self._add(name, OperatorDescription(kind, params or {}), make)
         added.yields = yields
         return self.behind((Upstream(added),), output_type)
 
     def _add(self, name: str, description: OperatorDescription, make: MakeOperator) -> Transformation:
-        """The one place where an operator is put behind this stream."""
+        """The only method that adds an operator to this stream."""
         return self._env.add_operator(name, description, make, self._upstreams)
 
     def union(self, *streams: Stream[S]) -> S:
-        """All records of these streams, in whatever order they come; a stream united with itself comes twice."""
+        """All records of these streams, in any order; a stream united with itself gives each record twice."""
         upstreams = list(self._upstreams)
         for stream in streams:
             if not isinstance(stream, Stream):
@@ -196,14 +196,14 @@ class Stream(OperatorHandle, ABC, Generic[S]):
         return self.behind(tuple(upstreams), self._output_type)
 
     def get_parallelism(self) -> int:
-        """flowsim's own: of the operator the stream comes from; of a union, of its first stream."""
+        """flowsim's own: the parallelism of the operator that emits the stream; for a union, of its first stream."""
         return self._upstreams[0].transformation.parallelism
 
     def exchange(self, mode: str) -> Self:
-        """flowsim's own: how the records are handed to the next operator, whatever the partitioner (rules 1.3, 5.43).
+        """flowsim's own: how records are exchanged with the next operator, for any partitioner (rules 1.3, 5.43).
 
-        ``pipelined_bounded`` (the default), ``pipelined`` or ``blocking``: then the next operator starts when all records
-        are written, and is not chained (rule 1.7). Call it before ``key_by`` or behind it.
+        ``pipelined_bounded`` (the default), ``pipelined`` or ``blocking``. With ``blocking`` the next operator starts
+        when all records are written, and is not chained (rule 1.7). Call it before or after ``key_by``.
         """
         checked = checked_exchange(mode, "exchange")
         changed = copy(self)
@@ -221,7 +221,7 @@ def add_inputs(
     streams: Sequence[Stream[S]],
     output_type: TypeInformation | None = None,
 ) -> S:
-    """Puts an operator behind these streams, one input each; raises BadInput where they cannot meet.
+    """Adds an operator with one input per stream; raises BadInput if the streams cannot be combined.
 
     Flink: TwoInputTransformation, KeyedMultipleInputTransformation.
     """

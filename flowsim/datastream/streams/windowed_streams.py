@@ -1,4 +1,4 @@
-"""Streams cut into windows, with keys and without. Flink: WindowedStream, AllWindowedStream."""
+"""Streams grouped into windows, keyed and not keyed. Flink: WindowedStream, AllWindowedStream."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from flowsim.values.types import TypeInformation, Types
 
 
 class WindowsOfStream(Generic[S]):
-    """How the records of a stream are put into windows, and which of them count."""
+    """The window settings that both kinds of windowed streams share."""
 
     def __init__(self, stream: Stream[S], window_assigner: AnyWindowAssigner) -> None:
         self._stream = stream
@@ -51,27 +51,29 @@ class WindowsOfStream(Generic[S]):
         return self._stream.get_type()
 
     def trigger(self, trigger: AnyTrigger) -> Self:
-        """Replaces the assigner's own trigger; raises BadInput if the windows merge and it cannot (rule 10.24)."""
+        """Replaces the assigner's default trigger; raises BadInput if the windows merge and the trigger cannot (rule
+        10.24).
+        """
         self._builder = self._builder.trigger(trigger)
         return self
 
     def evictor(self, evictor: Evictor) -> Self:
-        """As in Java: takes records out of a window that fires; then nothing is folded before (rule 10.30)."""
+        """As in Java: removes records from a window that fires; the window then keeps all records unreduced (rule 10.30)."""
         self._builder = self._builder.evictor(evictor)
         return self
 
     def allowed_lateness(self, time_ms: int | Duration | Time) -> Self:
-        """How many ms after its end a window still takes records (rule 10.8)."""
+        """How many ms after its end a window still accepts records (rule 10.8)."""
         self._builder = self._builder.allowed_lateness(time_ms)
         return self
 
     def side_output_late_data(self, output_tag: OutputTag) -> Self:
-        """Keeps late records in a side output instead of counting them as dropped (rule 10.10)."""
+        """Sends late records to a side output instead of counting them as dropped (rule 10.10)."""
         self._builder = self._builder.side_output_late_data(output_tag)
         return self
 
     def counted(self, size: int, slide: int) -> Self:
-        """Cut by count; raises BadInput unless size >= 1 and slide >= 0."""
+        """Windows by count; raises BadInput unless size >= 1 and slide >= 0."""
         for name, number, least in (("size", size, 1), ("slide", slide, 0)):
             if type(number) is not int or number < least:
                 raise BadInput(f"count window: {name}: expected an integer >= {least}, got {number!r}")
@@ -81,7 +83,7 @@ class WindowsOfStream(Generic[S]):
 
 
 class WindowedStream(WindowsOfStream[S]):
-    """Windows of a keyed stream, on their way to a function. PyFlink: WindowedStream."""
+    """Windows of a keyed stream, before the function is set. PyFlink: WindowedStream."""
 
     def reduce(
         self,
@@ -89,7 +91,7 @@ class WindowedStream(WindowsOfStream[S]):
         window_function: AnyWindowFunction | None = None,
         output_type: TypeInformation | None = None,
     ) -> S:
-        """One value per key and window, reduced as records come; a window function may finish it."""
+        """One value per key and window, reduced as records arrive; a window function may process the result."""
         check_reduce(reduce_function, "window: reduce")
         if output_type is None and window_function is None:
             output_type = self.get_input_type()
@@ -102,13 +104,13 @@ class WindowedStream(WindowsOfStream[S]):
         accumulator_type: TypeInformation | None = None,
         output_type: TypeInformation | None = None,
     ) -> S:
-        """One result per key and window, aggregated as records come; a window function may finish it."""
+        """One result per key and window, aggregated as records arrive; a window function may process the result."""
         if not isinstance(aggregate_function, AggregateFunction):
             raise TypeError(f"window: aggregate: expected an AggregateFunction, got {aggregate_function!r}")
         return self._windowed("Aggregate", aggregate_function, window_function, output_type)
 
     def apply(self, window_function: AnyApplyFunction, output_type: TypeInformation | None = None) -> S:
-        """A WindowFunction over all records of a key and window."""
+        """Applies a WindowFunction to all records of a key and window."""
         if not isinstance(window_function, WindowFunction):
             raise TypeError(f"window: apply: expected a WindowFunction, got {window_function!r}")
         return self._windowed("Apply", None, window_function, output_type)
@@ -116,7 +118,7 @@ class WindowedStream(WindowsOfStream[S]):
     def process(
         self, process_window_function: AnyProcessWindowFunction, output_type: TypeInformation | None = None
     ) -> S:
-        """A ProcessWindowFunction over all records of a key and window."""
+        """Applies a ProcessWindowFunction to all records of a key and window."""
         if not isinstance(process_window_function, ProcessWindowFunction):
             raise TypeError(f"window: process: expected a ProcessWindowFunction, got {process_window_function!r}")
         return self._windowed("Process", None, process_window_function, output_type)
@@ -124,7 +126,7 @@ class WindowedStream(WindowsOfStream[S]):
     def apply_as(
         self, what: str, function: AnyApplyFunction, output_type: TypeInformation | None, more: Mapping[str, object]
     ) -> S:
-        """``apply`` for a WindowFunction that makes windows something else; ``more`` is what judges know of it."""
+        """``apply`` for a WindowFunction of a join or co-group; ``more`` is additional information for the laws."""
         return self._windowed(what, None, function, output_type, more)
 
     def _windowed(
@@ -147,9 +149,9 @@ class WindowedStream(WindowsOfStream[S]):
 
 
 class AllWindowedStream(WindowsOfStream[S]):
-    """Windows of a whole stream, on their way to a function of parallelism 1. PyFlink: AllWindowedStream.
+    """Windows of a whole stream, before the function of parallelism 1 is set. PyFlink: AllWindowedStream.
 
-    Inside, all records have one key, 0.
+    Internally all records have one key, 0.
     """
 
     def reduce(
@@ -158,7 +160,7 @@ class AllWindowedStream(WindowsOfStream[S]):
         window_function: AnyAllWindowFunction | None = None,
         output_type: TypeInformation | None = None,
     ) -> S:
-        """One value per window, reduced as records come; a window function may finish it."""
+        """One value per window, reduced as records arrive; a window function may process the result."""
         check_reduce(reduce_function, "window_all: reduce")
         if output_type is None and window_function is None:
             output_type = self.get_input_type()
@@ -171,13 +173,13 @@ class AllWindowedStream(WindowsOfStream[S]):
         accumulator_type: TypeInformation | None = None,
         output_type: TypeInformation | None = None,
     ) -> S:
-        """One result per window, aggregated as records come; a window function may finish it."""
+        """One result per window, aggregated as records arrive; a window function may process the result."""
         if not isinstance(aggregate_function, AggregateFunction):
             raise TypeError(f"window_all: aggregate: expected an AggregateFunction, got {aggregate_function!r}")
         return self._windowed("Aggregate", aggregate_function, window_function, output_type)
 
     def apply(self, window_function: AnyApplyAllFunction, output_type: TypeInformation | None = None) -> S:
-        """An AllWindowFunction over all records of a window."""
+        """Applies an AllWindowFunction to all records of a window."""
         if not isinstance(window_function, AllWindowFunction):
             raise TypeError(f"window_all: apply: expected an AllWindowFunction, got {window_function!r}")
         return self._windowed("Apply", None, window_function, output_type)
@@ -185,7 +187,7 @@ class AllWindowedStream(WindowsOfStream[S]):
     def process(
         self, process_window_function: AnyProcessAllWindowFunction, output_type: TypeInformation | None = None
     ) -> S:
-        """A ProcessAllWindowFunction over all records of a window."""
+        """Applies a ProcessAllWindowFunction to all records of a window."""
         if not isinstance(process_window_function, ProcessAllWindowFunction):
             raise TypeError(
                 f"window_all: process: expected a ProcessAllWindowFunction, got {process_window_function!r}"
@@ -208,7 +210,7 @@ class AllWindowedStream(WindowsOfStream[S]):
         operator = stream._operator("window_all")
         operator.set_parallelism(1)
         operator.max_parallelism = operator.required_parallelism = 1
-        operator.required_because = "the windows of a stream without keys are all in one place"
+        operator.required_because = "windows of a stream without keys run in one subtask"
         return stream
 
 

@@ -16,7 +16,7 @@ _Arrival = tuple[int, int, int, int]
 class Arrivals(Check):
     """Compares the records and watermarks that arrive at the head of a task with the elements that are put.
 
-    The last arrival waits for the next one: until then elements that are put belong to it.
+    An arrival owns the elements that are put before the next arrival.
     """
 
     __slots__ = ("_is_put", "_last", "_puts")
@@ -25,9 +25,9 @@ class Arrivals(Check):
         super().__init__(place, found)
         self._last: _Arrival | None = None
         self._puts = 0
-        """How many elements were put since."""
+        """Number of elements put since."""
         self._is_put = False
-        """Whether one of them has its payload."""
+        """Whether one of them matches its payload."""
 
     def arrive(self, arrival: _Arrival) -> None:
         """A record or watermark before the end of the input."""
@@ -36,9 +36,9 @@ class Arrivals(Check):
             self._last, self._puts, self._is_put = arrival, 0, False
 
     def put(self, step: Step) -> None:
-        """An element that does not come from a snapshot is put."""
+        """An element that is not from a snapshot is put."""
         if self._last is None:
-            self.broken("put before any arrival", step)
+            self.broken("an element was put before any element arrived", step)
             return
         _, kind, timestamp, fingerprint = self._last
         same = (kind, timestamp) == (step.kind, step.timestamp) and (kind != _RECORD or fingerprint == step.fingerprint)
@@ -49,9 +49,9 @@ class Arrivals(Check):
         if self._last is not None and (self._puts != 1 or not self._is_put):
             seq, kind, timestamp, fingerprint = self._last
             arrival = {"kind": named(ElementKind, kind), "timestamp": timestamp, "fingerprint": fingerprint}
-            self.broken_at("not put as it arrived", seq, **arrival, put=self._puts, expected=1)
+            self.broken_at("an element was not put as it arrived", seq, **arrival, put=self._puts, expected=1)
 
     def end(self) -> None:
-        """Where the input has not ended, the last arrival may still wait for its place."""
+        """If the input has not ended, the last arrival may still wait for its place."""
         if self._puts or self.place.end != NEVER:
             self._settle()

@@ -10,14 +10,14 @@ from flowsim.laws.law import Findings
 ID: Final = "async-capacity"
 COUNTS: Final = """\
 - Rows examined: all rows of `async_elements`.
-- Each row of a place is a violation (once) when `queued` is above `params.capacity`, or is not the number of PUT rows up
-  to this one less the number of EMIT rows up to it; in COMPLETE and FAIL rows it may also be one less (they may come
-  while an element that has left the queue is being handed on).
+- Each row of a place is a violation (once) when `queued` is above `params.capacity`, or is not the number of PUT rows
+  up to this one less the number of EMIT rows up to it; in COMPLETE and FAIL rows it may also be one less (they may be
+  recorded while an element that has left the queue is being emitted).
 """
 END_ID: Final = "async-end"
 END_COUNTS: Final = """\
 - Rows examined: END_INPUT and CLOSE rows of `lifecycle` of places.
-- Violations: every PUT, INVOKE, RETRY, TIMEOUT and EMIT row of a place behind its end, or behind its first CLOSE row
+- Violations: every PUT, INVOKE, RETRY, TIMEOUT and EMIT row of a place after its end, or after its first CLOSE row
   (once); and every END_INPUT row whose place has, in the last PUT or EMIT row before it, a `queued` other than 0.
 """
 
@@ -32,7 +32,7 @@ class Capacity(Check):
         self._inside = 0
 
     def step(self, step: Step) -> None:
-        """Any step."""
+        """A row of ``async_elements``."""
         action, queued, capacity = step.action, step.queued, self.place.capacity
         if action == PUT:
             self._inside += 1
@@ -45,12 +45,12 @@ class Capacity(Check):
         elif queued == inside or (action in OUTCOMES and queued == inside - 1):
             return
         else:
-            what = "not the number of elements put and not emitted"
+            what = "the queue size is not the number of elements put and not emitted"
         self.broken(what, step, queued=queued, expected=inside, capacity=capacity)
 
 
 class End(Check):
-    """Looks at the queue at every end of input, and at the steps after an end or a close."""
+    """Checks the queue at every end of input, and the steps after an end or a close."""
 
     __slots__ = ("queued",)
 
@@ -67,6 +67,6 @@ class End(Check):
             )
 
     def input_ends(self, seq: int) -> None:
-        """An END_INPUT."""
+        """An END_INPUT row."""
         if self.queued:
             self.broken_at("the queue is not empty at the end of input", seq, queued=self.queued, expected=0)

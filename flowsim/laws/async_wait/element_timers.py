@@ -12,12 +12,13 @@ from flowsim.values.java_long import wrapped
 
 ID: Final = "async-timers"
 COUNTS: Final = """\
-- Rows examined: rows of `system_timers`, and EMIT rows of kind RECORD of `async_elements`. Operators of the legacy design
-  record no timers, and theirs are not judged.
-- A timer of a place is its (entry, kind). It *waits* from a REGISTER row to the next other row or the emission of its entry.
+- Rows examined: rows of `system_timers`, and EMIT rows of kind RECORD of `async_elements`. Operators of the legacy
+  design record no timers and are not judged.
+- A timer of a place is its (entry, kind). It *waits* from a REGISTER row to the next other row or the emission of its
+  entry.
 - A row of `system_timers` of a place is a violation (once) when
-  - it is REGISTER of a timer that waits, or of kind TIMEOUT and one was registered before (since the last emission of the
-    entry): one serves all attempts;
+  - it is REGISTER of a timer that waits, or of kind TIMEOUT and one was registered before (since the last emission of
+    the entry): one timer covers all attempts;
   - it is REGISTER of kind TIMEOUT, and `timestamp` is not the whole milliseconds of its `time_ns` plus `timeout_ms`, as
     64-bit integers;
   - it is another row, and no timer with its `timestamp` waits;
@@ -34,14 +35,14 @@ _NAMES: Final = {int(kind): kind.name.lower() for kind in SystemTimer}
 
 
 class ElementTimers(Check):
-    """Follows the timers of the elements that are in the queue."""
+    """Tracks the timers of the queued elements."""
 
     __slots__ = ("_timers",)
 
     def __init__(self, place: Place, found: Findings) -> None:
         super().__init__(place, found)
         self._timers: dict[tuple[int, int], tuple[int, int] | None] = {}
-        """By entry and kind, when it was registered (sequence number) and its timestamp; None for one that has ended."""
+        """By entry and kind: sequence number of the registration and timestamp; None for a timer that has ended."""
 
     def step(self, seq: int, time_ns: int, entry: int, action: int, kind: int, timestamp: int) -> None:
         """A row of ``system_timers``."""
@@ -50,15 +51,15 @@ class ElementTimers(Check):
         what = ""
         if action == _REGISTER:
             if waiting is not None or (kind == _TIMEOUT and timer in self._timers):
-                what = "registered again"
+                what = "a timer is registered a second time"
             elif kind == _TIMEOUT and timestamp != wrapped(now_ms + self.place.timeout_ms):
-                what = "registered for another time than that of the timeout"
+                what = "a timer is registered for another time than the timeout"
             self._timers[timer] = seq, timestamp
         else:
             if waiting is None or waiting[1] != timestamp:
-                what = "fired or deleted, but it does not wait"
+                what = "a timer that is not registered is fired or deleted"
             elif action == _FIRE and now_ms <= timestamp:
-                what = "fired before its time"
+                what = "a timer fired before its time"
             self._timers[timer] = None
         if what:
             self.broken_at(what, seq, entry=entry, timer=_NAMES.get(kind, kind), timestamp=timestamp, time_ms=now_ms)
@@ -68,16 +69,18 @@ class ElementTimers(Check):
         if not self._timers and self.place.timeout_ms <= 0:
             return
         if step.kind == _RECORD and self.place.timeout_ms > 0 and (step.entry, _TIMEOUT) not in self._timers:
-            self.broken("emitted without a timer for its timeout", step)
+            self.broken("a record is emitted without a timeout timer", step)
         for kind in _KINDS:
             waiting = self._timers.pop((step.entry, kind), None)
             if waiting is not None:
-                self.broken("its timer still waits", step, timer=_NAMES[kind], timestamp=waiting[1])
+                self.broken(
+                    "the timer of an emitted record is still registered", step, timer=_NAMES[kind], timestamp=waiting[1]
+                )
 
     def input_ends(self, seq: int) -> None:
         """The first END_INPUT."""
         for (entry, kind), waiting in self._timers.items():
             if waiting is not None:
-                self.broken_at("a timer is left at the end of input", waiting[0], entry=entry,
+                self.broken_at("a timer is still registered at the end of input", waiting[0], entry=entry,
                                timer=_NAMES.get(kind, kind), timestamp=waiting[1])  # fmt: skip
         self._timers.clear()

@@ -1,4 +1,4 @@
-"""Follows each element of an async operator from its place in the queue to its emission, for all laws at once."""
+"""Tracks each element of an async operator from its place in the queue to its emission, for all laws at once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _RECEIVING: Final = (INVOKE, RETRY, TIMEOUT)
 
 
 class Elements:
-    """Keeps the elements that are in the queue; of those that were emitted it knows the numbers."""
+    """Stores the queued elements; of emitted ones only the numbers."""
 
     __slots__ = ("_elements", "_numbers", "_once", "_order", "_payload", "_retries", "_timers")
 
@@ -32,7 +32,7 @@ class Elements:
         self._elements: dict[int, Element] = {}
 
     def step(self, step: Step) -> None:
-        """Any step."""
+        """A row of ``async_elements``."""
         action, entry = step.action, step.entry
         element = self._elements.get(entry)
         if action == PUT:
@@ -72,7 +72,7 @@ class Elements:
     def _emit(self, element: Element, step: Step) -> None:
         put = element.put
         if put is None:
-            self._once.broken("emitted before it was put", step)  # This has no further effect.
+            self._once.broken("an element is emitted before it was put", step)  # This has no further effect.
             return
         self._once.emit(put, element.outcome, step)
         self._order.emit(element)
@@ -80,7 +80,7 @@ class Elements:
         if self._timers is not None:
             self._timers.emit(put, step)
         if element.timed_out and element.retries:
-            # Rule 11.28: it is still among those that await a retry, so the function may be called for it at the end.
+            # Rule 11.28: the element still waits for a retry, so the function may be called for it at the end.
             element.emitted = True
         else:
             del self._elements[step.entry]
@@ -92,7 +92,7 @@ class Elements:
             self._once.after_emission(step)
 
     def end(self) -> None:
-        """Looks at the elements that were put and not emitted."""
+        """Checks the elements that were put and not emitted."""
         for element in self._elements.values():
             if element.put is not None and not element.emitted:
                 self._order.left(element)

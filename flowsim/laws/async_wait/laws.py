@@ -47,16 +47,16 @@ _step_of: Callable[[Row], Step] = partial(tuple.__new__, Step)
 """As ``Step._make``, in a quarter of the time."""
 
 _Part = tuple[str, tuple[str, ...], Callable[[Slice], Mask] | None, Callable[[int, Row], None]]
-"""A table, columns, which of its rows, and who takes them."""
+"""A table, columns, a row mask, and the function that gets the rows."""
 
 
 class _Examined:
-    """What examines one async operator of the task."""
+    """The checks of one async operator of the task."""
 
     def __init__(self, place: Place, found: FoundByLaw) -> None:
         self.place = place
         self.source: Reader | None = None
-        """The reader of another async operator that this one is."""
+        """The reader of another async operator whose results this one gets."""
         self.readers: list[Reader] = []
         self.timers = None if place.legacy else element_timers.ElementTimers(place, found[element_timers.ID])
         self.end_of_input = capacity.End(place, found[capacity.END_ID])
@@ -114,7 +114,7 @@ class AsyncWait:
         self._heads = [one.arrivals for one in examined if one.arrivals is not None]
         self._found = found
         self._parts: list[_Part] = []
-        """What is examined beside the steps of elements."""
+        """The facts examined in addition to the steps of elements."""
         if examined:
             self._parts.append(("lifecycle", ("operator", "event"), None, self._life))
             self._parts.append(("system_timers", _TIMER, None, self._timer))
@@ -208,10 +208,10 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> AsyncWait:
         for name, channels in graph.once(readers_by_operator).get((place.task, place.number), ()):
             one.readers.append(Reader(name, place, of_law[once.ID]))
             by_channel.update(dict.fromkeys(channels, one.readers[-1]))
-        feeder = examined.get(place.feeder)
-        if feeder is not None:
-            one.source = Reader(f"operator {place.number}", feeder.place, of_law[once.ID])
-            feeder.readers.append(one.source)
+        upstream_operator = examined.get(place.upstream_operator)
+        if upstream_operator is not None:
+            one.source = Reader(f"operator {place.number}", upstream_operator.place, of_law[once.ID])
+            upstream_operator.readers.append(one.source)
     return AsyncWait(task.task, list(examined.values()), by_channel, of_law)
 
 
@@ -232,15 +232,15 @@ LAWS: Final = (
     _law(
         order.ID,
         order.COUNTS,
-        "An ordered async operator emits elements in the order in which they arrived, watermarks included; in an unordered "
-        "one no element overtakes a watermark, and no watermark an element.",
+        "An ordered async operator emits elements in the order of arrival, watermarks included. In an "
+        "unordered async operator, no element overtakes a watermark, and no watermark overtakes an element.",
         "11.5", "11.9", "11.10", "11.11",
     ),
     _law(
         once.ID,
         once.COUNTS,
-        "Every element of an async operator has one outcome, and is emitted once, after that outcome and with exactly its "
-        "results; at the end of input all elements have been emitted.",
+        "Every element of an async operator has one outcome. It is emitted once, after that outcome and with "
+        "exactly its results. At the end of input all elements have been emitted.",
         "11.12", "11.13", "11.14", "11.15", "11.17", "11.18", "11.19",
     ),
     _law(
@@ -252,28 +252,28 @@ LAWS: Final = (
     _law(
         capacity.ID,
         capacity.COUNTS,
-        "The queue of an async operator never holds more elements than its capacity, and holds those that were put and not "
-        "emitted.",
+        "The queue of an async operator holds exactly the elements that were put and not emitted, and never "
+        "more than its capacity.",
         "11.1", "11.2", "11.5", "11.29",
     ),
     _law(
         retries.ID,
         retries.COUNTS,
-        "An async operator calls its function once for each record, and again only when a retry is due: no more often than "
-        "the retry strategy allows, or once more at the end of input.",
+        "An async operator calls its function once for each record, and again only if a retry is due: at "
+        "most as often as the retry strategy allows, or once more at the end of input.",
         "11.24", "11.25", "11.27", "11.28",
     ),
     _law(
         capacity.END_ID,
         capacity.END_COUNTS,
-        "At the end of input the queue of an async operator is empty, and afterwards no element is put, passed to the "
-        "function or emitted.",
+        "At the end of input the queue of an async operator is empty. Afterwards no element is put, passed "
+        "to the function or emitted.",
         "11.19",
     ),
     Law(
         element_timers.ID,
-        "Each record of an async operator with a timeout has one timer for it; that and the timer of a retry fire in time or "
-        "are cancelled before the record is emitted.",
+        "Each record of an async operator with a timeout has one timeout timer. This timer and the timer of "
+        "a retry fire on time, or are cancelled before the record is emitted.",
         ("9.10", "11.1", "11.12", "11.24", "11.26"),
         Level.FULL,
         {**_READS, "system_timers": _TIMER},

@@ -12,31 +12,32 @@ ID: Final = "async-once"
 COUNTS: Final = """\
 - Rows examined: PUT, COMPLETE, FAIL, TIMEOUT and EMIT rows of `async_elements`.
 - Each of these is a violation (once) when
-  - it is of no place;
+  - it does not belong to a place;
   - COMPLETE, FAIL: its kind is not RECORD, or it is not the outcome of its entry; or, in the mailbox design, no PUT row
-    of the entry came before (in the legacy design time may run out for one that still waits for its place, rule 11.31);
+    of the entry came before (in the legacy design an entry that still waits for its place may time out, rule 11.31);
   - TIMEOUT: `timeout_ms` is 0, or a TIMEOUT row of the entry came before; or, in the mailbox design, an outcome of the
-    entry came before (rule 11.18), no PUT row of it did, or it is too early: the whole milliseconds of its `time_ns` are
-    not above those of the `time_ns` of the put, plus `timeout_ms` (rules 9.10, 11.1; a sum above `MAX` is none);
+    entry came before (rule 11.18), no PUT row of it did, or it is too early: the whole milliseconds of its `time_ns`
+    are not above those of the `time_ns` of the put, plus `timeout_ms` (rules 9.10, 11.1; a sum above `MAX` is none);
   - EMIT: it is not the emission of its entry; or no PUT row of the entry came before, or the put has another kind or
     timestamp; or it is of kind RECORD and no outcome came before, or the outcome has other `rows` or another
-    `fingerprint` (only asked where the outcome's `rows` are not -1: not known yet); or it is of kind WATERMARK, and
-    `rows` is not 0.
-- A COMPLETE, FAIL or TIMEOUT row after the emission of its entry is a violation; an EMIT row before the put is one, too, and
-  has no other effect.
+    `fingerprint` (not checked if the outcome's `rows` are -1: not known yet); or it is of kind WATERMARK, and `rows` is
+    not 0.
+- A COMPLETE, FAIL or TIMEOUT row after the emission of its entry is a violation; an EMIT row before the put is a
+  violation, too, and has no other effect.
 - 1 for each entry that was put and has no EMIT row, where the place has an end.
-- *Readers* of the main output are the edges without `side_output` of the operator (one reader; of partitioner BROADCAST
-  each channel is one) and the async operators that it feeds in its chain (`input_operator`, `input_tag` ''). What a
-  reader *got* are the RECORD rows of `sent` on the channels of this task; or the PUT rows of kind RECORD of the other
-  async operator, behind its opening. Each EMIT row owns what a reader got between the EMIT row before it and itself: 1
-  for each EMIT row and reader for which its number is not `rows`, or the exclusive or of its fingerprints is not
-  `fingerprint`; and, where the place has an end, 1 for each reader that got anything after the last EMIT row.
+- *Readers* of the main output are the edges without `side_output` of the operator (each edge is one reader; with
+  partitioner BROADCAST each channel is one) and the async operators after it in its chain (`input_operator`,
+  `input_tag` ''). A reader's *records* are the RECORD rows of `sent` on the channels of this task; or the PUT rows of
+  kind RECORD of the other async operator, after its opening. Each EMIT row owns a reader's records between the previous
+  EMIT row and itself. 1 for each EMIT row and reader for which the number of these records is not `rows`, or the
+  exclusive or of their fingerprints is not `fingerprint`; and, if the place has an end, 1 for each reader with records
+  after the last EMIT row.
 """
 _RECORD: Final = int(ElementKind.RECORD)
 
 
 class Once(Check):
-    """Looks at outcomes, timeouts and emissions."""
+    """Checks outcomes, timeouts and emissions."""
 
     __slots__ = ()
 
@@ -47,12 +48,12 @@ class Once(Check):
             return
         element.outcome = step
         if step.kind != _RECORD:
-            self.broken("an outcome of an element that is not a record", step)
+            self.broken("an outcome for a watermark", step)
         elif element.put is None and not self.place.legacy:
             self.broken("an outcome before the element was put", step)
 
     def timeout(self, element: Element, step: Step) -> None:
-        """In the legacy design the timeout begins before the element has a place in the queue (rule 11.31)."""
+        """In the legacy design the timeout starts before the element has a place in the queue (rule 11.31)."""
         again, element.timed_out = element.timed_out, True
         timeout_ms = self.place.timeout_ms
         if again:
@@ -73,24 +74,24 @@ class Once(Check):
     def emit(self, put: Step, outcome: Step | None, step: Step) -> None:
         """The first EMIT of an element that was put."""
         if (step.kind, step.timestamp) != (put.kind, put.timestamp):
-            self.broken("emitted with another kind or timestamp than it was put", step)
+            self.broken("the emitted element has another kind or timestamp than the put element", step)
         elif step.kind != _RECORD:
             if step.rows:
                 self.broken("a watermark with results", step, rows=step.rows, expected_rows=0)
         elif outcome is None:
-            self.broken("emitted before its outcome", step)
+            self.broken("an element is emitted before its outcome", step)
         elif outcome.rows >= 0 and (step.rows, step.fingerprint) != (outcome.rows, outcome.fingerprint):
             self.broken(
-                "emitted with other results than those of its outcome", step, rows=step.rows, expected_rows=outcome.rows,
+                "the emitted results are not those of the outcome", step, rows=step.rows, expected_rows=outcome.rows,
                 fingerprint=step.fingerprint, expected_fingerprint=outcome.fingerprint,
             )  # fmt: skip
 
     def after_emission(self, step: Step) -> None:
         """An outcome, a timeout or an emission of an element that was emitted."""
-        what = {EMIT: "emitted a second time", TIMEOUT: "a timeout after the emission"}
+        what = {EMIT: "an element is emitted a second time", TIMEOUT: "a timeout after the emission"}
         self.broken(what.get(step.action, "an outcome after the emission"), step)
 
     def left(self, put: Step) -> None:
         """An element that was put and never emitted."""
         if self.place.end != NEVER:
-            self.broken("never emitted", put)
+            self.broken("an element is never emitted", put)

@@ -1,4 +1,4 @@
-"""Of law async-order: no element overtakes another one that must be emitted before it (rules 11.5-11.11)."""
+"""Part of law async-order: no element overtakes one that must be emitted before it (rules 11.5-11.11)."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ COUNTS: Final = """\
 - Rows examined: PUT and EMIT rows of `async_elements`.
 - *Numbers*: a PUT row of a place is a violation when its entry is not one more than that of the PUT row before it, or,
   as the first one, not 0.
-- *Overtaken*: 1 for each entry that was put and that another one that was put overtakes. Ordered, the *rank* of an entry
-  is its number. Unordered, it is twice the number of entries of kind WATERMARK that were put before it, plus 1 when it is a
-  WATERMARK itself. An EMIT row before the put does not count, nor does an outcome after the emission. Entry f overtakes
-  entry e when f has an EMIT row, which has a lower seq than the emission of e (or e has none), and
+- *Overtaken*: 1 for each entry that was put and that another one that was put overtakes. Ordered, the *rank* of an
+  entry is its number. Unordered, it is twice the number of entries of kind WATERMARK that were put before it, plus 1
+  when it is a WATERMARK itself. EMIT rows before the put and outcomes after the emission do not count. Entry f
+  overtakes entry e when f has an EMIT row, which has a lower seq than the emission of e (or e has none), and
   - the rank of f is higher than that of e; or
   - the operator is unordered and of the mailbox design, the ranks are equal, both have outcomes, and that of f has the
-    higher seq (rules 11.9, 11.11: within a segment they leave as they were done).
+    higher seq (rules 11.9, 11.11: within a segment entries leave in order of completion).
 - *Arrivals*, where the operator is the head (`input_operator` -1) of a task with one input: RECORD rows of `received`
-  and WATERMARK rows of `task_watermark` of the task, those before the end of the place. Each *owns* the PUT rows behind
+  and WATERMARK rows of `task_watermark` of the task, those before the end of the place. Each *owns* the PUT rows after
   the opening that lie between it and the next arrival. It is a violation (once) unless it owns exactly one, of its own
   kind and timestamp and, for a record, its fingerprint; the last one may own none where the place has no end. And 1 for
-  each PUT row behind the opening and before the first arrival.
+  each PUT row after the opening and before the first arrival.
 """
 _WATERMARK: Final = int(ElementKind.WATERMARK)
 
 
 class Order(Check):
-    """Compares the order in which elements are put and emitted with the one that the operator guarantees."""
+    """Compares the order in which elements are put and emitted with the guaranteed order."""
 
     __slots__ = ("_by_outcome", "_furthest", "_latest", "_next", "_watermarks")
 
@@ -46,9 +46,9 @@ class Order(Check):
         """... and the latest outcome among the elements of that rank."""
 
     def number(self, put: Step) -> None:
-        """Each element waits for its place in the queue before the next one arrives, so numbers follow one another."""
+        """Each element waits for its place in the queue before the next one arrives, so numbers are consecutive."""
         if put.entry != self._next:
-            self.broken("put out of turn", put, expected=self._next)
+            self.broken("an element is put in the wrong order", put, expected=self._next)
         self._next = put.entry + 1
 
     def rank(self, put: Step) -> int:
@@ -70,11 +70,11 @@ class Order(Check):
             self._latest = outcome
 
     def left(self, element: Element) -> None:
-        """Whether an element was overtaken is known when it leaves, or at the end."""
+        """An overtaken element is known when it leaves, or at the end."""
         if element.rank > self._furthest or element.put is None:
             return
         if element.rank == self._furthest:
             outcome = element.outcome
             if not self._by_outcome or outcome is None or outcome.seq >= self._latest:
                 return
-        self.broken("overtaken", element.put, rank=element.rank, rank_emitted_before=self._furthest)
+        self.broken("an element was overtaken", element.put, rank=element.rank, rank_emitted_before=self._furthest)

@@ -9,14 +9,14 @@ from flowsim.laws.async_wait.places import Check, Step
 ID: Final = "async-payload"
 COUNTS: Final = """\
 - Rows examined: INVOKE, RETRY and TIMEOUT rows of `async_elements`.
-- Such a row of a place is a violation when it has another kind, timestamp or fingerprint than the put of its entry. This is
-  only examined where the put came before and no emission of the entry, or the emission of one that had a TIMEOUT and a
-  RETRY row before (rule 11.28).
+- Such a row of a place is a violation when it has another kind, timestamp or fingerprint than the put of its entry.
+  This is only examined if the put came before the row and no emission of the entry did, or if the entry had a TIMEOUT
+  and a RETRY row before its emission (rule 11.28).
 """
 
 
 class Payload(Check):
-    """Compares what the function, a retry and the timeout receive with what was put."""
+    """Compares the element that the function, a retry and the timeout get with the put element."""
 
     __slots__ = ()
 

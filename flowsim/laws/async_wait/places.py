@@ -1,4 +1,4 @@
-"""What the laws of async operators share: an operator of a task, a step of an element, and how violations are reported."""
+"""Shared parts of the laws of async operators: an operator of a task, a step of an element, and violations."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class Place:
     """One async operator of one subtask: its settings, and when it was opened, ended and closed."""
 
     __slots__ = (
-        "capacity", "closing", "end", "feeder", "is_head", "legacy", "limit", "number", "opening", "ordered", "retries",
-        "task", "timeout_ms",
+        "capacity", "closing", "end", "is_head", "legacy", "limit", "number", "opening", "ordered", "retries",
+        "task", "timeout_ms", "upstream_operator",
     )  # fmt: skip
 
     def __init__(self, task: Task, operator: Operator) -> None:
@@ -68,9 +68,9 @@ class Place:
         self.task = task.task
         self.number = operator.operator
         self.is_head = operator.input_operator < 0 and task.inputs == 1
-        """Whether it is the head of a task with one input, so that what arrives there is put."""
-        self.feeder = -1 if operator.input_tag else operator.input_operator
-        """The operator of the chain whose main output it reads, -1 for none."""
+        """Whether it is the head of a task with one input, so that arriving elements are put."""
+        self.upstream_operator = -1 if operator.input_tag else operator.input_operator
+        """The upstream operator in the chain whose main output it reads, -1 for none."""
         self.ordered = params.get("mode") == "ordered"
         self.legacy = params.get("design") == "legacy"
         self.capacity = _number(params.get("capacity"), 0)
@@ -78,16 +78,16 @@ class Place:
         self.retries = isinstance(retry, Mapping) and (retry.get("result") is True or retry.get("exception") is True)
         """Whether an outcome may lead to a retry (rule 11.24)."""
         self.limit = _number(retry.get("max_attempts"), NEVER) if self.retries and isinstance(retry, Mapping) else 0
-        """How many retries an element gets at most."""
+        """Maximum number of retries of an element."""
         self.opening = NEVER
-        """Its first OPEN; what was put before comes from a snapshot (rule 11.22)."""
+        """Its first OPEN; elements put before it come from a snapshot (rule 11.22)."""
         self.end = NEVER
         """Its first END_INPUT."""
         self.closing = NEVER
         """Its first CLOSE."""
 
     def live(self, seq: int, event: int) -> None:
-        """Notes a row of ``lifecycle``."""
+        """Stores a row of ``lifecycle``."""
         if event == LifeEvent.OPEN:
             self.opening = min(self.opening, seq)
         elif event == LifeEvent.END_INPUT:
@@ -101,16 +101,16 @@ def _number(value: object, default: int) -> int:
 
 
 class Element:
-    """What happened to one element of an async operator so far."""
+    """The steps of one element of an async operator so far."""
 
     __slots__ = ("calls", "emitted", "outcome", "put", "rank", "retries", "timed_out")
 
     def __init__(self) -> None:
         self.put: Step | None = None
         self.outcome: Step | None = None
-        """The first one."""
+        """The first outcome."""
         self.rank = 0
-        """Its place in the order of emissions: an element of a lower rank must be emitted before."""
+        """Its position in the order of emissions: an element of a lower rank must be emitted earlier."""
         self.timed_out = False
         self.calls = 0
         self.retries: set[int] = set()
@@ -119,7 +119,7 @@ class Element:
 
 
 class Check:
-    """What one law examines of one async operator."""
+    """The checks of one law for one async operator."""
 
     __slots__ = ("found", "place")
 

@@ -1,4 +1,4 @@
-"""Of law async-once: the readers of an async operator get exactly the results that it emits."""
+"""Part of law async-once: the readers of an async operator get exactly its emitted results."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from flowsim.laws.job_graph import JobGraph
 from flowsim.laws.law import Findings
 
 Channels = tuple[str, tuple[int, ...]]
-"""The name of a reader, and the channels on which it gets results, ascending."""
+"""The name of a reader, and the channels with its results, ascending."""
 
 
 def readers_by_operator(graph: JobGraph) -> Mapping[tuple[int, int], Sequence[Channels]]:
-    """Who reads the main output of each (task, operator) over channels; use with ``JobGraph.once``.
+    """The readers of the main output of each (task, operator) over channels; use with ``JobGraph.once``.
 
-    A reader is an edge; of a broadcast, which sends each record on all channels, it is a channel.
+    A reader is an edge; for a broadcast, which sends each record on all channels, it is a channel.
     """
     found: dict[tuple[int, int], dict[str, list[int]]] = {}
     for channel in sorted(graph.channels.values()):
@@ -58,7 +58,7 @@ class Reader(Check):
         self._count, self._mixed, self._first = 0, 0, NEVER
 
     def end(self) -> None:
-        """Where the input has not ended, the results of the next emission are under way."""
+        """If the input has not ended, the results of the next emission may be in progress."""
         if self._count and self.place.end != NEVER:
             self.broken_at("a reader gets records after the last emission", self._first, reader=self._name,
                            rows=self._count, expected_rows=0)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Of law async-retries: how often, and when, the function is called for an element (rules 11.24, 11.25, 11.27, 11.28)."""
+"""Part of law async-retries: number and time of the calls for an element (rules 11.24, 11.25, 11.27, 11.28)."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ COUNTS: Final = """\
 - A RETRY row is a violation (once) when the place does not retry, or `attempt` is not the number of INVOKE rows of the
   entry before, or is above the limit; or a RETRY row of the entry with the same attempt, a TIMEOUT row of it or its
   outcome came before.
-- 1 for each entry of kind RECORD that was put and has no INVOKE row until it is emitted, where a PUT row of the place or its
-  end comes after its put. After the emission of an element a first call or a RETRY is a violation, and a further call is
-  allowed only at the end and within the limit.
+- 1 for each entry of kind RECORD that was put and has no INVOKE row until it is emitted, if a PUT row of the place or
+  its end comes after its put. After the emission of an element a first call or a RETRY is a violation, and a further
+  call is allowed only at the end and within the limit.
 """
 _RECORD: Final = int(ElementKind.RECORD)
 
 
 class Retries(Check):
-    """Looks at the calls of an element and at its retries.
+    """Checks the calls of an element and its retries.
 
-    At the end, after the last element was put and the last retry was scheduled, the operator may call the function once
-    more for an element without a retry (rules 11.27, 11.28). So such calls are kept until the next put or retry.
+    At the end, after the last PUT and the last RETRY, the operator may call the function once more for an element
+    without a retry (rules 11.27, 11.28). So such calls are stored until the next put or retry.
     """
 
     __slots__ = ("_put", "_unless_at_the_end")
@@ -54,14 +54,14 @@ class Retries(Check):
 
     def _not_at_the_end(self) -> None:
         for step in self._unless_at_the_end:
-            self._wrong("called again, but no retry was due", step)
+            self._wrong("the function is called again, but no retry is due", step)
         self._unless_at_the_end.clear()
 
     def invoke(self, element: Element, step: Step) -> None:
         """A call of the function."""
         element.calls += 1
         if element.put is None:
-            self._wrong("called before the element was put", step)
+            self._wrong("the function is called before the element was put", step)
         elif step.attempt != element.calls:
             self._wrong("attempts are not numbered 1, 2, 3", step, expected_attempt=element.calls)
         elif step.attempt > 1:
@@ -70,43 +70,45 @@ class Retries(Check):
     def _again(self, step: Step, due: bool) -> None:
         retries, limit = step.attempt - 1, self.place.limit
         if not self.place.retries:
-            self._wrong("called again without a retry strategy", step)
+            self._wrong("the function is called again without a retry strategy", step)
         elif retries > limit + 1:
-            self._wrong("called too often", step, limit=limit + 2)
+            self._wrong("the function is called too often", step, limit=limit + 2)
         elif not due or retries > limit:
             self._unless_at_the_end.append(step)
 
     def retry(self, element: Element, step: Step) -> None:
-        """An element begins to wait for a retry."""
+        """An element starts to wait for a retry."""
         self._not_at_the_end()
         if not self.place.retries:
-            self._wrong("waits for a retry without a retry strategy", step)
+            self._wrong("a record waits for a retry without a retry strategy", step)
         elif step.attempt != element.calls:
-            self._wrong("waits for a retry after another attempt than the last", step, expected_attempt=element.calls)
+            self._wrong(
+                "a record waits for a retry of an attempt that is not its last", step, expected_attempt=element.calls
+            )
         elif step.attempt > self.place.limit:
-            self._wrong("waits for one retry too many", step, limit=self.place.limit)
+            self._wrong("a record waits for one retry too many", step, limit=self.place.limit)
         elif step.attempt in element.retries:
-            self._wrong("waits for the same retry again", step)
+            self._wrong("a record waits for the same retry again", step)
         elif element.timed_out or element.outcome is not None:
-            self._wrong("waits for a retry after its timeout or outcome", step)
+            self._wrong("a record waits for a retry after its timeout or outcome", step)
         element.retries.add(step.attempt)
 
     def after_emission(self, step: Step) -> None:
-        """INVOKE or RETRY of an element that was emitted: how often the function was called for it is not known."""
+        """INVOKE or RETRY of an emitted element: the number of its calls is not known."""
         if step.action == RETRY:
             self._not_at_the_end()
-            self._wrong("waits for a retry after its emission", step)
+            self._wrong("a record waits for a retry after its emission", step)
         elif step.attempt <= 1:
-            self._wrong("called for the first time after its emission", step)
+            self._wrong("the function is called for the first time after the emission", step)
         else:
             self._again(step, False)
 
     def emit(self, element: Element, put: Step) -> None:
-        """The function was called for a record before the record is emitted."""
+        """The function was called for a record before its emission."""
         if not element.calls and put.kind == _RECORD:
             self.broken("the function was never called", put)
 
     def left(self, element: Element, put: Step) -> None:
-        """An element that was put and never emitted; the last one may be about to be passed to the function."""
+        """An element that was put and never emitted; the last one may not have reached the function yet."""
         if self._put > put.seq or NEVER > self.place.end > put.seq:
             self.emit(element, put)

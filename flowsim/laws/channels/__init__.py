@@ -1,1 +1,1 @@
-"""Laws about what single channels carry."""
+"""Laws about the contents of single channels."""

@@ -1,4 +1,4 @@
-"""Law distribution: the channel of every record that is not distributed by its key."""
+"""Law distribution: the channel of every record that is not distributed by key."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _ROW: Final = ("timestamp", "fingerprint", "key_hash", "seq")
 
 
 class Writer:
-    """What one task writes to one edge; ``before`` is the place of its last record, None where any may follow."""
+    """The records of one task on one edge; ``before`` is the place of its last record, None if any may follow."""
 
     def __init__(self, edge: Edge, targets: list[int]) -> None:
         self.partitioner = edge.partitioner
@@ -30,7 +30,7 @@ class Writer:
         self._payload: tuple[Ints, Ints] = (np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
     def expected(self, place: Ints, key_hash: Ints) -> Ints:
-        """The places of records that are written one after another; ``place`` is where they went."""
+        """The expected places of consecutive records; ``place`` is where they were sent."""
         if self.partitioner == "CUSTOM":
             return key_hash
         if self.partitioner not in _IN_TURN:
@@ -40,7 +40,7 @@ class Writer:
         return np.append(first, (place[:-1] + 1) % self.width)
 
     def is_another(self, timestamp: Ints, fingerprint: Ints) -> Mask:
-        """Which records are not the same as the one before."""
+        """Which records differ from the previous one."""
         before = [np.append(last, now[:-1]) for last, now in zip(self._payload, (timestamp, fingerprint), strict=True)]
         self._payload = timestamp[-1:], fingerprint[-1:]
         other: Mask = (before[0] != timestamp) | (before[1] != fingerprint)
@@ -77,7 +77,7 @@ class Distribution:
         is_own = self._channels[at] == channel
         for seq, other in rows.tuples(("seq", "channel"), ~is_own) if not is_own.all() else ():
             self._found.examined += 1
-            self._found.broken("sent on a channel of another task", (self._task, seq), task=self._task, seq=seq,
+            self._found.broken("a task sends on a channel of another task", (self._task, seq), task=self._task, seq=seq,
                                channel=other)  # fmt: skip
         writer = np.where(is_own & facts.once(sent_records), self._writer[at], -1)
         for number, about in enumerate(self._writers):
@@ -95,7 +95,11 @@ class Distribution:
         if writer.partitioner == "BROADCAST":
             wrong = wrong | (writer.is_another(timestamp, fingerprint) & (place > 0))
         for row in np.flatnonzero(wrong).tolist():
-            what = "another channel than the partitioner chooses" if place[row] != expected[row] else "another record"
+            what = (
+                "the channel is not the one that the partitioner selects"
+                if place[row] != expected[row]
+                else "another record"
+            )
             self._found.broken(what, (self._task, int(seq[row])), task=self._task, seq=int(seq[row]), edge=writer.edge,
                                partitioner=writer.partitioner, channel=int(channel[row]),
                                expected=int(expected[row]), found=int(place[row]))  # fmt: skip
@@ -138,18 +142,20 @@ def _needs_judged_edges(graph: JobGraph) -> str:
 
 def _shuffled(graph: JobGraph) -> str:
     edges = sorted(edge.edge for edge in graph.edges.values() if edge.partitioner == "SHUFFLE")
-    return f"not judged: shuffled edges {', '.join(map(str, edges))}" if edges else ""
+    return f"not checked: shuffled edges {', '.join(map(str, edges))}" if edges else ""
 
 
 _COUNTS: Final = """\
 - *Judged edges*: those whose partitioner is FORWARD, GLOBAL, CUSTOM, REBALANCE, RESCALE or BROADCAST. Not applicable:
-  there is none. (`key-routing` judges HASH; where a SHUFFLE edge sends a record is left to chance.)
-- Rows examined: RECORD rows of `sent` on judged edges, and rows of any kind on a channel that is not of their task.
-- Each of the latter is a violation. For the others, let the *place* of a channel be the index of its target's subtask in
-  the list of subtasks that rules 1.15 to 1.17 give for subpartitions 0 to n - 1 of its source task, -1 when it is not in
-  it. Of the rows of one task and edge, by seq, a row is a violation (once) when its place is not
+  there is none. (`key-routing` judges HASH; a SHUFFLE edge sends a record to a random channel.)
+- Rows examined: RECORD rows of `sent` on judged edges, and rows of any kind on a channel that does not belong to their
+  task.
+- Each row on a channel of another task is a violation. For the other rows: rules 1.15 to 1.17 give a list of target
+  subtasks for subpartitions 0 to n - 1 of the source task. The *place* of a channel is the index of its target's
+  subtask in this list, or -1. Of the rows of one task and edge, by seq, a row is a violation (once) when its place is
+  not
   - 0: FORWARD, GLOBAL;
-  - its `key_hash`, the recorded answer of the partitioner: CUSTOM;
+  - its `key_hash`, the recorded result of the partitioner: CUSTOM;
   - (place of the row before + 1) mod n: REBALANCE, RESCALE, BROADCAST. The first row: any place for REBALANCE, else 0;
 
   or, BROADCAST, when its place is above 0 and its `timestamp` or `fingerprint` is not that of the row before.
@@ -159,8 +165,8 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "A record goes to the channel that the partitioner of its edge chooses: the first, the next in turn, all, or the one "
-        "that the user's partitioner answered.",
+        "Every record is sent to the channel that the partitioner of its edge selects: the first, the next "
+        "in turn, all, or the one that the user's partitioner returned.",
         ("1.15", "1.16", "1.17", "2.1", "2.2"),
         Level.ELEMENTS,
         {"sent": ("channel", "kind", *_ROW[:-1])},

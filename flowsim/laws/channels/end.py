@@ -1,4 +1,4 @@
-"""Law channel-end: the highest positions show which channels go on behind their end; only those are walked again."""
+"""Law channel-end: the highest positions show which channels continue after their end; only those are examined again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Place = tuple[int, int]
 Suspect = tuple[int, int, int, int]
 """A place, and the positions of its first END_OF_PARTITION and of its first END_OF_DATA."""
 _Broken = tuple[int, int, int, int, bool]
-"""Side, channel, position and kind of an element, and whether it is behind END_OF_PARTITION, else behind END_OF_DATA."""
+"""Side, channel, position and kind of an element, and whether it is after END_OF_PARTITION, otherwise after END_OF_DATA."""
 
 
 class Ends:
@@ -47,7 +47,7 @@ class Ends:
         """The highest position of any other element."""
 
     def add(self, other: Ends) -> None:
-        """Adds what another task recorded."""
+        """Adds the ends that another task recorded."""
         self.end_of_partition = min(self.end_of_partition, other.end_of_partition)
         self.end_of_data = min(self.end_of_data, other.end_of_data)
         self.highest = max(self.highest, other.highest)
@@ -89,7 +89,7 @@ class ChannelEnds:
 
 
 def _highest(rows: Rows) -> Iterable[tuple[int, int]]:
-    """The channels, each with the highest position of what is no END_OF_PARTITION."""
+    """The channels, each with the highest position of a row that is not an END_OF_PARTITION."""
     is_open = rows.column("kind") != _END_OF_PARTITION
     channel, position = rows.column("channel"), rows.column("position")
     if not is_open.all():
@@ -109,7 +109,7 @@ def _highest(rows: Rows) -> Iterable[tuple[int, int]]:
 
 
 def _highest_of_few(rows: Rows) -> Iterable[tuple[int, int]]:
-    """The same without arrays, which pay for many rows only."""
+    """The same without arrays, which are only worthwhile for many rows."""
     highest: dict[int, int] = {}
     for channel, position, kind in rows.tuples(("channel", "position", "kind")):
         if kind != _END_OF_PARTITION and position > highest.get(channel, _NOWHERE):
@@ -122,13 +122,13 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> ChannelEnds:
 
 
 def _suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> Sequence[Suspect]:
-    """The channels with an element behind their end; those without an END_OF_PARTITION are counted here."""
+    """The channels with an element after their end; counts those without an END_OF_PARTITION."""
     places: dict[Place, Ends] = {}
     for answer in answers.values():
         assert isinstance(answer, dict)
         for place, ends in answer.items():
             places.setdefault(place, Ends()).add(ends)
-    # Without drain, calls that are answered before their operator is closed still emit (rules 4.9, 11.19).
+    # Without drain, calls that complete before their operator is closed still emit (rules 4.9, 11.19).
     goes_on = any(operator.kind == "async_wait" for operator in graph.operators)
     suspects = []
     for place, ends in places.items():
@@ -146,7 +146,7 @@ def _suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found
 
 
 class ElementsBehindEnds:
-    """Counts the elements behind the ends of some channels."""
+    """Counts the elements after the ends of some channels."""
 
     def __init__(self, suspects: Sequence[Suspect]) -> None:
         self._ends = {(side, channel): ends for side, channel, *ends in suspects}
@@ -193,20 +193,19 @@ _COUNTS: Final = """\
 - Not applicable: no row in `channels`.
 - Rows examined: all rows of `sent` plus all rows of `received`.
 - Judged separately for each channel on each side (`sent`, `received`). Let P be the lowest position of an
-  END_OF_PARTITION row and D the lowest position of an END_OF_DATA row of that channel on that side, if any.
-  Violations:
+  END_OF_PARTITION row and D the lowest position of an END_OF_DATA row of that channel on that side, if any. Violations:
   - every row with position > P (a second END_OF_PARTITION is such a row);
-  - every row with position > D whose kind is not END_OF_PARTITION and which was not counted already. Not so where the
-    END_OF_DATA at D is one without drain (timestamp 0; of several rows at D the lowest timestamp counts), and the
-    job has an operator of kind `async_wait`: without drain it waits for nothing, and calls that are answered before it
-    is closed still emit (rules 4.9, 11.19), as do those who read that;
+  - every row with position > D whose kind is not END_OF_PARTITION and which was not counted already. Exception: the
+    END_OF_DATA at D is without drain (timestamp 0; of several rows at D the lowest timestamp counts), and the job has
+    an operator of kind `async_wait`. Without drain that operator does not wait for its calls, and calls that complete
+    before it is closed still emit (rules 4.9, 11.19); downstream operators emit, too;
   - when the run is whole: 1 for each channel of `channels` and each side without END_OF_PARTITION.
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "EndOfPartition closes every channel exactly once and last, and no element follows EndOfData.",
+        "EndOfPartition closes every channel exactly once, as its last event. No element follows EndOfData.",
         ("4.9", "4.18", "7.6", "7.7"),
         Level.ELEMENTS,
         {"sent": _COLUMNS, "received": _COLUMNS},

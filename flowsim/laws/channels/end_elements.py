@@ -1,4 +1,4 @@
-"""The elements with which channels end; use with ``Slice.once``."""
+"""The last elements of channels; use with ``Slice.once``."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _MARK = ("seq", "channel", "position", "kind", "timestamp")
 
 
 def sent_ends_and_idleness(facts: Slice) -> list[Mark]:
-    """What the task sent of the end of its channels: the last watermark, statuses, END_OF_DATA and END_OF_PARTITION.
+    """The end of the task's channels as sent: the last watermark, statuses, END_OF_DATA and END_OF_PARTITION.
 
-    A record whose timestamp is that of the last watermark is among them.
+    Includes a record whose timestamp is that of the last watermark.
     """
     rows = facts.of("sent")
     if not len(rows):

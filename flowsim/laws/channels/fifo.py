@@ -1,4 +1,4 @@
-"""Law channel-fifo: what is received from a channel is what was sent on it, position by position."""
+"""Law channel-fifo: the received elements of a channel are the sent ones, position by position."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Elements:
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`.
 - Rows examined: all rows of `sent` plus all rows of `received`.
-- Violations: the number of rows whose position is below that of the row before, of those of its task, table and channel
-  by seq; and the number of pairs (channel, position) for which at least one is true:
+- Violations: the number of rows whose position is below that of the previous row of the same task, table and channel,
+  by seq; plus the number of pairs (channel, position) for which at least one is true:
   - more than one row in `sent`, or more than one row in `received`;
   - one row in each, and `kind`, `timestamp` or `fingerprint` differ;
   - a row in `received`, none in `sent`;
@@ -57,8 +57,8 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "The elements that a receiver decodes from a channel are those that the sender put on it: in the same order, with "
-        "equal payload, none lost and none twice.",
+        "A receiver decodes exactly the elements that the sender wrote to the channel: in the same order, "
+        "with equal payload, none lost and none duplicated.",
         ("5.11", "6.14", "7.16"),
         Level.ELEMENTS,
         dict.fromkeys(SIDES, _COLUMNS),

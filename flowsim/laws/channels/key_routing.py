@@ -20,20 +20,20 @@ _TRIPLE: Final = ("channel", "key", "key_hash")
 _DESCRIPTION: Final = ("key", "key_hash", "key_type", "key_json")
 _HASH: Final = "HASH"
 _TEXTS_KEPT: Final = 10_000
-"""So many keys of a task are shown as text in evidence, others by their fingerprint."""
+"""Maximum number of keys of a task that evidence shows as text; others are shown as fingerprints."""
 _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
 
 Codes = npt.NDArray[np.uint64]
 _Triple = tuple[int, int, int]
 """Channel, key and hash code."""
 _Targets = dict[int, Task]
-"""The tasks at the ends of channels."""
+"""The target tasks of channels."""
 
 
 class SentKeys:
-    """The distinct (channel, key, hash code) of the records that one task sent on keyed channels.
+    """The distinct (channel, key, hash code) of one task's records on keyed channels.
 
-    Each described key makes one triple per keyed edge right; only triples that are not, or not yet, are kept.
+    A described key makes one triple per keyed edge correct; only triples that are not correct, or not yet, are stored.
     """
 
     def __init__(self, task: int, targets: _Targets, found: Findings) -> None:
@@ -48,7 +48,7 @@ class SentKeys:
         self._found = found
         self._right: Codes = np.empty(0, dtype=np.uint64)
         self._keys, self._hashes = array("q"), array("q")
-        """As they were described."""
+        """In order of description."""
         self._not_java: set[int] = set()
         self._texts: dict[int, str] = {}
         self._doubtful: dict[_Triple, list[int]] = {}
@@ -127,7 +127,7 @@ class SentKeys:
 
 
 def _codes(channel: Ints, key: Ints, key_hash: Ints) -> Codes:
-    """64 bits per triple; those of two triples with the same key, or with the same rest, differ."""
+    """64 bits per triple; they differ for triples with the same key, or with the same rest."""
     rest = (channel.astype(np.uint64) << np.uint64(32)) | key_hash.astype(np.uint32)
     rest *= _ODD
     rest ^= key.astype(np.uint64)
@@ -135,7 +135,7 @@ def _codes(channel: Ints, key: Ints, key_hash: Ints) -> Codes:
 
 
 def _keyed_channels(graph: JobGraph) -> dict[int, _Targets]:
-    """By task the channels of HASH edges that it sends on, each with the task that it reaches."""
+    """Per task the channels of HASH edges that it sends on, each with its target task."""
     found: dict[int, _Targets] = {}
     for channel in graph.channels.values():
         if graph.edges[channel.edge].partitioner == _HASH and channel.target_task in graph.tasks:
@@ -161,14 +161,14 @@ _COUNTS: Final = """\
   - its `key_hash` differs from that of the `keys` row; or
   - the Java hash of the key (`key_json` read as `key_type`, rule 1.23) differs from the `key_hash` of the `keys` row;
     or
-  - with h its own `key_hash`, and p, m the parallelism and max_parallelism of the channel's target task, the subtask
-    of that task is not floor((murmur(h) mod m) * p / m) (rules 1.18, 1.19).
+  - with h its own `key_hash`, and p, m the parallelism and max_parallelism of the channel's target task, the subtask of
+    that task is not floor((murmur(h) mod m) * p / m) (rules 1.18, 1.19).
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "A record of a keyed edge goes to the subtask that owns the key group of its key.",
+        "Every record of a keyed edge is sent to the subtask that owns the key group of its key.",
         ("1.18", "1.19", "1.20", "1.23"),
         Level.ELEMENTS,
         {"sent": (*_TRIPLE, "position", "kind"), "keys": _DESCRIPTION},

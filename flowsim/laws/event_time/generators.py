@@ -1,4 +1,6 @@
-"""Of law task-watermark: what a strategy generates follows from its records, and that of splits is merged (rules 8.1-8.7)."""
+"""Part of law task-watermark: generated watermarks follow from the records, and those of splits are merged (rules
+8.1-8.7).
+"""
 
 from __future__ import annotations
 
@@ -22,10 +24,10 @@ NEVER: Final = 2**63
 
 
 class Generator:
-    """What one operator of one subtask generates."""
+    """The generated watermarks of one operator subtask."""
 
     def __init__(self, operator: Operator, seen: SentBefore | None) -> None:
-        """``seen``: the records that it saw, where every one of them is sent on."""
+        """``seen``: the records that it saw, if all of them are sent."""
         strategy = strategy_of(operator) or {}
         bound = strategy.get("bound_ms", 0)
         self._delay = bound + 1 if strategy.get("kind") in _BOUNDED and isinstance(bound, int) else None
@@ -35,14 +37,14 @@ class Generator:
         self._splits: dict[int, tuple[int, bool]] = {}
         """Per split its highest watermark and whether it is idle."""
         self._overtaken: set[int] = set()
-        """Splits that did not hold back the others."""
+        """Splits that did not hold back the watermark."""
         self.end: Generated | None = None
         """The first row with the end of event time."""
         self.last_end = -1
         """The last one."""
 
     def wrong_rows(self, facts: Slice, rows: Sequence[Generated]) -> list[tuple[str, Generated]]:
-        """What is wrong with which of the rows of one epoch."""
+        """The violations among the rows of one epoch."""
         if self._seen is None or self._splits:
             return [(wrong, row) for row in rows if (wrong := self._wrong(row, None))]
         before = self._seen.before(facts, [row[0] for row in rows])
@@ -57,7 +59,7 @@ class Generator:
             self._last = max(before, timestamp)
             self.last_end = seq if timestamp == MAX_WATERMARK else self.last_end
         if seen is not None and not self._splits and seen != (records, highest):
-            return "not the records that were sent"
+            return "the strategy did not count the sent records"
         if kind != WATERMARK:
             return ""
         if timestamp <= before:
@@ -91,7 +93,7 @@ class Generator:
 
 
 class Generators:
-    """Examines what the operators of one task generate."""
+    """Examines the generated watermarks of the operators of one task."""
 
     def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
         self._found = found
@@ -149,7 +151,7 @@ class Generators:
         )  # fmt: skip
 
     def end(self, whole: bool, end_of: Callable[[int], int]) -> None:
-        """Settles what only the end shows. ``end_of``: the row with which an origin emits the end of event time."""
+        """Checks that need the end. ``end_of``: the row with which an origin emits the end of event time."""
         for operator in self._described:
             if operator.kind != "watermarks":
                 continue
@@ -158,5 +160,5 @@ class Generators:
             if generator.end is not None and generator.end[0] < end_at:
                 self._broken_row("the end of event time before the inputs reached it", number, generator.end)
             if whole and 0 <= end_at < NEVER and generator.last_end <= end_at and strategy_of(operator) is not None:
-                # Rule 8.7: an operator that assigns timestamps lets the end of event time pass.
+                # Rule 8.7: an operator that assigns timestamps passes the end of event time.
                 self._broken("the end of event time does not pass", number, end_at)

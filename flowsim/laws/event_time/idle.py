@@ -20,15 +20,15 @@ ID: Final = "idle"
 _RUNNING: Final = int(LifeEvent.RUNNING)
 _GENERATED: Final = ("seq", "operator", "split", "kind", "timestamp", "time_ns")
 _STRAIGHT: Final = ("map", "filter", "flat_map")
-"""Kinds of operators that emit while they process a record, and at no other time."""
+"""Kinds of operators that emit only while they process a record."""
 _TIMED: Final = ("bounded", "monotonous", "none")
-"""Kinds of strategies that are idle only by their timeout."""
+"""Kinds of strategies that become idle only by their timeout."""
 Moment = tuple[int, int]
 """A sequence number and ``time_ns``."""
 
 
 class Channel(NamedTuple):
-    """A channel, and what compares its statuses with those of their origin; None where no facts call for them."""
+    """A channel, and the comparison of its statuses with those of their origin; None if no facts determine them."""
 
     origin: int
     number: int
@@ -36,14 +36,14 @@ class Channel(NamedTuple):
 
 
 class Timeout(NamedTuple):
-    """The timeout of a strategy, and the records that show when it had one."""
+    """The timeout of a strategy, and the records that show its activity."""
 
     nanoseconds: int
     records: SentBefore
 
 
 class TaskStatuses:
-    """Follows the statuses of all channels and strategies of one task."""
+    """Tracks the statuses of all channels and strategies of one task."""
 
     def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
         self._found = found
@@ -79,7 +79,7 @@ class TaskStatuses:
     def feed(self, facts: Slice) -> None:
         sent, generated = facts.once(sent_event_time), facts.once(generated_event_time)
         self._found.examined += sum(map(len, sent.values())) + sum(map(len, generated.values()))
-        # Watermarks alone change nothing, unless something is idle.
+        # Watermarks alone have no effect, unless something is idle.
         if IDLE in self._sent.values() or self._origins.has_idle_inputs or facts.once(_has_statuses):
             causes = self._origins.causes(facts)
             for channel in self._channels:
@@ -99,15 +99,15 @@ class TaskStatuses:
         for seq, (kind, value) in marks:
             if kind == WATERMARK:
                 if status == IDLE:
-                    self._broken("watermark while idle", seq, channel=channel.number, timestamp=value)
+                    self._broken("a watermark is sent while idle", seq, channel=channel.number, timestamp=value)
                 continue
             if value == status and channel.reader is None:
-                self._broken("no change", seq, channel=channel.number, status=value)
+                self._broken("a status equals the previous one", seq, channel=channel.number, status=value)
             status = value
         self._sent[channel.number] = status
 
     def _idle_strategies(self, facts: Slice) -> dict[int, list[Moment]]:
-        """Where operators became idle that had no splits before."""
+        """Checks operators that became idle and had no splits before."""
         found: dict[int, list[Moment]] = {}
         for seq, operator, split, kind, value, time_ns in facts.of("generated_watermark").tuples(_GENERATED):
             status = self._generated.get(operator, ACTIVE)
@@ -115,10 +115,10 @@ class TaskStatuses:
                 self._with_splits.add(operator)
             elif kind == WATERMARK:
                 if status == IDLE:
-                    self._broken("watermark while idle", seq, operator=operator, timestamp=value)
+                    self._broken("a watermark is sent while idle", seq, operator=operator, timestamp=value)
             else:
                 if value == status:
-                    self._broken("no change", seq, operator=operator, status=value)
+                    self._broken("a status equals the previous one", seq, operator=operator, status=value)
                 elif value == IDLE and operator not in self._with_splits:
                     found.setdefault(operator, []).append((seq, time_ns))
                 self._generated[operator] = value
@@ -155,21 +155,22 @@ _COUNTS: Final = """\
 - Not applicable: no row in `channels`.
 - Rows examined: WATERMARK and STATUS rows of `sent`, rows of `generated_watermark` with split -1.
 - Channels: a row of `sent` is a violation when it is a WATERMARK and the last STATUS of the channel is IDLE. The STATUS
-  rows of a channel are judged as law task-watermark does, against the STATUSes alone of their origin. Where that is free, a
-  STATUS is a violation when it equals the one before (at first ACTIVE).
+  rows of a channel are judged as in law task-watermark, with only the STATUSes of their origin. If the origin is free,
+  a STATUS is a violation when it equals the previous one (initially ACTIVE).
 - Strategies: per task and operator, a row of `generated_watermark` with split -1 is a violation when it is a WATERMARK
-  and the last STATUS is IDLE, a STATUS that equals the one before (at first ACTIVE), or an IDLE that is too early.
-- Too early (rule 8.4) may be an operator that had no row of another split before, with `params.watermarks.idle_ms` and
-  the kind `bounded`, `monotonous` or `none`: when `time_ns` is at most `idle_ms` after the highest `time_ns` of the
-  RUNNING row of its task and the RECORD rows that the task sent before over edges between which and the operator are
-  only operators of the kinds `map`, `filter` and `flat_map`. (Back pressure and alignment only make it later.)
+  and the last STATUS is IDLE, a STATUS that equals the previous one (initially ACTIVE), or an IDLE that is too early.
+- Too early (rule 8.4) is defined for an operator without an earlier row of another split, with
+  `params.watermarks.idle_ms` and the kind `bounded`, `monotonous` or `none`. Its IDLE is too early when `time_ns` is at
+  most `idle_ms` after the highest `time_ns` of the RUNNING row of its task and of the earlier RECORD rows that the task
+  sent over certain edges: those with only operators of the kinds `map`, `filter` and `flat_map` between the operator
+  and the edge. (Back pressure and alignment only delay IDLE.)
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "An idle output emits no watermark, and a task is idle exactly when all its inputs are, or when its strategy had no "
-        "record for its timeout.",
+        "An idle output emits no watermark. A task is idle exactly if all its inputs are idle, or if its "
+        "strategy received no record during its idle timeout.",
         ("5.8", "8.4", "8.5", "8.16"),
         Level.ELEMENTS,
         {

@@ -27,7 +27,7 @@ def sent_event_time(facts: Slice) -> dict[int, list[Mark]]:
 
 
 def generated_event_time(facts: Slice) -> dict[int, list[Mark]]:
-    """The watermarks and statuses that operators generated, not those of single splits, by operator."""
+    """The watermarks and statuses that operators generated, without those of single splits, by operator."""
     found: dict[int, list[Mark]] = {}
     for operator, split, seq, kind, value in facts.of("generated_watermark").tuples(("operator", "split", *_MARK)):
         if split == -1:
@@ -36,15 +36,15 @@ def generated_event_time(facts: Slice) -> dict[int, list[Mark]]:
 
 
 def arrived_event_time(facts: Slice) -> list[Mark]:
-    """What all inputs of the task emitted."""
+    """The output of all inputs of the task."""
     return [(seq, (kind, value)) for seq, kind, value in facts.of("task_watermark").tuples(_MARK)]
 
 
 def statuses(marks: Iterable[Mark]) -> list[Mark]:
-    """Those that are statuses."""
+    """Only the statuses."""
     return [mark for mark in marks if mark[1][0] == STATUS]
 
 
 def watermarks(marks: Iterable[Mark]) -> list[Mark]:
-    """Those that are watermarks."""
+    """Only the watermarks."""
     return [mark for mark in marks if mark[1][0] == WATERMARK]

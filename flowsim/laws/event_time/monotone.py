@@ -1,4 +1,4 @@
-"""Law watermark-monotone: watermarks grow on every channel and in every task (rules 5.8, 8.5, 8.9)."""
+"""Law watermark-monotone: watermarks increase on every channel and in every task (rules 5.8, 8.5, 8.9)."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from flowsim.units import NO_TIMESTAMP
 
 ID: Final = "watermark-monotone"
 _LEAST: Final = NO_TIMESTAMP - 1
-"""Below all watermarks: there is none yet to grow from."""
+"""Below all watermarks: the initial value."""
 _UNKNOWN: Final = (_LEAST, False)
 
 
 class Monotone:
-    """Keeps the last watermark of every channel and every input of one task."""
+    """Stores the last watermark of every channel and every input of one task."""
 
     def __init__(self, task: int, found: Findings) -> None:
         self._task = task
@@ -39,7 +39,7 @@ class Monotone:
                 self._found.examined += 1
                 if is_idle:
                     # Rule 5.8: an idle output drops watermarks.
-                    self._broken("watermark while idle", seq, channel=channel, timestamp=value)
+                    self._broken("a watermark is sent while idle", seq, channel=channel, timestamp=value)
                 elif value <= before:
                     self._broken("watermark does not grow", seq, channel=channel, timestamp=value, before=before)
                 before, is_idle = value, False
@@ -77,7 +77,7 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "Watermarks strictly increase on every channel between the moments it is idle, and in every task.",
+        "Watermarks strictly increase in every task, and on every channel while it is active.",
         ("5.8", "8.5", "8.9"),
         Level.ELEMENTS,
         {"sent": ("channel", "kind", "timestamp"), "task_watermark": ("input", "kind", "timestamp")},

@@ -1,4 +1,4 @@
-"""What the origins of event time in one task emit, cause by cause (rules 5.8, 8.16)."""
+"""The emissions of the origins of event time in one task, by cause (rules 5.8, 8.16)."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from flowsim.units import NO_TIMESTAMP
 
 
 class CombinedInputs:
-    """The event time of the inputs of one task together; that of a single input passes as it is (rule 8.16)."""
+    """The combined event time of one task's inputs; that of a single input passes unchanged (rule 8.16)."""
 
     __slots__ = ("_all_idle", "_idle", "_inputs", "_reached", "_watermarks")
 
     def __init__(self, inputs: int) -> None:
         self._inputs = inputs
         self._watermarks: dict[int, int] = {}
-        """Of the inputs that emitted anything."""
+        """Of the inputs with any row."""
         self._idle: set[int] = set()
         self._all_idle = False
         self._reached = NO_TIMESTAMP
@@ -29,7 +29,7 @@ class CombinedInputs:
         return bool(self._idle)
 
     def take(self, index: int, kind: int, value: int) -> Sequence[Emission]:
-        """What reaches the head operator when one input emits a watermark or status."""
+        """The watermark or status of the head operator after that of one input."""
         if self._inputs == 1:
             return ((kind, value),)
         if not 0 <= index < self._inputs:
@@ -56,7 +56,7 @@ class CombinedInputs:
 
 
 class Output:
-    """What an output lets pass: no watermark while it is idle, and only changes of status (rule 5.8)."""
+    """The filter of an output: no watermark while it is idle, and only changes of status (rule 5.8)."""
 
     __slots__ = ("_status",)
 
@@ -64,7 +64,7 @@ class Output:
         self._status = ACTIVE
 
     def passes(self, emission: Emission) -> bool:
-        """Takes the next watermark or status; answers whether it passes."""
+        """Processes the next watermark or status; returns whether it passes."""
         kind, value = emission
         if kind == STATUS:
             before, self._status = self._status, value
@@ -73,10 +73,10 @@ class Output:
 
 
 class Origins:
-    """Follows what the inputs and the generators of one task emit, epoch by epoch.
+    """Tracks the emissions of one task's inputs and generators, epoch by epoch.
 
-    The sequence number of a mark is that of its cause: the row that says what an input or an operator emitted. Several
-    marks may have one cause.
+    The sequence number of a mark is that of its cause: the row of an input's or operator's emission. Several marks may
+    have one cause.
     """
 
     __slots__ = ("_inputs", "_is_single", "_outputs")
@@ -92,7 +92,7 @@ class Origins:
         return self._inputs.has_idle
 
     def causes(self, facts: Slice) -> dict[int, Sequence[Mark]]:
-        """What each origin emits in an epoch and passes its output."""
+        """The emissions of each origin in an epoch that pass its output."""
         emitted: dict[int, Sequence[Mark]] = dict(facts.once(generated_event_time))
         if facts.has("task_watermark"):
             emitted[INPUTS] = facts.once(arrived_event_time) if self._is_single else self._combined(facts)

@@ -1,4 +1,4 @@
-"""Where the event time of a place in a chain comes from: its origin (rules 8.7, 11.2, 11.3)."""
+"""The origin of event time at a place in a chain (rules 8.7, 11.2, 11.3)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ WATERMARK: Final = int(ElementKind.WATERMARK)
 STATUS: Final = int(ElementKind.STATUS)
 
 INPUTS: Final = -1
-"""The origin of event time that the inputs of the task combine. An origin >= 0 is an operator that generates watermarks,
-or keeps them in a queue (rule 11.2)."""
+"""The origin of event time that the inputs of the task combine. An origin >= 0 is an operator that generates
+watermarks, or queues them (rule 11.2)."""
 FREE: Final = -2
-"""The origin of event time that a source generates itself: no other facts say what it must be."""
+"""The origin of event time that a source generates itself: no other facts determine it."""
 
 ASYNC: Final = "async_wait"
-"""Kind of the operators that keep watermarks in a queue."""
+"""Kind of the operators that queue watermarks."""
 
 Emission = tuple[int, int]
 """Kind (WATERMARK or STATUS) and timestamp or status."""
@@ -30,7 +30,7 @@ LAST: Final[Emission] = (WATERMARK, MAX_WATERMARK)
 
 
 class EventTimePaths:
-    """The origin of what leaves and of what reaches each operator of a job; use with ``JobGraph.once``."""
+    """The origin of each operator's output and input in a job; use with ``JobGraph.once``."""
 
     __slots__ = ("_edges", "_operators", "_with_inputs", "channels_by_origin")
 
@@ -52,37 +52,39 @@ class EventTimePaths:
         """The description of an operator."""
         return self._operators.get((vertex, operator))
 
-    def feeder(self, operator: Operator) -> Operator | None:
-        """What feeds the operator in its chain: an operator of a smaller index, so that a walk along the chain ends."""
-        feeder = operator.input_operator
-        return self._operators.get((operator.vertex, feeder)) if feeder < operator.operator else None
+    def upstream_operator(self, operator: Operator) -> Operator | None:
+        """The upstream operator in the chain, with a smaller index, so that a walk upstream ends."""
+        upstream_operator = operator.input_operator
+        return (
+            self._operators.get((operator.vertex, upstream_operator)) if upstream_operator < operator.operator else None
+        )
 
     def edges_of(self, operator: Operator, is_passed: Callable[[Operator], bool]) -> list[Edge]:
-        """The edges between which and the operator are only operators that are passed over, in order."""
+        """The edges with only operators to be skipped between the operator and the edge, in order."""
         return [edge for edge in self._edges if self._behind(edge, is_passed) is operator]
 
     def _behind(self, edge: Edge, is_passed: Callable[[Operator], bool]) -> Operator | None:
         operator = self._operators.get((edge.source_vertex, edge.source_operator))
         while operator is not None and is_passed(operator):
-            operator = self.feeder(operator)
+            operator = self.upstream_operator(operator)
         return operator
 
     def origin_of_output(self, vertex: int, operator: int) -> int:
-        """The last operator that generates or queues watermarks among the operator and those that feed it."""
+        """The nearest operator that generates or queues watermarks, from the operator upstream."""
         return self._origin(vertex, self._operators.get((vertex, operator)))
 
     def origin_of_input(self, vertex: int, operator: int) -> int:
-        """The same for what reaches the operator."""
+        """The same for the operator's input."""
         found = self._operators.get((vertex, operator))
-        return self._origin(vertex, None if found is None else self.feeder(found))
+        return self._origin(vertex, None if found is None else self.upstream_operator(found))
 
     def keeps_back(self, vertex: int, operator: int) -> bool:
-        """Whether watermarks wait in a queue of the operator (rule 11.2)."""
+        """Whether the operator queues watermarks (rule 11.2)."""
         found = self._operators.get((vertex, operator))
         return found is not None and _queues(found)
 
     def origin_of_statuses(self, vertex: int, origin: int) -> int:
-        """Statuses are not queued (rule 11.3): theirs lies before every operator that queues watermarks."""
+        """Statuses are not queued (rule 11.3): their origin is upstream of every operator that queues watermarks."""
         while self.keeps_back(vertex, origin):
             origin = self.origin_of_input(vertex, origin)
         return origin
@@ -93,14 +95,16 @@ class EventTimePaths:
                 return operator.operator
             if operator.kind in ("source", "watermarks"):
                 return FREE
-            operator = self.feeder(operator)
+            operator = self.upstream_operator(operator)
         return INPUTS if vertex in self._with_inputs else FREE
 
     def is_assigned(self, vertex: int, operator: int) -> bool:
-        """Whether what leaves the operator passed one that assigns timestamps: that one emits the last watermark (8.7)."""
+        """Whether the output of the operator passed an operator that assigns timestamps: it emits the last watermark
+        (8.7).
+        """
         found = self._operators.get((vertex, operator))
         while found is not None and found.kind != "watermarks":
-            found = self.feeder(found)
+            found = self.upstream_operator(found)
         return found is not None
 
     def makes_the_first(self, vertex: int, origin: int) -> bool:
@@ -108,13 +112,13 @@ class EventTimePaths:
         return origin >= 0 and self._operators[vertex, origin].input_operator < 0 and vertex not in self._with_inputs
 
     def holds_back(self, vertex: int) -> bool:
-        """Whether the head of the vertex spreads the timers of one watermark over several actions (rule 9.18)."""
+        """Whether the head of the vertex fires the timers of one watermark in several actions (rule 9.18)."""
         head = self._operators.get((vertex, 0))
         return head is not None and head.params.get("interruptible_timers") is True
 
 
 def strategy_of(operator: Operator) -> Mapping[str, object] | None:
-    """The settings of the watermark strategy of an operator, if it has one that is described."""
+    """The settings of the operator's watermark strategy, if it has a described one."""
     found = operator.params.get("watermarks")
     return found if isinstance(found, Mapping) else None
 

@@ -20,7 +20,7 @@ _PUT: Final = int(AsyncAction.PUT)
 _EMIT: Final = int(AsyncAction.EMIT)
 _OPEN: Final = int(LifeEvent.OPEN)
 _NOTHING: Final[Emission] = (-1, 0)
-"""What a cause emits that is only the end of the cause before it."""
+"""The emission of a cause that only marks the end of the previous cause."""
 
 
 class Queue:
@@ -30,7 +30,7 @@ class Queue:
         self.number = operator.operator
         self.is_legacy = operator.params.get("design") == "legacy"
         self.taken: list[Mark] = []
-        """Watermarks that it took in this epoch, but not from a snapshot: after the operator was opened (rule 11.22)."""
+        """Watermarks enqueued in this epoch after the operator was opened; earlier ones are from a snapshot (rule 11.22)."""
         self.left: list[Mark] = []
         """Watermarks that left it in this epoch; ``_NOTHING`` for records."""
         self._opening: int | None = None
@@ -74,10 +74,11 @@ class Queue:
 
 
 class QueueOutput:
-    """What an async operator emits, cause by cause.
+    """The emissions of an async operator, by cause.
 
-    An element that leaves the queue is recorded after its emission, so a watermark belongs to the cause before that row.
-    ``emits_statuses`` is false where no facts call for statuses: those of the reading channel itself only decide what passes.
+    An element that leaves the queue is recorded after its emission, so a watermark belongs to the cause before that
+    row. ``emits_statuses`` is False if no facts determine the statuses: then the statuses of the reading channel only
+    decide which watermarks pass.
     """
 
     def __init__(self, emits_statuses: bool = True) -> None:
@@ -88,20 +89,20 @@ class QueueOutput:
         """The first cause that emits the end of event time."""
 
     def causes(self, left: Iterable[Mark], statuses: Iterable[Mark]) -> list[Mark]:
-        """The causes of one epoch; the first ones may belong to the last cause of the epoch before."""
+        """The causes of one epoch; the first ones may belong to the last cause of the previous epoch."""
         found: list[Mark] = []
         for seq, emission in sorted([*left, *statuses], key=itemgetter(0)):
             if emission[0] == WATERMARK:
                 found += self._emitted(emission)
             is_emitted = emission[0] == STATUS and self._output.passes(emission) and self._emits_statuses
             if len(found) > 1 and found[-1][1] is found[-2][1] is _NOTHING:
-                # Of many causes that emit nothing the first and the last are enough.
+                # Of several causes without emissions the first and the last are sufficient.
                 found.pop()
             found.append((seq, emission if is_emitted else _NOTHING))
             self._cause = seq
         return found
 
-    def under_way(self, queue: Queue) -> list[Mark]:
+    def in_progress(self, queue: Queue) -> list[Mark]:
         """In a prefix the next watermark may have left the queue already."""
         watermark = queue.next_watermark
         return [] if watermark is None else self._emitted((WATERMARK, watermark))

@@ -1,4 +1,4 @@
-"""What one channel or one queue gets, held against what its origin of event time emits."""
+"""Compares the event time of one channel or queue with the emissions of its origin."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ BEGINNING: Final = -1
 """The cause before all others."""
 
 Place = Mapping[str, int]
-"""The task, and the channel or the operator that has the queue; for evidence."""
+"""The task, and the channel or the operator with the queue; for evidence."""
 
 
 class Reader:
-    """The marks between a cause and the next one are those that the cause emits, in order.
+    """The marks between a cause and the next one must be the marks of that cause, in order.
 
-    ``may_end``: the end of event time needs no cause (rule 4.10). ``takes_statuses`` is false where statuses are not judged:
-    in the queue of an operator they overtake it (rule 11.3).
+    ``may_end``: the end of event time needs no cause (rule 4.10). ``takes_statuses`` is False if statuses are not
+    judged: in the queue of an operator they overtake watermarks (rule 11.3).
     """
 
     __slots__ = ("_cause", "_found", "_marks", "_may_end", "_owed", "_place", "_takes_statuses")
@@ -34,12 +34,12 @@ class Reader:
         self._takes_statuses = takes_statuses
         self._cause = BEGINNING
         self._owed: list[Emission] = []
-        """What the cause emits and is not read yet."""
+        """The cause's marks that are not read yet."""
         self._marks: list[Mark] = []
-        """What was read since the cause, but for what the cause emitted first."""
+        """Marks read since the cause, after its own marks."""
 
     def feed(self, causes: Sequence[Mark], marks: Sequence[Mark]) -> None:
-        """Reads the marks of one epoch; the cause of the epoch before may emit more in this one."""
+        """Reads the marks of one epoch; the cause of the previous epoch may have more in this one."""
         following = iter(causes)
         cause, owed, waiting = next(following, None), self._owed, self._marks
         for mark in marks:
@@ -64,21 +64,28 @@ class Reader:
             self._owed.append(emission)
 
     def settle(self) -> None:
-        """Compares what was read with what the cause emitted up to now."""
+        """Compares the marks read with the marks of the cause so far."""
         owed, place = self._owed, 0
         for seq, emission in self._marks:
             if place < len(owed) and owed[place] == emission:
                 place += 1
             elif not (self._may_end and emission == LAST):
                 self._broken(
-                    "no cause for this mark", seq, expected=list(map(name_of, owed[place:])), found=name_of(emission)
+                    "a watermark or status has no cause",
+                    seq,
+                    expected=list(map(name_of, owed[place:])),
+                    found=name_of(emission),
                 )
         del owed[:place]
         self._marks.clear()
 
     def _not_sent(self) -> None:
         if self._owed:
-            self._broken("not sent", max(self._cause, 0), expected=list(map(name_of, self._owed)))
+            self._broken(
+                "an expected watermark or status is not sent",
+                max(self._cause, 0),
+                expected=list(map(name_of, self._owed)),
+            )
             self._owed.clear()
 
     def _broken(self, what: str, seq: int, **shown: object) -> None:
@@ -92,7 +99,7 @@ class Reader:
 
 
 class HeldBackReader:
-    """Interruptible timers hold watermarks back and merge them (rule 9.18), but no statuses."""
+    """Interruptible timers delay and merge watermarks (rule 9.18), but not statuses."""
 
     __slots__ = ("_called_for", "_found", "_place", "_reached", "_statuses")
 
@@ -116,7 +123,7 @@ class HeldBackReader:
                 continue
             if value <= self._reached or value not in self._called_for:
                 self._found.broken(
-                    "no cause for this mark", (self._place["task"], seq), **self._place, seq=seq,
+                    "a watermark or status has no cause", (self._place["task"], seq), **self._place, seq=seq,
                     found=name_of((WATERMARK, value)), before=self._reached,
                 )  # fmt: skip
             self._reached = max(self._reached, value)
@@ -128,13 +135,13 @@ class HeldBackReader:
             self._statuses.settle()
 
     def end(self, whole: bool) -> None:
-        """Of the watermarks any may be merged into the next."""
+        """Any watermark may be merged into the next one."""
         if self._statuses is not None:
             self._statuses.end(whole)
 
 
 class AlikeChannels:
-    """Rule 8.18: what a source generates itself is the same on every channel."""
+    """Rule 8.18: marks that a source generates itself are the same on every channel."""
 
     __slots__ = ("_compared", "_found", "_task", "_waiting")
 
@@ -143,7 +150,7 @@ class AlikeChannels:
         self._task = task
         self._compared = 0
         self._waiting: dict[int, list[Emission]] = {channel: [] for channel in channels}
-        """What some channel does not have yet."""
+        """Marks that some channel does not have yet."""
 
     def feed(self, sent: Mapping[int, Sequence[Mark]]) -> None:
         """Examines the marks of one epoch."""
@@ -156,7 +163,7 @@ class AlikeChannels:
         for number, emissions in enumerate(side_by_side, self._compared):
             if any(emission != emissions[0] for emission in emissions):
                 self._found.broken(
-                    "not the same on every channel", (self._task, number),
+                    "the watermarks or statuses differ between channels", (self._task, number),
                     task=self._task, number=number, channels=list(self._waiting),
                 )  # fmt: skip
         for waiting in self._waiting.values():

@@ -1,4 +1,4 @@
-"""Law valve: what a task input emits is what its valve makes of the elements on its channels (rules 8.9 to 8.12)."""
+"""Law valve: a task input emits what its valve computes from the elements on its channels (rules 8.9 to 8.12)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _RECEIVED: Final = ("seq", "channel", "kind", "timestamp")
 _EMISSION: Final = ("input", "kind", "timestamp")
 _NONE: Final[list[Emission]] = []
 _BEGINNING: Final = -1
-"""In place of a sequence number before anything was received."""
+"""Used as a sequence number before anything was received."""
 Model = tuple[Callable[[int, int, int], list[Emission]], int]
 """``ValveModel.on_element`` of an input, and the number of a channel there."""
 
@@ -83,7 +83,7 @@ class Valves:
             found.setdefault(cause, []).append(emission)
         if self._cause == _BEGINNING and _BEGINNING in found:
             for seq, *early in rows.tuples(("seq", *_EMISSION), places == 0):
-                self._broken("emitted before anything was received", seq, emitted=_shown(early))
+                self._broken("the input emits before it received any element", seq, emitted=_shown(early))
             del found[_BEGINNING]
         return found
 
@@ -98,7 +98,7 @@ class Valves:
             _, channel, kind, timestamp = received
             about = {"channel": channel, "kind": named(ElementKind, kind), "timestamp": timestamp}
         shown = {"expected": list(map(_shown, expected)), "emitted": list(map(_shown, emitted))}
-        self._broken("the input emits something else", seq, **about, **shown)
+        self._broken("the input emits another watermark or status than its valve", seq, **about, **shown)
 
     def _broken(self, what: str, seq: int, **shown: object) -> None:
         self._found.broken(what, (self._task, seq), task=self._task, seq=seq, **shown)
@@ -131,18 +131,18 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Valves:
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`.
 - Rows examined: rows of `received` of kind WATERMARK or STATUS.
-- Each row of `received`, of any kind, owns the rows of `task_watermark` between it and the next one of its task. These
-  must be, for a WATERMARK or STATUS, the (input, kind, timestamp) that the valve of the channel's input emits, in order
-  (rules 8.9 to 8.12; it has a channel for each row of `channels` of that task and input); for other kinds none.
-- Violations: rows of `received` that own others, and rows of `task_watermark` before the first row of `received` of their
-  task. In a prefix the last row of `received` of a task may own only the first of its rows.
+- Each row of `received`, of any kind, owns the rows of `task_watermark` between it and the next one of its task. For a
+  WATERMARK or STATUS these must be the (input, kind, timestamp) that the valve of the channel's input emits, in order
+  (rules 8.9 to 8.12; the valve has a channel for each row of `channels` of that task and input). Rows of other kinds
+  must own none.
+- Violations: rows of `received` that own other rows than these, and rows of `task_watermark` before the first row of
+  `received` of their task. In a prefix the last row of `received` of a task may own only the first of its rows.
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "The watermarks and statuses that a task input emits are those that its valve computes from the elements on its "
-        "channels.",
+        "A task input emits exactly the watermarks and statuses that its valve computes from the elements on its channels.",
         ("8.9", "8.10", "8.11", "8.12"),
         Level.ELEMENTS,
         {

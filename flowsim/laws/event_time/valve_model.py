@@ -1,4 +1,4 @@
-"""The judge's own valve (rules 8.9 to 8.12), written from the rules and sharing nothing with the simulated one."""
+"""The law's own valve (rules 8.9 to 8.12), written from the rules and independent of the simulated one."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ _NOT_ALIGNED: Final = MAX_WATERMARK + 1
 class ValveModel:
     """Combines the watermarks and statuses of the channels of one task input.
 
-    A channel is aligned when it is active and not behind what the input emitted; the least watermark of the aligned
-    channels is that of the input. ``_aligned`` has the watermarks of aligned channels, and ``_NOT_ALIGNED`` for the others.
+    A channel is aligned if it is active and not behind the input's last watermark; the minimum over the aligned
+    channels is the input's watermark. ``_aligned`` has the watermarks of aligned channels, and ``_NOT_ALIGNED`` for the
+    others.
     """
 
     __slots__ = ("_active", "_aligned", "_holder", "_input", "_last", "_last_status", "_watermarks")
@@ -30,10 +31,10 @@ class ValveModel:
         self._last = NO_TIMESTAMP
         self._last_status = ACTIVE
         self._holder = 0
-        """A channel that held the input back when the channels were last compared."""
+        """A channel that held the input back at the last comparison."""
 
     def on_element(self, channel: int, kind: int, timestamp: int) -> list[Emission]:
-        """What the input emits for one watermark or status of one channel, in order."""
+        """The input's emissions for one watermark or status of one channel, in order."""
         if kind == WATERMARK:
             if timestamp <= self._watermarks[channel] or not self._active[channel] or self._last_status == IDLE:
                 return _NOTHING

@@ -1,4 +1,4 @@
-"""Law backlog: the queues of subpartitions, and whether buffers arrive as they left."""
+"""Law backlog: the queues of subpartitions, and whether buffers arrive unchanged."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _ends(facts: Slice) -> Iterator[tuple[int, Columns]]:
 
 
 class Queues:
-    """The queues of one task, and the sums of what it sent and received."""
+    """The queues of one task, and the sums of its sent and received buffers."""
 
     def __init__(self, task: int, judged: ChannelsByTask, exclusive: frozenset[int], found: Findings) -> None:
         self._task = task
@@ -105,16 +105,16 @@ def _needs_channels(graph: JobGraph) -> str:
 
 
 _COUNTS: Final = """\
-- *Judged channels*: those of `channels` with local = 0 on edges whose `exchange` is not BLOCKING. Not applicable:
-  there is none.
+- *Judged channels*: those of `channels` with local = 0 on edges whose `exchange` is not BLOCKING. Not applicable: there
+  is none.
 - Rows examined: rows of `buffers` on judged channels, RECYCLED ones left out.
-- Sender, per channel, its rows by seq. The queue holds what was QUEUED and has not left; *data* is the number of its
-  DATA entries. A flush waits from a FLUSHED row to the first poll (SENT or SKIPPED) that finds one entry in the queue.
-  A poll takes the entry at the head, which must be of its kind, and with `whole` 0 the only one; with `whole` 1 the
-  entry leaves. A poll that cannot take it changes nothing. A row is a violation (once) when
+- Sender, per channel, its rows by seq. The queue holds the QUEUED entries that have not left; *data* is the number of
+  its DATA entries. A flush waits from a FLUSHED row to the first poll (SENT or SKIPPED) that finds one entry in the
+  queue. A poll takes the entry at the head, which must have the poll's kind; with `whole` 0 it must be the only entry;
+  with `whole` 1 the entry leaves. A poll that cannot take the entry changes nothing. A row is a violation (once) when
   - it is QUEUED or SENT and its `number` is not the count of such rows before it; or
   - it is QUEUED, FLUSHED or SKIPPED and its `backlog` is not *data* afterwards; or
-  - it is FLUSHED and the queue is empty, or a flush waits already (rule 5.22); or
+  - it is FLUSHED and the queue is empty, or a flush already waits (rule 5.22); or
   - it is SENT or SKIPPED and cannot take the entry, or SKIPPED and not DATA; or
   - it is SENT and its `backlog` is not *data* afterwards, less 1 when the last entry is DATA and no flush waits (rule
     5.26; a finished partition has an event there); or
@@ -127,8 +127,8 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "The backlog that a sender reports is the number of data buffers in its queue, less one that waits for a flush; "
-        "buffers leave the queue in order, none empty, and arrive as they left.",
+        "The backlog that a sender reports is the number of data buffers in its queue, without one that "
+        "waits for a flush. Buffers leave the queue in order and not empty, and arrive unchanged.",
         ("5.18", "5.22", "5.23", "5.26", "6.12", "6.14"),
         Level.FULL,
         {"buffers": COLUMNS},

@@ -1,4 +1,4 @@
-"""What the laws about network buffers share: the rows of table ``buffers``, and the channels of each task that are judged."""
+"""Shared parts of the laws about network buffers: rows of table ``buffers``, and the judged channels of each task."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def buffer_rows(facts: Slice) -> list[Row]:
 
 @dataclass(frozen=True, slots=True)
 class ChannelsByTask:
-    """The channels that are judged, by task that sends on them and by task that receives from them."""
+    """The judged channels, by sending and by receiving task."""
 
     sent: dict[int, list[int]] = field(default_factory=dict)
     received: dict[int, list[int]] = field(default_factory=dict)
 
     @classmethod
     def of(cls, channels: Iterable[Channel]) -> ChannelsByTask:
-        """Sorts channels by the tasks at their ends."""
+        """Groups channels by their tasks."""
         found = cls()
         for channel in channels:
             found.sent.setdefault(channel.source_task, []).append(channel.channel)
@@ -43,7 +43,7 @@ def remote(graph: JobGraph) -> ChannelsByTask:
 
 
 def remote_pipelined(graph: JobGraph) -> ChannelsByTask:
-    """Those of pipelined edges; use with ``JobGraph.once``."""
+    """The remote channels of pipelined edges; use with ``JobGraph.once``."""
     return ChannelsByTask.of(
         channel
         for channel in graph.channels.values()

@@ -1,4 +1,4 @@
-"""Laws credits and in-flight: the account of credits that each end of a remote channel keeps."""
+"""Laws credits and in-flight: the credit balance at each end of a remote channel."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _INITIAL_GRANTED, _INITIAL_GOT, _ANNOUNCED, _GOT = (int(kind) for kind in Credit
 
 
 class Account:
-    """One end of a channel: credits granted or got, at first and later, and data buffers that used them."""
+    """One end of a channel: initial and later credits granted or got, and data buffers that used them."""
 
     __slots__ = ("balance", "data", "initial", "later")
 
@@ -37,18 +37,18 @@ class Account:
 
 
 Answer = tuple[dict[int, Account], dict[int, Account]]
-"""By channel the accounts of a task as sender, and as receiver."""
+"""Per channel the balances of a task as sender, and as receiver."""
 
 
 class Credits:
-    """The accounts of one task. A sender records its balance, a receiver the buffers that it keeps reserved."""
+    """The balances of one task. A sender records its credits, a receiver its reserved buffers."""
 
     def __init__(self, task: int, remote: ChannelsByTask, credits: Findings, in_flight: Findings) -> None:
         self._task = task
         self._senders = {channel: Account() for channel in remote.sent.get(task, ())}
         self._receivers = {channel: Account() for channel in remote.received.get(task, ())}
         self._unrecycled: dict[int, set[int]] = {channel: set() for channel in self._receivers}
-        """Numbers of the data buffers that were received."""
+        """Numbers of the received data buffers."""
         self._credits = credits
         self._in_flight = in_flight
 
@@ -135,7 +135,7 @@ class Credits:
 
 
 def _compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> None:
-    """What one end granted and sent is what the other end got and received; in a prefix some of it is under way."""
+    """The credits and buffers of one end equal those of the other end; in a prefix some are in flight."""
     senders: dict[int, Account] = {}
     receivers: dict[int, Account] = {}
     for answer in answers.values():
@@ -172,7 +172,7 @@ def _needs_remote_channels(graph: JobGraph) -> str:
 _READS: Final = {"credits": _CREDITS, "buffers": COLUMNS}
 
 _COUNTS_CREDITS: Final = """\
-- Not applicable: `channels` has no row with local = 0. Local channels are left out everywhere below.
+- Not applicable: `channels` has no row with local = 0. Local channels are ignored below.
 - Rows examined: rows of `credits` plus SENT and RECEIVED rows of `buffers` on remote channels.
 - Violations per channel, each counted once; with the sums of the column `credits` by kind, and D the number of
   `buffers` rows of kind DATA by side:
@@ -180,8 +180,8 @@ _COUNTS_CREDITS: Final = """\
   - announced: ANNOUNCED = GOT; in a prefix GOT <= ANNOUNCED;
   - spent: D(RECEIVED) = D(SENT); in a prefix D(RECEIVED) <= D(SENT).
 - Violations per row: take the sender's rows of a channel by seq: `credits` of kind INITIAL_GOT and GOT (balance +
-  credits) and `buffers` of side SENT (DATA: balance - 1, EVENT: unchanged), starting from 0. A row is a violation
-  when the balance after it is negative or differs from its column (`balance`, or `credits` of `buffers`).
+  credits) and `buffers` of side SENT (DATA: balance - 1, EVENT: unchanged), starting from 0. A row is a violation when
+  the balance after it is negative or differs from its column (`balance`, or `credits` of `buffers`).
 """
 
 _COUNTS_IN_FLIGHT: Final = """\
@@ -197,8 +197,8 @@ _COUNTS_IN_FLIGHT: Final = """\
 LAWS: Final = (
     Law(
         CREDITS,
-        "A sender never sends data without credit, gets exactly the credits its receiver grants, and spends one per data "
-        "buffer.",
+        "A sender never sends data without credit. It receives exactly the credits that its receiver grants, "
+        "and uses one per data buffer.",
         ("6.2", "6.8", "6.9", "6.11"),
         Level.FULL,
         _READS,
@@ -209,8 +209,8 @@ LAWS: Final = (
     ),
     Law(
         IN_FLIGHT,
-        "No data arrives beyond the credit that its receiver granted, no more credit is granted than empty buffers are "
-        "reserved, and each buffer that arrived is recycled once.",
+        "No data arrives beyond the granted credit. A receiver grants no more credit than it has reserved "
+        "empty buffers, and recycles each received buffer once.",
         ("6.2", "6.3", "6.5", "6.8", "6.11"),
         Level.FULL,
         _READS,

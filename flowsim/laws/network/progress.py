@@ -31,7 +31,7 @@ _REAL_CLOCK_NS: Final = 10**18
 
 
 class Rests:
-    """What one task could do, and the times at which it rests."""
+    """The possible work of one task, and the times at which it rests."""
 
     def __init__(self, task: int, graph: JobGraph, reads_all_inputs: bool, found: Findings) -> None:
         self._task = task
@@ -39,22 +39,22 @@ class Rests:
         self._queues = {channel: SubpartitionQueue() for channel in graph.once(remote_pipelined).sent.get(task, ())}
         self._credits = dict.fromkeys(self._queues, 0)
         self._links = {channel: _link(graph, channel) for channel in self._queues}
-        """Who receives from a channel, and the bandwidth on the way there."""
+        """The receiver of a channel, and the bandwidth to it."""
         self._free_ns: dict[int, int] = {}
-        """When the connection to a task has written what was sent last."""
+        """When the connection to a task has written the last buffer."""
         self._sendable: dict[int, None] = {}
         self._incoming = frozenset(graph.once(remote).received.get(task, ()))
         self._reads_all_inputs = reads_all_inputs
         self._unread = 0
         """Data buffers and events that arrived and were not read."""
         self._mails: dict[int, int] = {}
-        """Priorities of the mails that wait, by number."""
+        """Priorities of waiting mails, by number."""
         self._yields: list[int] = []
-        """Least priorities of the mails that open yields may run."""
+        """Lowest priorities of the mails that open yields may run."""
         self._rest: tuple[int, int, int] | None = None
         """Sequence number, kind and priority of the wait in which the task rests."""
         self._counted: set[object] = set()
-        """What was found in this rest."""
+        """Violations already counted in this rest."""
         self._now = 0
 
     def feed(self, facts: Slice) -> None:
@@ -90,7 +90,7 @@ class Rests:
     def _stuck(self, cause: object, seq: int, what: str, **where: object) -> None:
         if cause not in self._counted:
             self._counted.add(cause)
-            self._found.broken(f"{what}, but the task rests", (self._task, seq), task=self._task, seq=seq, **where)
+            self._found.broken(f"{what}, but the task waits", (self._task, seq), task=self._task, seq=seq, **where)
 
     def _buffer(
         self, seq: int, side: int, channel: int, number: int, kind: int, size: int, backlog: int, whole: int
@@ -161,7 +161,7 @@ class Rests:
                 self._found.broken("deadlocked", (self._task, seq), task=self._task, seq=seq)
 
     def end(self, whole: bool) -> None:
-        """Nothing: what is left at the end is the business of other laws."""
+        """Does nothing: other laws check what is left at the end."""
 
 
 def _link(graph: JobGraph, channel: int) -> tuple[int, int]:
@@ -194,30 +194,30 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Rests:
 _COUNTS: Final = """\
 - Rows examined: the *rests* of all tasks, and DEADLOCKED rows of `lifecycle`. A task rests from a WAIT row of `actions`
   with kind MAIL or BUFFER to the next WAIT or RESUME row of these kinds, and from its FINISHED row on; in both cases at
-  most to a CANCELING, CANCELED, FAILED or DEADLOCKED row. What it does runs in between, and its cost passes then. (A
-  task of the designs before the mailbox rests in waits of kind LOCK, which are not judged.)
+  most to a CANCELING, CANCELED, FAILED or DEADLOCKED row. The task works, and the cost of its work passes, only between
+  rests. (A task with the design before the mailbox rests in waits of kind LOCK, which are not judged.)
 - Time passes in a rest when, of the task's rows of `buffers`, `credits`, `mails`, `lifecycle`, END_OF_DATA and
-  END_OF_PARTITION rows of `received`, and WAIT and RESUME rows of kinds MAIL, BUFFER and YIELD, by seq, one of the rest has
-  a greater `time_ns` than the one before. Times from 10^18 on are those of the real clock, where waking up takes time:
-  not judged. With the state after the row before, these are violations, each counted once per rest:
+  END_OF_PARTITION rows of `received`, and WAIT and RESUME rows of kinds MAIL, BUFFER and YIELD, by seq, one of the rest
+  has a greater `time_ns` than the one before. Times from 10^18 on are from the real clock, where waking up takes time;
+  they are not judged. Let the later row be the one with the greater `time_ns`. In the state after the row before it,
+  these are violations, each counted once per rest:
   - per remote channel of a pipelined edge on which the task sends: it can send, that is, the head of its queue (as in
     `backlog`) is an event, or the channel has credits (`balance` of the last INITIAL_GOT or GOT row, less DATA rows
-    SENT since) and a flush waits or the queue has more than one entry; and its connection is free before the later
-    row. The connection to a task is busy after each SENT row on a channel with `bytes_per_second`, for its `bytes`.
-  - a rest of kind MAIL: a mail was PUT and has not RUN whose priority is at least that of the innermost open YIELD wait,
-    without one -1.
+    SENT since) and a flush waits or the queue has more than one entry; and its connection is free before the later row.
+    The connection to a task is busy after each SENT row on a channel with `bytes_per_second`, for its `bytes`.
+  - a rest of kind MAIL: a mail was PUT and has not RUN whose priority is at least that of the innermost open YIELD
+    wait, without one -1.
   - a rest of kind MAIL with `priority` -1 (not back pressure), outside of YIELD waits, of a task that has one input or
-    whose head operator is flowsim's and has parameter `reading` "any" (others may select inputs): more RECEIVED rows
-    than RECYCLED rows and such rows of `received` on its remote channels.
-- Each DEADLOCKED row is a violation. What a sender holds for a local channel, which has no facts of its own there,
-  is judged by this alone.
+    whose head operator is flowsim's and has parameter `reading` "any" (other operators may select inputs): its remote
+    channels have more RECEIVED rows than RECYCLED rows plus such rows of `received`.
+- Each DEADLOCKED row is a violation. Data that a sender holds for a local channel has no facts, so only this check
+  covers it.
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "No task rests while it could send what is finished or flushed, run a mail or read its input; and no job is "
-        "deadlocked.",
+        "No task waits while it could send finished or flushed buffers, run a mail or read its input. No job is deadlocked.",
         ("3.12", "3.13", "4.5", "5.21", "5.22", "6.10", "6.16", "7.1"),
         Level.FULL,
         {

@@ -1,7 +1,8 @@
-"""The steps of a task manager: every movement of a segment between it and a pool, counted without a gap.
+"""The steps of a task manager: every movement of a segment between it and a pool, numbered without gaps.
 
-Tasks share the counter of their task manager, so no task shows all steps. Each adds up blocks of them; a block is compared
-step by step only where the sums do not show that it is complete and that the task manager always had the segments.
+Tasks share the counter of their task manager, so no task has all steps. Each task summarizes blocks of steps. A block
+is compared step by step only if the sums do not show that it is complete and that the task manager always had enough
+segments.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _MOVES: Final = (_TAKEN, int(SegmentAction.RETURNED))
 
 
 class Block:
-    """Some steps of one block: which, and what they do to the number of segments taken."""
+    """Some steps of one block, and their effect on the number of taken segments."""
 
     __slots__ = ("count", "highest", "in_order", "lowest", "steps", "taken")
 
@@ -32,7 +33,7 @@ class Block:
         self.count = 0
         self.in_order = True
         self.taken = self.lowest = self.highest = 0
-        """Segments taken less those returned: after all steps, at least and at most after any of them."""
+        """Segments taken minus those returned: after all steps, and the minimum and maximum after any of them."""
 
     def move(self, step: int, change: int) -> None:
         """Adds one step."""
@@ -45,7 +46,7 @@ class Block:
         self.highest = max(self.highest, self.taken)
 
     def add(self, other: Block) -> None:
-        """Adds the steps of another task; how the steps of both alternate is not known."""
+        """Adds the steps of another task; the order between the tasks' steps is not known."""
         self.steps |= other.steps
         self.count += other.count
         self.in_order = self.in_order and other.in_order
@@ -55,7 +56,7 @@ class Block:
 
     @property
     def is_gapless(self) -> bool:
-        """Whether each step from the first of the block on is there once."""
+        """Whether each step from the first of the block on exists once."""
         return self.steps == (1 << self.count) - 1
 
 
@@ -73,7 +74,7 @@ def add_step(blocks: Blocks, task_manager: int, step: int, change: int) -> None:
 
 
 class Suspect(NamedTuple):
-    """A block that is compared step by step."""
+    """A block to compare step by step."""
 
     task_manager: int
     block: int
@@ -88,7 +89,7 @@ class Suspect(NamedTuple):
 
 
 def suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> Sequence[Suspect]:
-    """The blocks that are not complete, or in which more segments may have been taken than there are."""
+    """The blocks that are incomplete, or in which more segments may have been taken than there are."""
     managers: dict[int, dict[int, Block]] = {}
     for answer in answers.values():
         assert isinstance(answer, dict)
@@ -146,7 +147,7 @@ class SuspectSteps:
 
 
 def compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> None:
-    """Every step is the one before plus 1, and the segments taken are none or some of those that there are."""
+    """Every step is the previous one plus 1, and the number of taken segments is between 0 and the limit."""
     moves: dict[Suspect, list[_Move]] = {}
     for answer in answers.values():
         assert isinstance(answer, dict)
@@ -158,7 +159,7 @@ def compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: 
             taken += 1 if action == _TAKEN else -1
             where = {"task_manager": suspect.task_manager, "task": task, "seq": seq, "pool": pool}
             if step != before + 1:
-                what = "a step is missing or not the only one"
+                what = "a step is missing or duplicated"
                 found.broken(what, (task, seq), **where, expected=before + 1, found=step)
             elif not 0 <= taken <= suspect.limit:
                 what = "more segments than there are" if taken > 0 else "a segment that was not taken is returned"

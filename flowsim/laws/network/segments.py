@@ -1,4 +1,4 @@
-"""Law segments: the account of segments that each buffer pool keeps; ``segment_steps`` adds up those of task managers."""
+"""Law segments: the segments of each buffer pool; ``segment_steps`` summarizes those of task managers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _AT_THE_END: Final = 2**63 - 1
 
 
 class Account:
-    """What one pool holds of its task manager, what writers or channels have of it, and its size."""
+    """The segments of one pool, those handed out to writers or channels, and the pool's size."""
 
     __slots__ = ("about", "handed_out", "held", "size")
 
@@ -28,7 +28,7 @@ class Account:
         self.size: int | None = None
 
     def move(self, action: int, requested: int, free: int, size: int) -> str:
-        """One row; what is wrong with it, '' when nothing is."""
+        """One row; returns its error, or ''."""
         before, self.size = self.size, size
         over = False
         if action == _HANDED_OUT:
@@ -111,25 +111,25 @@ def _needs_pools(graph: JobGraph) -> str:
 _COUNTS: Final = """\
 - Not applicable: no row in `pools`.
 - Rows examined: rows of `segments`.
-- Per pool, by seq: *held* is the number of TAKEN minus that of RETURNED rows up to and including the row, *handed
-  out* that of HANDED_OUT minus that of RECYCLED rows. A row is a violation (once) when
-  - its pool is not one of the task's (such a row moves no segment of any pool); or
-  - `requested` is not what is held, or `free` not held minus handed out; or
+- Per pool, by seq: *held* is the number of TAKEN minus that of RETURNED rows up to and including the row, *handed out*
+  that of HANDED_OUT minus that of RECYCLED rows. A row is a violation (once) when
+  - its pool does not belong to the task (such a row moves no segment of any pool); or
+  - `requested` is not *held*, or `free` is not *held* minus *handed out*; or
   - handed out is negative or more than held; or
   - it is TAKEN and held > `size` + the pool's `overdraft`, or HANDED_OUT and handed out > that (rule 5.36); or
-  - `size` is below the pool's `required` or above its `maximum`, or differs from that of the pool's row before and
-    the row is not RESIZED.
-- Per task manager, its TAKEN and RETURNED rows by (`step`, pool, seq): a row is a violation (once) when its step is
-  not that of the row before + 1 (the first: 0), or when taken minus returned so far is negative or more than the
-  `segments` of the task manager. (Exclusive buffers come back when their channels end, which is no fact, so they are
-  not subtracted.)
+  - `size` is below the pool's `required` or above its `maximum`, or differs from that of the pool's row before and the
+    row is not RESIZED.
+- Per task manager, its TAKEN and RETURNED rows by (`step`, pool, seq): a row is a violation (once) when its step is not
+  that of the row before + 1 (the first: 0), or when taken minus returned so far is negative or more than the `segments`
+  of the task manager. (Exclusive buffers return when their channels end, which is not recorded, so they are not
+  subtracted.)
 - In a whole run, per pool of `pools`: 1 when held is not 0 at the end, and 1 when handed out is not.
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "No network buffer is made, lost or counted twice: every pool and every task manager accounts for all its segments.",
+        "No network buffer is created, lost or counted twice: the segment counters of every pool and every task manager balance.",
         ("5.33", "5.34", "5.36", "5.37", "5.39"),
         Level.FULL,
         {"segments": _COLUMNS},

@@ -1,4 +1,4 @@
-"""The queue of one subpartition, as its sender's facts show it (rules 5.18, 5.22, 5.23, 5.26)."""
+"""The queue of one subpartition, from its sender's facts (rules 5.18, 5.22, 5.23, 5.26)."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import deque
 
 
 class SubpartitionQueue:
-    """Which of its buffers and events hold data, and whether a flush was requested that no poll has answered."""
+    """Which of its entries are data, and whether a flush was requested and not polled yet."""
 
     __slots__ = ("_data", "_is_flushed", "_kinds", "_queued", "_sent")
 
@@ -19,7 +19,7 @@ class SubpartitionQueue:
         self._is_flushed = False
 
     def add(self, number: int, is_data: bool, backlog: int) -> str:
-        """A buffer or event is queued; what is wrong with it, '' when nothing is."""
+        """A buffer or event is queued; returns the error, or ''."""
         in_order = number == self._queued
         self._queued += 1
         self._kinds.append(is_data)
@@ -37,7 +37,7 @@ class SubpartitionQueue:
         return "" if backlog == self._data else "flushed with a wrong backlog"
 
     def skip(self, is_data: bool, backlog: int, ends: bool) -> str:
-        """A data buffer, of which nothing is left to read, is polled; with ``ends`` it leaves the queue."""
+        """An empty rest of a data buffer is polled; with ``ends`` it leaves the queue."""
         if not is_data or not self._poll(is_data, ends):
             return "skipped, but is not the next in the queue"
         return "" if backlog == self._data else "skipped with a wrong backlog"
@@ -48,13 +48,13 @@ class SubpartitionQueue:
         self._sent += 1
         is_next = self._poll(is_data, ends)
         if not in_order:
-            return "leaves out of order"
+            return "a buffer leaves the queue in the wrong order"
         if not is_next:
-            return "leaves, but is not the next in the queue"
+            return "a buffer leaves that is not the next in the queue"
         return "" if backlog == self.reported else "carries a wrong backlog"
 
     def _poll(self, is_data: bool, ends: bool) -> bool:
-        """Whether the head of the queue is that; one that is being filled is the only one."""
+        """Whether the head of the queue matches; a buffer being filled must be the only entry."""
         kinds = self._kinds
         if not kinds or kinds[0] != is_data or not (ends or len(kinds) == 1):
             return False
@@ -72,7 +72,7 @@ class SubpartitionQueue:
         return self._data - waits
 
     def is_readable(self, has_credit: bool) -> bool:
-        """Whether something can be sent: an event, or with a credit what is finished or flushed (rules 5.20, 5.29)."""
+        """Whether something can be sent: an event, or with a credit finished or flushed data (rules 5.20, 5.29)."""
         kinds = self._kinds
         return bool(kinds) and (not kinds[0] or (has_credit and (self._is_flushed or len(kinds) > 1)))
 

@@ -20,11 +20,11 @@ _NESTING: Final = (int(WaitKind.YIELD), int(WaitKind.LOCK))
 """Waits inside which actions may begin."""
 
 _Entry = tuple[int, int, int, int]
-"""Phase (BEGIN or WAIT), kind, number and sequence number of what is open."""
+"""Phase (BEGIN or WAIT), kind, number and sequence number of an open entry."""
 
 
 class OpenActions:
-    """The actions and waits of one task that are open, the innermost last."""
+    """The open actions and waits of one task, the innermost last."""
 
     def __init__(self, task: int, found: Findings) -> None:
         self._task = task
@@ -51,7 +51,7 @@ class OpenActions:
                 if top is not None and top[:3] == opened:
                     stack.pop()
                     continue
-                self._broken("ends, but is not the innermost that is open", row, top)
+                self._broken("an action or wait ends that is not the innermost open one", row, top)
                 place = next((place for place in reversed(range(len(stack))) if stack[place][:3] == opened), None)
                 if place is not None:
                     del stack[place]
@@ -66,7 +66,7 @@ class OpenActions:
 
     def end(self, whole: bool) -> None:
         for row in self._stack if whole else ():
-            self._broken("never ends", row, None)
+            self._broken("an action or wait never ends", row, None)
 
 
 def _kind(phase: int, kind: int) -> str | int:
@@ -83,16 +83,15 @@ _COUNTS: Final = """\
 - Per task, by seq, with a stack that starts empty. "Top yields" means: the top of the stack is a WAIT of kind YIELD.
   - BEGIN: a violation unless the stack is empty or its top yields. Push it.
   - WAIT: a violation when the top is a WAIT and does not yield. Push it.
-  - END (RESUME): if the top is a BEGIN (WAIT) with the same kind and action number, pop it. Otherwise a violation,
-    and the topmost entry that is a BEGIN (WAIT) with the same kind and number is taken out of the stack, if there is
-    one.
+  - END (RESUME): if the top is a BEGIN (WAIT) with the same kind and action number, pop it. Otherwise a violation, and
+    the topmost entry that is a BEGIN (WAIT) with the same kind and number is taken out of the stack, if there is one.
   - When the run is whole: what is left on the stack counts 1 each.
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "The actions of a task never overlap, except properly nested inside its own yield.",
+        "The actions of a task never overlap, except if they are nested inside a yield of the task.",
         ("3.11", "3.21", "3.25"),
         Level.FULL,
         {"actions": _COLUMNS},

@@ -6,7 +6,7 @@ from flowsim.laws.job_graph import Channel, JobGraph, Operator
 
 
 def chains(graph: JobGraph) -> dict[int, list[Operator]]:
-    """By job vertex its operators, in the order of table ``operators``."""
+    """The operators of each job vertex, in the order of table ``operators``."""
     found: dict[int, list[Operator]] = {task.vertex: [] for task in graph.tasks.values()}
     for operator in graph.operators:
         found.setdefault(operator.vertex, []).append(operator)
@@ -14,7 +14,7 @@ def chains(graph: JobGraph) -> dict[int, list[Operator]]:
 
 
 def outputs(graph: JobGraph) -> dict[int, list[Channel]]:
-    """By task the channels that it sends on."""
+    """The output channels of each task."""
     found: dict[int, list[Channel]] = {task: [] for task in graph.tasks}
     for channel in graph.channels.values():
         found.setdefault(channel.source_task, []).append(channel)

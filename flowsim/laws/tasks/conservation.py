@@ -37,7 +37,7 @@ _COLUMNS: Final = ("operator", *Counts._fields)
 class Equations:
     """Counts the facts of one task, and compares them with its counters at the end.
 
-    The equations of an unfinished task may be off by the record that each of its threads has under way.
+    The equations of an unfinished task may be off by the record that each of its threads has in progress.
     """
 
     def __init__(self, graph: JobGraph, task: Task, chain: list[Operator], found: Findings) -> None:
@@ -49,13 +49,13 @@ class Equations:
         for channel in graph.once(outputs)[task.task]:
             self._channels.setdefault(channel.edge, []).append(channel.channel)
         self._opening: dict[int, int] = {}
-        """Sequence number of the first OPEN of each operator; what was put before comes from a snapshot (rule 11.22)."""
+        """Sequence number of the first OPEN of each operator; elements put before it come from a snapshot (rule 11.22)."""
         self._counts: dict[int, Counts] = {}
         """The first counters of each operator."""
         self._written: Counter[int] = Counter()
         """How often each operator wrote its counters."""
         self._facts: Counter[tuple[str, int]] = Counter()
-        """How many records were sent, by channel; received; and, by operator, taken in, dropped, put and emitted."""
+        """Number of records sent, by channel; received; and, by operator, taken in, dropped, put and emitted."""
         # The loop, or that, timers and the emitters of legacy operators (rule 11.30).
         emitters = sum(operator.params.get("design") == "legacy" for operator in chain)
         self._slack = 2 + emitters if emitters else 1
@@ -93,7 +93,7 @@ class Equations:
         for operator in self._chain:
             rows = self._written[operator.operator]
             if rows > 1 or (whole and rows == 0):
-                self._broken(operator, "counters written other than once", rows, 1)
+                self._broken(operator, "the counters of an operator were not written exactly once", rows, 1)
             counts = self._counts.get(operator.operator)
             if counts is not None:
                 self._kind(operator, counts)
@@ -169,7 +169,7 @@ class Equations:
 
 
 def _edges_by_operator(graph: JobGraph) -> dict[tuple[int, int], list[Edge]]:
-    """By job vertex and operator the edges that it feeds."""
+    """The output edges of each operator, by job vertex and operator."""
     found: dict[tuple[int, int], list[Edge]] = {}
     for edge in graph.edges.values():
         found.setdefault((edge.source_vertex, edge.source_operator), []).append(edge)
@@ -182,43 +182,43 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Equations:
 
 _COUNTS: Final = """\
 - Not applicable: never (every job has operators).
-- Rows examined: rows of `operator_counts`. Operators write their counters at their end: of a run that was killed
-  before, the reason says so.
+- Rows examined: rows of `operator_counts`. Operators write their counters at their end; if a run was killed before, the
+  reason says so.
 - A task *finished* when `lifecycle` has its row (operator -1, FINISHED). The equations of a finished task are exact;
-  those of any other task may be off by one in either direction, because an element may be under way in it. With n > 0
+  those of any other task may be off by one in either direction, because an element may be in progress in it. With n > 0
   operators of its vertex whose `params.design` is `legacy` they may be off by n + 2, because its loop, its timers and n
-  emitters may each have an element under way (rule 11.30). An equation is only evaluated when every `operator_counts`
+  emitters may each have an element in progress (rule 11.30). An equation is only evaluated when every `operator_counts`
   row it names is there.
 - Violations: each broken equation of this list, counted once.
-  1. *presence*, in a whole run: exactly one row of `operator_counts` for each subtask and each operator of its
-     vertex; in a prefix: at most one. Broken per (task, operator). When there are several rows, the one with the
-     lowest seq is used below.
+  1. *presence*, in a whole run: exactly one row of `operator_counts` for each subtask and each operator of its vertex;
+     in a prefix: at most one. Broken per (task, operator). When there are several rows, the one with the lowest seq is
+     used below.
   2. *kind*, per row, by `operators.kind`: `source` and `map`: records_out = records_in; `filter`: records_in =
      records_out + records_dropped; `sink`: records_out = 0; `window`: records_in = the number of its `window_intake`
      rows; and, a second equation, records_dropped = the number of its `late_drop` rows with side_output 0;
-     `async_wait`: records_in = the number of its PUT rows of kind RECORD in `async_elements` behind its first OPEN row
-     in `lifecycle` (what is put in before comes from a snapshot, rule 11.22); and, a second equation, records_out = the
-     sum of `rows` of its EMIT rows of kind RECORD (of a task that is not finished: at least that sum, since the element
-     under way may have several results). Other kinds: none.
+     `async_wait`: records_in = the number of its PUT rows of kind RECORD in `async_elements` after its first OPEN row
+     in `lifecycle` (earlier PUT rows come from a snapshot, rule 11.22); and, a second equation, records_out = the sum
+     of `rows` of its EMIT rows of kind RECORD (of a task that is not finished: at least that sum, since the element in
+     progress may have several results). Other kinds: none.
   3. *head*, per row with `input_operator` -1 whose kind is not `source`: records_in = the number of RECORD rows in
      `received` of the task.
-  4. *chained*, per row with `input_operator` >= 0 and `input_tag` '': records_in = records_out of its input operator
-     in the same task.
-  5. *edge*, per edge with `side_output` '' and per task of its source vertex: the records sent over it = records_out
-     of the source operator. The records sent are the RECORD rows in `sent` on the edge's channels of this task,
-     summed over the channels; for partitioner BROADCAST there is one equation per channel.
-  6. *side output*, per (task, operator) whose side outputs somebody reads. For each tag the readers are: chained
+  4. *chained*, per row with `input_operator` >= 0 and `input_tag` '': records_in = records_out of its input operator in
+     the same task.
+  5. *edge*, per edge with `side_output` '' and per task of its source vertex: the records sent over it = records_out of
+     the source operator. The records sent are the RECORD rows in `sent` on the edge's channels of this task, summed
+     over the channels; for partitioner BROADCAST there is one equation per channel.
+  6. *side output*, per (task, operator) with readers of its side outputs. For each tag the readers are: chained
      operators with that `input_tag` (count: records_in) and edges with that `side_output` (count: records sent;
-     BROADCAST: each channel counts for itself). Per tag: the smallest and the largest count of its readers are equal.
-     Per operator: the sum over its tags of the largest count = records_side. (`records_side` counts a record once,
-     and only when its tag is read by somebody.)
+     BROADCAST: each channel counts separately). Per tag: the smallest and the largest count of its readers are equal.
+     Per operator: the sum over its tags of the largest count = records_side. (`records_side` counts a record once, and
+     only if its tag has a reader.)
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "No operator gains or loses records: what goes into each is what the one before emitted, and its kind accounts for "
-        "the rest.",
+        "No operator gains or loses records: its input count equals the output count of the upstream "
+        "operator, and its kind explains the difference between its own input and output.",
         ("7.20", "13.4"),
         Level.ELEMENTS,
         {

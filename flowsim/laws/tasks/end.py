@@ -1,4 +1,4 @@
-"""Law end: when the channels of a task end, compared with its event time and its life."""
+"""Law end: the end of a task's channels, compared with its event time and its life cycle."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _AT_THE_END: Final = 2**63 - 1
 
 
 class _End(NamedTuple):
-    """An END_OF_DATA or END_OF_PARTITION that was sent, and the event time of its channel then."""
+    """A sent END_OF_DATA or END_OF_PARTITION, and the event time of its channel then."""
 
     seq: int
     channel: int
@@ -33,24 +33,24 @@ class _End(NamedTuple):
     maximum: bool
     """Whether MAX_WATERMARK came before."""
     idle: bool
-    """Whether no watermark is due: the channel is idle, or behind an operator that assigns timestamps."""
+    """Whether no watermark is required: the channel is idle, or after an operator that assigns timestamps."""
 
 
 class EndOfTask:
-    """Collects the ends of channels, a few each, until the whole life of the task is known."""
+    """Collects the ends of channels, a few each, until the whole life cycle of the task is known."""
 
     def __init__(self, task: Task, operators: int, assigned: dict[int, bool], found: Findings) -> None:
         self._task = task
         self._operators = operators
         self._assigned = assigned
-        """By channel, whether it is behind an operator of kind ``watermarks``: law task-watermark judges its last one."""
+        """By channel, whether it is after an operator of kind ``watermarks``: law task-watermark judges its last one."""
         self._found = found
         self._maximum: set[int] = set()
         self._idle = {channel for channel, behind in assigned.items() if behind}
         self._ends: list[_End] = []
         self._life: dict[int, list[int]] = {}
         self._reached: set[int] = set()
-        """Inputs with a MAX_WATERMARK; an input behind a source that ends while idle has none."""
+        """Inputs with a MAX_WATERMARK; an input downstream of a source that ends while idle has none."""
 
     def feed(self, facts: Slice) -> None:
         for seq, channel, _, kind, timestamp in facts.once(sent_ends_and_idleness):
@@ -108,7 +108,7 @@ class EndOfTask:
 
 
 def _assigned_edges(graph: JobGraph) -> set[int]:
-    """The edges behind an operator that assigns timestamps, and so decides on the last watermark (rule 8.7)."""
+    """The edges after an operator that assigns timestamps, and so decides about the last watermark (rule 8.7)."""
     paths = graph.once(EventTimePaths)
     return {e.edge for e in graph.edges.values() if paths.is_assigned(e.source_vertex, e.source_operator)}
 
@@ -125,26 +125,26 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> EndOfTask | None:
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`.
 - Rows examined: END_OF_DATA and END_OF_PARTITION rows of `sent`.
-- Each is held against the rows of its channel in `sent` and of its task in `lifecycle` with a lower seq. It is a
+- Each is compared with the rows of its channel in `sent` and of its task in `lifecycle` with a lower seq. It is a
   violation (once) when its task is not in `tasks`, or
   - END_OF_DATA with drain: no WATERMARK of `MAX` came before, and the last STATUS before it, if any, is not IDLE (an
-    idle output drops watermarks, rule 5.8). It is not asked for of a task that has inputs of which one had no
-    WATERMARK of `MAX` in `task_watermark` (behind a source that ends while idle event time never ends), nor on
-    channels of an edge behind an operator of kind `watermarks` in the same chain: law task-watermark says whether
-    that lets the end pass;
+    idle output drops watermarks, rule 5.8). Not required of a task with an input without a WATERMARK of `MAX` in
+    `task_watermark` (downstream of a source that ends while idle, event time never ends), nor on channels of an edge
+    after an operator of kind `watermarks` in the same chain: law task-watermark judges whether that operator passes
+    `MAX`;
   - END_OF_DATA without drain, of a task without inputs: a WATERMARK of `MAX` came before;
-  - END_OF_DATA: a FINISH row of the task has a higher seq, or (with drain) there are fewer FINISH rows than
-    operators; or a CLOSE row came before;
+  - END_OF_DATA: a FINISH row of the task has a higher seq, or (with drain) there are fewer FINISH rows than operators;
+    or a CLOSE row came before;
   - END_OF_PARTITION: fewer CLOSE rows than operators came before, or a FINISHED row did.
 - In a prefix, 1 per channel without END_OF_PARTITION whose source task has a FINISHED row. (In a whole run law
-  channel-end asks for every END_OF_PARTITION; that there is only one, and nothing behind it, is said there as well.)
+  channel-end requires every END_OF_PARTITION; it also requires that there is only one, and no row after it.)
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "MAX_WATERMARK precedes EndOfData with drain and no other, EndOfData comes between finish and close, and "
-        "EndOfPartition after the close.",
+        "MAX_WATERMARK precedes EndOfData with drain, and never EndOfData without drain. EndOfData is sent "
+        "after finish and before close, EndOfPartition after close.",
         ("4.9", "4.10", "4.17", "4.18"),
         Level.ELEMENTS,
         {"sent": _ELEMENT, "lifecycle": ("event",), "task_watermark": ("input", "kind", "timestamp")},

@@ -1,4 +1,4 @@
-"""Of law fairness: the mailbox loop alternates between a batch of mails and the default action (rules 3.10, 3.12)."""
+"""Part of law fairness: the mailbox loop alternates between a batch of mails and the default action (rules 3.10, 3.12)."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from flowsim.laws.law import Findings
 ID: Final = "fairness"
 COUNTS: Final = """\
 - Not applicable: never (at level full).
-- Rows examined: BEGIN rows of kind MAIL and DEFAULT_ACTION in `actions` at the *top level*: as many BEGIN and WAIT as END
-  and RESUME rows of the task come before them. Mails that run in a yield are not at the top level.
-- The DEFAULT_ACTION rows at the top level divide the facts of a task into *rounds*. The *batch* of a round consists of the
-  mails that are not urgent and were put (first PUT row) before the first MAIL row of the round at the top level. The n-th
-  BEGIN row of kind MAIL of the task stands for its n-th RUN row in `mails`.
+- Rows examined: BEGIN rows of kind MAIL and DEFAULT_ACTION in `actions` at the *top level*: as many BEGIN and WAIT as
+  END and RESUME rows of the task come before them. Mails that run in a yield are not at the top level.
+- The DEFAULT_ACTION rows at the top level divide the facts of a task into *rounds*. The *batch* of a round consists of
+  the mails that are not urgent and were put (first PUT row) before the first MAIL row of the round at the top level.
+  The n-th BEGIN row of kind MAIL of the task corresponds to its n-th RUN row in `mails`.
 - A MAIL row at the top level is a violation when its `suspended` is 0, and its mail is not urgent, was put before, and
   was put after the batch of the round was created: the default action runs before it (rules 3.10, 3.12).
 - A DEFAULT_ACTION row at the top level is a violation (once) when
   - its `suspended` is 1 (rule 3.13); or
   - a mail of the batch of the round that it ends has no RUN row before it (rule 3.12). Without a MAIL row in the round,
-    that is each mail that is not urgent and was put before it. This is not examined where the loop waited for mail: a
-    WAIT row at the top level with `suspended` 1 lies in the round before its first MAIL row; nor where the first mail of
-    the round is urgent and was put before the DEFAULT_ACTION row that began the round, because the batch still held it
-    then and was not filled (rule 3.2).
+    the batch is each mail that is not urgent and was put before the DEFAULT_ACTION row. This is not examined if the
+    loop waited for mail: a WAIT row at the top level with `suspended` 1 is in the round before its first MAIL row. It
+    is not examined either if the first mail of the round is urgent and was put before the DEFAULT_ACTION row that began
+    the round, because the batch still contained that mail and was not refilled (rule 3.2).
 """
 
 Put = tuple[int, int, int]
-"""When a mail was put (sequence number), its priority and whether it is urgent."""
+"""Sequence number of a mail's PUT, its priority and whether it is urgent."""
 
 
 class Rounds:
-    """Follows the rounds of one mailbox loop: a batch of mails, then the default action."""
+    """Tracks the rounds of one mailbox loop: a batch of mails, then the default action."""
 
     __slots__ = ("_begun", "_created", "_found", "_is_filled", "_task")
 
@@ -38,14 +38,14 @@ class Rounds:
         self._task = task
         self._found = found
         self._begun = -1
-        """When the default action began last."""
+        """The last start of the default action."""
         self._created: int | None = None
         """When the batch was created."""
         self._is_filled = True
-        """Whether the batch took all mails that waited."""
+        """Whether the batch contains all waiting mails."""
 
     def mail(self, seq: int, mail: int, put: Put | None, suspended: int) -> None:
-        """A mail begins; ``put`` is None where it was not put before."""
+        """A mail begins; ``put`` is None if it was not put before."""
         self._found.examined += 1
         if self._created is None:
             self._created = seq
@@ -60,7 +60,7 @@ class Rounds:
             self._is_filled = False
 
     def default_action(self, seq: int, suspended: int, earliest: int | None) -> None:
-        """The default action begins; ``earliest``: when the first mail was put of those that wait and are not urgent."""
+        """The default action begins; ``earliest``: the first PUT of the waiting mails that are not urgent."""
         self._found.examined += 1
         if suspended:
             self._broken("the default action runs while it is suspended", seq)

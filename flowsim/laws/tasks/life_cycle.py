@@ -22,7 +22,7 @@ _ENDS: Final = (LifeEvent.FINISHED, LifeEvent.CANCELED, LifeEvent.FAILED)
 
 
 class LifeCycle:
-    """Collects the steps of one task, as many as its chain is long, and replays them when it knows how the task was stopped."""
+    """Collects the steps of one task, as many as its chain is long, and replays them when its stop mode is known."""
 
     def __init__(self, task: Task, operators: int, found: Findings) -> None:
         self._task = task
@@ -33,7 +33,7 @@ class LifeCycle:
         self._data_ended: set[int] = set()
         self._ended: set[int] = set()
         self._undrained = False
-        """It was stopped without drain, or reads from a task that was (rule 4.22)."""
+        """Stopped without drain, or downstream of a task that was (rule 4.22)."""
 
     def feed(self, facts: Slice) -> None:
         self._steps += facts.of("lifecycle").tuples(_STEP)
@@ -64,18 +64,18 @@ class LifeCycle:
             what = "an element before all operators are open"
             found.broken(what, (task, first), task=task, seq=first, expected=self._operators, found=opened)
         if whole and life.end != LifeEvent.FINISHED:
-            found.broken("never finished", (task, _AT_THE_END), task=task)
+            found.broken("the task never finished", (task, _AT_THE_END), task=task)
 
 
 class _Life:
-    """What a task has gone through so far."""
+    """The life cycle of a task so far."""
 
     def __init__(self, operators: int, inputs: int, undrained: bool) -> None:
         self._operators = operators
         self._inputs = inputs
         self._undrained = undrained
         self.count: Counter[int] = Counter()
-        """How often each event came."""
+        """The number of rows per event."""
         self.last_open = -1
         self.end: int | None = None
         self._last_close = operators
@@ -83,7 +83,7 @@ class _Life:
         self._open_operators: set[int] = set()
 
     def step(self, seq: int, operator: int, event: int) -> str:
-        """One row of table ``lifecycle``; what is wrong with it, '' when nothing is."""
+        """One row of table ``lifecycle``; returns its error, or ''."""
         if self.end is not None:
             return "after the task's end"
         before = self.count[event]
@@ -103,7 +103,7 @@ class _Life:
             return "" if in_order else "closed out of order or again"
         if event in _ENDS:
             return self._end(event)
-        return "runs again" if event == LifeEvent.RUNNING and before else ""
+        return "an event of the life cycle happens again" if event == LifeEvent.RUNNING and before else ""
 
     def _may_finish(self, operator: int, finished: int) -> bool:
         is_open = self.count[LifeEvent.OPEN] >= self._operators and not self.count[LifeEvent.CLOSE]
@@ -145,22 +145,22 @@ _COUNTS: Final = """\
 - Not applicable: never.
 - Rows examined: rows of `lifecycle`.
 - Per task, by seq, with n operators in its vertex. A task is *undrained* when STOP_NO_DRAIN is among its rows of
-  `lifecycle`, END_OF_DATA with timestamp 0 is among its rows of `sent` or `received`, or a channel has
-  END_OF_PARTITION among its rows of `received` and no END_OF_DATA (behind a task with several inputs that were
-  stopped without drain). Each row is a violation (once) when
-  - the task is not in `tasks`; or FINISHED, FAILED or CANCELED came before it (such a row counts for nothing below);
-  - RUNNING: it came before;
+  `lifecycle`, END_OF_DATA with timestamp 0 is among its rows of `sent` or `received`, or a channel has END_OF_PARTITION
+  among its rows of `received` and no END_OF_DATA (downstream of a task with several inputs that were stopped without
+  drain). Each row is a violation (once) when
+  - the task is not in `tasks`; or FINISHED, FAILED or CANCELED came before it (such a row is ignored below);
+  - RUNNING: there is an earlier RUNNING row;
   - OPEN: its operator is not n - 1 minus the number of OPEN rows before, or a CLOSE row came before;
-  - END_INPUT, FINISH: its operator is not the number of FINISH rows before, or there are fewer than n OPEN rows
-    before, or a CLOSE or CANCELING row;
-  - END_INPUT also: it came already for the operator (for the head: once per task input), or the task is undrained (a
-    head with several inputs may still end those that were drained);
+  - END_INPUT, FINISH: its operator is not the number of FINISH rows before, or there are fewer than n OPEN rows before,
+    or a CLOSE or CANCELING row;
+  - END_INPUT also: it was already recorded for the operator (for the head: once per task input), or the task is
+    undrained (a head with several inputs may still end those that were drained);
   - FINISH also: the task is undrained, or no END_INPUT of the operator came before (the head of a task without inputs
     needs none);
   - CLOSE: its operator is not below that of the CLOSE row before;
   - FINISHED, FAILED, CANCELED: an operator was opened and not closed since;
-  - FINISHED also: not n OPEN and n CLOSE rows before, or not n FINISH rows (none when undrained). A task that fails
-    or is canceled closes without finish.
+  - FINISHED also: not n OPEN and n CLOSE rows before, or not n FINISH rows (none when undrained). A task that fails or
+    is canceled closes without finish.
 - Per task of `tasks`, 1 when its first row of `received` (of `sent`, for a task without inputs) has a lower seq than
   its last OPEN row, or it has fewer than n OPEN rows and such a row; and, in a whole run, 1 when it has no FINISHED
   row.
@@ -169,8 +169,9 @@ _COUNTS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "A task opens its operators tail to head before its first element, ends their input and finishes them head to tail "
-        "with drain only, closes them tail to head once, and ends once.",
+        "A task opens its operators from tail to head before its first element. With drain only, it ends "
+        "their input and finishes them from head to tail. It closes them once, from tail to head, and ends "
+        "once.",
         ("4.2", "4.11", "4.12", "4.13", "4.17", "4.24"),
         Level.ELEMENTS,
         {"lifecycle": ("operator", "event"), "sent": _ELEMENT, "received": _ELEMENT},

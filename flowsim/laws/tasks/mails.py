@@ -1,4 +1,4 @@
-"""Laws mails and fairness: each mail that was put runs once, in its turn, and where it may run (section 3)."""
+"""Laws mails and fairness: each mail runs once, in order, and only where it may (section 3)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _YIELD = int(WaitKind.YIELD)
 
 
 class Mailbox:
-    """The mails of one task that wait, those that were taken and have not begun, and its open yields."""
+    """The waiting mails of one task, those taken but not started, and its open yields."""
 
     def __init__(self, task: int, found: Findings, rounds: Rounds) -> None:
         self._task = task
@@ -34,11 +34,11 @@ class Mailbox:
         self._waiting: dict[int, Put] = {}
         """By number when it was put, its priority and whether it is urgent."""
         self._lines: dict[int, OrderedDict[int, None]] = {}
-        """By priority the mails that wait and are not urgent, in the order in which they were put."""
+        """Per priority the waiting mails that are not urgent, in order."""
         self._ran = Numbers()
         self._ran_unput: set[int] = set()
         self._taken: deque[tuple[int, int, Put | None]] = deque()
-        """Number, priority and put of mails that were taken and have not begun."""
+        """Number, priority and PUT of mails that were taken but not started."""
         self._begun_untaken = 0
         self._depth = 0
         """How many actions and waits are open."""
@@ -86,14 +86,14 @@ class Mailbox:
                 self._least[self._level] = priority
 
     def _earliest(self) -> int | None:
-        """When the first mail was put of those that wait and are not urgent."""
+        """The first PUT of the waiting mails that are not urgent."""
         return min((self._waiting[next(iter(line))][0] for line in self._lines.values() if line), default=None)
 
     def _put(self, seq: int, mail: int, priority: int, urgent: int) -> None:
         if mail in self._ran_unput:
             self._ran_unput.remove(mail)
         elif mail in self._waiting or mail in self._ran:
-            self._broken("put again", seq, mail=mail)
+            self._broken("a mail is put a second time", seq, mail=mail)
         else:
             self._waiting[mail] = (seq, priority, urgent)
             if not urgent:
@@ -109,11 +109,11 @@ class Mailbox:
             self._ran.add(mail)
             self._run_in_turn(seq, mail, (priority, urgent), put)
         elif mail in self._ran:
-            self._broken("run again", seq, mail=mail)
+            self._broken("a mail runs a second time", seq, mail=mail)
         else:
             self._ran.add(mail)
             self._ran_unput.add(mail)
-            self._broken("run, but not put before", seq, mail=mail)
+            self._broken("a mail runs that was not put before", seq, mail=mail)
 
     def _run_in_turn(self, seq: int, mail: int, run_as: tuple[int, int], put: Put) -> None:
         """First in, first out among mails of one priority that are not urgent (rules 3.4, 3.5)."""
@@ -126,14 +126,14 @@ class Mailbox:
         if run_as != (priority, urgent):
             expected = {"priority": priority, "urgent": urgent}
             ran = {"priority": run_as[0], "urgent": run_as[1]}
-            self._broken("run with another priority or urgency than it was put with", seq, mail=mail,
+            self._broken("a mail runs with another priority or urgency than it was put with", seq, mail=mail,
                          expected=expected, found=ran)  # fmt: skip
         elif first != mail:
-            self._broken("run before an equal that was put earlier", seq, priority=priority, put=put_seq,
+            self._broken("a mail runs before a mail of equal priority that was put earlier", seq, priority=priority, put=put_seq,
                          expected=first, found=mail)  # fmt: skip
 
     def _begin(self, seq: int) -> tuple[int, Put | None]:
-        """The n-th mail that a task begins is the n-th that it took; answers its number and its put."""
+        """The n-th mail that a task begins is the n-th that it took; returns its number and its PUT."""
         if not self._taken:
             self._begun_untaken += 1
             self._broken("an action of kind MAIL begins, but no mail was taken", seq)
@@ -149,7 +149,7 @@ class Mailbox:
 
     def end(self, whole: bool) -> None:
         for mail, (seq, priority, urgent) in self._waiting.items() if whole else ():
-            self._broken("put, but never run", seq, mail=mail, priority=priority, urgent=urgent)
+            self._broken("a mail was put, but never ran", seq, mail=mail, priority=priority, urgent=urgent)
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Mailbox:
@@ -163,15 +163,15 @@ _COUNTS: Final = """\
 - Per task and mail number: every PUT row but the first, and every RUN row but the first (by seq), is a violation. Of
   the first ones:
   - the RUN row is a violation when there is no PUT row, or it has a higher seq, another priority or another urgency;
-  - otherwise, when it is not urgent, it is a violation when such a mail of the same priority was put before (lower
-    seq, then lower number) and had not run before it. Urgent mails overtake others, a yield passes over lower
-    priorities, and urgent mails that end a wait come last in, first out (rules 3.4, 3.5), so only equals that are not
-    urgent are compared;
+  - otherwise, when it is not urgent, it is a violation when such a mail of the same priority was put before (lower seq,
+    then lower number) and had not run before it. Urgent mails overtake others, a yield passes over lower priorities,
+    and urgent mails that end a wait come last in, first out (rules 3.4, 3.5), so only mails of equal priority that are
+    not urgent are compared;
   - in a whole run a mail that never ran is a violation: a finishing task drains its mailbox before it closes it (rule
-    3.16), and nothing can be put after that.
+    3.16), and later mails are rejected.
 - Yields: per task, by seq, the *level* is the number of WAIT minus that of RESUME rows of kind YIELD in `actions` so
-  far. The n-th BEGIN row of kind MAIL stands for the n-th RUN row. It is a violation when there is no such RUN row or
-  it has a higher seq; or when the level is above 0 and the priority of the mail is lower than `priority` of the last
+  far. The n-th BEGIN row of kind MAIL corresponds to the n-th RUN row. It is a violation when there is no such RUN row
+  or it has a higher seq; or when the level is above 0 and the priority of the mail is lower than `priority` of the last
   such WAIT row that brought the task to this level.
 """
 
@@ -180,8 +180,8 @@ _READS: Final = {"mails": _MAIL, "actions": _STEP}
 LAWS: Final = (
     Law(
         ID,
-        "Every mail that was put runs once, first in, first out among equals that are not urgent, and inside a yield only "
-        "mails of its priority or above run.",
+        "Every mail that was put runs once. Mails of equal priority that are not urgent run in FIFO order. "
+        "Inside a yield, only mails of its priority or above run.",
         ("3.4", "3.5", "3.8", "3.16", "3.21"),
         Level.FULL,
         _READS,
@@ -190,8 +190,8 @@ LAWS: Final = (
     ),
     Law(
         fairness.ID,
-        "A mail that is put while a batch of mails runs waits, except in a yield, until the default action has run if it "
-        "is available; and the default action waits for the whole batch.",
+        "A mail that is put while a batch of mails runs waits until the default action has run, if that is "
+        "available; a yield is the exception. The default action waits for the whole batch.",
         ("3.2", "3.10", "3.12", "3.13", "3.21"),
         Level.FULL,
         _READS,

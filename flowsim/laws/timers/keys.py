@@ -1,4 +1,4 @@
-"""Of law timers: a timer belongs to a key of its subtask (rules 1.18, 1.19, 9.1)."""
+"""Part of law timers: a timer belongs to a key of its subtask (rules 1.18, 1.19, 9.1)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OwnKeys:
         """Keys and hash codes that are not described yet: number of rows, sequence number and operator of the first."""
 
     def describe(self, rows: Rows) -> None:
-        """Takes rows of ``keys``."""
+        """Adds rows of ``keys``."""
         task = self._task
         right = [
             (key, key_hash)
@@ -43,7 +43,7 @@ class OwnKeys:
             self._right = np.sort(np.concatenate((self._right, _codes(key, key_hash))))
 
     def examine(self, rows: Rows) -> None:
-        """Takes rows of ``timers``."""
+        """Adds rows of ``timers``."""
         codes = _codes(rows.column("key"), rows.column("key_hash"))
         distinct = np.sort(codes)
         distinct = distinct[np.concatenate(([True], distinct[1:] != distinct[:-1]))]
@@ -60,7 +60,7 @@ class OwnKeys:
         return np.asarray(self._right[places] == codes)
 
     def end(self) -> None:
-        """Reports the keys that were never described, or not as keys of this subtask; once for all rows of a key."""
+        """Reports keys that were not described, or not as keys of this subtask; once for all rows of a key."""
         task = self._task
         for (key, key_hash), (rows, seq, operator) in self._doubtful.items():
             code = _codes(np.array([key]), np.array([key_hash]))
@@ -68,14 +68,14 @@ class OwnKeys:
                 continue
             owner = owner_subtask(key_hash, task.parallelism, task.max_parallelism)
             self._found.broken(
-                "its key is not one of this subtask", (task.task, seq), task=task.task, operator=operator, seq=seq,
+                "the key of a timer belongs to another subtask", (task.task, seq), task=task.task, operator=operator, seq=seq,
                 key=key, key_hash=key_hash, subtask=task.subtask, owner=owner, rows=rows,
             )  # fmt: skip
             self._found.violations += rows - 1
 
 
 def _codes(key: Ints, key_hash: Ints) -> _Codes:
-    """64 bits per pair; those of two pairs with the same key, or with the same hash code, differ."""
+    """64 bits per pair; they differ for pairs with the same key, or with the same hash code."""
     codes: _Codes = key_hash.astype(np.uint32).astype(np.uint64) * _ODD
     codes ^= key.astype(np.uint64)
     return codes

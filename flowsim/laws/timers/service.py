@@ -1,4 +1,4 @@
-"""Replays the timers of one service beside the watermarks of its operator (rules 9.2, 9.4, 9.10, 9.18)."""
+"""Replays the timers of one service together with the watermarks of its operator (rules 9.2, 9.4, 9.10, 9.18)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ COLUMNS: Final = (
 )  # fmt: skip
 PLACE: Final = ("task", "operator", "service")
 FORWARDED: Final = -3
-"""In place of the origin of a watermark: the task sent it."""
+"""Used as the origin of a watermark that the task sent."""
 
 Step = tuple[int, int, int]
 """Sequence number, origin and time of a watermark that an operator received, or that the task sent."""
@@ -37,8 +37,8 @@ _NEVER: Final = 2**63
 class Service:
     """One timer service of an operator.
 
-    ``origin``: where the event time of the operator comes from, see ``event_time.paths``. ``is_head``: whether the operator
-    is the head of its chain. ``spread``: whether the timers of one watermark fire in several actions (rule 9.18).
+    ``origin``: the origin of the operator's event time, see ``event_time.paths``. ``is_head``: whether the operator is
+    the head of its chain. ``spread``: whether the timers of one watermark fire in several actions (rule 9.18).
     """
 
     __slots__ = ("_event_time", "_found", "_is_head", "_origin", "_place", "_processing_time", "_received", "_spread",
@@ -55,10 +55,10 @@ class Service:
         self._processing_time = Waiting()
         self._watermark = NO_TIMESTAMP
         self._received = -1
-        """Sequence number of the fact that brought the watermark."""
+        """Sequence number of the fact with the watermark."""
 
     def feed(self, timers: Rows | None, mask: Mask | None, steps: Sequence[Step]) -> None:
-        """Takes the rows of ``timers`` for which the mask holds, and the watermarks of all origins; all of one slice."""
+        """Processes the selected rows of ``timers`` and the watermarks of all origins of one slice."""
         if timers is None:
             for step in steps:
                 self.take(step)
@@ -72,7 +72,7 @@ class Service:
         self._replay(rows)
 
     def take(self, step: Step) -> None:
-        """Timers that were due at the watermark before have fired before the next one arrives (rules 8.15, 9.4, 9.12)."""
+        """Timers due at the previous watermark have fired before the next one arrives (rules 8.15, 9.4, 9.12)."""
         seq, origin, watermark = step
         if origin == self._origin:
             if not self._spread:
@@ -84,7 +84,7 @@ class Service:
     def _due(self, watermark: int, before: int) -> None:
         for timestamp, (key, start, end), seq in self._event_time.take_due(watermark, before):
             self._found.broken(
-                "due and not fired", (self._place["task"], seq), **self._place, seq=seq, timestamp=timestamp, key=key,
+                "a due timer did not fire", (self._place["task"], seq), **self._place, seq=seq, timestamp=timestamp, key=key,
                 window_start=start, window_end=end, watermark=watermark,
             )  # fmt: skip
 
@@ -96,10 +96,10 @@ class Service:
             waiting = event_time if domain == _EVENT_TIME else processing_time
             if action == _REGISTER:
                 if not waiting.register(timestamp, (key, start, end), seq):
-                    self._broken("registered, but an equal timer waits", row)
+                    self._broken("a timer is registered while an equal timer is registered", row)
                     continue
             elif not waiting.remove(timestamp, (key, start, end)):
-                self._broken("fired or deleted, but it does not wait", row)
+                self._broken("a timer that is not registered is fired or deleted", row)
                 continue
             elif action == _FIRE:
                 wrong = self._untimely(waiting, row)
@@ -107,17 +107,17 @@ class Service:
                     self._broken(wrong, row)
                     continue
             if watermark != received and not is_free and not (spread and watermark < received):
-                self._broken("not the watermark of its operator", row)
+                self._broken("the recorded watermark is not the watermark of the operator", row)
 
     def _untimely(self, waiting: Waiting, row: Row) -> str:
         _, time_ns, _, domain, timestamp, _, _, _, _ = row
         earliest = waiting.earliest()
         if earliest is not None and earliest < timestamp:
-            return "fired before a timer of an earlier time"
+            return "a timer fired before a timer with an earlier time"
         if domain != _EVENT_TIME:
-            return "fired before its time" if time_ns // NS_PER_MS <= timestamp else ""
+            return "a timer fired before its time" if time_ns // NS_PER_MS <= timestamp else ""
         is_due = timestamp <= self._watermark or self._origin == FREE
-        return "" if is_due else "fired before the watermark reached its time"
+        return "" if is_due else "a timer fired before the watermark reached its time"
 
     def _broken(self, what: str, row: Row) -> None:
         seq, time_ns, action, domain, timestamp, key, start, end, watermark = row

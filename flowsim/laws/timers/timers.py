@@ -1,4 +1,4 @@
-"""Law timers: a timer fires once, in time and in order, and none that is due is left (section 9)."""
+"""Law timers: a timer fires once, in time and in order, and no due timer is left (section 9)."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ _FINISHED: Final = int(LifeEvent.FINISHED)
 
 
 class KeyedTask:
-    """Replays the timers of one task beside the watermarks that its operators receive."""
+    """Replays the timers of one task together with the watermarks of its operators."""
 
     __slots__ = ("_first", "_found", "_inputs", "_keys", "_last", "_paths", "_services", "_task")
 
     def __init__(self, task: Task, paths: EventTimePaths, first: Collection[int], found: Findings) -> None:
-        """``first``: one channel of each edge that carries what the inputs of the task combine."""
+        """``first``: one channel of each edge with the combined event time of the task's inputs."""
         self._task = task
         self._paths = paths
         self._first = first
@@ -114,7 +114,7 @@ def _by_service(timers: Rows) -> dict[tuple[int, int], Mask | None]:
 
 
 class OtherTask:
-    """A task without keyed inputs: no timer is right there (rule 9.17)."""
+    """A task without keyed inputs: every timer is a violation (rule 9.17)."""
 
     __slots__ = ("_found",)
 
@@ -129,7 +129,7 @@ class OtherTask:
             )
 
     def end(self, whole: bool) -> None:
-        """Nothing is left to examine."""
+        """Does nothing: there is nothing left to examine."""
 
 
 def _keyed_vertices(graph: JobGraph) -> set[int]:
@@ -137,7 +137,7 @@ def _keyed_vertices(graph: JobGraph) -> set[int]:
 
 
 def _first_channels(graph: JobGraph) -> dict[int, list[int]]:
-    """By task one channel of each edge that carries what the inputs of the task combine."""
+    """Per task one channel of each edge with the combined event time of its inputs."""
     found: dict[int, list[int]] = {}
     for task, by_origin in graph.once(EventTimePaths).channels_by_origin.items():
         found[task] = [channel for channel in by_origin.get(INPUTS, ()) if not graph.channels[channel].subpartition]
@@ -158,37 +158,37 @@ def _needs_keyed_edges(graph: JobGraph) -> str:
 _COUNTS: Final = """\
 - Not applicable: no edge with partitioner HASH: without keys there are no timers (rule 9.17). In a task without a keyed
   input every row of `timers` is a violation.
-- Rows examined: rows of `timers`; and, of tasks of vertices that HASH edges lead to, WATERMARK rows of
-  `task_watermark` and FINISHED rows of `lifecycle`: the moments at which no timer that is due may be left.
-- A timer of a (task, operator, service, domain) is its (timestamp, key, window_start, window_end). It *waits* from
-  its REGISTER row to its next DELETE or FIRE row.
-- What the operator *hears* are the WATERMARKs that the origin of what reaches it tells (see task-watermark; here
-  nothing is kept back by an output's status). Its *watermark* at a row is the last one heard with a lower seq, else
-  `MIN`. With a free origin, or one that keeps watermarks back, nothing is known of it. It *spreads* its timers when
-  the head of its chain has
-  `params.interruptible_timers`.
+- Rows examined: rows of `timers`; and, of tasks with a HASH edge as input, WATERMARK rows of `task_watermark` and
+  FINISHED rows of `lifecycle`: the moments at which no due timer may be left.
+- A timer of a (task, operator, service, domain) is its (timestamp, key, window_start, window_end). It *waits* from its
+  REGISTER row to its next DELETE or FIRE row.
+- The operator *receives* the WATERMARKs that the origin of its input makes (see task-watermark; here the status of an
+  output drops none). Its *watermark* at a row is the last one received with a lower seq, else `MIN`. With a free
+  origin, or one that queues watermarks, its watermark is unknown. It *spreads* its timers when the head of its chain
+  has `params.interruptible_timers`.
 - By seq, a row of `timers` is a violation (once) when
-  - it is REGISTER and the timer waits already (an equal one is no fact, rule 9.1), or DELETE or FIRE and it does not;
+  - it is REGISTER and the timer already waits (registering an equal timer is not recorded, rule 9.1), or DELETE or FIRE
+    and the timer does not wait;
   - it is FIRE, and another one of the same service and domain with a lower timestamp waits (rules 9.2, 9.9);
-  - it is FIRE of event time with a timestamp above the operator's watermark (rule 9.4), or of processing time while
-    the whole milliseconds of `time_ns` are not above the timestamp (rule 9.10);
-  - its column `watermark` is not the operator's watermark; where timers are spread: above it.
-- Beside that, a row of `timers` is a violation (once) when its (task, key) is not in `keys`, has there another
+  - it is FIRE of event time with a timestamp above the operator's watermark (rule 9.4), or of processing time while the
+    whole milliseconds of `time_ns` are not above the timestamp (rule 9.10);
+  - its column `watermark` is not the operator's watermark; if timers are spread: it is above the operator's watermark.
+- In addition, a row of `timers` is a violation (once) when its (task, key) is not in `keys`, has there another
   `key_hash` than the row or than Java's hash of the key, or belongs to a key group of another subtask (rules 1.18,
   1.19).
-- *Left behind*, 1 for each event-time timer that waits (from then on it does not):
-  - when the operator hears a WATERMARK: those not above the one heard before that, registered before that; not where
-    timers are spread;
-  - at the end of a whole run the same, for the last one heard, also where timers are spread;
+- *Due timers left*: 1 for each event-time timer that waits (afterwards it no longer counts as waiting):
+  - when the operator receives a WATERMARK: timers that are not above the previously received one and were registered
+    before that one; not if timers are spread;
+  - at the end of a whole run: the same for the last received one, also if timers are spread;
   - when a WATERMARK is sent to subpartition 0 of an edge whose origin is the inputs, and the operator is the head:
-    those not above it (rules 8.15, 9.12, 9.18).
+    timers that are not above the WATERMARK (rules 8.15, 9.12, 9.18).
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "A timer fires once, not before its time, in the order of times and under its key, and none that is due is left when "
-        "its watermark is passed on.",
+        "A timer fires once, not before its time, in the order of times and under its key. All due timers "
+        "have fired when the watermark is passed on.",
         ("8.15", "9.1", "9.2", "9.4", "9.9", "9.10", "9.12", "9.13"),
         Level.FULL,
         {

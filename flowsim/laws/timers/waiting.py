@@ -1,4 +1,4 @@
-"""The timers of one time domain that wait (rules 9.1, 9.2)."""
+"""The waiting timers of one time domain (rules 9.1, 9.2)."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ Due = tuple[int, Name, int]
 """Timestamp, key and window of a timer, and the sequence number of its registration."""
 
 _STALE: Final = 64
-"""So many times of timers that are gone stay in a heap at least."""
+"""Minimum number of outdated times in the heap before a cleanup."""
 
 
 class Waiting:
-    """The timers of one time domain that wait, by time."""
+    """The waiting timers of one time domain, by time."""
 
     __slots__ = ("_by_time", "_times")
 
@@ -23,10 +23,10 @@ class Waiting:
         self._by_time: dict[int, dict[Name, int]] = {}
         """With the sequence numbers of their registrations."""
         self._times: list[int] = []
-        """A heap of the keys of ``_by_time``, and of some times at which no timer waits any more."""
+        """A heap of the keys of ``_by_time``, and of some outdated times."""
 
     def register(self, timestamp: int, name: Name, seq: int) -> bool:
-        """Answers whether an equal timer does not wait already."""
+        """Returns whether no equal timer waits already."""
         timers = self._by_time.get(timestamp)
         if timers is None:
             self._by_time[timestamp] = {name: seq}
@@ -42,7 +42,7 @@ class Waiting:
         return True
 
     def remove(self, timestamp: int, name: Name) -> bool:
-        """Answers whether the timer waits."""
+        """Returns whether the timer waited."""
         timers = self._by_time.get(timestamp)
         if timers is None or timers.pop(name, None) is None:
             return False
@@ -51,7 +51,7 @@ class Waiting:
         return True
 
     def earliest(self) -> int | None:
-        """The lowest time of a timer that waits."""
+        """The lowest time of a waiting timer."""
         times, by_time = self._times, self._by_time
         while times:
             if times[0] in by_time:
@@ -60,7 +60,7 @@ class Waiting:
         return None
 
     def take_due(self, watermark: int, before: int) -> list[Due]:
-        """Takes out the timers up to ``watermark`` that were registered before a sequence number."""
+        """Removes and returns the timers up to ``watermark`` that were registered before a sequence number."""
         due: list[Due] = []
         passed = []
         while (timestamp := self.earliest()) is not None and timestamp <= watermark:

@@ -1,4 +1,4 @@
-"""Law cleanup: what a window or an interval join keeps of a key has a timer that removes it (rules 10.8, 10.26, 10.36)."""
+"""Law cleanup: the state of a key in a window or interval join has a timer that removes it (rules 10.8, 10.26, 10.36)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,13 @@ _TIMERS: Final = ("action", "domain", "timestamp", "key", "window_start", "windo
 _TAKEN: Final = ("seq", "key", "watermark", "side", "timestamp", "time_ns", "gap")
 
 Piece = PaneId
-"""What one timer removes: a window of a key, or the records of a key, a side (from 1) and a time of an interval join."""
+"""The state that one timer removes: a window of a key, or the records of a key, a side (from 1) and a time of an
+interval join.
+"""
 
 
 class CleanupMachine:
-    """Examines one operator of one subtask: whether what it keeps and the timers that remove it go together."""
+    """Examines one operator of one subtask: whether its state and the timers that remove it match."""
 
     def __init__(self, task: int, operator: int, plan: WindowPlan | Bounds, found: Findings) -> None:
         self._place = {"task": task, "operator": operator}
@@ -41,17 +43,17 @@ class CleanupMachine:
         self._windows = MergingWindows()
         self._kept: set[Piece] = set()
         self._waiting: set[Piece] = set()
-        """The pieces whose timers wait."""
+        """The pieces with a waiting timer."""
         self._reported: set[Piece] = set()
-        """The pieces without timer that were reported, until one is registered."""
+        """The reported pieces without timer, until one is registered."""
         self._touched: dict[Piece, None] = {}
-        """Of the record or timer that is handled: pieces that must have a timer when that is over."""
+        """Pieces that must have a timer after the current record or timer."""
         self._absorbed: list[Piece] = []
         self._settled: set[Row] = set()
-        """Records that are handled: another one of the same key and windows changes nothing until the next timer row."""
+        """Handled records: another one with the same key and windows has no effect until the next timer row."""
         self._cause = -1
         self._fires = False
-        """A timer is handled, not a record."""
+        """A timer is being handled, not a record."""
 
     def feed(self, facts: Slice) -> None:
         timers = facts.merged(("timers", _TIMERS, rows_of(facts.of("timers"), self._place["operator"])))
@@ -73,7 +75,7 @@ class CleanupMachine:
         self._take_in(records)
 
     def _take_in(self, records: Iterable[tuple[int, int, Row]]) -> None:
-        """Records with no timer between them: sequence number, watermark, and what ``_pieces`` must know."""
+        """Records without a timer in between: sequence number, watermark, and the arguments of ``_pieces``."""
         settled = self._settled
         for seq, watermark, row in records:
             if row in settled and not self._touched:
@@ -87,7 +89,7 @@ class CleanupMachine:
                 settled.add(row)
 
     def _pieces(self, key: int, first: int, second: int, watermark: int) -> list[Piece]:
-        """What a record is added to; ``first`` and ``second``: as ``WindowPlan.assign``, or its timestamp and side."""
+        """The pieces of a record; ``first`` and ``second``: as ``WindowPlan.assign``, or its timestamp and side."""
         plan = self._plan
         if not isinstance(plan, WindowPlan):
             reach = max(-plan[0] if second else plan[1], 0)
@@ -133,11 +135,11 @@ class CleanupMachine:
         for piece in self._touched:
             if piece in self._kept and piece not in self._waiting:
                 self._reported.add(piece)
-                self._broken("kept without a timer that removes it", piece)
+                self._broken("state has no timer that removes it", piece)
         for piece in self._absorbed:
             if piece in self._waiting:
                 self._waiting.discard(piece)
-                self._broken("absorbed, but the timer that removes it waits", piece)
+                self._broken("a window was merged into another one, but its cleanup timer is still registered", piece)
         self._touched.clear()
         self._absorbed.clear()
         self._cause, self._fires = seq, fires
@@ -150,20 +152,20 @@ class CleanupMachine:
         self._found.broken(what, (self._place["task"], self._cause), **where)
 
     def end(self, whole: bool) -> None:
-        """In a prefix the last record or timer may be handled in part."""
+        """In a prefix the last record or timer may be handled incompletely."""
         if whole:
             self._settle()
 
 
 def _first_ones(*columns: Ints) -> Ints:
-    """Places of the rows that are not as one before, and of the rows behind them."""
+    """Indexes of the rows that differ from all earlier ones, and of the rows after them."""
     first, _ = distinct(*columns)
     both: Ints = np.union1d(first, first + 1)
     return both[both < len(columns[0])]
 
 
 def _judged(graph: JobGraph) -> Mapping[int, tuple[int, WindowPlan | Bounds]]:
-    """By job vertex the judged operator at its head."""
+    """The judged head operator of each job vertex."""
     found: dict[int, tuple[int, WindowPlan | Bounds]] = {}
     for vertex, operators in graph.once(late_operators).items():
         for operator, plan in operators:
@@ -181,33 +183,34 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> CleanupMachine | No
 
 
 def _needs_judged(graph: JobGraph) -> str:
-    return "" if graph.once(_judged) else "the job has no window or interval join that is judged"
+    return "" if graph.once(_judged) else "the job has no window or interval join that this law checks"
 
 
 _COUNTS: Final = """\
 - Not applicable: neither window-fire nor joins has a judged operator. Judged are the operators of both.
-- A *piece* is what one timer removes: of a window operator a window of a key, whose timer has its bounds and its cleanup
-  time (see window-fire; `domain` as its clock); of an interval join the records of a key, a side and a timestamp t, whose
-  timer is of event time at t + reach (see joins), with the side from 1 as both bounds of its window. A piece is *kept*
-  from the intake of a record that is added to it, by the `watermark` column of this row not late, until its timer fires
-  or, where windows merge, an intake makes it part of a larger window. Windows whose cleanup time is `MAX` are no pieces.
+- A *piece* is the state that one timer removes. Of a window operator a piece is a window of a key; its timer has the
+  window's bounds and cleanup time (see window-fire; `domain` is its clock). Of an interval join a piece is the records
+  of a key, a side and a timestamp t; its timer is an event-time timer at t + reach (see joins), with the side, from 1,
+  as both bounds of its window. A piece is *kept* from the intake of a record that is added to it and, by the
+  `watermark` column of this row, is not late. It is kept until its timer fires or, if windows merge, an intake makes it
+  part of a larger window. Windows whose cleanup time is `MAX` are not pieces.
 - A timer *waits* from its REGISTER row in `timers` to its next DELETE or FIRE row. A record or a timer that fires is
   *handled* from its row to the next row of either kind of its operator.
 - Rows examined: `window_intake` and `timers` rows of judged operators.
-- Violations, when a record or timer has been handled (in a prefix not the last one): 1 for each piece that a record was
-  added to, or whose timer has a DELETE row among the handling, that is kept and whose timer does not wait; and 1 for
-  each piece that a larger window absorbed and whose timer waits. A piece without timer counts once until one is registered
-  for it. A DELETE row does not count in the handling of a timer
-  where the trigger is not one of Flink's, or is or contains a `timeout` with `clear_on_timeout`: that one takes the timer
-  of its nested trigger away, which may be the same (rules 10.15, 10.23).
-- So with law timers, by which every timer fires that is due, nothing is kept once event time has reached `MAX`.
+- Violations, after a record or timer has been handled (in a prefix not the last one): 1 for each kept piece without a
+  waiting timer, if a record was added to it or its timer has a DELETE row in the handling; and 1 for each piece with a
+  waiting timer that a larger window absorbed. A piece without timer counts once until a timer is registered for it. A
+  DELETE row in the handling of a timer does not count if the trigger is not one of Flink's, or is or contains a
+  `timeout` with `clear_on_timeout`: that trigger deletes the timer of its nested trigger, which may be the same timer
+  (rules 10.15, 10.23).
+- By law timers every due timer fires. So no piece is kept after event time has reached `MAX`.
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "Whatever a window or an interval join keeps of a key has a timer that removes it, and no timer is left behind for a "
-        "window that became part of another.",
+        "All state of a key in a window or an interval join has a timer that removes it. No timer remains "
+        "for a window that was merged into another window.",
         ("10.8", "10.15", "10.23", "10.26", "10.36"),
         Level.FULL,
         {

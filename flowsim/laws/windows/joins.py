@@ -1,4 +1,4 @@
-"""Laws joins and window-joins: a join calls its function for every pair that meets, and for no other."""
+"""Laws joins and window-joins: a join calls its function for every matching pair, and for no other."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ _COLUMNS: Final = {
 Bounds = tuple[int, int]
 """A left record at t joins right records from t plus the first to t plus the second, in ms."""
 Buffer = dict[int, dict[int, list[int]]]
-"""The fingerprints of the records that wait, by key and timestamp."""
+"""The fingerprints of the waiting records, by key and timestamp."""
 
 
 class JoinModel:
-    """The buffers of both sides, and when each timestamp of a key is removed from them (rules 10.33 to 10.36)."""
+    """The buffers of both sides, and the removal time of each key's timestamps (rules 10.33 to 10.36)."""
 
     __slots__ = ("_buffers", "_reaches", "_removals", "intakes", "pairs", "watermark")
 
     def __init__(self, bounds: Bounds) -> None:
         lower, upper = bounds
         self.pairs = Unmatched()
-        """Records taken in so far, key, fingerprints of the left and the right record, and timestamp of the result."""
+        """Number of earlier intakes, key, fingerprints of the left and the right record, and timestamp of the result."""
         self.intakes = 0
         self.watermark = NO_TIMESTAMP
         self._reaches = ((lower, upper), (-upper, -lower))
-        """From where to where a record of each side meets the other one."""
+        """The range in which a record of each side meets records of the other side."""
         self._buffers: tuple[Buffer, Buffer] = ({}, {})
         self._removals: list[tuple[int, int, int, int]] = []
-        """A heap: when, side, key and timestamp."""
+        """A heap: time, side, key and timestamp."""
 
     def advance(self, watermark: int) -> None:
         """Rule 10.36."""
@@ -63,7 +63,7 @@ class JoinModel:
                 del self._buffers[side][key]
 
     def take_in(self, seq: int, key: int, timestamp: int, fingerprint: int, side: int) -> None:
-        """A record of side 0 or 1; behind the watermark it is late (rule 10.35)."""
+        """A record of side 0 or 1; it is late if it is below the watermark (rule 10.35)."""
         self.intakes += 1
         if timestamp < self.watermark:
             return
@@ -113,7 +113,12 @@ class JoinMachine:
             key, timestamp, fingerprint, watermark, side = row
             model.take_in(seq, key, timestamp, fingerprint, 1 if side else 0)
             if watermark != model.watermark:
-                self._broken("not the watermark of the task", seq, expected=model.watermark, found=watermark)
+                self._broken(
+                    "the recorded watermark is not the watermark of the task",
+                    seq,
+                    expected=model.watermark,
+                    found=watermark,
+                )
 
     def _broken(self, what: str, seq: int, **where: object) -> None:
         place = {"task": self._task, "operator": self._operator, "seq": seq}
@@ -126,7 +131,7 @@ class JoinMachine:
 
 
 def joins_of(graph: JobGraph) -> Mapping[int, tuple[Operator, Bounds | None]]:
-    """The interval join of each job vertex, with its bounds; None where it is not judged."""
+    """The interval join of each job vertex, with its bounds; None if it is not judged."""
     found: dict[int, tuple[Operator, Bounds | None]] = {}
     for operator in graph.operators:
         if operator.kind == KIND:
@@ -144,7 +149,7 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> JoinMachine | None:
 
 def _needs_joins(graph: JobGraph) -> str:
     judged = any(bounds is not None for _, bounds in graph.once(joins_of).values())
-    return "" if judged else "the job has no interval join that is judged"
+    return "" if judged else "the job has no interval join that this law checks"
 
 
 def _unjudged(graph: JobGraph) -> str:
@@ -152,7 +157,7 @@ def _unjudged(graph: JobGraph) -> str:
 
 
 def _window_joins(graph: JobGraph) -> tuple[list[str], list[str]]:
-    """The names of the window joins and coGroups that are judged, and of the others."""
+    """The names of the window joins and coGroups that the law checks, and of the others."""
     names: tuple[list[str], list[str]] = [], []
     for operator, plan in (each for found in graph.once(late_operators).values() for each in found):
         if operator.params.get("join") in JOINS:
@@ -161,7 +166,7 @@ def _window_joins(graph: JobGraph) -> tuple[list[str], list[str]]:
 
 
 def _needs_window_joins(graph: JobGraph) -> str:
-    return "" if graph.once(_window_joins)[0] else "the job has no window join or coGroup that is judged"
+    return "" if graph.once(_window_joins)[0] else "the job has no window join or coGroup that this law checks"
 
 
 def _unjudged_windows(graph: JobGraph) -> str:
@@ -169,26 +174,27 @@ def _unjudged_windows(graph: JobGraph) -> str:
 
 
 def _named(names: list[str]) -> str:
-    return f"not judged: {', '.join(names)}" if names else ""
+    return f"not checked: {', '.join(names)}" if names else ""
 
 
 _COUNTS: Final = """\
-- Not applicable: no judged operator: one of kind `interval_join` with `params.lower_ms` and `params.upper_ms`, where the
-  head of the chain has no `params.interruptible_timers` (records may come between the timers of one watermark then, and
-  whether one still meets what is to be removed is left open).
-- Each judged operator of each subtask is judged for itself. Its *watermark* at a row is the last one that the inputs of
-  its task make together with a lower seq (see task-watermark), else `MIN`; the *intakes before* a row are its
-  `window_intake` rows before it.
+- Not applicable: no judged operator: one of kind `interval_join` with `params.lower_ms` and `params.upper_ms`, if the
+  head of the chain has no `params.interruptible_timers` (with them records may be processed between the timers of one
+  watermark, and whether such a record still joins a record that is about to be removed is not determined).
+- Each judged operator of each subtask is judged for itself. Its *watermark* at a row is the last combined watermark of
+  its task's inputs with a lower seq (see task-watermark), else `MIN`; the *intakes before* a row are its earlier
+  `window_intake` rows.
 - A record of the left side (`side` 0) at t *meets* right ones from t + `lower_ms` to t + `upper_ms`, one of the right
-  side at t left ones from t - `upper_ms` to t - `lower_ms` (rule 10.33); sums are Java longs. Let its *reach* be the
-  second of these bounds less t, at least 0. A record is late where t is below its watermark: it meets nothing (rule
-  10.35). Any other one waits from its intake on; when the watermark rises to t + its reach or above behind its intake,
-  it is forgotten (rule 10.36).
-- Expected pairs: for each record that is not late one for each record of the other side and of its key that was taken in
-  before, waits and meets it, with intakes before = those of the row + 1, key, both fingerprints and the later timestamp.
+  side at t left ones from t - `upper_ms` to t - `lower_ms` (rule 10.33); sums are Java longs. The *reach* of a record
+  is the second of these bounds minus t, at least 0. A record is late if t is below its watermark: it meets no record
+  (rule 10.35). Every other record waits from its intake on; it is removed when the watermark rises to t + its reach or
+  above after its intake (rule 10.36).
+- Expected pairs: for each record that is not late, one for each earlier record of the other side and of its key that
+  waits and meets it. A pair has intakes before = those of the row + 1, the key, both fingerprints and the later
+  timestamp.
 - Rows examined: `window_intake` and `join_pairs` rows of judged operators.
 - Violations: missing + unexpected pairs; and the `window_intake` rows whose `watermark` column is not the watermark. In
-  a prefix, pairs of the last intake are not counted as missing where no later intake or row of `task_watermark` exists.
+  a prefix, pairs of the last intake are not counted as missing if no later intake or row of `task_watermark` exists.
   The order of the pairs of one record is not judged.
 """
 
@@ -208,8 +214,8 @@ _COUNTS_OF_WINDOWS: Final = """\
 LAWS: Final = (
     Law(
         ID,
-        "An interval join calls its function once for every two records of a key that lie within its bounds, unless one of "
-        "them is late or forgotten, and for no others.",
+        "An interval join calls its function once for every pair of records of a key within its bounds, "
+        "unless one of them is late or already removed, and for no other pair.",
         ("10.33", "10.34", "10.35", "10.36"),
         Level.ELEMENTS,
         {"task_watermark": _MARKS, **{table: ("operator", *columns) for table, columns in _COLUMNS.items()}},

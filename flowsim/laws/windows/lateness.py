@@ -17,16 +17,16 @@ from flowsim.laws.windows.plan import LATE_KINDS, rows_of
 
 @dataclass(slots=True)
 class LateCounts:
-    """What one task recorded, or some keys of it; counts of parts add up."""
+    """The counts of one task, or of some of its keys; counts of parts are added."""
 
     late: Counter[int] = field(default_factory=Counter)
-    """By operator how many of its records were late."""
+    """Number of late records per operator."""
     known: set[int] = field(default_factory=set)
-    """The operators of which ``late`` is known."""
+    """The operators with a known ``late``."""
     dropped: Counter[int] = field(default_factory=Counter)
-    """By operator the late records that were only counted."""
+    """Per operator the late records that were only counted."""
     aside: Counter[int] = field(default_factory=Counter)
-    """By operator the late records that went to a side output."""
+    """Per operator the late records that went to a side output."""
     counters: dict[int, tuple[int, int]] = field(default_factory=dict)
     """Final counters of an operator: records in, records dropped."""
     sent: Counter[int] = field(default_factory=Counter)
@@ -42,7 +42,7 @@ class LateCounts:
         self.sent += other.sent
 
     def add_counters(self, facts: Slice) -> None:
-        """The first counters of each operator, whatever it is."""
+        """The first counters of each operator of any kind."""
         for operator, records_in, dropped in facts.of("operator_counts").tuples(
             ("operator", "records_in", "records_dropped")
         ):
@@ -55,14 +55,14 @@ class LateCounts:
 
 
 class LateOperator:
-    """Counts the rows of an operator of which no model exists: an interval join, or a window that is not judged."""
+    """Counts the rows of an operator without a model: an interval join, or a window that is not judged."""
 
     def __init__(self, operator: Operator, part: KeyPart | None) -> None:
         self.operator = operator.operator
         self.is_join = operator.kind == "interval_join"
         self.intakes = 0
         self.late = 0
-        """Of a join: the records that came behind its watermark (rule 10.35)."""
+        """Of a join: the records below its watermark (rule 10.35)."""
         self.dropped = [0, 0]
         """Late records that were only counted, and those for the side output."""
         self._part = part
@@ -84,7 +84,9 @@ class LateOperator:
 
 
 def compare_late_counts(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> None:
-    """As many records are dropped as are late, and each is in the counter or reaches the readers of the side output."""
+    """The number of dropped records equals that of late records; each is counted or reaches the readers of the side
+    output.
+    """
     for operator in graph.operators:
         for task in graph.tasks_of(operator.vertex) if operator.kind in LATE_KINDS else ():
             counts = answers.get(task.task)
@@ -107,7 +109,7 @@ def _compare(graph: JobGraph, task: Task, operator: Operator, counts: LateCounts
 
 
 def _read_aside(graph: JobGraph, task: Task, operator: Operator, counts: LateCounts) -> int | None:
-    """What the readers of the late side outputs got; None where one has no reader, or a reader has no counters."""
+    """The counts of the readers of late side outputs; None if one has no reader, or a reader has no counters."""
     tags = operator.params.get("late_tags")
     total = 0
     for tag in tags if isinstance(tags, list) else ():

@@ -8,13 +8,13 @@ from flowsim.laws.windows.panes import PaneId
 
 
 class MergingWindows:
-    """The windows of each key; no two of them meet or touch."""
+    """The windows of each key; no two of them overlap or touch."""
 
     __slots__ = ("_of",)
 
     def __init__(self) -> None:
         self._of: dict[int, dict[PaneId, bool]] = {}
-        """Whether the contents of each window are its own, not those of windows that it absorbed."""
+        """Whether the contents of each window are its own, not those of windows merged into it."""
 
     def __contains__(self, pane: PaneId) -> bool:
         return pane in self._of.get(pane[0], ())
@@ -23,10 +23,10 @@ class MergingWindows:
         return self._of.get(key, ())
 
     def unite(self, new: PaneId) -> tuple[PaneId, list[PaneId], bool]:
-        """Adds a window: all that meet or touch become one.
+        """Adds a window and merges it with all windows that overlap or touch it.
 
-        Answers this one, those that it absorbs, and whether its contents start anew: Flink takes a window that is
-        assigned exactly as a merge has made it for a new one, and leaves behind what its members had put together.
+        Returns the result, the merged windows, and whether the contents start empty: Flink treats an assigned window
+        that equals a merged one as new, and abandons the contents of its members.
         """
         key, start, end = new
         known = self._of.setdefault(key, {})

@@ -1,4 +1,4 @@
-"""A model of one window operator of one subtask: what follows from what it took in (sections 10.B, 10.C, 10.E)."""
+"""A model of one window operator of one subtask: the effects of its input (sections 10.B, 10.C, 10.E)."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.values.java_long import wrapped
 
 Intake = tuple[int, int, int, int, int, int, int, int, int, int]
-"""A record that the operator took in: its number in the operator, from 1, sequence number, key, timestamp, fingerprint,
-time_ns, the watermark that was recorded with it, what ``WindowPlan.assign`` answered for it, and its side."""
+"""An input record of the operator: its number in the operator, from 1, sequence number, key, timestamp, fingerprint,
+time_ns, the recorded watermark, the result of ``WindowPlan.assign``, and its side."""
 
 _ELEMENT: Final = int(FireCause.ELEMENT)
 _EVENT_TIME_TIMER: Final = int(FireCause.EVENT_TIME_TIMER)
@@ -26,42 +26,42 @@ _PROCESSING_TIME_TIMER: Final = int(FireCause.PROCESSING_TIME_TIMER)
 
 
 class WindowModel:
-    """Takes watermarks, records and recorded clock firings in order, and expects what each must bring about.
+    """Processes watermarks, records and recorded clock firings in order, and computes the expected effects.
 
-    Rows of ``fires``: pane, account, result, cause, at, watermark and records taken in so far. Of ``merges``: pane,
-    start and end of the larger window, watermark and records. Of ``drops``: records, key, timestamp, fingerprint and
-    side output. Of ``calls``, those of the function of two streams: pane, records and sum of each side, how many, sum of
-    products, and records taken in so far.
+    Rows of ``fires``: pane, contents summary, result, cause, at, watermark and number of intakes so far. Of ``merges``:
+    pane, start and end of the larger window, watermark and intakes. Of ``drops``: intakes, key, timestamp, fingerprint
+    and side output. Rows of ``calls``, calls of a function of two streams: pane, records and sum of each side, number of
+    results, sum of products, and number of intakes so far.
     """
 
     def __init__(self, plan: WindowPlan) -> None:
         self.plan = plan
         self.fires, self.merges, self.drops, self.calls = Unmatched(), Unmatched(), Unmatched(), Unmatched()
         self.misread: list[tuple[int, int, int]] = []
-        """Sequence number of each record that was not recorded with the watermark of the task, that one, and this one."""
+        """Sequence number of each record whose recorded watermark is wrong, the task's watermark, and the recorded one."""
         self.late = 0
-        """How many records were late."""
+        """Number of late records."""
         self.watermark = NO_TIMESTAMP
         self.now_ms = 0
         self.intakes = 0
         self._rank = 0
-        """The number of the record with which a timer that is registered now is registered."""
+        """The rank of timers registered now: the number of the current record."""
         self._cause = -1
-        """Sequence number of the row that is handled."""
+        """Sequence number of the current row."""
         self._since = -1
         """Sequence number of the last record or watermark."""
         self._certain = False
-        """What follows from it has happened before the recording breaks off."""
+        """Whether its effects happened before the recording ends."""
         known = plan.trigger if plan.predictable else None
         self._trigger = NEVER if known is None else trigger_of(known)
         self._steady = self._trigger.steady and plan.evictor is None and not plan.merging and not plan.join
         self._silent_clock = plan.predictable and not plan.event_time and not self._trigger.by_clock
-        """Timers of processing time only clean up, so no firing shows that they have run."""
+        """Processing-time timers only clean up, so no firing shows that they have run."""
         self._panes: dict[PaneId, Pane] = {}
         self._merging = plan.merging
         self._windows = MergingWindows()
         self._outdated: list[PaneId] = []
-        """Panes whose cleanup is due, but whose last firing cannot be predicted: they stay until the next cause."""
+        """Panes whose cleanup is due, but whose last firing cannot be predicted: kept until the next cause."""
         self._event_timers, self._clock_timers = Timers(), Timers()
 
     def set_timer(self, pane: Pane, event_time: bool, at: int) -> None:
@@ -92,7 +92,7 @@ class WindowModel:
                 pane.xor ^= xor
 
     def take_in(self, records: Iterable[Intake]) -> None:
-        """Records that came one after the other."""
+        """Consecutive records."""
         pane_of, size = self._panes.get, self.plan.size_ms
         for record in records:
             _, _, key, _, fingerprint, _, found, start, windows, _ = record
@@ -105,7 +105,7 @@ class WindowModel:
                 self.take_in_one(record)
 
     def take_in_one(self, record: Intake, absorbed: Collection[tuple[int, int]] = ()) -> None:
-        """A record, and by processing time the windows whose merge was recorded with it (rules 10.7, 10.10, 10.27)."""
+        """A record, and for processing time the windows whose merge was recorded with it (rules 10.7, 10.10, 10.27)."""
         if self._outdated:
             self._forget_outdated()
         self.intakes, self._cause, key, _, fingerprint, time_ns, found, newest, windows, side = record
@@ -114,7 +114,7 @@ class WindowModel:
         if found != self.watermark:
             self.misread.append((self._cause, found, self.watermark))
         if self._silent_clock:
-            # The last millisecond of such a window, and the one after it, in which it can still merge, are over.
+            # The last millisecond of such a window, and the one after it, in which it can still merge, have passed.
             while (due := self._clock_timers.poll(self.now_ms - 2)) is not None:
                 self._run(due[1], False, due[0], silent=True)
         if self._merging:
@@ -141,7 +141,7 @@ class WindowModel:
         self._outdated.clear()
 
     def _put(self, record: Intake, of: PaneId) -> bool:
-        """Adds a record to a window that is not late (rule 10.9), and asks the trigger."""
+        """Adds a record to a window that is not late (rule 10.9), and calls the trigger."""
         plan, pane = self.plan, self._panes.get(of)
         if pane is None:
             if plan.event_time and plan.cleanup_of(last_of(of[1], of[2])) <= self.watermark:
@@ -159,7 +159,7 @@ class WindowModel:
         return True
 
     def _ask(self, pane: Pane, timestamp: int) -> None:
-        """Asks the trigger about a record that was added, and registers the timer of the cleanup (rule 10.8)."""
+        """Calls the trigger for an added record, and registers the cleanup timer (rule 10.8)."""
         answer = self._trigger.on_element(pane, self, timestamp)
         if answer:
             self._obey(pane, answer, _ELEMENT, timestamp)
@@ -175,7 +175,7 @@ class WindowModel:
             self.drops.expect((self.intakes, key, timestamp, fingerprint, int(self.plan.late_output)), seq)
 
     def reach_clock(self, seq: int, at: int, since: int) -> None:
-        """A recorded firing after row ``since`` shows that the clock has reached ``at``: all timers before it have run."""
+        """A firing recorded after row ``since`` shows that the clock has reached ``at``: all earlier timers have run."""
         self._cause, self._since, self._certain = seq, since, True
         while (due := self._clock_timers.poll(at - 1)) is not None:
             self._run_unseen(due)
@@ -187,7 +187,7 @@ class WindowModel:
             self._run(pane, False, at)
 
     def fire_unpredicted(self, of: PaneId, rows: int, result: int, since: int) -> Account | None:
-        """A recorded answer of a trigger that cannot be predicted: what it is about; the answer is carried out."""
+        """The recorded result of an unpredictable trigger: the contents it applies to; the result is applied."""
         pane = self._panes.get(of)
         if pane is None or not pane.rows:
             return None
@@ -203,7 +203,7 @@ class WindowModel:
         return account
 
     def _run(self, of: PaneId, event_time: bool, at: int, silent: bool = False) -> None:
-        """A timer of the window: the trigger is asked, then it may be time to clean up (rules 10.13, 10.28)."""
+        """A timer of the window: calls the trigger, then cleans up if it is time (rules 10.13, 10.28)."""
         pane = self._panes.get(of)
         if pane is None:
             pane = self._new_pane(of)
@@ -221,7 +221,7 @@ class WindowModel:
                 self._forget(of)
 
     def _run_unseen(self, due: Due) -> None:
-        """A clock timer that ran some time ago without a recorded firing: perhaps while its window was empty."""
+        """A clock timer that ran earlier without a recorded firing: perhaps while its window was empty."""
         at, of, rank = due
         pane = self._panes.get(of)
         first, time_ns = pane.since if pane is not None else (0, 0)
@@ -249,7 +249,7 @@ class WindowModel:
         self.calls.expect((*of, rows - right, right, *sums, self.intakes), self._since)
 
     def _merge(self, new: PaneId, absorbed: Collection[tuple[int, int]]) -> PaneId:
-        """Adds a window to those of its key: all that meet or touch become one (rules 10.25, 10.26)."""
+        """Adds a window and merges it with its key's windows that overlap or touch it (rules 10.25, 10.26)."""
         if not self.plan.event_time:
             self._clean_up_touched(new, absorbed)
         whole, members, anew = self._windows.unite(new)
@@ -276,7 +276,7 @@ class WindowModel:
             self.merges.expect((*pane.id, *whole[1:], self.watermark, self.intakes), self._cause)
 
     def _clean_up_touched(self, new: PaneId, absorbed: Collection[tuple[int, int]]) -> None:
-        """A window that ends now may have been cleaned up just before: not if its merge was recorded."""
+        """A window that ends now may have been cleaned up just before, unless its merge was recorded."""
         self._certain = True
         ended = [pane for pane in self._windows.of(new[0]) if pane[2] <= new[1] and pane[1:] not in absorbed]
         for pane in ended:

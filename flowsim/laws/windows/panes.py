@@ -1,4 +1,4 @@
-"""What a window operator keeps of one key and window: its contents and the state of its trigger."""
+"""The state of a window operator for one key and window: its contents and the state of its trigger."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _NO_RECORDS: Final[list[tuple[int, int, int]]] = []
 
 
 class Pane:
-    """One key and window (rules 10.30, 10.31); single records are kept only where an evictor chooses among them."""
+    """One key and window (rules 10.30, 10.31); single records are stored only if an evictor chooses among them."""
 
     __slots__ = (
-        "cleanup", "count", "id", "last", "left_sum", "noted", "records", "right_rows", "right_sum", "rows", "since", "steady",
-        "timeout", "total", "xor",
+        "cleanup", "count", "id", "last", "left_sum", "next_fire_ms", "records", "right_rows", "right_sum", "rows",
+        "since", "steady", "timeout", "total", "xor",
     )  # fmt: skip
 
     def __init__(self, pane: PaneId, last: int, cleanup: int) -> None:
@@ -33,19 +33,19 @@ class Pane:
         self.last = last
         self.cleanup = cleanup
         self.steady = False
-        """It has contents, and another record changes nothing but these: trigger and timers stay as they are."""
+        """It has contents, and another record only adds to them: trigger and timers do not change."""
         self.rows = self.total = self.xor = self.right_rows = self.left_sum = self.right_sum = 0
         self.records = _NO_RECORDS
         """Timestamp, fingerprint and side."""
         self.since = (0, 0)
-        """Of the first of its records: how many the operator had taken in with it, and when in ns."""
+        """Of its first record: the number of intakes including it, and its time in ns."""
         self.count = 0
-        self.noted: int | None = None
-        """When a continuous trigger fires next."""
+        self.next_fire_ms: int | None = None
+        """The next fire time of a continuous trigger."""
         self.timeout: int | None = None
 
     def clear_contents(self) -> None:
-        """As if nothing had ever been in it."""
+        """Resets it to the initial state."""
         self.since = (0, 0)
         self.empty()
 
@@ -66,7 +66,7 @@ class Pane:
             self.left_sum += fingerprint
 
     def keep_record(self, timestamp: int, fingerprint: int, side: int) -> None:
-        """For the evictor."""
+        """Stores a record for the evictor."""
         if self.records is _NO_RECORDS:
             self.records = []
         self.records.append((timestamp, fingerprint, side))
@@ -88,7 +88,7 @@ class Pane:
         return self.rows, self.total, self.xor, self.right_rows, self.left_sum, self.right_sum
 
     def fire(self, evictor: Evictor | None) -> Account:
-        """What the window function is given; what the evictor removes is gone."""
+        """The contents for the window function; removes evicted records."""
         if evictor is not None and not evictor.after:
             self._evict(evictor)
         given = self.account()
@@ -109,5 +109,5 @@ class Pane:
             self.count_record(fingerprint, side)
 
     def forget_trigger(self) -> None:
-        """Its trigger loses its state."""
-        self.count, self.noted, self.timeout = 0, None, None
+        """Removes the trigger's state."""
+        self.count, self.next_fire_ms, self.timeout = 0, None, None

@@ -1,4 +1,4 @@
-"""What table ``operators`` describes of a window operator, and how much of it can be predicted."""
+"""The description of a window operator in table ``operators``, and how far it can be predicted."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GLOBAL: Final = (NO_TIMESTAMP, MAX_WATERMARK)
 _SIZE_OF_GLOBAL: Final = MAX_WATERMARK - NO_TIMESTAMP
 
 LATE_KINDS: Final = ("window", "interval_join")
-"""Kinds of operators that can find a record late."""
+"""Kinds of operators that can detect late records."""
 
 JOINS: Final = ("join", "co_group")
 
@@ -46,7 +46,7 @@ class Evictor:
 
 @dataclass(frozen=True, slots=True)
 class WindowPlan:
-    """One window operator: its assigner, trigger and evictor, its allowed lateness, and where late records go."""
+    """One window operator: its assigner, trigger and evictor, its allowed lateness, and the output of late records."""
 
     shape: str
     event_time: bool
@@ -56,14 +56,14 @@ class WindowPlan:
     lateness_ms: int
     late_output: bool
     trigger: Mapping[str, object] | None
-    """None: when it fires cannot be predicted."""
+    """None: firings cannot be predicted."""
     evictor: Evictor | None
     unknown_evictor: bool
-    """An evictor decides what remains, in a way that cannot be predicted."""
+    """Whether an unpredictable evictor decides which records remain."""
     join: str
-    """"join" or "co_group" where the windows are those of two streams, and what is in them can be predicted; else ''."""
+    """"join" or "co_group" for windows of two streams with predictable contents; else ''."""
     may_delete_cleanup: bool
-    """A trigger that is asked about a timer may delete the timer of the cleanup (rules 10.15, 10.23)."""
+    """A trigger called for a timer may delete the cleanup timer (rules 10.15, 10.23)."""
 
     @property
     def merging(self) -> bool:
@@ -71,27 +71,28 @@ class WindowPlan:
 
     @property
     def predictable(self) -> bool:
-        """Whether every firing is known beforehand; otherwise only what a recorded firing contains can be judged."""
+        """Whether every firing can be predicted; otherwise only the contents of recorded firings are judged."""
         return self.trigger is not None and not self.unknown_evictor
 
     @property
     def waits_for_watermark(self) -> bool:
-        """Whether a record on time only adds to the contents of a fixed window of event time."""
+        """Whether a record on time only adds to the contents of a fixed event-time window."""
         is_fixed = self.event_time and self.shape not in ("global", "session", "dynamic_session")
         kept = self.evictor is not None or self.unknown_evictor or self.join
         return is_fixed and not kept and self.trigger is not None and self.trigger.get("kind") == "event_time"
 
     @property
     def unjudged(self) -> str:
-        """What of such an operator is not judged."""
+        """The parts of such an operator that are not judged."""
         if self.unknown_evictor:
             return "when it fires, and which rows its evictor leaves"
         return "" if self.trigger is not None else "when it fires"
 
     def assign(self, timestamp: Ints, time_ns: Ints, gap: Ints) -> tuple[Ints, Ints]:
-        """Per record the start of its newest window, and how many it has (rules 10.1 to 10.6); of a session, the end.
+        """Per record the start of its newest window, and the number of its windows (rules 10.1 to 10.6); for a session
+        the end.
 
-        The remainder is never negative, as after Flink's correction; bounds wrap around like Java's longs.
+        The remainder is never negative, as after Flink's correction; bounds overflow like Java's longs.
         """
         one: Ints = np.ones(len(timestamp), dtype=np.int64)
         if self.shape == "global":
@@ -110,7 +111,7 @@ class WindowPlan:
         return min(last + self.lateness_ms, MAX_WATERMARK) if self.event_time else last
 
     def is_record_late(self, timestamp: int, watermark: int) -> bool:
-        """Rule 10.9; where windows are fixed, a record without timestamp fails the job (rule 10.2) and is not late."""
+        """Rule 10.9; with fixed windows a record without timestamp fails the job (rule 10.2) and is not late."""
         if not self.event_time or (timestamp == NO_TIMESTAMP and not self.merging):
             return False
         return wrapped(timestamp + self.lateness_ms) <= watermark
@@ -137,7 +138,7 @@ def rows_of(rows: Rows, operator: int, part: KeyPart | None = None) -> Mask:
 
 
 def late_operators(graph: JobGraph) -> Mapping[int, list[tuple[Operator, WindowPlan | None]]]:
-    """The operators of each job vertex that can find a record late, with the plans of judged windows."""
+    """The operators of each job vertex that can detect late records, with the plans of judged windows."""
     inputs = {task.vertex: task.inputs for task in graph.tasks.values()}
     found: dict[int, list[tuple[Operator, WindowPlan | None]]] = {}
     for operator in graph.operators:
@@ -148,7 +149,7 @@ def late_operators(graph: JobGraph) -> Mapping[int, list[tuple[Operator, WindowP
 
 
 def window_plan(operator: Operator) -> WindowPlan | None:
-    """The plan of a window operator at the head of its chain whose assigner is known; else None."""
+    """The plan of a window operator at the head of its chain with a known assigner; otherwise None."""
     params = operator.params
     shape = _SHAPES.get(str(params.get("assigner")))
     if operator.kind != "window" or operator.input_operator != -1 or shape is None:
@@ -172,7 +173,7 @@ def window_plan(operator: Operator) -> WindowPlan | None:
 
 
 def known_trigger(given: object, shape: str) -> Mapping[str, object] | None:
-    """The trigger's description when there is a model of it; else None."""
+    """The trigger's description if there is a model of it; otherwise None."""
     if not isinstance(given, Mapping):
         return None
     match given.get("kind"):
@@ -185,14 +186,14 @@ def known_trigger(given: object, shape: str) -> Mapping[str, object] | None:
         case "purging":
             return given if known_trigger(given.get("of"), shape) is not None else None
         case "timeout":
-            # Where a record is in several windows, the clock may move between them while results wait for a buffer.
+            # If a record is in several windows, the clock may advance between them while results wait for a buffer.
             known = shape != "sliding" and known_trigger(given.get("of"), shape) is not None
             return given if known and _positive(given, "interval_ms") else None
     return None
 
 
 def _predictable(trigger: Mapping[str, object] | None, shape: str, event_time: bool) -> Mapping[str, object] | None:
-    """No row shows when a processing-time window is cleaned up, so whether a watermark still finds it is not known."""
+    """The cleanup of a processing-time window is not recorded, so whether it still exists at a watermark is not known."""
     by_watermark = {"event_time", "continuous_event_time", "end_of_stream"}
     return None if not event_time and shape != "global" and by_watermark & set(_kinds(trigger)) else trigger
 
@@ -214,13 +215,13 @@ def _kinds(given: object) -> list[str]:
 
 
 def _evictor(given: object, shape: str) -> tuple[Evictor | None, bool]:
-    """The evictor, and whether what it leaves cannot be predicted."""
+    """The evictor, and whether its result cannot be predicted."""
     if given is None:
         return None, False
     if isinstance(given, Mapping):
         if given.get("kind") == "time" and _positive(given, "window_ms"):
             return Evictor("time", number_of(given, "window_ms"), bool(given.get("after", False))), False
-        # In which order merging windows put their records together is not defined.
+        # The order of records from merged windows is not defined.
         if given.get("kind") == "count" and _positive(given, "count") and not shape.endswith("session"):
             return Evictor("count", number_of(given, "count"), bool(given.get("after", False))), False
     return None, True

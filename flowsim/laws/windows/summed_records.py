@@ -1,4 +1,4 @@
-"""Records that only add to the contents of one window, summed up between two watermarks: most of them do nothing else."""
+"""Records that only add to the contents of one window, summed between two watermarks: most records do nothing else."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _ODD: Final = np.uint64(0x9E3779B97F4A7C15)
 _HALF: Final = np.uint64(32)
 
 Sum = tuple[PaneId, int, int, int]
-"""A window, and what its contents grow by: records, sum of fingerprint >> 31, exclusive or of the fingerprints."""
+"""A window, and the growth of its contents: records, sum of fingerprint >> 31, exclusive or of the fingerprints."""
 
 
 def distinct(*columns: Ints) -> tuple[Ints, Ints]:
-    """The place of the first of each kind of equal rows, and of each row its kind; by hashes of 64 bits."""
+    """The index of the first of equal rows, and the group of each row; by hashes of 64 bits."""
     mixed = np.zeros(len(columns[0]), dtype=np.uint64)
     for column in columns:
         mixed = (mixed ^ column.astype(np.uint64)) * _ODD
@@ -32,11 +32,11 @@ def distinct(*columns: Ints) -> tuple[Ints, Ints]:
 def summed(
     plan: WindowPlan, watermark: int, marks: tuple[Ints, Ints], columns: Sequence[Ints]
 ) -> tuple[Mask, list[list[Sum]]]:
-    """Which records of a slice are in sums, and the sums up to each watermark and behind the last.
+    """Which records of a slice are in sums, and the sums up to each watermark and after the last.
 
-    ``watermark``: that before the slice; ``marks``: sequence numbers and timestamps of those in it; ``columns``: those of
-    ``model.Intake``. In sums are records of fixed windows on time, whose trigger waits for the watermark: a window that
-    had a record before in the slice has its timers.
+    ``watermark``: that before the slice; ``marks``: sequence numbers and timestamps of those in it; ``columns``: those
+    of ``model.Intake``. Sums contain records of fixed windows that are on time and whose trigger waits for the
+    watermark: a window with an earlier record in the slice has its timers.
     """
     _, seq, key, _, fingerprint, _, found, start, windows, _ = columns
     sums: list[list[Sum]] = [[] for _ in range(len(marks[0]) + 1)]

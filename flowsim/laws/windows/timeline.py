@@ -1,7 +1,7 @@
-"""The facts of one judged window operator of one subtask in order, compared with what its model expects.
+"""The facts of one judged window operator of one subtask in order, compared with its model.
 
 Everything follows from the watermarks of the task and the intakes of the operator; the ``watermark`` columns that the
-operator itself recorded are only compared.
+operator recorded are only compared.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def _watermarks(facts: Slice) -> Mask:
 
 
 class WindowTimeline:
-    """One window operator of one subtask, or those of its keys that are in ``part``."""
+    """One window operator of one subtask, or only its keys in ``part``."""
 
     def __init__(
         self, task: int, operator: int, plan: WindowPlan, findings: Sequence[Findings], part: KeyPart | None
@@ -69,18 +69,18 @@ class WindowTimeline:
         self._fires, self._drops, self._calls = findings
         self._part = part
         self._last_cause = -1
-        """Sequence number of the last intake or watermark: in a prefix, what follows from it may be missing."""
+        """Sequence number of the last intake or watermark: in a prefix, its effects may be missing."""
         self._clock_ns = 0
-        """Of the last intake; the clock of a task does not go back."""
+        """Of the last intake; the clock of a task does not decrease."""
         self._fire_before: Row | None = None
-        """The row before, if it is a firing."""
+        """The previous row, if it is a firing."""
         self._waits = plan.merging and not plan.event_time
-        """The merges that are recorded behind an intake show what happened before it."""
+        """The merges recorded after an intake show what happened before it."""
         self._waiting: Intake | None = None
         self._merges: list[tuple[int, Row]] = []
 
     def feed(self, facts: Slice) -> None:
-        """Takes all rows in order: the records between two other rows at once."""
+        """Processes all rows in order: the records between two other rows at once."""
         events = facts.merged(*self._parts(facts))
         seqs, own_seqs, records, sums = self._records(facts)
         at = [seq - (what == _MARK) for seq, what, _ in events]
@@ -122,8 +122,8 @@ class WindowTimeline:
         return parts if self._plan.join else parts[:_CALLS]
 
     def _records(self, facts: Slice) -> tuple[Ints, Ints, Iterator[Intake], list[list[Sum]]]:
-        """Sequence numbers of the intakes of all keys; of those of the own keys that are in no sum the sequence numbers,
-        and they themselves; and the sums up to each watermark."""
+        """Sequence numbers of the intakes of all keys; of the part's keys outside sums the sequence numbers and the
+        intakes; and the sums up to each watermark."""
         rows = facts.of("window_intake")
         mask = rows_of(rows, self.operator)
         seq, key, timestamp, fingerprint, time_ns, watermark, gap, side = (
@@ -146,10 +146,12 @@ class WindowTimeline:
 
     def _wrong_watermark(self, findings: Findings, table: str, seq: int, found: int, expected: int) -> None:
         where = {"operator": self.operator, "table": table, "seq": seq, "expected": expected, "found": found}
-        findings.broken("not the watermark of the task", (self._task, seq), task=self._task, **where)
+        findings.broken(
+            "the recorded watermark is not the watermark of the task", (self._task, seq), task=self._task, **where
+        )
 
     def _take_in(self, records: Iterator[Intake], intakes: int) -> None:
-        """Intakes that follow each other, those of other parts beside ``records``; ``intakes``: their number so far."""
+        """Consecutive intakes, with those of other parts between ``records``; ``intakes``: their number so far."""
         self._fire_before = None
         model = self.model
         if not self._waits:
@@ -169,7 +171,7 @@ class WindowTimeline:
         self.model.misread.clear()
 
     def _release(self) -> None:
-        """The row behind an intake is no merge: all that were recorded with it are known."""
+        """The row after an intake is not a merge: all merges recorded with it are known."""
         record, merges = self._waiting, self._merges
         if record is None:
             return
@@ -219,20 +221,22 @@ class WindowTimeline:
         if predictable:
             model.fires.record((*row[2:], model.watermark, model.intakes), seq)
             if cause == _BY_CLOCK and time_ns < (at + 1) * NS_PER_MS:
-                self._broken("fires before its time", seq, row, time_ns=time_ns)
+                self._broken("a window fires before its time", seq, row, time_ns=time_ns)
             if before is not None and before[9] == cause and (before[10] > at if cause else before[3] < start):
-                self._broken("fires out of order", seq, row, after_at=before[10], after_window_start=before[3])
+                self._broken(
+                    "windows fire in the wrong order", seq, row, after_at=before[10], after_window_start=before[3]
+                )
         if watermark != model.watermark:
             self._wrong_watermark(self._fires, "window_fire", seq, watermark, model.watermark)
 
     def _fire_unpredicted(self, seq: int, row: Row) -> None:
-        """Contents only: what the window has taken in since it was last purged."""
+        """Contents only: the rows of the window since its last purge."""
         _, _, key, start, end, rows, total, xor, result, _, _ = row
         held = self.model.fire_unpredicted((key, start, end), rows, result, self._last_cause)
         fits = held is not None and (rows <= held[0] if self._plan.unknown_evictor else held[:3] == (rows, total, xor))
         if not fits:
             expected = None if held is None else dict(zip(_FIRED[3:6], held, strict=False))
-            self._broken("does not fire with what the window holds", seq, row, expected=expected)
+            self._broken("the window fires with other contents than it has", seq, row, expected=expected)
 
     def _broken(self, what: str, seq: int, row: Row, **where: object) -> None:
         fired = _shown(_FIRED, row[2:])

@@ -14,7 +14,7 @@ _SLACK: Final = 64
 
 
 class Timers:
-    """Timers of one clock. Deleted ones stay in the heap until they are more than the others."""
+    """Timers of one clock. Deleted ones stay in the heap until they are the majority."""
 
     __slots__ = ("_heap", "_of", "_waiting")
 
@@ -25,7 +25,7 @@ class Timers:
         self._waiting = 0
 
     def add(self, at: int, pane: PaneId, rank: int) -> None:
-        """``rank``: how many records had been taken in when it was registered."""
+        """``rank``: the number of intakes at the registration."""
         times = self._of.get(pane)
         if times is None:
             self._of[pane] = {at: rank}
@@ -40,7 +40,7 @@ class Timers:
             heapify(self._heap)
 
     def delete(self, at: int, pane: PaneId) -> int | None:
-        """Its rank, None where there is no such timer."""
+        """Its rank, None if there is no such timer."""
         times = self._of.get(pane)
         if times is None:
             return None
@@ -52,7 +52,7 @@ class Timers:
         return rank
 
     def poll(self, up_to: int) -> Due | None:
-        """Takes out the earliest timer that is not after ``up_to``."""
+        """Removes the earliest timer that is not after ``up_to``."""
         heap = self._heap
         while heap and heap[0][0] <= up_to:
             at, pane = heappop(heap)

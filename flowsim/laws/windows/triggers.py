@@ -1,4 +1,4 @@
-"""A model of the triggers (section 10.D) that shares nothing with the operators."""
+"""A model of the triggers (section 10.D), independent of the operators."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flowsim.laws.windows.plan import number_of
 from flowsim.values.java_long import remainder, wrapped
 
 CONTINUE, FIRE, PURGE = 0, 1, 2
-"""Bits of an answer; together they are ``WindowResult``."""
+"""Bits of a result; together they are ``WindowResult``."""
 
 
 class Clocks(Protocol):
@@ -25,12 +25,12 @@ class Clocks(Protocol):
 
 
 class Trigger:
-    """Asked about every record and timer; answers with the bits FIRE and PURGE. This one never fires."""
+    """Called for every record and timer; returns the bits FIRE and PURGE. This one never fires."""
 
     steady: bool = True
-    """After a record to which it answered CONTINUE, another one changes nothing until a timer runs or windows merge."""
+    """After a record with the result CONTINUE, another record has no effect until a timer runs or windows merge."""
     by_clock: bool = False
-    """A timer of processing time may change something."""
+    """A processing-time timer may have an effect."""
 
     def on_element(self, pane: Pane, clocks: Clocks, timestamp: int) -> int:
         return CONTINUE
@@ -39,14 +39,14 @@ class Trigger:
         return CONTINUE
 
     def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[Pane]) -> None:
-        """It keeps no state."""
+        """Does nothing: there is no state."""
 
     def clear(self, pane: Pane, clocks: Clocks) -> None:
-        """It keeps no state."""
+        """Does nothing: there is no state."""
 
 
 class AtTheEnd(Trigger):
-    """At the window's last millisecond, by either clock (rules 10.17, 10.18)."""
+    """Fires at the window's last millisecond, by either clock (rules 10.17, 10.18)."""
 
     def __init__(self, event_time: bool, at_once: bool) -> None:
         self.event_time = event_time
@@ -108,9 +108,9 @@ class EveryInterval(Trigger):
             if pane.last <= clocks.watermark:
                 return FIRE
             clocks.set_timer(pane, True, pane.last)
-        if pane.noted is None:
+        if pane.next_fire_ms is None:
             at = timestamp if self.event_time else clocks.now_ms
-            self._note(pane, clocks, at - remainder(at, self.interval_ms))
+            self._set_next_fire(pane, clocks, at - remainder(at, self.interval_ms))
         return CONTINUE
 
     def on_timer(self, pane: Pane, clocks: Clocks, event_time: bool, at: int) -> int:
@@ -118,25 +118,27 @@ class EveryInterval(Trigger):
             return CONTINUE
         if at == pane.last:
             return FIRE
-        if at != pane.noted:
+        if at != pane.next_fire_ms:
             return CONTINUE
-        self._note(pane, clocks, at)
+        self._set_next_fire(pane, clocks, at)
         return FIRE
 
     def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[Pane]) -> None:
-        noted = [at for at in (pane.noted, *(member.noted for member in absorbed)) if at is not None]
-        pane.noted = min(noted, default=None)
-        if pane.noted is not None:
-            clocks.set_timer(pane, self.event_time, pane.noted)
+        next_fire_ms = [
+            at for at in (pane.next_fire_ms, *(member.next_fire_ms for member in absorbed)) if at is not None
+        ]
+        pane.next_fire_ms = min(next_fire_ms, default=None)
+        if pane.next_fire_ms is not None:
+            clocks.set_timer(pane, self.event_time, pane.next_fire_ms)
 
     def clear(self, pane: Pane, clocks: Clocks) -> None:
-        if pane.noted is not None:
-            clocks.delete_timer(pane, self.event_time, pane.noted)
-            pane.noted = None
+        if pane.next_fire_ms is not None:
+            clocks.delete_timer(pane, self.event_time, pane.next_fire_ms)
+            pane.next_fire_ms = None
 
-    def _note(self, pane: Pane, clocks: Clocks, since: int) -> None:
-        pane.noted = min(wrapped(since + self.interval_ms), pane.last)
-        clocks.set_timer(pane, self.event_time, pane.noted)
+    def _set_next_fire(self, pane: Pane, clocks: Clocks, since: int) -> None:
+        pane.next_fire_ms = min(wrapped(since + self.interval_ms), pane.last)
+        clocks.set_timer(pane, self.event_time, pane.next_fire_ms)
 
 
 class Purging(Trigger):
@@ -162,7 +164,7 @@ class Purging(Trigger):
 
 
 class TimedOut(Purging):
-    """Rule 10.23: every timer of the window fires it, also those of the inner trigger and of the cleanup."""
+    """Rule 10.23: every timer of the window fires it, including those of the inner trigger and of the cleanup."""
 
     def __init__(self, inner: Trigger, interval_ms: int, reset: bool, clears: bool) -> None:
         super().__init__(inner)

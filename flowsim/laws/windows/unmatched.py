@@ -1,4 +1,4 @@
-"""Compares rows that a model expects with recorded rows, as multisets, and keeps only those in which they differ."""
+"""Compares expected rows of a model with recorded rows, as multisets, and stores only the differences."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Unmatched:
 
     def __init__(self) -> None:
         self._surplus: dict[Row, tuple[int, int]] = {}
-        """How often a row was expected more than recorded, and the sequence number where that began."""
+        """How many more times a row was expected than recorded, and the sequence number where that began."""
         self._cause = -1
         self._latest: list[Row] = []
-        """What follows from the last cause."""
+        """The effects of the last cause."""
 
     def expect(self, row: Row, cause: int, certain: bool = False) -> None:
-        """``cause``: sequence number of what brings it about; ``certain``: even if the recording ends right there."""
+        """``cause``: sequence number of the causing row; ``certain``: even if the recording ends right there."""
         if not certain:
             if cause != self._cause:
                 self._cause = cause
@@ -41,9 +41,9 @@ class Unmatched:
             self._surplus[row] = before[0] - 1, before[1]
 
     def settle(self, last_cause: int | None) -> Iterator[tuple[str, Row, int]]:
-        """What is wrong, the row, and a sequence number; once per row that is missing or too many.
+        """The error, the row, and a sequence number; once per missing or unexpected row.
 
-        ``last_cause``: of a prefix, the last intake or watermark; what follows from it may be missing.
+        ``last_cause``: of a prefix, the last intake or watermark; its effects may be missing.
         """
         excused = Counter(self._latest if self._cause == last_cause else ())
         for row, (surplus, seq) in self._surplus.items():

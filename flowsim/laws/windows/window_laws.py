@@ -1,4 +1,4 @@
-"""Laws window-fire, late-rows and lateness: one machine for all operators of a task that can find a record late."""
+"""Laws window-fire, late-rows and lateness: one machine for all operators of a task that can detect late records."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ WINDOW_JOINS: Final = "window-joins"
 
 
 class WindowMachine:
-    """Examines the operators of one task that can find a record late; of ``part``: only some of their keys.
+    """Examines the operators of one task that can detect late records; with ``part`` only some of their keys.
 
-    Every part counts the intakes of all keys and takes all watermarks. The first part takes the counters of operators
-    and channels, too; answers of parts add up (``LateCounts.add``) before the join compares them.
+    Every part counts the intakes of all keys and gets all watermarks. The first part also gets the counters of
+    operators and channels; results of parts are added (``LateCounts.add``) before the join compares them.
     """
 
     def __init__(self, graph: JobGraph, task: Task, found: FoundByLaw, part: KeyPart | None) -> None:
@@ -76,7 +76,7 @@ def make(graph: JobGraph, task: Task, found: FoundByLaw, part: KeyPart | None = 
 
 
 def _senders_to_the_side(graph: JobGraph) -> set[int]:
-    """The job vertices with an edge that carries a side output, perhaps of late records."""
+    """The job vertices with an edge of a side output, perhaps of late records."""
     return {edge.source_vertex for edge in graph.edges.values() if edge.side_output}
 
 
@@ -94,74 +94,74 @@ def _needs_late_operators(graph: JobGraph) -> str:
 
 
 def _unjudged(graph: JobGraph) -> str:
-    """The window operators of which something is not judged, and what; '' where all is."""
+    """The window operators with parts that are not judged; '' if there are none."""
     missing = []
     for operators in graph.once(late_operators).values():
         for operator, plan in operators:
             what = "all" if plan is None else plan.unjudged
             if operator.kind == "window" and what:
                 missing.append(f"{operator.name} ({what})")
-    return f"not judged: {', '.join(missing)}" if missing else ""
+    return f"not checked: {', '.join(missing)}" if missing else ""
 
 
 _COUNTS_WINDOW_FIRE: Final = """\
-**Judged operators** (also of late-rows): rows of `operators` with kind `window` (window joins, coGroups and windows
-without a key are such too), `input_operator` -1 (head of its chain), in a vertex whose tasks have one input
-(`tasks.inputs` = 1), whose assigner is known:
+**Judged operators** (also of late-rows): rows of `operators` with kind `window` (including window joins, coGroups and
+windows without a key), `input_operator` -1 (head of its chain), in a vertex whose tasks have one input (`tasks.inputs`
+= 1), whose assigner is known:
 
-- `tumbling_event_time`, `tumbling_processing_time` (`size_ms`, `offset_ms`; `stagger` absent or `aligned`): one window a
-  record (rules 10.1, 10.2);
-- `sliding_event_time`, `sliding_processing_time` (`size_ms`, `slide_ms`, `offset_ms`): none or several, the newest first
-  (rule 10.4);
-- `session_event_time`, `session_processing_time` (`gap_ms`): [t, t + gap), united with all windows of its key that it
-  meets or touches (rules 10.5, 10.25);
+- `tumbling_event_time`, `tumbling_processing_time` (`size_ms`, `offset_ms`; `stagger` absent or `aligned`): one window
+  per record (rules 10.1, 10.2);
+- `sliding_event_time`, `sliding_processing_time` (`size_ms`, `slide_ms`, `offset_ms`): none or several, the newest
+  first (rule 10.4);
+- `session_event_time`, `session_processing_time` (`gap_ms`): [t, t + gap), merged with all windows of its key that it
+  overlaps or touches (rules 10.5, 10.25);
 - `dynamic_session_event_time`, `dynamic_session_processing_time`: the same with column `gap` of the intake (rule 10.5);
 - `global`: the global window (-2^63, 2^63-1), whose last millisecond is `MAX` (rule 10.6).
 
-By event time t is the record's timestamp; by processing time the `time_ns` of the intake in whole milliseconds, never
-below that of an earlier intake. Staggered windows and assigners of users are not judged at all: the outcome's reason names
-such operators. Each subtask is judged for itself.
+In event time t is the record's timestamp; in processing time the `time_ns` of the intake in whole milliseconds, never
+below that of an earlier intake. Staggered windows and user-defined assigners are not judged at all: the outcome's
+reason names such operators. Each subtask is judged separately.
 
 **What is predicted.** The firings of a window are determined for these values of `params.trigger`: `event_time`,
-`processing_time`, `count`, `continuous_event_time`, `continuous_processing_time`, `never`, `end_of_stream`, and `purging`
-and `timeout` of any of these or of each other (rules 10.17 to 10.23); without an evictor, or with a `time` or `count`
-evictor (rules 10.30, 10.31). They are not determined by these facts
-- for triggers and evictors `delta` and `custom`: what the user's function answers is not recorded;
-- for a `count` evictor where windows merge: Flink leaves open which window's records come first;
-- for a `timeout` over sliding windows: the clock may move between two windows of one record, while results wait for a
-  buffer;
-- for a trigger that goes by watermarks over windows of processing time (but the global one): nothing is recorded when
-  such a window is cleaned up, so a watermark may still find it or not.
+`processing_time`, `count`, `continuous_event_time`, `continuous_processing_time`, `never`, `end_of_stream`, and
+`purging` and `timeout` of any of these or of each other (rules 10.17 to 10.23); without an evictor, or with a `time` or
+`count` evictor (rules 10.30, 10.31). They are not determined by these facts
+- for triggers and evictors `delta` and `custom`: the results of the user's function are not recorded;
+- for a `count` evictor if windows merge: Flink does not define which window's records come first;
+- for a `timeout` over sliding windows: the clock may advance between two windows of one record, while results wait for
+  a buffer;
+- for a trigger that uses watermarks on processing-time windows (except the global window): the cleanup of such a window
+  is not recorded, so it may or may not still exist at a watermark.
 
-Then only the contents of each recorded firing are judged, and the outcome's reason says so.
+In these cases only the contents of each recorded firing are judged, and the outcome's reason says so.
 
 - Not applicable: there is no judged operator.
 - For one (task, operator), *causes* are its `window_intake` rows and the task's WATERMARK rows of `task_watermark`
   (input 0). Causes, `window_merge`, `window_fire` and `late_drop` rows are taken by seq. For any row, its **derived
-  watermark** is the timestamp of the last WATERMARK row before it (else `MIN`); its **intakes before** is the number
-  of `window_intake` rows of this (task, operator) before it.
-- cleanup of a window = its last millisecond + lateness by event time, its last millisecond by processing time. By
-  event time an intake row passes by a window whose cleanup <= its derived watermark. A row of timestamp `MIN` belongs
-  to no tumbling or sliding event-time window and is not late (rule 10.2: the job fails). It goes into its other
-  windows, each of which asks its trigger. Where windows merge, the union is what counts: it is late or not, holds the
-  rows of all its members, and gets their triggers' state (rules 10.25 to 10.28). A record that asks for exactly the
-  window that a merge has made starts its contents anew, as Flink's merging set does.
-- Expected firings are what trigger and timers then say, each with (key, start, end), its watermark, intakes before,
-  the contents (rows, sum of fingerprint >> 31, exclusive or of fingerprints; after `evict_before`), `result`, `cause`
-  and `at`:
+  watermark** is the timestamp of the last WATERMARK row before it (else `MIN`); its **intakes before** is the number of
+  `window_intake` rows of this (task, operator) before it.
+- cleanup of a window = its last millisecond + lateness in event time, its last millisecond in processing time. In event
+  time an intake row skips a window whose cleanup <= its derived watermark. A row of timestamp `MIN` belongs to no
+  tumbling or sliding event-time window and is not late (rule 10.2: the job fails). It is added to its other windows,
+  and each calls its trigger. If windows merge, the merged window counts: it is late or not, holds the rows of all its
+  members, and gets their triggers' state (rules 10.25 to 10.28). A record whose assigned window equals an existing
+  merged window starts new contents, as in Flink's merging set.
+- Expected firings follow from trigger and timers. Each has (key, start, end), its watermark, intakes before, the
+  contents (rows, sum of fingerprint >> 31, exclusive or of fingerprints; after `evict_before`), `result`, `cause` and
+  `at`:
   - of a record (ELEMENT, its timestamp): watermark w, intakes before = those of the row + 1;
-  - of an event-time timer (its time): caused by the first WATERMARK row with timestamp >= the time of the timer,
-    whose timestamp and intakes before they have. Afterwards the window is cleaned up if that was the time for it;
-  - of a processing-time timer (its time). Only a recorded firing shows when it runs: all timers of the operator that
-    were due before it (in ms) have run by then. One of them whose window had rows should have been recorded, unless it
-    can have run before the first of them came (it was set before that record, which came at or after its time + 1 ms).
-    Timers that are left when the input ends vanish.
+  - of an event-time timer (its time): caused by the first WATERMARK row with timestamp >= the time of the timer; the
+    firing has that row's timestamp and intakes before. Afterwards the window is cleaned up if this is its cleanup time;
+  - of a processing-time timer (its time). Only recorded firings show when timers run: at a recorded firing all timers
+    of the operator that were due earlier (in ms) have run. A firing of such a timer whose window had rows must be
+    recorded, unless the timer can have run before the first of these rows arrived (the timer was set before that
+    record, which came at or after the timer's time + 1 ms). Timers that remain at the end of the input do not fire.
 
   A window without rows does not fire.
-- Expected merges, per intake row of a session: one for each window that became part of a larger one, with (key,
-  start, end, start and end of the larger one, watermark, intakes before = those of the row + 1). By processing time a
-  window that ends in the very millisecond in which the next record begins may have been cleaned up just before: it
-  was not if the rows of `window_merge` right behind the intake say that it was absorbed.
+- Expected merges, per intake row of a session: one for each window that was merged into a larger one, with (key, start,
+  end, start and end of the larger one, watermark, intakes before = those of the row + 1). In processing time a window
+  that ends in the same millisecond in which the next record's window begins may have been cleaned up just before. It
+  was not if the rows of `window_merge` directly after the intake show its merge.
 - Actual firings and merges: the rows of `window_fire` and `window_merge`, with their derived watermarks and intakes
   before.
 - Rows examined: `window_intake`, `window_fire` and `window_merge` rows of judged operators.
@@ -169,25 +169,25 @@ Then only the contents of each recorded firing are judged, and the outcome's rea
   `window_merge` rows whose `watermark` column differs from their derived watermark; and, where firings are predicted,
   - each firing of a processing-time timer whose `time_ns` is below (`at` + 1) ms (rule 9.10);
   - each firing *out of order*: the row directly before it (of those above) is a firing with the same `cause`, and it
-    has a higher `at` (timers), or a lower `window_start` (records). In which order windows with one time
-    fire is not judged.
+    has a higher `at` (timers), or a lower `window_start` (records). The order of windows with the same time is not
+    judged.
 
-  Where they are not: each firing whose window held nothing since its last purge, or other rows than the
-  firing says (with an evictor `delta` or `custom`, or a `count` evictor where windows merge: fewer). In a prefix,
+  If firings are not predicted: each firing whose window held no rows since its last purge, or other rows than those of
+  the firing (with an evictor `delta` or `custom`, or a `count` evictor if windows merge: fewer rows). In a prefix,
   firings and merges caused by the last cause of the (task, operator) are not counted as missing.
 """
 
 _COUNTS_LATE_ROWS: Final = """\
 - Not applicable: there is no judged operator (see window-fire).
-- An intake row of an event-time window is *late* when every window of it is past its cleanup (where windows merge:
-  after it was united with others; a row in a gap between sliding windows has none, so this holds) and its timestamp +
-  lateness <= its derived watermark (rule 10.9). Rows of processing-time and global windows never are.
+- An intake row of an event-time window is *late* when every window of it is past its cleanup (if windows merge: after
+  merging; a row in a gap between sliding windows has no window, so this holds) and its timestamp + lateness <= its
+  derived watermark (rule 10.9). Rows of processing-time and global windows never are.
 - Expected drops: one for every late intake row, with intakes before = those of the row + 1, and side_output = 1 if
   `late_output`, else 0.
 - Rows examined: `window_intake` rows plus `late_drop` rows of judged operators.
 - Violations: missing drops + unexpected drops, compared as (task, operator, intakes before, key, timestamp,
-  fingerprint, side_output); plus the `late_drop` rows whose `watermark` column differs from their derived watermark.
-  In a prefix, the drop of the last intake row of the (task, operator) is not counted as missing when no later cause
+  fingerprint, side_output); plus the `late_drop` rows whose `watermark` column differs from their derived watermark. In
+  a prefix, the drop of the last intake row of the (task, operator) is not counted as missing when no later cause
   exists.
 """
 
@@ -201,18 +201,18 @@ _COUNTS_LATENESS: Final = """\
     windows, neither. In a prefix they may differ by one;
   - *counted*: `records_dropped` (of its first `operator_counts` row, if there is one) = the number of its `late_drop`
     rows with side_output 0;
-  - *kept*: the number of its `late_drop` rows with side_output 1 is not above what readers of its late side outputs
-    (`params.late_tags`) got: per tag the smallest count of its readers, counted as in law conservation; all tags
-    added up. It is not evaluated when a tag has no reader, or a chained reader has no counters. Without an
-    `operator_counts` row of its own, one row may be under way. (A function may emit to the same tag, so more is no
-    violation; that each record arrives as it left is for channel-fifo.)
+  - *kept*: the number of its `late_drop` rows with side_output 1 is not above the number of records that readers of its
+    late side outputs (`params.late_tags`) received: per tag the smallest count of its readers, counted as in law
+    conservation; summed over the tags. This equation is not evaluated when a tag has no reader, or a chained reader has
+    no counters. Without an `operator_counts` row of the operator, one row may be in progress. (A function may emit to
+    the same tag, so more records are not a violation; law channel-fifo compares the records themselves.)
 """
 
 LAWS: Final = (
     Law(
         WINDOW_FIRE,
-        "A window fires when the watermark of its task has passed it, as often as its trigger demands, with exactly "
-        "the records that belong to it.",
+        "A window fires when the watermark of its task has passed its end, as often as its trigger decides, "
+        "with exactly the records that belong to it.",
         ("10.1", "10.7", "10.12", "10.13", "10.17"),
         Level.ELEMENTS,
         READS,
@@ -224,7 +224,7 @@ LAWS: Final = (
     ),
     Law(
         LATE_ROWS,
-        "A record is dropped as late exactly when every window it belongs to has been cleaned up at its arrival.",
+        "A record is dropped as late exactly if all its windows have been cleaned up before it arrives.",
         ("10.8", "10.9", "10.10"),
         Level.ELEMENTS,
         READS,
@@ -235,7 +235,7 @@ LAWS: Final = (
     ),
     Law(
         LATENESS,
-        "Every late record is either dropped and counted, or emitted to the late side output, and no other record is.",
+        "Every late record is either dropped and counted, or emitted to the late side output. This happens to no other record.",
         ("10.9", "10.10", "10.35"),
         Level.ELEMENTS,
         {

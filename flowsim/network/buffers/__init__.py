@@ -1,1 +1,1 @@
-"""Segments, buffers and the pools that they come from."""
+"""Memory segments, buffers and buffer pools."""

@@ -30,13 +30,13 @@ class DataType(Enum):
     END_OF_PARTITION = "END_OF_PARTITION"
 
     is_event: bool
-    """Costs no credit and is no backlog (rules 5.18, 6.11)."""
+    """Needs no credit and does not count as backlog (rules 5.18, 6.11)."""
     is_blocking_upstream: bool
-    """Nothing leaves the subpartition behind it until it is resumed (rule 5.27)."""
+    """Blocks the subpartition after it until the reader resumes consumption (rule 5.27)."""
     has_priority: bool
-    """It overtakes (rule 5.28)."""
+    """Overtakes queued buffers (rule 5.28)."""
     requires_announcement: bool
-    """It is announced to the receiver at once, ahead of what came before."""
+    """Is announced to the receiver at once, before earlier data."""
 
     def __init__(self, name: str) -> None:
         self.is_event = name not in ("NONE", "DATA_BUFFER")
@@ -46,7 +46,7 @@ class DataType(Enum):
 
 
 def data_type_of(event: Event, has_priority: bool = False) -> DataType:
-    """How an event travels."""
+    """The data type of an event."""
     if has_priority:
         return DataType.PRIORITIZED_EVENT_BUFFER
     if isinstance(event, CheckpointBarrier):
@@ -76,18 +76,18 @@ class MemorySegment:
 
 
 class BufferRecycler(Protocol):
-    """Takes a segment back once no one reads or writes it. Flink: BufferRecycler."""
+    """Gets a segment back when it has no more users. Flink: BufferRecycler."""
 
     def recycle(self, segment: MemorySegment) -> None: ...
 
 
 class FreeingBufferRecycler:
-    """For memory that belongs to no pool. Flink: FreeingBufferRecycler."""
+    """For memory that does not belong to a pool. Flink: FreeingBufferRecycler."""
 
     __slots__ = ()
 
     def recycle(self, segment: MemorySegment) -> None:
-        """Nothing to give back."""
+        """Does nothing: there is no pool."""
 
 
 FREEING: Final = FreeingBufferRecycler()
@@ -95,7 +95,7 @@ FREEING: Final = FreeingBufferRecycler()
 
 
 class NetworkBuffer:
-    """A segment with a count of its readers and writers; at zero the segment goes back. Flink: NetworkBuffer.
+    """A reference-counted segment; at zero the segment is recycled. Flink: NetworkBuffer.
 
     Invariant: the count reaches zero exactly once (I5.f).
     """
@@ -111,7 +111,7 @@ class NetworkBuffer:
         self.references += 1
 
     def recycle(self) -> None:
-        """Gives up one reference."""
+        """Releases one reference."""
         self.references -= 1
         if self.references == 0:
             self.segment.data.clear()
@@ -140,7 +140,7 @@ class BufferSlice:
 
 
 class EventBuffer:
-    """An event as a buffer of its own; needs no segment (rule 5.13). Flink: EventSerializer.toBuffer."""
+    """An event as a separate buffer; needs no segment (rule 5.13). Flink: EventSerializer.toBuffer."""
 
     __slots__ = ("event", "data_type")
 
@@ -151,15 +151,15 @@ class EventBuffer:
         self.data_type = data_type_of(event, has_priority)
 
     def recycle(self) -> None:
-        """Nothing to give back."""
+        """Does nothing: there is no segment."""
 
     def __len__(self) -> int:
-        """What the event occupies on Flink's wire (rule 5.13)."""
+        """The size of the event in Flink's serialization (rule 5.13)."""
         return wire_size(self.event)
 
 
 def wire_size(event: Event) -> int:
-    """Bytes of ``event`` as Flink serializes it: 4 of type and its fields; no barrier here has a storage location."""
+    """Bytes of ``event`` as Flink serializes it: 4 bytes of type, then its fields; barriers have no storage location here."""
     match event:
         case EndOfData():
             return 5

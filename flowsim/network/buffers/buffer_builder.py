@@ -1,4 +1,4 @@
-"""Filling a segment on one side and reading it on the other. Flink: BufferBuilder, BufferConsumer (rules 5.15-5.17)."""
+"""Writing a segment and reading it concurrently. Flink: BufferBuilder, BufferConsumer (rules 5.15-5.17)."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from flowsim.network.errors import IllegalArgument, IllegalState, OutOfBounds
 from flowsim.streamrecord.events import Event
 
 _FINISHED_EMPTY: Final = -(2**31)
-"""The writer's position once it finished without a byte: 0 has no negative (rule 5.15)."""
+"""The writer's position after it finished without data: 0 has no negative (rule 5.15)."""
 
 
 class BufferBuilder:
     """The writing side of one segment. Flink: BufferBuilder.
 
-    ``data`` is the segment's bytearray: its length is the writer's position. The record writer encodes straight into it and
-    stores ``committed``; bytes beyond ``capacity`` must be taken off again before anybody reads (``cut_overflow``).
+    ``data`` is the segment's bytearray; its length is the writer's position. The record writer encodes into it directly
+    and sets ``committed``. ``cut_overflow`` must remove bytes beyond ``capacity`` before the consumer reads.
     """
 
     __slots__ = ("data", "capacity", "committed", "finished", "desired_size", "_buffer", "_consumer_exists")
@@ -36,20 +36,20 @@ class BufferBuilder:
         self.committed = 0
         self.finished = False
         self.desired_size = 0
-        """The size to trim to once the first record is in, 0 when it is settled (rule 5.17)."""
+        """The size to trim to after the first record; 0: no trim is pending (rule 5.17)."""
         self._consumer_exists = False
 
     def create_consumer(self) -> BufferConsumer:
-        """The one consumer of this builder; sees what is written from now on.
+        """The only consumer of this builder; it sees what is written from now on.
 
-        Raises IllegalArgument while bytes are uncommitted. Of a builder that is finished the consumer is good for nothing:
-        its ``build`` raises.
+        Raises IllegalState for a second consumer, and IllegalArgument while bytes are uncommitted. The consumer of a
+        finished builder is unusable: its ``build`` raises.
         """
         position = len(self.data)
         return self._create_consumer((-position or _FINISHED_EMPTY) if self.finished else position)
 
     def create_consumer_from_beginning(self) -> BufferConsumer:
-        """The one consumer of this builder; sees everything. Raises IllegalState for a second one."""
+        """The only consumer of this builder; it sees everything. Raises IllegalState for a second consumer."""
         return self._create_consumer(0)
 
     def _create_consumer(self, position: int) -> BufferConsumer:
@@ -60,7 +60,7 @@ class BufferBuilder:
         return BufferConsumer(self, self._buffer, position)
 
     def append(self, source: bytes | memoryview) -> int:
-        """Writes as much as fits, not yet visible; returns how many bytes. Raises IllegalState when finished."""
+        """Writes as much as fits, not yet visible; returns the number of bytes. Raises IllegalState after ``finish``."""
         if self.finished:
             raise IllegalState("cannot append to a finished buffer")
         taken = min(len(source), self.writable_bytes)
@@ -73,42 +73,42 @@ class BufferBuilder:
         return taken
 
     def commit(self) -> None:
-        """Makes what was written visible to the consumer."""
+        """Makes the written bytes visible to the consumer."""
         if not self.finished:
             self.committed = len(self.data)
 
     def cut_overflow(self) -> bytes:
-        """Takes off and returns what was encoded beyond the capacity, and commits the rest."""
+        """Removes and returns the bytes encoded beyond the capacity, and commits the rest."""
         overflow = bytes(self.data[self.capacity :])
         del self.data[self.capacity :]
         self.committed = len(self.data)
         return overflow
 
     def finish(self) -> int:
-        """No more writes; returns the number of bytes written. Harmless when finished already."""
+        """Ends writing; returns the number of bytes written. No effect on a finished builder."""
         self.committed = len(self.data)
         self.finished = True
         return self.committed
 
     def close(self) -> None:
-        """The writer lets go of the segment."""
+        """Releases the writer's reference to the segment."""
         self._buffer.recycle()
 
     def trim(self, new_size: int) -> None:
-        """Limits the capacity, never below what is written or above the segment (rule 5.17)."""
+        """Limits the capacity, but not below the written bytes or above the segment size (rule 5.17)."""
         self.capacity = min(max(new_size, len(self.data)), self._buffer.segment.size_bytes)
 
     def trim_after_first_record(self, desired_size: int) -> None:
-        """Trims to the greater of ``desired_size`` and the first record, which is about to be encoded (rule 5.17).
+        """Trims to the larger of ``desired_size`` and the first record, which is encoded next (rule 5.17).
 
-        Its size is not known before, so any byte fills the buffer, and ``settle`` decides.
+        The size of that record is not known yet, so any byte fills the buffer, and ``settle`` sets the capacity.
         """
         if desired_size < self._buffer.segment.size_bytes:
             self.desired_size = desired_size
             self.capacity = 0
 
     def settle(self) -> None:
-        """The first record is in."""
+        """Sets the capacity after the first record."""
         self.trim(self.desired_size)
         self.desired_size = 0
 
@@ -124,8 +124,8 @@ class BufferBuilder:
 class BufferConsumer:
     """The reading side of one segment. Flink: BufferConsumer.
 
-    Rule 5.16: ``is_finished`` uses the position seen when the consumer was made or last built, so it stays False after the
-    writer finished until the consumer builds again; ``is_data_available`` looks at the latest committed position.
+    Rule 5.16: ``is_finished`` uses the position of the last ``build`` (or of the constructor), so it stays False after
+    the writer finished until the next ``build``. ``is_data_available`` uses the latest committed position.
     """
 
     __slots__ = ("_builder", "_buffer", "_position", "_seen", "_seen_finished")
@@ -157,11 +157,11 @@ class BufferConsumer:
 
     @property
     def written_bytes(self) -> int:
-        """What was committed when this consumer was made or last built."""
+        """The bytes that were committed at the last ``build``, or at construction."""
         return self._seen
 
     def build(self) -> BufferSlice:
-        """What was committed since the last ``build``; retains the segment. Raises for a consumer made after the end."""
+        """The bytes committed since the last ``build``; retains the segment. Raises for a consumer created after the end."""
         builder = self._builder
         self._seen = builder.committed
         self._seen_finished = builder.finished
@@ -175,12 +175,12 @@ class BufferConsumer:
         return BufferSlice(payload, self._buffer)
 
     def close(self) -> None:
-        """The reader lets go of the segment."""
+        """Releases the reader's reference to the segment."""
         self._buffer.recycle()
 
 
 class EventConsumer:
-    """An event waiting in a subpartition. Flink: the BufferConsumer that EventSerializer makes."""
+    """An event in the queue of a subpartition. Flink: the BufferConsumer that EventSerializer makes."""
 
     __slots__ = ("event", "data_type", "_has_priority")
 
@@ -199,4 +199,4 @@ class EventConsumer:
         return EventBuffer(self.event, self._has_priority)
 
     def close(self) -> None:
-        """Nothing to give back."""
+        """Does nothing: there is no segment."""

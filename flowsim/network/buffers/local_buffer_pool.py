@@ -1,4 +1,6 @@
-"""The bounded share of one partition or gate in the segments of its task manager. Flink: LocalBufferPool (rules 5.33-5.38)."""
+"""The buffer pool of one partition or gate, with a bounded share of the network memory. Flink: LocalBufferPool (rules
+5.33-5.38).
+"""
 
 from __future__ import annotations
 
@@ -19,28 +21,28 @@ class BufferListener(Protocol):
     """Waits for a segment of a pool. Flink: BufferListener."""
 
     def notify_buffer_available(self, segment: MemorySegment) -> bool:
-        """Takes the segment (True) or leaves it to the pool (False)."""
+        """Takes the segment (True) or returns it to the pool (False)."""
 
 
 class AvailabilityListener(Protocol):
-    """The task that writes into the pool."""
+    """The task that writes to the pool."""
 
     def on_pool_unavailable(self) -> None:
-        """The pool has no segment for the next record any more."""
+        """The pool has no segment left for the next record."""
 
 
 class SharedSegments(Protocol):
-    """What a local pool needs of the pool that it shares with others."""
+    """The interface of the global pool that local pools need."""
 
     movements: int
 
     def request_segment(self) -> MemorySegment | None:
-        """None when nothing is left."""
+        """A segment, or None if the pool is empty."""
 
     def recycle_segment(self, segment: MemorySegment) -> None: ...
 
     def await_segment(self, pool: LocalBufferPool) -> None:
-        """One call of ``on_global_pool_available`` once a segment is free again (rule 5.38)."""
+        """Calls ``on_global_pool_available`` once when a segment is free again (rule 5.38)."""
 
     def destroy_buffer_pool(self, pool: LocalBufferPool) -> None: ...
 
@@ -88,7 +90,7 @@ class LocalBufferPool:
                 f"a pool needs at least one segment and no more than its maximum: {required}, {maximum}"
             )
         if subpartitions > 0 and (max_per_channel <= 0 or overdraft < 0):
-            raise IllegalArgument(f"not a limit: {max_per_channel} buffers per channel, {overdraft} of overdraft")
+            raise IllegalArgument(f"invalid limits: {max_per_channel} buffers per channel, {overdraft} of overdraft")
         self._global = pool
         self._pool_id = pool_id
         self._trace = trace
@@ -116,7 +118,7 @@ class LocalBufferPool:
         return self.requested - len(self._free)
 
     def request_builder(self, channel: int = -1) -> BufferBuilder | None:
-        """A builder on a segment, charged to subpartition ``channel``; None when the pool is exhausted (rule 5.36).
+        """A builder on a segment, counted for subpartition ``channel``; None if the pool is exhausted (rule 5.36).
 
         Raises BufferPoolDestroyed.
         """
@@ -126,10 +128,10 @@ class LocalBufferPool:
         return BufferBuilder(segment, SubpartitionBufferRecycler(self, channel))
 
     def request_segment(self, channel: int = -1) -> MemorySegment | None:
-        """As ``request_builder``, the bare segment."""
+        """As ``request_builder``, for a segment without builder."""
         if self.destroyed:
             raise BufferPoolDestroyed("Buffer pool has already been destroyed.")
-        # Below its size a pool without a free segment waits for the global one, which has none either (rule 5.34).
+        # A pool below its size and without a free segment waits for the global pool, which is also empty (rule 5.34).
         if not self._free and (self.requested < self.size or not self._take_overdraft()):
             return None
         segment = self._free.popleft()
@@ -144,9 +146,9 @@ class LocalBufferPool:
         return segment
 
     def reserve_segments(self, segments: int) -> None:
-        """Takes so many out of the network memory now, so that no other pool's overdraft can (rule 6.20).
+        """Takes segments out of the network memory now, so that no other pool can use them as overdraft (rule 6.20).
 
-        Raises IllegalArgument for more than are guaranteed, InsufficientNetworkBuffers when others hold them.
+        Raises IllegalArgument for more than the guaranteed number, InsufficientNetworkBuffers if other pools hold them.
         """
         if segments > self.required:
             raise IllegalArgument(f"a pool that is guaranteed {self.required} segments cannot reserve {segments}")
@@ -155,7 +157,7 @@ class LocalBufferPool:
         took = False
         while self.requested < segments:
             if not self._take_from_global():
-                raise InsufficientNetworkBuffers("the guaranteed segments of a pool are lent to others as overdraft")
+                raise InsufficientNetworkBuffers("other pools use the guaranteed segments of a pool as overdraft")
             took = True
         if took:
             self._set_available(True)
@@ -166,7 +168,7 @@ class LocalBufferPool:
         if self._trace is not None:
             self._report(SegmentAction.RECYCLED, channel)
         while True:
-            # The real one counts down once for each listener that it asks: only pools without listeners count at all.
+            # Flink decrements the count once per notified listener; only pools without listeners have counts.
             if channel >= 0:
                 count = self._per_channel[channel]
                 self._per_channel[channel] = count - 1
@@ -183,7 +185,7 @@ class LocalBufferPool:
             self._set_available(True)
 
     def _hand_to(self, listener: BufferListener) -> bool:
-        """Offers the segment that just came back; it is out of the pool while the listener decides."""
+        """Offers a recycled segment; the segment is not in the pool while the listener decides."""
         segment = self._free.pop()
         if self._trace is not None:
             self._report(SegmentAction.HANDED_OUT, -1)
@@ -195,14 +197,14 @@ class LocalBufferPool:
         return False
 
     def add_listener(self, listener: BufferListener) -> bool:
-        """Registers for the next segment; False when one is free (ask again) or the pool is gone."""
+        """Registers for the next segment; False if a segment is free (request again) or the pool is destroyed."""
         if self._free or self.destroyed:
             return False
         self._listeners.append(listener)
         return True
 
     def set_num_buffers(self, size: int) -> None:
-        """A new share; free segments above it go back at once, others when recycled (rule 5.39)."""
+        """Sets the share; excess free segments return at once, other segments when recycled (rule 5.39)."""
         if size < self.required:
             raise IllegalArgument(f"a pool that is guaranteed {self.required} segments cannot shrink to {size}")
         size = min(size, self.maximum)
@@ -216,11 +218,11 @@ class LocalBufferPool:
             self._check_available()
 
     def prefetch(self) -> None:
-        """Rule 5.34: one segment is held ready."""
+        """Rule 5.34: keeps one segment ready."""
         self._check_available()
 
     def lazy_destroy(self) -> None:
-        """Gives back what is free now, and the rest as it is recycled; whoever waits is woken to see it."""
+        """Returns the free segments now and the others when recycled; notifies all waiting listeners."""
         if not self.destroyed:
             while self._free:
                 self._return(self._free.popleft())
@@ -244,7 +246,7 @@ class LocalBufferPool:
         return True
 
     def _take_overdraft(self) -> bool:
-        """Rule 5.36: beyond the pool size, handed out at once, so it never makes the pool available."""
+        """Rule 5.36: beyond the pool size; handed out at once, so it never makes the pool available."""
         return self.requested - self.size < self.overdraft and self._take_from_global()
 
     def _return(self, segment: MemorySegment) -> None:
@@ -253,9 +255,9 @@ class LocalBufferPool:
         self._global.recycle_segment(segment)
 
     def _check_available(self) -> None:
-        """Rules 5.34, 5.35: prefetch one segment; available = one is free and no channel is at its limit.
+        """Rules 5.34, 5.35: prefetches one segment; available if one is free and no channel is at its limit.
 
-        A segment that comes this way is not offered to the listeners: they wait for one that is recycled.
+        Listeners do not get a prefetched segment: they wait for a recycled one.
         """
         if not self._free and self.requested < self.size and not self._take_from_global():
             self._global.await_segment(self)
@@ -284,7 +286,7 @@ class LocalBufferPool:
 
 
 class SubpartitionBufferRecycler:
-    """Gives segments of one subpartition back to their pool. Flink: LocalBufferPool.SubpartitionBufferRecycler."""
+    """Returns segments of one subpartition to their pool. Flink: LocalBufferPool.SubpartitionBufferRecycler."""
 
     __slots__ = ("_pool", "_channel")
 

@@ -1,6 +1,6 @@
-"""Where segments come from: the pool of one task manager. Flink: NetworkBufferPool (rules 5.33-5.42).
+"""The global buffer pool of one task manager. Flink: NetworkBufferPool (rules 5.33-5.42).
 
-Segments are made on demand, so an idle pool costs nothing.
+Segments are created on demand, so an idle pool uses no memory.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from flowsim.network.errors import InsufficientNetworkBuffers
 
 
 class NetworkBufferPool:
-    """All segments of one task manager, shared out over the local pools. Flink: NetworkBufferPool.
+    """All segments of one task manager, distributed to the local pools. Flink: NetworkBufferPool.
 
-    ``movements`` counts segments taken by and returned from local pools, for the facts.
+    ``movements`` counts segments taken and returned by local pools, for the facts.
     """
 
     __slots__ = (
@@ -45,7 +45,7 @@ class NetworkBufferPool:
         return self.total_segments - self._reserved - self._made + len(self._free)
 
     def request_segment(self) -> MemorySegment | None:
-        # Segments that came back may be reserved by now: a free one is not always to be had.
+        # Recycled segments may be reserved now, so there may be no free one.
         if self.available_segments <= 0:
             return None
         if self._free:
@@ -60,7 +60,7 @@ class NetworkBufferPool:
             self._notify_waiting()
 
     def _notify_waiting(self) -> None:
-        """The callbacks of a Java future run last registered first; who finds nothing registers again."""
+        """Callbacks of a Java future run last registered first; a pool that gets no segment registers again."""
         waiting, self._waiting = self._waiting, []
         for pool in reversed(waiting):
             pool.on_global_pool_available()
@@ -71,7 +71,7 @@ class NetworkBufferPool:
             self._waiting.append(pool)
 
     def reserve(self, segments: int) -> None:
-        """Takes ``segments`` out of what can be shared: exclusive buffers of input channels (rule 6.1)."""
+        """Removes ``segments`` from the shared memory: exclusive buffers of input channels (rule 6.1)."""
         self._check(segments)
         if segments:
             self._required += segments
@@ -79,7 +79,7 @@ class NetworkBufferPool:
             self._reserved += segments
 
     def return_reserved(self, segments: int) -> None:
-        """Gives back what ``reserve`` took."""
+        """Returns segments that ``reserve`` took."""
         was_empty = self.available_segments == 0
         self._reserved -= segments
         if was_empty and segments:
@@ -100,8 +100,8 @@ class NetworkBufferPool:
     ) -> LocalBufferPool:
         """A pool that is guaranteed ``required`` segments; raises InsufficientNetworkBuffers.
 
-        ``maximum`` UNLIMITED: it may grow as long as there is memory. ``trace`` gets every movement of a segment, as facts of
-        pool ``pool_id``, from the first one on.
+        ``maximum`` UNLIMITED: limited only by the network memory. ``trace`` records every movement of a segment, as
+        facts of pool ``pool_id``, from the first one on.
         """
         self._check(required)
         self._required += required
@@ -127,7 +127,9 @@ class NetworkBufferPool:
             )
 
     def _redistribute(self) -> None:
-        """Rule 5.39: what is not required goes to the pools in proportion to what they may take, by cumulative rounding."""
+        """Rule 5.39: distributes the segments above the guarantees in proportion to the pools' capacity, with
+        cumulative rounding.
+        """
         resizable = [pool for pool in self._pools if pool.required < pool.maximum]
         spare = self.total_segments - self._required
         if spare == 0:

@@ -1,1 +1,1 @@
-"""What goes between a subpartition and the channel that reads it."""
+"""The connection between a subpartition and its input channel."""

@@ -1,4 +1,4 @@
-"""What an input channel sends to the sender of its data. Flink: NettyPartitionRequestClient, NettyMessage (rules 6.8, 6.24)."""
+"""Messages of an input channel to its sender. Flink: NettyPartitionRequestClient, NettyMessage (rules 6.8, 6.24)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flowsim.network.outbox import Outbox
 
 
 class CreditedChannel(Protocol):
-    """A channel of the receiver: RemoteInputChannel."""
+    """An input channel with credits: RemoteInputChannel."""
 
     @property
     def channel_id(self) -> int: ...
@@ -19,10 +19,10 @@ class CreditedChannel(Protocol):
 
 
 class PartitionRequestClient:
-    """The receiver's half of the connection of two tasks, which all their channels share (rule 6.15).
+    """The receiver's side of the connection of two tasks, shared by all their channels (rule 6.15).
 
-    Messages reach ``queue``, the sender's half, at once, or over ``wire``. While ``outbox``, the receiver's, is sealed, they
-    are held there. Flink: NettyPartitionRequestClient.
+    Messages reach ``queue``, the sender's side, at once or over ``wire``. While the receiver's ``outbox`` is sealed,
+    the outbox holds them. Flink: NettyPartitionRequestClient.
     """
 
     __slots__ = ("queue", "_outbox", "_wire")
@@ -40,7 +40,7 @@ class PartitionRequestClient:
             self.send_credit(channel)
 
     def send_credit(self, channel: CreditedChannel) -> None:
-        """Rule 6.8: the message carries what has come together until it is written."""
+        """Rule 6.8: the message carries all credit that accumulated until it is written."""
         credits = channel.get_and_reset_unannounced_credit()
         if not credits:
             return
@@ -50,11 +50,11 @@ class PartitionRequestClient:
             self._wire.send(AddCredit(self.queue, channel.channel_id, credits))
 
     def resume_consumption(self, channel: CreditedChannel) -> None:
-        """The consumer goes on behind an event that blocked ``channel`` (rules 5.27, 6.13)."""
+        """The consumer resumes after an event that blocked ``channel`` (rules 5.27, 6.13)."""
         self._hold_or_send(ResumeConsumption(self, channel.channel_id))
 
     def notify_new_buffer_size(self, channel: CreditedChannel, size_bytes: int) -> None:
-        """``channel`` asks for buffers of ``size_bytes`` (rule 6.24)."""
+        """``channel`` requests buffers of ``size_bytes`` (rule 6.24)."""
         self._hold_or_send(NewBufferSize(self, channel.channel_id, size_bytes))
 
     def acknowledge_all_records_processed(self, channel: CreditedChannel) -> None:
@@ -70,7 +70,7 @@ class PartitionRequestClient:
             self.send(message)
 
     def send(self, message: ClientMessage) -> None:
-        """``message`` leaves now."""
+        """Sends ``message`` now."""
         if self._wire is None:
             message.arrive()
         else:
@@ -78,7 +78,7 @@ class PartitionRequestClient:
 
 
 class AddCreditMessage:
-    """Credit that leaves when the receiver's batch is published. Flink: NettyPartitionRequestClient.AddCreditMessage."""
+    """A credit message, sent when the receiver's batch is published. Flink: NettyPartitionRequestClient.AddCreditMessage."""
 
     __slots__ = ("_client", "_channel")
 
@@ -91,7 +91,7 @@ class AddCreditMessage:
 
 
 class AddCredit(Message):
-    """Credit on its way to the sender. Flink: NettyMessage.AddCredit."""
+    """Credit in flight to the sender. Flink: NettyMessage.AddCredit."""
 
     __slots__ = ("_queue", "_channel_id", "_credits")
 
@@ -105,7 +105,7 @@ class AddCredit(Message):
 
 
 class ClientMessage(Message):
-    """A message of a channel whose content is settled before it is written. Flink: ClientOutboundMessage."""
+    """A channel's message whose content is determined when it is written. Flink: ClientOutboundMessage."""
 
     __slots__ = ("_client", "_channel_id")
 
@@ -114,7 +114,7 @@ class ClientMessage(Message):
         self._channel_id = channel_id
 
     def publish(self) -> None:
-        """The receiver's batch is over."""
+        """The receiver's batch has ended."""
         self._client.send(self)
 
 

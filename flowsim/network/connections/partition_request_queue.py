@@ -1,4 +1,4 @@
-"""Readers that share one connection. Flink: PartitionRequestQueue (section 6.C)."""
+"""The readers that share one connection. Flink: PartitionRequestQueue (section 6.C)."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from flowsim.network.outbox import Outbox
 
 
 class Transport(Protocol):
-    """What carries messages from a sender to its receivers. Flink: Channel."""
+    """Transports messages from a sender to its receivers. Flink: Channel."""
 
     @property
     def is_writable(self) -> bool:
-        """Whether another buffer may be handed over now."""
+        """Whether another buffer may be sent now."""
 
     def send(self, reader: CreditBasedSequenceNumberingViewReader, response: BufferResponse) -> None:
-        """Takes a buffer to ``reader.receiver``; once it is written, calls ``reader.queue.write_and_flush_next``."""
+        """Sends a buffer to ``reader.receiver``; calls ``reader.queue.write_and_flush_next`` when it is written."""
 
     def send_backlog(self, reader: CreditBasedSequenceNumberingViewReader, backlog: int) -> None:
-        """Takes a backlog announcement to ``reader.receiver`` (rule 6.13)."""
+        """Sends a backlog announcement to ``reader.receiver`` (rule 6.13)."""
 
 
 class PartitionRequestQueue:
-    """The sender's half of the connection of two tasks. Flink: PartitionRequestQueue.
+    """The sender's side of the connection of two tasks. Flink: PartitionRequestQueue.
 
-    Readers with something to send take turns, first in, first out, one buffer each (rule 6.15). The next buffer goes out
-    when the one before is written, or when a reader joins an empty queue. While ``outbox``, the sender's, is sealed, nothing
-    goes out. Invariant: a reader is in the queue at most once.
+    Readers with something to send take turns, first in, first out, one buffer each (rule 6.15). The next buffer is sent
+    when the previous one is written, or when a reader joins an empty queue. While the sender's ``outbox`` is sealed,
+    nothing is sent. Invariant: a reader is in the queue at most once.
     """
 
     __slots__ = ("_transport", "_outbox", "_readers", "_available", "_writing", "_write_again")
@@ -42,10 +42,10 @@ class PartitionRequestQueue:
         self._write_again = False
 
     def notify_reader_created(self, reader: CreditBasedSequenceNumberingViewReader) -> None:
-        """From now on messages of the receiver find ``reader`` by its channel."""
+        """Registers ``reader`` by its channel, for messages of the receiver."""
         self._readers[reader.channel_id] = reader
 
-    # What the receiver sends.
+    # Messages from the receiver.
 
     def add_credit(self, channel_id: int, credits: int) -> None:
         """Rule 6.9."""
@@ -54,19 +54,19 @@ class PartitionRequestQueue:
         self.enqueue_available_reader(reader)
 
     def resume_consumption(self, channel_id: int) -> None:
-        """The receiver goes on behind an event that blocked the channel (rules 5.27, 6.13)."""
+        """The receiver resumes after an event that blocked the channel (rules 5.27, 6.13)."""
         reader = self._readers[channel_id]
         reader.resume_consumption()
         self.enqueue_available_reader(reader)
 
     def notify_new_buffer_size(self, channel_id: int, size_bytes: int) -> None:
-        """The receiver asks for buffers of this size (rule 6.24)."""
+        """The receiver requests buffers of this size (rule 6.24)."""
         self._readers[channel_id].notify_new_buffer_size(size_bytes)
 
-    # What goes to the receiver.
+    # Messages to the receiver.
 
     def enqueue_available_reader(self, reader: CreditBasedSequenceNumberingViewReader) -> None:
-        """Rule 6.16: data, credit or a resume came for ``reader``; sends what can be sent."""
+        """Rule 6.16: data, credit or a resume arrived for ``reader``; sends what can be sent."""
         if self._outbox.sealed:
             self._outbox.hold_reader(reader)
             return
@@ -84,14 +84,16 @@ class PartitionRequestQueue:
             self.write_and_flush_next()
 
     def write_and_flush_next(self) -> None:
-        """Sends the next buffer, and those after it as each is written; nothing while the connection takes none."""
+        """Sends the next buffer, and each further one when its predecessor is written; stops while the connection is
+        not writable.
+        """
         if self._outbox.sealed:
-            # A connection that is free again must not take what the running batch has not published yet (D4).
+            # A writable connection must not send what the running batch has not published yet (D4).
             self._outbox.hold_flush(self)
             return
         self._write_again = True
         if self._writing:
-            # A buffer is being handed over right now, and the loop below goes on behind it.
+            # A buffer is being sent right now; the loop below continues after it.
             return
         self._writing = True
         try:
@@ -102,7 +104,7 @@ class PartitionRequestQueue:
             self._writing = False
 
     def publish(self) -> None:
-        """The batch during which the connection became free is over."""
+        """The batch in which the connection became writable has ended."""
         self.write_and_flush_next()
 
     def _write_next(self) -> None:

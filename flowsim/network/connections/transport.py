@@ -1,4 +1,4 @@
-"""How buffers get from a sender to its receivers: at once, or over a wire (rule 6.15)."""
+"""Transport of buffers from a sender to its receivers: immediate, or over a wire (rule 6.15)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flowsim.network.connections.wire import Message, Wire
 
 
 class ImmediateTransport:
-    """A wire without length: everything arrives before ``send`` returns."""
+    """Transport without delay: everything arrives before ``send`` returns."""
 
     __slots__ = ()
 
@@ -23,7 +23,7 @@ class ImmediateTransport:
 
 
 class TimedTransport:
-    """Buffers go over ``wire``: the sender's memory is free once they are written, the receiver gets them later."""
+    """Sends buffers over ``wire``: the sender's memory is free when they are written; the receiver gets them later."""
 
     __slots__ = ("_wire",)
 
@@ -42,7 +42,7 @@ class TimedTransport:
 
 
 class BufferInFlight(Message):
-    """A buffer that occupies the sender's memory until it is written, and the bytes of it that travel."""
+    """A buffer that uses the sender's memory until it is written, and its bytes in flight."""
 
     __slots__ = ("size_bytes", "_reader", "_response", "_in_sender", "_travelling")
 
@@ -56,7 +56,7 @@ class BufferInFlight(Message):
         self._in_sender: BufferSlice | EventBuffer | None = buffer
         self._travelling: BufferSlice | EventBuffer = buffer
         if isinstance(buffer, BufferSlice):
-            # Bytes on a wire are in no pool.
+            # Bytes in flight belong to no pool.
             self._travelling = BufferSlice(buffer.payload, NetworkBuffer(MemorySegment(len(buffer)), FREEING))
 
     def on_written(self) -> None:
@@ -67,7 +67,7 @@ class BufferInFlight(Message):
         self._reader.receiver.on_buffer(self._travelling, self._response.sequence_number, self._response.backlog)
 
     def drop(self) -> None:
-        """Written, or dropped before that: the sender's segment goes back, once."""
+        """Written, or dropped before: recycles the sender's segment, once."""
         buffer, self._in_sender = self._in_sender, None
         if buffer is not None:
             buffer.recycle()

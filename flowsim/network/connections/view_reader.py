@@ -1,4 +1,4 @@
-"""The sending half of a remote channel. Flink: CreditBasedSequenceNumberingViewReader (rules 6.9 to 6.14)."""
+"""The sending side of a remote channel. Flink: CreditBasedSequenceNumberingViewReader (rules 6.9 to 6.14)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flowsim.network.partitions.result_subpartition import UNCONNECTED, Buffer, 
 
 
 class BufferReceiver(Protocol):
-    """The receiving half of the channel: RemoteInputChannel."""
+    """The receiving side of the channel: RemoteInputChannel."""
 
     def on_buffer(self, buffer: Buffer, sequence_number: int, backlog: int) -> None: ...
 
@@ -20,7 +20,7 @@ class BufferReceiver(Protocol):
 
 
 class ReaderQueue(Protocol):
-    """The queue in which a reader takes its turns: PartitionRequestQueue."""
+    """The queue of readers with something to send: PartitionRequestQueue."""
 
     def enqueue_available_reader(self, reader: CreditBasedSequenceNumberingViewReader) -> None: ...
 
@@ -28,7 +28,7 @@ class ReaderQueue(Protocol):
 
 
 class BufferResponse(NamedTuple):
-    """What goes over the wire for one buffer. Flink: NettyMessage.BufferResponse."""
+    """The message for one buffer. Flink: NettyMessage.BufferResponse."""
 
     buffer: Buffer
     sequence_number: int
@@ -39,8 +39,8 @@ class BufferResponse(NamedTuple):
 class CreditBasedSequenceNumberingViewReader:
     """Reads one subpartition for one remote channel. Flink: CreditBasedSequenceNumberingViewReader.
 
-    ``registered``: it is in the queue of its connection. Invariant I6.b: no data buffer leaves at zero credits; events
-    cost none (rule 6.11).
+    ``registered``: the reader is in the queue of its connection. Invariant I6.b: no data buffer is sent at zero
+    credits; events need none (rule 6.11).
     """
 
     __slots__ = (
@@ -66,13 +66,13 @@ class CreditBasedSequenceNumberingViewReader:
     ) -> None:
         self.queue = queue
         self.view: SubpartitionView = UNCONNECTED
-        """What it reads, once it has requested a subpartition."""
+        """The view that it reads, once it has requested a subpartition."""
         self.receiver = receiver
         self.credits = initial_credit
         self.initial_credit = initial_credit
         self.registered = False
         self.times_out_of_credit = 0
-        """How often data waited for nothing but a credit."""
+        """How often data waited only for a credit."""
         self._is_out_of_credit = False
         self.channel_id = channel_id
         self.trace = trace
@@ -83,21 +83,21 @@ class CreditBasedSequenceNumberingViewReader:
         """Becomes the listener of ``subpartition`` and reads it from now on. Flink: requestSubpartitionView."""
         self.view = subpartition.create_read_view(self)
 
-    # What the subpartition reports.
+    # Calls from the subpartition.
 
     def notify_data_available(self) -> None:
         """Rules 5.21, 5.22."""
         self.queue.enqueue_available_reader(self)
 
     def notify_priority_event(self, sequence_number: int) -> None:
-        """Rule 5.28: the event is polled first, so it needs no turn of its own."""
+        """Rule 5.28: the event is polled first, so it needs no separate turn."""
         self.queue.enqueue_available_reader(self)
 
     def publish(self) -> None:
-        """The batch that made it available is over."""
+        """The batch that made data available has ended."""
         self.queue.enqueue_available_reader(self)
 
-    # What the receiver sends.
+    # Messages from the receiver.
 
     def add_credit(self, credits: int) -> None:
         """Rule 6.9."""
@@ -107,9 +107,9 @@ class CreditBasedSequenceNumberingViewReader:
             self.trace.credit(self.channel_id, CreditKind.GOT, credits, self.credits)
 
     def resume_consumption(self) -> None:
-        """The receiver goes on behind an event that blocked the channel (rules 5.27, 6.13).
+        """The receiver resumes after an event that blocked the channel (rules 5.27, 6.13).
 
-        A receiver without exclusive buffers has given its floating ones away meanwhile, so the credits for them are void.
+        A receiver without exclusive buffers has released its floating ones, so their credits are void.
         """
         if self.initial_credit == 0 and self.credits:
             void, self.credits = self.credits, 0
@@ -118,10 +118,10 @@ class CreditBasedSequenceNumberingViewReader:
         self.view.resume_consumption()
 
     def notify_new_buffer_size(self, size_bytes: int) -> None:
-        """The receiver asks for buffers of this size (rule 6.24)."""
+        """The receiver requests buffers of this size (rule 6.24)."""
         self.view.notify_new_buffer_size(size_bytes)
 
-    # What the queue does.
+    # Calls from the queue.
 
     @property
     def is_available(self) -> bool:
@@ -129,18 +129,18 @@ class CreditBasedSequenceNumberingViewReader:
         return self.view.is_available(self.credits > 0)
 
     def count_missing_credit(self) -> None:
-        """Called when nothing more can be sent for now."""
+        """Called when no further buffer can be sent for now."""
         if self.credits == 0 and not self._is_out_of_credit and self.view.is_available(True):
             self._is_out_of_credit = True
             self.times_out_of_credit += 1
 
     @property
     def must_announce_backlog(self) -> bool:
-        """Rule 6.13: the receiver reserved no buffer, so it must learn that there are data."""
+        """Rule 6.13: the receiver has reserved no buffer, so it must be notified of the data."""
         return self.initial_credit == 0 and self.credits == 0 and self.view.reported_backlog > 0
 
     def next_buffer(self) -> BufferResponse | None:
-        """Polls one buffer and pays for it (rules 6.11, 6.12)."""
+        """Polls one buffer and uses one credit for it (rules 6.11, 6.12)."""
         polled = self.view.poll()
         if polled is None:
             return None

@@ -1,6 +1,6 @@
-"""What the network between two tasks is like: time on the wire, and what is in flight.
+"""The simulated network between two tasks: transfer times and messages in flight.
 
-It takes the place of the TCP connection below Flink's connection manager.
+Replaces the TCP connection below Flink's connection manager.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ _NS_PER_S: Final = 1_000_000_000
 
 
 class Timer(Protocol):
-    """A call that is to come."""
+    """A scheduled call."""
 
     def cancel(self) -> None: ...
 
 
 class TimerService(Protocol):
-    """The part of a scheduler that a wire needs."""
+    """The scheduler methods that a wire needs."""
 
     @property
     def now_ns(self) -> int: ...
@@ -28,31 +28,32 @@ class TimerService(Protocol):
 
 
 class Message:
-    """Something in flight; ``drop`` is called instead of ``arrive`` when the run ends before it arrives."""
+    """A message in flight; if the run ends before its arrival, ``drop`` is called instead of ``arrive``."""
 
     __slots__ = ()
 
     size_bytes: int = 0
     occupies_wire: bool = False
-    """Whether the next one has to wait until it has left the sender."""
+    """Whether the next such message must wait until this one has left the sender."""
 
     def arrive(self) -> None:
-        """It is at the receiver."""
+        """Called when the message reaches the receiver."""
         raise NotImplementedError
 
     def on_written(self) -> None:
-        """It has left the sender; called for messages that occupy the wire."""
+        """Called when the message has left the sender, if it occupies the wire."""
 
     def drop(self) -> None:
-        """It never arrives."""
+        """Called if the message never arrives."""
 
 
 class Wire:
-    """One direction of a connection: what is sent arrives in order, after its time.
+    """One direction of a connection: messages arrive in order, after their transfer time.
 
-    A message of n bytes occupies the wire for n / bandwidth, then travels for the latency. Its timers keep a run alive:
-    what is in flight is an effect to come. Invariants: messages arrive in the order in which they were sent; at most one
-    occupies the wire; ``bytes_in_flight`` is the sum over all that were sent and have neither arrived nor been dropped.
+    A message of n bytes occupies the wire for n / bandwidth, then travels for the latency. Its timers keep a run alive,
+    because the arrival is a pending effect. Invariants: messages arrive in the order in which they were sent; at most
+    one occupies the wire; ``bytes_in_flight`` is the sum over all sent messages that have neither arrived nor been
+    dropped.
     """
 
     __slots__ = (
@@ -86,7 +87,7 @@ class Wire:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a message occupies the wire: the next one has to wait until it is written."""
+        """Whether a message occupies the wire: the next one must wait until it is written."""
         return self._occupying is not None
 
     @property
@@ -94,9 +95,10 @@ class Wire:
         return len(self._in_flight)
 
     def send(self, message: Message) -> None:
-        """Puts a message on the wire; one that occupies it learns when it has left the sender, perhaps at once.
+        """Sends a message; if it occupies the wire, its ``on_written`` is called when it has left the sender, perhaps
+        at once.
 
-        While ``is_busy`` nothing may be sent that occupies the wire, too.
+        While ``is_busy``, no other message that occupies the wire may be sent.
         """
         if self._closed:
             message.drop()
@@ -119,7 +121,7 @@ class Wire:
             message.on_written()
 
     def _on_arrival(self) -> None:
-        # The first in flight, whosever timer this is: on the real clock timers may be rounded past each other.
+        # The first message in flight, not that of this timer: on the real clock, rounding may reorder timers.
         if not self._in_flight:
             return
         self._timers.popleft()
@@ -130,7 +132,7 @@ class Wire:
             self._connections.on_arrival()
 
     def close(self) -> None:
-        """Nothing arrives any more: everything in flight is dropped."""
+        """Drops everything in flight; nothing arrives from now on."""
         self._closed = True
         while self._timers:
             self._timers.popleft().cancel()
@@ -141,7 +143,7 @@ class Wire:
 
 
 class TimedConnection:
-    """The two directions between a pair of subtasks: buffers go forward, credits and buffer sizes back."""
+    """The two directions between a pair of subtasks: buffers forward, credits and buffer sizes back."""
 
     __slots__ = ("forward", "backward")
 
@@ -160,7 +162,7 @@ class TimedConnection:
         return not self.forward.messages_in_flight and not self.backward.messages_in_flight
 
     def describe(self) -> str:
-        """For the wait-for report: what is in flight; empty when nothing is."""
+        """The messages in flight, for the wait-for report; empty if there are none."""
         parts = []
         if self.forward.messages_in_flight:
             parts.append(f"{self.forward.messages_in_flight} buffers ({self.forward.bytes_in_flight} bytes)")
@@ -174,7 +176,7 @@ class TimedConnection:
 
 
 class TimedConnections:
-    """The connections of a run that take time, by sending and receiving task."""
+    """The timed connections of a run, by sending and receiving task."""
 
     __slots__ = ("connections", "_service", "_when_idle")
 
@@ -189,18 +191,18 @@ class TimedConnections:
         return all(connection.is_idle for connection in self.connections.values())
 
     def when_idle(self, callback: Callable[[], None]) -> None:
-        """Calls back once, when nothing is in flight any more; at once when nothing is."""
+        """Calls back once when nothing is in flight; at once if nothing is."""
         self._when_idle = callback
         self.on_arrival()
 
     def on_arrival(self) -> None:
-        """A message has arrived; it may have been the last one."""
+        """A message has arrived, perhaps the last one."""
         if self._when_idle is not None and self.is_idle:
             callback, self._when_idle = self._when_idle, None
             callback()
 
     def connect(self, source: int, target: int, latency_ns: int, bytes_per_second: int | None) -> TimedConnection:
-        """The connection of a pair of tasks, made with its first channel."""
+        """The connection of a pair of tasks, created with its first channel."""
         found = self.connections.get((source, target))
         if found is None:
             found = TimedConnection(self._service, latency_ns, bytes_per_second, self)
@@ -208,13 +210,13 @@ class TimedConnections:
         return found
 
     def in_flight(self) -> Iterable[tuple[int, int, str]]:
-        """(source, target, what) of every connection that something is on."""
+        """(source, target, description) of every connection with messages in flight."""
         for (source, target), connection in self.connections.items():
             contents = connection.describe()
             if contents:
                 yield source, target, contents
 
     def close(self) -> None:
-        """The run ends: drops what is in flight, so that every buffer is recycled."""
+        """The run ends: drops everything in flight, so that every buffer is recycled."""
         for connection in self.connections.values():
             connection.close()

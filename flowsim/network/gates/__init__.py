@@ -1,1 +1,1 @@
-"""What a task reads from: channels and gates."""
+"""Input gates and input channels."""

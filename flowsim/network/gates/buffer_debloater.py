@@ -1,4 +1,6 @@
-"""Which buffer size a gate should ask its senders for. Flink: BufferDebloater, BufferSizeEMA, ThroughputCalculator."""
+"""Computes the buffer size that a gate requests from its senders. Flink: BufferDebloater, BufferSizeEMA,
+ThroughputCalculator.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from flowsim.units import NS_PER_MS
 
 
 class Clock(Protocol):
-    """The time of the task that reads the gate."""
+    """The clock of the task that reads the gate."""
 
     @property
     def now_ns(self) -> int: ...
@@ -18,7 +20,7 @@ class Clock(Protocol):
 class ThroughputCalculator:
     """Counts bytes, and the time in ms during which the gate was not empty. Flink: ThroughputCalculator.
 
-    ``clock`` is read in whole ms. Without any time measured the last throughput stays.
+    ``clock`` is read in whole ms. If no time was measured, the last throughput is kept.
     """
 
     __slots__ = ("_clock", "_throughput", "_bytes", "_measured_ms", "_since_ms")
@@ -29,21 +31,21 @@ class ThroughputCalculator:
         self._bytes = 0
         self._measured_ms = 0
         self._since_ms: int | None = None
-        """When the running measurement began; None while it pauses."""
+        """Start of the running measurement; None while it is paused."""
 
     def incoming_data_size(self, size_bytes: int) -> None:
-        """The gate handed out a buffer or event of that size; a paused measurement goes on."""
+        """The gate returned a buffer or event of this size; resumes a paused measurement."""
         self.resume_measurement()
         self._bytes += size_bytes
 
     def pause_measurement(self) -> None:
-        """The gate had nothing."""
+        """The gate is empty."""
         if self._since_ms is not None:
             self._measured_ms += self._clock.now_ns // NS_PER_MS - self._since_ms
             self._since_ms = None
 
     def resume_measurement(self) -> None:
-        """The gate has something."""
+        """The gate has data."""
         if self._since_ms is None:
             self._since_ms = self._clock.now_ns // NS_PER_MS
 
@@ -60,7 +62,7 @@ class ThroughputCalculator:
 
 
 class BufferSizeEMA:
-    """An exponential moving average of buffer sizes in bytes, within its bounds. Flink: BufferSizeEMA."""
+    """An exponential moving average of buffer sizes in bytes, between two bounds. Flink: BufferSizeEMA."""
 
     __slots__ = ("_last", "_maximum", "_minimum", "_alpha")
 
@@ -71,7 +73,7 @@ class BufferSizeEMA:
         self._alpha = 2.0 / (samples + 1)
 
     def calculate_buffer_size(self, total_bytes: int, buffers: int) -> int:
-        """The next size, after ``total_bytes`` were found best for ``buffers`` together; it grows to twice at most."""
+        """The next size, from the target of ``total_bytes`` for ``buffers`` together; it grows at most by a factor of two."""
         desired = min(total_bytes / buffers, 2.0 * self._last)
         moved = self._last + self._alpha * (desired - self._last)
         self._last = max(self._minimum, min(moved, self._maximum))
@@ -79,10 +81,10 @@ class BufferSizeEMA:
 
 
 class BufferDebloater:
-    """One per gate: turns throughput and buffers in use into announcements. Flink: BufferDebloater.
+    """Computes announcements from throughput and buffers in use, one instance per gate. Flink: BufferDebloater.
 
-    ``last_bytes`` is the size announced last, at first the starting size; ``estimated_ms`` how long what was in use is
-    estimated to take. Sizes in bytes, times in ms.
+    ``last_bytes``: the last announced size, initially the starting size. ``estimated_ms``: the estimated time to
+    process the buffers in use. Sizes in bytes, times in ms.
     """
 
     __slots__ = ("last_bytes", "estimated_ms", "_ema", "_target_ms", "_maximum", "_minimum", "_threshold")

@@ -1,4 +1,4 @@
-"""The memory that one remote channel has reserved for what it will receive. Flink: BufferManager (section 6.A)."""
+"""The receive buffers of one remote channel. Flink: BufferManager (section 6.A)."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Final, Protocol
 from flowsim.network.buffers.buffer import MemorySegment
 
 EXCLUSIVE: Final = MemorySegment(0)
-"""Every exclusive buffer: they are reserved in the network memory, and only counted here."""
+"""Stands for every exclusive buffer: they are reserved in the network memory, and here only counted."""
 
 
 class FloatingPool(Protocol):
-    """The pool of the gate, which lends floating buffers."""
+    """The pool of the gate, which provides floating buffers."""
 
     def request_segment(self) -> MemorySegment | None: ...
 
@@ -23,29 +23,29 @@ class FloatingPool(Protocol):
 
 
 class MemorySegmentProvider(Protocol):
-    """Where exclusive buffers are reserved: NetworkBufferPool. Flink: MemorySegmentProvider."""
+    """Reserves exclusive buffers: NetworkBufferPool. Flink: MemorySegmentProvider."""
 
     def return_reserved(self, segments: int) -> None: ...
 
 
 class BufferedChannel(Protocol):
-    """The channel that a buffer manager works for: RemoteInputChannel."""
+    """The channel of a buffer manager: RemoteInputChannel."""
 
     def notify_buffer_available(self, count: int) -> None: ...
 
 
 class Recyclable(Protocol):
-    """What was received: it gives its memory back when it was read."""
+    """A received buffer, which frees its memory after it was read."""
 
     def recycle(self) -> None: ...
 
 
 class BufferManager:
-    """Exclusive and floating buffers of a channel, and how many it wants (rules 6.3 to 6.7). Flink: BufferManager.
+    """Exclusive and floating buffers of a channel, and its demand (rules 6.3 to 6.7). Flink: BufferManager.
 
-    ``channel`` is notified of every buffer that became available otherwise than by request; ``network_pool`` gets exclusive
-    buffers back that the channel will not need again. ``required`` may be negative: a buffer that is taken beyond the demand
-    lowers it all the same.
+    ``channel`` is notified of every buffer that becomes available without a request. ``network_pool`` gets exclusive
+    buffers back that the channel no longer needs. ``required`` may be negative: a buffer taken beyond the demand lowers
+    it.
     """
 
     __slots__ = (
@@ -81,7 +81,7 @@ class BufferManager:
         return len(self._floating)
 
     def request_buffer(self) -> MemorySegment | None:
-        """Memory for an arriving buffer, floating first (rule 6.3); None when none is reserved."""
+        """Memory for an arriving buffer, floating first (rule 6.3); None if none is reserved."""
         self.required -= 1
         if self._floating:
             return self._floating.popleft()
@@ -91,14 +91,14 @@ class BufferManager:
         return None
 
     def request_floating_buffers(self, required: int) -> int:
-        """Wants ``required`` buffers from now on; how many floating ones it got at once (rule 6.4)."""
+        """Sets the demand to ``required``; returns how many floating buffers it got at once (rule 6.4)."""
         if self._released:
             return 0
         self.required = required
         return self._try_request_buffers()
 
     def notify_buffer_available(self, segment: MemorySegment) -> bool:
-        """A segment of the gate's pool came back and this channel is the next that waits (rule 6.6)."""
+        """A segment of the gate's pool is free again, and this channel is the next that waits (rule 6.6)."""
         if self._released:
             return False
         self.waiting = False
@@ -125,14 +125,15 @@ class BufferManager:
             self._channel.notify_buffer_available(1)
 
     def release_floating_buffers(self) -> None:
-        """Gives all floating buffers back; other channels may use them meanwhile (rule 6.13)."""
+        """Returns all floating buffers, for other channels (rule 6.13)."""
         self.required = 0
         self._give_back_floating()
 
     def release_all(self, received: Iterable[Recyclable]) -> None:
-        """The channel has ended or is going away: everything goes back, what it ``received`` and did not read first.
+        """The channel has ended or is released: returns all memory, unread ``received`` buffers first.
 
-        Exclusive buffers go last and together: they change the sizes of the pools, and by then no pool lacks a segment.
+        Exclusive buffers are returned last and together: they change the pool sizes, and then no pool is short of
+        segments.
         """
         self._released = self._is_releasing = True
         for buffer in received:

@@ -1,4 +1,4 @@
-"""A gate as a task reads it, with a handler for its events. Flink: CheckpointedInputGate (section 7.C)."""
+"""A gate with a handler for its events. Flink: CheckpointedInputGate (section 7.C)."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from flowsim.streamrecord.events import EndOfData, Event
 
 
 class EventHandler(Protocol):
-    """Works with events before the task does. Flink: CheckpointBarrierHandler."""
+    """Handles events before the task does. Flink: CheckpointBarrierHandler."""
 
     def process_event(self, channel: InputChannel, event: Event) -> None:
         """``event`` was read from ``channel``."""
 
 
 class UrgentExecutor(Protocol):
-    """Puts mails that run before all others. Flink: MailboxExecutor with MailOptions.urgent."""
+    """Enqueues urgent mails. Flink: MailboxExecutor with MailOptions.urgent."""
 
     def execute_urgently(self, command: Callable[[], None]) -> None: ...
 
 
 class CheckpointedInputGate:
-    """Reads a gate, acknowledges the end of its data, and looks at its events (rules 7.12, 7.13, 7.14).
+    """Reads a gate, acknowledges the end of its data, and handles its events (rules 7.12, 7.13, 7.14).
 
-    ``handler`` is given barriers, announcements and ends of channels. ``finished`` turns true with the poll that finds
-    nothing at a finished gate. ``poll_priority_events_by`` gets priority events read before all other mails.
-    Flink: CheckpointedInputGate.
+    ``handler`` gets barriers, announcements and ends of channels. ``finished`` turns true with the poll that finds
+    nothing at a finished gate. ``poll_priority_events_by`` reads priority events before all other mails. Flink:
+    CheckpointedInputGate.
     """
 
     __slots__ = ("gate", "finished", "handler", "_executor")
@@ -48,7 +48,7 @@ class CheckpointedInputGate:
         self.gate.when_available(callback)
 
     def poll(self) -> BufferOrEvent | None:
-        """The next buffer or event, which ``handler`` has processed."""
+        """The next buffer or event, after ``handler`` has processed it."""
         found = self.gate.poll()
         if found is None:
             self.finished = self.gate.finished
@@ -62,7 +62,7 @@ class CheckpointedInputGate:
         return found
 
     def poll_priority_events_by(self, executor: UrgentExecutor) -> None:
-        """From now on an urgent mail, put by ``executor``, reads priority events as they come (rule 7.14)."""
+        """From now on an urgent mail of ``executor`` reads priority events when they arrive (rule 7.14)."""
         self._executor = executor
         self._await_priority_events()
 

@@ -1,4 +1,4 @@
-"""One channel of a gate, and what is read from it. Flink: InputChannel."""
+"""One channel of a gate, and what a read returns. Flink: InputChannel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.result_subpartition import Buffer
 
 NO_SEQUENCE_NUMBER = -(2**31)
-"""Older than every sequence number (rule 7.5)."""
+"""Lower than every sequence number (rule 7.5)."""
 
 
 class ReceivedBuffer:
@@ -38,7 +38,7 @@ class BufferAndAvailability(NamedTuple):
 
     received: Received
     next_type: DataType
-    """What can be read next from the channel; NONE when nothing can now."""
+    """What can be read next from the channel; NONE if nothing can now."""
     sequence_number: int
 
 
@@ -55,9 +55,9 @@ class ChannelGate(Protocol):
 class InputChannel:
     """One channel of a gate. Flink: InputChannel.
 
-    ``index``: flattened index inside the task input, as the valve counts. ``tail``: undecoded bytes of a partial element
-    (rule 7.16). ``position``: elements and events decoded so far. ``enqueued``, ``end_of_partition`` and
-    ``last_priority_sequence_number`` are the gate's.
+    ``index``: flattened index in the task input, as in the valve. ``tail``: undecoded bytes of a partial element (rule
+    7.16). ``position``: elements and events decoded so far. ``enqueued``, ``end_of_partition`` and
+    ``last_priority_sequence_number`` belong to the gate.
     """
 
     __slots__ = (
@@ -86,11 +86,11 @@ class InputChannel:
         self.last_priority_sequence_number = NO_SEQUENCE_NUMBER
 
     def next_buffer(self) -> BufferAndAvailability | None:
-        """The next buffer or event; None when there is none now."""
+        """The next buffer or event; None if there is none now."""
         raise NotImplementedError
 
     def resume_consumption(self) -> None:
-        """The consumer goes on behind an event that blocked the channel (rules 5.27, 6.13)."""
+        """The consumer resumes after an event that blocked the channel (rules 5.27, 6.13)."""
         raise NotImplementedError
 
     def acknowledge_all_records_processed(self) -> None:
@@ -99,11 +99,11 @@ class InputChannel:
             raise IllegalState(f"channel {self.channel_id} was acknowledged after its end")
 
     def announce_buffer_size(self, size_bytes: int) -> None:
-        """The sender shall fill buffers up to this size (rule 6.24)."""
+        """Requests buffers of up to this size from the sender (rule 6.24)."""
         raise NotImplementedError
 
     def release(self) -> None:
-        """EndOfPartition was read, or the task is going away (rule 7.6)."""
+        """EndOfPartition was read, or the task is ending (rule 7.6)."""
         self.released = True
         self.tail = b""
 
@@ -113,5 +113,5 @@ class InputChannel:
 
     @property
     def buffers_in_use(self) -> int:
-        """What buffer debloating divides by (rule 6.23)."""
+        """The number of buffers for buffer debloating (rule 6.23)."""
         return self.queued_buffers

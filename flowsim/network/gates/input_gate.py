@@ -1,4 +1,4 @@
-"""What all input gates have in common. Flink: InputGate, BufferOrEvent (sections 7.A, 7.B)."""
+"""The common base of input gates. Flink: InputGate, BufferOrEvent (sections 7.A, 7.B)."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from flowsim.network.gates.input_channel import InputChannel, Received
 
 
 class AvailabilityHelper:
-    """A flag that calls back once when it turns on. Flink: AvailabilityProvider.AvailabilityHelper.
+    """A flag with callbacks for when it turns on. Flink: AvailabilityProvider.AvailabilityHelper.
 
-    As the dependents of a Java future, callbacks run last registered first, each once, and at once when the flag is on.
+    As with the dependents of a Java future, callbacks run last registered first, each once, and at once if the flag is
+    on.
     """
 
     __slots__ = ("available", "_waiting")
@@ -22,7 +23,7 @@ class AvailabilityHelper:
         self._waiting: list[Callable[[], None]] = []
 
     def when_available(self, callback: Callable[[], None]) -> None:
-        """Calls back when the flag turns on, or now when it is."""
+        """Calls back when the flag turns on; at once if it is on."""
         if self.available:
             callback()
         else:
@@ -49,17 +50,17 @@ class EndOfDataStatus(Enum):
 
 
 class BufferOrEvent(NamedTuple):
-    """One thing read from a gate (rule 7.4). Flink: BufferOrEvent."""
+    """One read from a gate (rule 7.4). Flink: BufferOrEvent."""
 
     channel: InputChannel
     received: Received
     more_available: bool
-    """Another channel, or the same, waits in the queue of the gate."""
+    """Whether the gate's queue has another channel, or the same."""
     more_priority_events: bool
 
 
 class InputGate(Protocol):
-    """Where a task input reads. Flink: InputGate.
+    """The input of a task. Flink: InputGate.
 
     ``availability`` and ``priority_availability`` are its two futures; ``finished``: every channel has ended.
     """
@@ -82,7 +83,7 @@ class InputGate(Protocol):
     def when_available(self, callback: Callable[[], None]) -> None: ...
 
     def poll(self) -> BufferOrEvent | None:
-        """The next buffer or event in turn; None when there is none now. Raises InputGateClosed."""
+        """The next buffer or event; None if there is none now. Raises InputGateClosed."""
 
     def end_of_data_status(self) -> EndOfDataStatus: ...
 

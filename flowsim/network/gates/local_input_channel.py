@@ -13,8 +13,8 @@ from flowsim.network.partitions.result_subpartition import UNCONNECTED, ResultSu
 class LocalInputChannel(InputChannel):
     """Reads the producer's subpartition directly: no credits, no copies (rule 6.17). Flink: LocalInputChannel.
 
-    While the outbox of the ``producer`` is sealed, its running batch is not published yet (D4): nothing can be read then, and
-    the gate is notified at its end. Messages to the producer wait for the end of the ``consumer``'s batch.
+    While the ``producer``'s outbox is sealed, its running batch is not published yet (D4): nothing can be read, and the
+    gate is notified at the end of the batch. Messages to the producer wait for the end of the ``consumer``'s batch.
     """
 
     __slots__ = ("view", "_producer", "_consumer")
@@ -30,7 +30,7 @@ class LocalInputChannel(InputChannel):
     ) -> None:
         super().__init__(gate, index, channel_id, trace)
         self.view: SubpartitionView = UNCONNECTED
-        """What it reads, once it has requested a subpartition."""
+        """The view that it reads, once it has requested a subpartition."""
         self._producer = producer
         self._consumer = consumer
 
@@ -42,7 +42,7 @@ class LocalInputChannel(InputChannel):
     def queued_buffers(self) -> int:
         return 0 if self.released else self.view.queued_buffers
 
-    # What the subpartition reports.
+    # Calls from the subpartition.
 
     def notify_data_available(self) -> None:
         """Rules 5.21, 5.22."""
@@ -59,13 +59,13 @@ class LocalInputChannel(InputChannel):
             self.gate.notify_priority_event(self, sequence_number)
 
     def publish(self) -> None:
-        """The batch of the producer is over."""
+        """The producer's batch has ended."""
         self.notify_data_available()
 
-    # What the task does.
+    # Calls from the task.
 
     def resume_consumption(self) -> None:
-        """The view reads on behind the event that blocked it (rules 5.27, 6.17)."""
+        """The view resumes after the event that blocked it (rules 5.27, 6.17)."""
         if self.released:
             raise IllegalState(f"channel {self.channel_id} was resumed after its end")
         self.view.resume_consumption()
@@ -79,7 +79,7 @@ class LocalInputChannel(InputChannel):
             self.view.notify_new_buffer_size(size_bytes)
 
     def next_buffer(self) -> BufferAndAvailability | None:
-        """As of every channel; empty buffers are skipped."""
+        """The next buffer or event; skips empty buffers."""
         if self.released:
             return None
         if self._producer.sealed:
@@ -101,7 +101,7 @@ class LocalInputChannel(InputChannel):
 
 
 class PriorityEvent:
-    """A notice that waits for the end of the producer's batch."""
+    """A notification that waits for the end of the producer's batch."""
 
     __slots__ = ("_channel", "_sequence_number")
 

@@ -1,4 +1,4 @@
-"""The receiving half of a channel between task managers. Flink: RemoteInputChannel (sections 6.A, 6.B)."""
+"""The receiving side of a channel between task managers. Flink: RemoteInputChannel (sections 6.A, 6.B)."""
 
 from __future__ import annotations
 
@@ -33,8 +33,9 @@ class RemoteGate(ChannelGate, Protocol):
 class RemoteInputChannel(InputChannel):
     """A channel with credits (rules 6.2 to 6.14). Flink: RemoteInputChannel.
 
-    ``client`` is notified when unannounced credit turns positive; ``get_and_reset_unannounced_credit`` is what its message
-    carries, so increments coalesce (rule 6.8). Invariant I6.d: sequence numbers are consecutive.
+    ``client`` is notified when unannounced credit becomes positive. The message then carries
+    ``get_and_reset_unannounced_credit``, so increments coalesce (rule 6.8). Invariant I6.d: sequence numbers are
+    consecutive.
     """
 
     __slots__ = (
@@ -72,12 +73,12 @@ class RemoteInputChannel(InputChannel):
 
     @property
     def exclusive_available(self) -> int:
-        """Exclusive buffers that are empty."""
+        """Number of empty exclusive buffers."""
         return self.buffers.exclusive_available
 
     @property
     def floating_available(self) -> int:
-        """Floating buffers that the channel holds and that are empty."""
+        """Number of empty floating buffers of the channel."""
         return self.buffers.floating_available
 
     @property
@@ -85,12 +86,12 @@ class RemoteInputChannel(InputChannel):
         """Rule 6.23."""
         return len(self._received) + max(0, self.buffers.required - self.initial_credit)
 
-    # What arrives.
+    # Messages from the sender.
 
     def on_buffer(self, buffer: Buffer, sequence_number: int, backlog: int) -> None:
-        """A buffer arrives: it moves into memory reserved here, and the sender's is free (rules 6.12, 6.14).
+        """A buffer arrives: copies it into reserved memory, which frees the sender's buffer (rules 6.12, 6.14).
 
-        After the channel was released it is dropped. Raises InvariantViolation for a gap, or data without a reserved buffer.
+        A released channel drops it. Raises InvariantViolation for a gap, or for data without a reserved buffer.
         """
         data_type = buffer.data_type
         if self.released:
@@ -108,7 +109,7 @@ class RemoteInputChannel(InputChannel):
         else:
             self._trace_received(buffer, sequence_number, backlog)
             if data_type.is_blocking_upstream and self.initial_credit == 0:
-                self.buffers.release_floating_buffers()  # Rule 6.13: nothing comes until the channel is resumed.
+                self.buffers.release_floating_buffers()  # Rule 6.13: nothing arrives until the channel is resumed.
             self._on_event(buffer, sequence_number, data_type)
         self.on_sender_backlog(backlog)
 
@@ -121,7 +122,7 @@ class RemoteInputChannel(InputChannel):
         payload = buffer.payload
         buffer.recycle()
         if not payload:
-            # Rule 6.13: an empty buffer only hands its credit back.
+            # Rule 6.13: an empty buffer only returns its credit.
             self.trace_recycled(sequence_number, 0)
             self.buffers.recycle(segment)
             return
@@ -151,11 +152,11 @@ class RemoteInputChannel(InputChannel):
             self.gate.notify_channel_non_empty(self)
 
     def on_sender_backlog(self, backlog: int) -> None:
-        """Rule 6.4: reserve floating buffers for what the sender has waiting."""
+        """Rule 6.4: reserves floating buffers for the sender's backlog."""
         if not self.released:
             self.notify_buffer_available(self.buffers.request_floating_buffers(backlog + self.initial_credit))
 
-    # What the task does.
+    # Calls from the task.
 
     def next_buffer(self) -> BufferAndAvailability | None:
         received = self._received
@@ -166,7 +167,7 @@ class RemoteInputChannel(InputChannel):
         return BufferAndAvailability(buffer, following, sequence_number)
 
     def resume_consumption(self) -> None:
-        """Rule 6.13: without exclusive buffers both sides begin again at no credit."""
+        """Rule 6.13: without exclusive buffers both sides restart with zero credits."""
         if self.released:
             raise IllegalState(f"channel {self.channel_id} was resumed after its end")
         if self.initial_credit == 0:
@@ -181,16 +182,14 @@ class RemoteInputChannel(InputChannel):
         self.client.notify_new_buffer_size(self, size_bytes)
 
     def convert_to_priority_event(self, sequence_number: int) -> None:
-        """The barrier with this number waited for too long: now it overtakes (rule 5.32).
+        """The barrier with this number timed out and now overtakes (rule 5.32).
 
         Its announcement must have been read. Raises IllegalState.
         """
         found = self._received.get_and_remove(lambda waiting: waiting[1] == sequence_number)
         event = found[0].event if found is not None else None
         if found is None or event is None or found[0].data_type.has_priority:
-            raise IllegalState(
-                f"channel {self.channel_id}: no event {sequence_number} waits in line that could overtake"
-            )
+            raise IllegalState(f"channel {self.channel_id}: no event {sequence_number} in the queue can overtake")
         if self._add_priority(EventBuffer(event, has_priority=True), sequence_number):
             self.gate.notify_priority_event_force(self)
 
@@ -213,7 +212,7 @@ class RemoteInputChannel(InputChannel):
         return self._received.priority_elements == 1
 
     def notify_buffer_available(self, count: int) -> None:
-        """Rule 6.8: only the first credit that is new calls for a message."""
+        """Rule 6.8: only the first new credit causes a message."""
         if count <= 0:
             return
         first = self.unannounced_credit == 0
@@ -222,7 +221,7 @@ class RemoteInputChannel(InputChannel):
             self.client.notify_credit_available(self)
 
     def trace_recycled(self, sequence_number: int, size_bytes: int) -> None:
-        """The memory of a data buffer is about to be free again."""
+        """Records that the memory of a data buffer is about to be free again."""
         if self.trace is not None:
             self.trace.buffer(
                 self.channel_id, BufferSide.RECYCLED, sequence_number, BufferKind.DATA, size_bytes, -1, -1
@@ -238,7 +237,7 @@ class RemoteInputChannel(InputChannel):
 
 
 class RecordedRecycling:
-    """Records that one buffer is recycled, and lets its channel have the memory."""
+    """Records that one buffer is recycled, and returns the memory to its channel."""
 
     __slots__ = ("_channel", "_sequence_number", "_size_bytes")
 

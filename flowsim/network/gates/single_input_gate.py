@@ -1,4 +1,4 @@
-"""All channels of one edge at one receiver, served in turn. Flink: SingleInputGate (section 7.A)."""
+"""All channels of one edge at one receiver, polled in turn. Flink: SingleInputGate (section 7.A)."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ class InputChannelFactory(Protocol):
 
 
 class SingleInputGate:
-    """Channels with data wait in one queue, each at most once, one buffer a turn (rules 7.1-7.8). Flink: SingleInputGate.
+    """Channels with data wait in one queue, each at most once, one buffer a turn (rules 7.1-7.8). Flink:
+    SingleInputGate.
 
-    ``channel_factory`` makes channel ``i`` when it is first used.
-    Invariants: between two polls of a channel every other non-empty one is polled (I7.a); a channel that delivered
-    EndOfPartition is never queued again.
+    ``channel_factory`` creates channel ``i`` on first use. Invariants: between two polls of a channel every other
+    non-empty channel is polled (I7.a); a channel is never queued after its EndOfPartition.
     """
 
     __slots__ = (
@@ -70,10 +70,10 @@ class SingleInputGate:
         self._closed = False
         self._local: list[LocalInputChannel] = []
         self.throughput: ThroughputCalculator | None = None
-        """Measured where buffers are debloated (rule 6.24)."""
+        """Measured only with buffer debloating (rule 6.24)."""
         self.debloater: BufferDebloater | None = None
         self.announced_size_bytes: int | None = None
-        """The buffer size announced last; a channel that is connected later gets it, too."""
+        """The last announced buffer size; also sent to channels that are connected later."""
         self._edge = -1
         self._trace: TaskTrace | None = None
 
@@ -90,7 +90,7 @@ class SingleInputGate:
 
     @property
     def created_channels(self) -> list[InputChannel]:
-        """Those that were used so far, in the order of their indexes."""
+        """The channels in use so far, in the order of their indexes."""
         return [channel for channel in self._channels if channel is not None]
 
     @property
@@ -100,7 +100,7 @@ class SingleInputGate:
     def when_available(self, callback: Callable[[], None]) -> None:
         self.availability.when_available(callback)
 
-    # What channels report.
+    # Calls from channels.
 
     def notify_channel_non_empty(self, channel: InputChannel) -> None:
         """Rules 7.1, 7.2."""
@@ -112,12 +112,12 @@ class SingleInputGate:
             self.availability.set_available()
 
     def notify_priority_event(self, channel: InputChannel, sequence_number: int) -> None:
-        """An event that overtakes came to the head of ``channel``; ignored if it was read meanwhile (rule 7.5)."""
+        """A priority event is at the head of ``channel``; ignored if it was read meanwhile (rule 7.5)."""
         if not is_outdated(sequence_number, channel.last_priority_sequence_number):
             self.notify_priority_event_force(channel)
 
     def notify_priority_event_force(self, channel: InputChannel) -> None:
-        """As ``notify_priority_event``, whatever was read before."""
+        """As ``notify_priority_event``, without the check."""
         queue = self._queue
         if not self._enqueue_with_priority(channel):
             return
@@ -126,10 +126,10 @@ class SingleInputGate:
         if len(queue) == 1:
             self.availability.set_available()
 
-    # What the task does.
+    # Calls from the task.
 
     def poll(self) -> BufferOrEvent | None:
-        """The next buffer or event in turn (rules 7.3, 7.4, 7.8). Raises InputGateClosed."""
+        """The next buffer or event (rules 7.3, 7.4, 7.8). Raises InputGateClosed."""
         if self.finished:
             return None
         if self._closed:
@@ -172,11 +172,11 @@ class SingleInputGate:
     def begin_debloating(
         self, throughput: ThroughputCalculator, debloater: BufferDebloater, edge: int, trace: TaskTrace | None
     ) -> None:
-        """From now on ``trigger_debloating`` may announce sizes, as facts of ``edge`` in ``trace``."""
+        """Lets ``trigger_debloating`` announce sizes, recorded as facts of ``edge`` in ``trace``."""
         self.throughput, self.debloater, self._edge, self._trace = throughput, debloater, edge, trace
 
     def trigger_debloating(self) -> None:
-        """Measures, and announces a size that has changed enough (rule 6.23)."""
+        """Measures the throughput, and announces a size that changed enough (rule 6.23)."""
         if self.finished or self.throughput is None or self.debloater is None:
             return
         throughput, in_use = self.throughput.calculate_throughput(), self.buffers_in_use
@@ -188,7 +188,7 @@ class SingleInputGate:
         self.announce_buffer_size(size_bytes)
 
     def announce_buffer_size(self, size_bytes: int) -> None:
-        """Every sender shall fill buffers up to this size (rule 6.24)."""
+        """Requests buffers of up to this size from every sender (rule 6.24)."""
         self.announced_size_bytes = size_bytes
         for channel in self._channels:
             if channel is not None:
@@ -202,7 +202,7 @@ class SingleInputGate:
 
     @property
     def queued_buffers(self) -> int:
-        """Rule 13.6; asked for in every batch, so remote channels, which are enqueued when they have any, are not all asked."""
+        """Rule 13.6. Read in every batch, so it skips unqueued remote channels: they have no buffers."""
         remote = sum(channel.queued_buffers for channel in self._queue if not isinstance(channel, LocalInputChannel))
         return remote + sum(channel.queued_buffers for channel in self._local)
 
@@ -212,7 +212,7 @@ class SingleInputGate:
         return sum(channel.buffers_in_use for channel in self._channels if channel is not None)
 
     def close(self) -> None:
-        """Drops what waits; what still arrives is dropped too."""
+        """Drops queued buffers, and all that arrive later."""
         if self._closed:
             return
         self._closed = True
@@ -225,12 +225,12 @@ class SingleInputGate:
         if next_type.has_priority:
             self._enqueue_with_priority(channel)
         elif not channel.enqueued:
-            # Reading it may have let the channel queue itself.
+            # The read may have caused the channel to queue itself.
             channel.enqueued = True
             self._queue.append(channel)
 
     def _enqueue_with_priority(self, channel: InputChannel) -> bool:
-        """Whether anything changed: a channel that waits without priority moves to the front."""
+        """Moves a channel without priority to the front; returns whether anything changed."""
         queue = self._queue
         if channel.end_of_partition or (channel.enqueued and queue.contains_priority_element(channel)):
             return False

@@ -1,4 +1,4 @@
-"""Several gates of one task input, served in turn. Flink: UnionInputGate (section 7.B)."""
+"""Several gates of one task input, polled in turn. Flink: UnionInputGate (section 7.B)."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent
 
 
 class UnionInputGate:
-    """Gates with data wait in one queue; each waits for its own availability when it has none (rules 7.10, 7.11).
+    """Queues the gates with data; each gate without data waits for its own availability (rules 7.10, 7.11).
 
-    The channels of all gates have indexes that run on from gate to gate. Flink: UnionInputGate.
+    Channel indexes are consecutive over all gates. Flink: UnionInputGate.
     """
 
     __slots__ = (
@@ -89,7 +89,7 @@ class UnionInputGate:
             gate.close()
 
     def _after_poll(self, gate: SingleInputGate, found: BufferOrEvent) -> bool:
-        """Queues the gate again or waits for it; whether any gate is queued then."""
+        """Queues the gate again or waits for it; returns whether any gate is queued."""
         queue = self._queue
         if found.more_available:
             if found.more_priority_events:

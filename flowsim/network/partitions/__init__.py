@@ -1,1 +1,1 @@
-"""What a task writes into, and what of it can be read."""
+"""Result partitions, their subpartitions and their readers."""

@@ -1,4 +1,4 @@
-"""An output that is read when it is complete. Flink: BoundedBlockingResultPartition (rule 5.43)."""
+"""A result partition that is read after it is complete. Flink: BoundedBlockingResultPartition (rule 5.43)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ from flowsim.network.partitions.result_subpartition import ResultSubpartition
 
 
 class BlockingResultPartition(ResultPartition):
-    """Spills its buffers to ``file`` and can be read, as often as wanted, once finished. Flink: BoundedBlockingResultPartition.
+    """Spills its buffers to ``file``; after ``finish`` it can be read any number of times. Flink:
+    BoundedBlockingResultPartition.
 
-    The writer uses it as any other partition: same bytes, same buffers, events between them. Its pool needs one segment per
-    subpartition and one more, has no upper bound and no overdraft (rule 5.41); its edge has buffer timeout -1 (rule 5.44).
+    For the writer it is the same as any other partition: same bytes, same buffers, events between them. Its pool needs
+    one segment per subpartition plus one, and has no upper bound and no overdraft (rule 5.41). Its edge has buffer
+    timeout -1 (rule 5.44).
 
-    ``connector`` is called for every subpartition at the end of ``finish``: connect the reader then, with
-    ``view = subpartition.create_read_view(...)``, and have it look at ``view`` by itself, since nothing new will ever come.
-    ``release`` removes the file once all readers have released their views; ``discard`` at once. One of the two must be called
-    at every end of a job. ``file`` must not exist; it is made with the first buffer.
+    ``connector`` is called for every subpartition at the end of ``finish``. It connects the reader with ``view =
+    subpartition.create_read_view(...)``; the reader must then poll ``view`` without a notification, because no data
+    arrives later. ``release`` removes the file when all readers have released their views; ``discard`` removes it at
+    once. Every end of a job must call one of the two. ``file`` must not exist; the first buffer creates it.
     """
 
     __slots__ = ("_data",)
@@ -43,22 +45,22 @@ class BlockingResultPartition(ResultPartition):
         return BoundedBlockingSubpartition(index, self._data, self, self._trace, channel_id=self._first_channel + index)
 
     def _on_created(self, subpartition: ResultSubpartition) -> None:
-        """It cannot be read yet."""
+        """Does nothing: the subpartition cannot be read yet."""
 
     def flush(self, index: int) -> None:
-        """Ends the open buffers of the subpartition and spills them."""
+        """Finishes the open buffers of the subpartition and spills them."""
         self._finish_broadcast()
         self._finish_unicast_of(index)
         super().flush(index)
 
     def flush_all(self) -> None:
-        """Ends all open buffers and spills them."""
+        """Finishes all open buffers and spills them."""
         self._finish_broadcast()
         self._finish_all_unicast()
         super().flush_all()
 
     def finish(self) -> None:
-        """As of every partition; from now on it can be read."""
+        """Finishes the partition; from now on it can be read."""
         super().finish()
         if self._connector is not None:
             for index in range(self.count):
@@ -69,7 +71,7 @@ class BlockingResultPartition(ResultPartition):
         self.on_subpartition_unused()
 
     def discard(self) -> None:
-        """The job is over: the file goes, even if it has readers. Harmless when it is gone."""
+        """The job has ended: removes the file, even if it has readers. No effect if the file is removed."""
         self.release()
         self._data.close()
 
@@ -79,7 +81,7 @@ class BlockingResultPartition(ResultPartition):
         return self._data.size_bytes
 
     def on_subpartition_unused(self) -> None:
-        """A subpartition is released and has no reader: the file goes with the last one."""
+        """A subpartition is released and has no reader: the last one removes the file."""
         for found in self._subpartitions:
             if isinstance(found, BoundedBlockingSubpartition) and not found.is_unused:
                 return

@@ -1,4 +1,4 @@
-"""One subpartition whose buffers go to a file, the file, and its readers. Flink: BoundedBlockingSubpartition (rule 5.43)."""
+"""A subpartition in a file, the file, and its readers. Flink: BoundedBlockingSubpartition (rule 5.43)."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ from flowsim.streamrecord.events import EndOfPartitionEvent, Event
 
 
 class BoundedData:
-    """A file that is written front to back and read anywhere, until it is closed. Flink: FileChannelBoundedData.
+    """A file that is written sequentially and read at any position, until it is closed. Flink: FileChannelBoundedData.
 
-    The file is made with the first byte and removed by ``close``; one file serves all subpartitions of a partition, so that
-    wide shuffles do not run out of open files.
+    The first byte creates the file and ``close`` removes it. One file holds all subpartitions of a partition, so that
+    wide shuffles do not exhaust open files.
     """
 
     __slots__ = ("path", "size_bytes", "_descriptor", "_closed")
@@ -46,7 +46,9 @@ class BoundedData:
         self._closed = False
 
     def write(self, payload: bytes) -> int:
-        """Appends; the position of the first byte. Raises IllegalState after ``close``, OSError when the disk is full."""
+        """Appends; returns the position of the first byte. Raises IllegalState after ``close``, OSError if the disk is
+        full.
+        """
         if self._closed:
             raise IllegalState(f"{self.path.name} is closed")
         if self._descriptor is None:
@@ -61,7 +63,7 @@ class BoundedData:
         return position
 
     def read(self, position: int, length: int) -> bytes:
-        """The bytes that ``write`` put at ``position``. Raises IllegalState after ``close``."""
+        """The bytes that ``write`` stored at ``position``. Raises IllegalState after ``close``."""
         if self._descriptor is None:
             raise IllegalState(f"{self.path.name} is closed or empty")
         payload = b""
@@ -73,7 +75,7 @@ class BoundedData:
         return payload
 
     def close(self) -> None:
-        """Removes the file; harmless when closed already."""
+        """Removes the file; no effect if it is closed."""
         self._closed = True
         if self._descriptor is not None:
             os.close(self._descriptor)
@@ -82,17 +84,17 @@ class BoundedData:
 
 
 class SpillingPartition(Protocol):
-    """The partition that a subpartition belongs to: BlockingResultPartition."""
+    """The partition of a subpartition: BlockingResultPartition."""
 
     def on_subpartition_unused(self) -> None:
         """A subpartition is released and has no reader."""
 
 
 class BoundedBlockingSubpartition:
-    """Writes each buffer to the file when the next one comes, and can be read, often, once finished.
+    """Writes each buffer to the file when the next one arrives; once finished, any number of readers can read it.
 
-    Flink: BoundedBlockingSubpartition. The buffer being filled is the only one in memory. Data are read as they were cut into
-    buffers, events stay events between them.
+    Flink: BoundedBlockingSubpartition. Only the buffer being filled is in memory. Buffer boundaries and the positions
+    of events are preserved.
     """
 
     __slots__ = (
@@ -121,7 +123,7 @@ class BoundedBlockingSubpartition:
         self.finished = False
         self.released = False
         self.data_buffers = 0
-        """Data buffers in the file: the backlog of a new reader."""
+        """Data buffers in the file: the initial backlog of a reader."""
         self._data = data
         self._partition = partition
         self._spilled: list[SpilledBuffer] = []
@@ -131,7 +133,7 @@ class BoundedBlockingSubpartition:
         self._channel_id = channel_id
 
     def add(self, consumer: Consumer) -> int:
-        """Takes the buffer and spills the one before; REFUSED after the end. No reader asks for a size."""
+        """Accepts the buffer and spills the previous one; REFUSED after the end. No reader requests a size."""
         if self.finished:
             consumer.close()
             return REFUSED
@@ -140,17 +142,17 @@ class BoundedBlockingSubpartition:
         return UNLIMITED_SIZE
 
     def add_event(self, event: Event, has_priority: bool | None = None) -> int:
-        """As ``add``: there is nothing to overtake."""
+        """As ``add``; priority has no effect."""
         return self.add(EventConsumer(event, bool(has_priority)))
 
     def flush(self) -> None:
-        """Spills what is in memory, full or not."""
+        """Spills the buffer in memory, full or not."""
         if self._current is not None:
             consumer, self._current = self._current, None
             self._spill(consumer)
 
     def finish(self) -> int:
-        """EndOfPartition is the last thing written; from now on it can be read. Raises IllegalState the second time."""
+        """Writes EndOfPartition as the last event; from now on it can be read. Raises IllegalState the second time."""
         if self.released or self.finished:
             raise IllegalState(f"subpartition {self.index} is finished or released already")
         self.finished = True
@@ -159,9 +161,9 @@ class BoundedBlockingSubpartition:
         return wire_size(EndOfPartitionEvent())
 
     def create_read_view(self, listener: BufferAvailabilityListener) -> BoundedBlockingSubpartitionReader:
-        """One more reader, from the first buffer on (rule 5.43). Raises IllegalState before the end or after release.
+        """A new reader, from the first buffer (rule 5.43). Raises IllegalState before the end or after release.
 
-        All its data are there: ``listener`` is not notified, and asks ``is_available`` itself.
+        All data is present: ``listener`` is not notified, and must call ``is_available`` itself.
         """
         if self.released or not self.finished:
             raise IllegalState(f"subpartition {self.index} can be read when it is finished and until it is released")
@@ -170,7 +172,7 @@ class BoundedBlockingSubpartition:
         return reader
 
     def release(self) -> None:
-        """The file may go once the last reader is through."""
+        """Removes the file when the last reader has finished."""
         if self.released:
             return
         self.released = self.finished = True
@@ -180,7 +182,7 @@ class BoundedBlockingSubpartition:
         self._check_unused()
 
     def release_reader(self, reader: BoundedBlockingSubpartitionReader) -> None:
-        """``reader`` is through, or gone."""
+        """``reader`` has finished or was released."""
         if reader in self._readers:
             self._readers.remove(reader)
             self._check_unused()
@@ -191,7 +193,7 @@ class BoundedBlockingSubpartition:
 
     @property
     def queued_buffers(self) -> int:
-        """What is in a file is not queued."""
+        """Buffers in a file are not queued."""
         return 0
 
     def _check_unused(self) -> None:
@@ -214,7 +216,7 @@ class BoundedBlockingSubpartition:
 
 
 class SpilledBuffer(NamedTuple):
-    """Where the bytes of one buffer are, or the event that it is."""
+    """The position of one buffer's bytes, or the event."""
 
     position: int
     length: int
@@ -222,7 +224,7 @@ class SpilledBuffer(NamedTuple):
 
 
 class BoundedBlockingSubpartitionReader:
-    """Reads one finished subpartition from its begin to its end. Flink: BoundedBlockingSubpartitionReader."""
+    """Reads one finished subpartition from beginning to end. Flink: BoundedBlockingSubpartitionReader."""
 
     __slots__ = ("_parent", "_data", "_spilled", "_next", "_backlog", "released")
 
@@ -252,7 +254,7 @@ class BoundedBlockingSubpartitionReader:
             buffer = event
         else:
             self._backlog -= 1
-            # Memory of the reader's own, as the file's is not the producer's pool's.
+            # The reader's own memory; it does not use the producer's pool.
             memory = NetworkBuffer(MemorySegment(length), FREEING)
             buffer = BufferSlice(self._data.read(position, length) if length else b"", memory)
         return BufferAndBacklog(buffer, self._backlog, self._next_type, number, True)
@@ -265,7 +267,7 @@ class BoundedBlockingSubpartitionReader:
         return DataType.DATA_BUFFER if event is None else event.data_type
 
     def is_available(self, has_credit: bool) -> bool:
-        """Something is left, without credit an event (rule 5.29)."""
+        """Whether buffers or events are left; without credit only an event counts (rule 5.29)."""
         following = self._next_type
         return following is not DataType.NONE and (has_credit or following.is_event)
 
@@ -276,17 +278,17 @@ class BoundedBlockingSubpartitionReader:
 
     @property
     def queued_buffers(self) -> int:
-        """What is in a file is not queued."""
+        """Buffers in a file are not queued."""
         return 0
 
     def resume_consumption(self) -> None:
         raise InvariantViolation("no event blocks a blocking subpartition")
 
     def notify_new_buffer_size(self, desired_bytes: int) -> None:
-        """All buffers are written already."""
+        """Does nothing: all buffers are already written."""
 
     def release(self) -> None:
-        """The reader is through, or gone."""
+        """The reader has finished or was released."""
         if not self.released:
             self.released = True
             self._parent.release_reader(self)

@@ -1,4 +1,4 @@
-"""Where a subpartition puts what an unaligned checkpoint must keep. Flink: ChannelStateWriter (rules 5.28, 5.32)."""
+"""Where a subpartition writes the channel state of an unaligned checkpoint. Flink: ChannelStateWriter (rules 5.28, 5.32)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from typing import Protocol
 
 
 class ChannelStateFuture:
-    """The bytes before a timeoutable barrier, known once it was read or timed out (rule 5.32). Flink: CompletableFuture."""
+    """The data before a timeoutable barrier, complete once the barrier was read or timed out (rule 5.32). Flink:
+    CompletableFuture.
+    """
 
     __slots__ = ("payloads", "failure")
 
     def __init__(self) -> None:
         self.payloads: Sequence[bytes] | None = None
-        """What the checkpoint must keep; None while that is open, empty when the barrier was read in line."""
+        """The data for the checkpoint; None while pending, empty if the barrier was read in order."""
         self.failure: str | None = None
 
     @property
@@ -28,13 +30,13 @@ class ChannelStateFuture:
 
 
 class ChannelStateWriter(Protocol):
-    """Keeps the data that a barrier overtook. Flink: ChannelStateWriter."""
+    """Stores the data that a barrier overtook. Flink: ChannelStateWriter."""
 
     def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: Sequence[bytes]) -> None:
         """``payloads`` were queued in ``subpartition`` when the barrier overtook them."""
 
     def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
-        """As ``add_output_data``, what it is being known later."""
+        """As ``add_output_data``, with data that completes later."""
 
 
 class _NoOp:

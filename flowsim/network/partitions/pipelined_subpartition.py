@@ -25,7 +25,9 @@ from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfParti
 
 
 class QueueLength:
-    """Buffers and events queued in all subpartitions that share it: asked for in every batch, so it is kept, not counted."""
+    """Buffers and events queued in all subpartitions that share it; read in every batch, so it is maintained
+    incrementally.
+    """
 
     __slots__ = ("buffers",)
 
@@ -34,10 +36,10 @@ class QueueLength:
 
 
 class PipelinedSubpartition:
-    """Consumers in order, at most the last one still being filled (I5.b). Flink: PipelinedSubpartition.
+    """A queue of consumers; at most the last one is still being filled (I5.b). Flink: PipelinedSubpartition.
 
-    It is its own read view: ``create_read_view`` attaches the one reader, which is notified at the moments of rules 5.21,
-    5.22 (data) and 5.28 (priority events).
+    The subpartition is its own read view: ``create_read_view`` attaches the only reader, which is notified by rules
+    5.21, 5.22 (data) and 5.28 (priority events).
     """
 
     __slots__ = (
@@ -80,10 +82,10 @@ class PipelinedSubpartition:
         self.finished = False
         self.released = False
         self.blocked = False
-        """An event that blocks was polled, and the reader has not resumed (rule 5.27)."""
+        """A blocking event was polled, and the reader has not resumed (rule 5.27)."""
         self.sequence_number = 0
         self.buffer_size_bytes = buffer_size
-        """The size that the reader asks for, of buffers to come (rule 6.24)."""
+        """The size that the reader requested for later buffers (rule 6.24)."""
         self.zero_exclusive_buffers = zero_exclusive_buffers
         self.listener: BufferAvailabilityListener | None = None
         self._state_writer: ChannelStateWriter = NO_OP
@@ -94,17 +96,17 @@ class PipelinedSubpartition:
         self._queued = 0
 
     def set_channel_state_writer(self, writer: ChannelStateWriter) -> None:
-        """Where unaligned checkpoints put the data they overtake. Raises IllegalState the second time."""
+        """Sets where unaligned checkpoints store overtaken data. Raises IllegalState the second time."""
         if self._state_writer is not NO_OP:
             raise IllegalState(f"subpartition {self.index} has a channel state writer already")
         self._state_writer = writer
 
-    # The reader's side.
+    # The reader's methods.
 
     def create_read_view(self, listener: BufferAvailabilityListener) -> PipelinedSubpartition:
-        """Attaches the one reader (rule 5.31). It is not notified of what is queued already: it asks for that itself.
+        """Attaches the only reader (rule 5.31). It is not notified of data that is already queued: it must check.
 
-        Raises IllegalState when there was a reader or everything is released.
+        Raises IllegalState if there was a reader or the subpartition is released.
         """
         if self.released:
             raise IllegalState(f"subpartition {self.index} is released")
@@ -125,7 +127,7 @@ class PipelinedSubpartition:
         return not self.blocked and (self.flush_requested or self.finished_buffers > 0)
 
     def is_available(self, has_credit: bool) -> bool:
-        """Rule 5.29: without credit only an event at the head counts, even behind one that blocks."""
+        """Rule 5.29: without credit only an event at the head counts, even after a blocking event."""
         return self.is_data_available if has_credit else self._head_type.is_event
 
     @property
@@ -142,7 +144,7 @@ class PipelinedSubpartition:
         return len(self.buffers)
 
     def poll(self) -> BufferAndBacklog | None:
-        """The next bytes or event, an unfinished tail included (rules 5.23, 5.24)."""
+        """The next bytes or event, including an unfinished last buffer (rules 5.23, 5.24)."""
         buffers = self.buffers
         if self.blocked and not buffers.priority_elements:
             return None
@@ -185,18 +187,18 @@ class PipelinedSubpartition:
         return BufferAndBacklog(buffer, self.reported_backlog, following, number, whole)
 
     def resume_consumption(self) -> None:
-        """What is behind the event that blocked can be read; the reader is not notified (rule 5.27). Raises IllegalState."""
+        """Makes data after the blocking event readable; the reader is not notified (rule 5.27). Raises IllegalState."""
         if not self.blocked:
             raise IllegalState(f"subpartition {self.index} is not blocked")
         self.blocked = False
 
     def notify_new_buffer_size(self, desired_bytes: int) -> None:
-        """The reader asks for buffers of this size from the next one on (rules 5.17, 6.24). Flink: bufferSize."""
+        """The reader requests buffers of this size from the next one on (rules 5.17, 6.24). Flink: bufferSize."""
         if desired_bytes < 0:
             raise IllegalArgument(f"a buffer size is not negative: {desired_bytes}")
         self.buffer_size_bytes = desired_bytes
 
-    # The writer's side.
+    # The writer's methods.
 
     def add(self, consumer: Consumer) -> int:
         """Queues; returns the size for the next buffer, or REFUSED after the end (rule 5.18)."""
@@ -209,12 +211,12 @@ class PipelinedSubpartition:
         return self._add(EventConsumer(event, has_priority), False)
 
     def finish(self) -> int:
-        """Queues EndOfPartition and always notifies (rules 5.21, 5.30); answers the bytes of that event."""
+        """Queues EndOfPartition and always notifies (rules 5.21, 5.30); returns the bytes of that event."""
         self._add(EventConsumer(EndOfPartitionEvent()), True)
         return wire_size(EndOfPartitionEvent())
 
     def flush(self) -> None:
-        """Makes an unfinished tail readable (rule 5.22)."""
+        """Makes an unfinished last buffer readable (rule 5.22)."""
         buffers = self.buffers
         if not buffers or self.flush_requested:
             return
@@ -228,7 +230,7 @@ class PipelinedSubpartition:
             self._notify()
 
     def aligned_barrier_timeout(self, checkpoint_id: int) -> None:
-        """The timeoutable barrier, if it is still queued, becomes unaligned and overtakes (rule 5.32)."""
+        """The timeoutable barrier, if still queued, becomes unaligned and overtakes (rule 5.32)."""
         future = self._state_future
         if future is None or self._state_checkpoint != checkpoint_id:
             return
@@ -248,12 +250,12 @@ class PipelinedSubpartition:
             self._notify_priority(self.sequence_number)
 
     def abort_checkpoint(self, checkpoint_id: int) -> None:
-        """The data before the timeoutable barrier are not needed any more; the barrier stays queued."""
+        """The data before the timeoutable barrier is no longer needed; the barrier stays queued."""
         if self._state_future is not None and self._state_checkpoint == checkpoint_id:
             self._fail_future(f"checkpoint {checkpoint_id} was aborted")
 
     def release(self) -> None:
-        """Drops everything (failure, cancellation, or consumed to the end)."""
+        """Drops everything (failure, cancellation, or fully consumed)."""
         if self.released:
             return
         for consumer in self.buffers:
@@ -286,7 +288,7 @@ class PipelinedSubpartition:
         return desired_bytes
 
     def _queue(self, consumer: Consumer) -> bool:
-        """Puts it in its place; whether the reader must hear of a priority event (rule 5.28)."""
+        """Inserts by priority; returns whether the reader must be notified of a priority event (rule 5.28)."""
         if consumer.data_type.has_priority:
             self.buffers.add_priority_element(consumer)
             if isinstance(consumer.event, CheckpointBarrier):
@@ -318,7 +320,7 @@ class PipelinedSubpartition:
         self.buffers.add_priority_element(EventConsumer(replace(barrier, alignment=Alignment.UNALIGNED), True))
 
     def _complete_in_line(self, barrier: CheckpointBarrier) -> None:
-        """The barrier is read in its place: nothing was overtaken (rule 5.32)."""
+        """The barrier is read in order: no data was overtaken (rule 5.32)."""
         future = self._state_future
         if future is not None and barrier.checkpoint_id == self._state_checkpoint:
             self._state_future = None
@@ -349,7 +351,7 @@ class PipelinedSubpartition:
 
 
 def _timeoutable(consumer: Consumer) -> CheckpointBarrier | None:
-    """The timeoutable barrier that ``consumer`` is, None when it is anything else."""
+    """The timeoutable barrier in ``consumer``, otherwise None."""
     if consumer.data_type is DataType.TIMEOUTABLE_ALIGNED_CHECKPOINT_BARRIER:
         event = consumer.event
         return event if isinstance(event, CheckpointBarrier) else None
@@ -357,7 +359,7 @@ def _timeoutable(consumer: Consumer) -> CheckpointBarrier | None:
 
 
 def _bytes_of(consumer: Consumer) -> bytes:
-    """What is committed and was not read, left where it is."""
+    """The committed bytes that were not read yet; does not consume them."""
     copy = consumer.copy()
     piece = copy.build()
     payload = piece.payload

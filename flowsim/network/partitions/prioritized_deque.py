@@ -1,4 +1,4 @@
-"""A queue whose first elements have overtaken the others. Flink: PrioritizedDeque (rules 5.28, 7.3)."""
+"""A queue with priority elements at its head. Flink: PrioritizedDeque (rules 5.28, 7.3)."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ T = TypeVar("T")
 class PrioritizedDeque(deque[T], Generic[T]):
     """Elements with priority come first, in order, then all others, in order. Flink: PrioritizedDeque.
 
-    ``append`` adds an element without priority, ``popleft`` takes the first of all. Elements are compared by identity.
-    Invariant: the first ``priority_elements`` elements are those with priority.
+    ``append`` adds an element without priority; ``popleft`` removes the first element. Elements are compared by
+    identity. Invariant: the first ``priority_elements`` elements are those with priority.
     """
 
     __slots__ = ("priority_elements",)
@@ -23,12 +23,12 @@ class PrioritizedDeque(deque[T], Generic[T]):
         self.priority_elements = 0
 
     def add_priority_element(self, element: T) -> None:
-        """Adds ``element`` behind those with priority and before all others (rule 5.28)."""
+        """Adds ``element`` after the last priority element (rule 5.28)."""
         self.insert(self.priority_elements, element)
         self.priority_elements += 1
 
     def prioritize(self, element: T) -> None:
-        """Gives priority to an element that is queued already; one that has it keeps its place."""
+        """Gives priority to a queued element; a priority element keeps its position."""
         position = self._position(element)
         if position is None:
             self.add_priority_element(element)
@@ -50,7 +50,7 @@ class PrioritizedDeque(deque[T], Generic[T]):
         self.priority_elements = 0
 
     def get_and_remove(self, matches: Callable[[T], bool]) -> T | None:
-        """Takes out the first element that matches; None when none does."""
+        """Removes the first element that matches; None if there is none."""
         for position, element in enumerate(self):
             if matches(element):
                 del self[position]

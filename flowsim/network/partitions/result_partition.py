@@ -1,4 +1,4 @@
-"""The output of one subtask to one edge: builders being filled, and their queues.
+"""The output of one subtask to one edge: open builders and subpartitions.
 
 Flink: ResultPartition, BufferWritingResultPartition, PipelinedResultPartition (rules 5.11-5.14, 5.17, 5.42).
 """
@@ -17,26 +17,27 @@ from flowsim.streamrecord.events import EndOfData, Event, StopMode
 
 
 class PartitionOwner(Protocol):
-    """The task that writes into a partition: StreamTask."""
+    """The task that writes to a partition: StreamTask."""
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
         """Blocks the task until ``pool`` may have a segment again (rule 5.42)."""
 
 
 class SubpartitionConnector(Protocol):
-    """Lets the channels of the consumers read: PartitionConnector."""
+    """Connects the channels of the consumers: PartitionConnector."""
 
     def on_subpartition_created(self, subpartition: ResultSubpartition) -> None:
         """``subpartition`` can be read for the first time."""
 
 
 class ResultPartition:
-    """Turns bytes into buffers in subpartitions. Flink: PipelinedResultPartition.
+    """Writes bytes to buffers in subpartitions. Flink: PipelinedResultPartition.
 
-    ``owner`` waits where a record needs a buffer that the pool does not have (rule 5.42). ``connector`` connects each
-    subpartition that can be read. ``buffer_size``: size of buffers until a reader asks for another. ``trace`` gets what is
-    queued, as facts of channels ``first_channel`` and following. Invariants: bytes polled from a subpartition are those emitted
-    to it, no gap, no duplicate (I5.a); unicast builders and the broadcast builder are never open together (rule 5.12).
+    ``owner`` waits if a record needs a buffer and the pool has none (rule 5.42). ``connector`` connects each readable
+    subpartition. ``buffer_size``: buffer size until a reader requests another. ``trace`` records queued buffers as
+    facts of channels ``first_channel`` and following. Invariants: the bytes polled from a subpartition are those
+    emitted to it, without gap or duplicate (I5.a); unicast builders and the broadcast builder are never open together
+    (rule 5.12).
     """
 
     __slots__ = (
@@ -75,7 +76,7 @@ class ResultPartition:
         self.count = subpartitions
         self.pool = pool
         self.unicast: list[BufferBuilder | None] = [None] * subpartitions
-        """The open builder of each subpartition; the record writer encodes straight into them."""
+        """The open builder of each subpartition; the record writer encodes into them directly."""
         self._detached: dict[int, BufferBuilder] = {}
         self._broadcast: BufferBuilder | None = None
         self._open_unicast: list[int] = []
@@ -93,7 +94,7 @@ class ResultPartition:
         self._length = QueueLength()
 
     def subpartition(self, index: int) -> ResultSubpartition:
-        """Made when first used, so that a million idle channels cost little."""
+        """The subpartition, created on first use, so that a million idle channels need little memory."""
         found = self._subpartitions[index]
         if found is None:
             found = self._subpartitions[index] = self._create_subpartition(index)
@@ -115,7 +116,7 @@ class ResultPartition:
             self._connector.on_subpartition_created(subpartition)
 
     def request_unicast(self, index: int) -> BufferBuilder:
-        """The open builder of a subpartition, or a new one, whose consumer is queued before data is in it (rule 5.11).
+        """The open builder of a subpartition, or a new one, whose consumer is queued before it has data (rule 5.11).
 
         Raises IllegalState after the end.
         """
@@ -136,13 +137,13 @@ class ResultPartition:
         self._check_in_produce_state()
         self._finish_broadcast()
         builder = self._request_builder(index)
-        # Waiting for the buffer may have run nothing of ours (D3), so the slot is still empty.
+        # The wait for the buffer ran no code of this task (D3), so the slot is still empty.
         self.unicast[index] = builder
         self._open_unicast.append(index)
         return builder
 
     def on_unicast_full(self, index: int, builder: BufferBuilder) -> None:
-        """``builder`` holds at least its capacity: finish it and carry what overflows into further buffers (rule 5.11)."""
+        """``builder`` has reached its capacity: finishes it and writes the overflow to further buffers (rule 5.11)."""
         if builder.desired_size:
             builder.settle()
         self._enlarge_rather_than_block(builder, len(builder.data))
@@ -177,7 +178,7 @@ class ResultPartition:
             self._queue_copies(builder, len(rest))
         rest = self._append(builder, rest)
         while rest:
-            # The real one appends to a continuation before anybody can see it, as to a unicast one (rule 5.11).
+            # Flink appends to a continuation before the consumer can see it, as for a unicast buffer (rule 5.11).
             self._finish_broadcast()
             builder = self._open_broadcast_builder()
             before = len(rest)
@@ -187,7 +188,8 @@ class ResultPartition:
             self._finish_broadcast()
 
     def broadcast_event(self, event: Event, has_priority: bool | None = None) -> None:
-        """Queues the event behind all earlier bytes of every subpartition, or before them (rules 5.13, 5.28).
+        """Queues the event after all earlier bytes of every subpartition, or before them with priority (rules 5.13,
+        5.28).
 
         Raises IllegalState after the end.
         """
@@ -204,9 +206,9 @@ class ResultPartition:
             self._end_of_data_sent = True
 
     def detach_open_builders(self) -> None:
-        """Takes the open builders out of ``unicast`` until the next ``request_unicast``.
+        """Removes the open builders from ``unicast`` until the next ``request_unicast``.
 
-        So that a flusher, after its interval, is notified of the next record that goes into a buffer which is open already.
+        So after its interval a flusher is also notified of the next record in a buffer that was already open.
         """
         for index in self._open_unicast:
             builder = self.unicast[index]
@@ -225,7 +227,9 @@ class ResultPartition:
                 found.flush()
 
     def finish(self) -> None:
-        """Rule 4.18: open builders are finished, then EndOfPartition is queued everywhere. Raises IllegalState twice."""
+        """Rule 4.18: finishes open builders, then queues EndOfPartition in all subpartitions. Raises IllegalState the
+        second time.
+        """
         self._finish_broadcast()
         self._finish_all_unicast()
         for index in range(self.count):
@@ -234,7 +238,7 @@ class ResultPartition:
         self.finished = True
 
     def close(self) -> None:
-        """The task is over: the pool gives back what is not read, the rest when it is read (rule 5.37)."""
+        """The task has ended: the pool returns unused memory now and the rest when it is read (rule 5.37)."""
         for builder in self._take_open_unicast():
             builder.close()
         if self._broadcast is not None:
@@ -254,17 +258,17 @@ class ResultPartition:
         return self._length.buffers
 
     def _append(self, builder: BufferBuilder, rest: memoryview) -> memoryview:
-        """Writes what fits; the rest."""
+        """Writes what fits; returns the rest."""
         self._enlarge_rather_than_block(builder, len(builder.data) + len(rest))
         return rest[builder.append_and_commit(rest) :]
 
     def _enlarge_rather_than_block(self, builder: BufferBuilder, size: int) -> None:
-        """Rule 5.17: a trimmed buffer grows to ``size`` bytes and one more when the pool has no other."""
+        """Rule 5.17: a trimmed buffer grows to ``size`` bytes plus one if the pool has no other buffer."""
         if size >= builder.capacity and not self.pool.available:
             builder.trim(max(builder.capacity, size + 1))
 
     def _queue_copies(self, builder: BufferBuilder, least_bytes: int) -> None:
-        """Queues the builder everywhere; the smallest size that any reader asks for counts (rules 5.12, 5.17)."""
+        """Queues the builder in all subpartitions; uses the smallest size that any reader requested (rules 5.12, 5.17)."""
         consumer = builder.create_consumer_from_beginning()
         desired_bytes = UNLIMITED_SIZE
         for index in range(self.count):
@@ -276,7 +280,7 @@ class ResultPartition:
         consumer.close()
 
     def _open_broadcast_builder(self) -> BufferBuilder:
-        """Charged to subpartition 0 (rule 5.12)."""
+        """Counted for subpartition 0 (rule 5.12)."""
         self._check_in_produce_state()
         self._finish_all_unicast()
         builder = self._broadcast = self._request_builder(0)
@@ -294,7 +298,7 @@ class ResultPartition:
             raise IllegalState("Partition already finished.")
 
     def _finish_unicast(self, index: int, builder: BufferBuilder) -> None:
-        """Rule 5.14: what was written counts from now on."""
+        """Rule 5.14: counts the written bytes."""
         self._open_unicast.remove(index)
         self._detached.pop(index, None)
         self.unicast[index] = None
@@ -323,7 +327,7 @@ class ResultPartition:
             self._finish_unicast(index, builder)
 
     def _take_open_unicast(self) -> list[BufferBuilder]:
-        """The open builders in the order of their subpartitions; afterwards none is open."""
+        """Removes and returns the open builders, in the order of their subpartitions."""
         taken = []
         for index in sorted(self._open_unicast):
             builder = self._detached.pop(index, None) or self.unicast[index]

@@ -1,4 +1,4 @@
-"""How a result partition is written, read and freed. Flink: ResultPartitionType (rule 5.43)."""
+"""The exchange mode of a result partition. Flink: ResultPartitionType (rule 5.43)."""
 
 from __future__ import annotations
 
@@ -6,23 +6,23 @@ from enum import StrEnum
 
 
 class ResultPartitionType(StrEnum):
-    """The exchange modes of an edge that exist here. Flink: ResultPartitionType."""
+    """The supported exchange modes of an edge. Flink: ResultPartitionType."""
 
     PIPELINED_BOUNDED = "pipelined_bounded"
-    """Read while it is written; its pool is bounded, so a slow reader holds the writer back."""
+    """Read while it is written; its pool is bounded, so a slow reader slows the writer down."""
     PIPELINED = "pipelined"
-    """Read while it is written; its pool has no upper bound but the network memory."""
+    """Read while it is written; its pool is limited only by the network memory."""
     BLOCKING = "blocking"
-    """Readable only when finished, spilled to files meanwhile."""
+    """Readable only when finished; spilled to files."""
 
     @property
     def is_bounded(self) -> bool:
-        """Whether the output pool has an upper bound of its own (rule 5.41)."""
+        """Whether the output pool has an upper bound (rule 5.41)."""
         return self is ResultPartitionType.PIPELINED_BOUNDED
 
     @property
     def is_pipelined(self) -> bool:
-        """Whether it can be consumed while it is produced; only then may a buffer timeout be set (rule 5.44)."""
+        """Whether it can be read while it is written; only then may a buffer timeout be set (rule 5.44)."""
         return self is not ResultPartitionType.BLOCKING
 
     @property

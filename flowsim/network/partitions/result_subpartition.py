@@ -1,4 +1,4 @@
-"""The two sides of one subpartition: where a result partition writes, and what a channel reads. Flink: ResultSubpartition."""
+"""The writing and reading interfaces of a subpartition. Flink: ResultSubpartition."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ Consumer = BufferConsumer | EventConsumer
 Buffer = BufferSlice | EventBuffer
 
 UNLIMITED_SIZE: Final = 2**31 - 1
-"""Buffers need not be smaller."""
+"""No limit for the buffer size."""
 
 REFUSED: Final = -1
-"""Answer of ``add`` after the end."""
+"""Result of ``add`` after the end."""
 
 
 class BufferAndBacklog(NamedTuple):
     """One polled buffer. Flink: ResultSubpartition.BufferAndBacklog.
 
-    ``backlog``: data buffers waiting behind it (rule 5.26); ``next_type``: what can be polled next, NONE when nothing can;
-    ``whole``: the queued buffer ended with it, else more of the same buffer will follow.
+    ``backlog``: data buffers after it in the queue (rule 5.26); ``next_type``: what can be polled next, NONE if nothing
+    can; ``whole``: whether this is the end of the queued buffer, otherwise more of it follows.
     """
 
     buffer: Buffer
@@ -34,44 +34,46 @@ class BufferAndBacklog(NamedTuple):
 
 
 class BufferAvailabilityListener(Protocol):
-    """The reader of a subpartition: a local channel, or the sending half of a remote one. Flink: BufferAvailabilityListener."""
+    """The reader of a subpartition: a local channel, or the sending side of a remote one. Flink:
+    BufferAvailabilityListener.
+    """
 
     def notify_data_available(self) -> None:
-        """Something can be read that could not be read before (rules 5.21, 5.22)."""
+        """New data can be read (rules 5.21, 5.22)."""
 
     def notify_priority_event(self, sequence_number: int) -> None:
-        """An event that overtakes came to the head (rule 5.28)."""
+        """A priority event is at the head (rule 5.28)."""
 
 
 class SubpartitionView(Protocol):
-    """What a reader reads: a pipelined subpartition itself, or a reader of spilled data. Flink: ResultSubpartitionView."""
+    """The reading interface: a pipelined subpartition, or a reader of spilled data. Flink: ResultSubpartitionView."""
 
     def poll(self) -> BufferAndBacklog | None:
-        """The next bytes or event; None when nothing can be read now."""
+        """The next bytes or event; None if nothing can be read now."""
 
     def is_available(self, has_credit: bool) -> bool:
-        """Whether something can be sent now; without credit only an event (rule 5.29)."""
+        """Whether a buffer or event can be sent now; without credit only an event (rule 5.29)."""
 
     @property
     def reported_backlog(self) -> int:
-        """Data buffers that wait, as reported to the receiver (rule 5.26)."""
+        """Queued data buffers, as reported to the receiver (rule 5.26)."""
 
     @property
     def queued_buffers(self) -> int:
-        """Buffers and events that wait."""
+        """Queued buffers and events."""
 
     def resume_consumption(self) -> None:
-        """Goes on behind an event that blocked (rule 5.27)."""
+        """Resumes after a blocking event (rule 5.27)."""
 
     def notify_new_buffer_size(self, desired_bytes: int) -> None:
-        """The reader asks for buffers of this size (rule 6.24)."""
+        """The reader requests buffers of this size (rule 6.24)."""
 
     def release(self) -> None:
-        """Nothing more will be read."""
+        """Ends reading."""
 
 
 class ResultSubpartition(Protocol):
-    """Where a result partition writes the buffers of one channel. Flink: ResultSubpartition."""
+    """The writing interface: buffers of one channel. Flink: ResultSubpartition."""
 
     index: int
 
@@ -82,20 +84,20 @@ class ResultSubpartition(Protocol):
         """As ``add``, an event."""
 
     def finish(self) -> int:
-        """EndOfPartition; answers its bytes."""
+        """Queues EndOfPartition; returns its bytes."""
 
     def flush(self) -> None:
-        """What is written so far may be read (rule 5.22)."""
+        """Makes the data written so far readable (rule 5.22)."""
 
     def release(self) -> None:
         """Drops everything."""
 
     @property
     def queued_buffers(self) -> int:
-        """Buffers and events in memory that wait for a reader."""
+        """Buffers and events in memory that are not read yet."""
 
     def create_read_view(self, listener: BufferAvailabilityListener) -> SubpartitionView:
-        """What ``listener`` reads; it is notified of data from now on (rule 5.31)."""
+        """The view for ``listener``, which is notified of data from now on (rule 5.31)."""
 
 
 class _Unconnected:
@@ -117,11 +119,11 @@ class _Unconnected:
         raise IllegalState("nothing was read yet that could block")
 
     def notify_new_buffer_size(self, desired_bytes: int) -> None:
-        """There is no writer yet."""
+        """Does nothing: there is no writer yet."""
 
     def release(self) -> None:
-        """Nothing is held."""
+        """Does nothing: there are no resources."""
 
 
 UNCONNECTED: SubpartitionView = _Unconnected()
-"""What a reader reads until its producer has something for it: nothing."""
+"""The empty view of a reader whose producer has no data yet."""

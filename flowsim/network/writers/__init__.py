@@ -1,1 +1,1 @@
-"""From elements to subpartitions."""
+"""Record writers and partitioners: from elements to subpartitions."""

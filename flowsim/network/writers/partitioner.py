@@ -1,6 +1,6 @@
-"""Which subpartition a record goes to. Flink: StreamPartitioner and its subclasses (section 2).
+"""Partitioners choose the subpartition of a record. Flink: StreamPartitioner and its subclasses (section 2).
 
-Every record writer has a partitioner of its own, so two edges never share a counter (I2.d).
+Every record writer has its own partitioner, so two edges never share a counter (I2.d).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class StreamPartitioner:
 
 
 class ForwardPartitioner(StreamPartitioner):
-    """Always the one channel. Flink: ForwardPartitioner."""
+    """Always the only channel. Flink: ForwardPartitioner."""
 
     __slots__ = ()
     name = "FORWARD"
@@ -125,7 +125,7 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
         self.key_type = key_type
         self.max_parallelism = max_parallelism
         self.routes: dict[object, int] = {}
-        """Subpartition by ``state_key(key)``: murmur over a Java hash costs ten times a dict hit."""
+        """Subpartition by ``state_key(key)``: computing murmur over a Java hash costs ten times as much as a dict lookup."""
         self.identities: dict[object, tuple[int, int, int]] = {}
         """(subpartition, Java hash, fingerprint) by ``state_key(key)``; filled only while recording."""
 
@@ -137,14 +137,16 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
         return subpartition if subpartition is not None else self.route(index, key)
 
     def route(self, index: object, key: Value) -> int:
-        """The subpartition of a key met for the first time; ``index`` is its ``state_key``."""
+        """The subpartition of a new key; ``index`` is its ``state_key``."""
         group = assign_to_key_group(key, self.max_parallelism, self.key_type)
         subpartition = compute_operator_index_for_key_group(self.max_parallelism, self.channels, group)
         self.routes[index] = subpartition
         return subpartition
 
-    def learn(self, key_id: object, key: Value, describe: Callable[[int, int, str, str], None]) -> tuple[int, int, int]:
-        """(subpartition, Java hash, fingerprint) of a key met for the first time; ``describe`` is told of it."""
+    def register_key(
+        self, key_id: object, key: Value, describe: Callable[[int, int, str, str], None]
+    ) -> tuple[int, int, int]:
+        """(subpartition, Java hash, fingerprint) of a new key; also passes it to ``describe``."""
         identity = (self.route(key_id, key), java_hash(key, self.key_type), key_fingerprint(key, self.key_type))
         self.identities[key_id] = identity
         describe(identity[2], identity[1], *key_json(key, self.key_type))
@@ -152,7 +154,7 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
 
 
 class CustomPartitionerWrapper(StreamPartitioner):
-    """A user's function of key and number of channels (rule 2.2). Flink: CustomPartitionerWrapper."""
+    """A user-defined function of key and number of channels (rule 2.2). Flink: CustomPartitionerWrapper."""
 
     __slots__ = ("_partition", "_key_selector")
     name = "CUSTOM"
@@ -163,11 +165,11 @@ class CustomPartitionerWrapper(StreamPartitioner):
         self._key_selector = key_selector
 
     def answer(self, value: Value) -> int:
-        """What the user's function says of ``value``, whatever that is."""
+        """The unchecked result of the user-defined function for ``value``."""
         return self._partition(self._key_selector(value), self.channels)
 
     def checked(self, answer: int) -> int:
-        """The subpartition that an answer means."""
+        """The subpartition for a result; checks it."""
         if not 0 <= answer < self.channels:
             raise IndexError(f"the custom partitioner chose channel {answer} of {self.channels}")
         return answer

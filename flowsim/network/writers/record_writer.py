@@ -1,8 +1,9 @@
-"""From elements to bytes in a result partition. Flink: RecordWriter and its subclasses, RecordWriterOutput (section 5.A).
+"""Writes elements as bytes to a result partition. Flink: RecordWriter and its subclasses, RecordWriterOutput (section
+5.A).
 
-``collect`` of a writer is a closure made for its partitioner, its buffer timeout and whether facts are recorded: it is
-called once per record. Measured on a hash edge without recording (CPython 3.11, the least of 25 runs of 200,000 records, twice):
-633 and 638 ns per record, the same code as a method 646 and 684 ns.
+``collect`` of a writer is a closure for its partitioner, its buffer timeout and whether facts are recorded, because it
+is called once per record. Measured on a hash edge without recording (CPython 3.11, minimum of 25 runs of 200,000
+records, twice): 633 and 638 ns per record; the same code as a method 646 and 684 ns.
 """
 
 from __future__ import annotations
@@ -23,23 +24,23 @@ from flowsim.values.encoding import encode_into, encode_record, fingerprint_fram
 from flowsim.values.keys import state_key
 
 _RECORD = ElementKind.RECORD
-"""Looking a member up costs more than packing it."""
+"""An enum member lookup costs more than packing the value."""
 
 
 class Flusher(Protocol):
-    """Makes the data of a writer readable now and then: OutputFlusher."""
+    """Periodically makes the data of a writer readable: OutputFlusher."""
 
     def on_data(self) -> None:
         """Data was written that only a flush makes readable."""
 
 
 class NoFlusher:
-    """Of a writer that flushes after every element, or never."""
+    """For a writer that flushes after every element, or never."""
 
     __slots__ = ()
 
     def on_data(self) -> None:
-        """No flush is due."""
+        """Does nothing: no flush is needed."""
 
 
 NO_FLUSHER: Final = NoFlusher()
@@ -89,7 +90,7 @@ class RecordWriter:
         self._status = WatermarkStatus.ACTIVE
         self._records: Callable[[], int] = lambda: 0
         self._flusher = flusher
-        """Notified when data may wait for it; it is armed only then."""
+        """Notified when data may need a flush; it runs only then."""
         if partitioner.is_broadcast:
             self.collect = self._broadcast_collect()
         elif trace is not None:
@@ -99,11 +100,11 @@ class RecordWriter:
 
     @property
     def records_out(self) -> int:
-        """User records handed to the network, a broadcast counting once (rule 13.4)."""
+        """User records written to the network; a broadcast counts once (rule 13.4)."""
         return self._records()
 
     def emit_watermark(self, timestamp: int) -> None:
-        """To every subpartition, unless the announced status is IDLE (rules 5.8, 8.18)."""
+        """Emits to every subpartition, unless the announced status is IDLE (rules 5.8, 8.18)."""
         if self._status is WatermarkStatus.IDLE:
             return
         frame = bytearray()
@@ -111,7 +112,7 @@ class RecordWriter:
         self._broadcast_emit(bytes(frame), ElementKind.WATERMARK, timestamp)
 
     def emit_watermark_status(self, status: WatermarkStatus) -> None:
-        """Only changes are sent (rule 5.8)."""
+        """Emits only changes (rule 5.8)."""
         if status is self._status:
             return
         self._status = status
@@ -120,7 +121,7 @@ class RecordWriter:
         self._broadcast_emit(bytes(frame), ElementKind.STATUS, int(status))
 
     def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        """To one random subpartition (rules 2.1, 5.6)."""
+        """Emits to one random subpartition (rules 2.1, 5.6)."""
         index = self._random.randrange(self.partition.count)
         frame = bytearray()
         encode_latency_marker_into(frame, marker)
@@ -129,19 +130,19 @@ class RecordWriter:
         self._after_emit(index)
 
     def broadcast_event(self, event: Event, has_priority: bool | None = None) -> None:
-        """Behind all data of every subpartition, or before them (rules 5.7, 5.28)."""
+        """Emits after all data of every subpartition, or before it with priority (rules 5.7, 5.28)."""
         self.partition.broadcast_event(event, has_priority)
         if self.timeout_ms == 0:
             self.partition.flush_all()
 
     def notify_end_of_data(self, mode: StopMode) -> None:
-        """Straight to the partition: it is no flush, whatever the buffer timeout (rule 4.9)."""
+        """Passes it directly to the partition: this is not a flush, for any buffer timeout (rule 4.9)."""
         for index in range(self.partition.count):
             self._trace_sent(index, ElementKind.END_OF_DATA, int(mode))
         self.partition.notify_end_of_data(mode)
 
     def finish(self) -> None:
-        """EndOfPartition to every subpartition (rule 4.18)."""
+        """Emits EndOfPartition to every subpartition (rule 4.18)."""
         for index in range(self.partition.count):
             self._trace_sent(index, ElementKind.END_OF_PARTITION, 0)
         self.partition.finish()
@@ -154,9 +155,10 @@ class RecordWriter:
         return self.partition.pool.available
 
     def _broadcast_emit(self, frame: bytes, kind: ElementKind, timestamp: int) -> None:
-        """A broadcast writer shares one buffer; others append a copy per subpartition (rule 5.5).
+        """A broadcast writer shares one buffer; other writers append a copy per subpartition (rule 5.5).
 
-        Each copy is recorded before it is written: writing may block, and what was written before is then received.
+        Each copy is recorded before it is written: the write may block, and the earlier copies may be received
+        meanwhile.
         """
         partition = self.partition
         if self.partitioner.is_broadcast:
@@ -257,7 +259,7 @@ class RecordWriter:
         return collect
 
     def _traced_route(self, trace: TaskTrace) -> Callable[[Value], tuple[int, int, int]]:
-        """Subpartition, and what is recorded of the key: Java hash and fingerprint, or a custom partitioner's answer."""
+        """Subpartition, and the recorded facts of the key: Java hash and fingerprint, or a custom partitioner's result."""
         partitioner = self.partitioner
         if isinstance(partitioner, CustomPartitionerWrapper):
             ask, checked = partitioner.answer, partitioner.checked
@@ -265,7 +267,7 @@ class RecordWriter:
         if not isinstance(partitioner, KeyGroupStreamPartitioner):
             select = partitioner.select_channel
             return lambda value: (select(value), 0, 0)
-        key_selector, known, learn = partitioner.key_selector, partitioner.identities, partitioner.learn
+        key_selector, known, register_key = partitioner.key_selector, partitioner.identities, partitioner.register_key
         describe = trace.key
 
         def route(value: Value) -> tuple[int, int, int]:
@@ -273,7 +275,7 @@ class RecordWriter:
             kind = type(key)
             key_id = key if kind is str or kind is int else state_key(key)
             found = known.get(key_id)
-            return found if found is not None else learn(key_id, key, describe)
+            return found if found is not None else register_key(key_id, key, describe)
 
         return route
 

@@ -1,4 +1,4 @@
-"""The outputs of one task as one. Flink: RecordWriterDelegate (rule 5.1)."""
+"""All outputs of one task as one. Flink: RecordWriterDelegate (rule 5.1)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 
 
 class Output(Protocol):
-    """One network output, as far as its availability goes."""
+    """The availability of one network output."""
 
     @property
     def pool(self) -> LocalBufferPool: ...
@@ -22,11 +22,11 @@ class RecordWriterDelegate(Protocol):
     def available(self) -> bool: ...
 
     def when_available(self, callback: Callable[[], None]) -> None:
-        """Calls back once, when every output that is full now has become available since; at once if none is full."""
+        """Calls back once, when every output that is full now has become available; at once if none is full."""
 
 
 class NonRecordWriter:
-    """A task without network outputs: nothing ever holds it back. Flink: NonRecordWriter."""
+    """A task without network outputs: always available. Flink: NonRecordWriter."""
 
     __slots__ = ()
 
@@ -56,7 +56,7 @@ class SingleRecordWriter:
 
 
 class MultipleRecordWriters:
-    """A task with several network outputs: the slowest decides. Flink: MultipleRecordWriters."""
+    """A task with several network outputs: available if all are. Flink: MultipleRecordWriters."""
 
     __slots__ = ("_pools",)
 
@@ -68,7 +68,7 @@ class MultipleRecordWriters:
         return all(pool.available for pool in self._pools)
 
     def when_available(self, callback: Callable[[], None]) -> None:
-        """All futures of one moment (CompletableFuture.allOf): an output that fills up meanwhile is not waited for."""
+        """Waits for the outputs that are full now (CompletableFuture.allOf), not for those that fill up later."""
         full = [pool for pool in self._pools if not pool.available]
         if not full:
             callback()
@@ -86,7 +86,7 @@ class MultipleRecordWriters:
 
 
 def record_writer_delegate(outputs: Sequence[Output]) -> RecordWriterDelegate:
-    """By the number of outputs: none, one, several (rule 5.1)."""
+    """Selects by the number of outputs: none, one, several (rule 5.1)."""
     if not outputs:
         return NonRecordWriter()
     return SingleRecordWriter(outputs[0]) if len(outputs) == 1 else MultipleRecordWriters(outputs)

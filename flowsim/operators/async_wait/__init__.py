@@ -1,1 +1,1 @@
-"""The operator that calls an asynchronous function for every record, and the queues that keep order for it (section 11)."""
+"""The operator that calls an asynchronous function for every record, and its element queues (section 11)."""

@@ -1,4 +1,4 @@
-"""What an async operator reports (tables ``async_elements`` and ``system_timers``)."""
+"""Records the facts of an async operator (tables ``async_elements`` and ``system_timers``)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flowsim.units import NO_TIMESTAMP
 
 
 class AsyncTrace:
-    """Turns the steps of queue entries into facts."""
+    """Records the steps of queue entries as facts."""
 
     __slots__ = ("_trace", "_operator", "_put", "_put_fingerprint")
 
@@ -24,11 +24,11 @@ class AsyncTrace:
         self._trace = trace
         self._operator = operator_index
         self._put: object = _NONE
-        """The record put last, until the function is called: nothing can have changed it meanwhile."""
+        """The last enqueued record, until the function is called: it cannot change in between."""
         self._put_fingerprint = 0
 
     def put(self, entry: QueueEntry, queued: int) -> None:
-        """It got its place in the queue."""
+        """The element entered the queue."""
         if isinstance(entry, WatermarkQueueEntry):
             self._element(entry.number, AsyncAction.PUT, ElementKind.WATERMARK, entry.timestamp, 0, 0, 0, queued)
             return
@@ -37,22 +37,22 @@ class AsyncTrace:
         self._element(entry.number, AsyncAction.PUT, ElementKind.RECORD, _time(entry), number, 0, 0, queued)
 
     def give(self, entry: StreamRecordQueueEntry, value: Value, action: AsyncAction, attempt: int, queued: int) -> None:
-        """The function gets ``value``, or will get it in a retry."""
+        """The function is called with ``value``, now or in a retry."""
         number = self._put_fingerprint if value is self._put else self._fingerprint(entry.timestamp, value)
         self._put = _NONE
         self._element(entry.number, action, ElementKind.RECORD, _time(entry), number, attempt, 0, queued)
 
     def fail(self, entry: StreamRecordQueueEntry, queued: int) -> None:
-        """An error is its outcome."""
+        """The element's outcome is an error."""
         self._element(entry.number, AsyncAction.FAIL, ElementKind.RECORD, _time(entry), 0, 0, 0, queued)
 
     def completed(self, entry: StreamRecordQueueEntry, results: object, queued: int) -> None:
-        """Its results are taken; None: they are made later, in the task."""
-        mixed, rows = self._told(entry.timestamp, results)
+        """The element's results arrived; None: the task computes them later."""
+        mixed, rows = self._compared(entry.timestamp, results)
         self._element(entry.number, AsyncAction.COMPLETE, ElementKind.RECORD, _time(entry), mixed, 0, rows, queued)
 
     def emit(self, entry: QueueEntry, queued: int) -> None:
-        """It left the queue, and its results were handed on."""
+        """The element left the queue, and its results were emitted."""
         if isinstance(entry, WatermarkQueueEntry):
             self._element(entry.number, AsyncAction.EMIT, ElementKind.WATERMARK, entry.timestamp, 0, 0, 0, queued)
             return
@@ -72,8 +72,10 @@ class AsyncTrace:
     ) -> None:
         self._trace.async_element(self._operator, entry, action, kind, timestamp, fingerprints, attempt, rows, queued)
 
-    def _told(self, timestamp: int | None, results: object) -> tuple[int, int]:
-        """What a judge can hold the emission against; nothing, of what is no list of results: that fails later, in the mail."""
+    def _compared(self, timestamp: int | None, results: object) -> tuple[int, int]:
+        """Fingerprint and rows that a law compares with the emission; 0 and -1 for invalid results, which fail later in
+        the mail.
+        """
         if not isinstance(results, Sequence) or wrong_results(results) is not None:
             return 0, -1
         return self._mixed(timestamp, results), len(results)
@@ -85,7 +87,7 @@ class AsyncTrace:
         return mixed
 
     def _fingerprint(self, timestamp: int | None, value: Value) -> int:
-        """0 of what is no value: whoever must encode it refuses it, recorded or not."""
+        """0 for an invalid value: the encoder raises for it, with and without recording."""
         try:
             return self._trace.fingerprint(timestamp, value)
         except ValueNotAllowed:
@@ -93,7 +95,7 @@ class AsyncTrace:
 
 
 class RecordedTimer:
-    """A timer of an element, whose life is recorded."""
+    """A timer of an element, with recording."""
 
     __slots__ = ("_callback", "_entry", "_handle", "_is_over", "_kind", "_operator", "_timestamp", "_trace")
 
@@ -117,7 +119,7 @@ class RecordedTimer:
         self._is_over = False
 
     def register(self, times: ProcessingTimeService) -> RecordedTimer:
-        """Registers itself."""
+        """Registers the timer."""
         self._record(TimerAction.REGISTER)
         self._handle = times.register_timer(self._timestamp, self._fire)
         return self
@@ -127,7 +129,7 @@ class RecordedTimer:
         self._handle.cancel()
 
     def _fire(self, timestamp: int) -> None:
-        """Also one that was cancelled, when its mail was in the mailbox before."""
+        """Also runs for a cancelled timer whose mail was already in the mailbox."""
         self._end(TimerAction.FIRE)
         self._callback()
 

@@ -20,8 +20,8 @@ from flowsim.operators.async_wait.stream_element_queue import (
     StreamElementQueue,
     StreamRecordQueueEntry,
     WatermarkQueueEntry,
-    awaited_elements,
     checked_capacity,
+    describe_pending,
 )
 from flowsim.operators.async_wait.unordered_stream_element_queue import UnorderedStreamElementQueue
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
@@ -40,11 +40,11 @@ _QUEUES: Final[dict[str, Callable[[int], StreamElementQueue]]] = {
 
 
 class AsyncWaitOperator(FunctionOperator):
-    """Records wait in a queue until their results are there. Flink: AsyncWaitOperator.
+    """Keeps records in a queue until their results arrive. Flink: AsyncWaitOperator.
 
-    While the queue is full the operator yields in the middle of the element: the task reads nothing, the chain above
-    stands still, and only mails of the operator's priority or above run (rules 3.21, 11.1). ``timeout_ms`` 0: none.
-    Raises BadInput for a retry strategy without a timeout, as Flink asserts (rule 11.24).
+    While the queue is full the operator yields inside the element: the task reads no input, the operators before it in
+    the chain do not run, and only mails of the operator's priority or above run (rules 3.21, 11.1). ``timeout_ms`` 0:
+    none. Raises BadInput for a retry strategy without a timeout, as Flink asserts (rule 11.24).
     """
 
     __slots__ = (
@@ -92,9 +92,9 @@ class AsyncWaitOperator(FunctionOperator):
         if self._retries and timeout_ms <= 0:
             raise BadInput("an async operator that retries needs a timeout above 0 (rule 11.24)")
         self.awaiting_retry: dict[int, RetryableResultHandlerDelegator] = {}
-        """Those that were to be tried again, by the number of their element (rules 11.24, 11.28)."""
+        """Handlers with a pending retry, by the number of their element (rules 11.24, 11.28)."""
         self.retries_are_over = False
-        """Since the end of input (rule 11.27)."""
+        """True after the end of input (rule 11.27)."""
         self._numbers = 0
         self._restored: Sequence[StreamElement] = ()
 
@@ -102,23 +102,23 @@ class AsyncWaitOperator(FunctionOperator):
         super().setup(ctx, output)
         self._facts = None if ctx.trace is None else AsyncTrace(ctx.trace, ctx.operator_index)
 
-    # Life.
+    # Life cycle.
 
     def initialize_state(self, elements: Sequence[StreamElement]) -> None:
-        """What a snapshot held: put in again, and asked again, when the operator is opened (rule 11.22)."""
+        """Restored elements: enqueued and called again when the operator is opened (rule 11.22)."""
         self._restored = tuple(elements)
 
     def snapshot_state(self) -> list[StreamElement]:
-        """Rule 11.20: all in the queue, whether done or not, as they are now."""
+        """Rule 11.20: all queued elements, completed or not."""
         return [
             StreamRecord(copy_value(element.value), element.timestamp) if isinstance(element, StreamRecord) else element
             for element in self.queue.values()
         ]
 
     @property
-    def what_it_waits_for(self) -> str:
-        """For the report of a run that stands still: which elements nobody answers (rule 11.17)."""
-        return awaited_elements(self.queue.pending, len(self.queue), self.capacity)
+    def pending_elements_text(self) -> str:
+        """The elements without an answer, for the report of a blocked run (rule 11.17)."""
+        return describe_pending(self.queue.pending, len(self.queue), self.capacity)
 
     def open(self) -> None:
         super().open()
@@ -130,13 +130,13 @@ class AsyncWaitOperator(FunctionOperator):
                 self.process_watermark(element.timestamp)
 
     def end_input(self) -> None:
-        """Rule 11.19: no retry waits any longer, and everything leaves the queue."""
+        """Rule 11.19: pending retries run now, and all elements leave the queue."""
         self.finish_delayed_retries()
         while len(self.queue) > 0:
             self.ctx.mailbox_executor.yield_()
 
     def finish_delayed_retries(self) -> None:
-        """Rule 11.27; whoever timed out before its first retry is called once more for nothing (rule 11.28)."""
+        """Rule 11.27; an element that timed out before its first retry is called once more without effect (rule 11.28)."""
         if not self._retries:
             return
         self.retries_are_over = True
@@ -145,7 +145,7 @@ class AsyncWaitOperator(FunctionOperator):
             handler.try_once()
         self.awaiting_retry.clear()
 
-    # Elements in.
+    # Input elements.
 
     def process_element(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns
@@ -162,7 +162,7 @@ class AsyncWaitOperator(FunctionOperator):
         self.invoke(entry, handler, 1)
 
     def process_watermark(self, timestamp: int) -> None:
-        """Rule 11.2: it takes a place in the queue, and reaches the output in its turn."""
+        """Rule 11.2: a watermark uses a place in the queue and is emitted in order."""
         self._add_to_work_queue(WatermarkQueueEntry(self._next_number(), timestamp))
         self._output_completed_element()
 
@@ -177,7 +177,7 @@ class AsyncWaitOperator(FunctionOperator):
         if self._facts is not None:
             self._facts.put(entry, len(self.queue))
 
-    # What the handlers of results call.
+    # Calls from the result handlers.
 
     def invoke(self, entry: StreamRecordQueueEntry, future: ResultFuture, attempt: int) -> None:
         """Calls the function; ``attempt`` counts from 1."""
@@ -185,12 +185,12 @@ class AsyncWaitOperator(FunctionOperator):
         self._ask(self.function.async_invoke, entry.value, entry.timestamp, future)
 
     def time_out(self, entry: StreamRecordQueueEntry, future: ResultFuture) -> None:
-        """Asks the function what to do about an element whose time ran out (rule 11.17)."""
+        """Calls the function's ``timeout`` for an element (rule 11.17)."""
         entry.timed_out = True
         self.trace_given(entry, AsyncAction.TIMEOUT, 0)
         self._ask(self.function.timeout, entry.value, entry.timestamp, future)
 
-    # What calls the user's code has the record among its arguments: the failure of the task names what it finds there.
+    # Methods that call user code have the record as an argument: a failure report of the task shows it.
 
     def _ask(
         self, ask: Callable[[Value, ResultFuture], None], value: Value, timestamp: int | None, future: ResultFuture
@@ -198,27 +198,27 @@ class AsyncWaitOperator(FunctionOperator):
         ask(value, future)
 
     def supplied(self, value: Value, timestamp: int | None, supplier: Callable[[], Sequence[Value]]) -> Sequence[Value]:
-        """The results of this record that are made only now, in the task itself."""
+        """The results of this record from a supplier, computed now in the task."""
         return supplier()
 
     def wants_retry(
         self, value: Value, timestamp: int | None, results: Sequence[Value] | None, error: BaseException | None
     ) -> bool:
-        """Whether the predicates want this outcome to be tried again."""
+        """Whether the predicates request a retry after this outcome."""
         if results is not None:
             return self._retry_result is not None and self._retry_result(results)
         return error is not None and self._retry_exception is not None and self._retry_exception(error)
 
     def may_retry(self, value: Value, timestamp: int | None, attempts: int) -> bool:
-        """Whether the strategy lets another call follow so many."""
+        """Whether the strategy allows another call after ``attempts``."""
         return self.retry_strategy.can_retry(attempts)
 
     def pause_ms(self, value: Value, timestamp: int | None, attempts: int) -> int:
-        """How long the strategy wants to wait before the next call; raises BadInput for what is no whole number."""
+        """The strategy's pause before the next call; raises BadInput if it is not a whole number."""
         pause = self.retry_strategy.get_backoff_time_millis(attempts)
         if type(pause) is not int:
             name = type(self.retry_strategy).__name__
-            raise BadInput(f"get_backoff_time_millis of {name} must answer whole milliseconds, got {pause!r:.100}")
+            raise BadInput(f"get_backoff_time_millis of {name} must return whole milliseconds, got {pause!r:.100}")
         return pause
 
     def await_retry(self, handler: RetryableResultHandlerDelegator) -> None:
@@ -235,17 +235,17 @@ class AsyncWaitOperator(FunctionOperator):
         self._output_completed_element()
 
     def execute(self, command: Callable[[], None], description: str) -> None:
-        """A mail of the operator; raises MailboxClosedException where none is taken any more (rule 11.16)."""
+        """Enqueues a mail of the operator; raises MailboxClosedException if the mailbox is closed (rule 11.16)."""
         self.ctx.mailbox_executor.execute(command, description)
 
     def submit(self, command: Callable[[], None], description: str) -> None:
-        """As ``execute``, but what the command raises is lost, such as the refusal of a mailbox that is being closed."""
+        """As ``execute``, but errors are lost, such as the rejection by a closing mailbox."""
         self.execute(MailFuture(command), description)
 
     def register_timer(
         self, entry: StreamRecordQueueEntry, kind: SystemTimer, delay_ms: int, callback: Callable[[], None]
     ) -> TimerHandle:
-        """Delays so long that the sum no longer fits wrap around to the past, as Flink's do: they are over at once."""
+        """Very long delays overflow to the past, as in Flink, and fire at once."""
         times, timestamp_ms = self.ctx.processing_time, wrapped(self.now_ms() + delay_ms)
         trace = None if self.ctx.trace is None else self.ctx.trace.full
         if trace is None:
@@ -257,7 +257,7 @@ class AsyncWaitOperator(FunctionOperator):
         return self.ctx.processing_time.current_processing_time_ms()
 
     def fail_externally(self, entry: StreamRecordQueueEntry, error: BaseException) -> None:
-        """Rule 11.15: the task fails at once, over this element."""
+        """Rule 11.15: the task fails at once at this element."""
 
         def fail() -> None:
             self._raise(entry.value, entry.timestamp, error)
@@ -271,7 +271,7 @@ class AsyncWaitOperator(FunctionOperator):
         raise ElementFailed(f"could not complete the element: {type(error).__name__}: {error}", timestamp) from error
 
     def trace_given(self, entry: StreamRecordQueueEntry, action: AsyncAction, attempt: int) -> None:
-        """The function gets the record, or will get it in a retry."""
+        """The function is called with the record, now or in a retry."""
         if self._facts is not None:
             self._facts.give(entry, entry.value, action, attempt, len(self.queue))
 
@@ -280,12 +280,12 @@ class AsyncWaitOperator(FunctionOperator):
             self._facts.fail(entry, len(self.queue))
 
     def trace_completed(self, entry: StreamRecordQueueEntry, results: Sequence[Value] | None) -> None:
-        """None: the results are made later, in the task itself."""
+        """None: the task computes the results later."""
         if self._facts is not None:
             self._facts.completed(entry, results, len(self.queue))
 
     def _output_completed_element(self) -> None:
-        """Rule 11.13: exactly one; a mail sees to the next."""
+        """Rule 11.13: emits exactly one; another mail emits the next."""
         queue = self.queue
         if not queue.has_completed_elements:
             return

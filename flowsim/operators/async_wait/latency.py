@@ -1,4 +1,4 @@
-"""How long simulated calls take: whole nanoseconds, never below 0, drawn from the chance that a run's seed gives."""
+"""Latencies of simulated calls: whole nanoseconds, never below 0, drawn from the run's seed."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from flowsim.operators.stream_operator import Value
 from flowsim.units import NS_PER_MS
 
 MAX_LATENCY_NS: Final = 2**62
-"""146 years: what a heavy tail gives beyond it is this."""
+"""146 years: the upper limit for distributions with heavy tails."""
 
 Z_OF_P99: Final = 2.3263478740408408
-"""How many standard deviations above its middle a normal distribution has its 99th percentile."""
+"""The 99th percentile of the standard normal distribution."""
 
 
 class Latency(Protocol):
-    """How long each call takes."""
+    """The latency of each call."""
 
     def draw_ns(self, value: Value, random: Random) -> int:
-        """For a call over ``value``, in ns."""
+        """The latency of a call for ``value``, in ns."""
 
 
 @dataclass(frozen=True, slots=True)
 class FixedLatency:
-    """Every call takes as long."""
+    """The same latency for every call."""
 
     ns: int
 
@@ -41,7 +41,7 @@ class FixedLatency:
 
 @dataclass(frozen=True, slots=True)
 class UniformLatency:
-    """Anything from ``low_ns`` to ``high_ns``, both included, each alike."""
+    """Uniform from ``low_ns`` to ``high_ns``, both included."""
 
     low_ns: int
     high_ns: int
@@ -56,7 +56,7 @@ class UniformLatency:
 
 @dataclass(frozen=True, slots=True)
 class NormalLatency:
-    """Around a mean; what would be below 0 is drawn again, which raises the mean a little where it is near 0."""
+    """Normal; negative values are drawn again, which raises the mean slightly if it is near 0."""
 
     mean_ns: int
     standard_deviation_ns: int
@@ -75,9 +75,10 @@ class NormalLatency:
 
 @dataclass(frozen=True, slots=True)
 class LognormalLatency:
-    """Half of the calls are below the median, and few take many times as long: ``median * exp(sigma * z)``, z standard normal.
+    """Log-normal: half of the calls are below the median, few take many times as long: ``median * exp(sigma * z)``, z
+    standard normal.
 
-    In the words of textbooks mu is ``ln(median)``. The 99th percentile is ``median * exp(2.3263 * sigma)``.
+    In textbooks mu is ``ln(median)``. The 99th percentile is ``median * exp(2.3263 * sigma)``.
     """
 
     median_ns: int
@@ -106,7 +107,7 @@ class LognormalLatency:
 
 @dataclass(frozen=True, slots=True)
 class ExponentialLatency:
-    """As if calls were answered at a constant rate, whatever their age: ``-mean * ln(u)``, u even between 0 and 1."""
+    """Exponential, as for a constant rate of answers: ``-mean * ln(u)``, u uniform between 0 and 1."""
 
     mean_ns: int
 
@@ -118,7 +119,7 @@ class ExponentialLatency:
 
 
 class TraceLatency:
-    """Latencies that were measured: one after the other, then from the first again. Every subtask begins at the first."""
+    """Measured latencies in order, repeated from the first. Every subtask starts at the first."""
 
     __slots__ = ("_latencies_ns", "_next")
 
@@ -129,7 +130,7 @@ class TraceLatency:
         self._next = 0
 
     def __deepcopy__(self, memo: Mapping[int, object]) -> TraceLatency:
-        """For another subtask, which reads the same latencies at its own pace."""
+        """A copy for another subtask, which reads the same latencies independently."""
         return TraceLatency(self._latencies_ns)
 
     def draw_ns(self, value: Value, random: Random) -> int:
@@ -139,7 +140,7 @@ class TraceLatency:
 
 
 class RecordLatency:
-    """What a function returns for the record, in ms: for examples and tests, where each call takes a chosen time."""
+    """The result of a function of the record, in ms: for examples and tests with a chosen latency per call."""
 
     __slots__ = ("_ms_of",)
 
@@ -147,7 +148,7 @@ class RecordLatency:
         self._ms_of = ms_of
 
     def draw_ns(self, value: Value, random: Random) -> int:
-        """Raises BadInput for what is no number of at least 0."""
+        """Raises BadInput unless the result is a number of at least 0."""
         ms = self._ms_of(value)
         if isinstance(ms, int | float) and not isinstance(ms, bool) and 0 <= ms <= MAX_LATENCY_NS // NS_PER_MS:
             return round(ms * NS_PER_MS)
@@ -158,7 +159,7 @@ class RecordLatency:
 
 @dataclass(frozen=True, slots=True)
 class SpikyLatency:
-    """Some calls, a ``share`` of them, take what ``spike`` gives instead of what ``base`` gives."""
+    """A ``share`` of the calls uses ``spike``, the others use ``base``."""
 
     base: Latency
     share: float

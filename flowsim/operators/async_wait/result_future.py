@@ -1,4 +1,4 @@
-"""What an asynchronous function is given to answer with, and the function itself. Flink: ResultFuture, AsyncFunction."""
+"""The future that an asynchronous function completes, and the function itself. Flink: ResultFuture, AsyncFunction."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _TEXTS: Final = (str, bytes, bytearray, memoryview)
 
 
 def wrong_results(results: object) -> TypeError | None:
-    """What is wrong with them: they must be a list or another sequence.
+    """Why the results are invalid: they must be a list or another sequence.
 
-    A string is refused too: it is a sequence of its characters, and nobody wants those as records.
+    A string is invalid too: it is a sequence of characters, which are not meant as records.
     """
     if isinstance(results, (list, tuple)) or (isinstance(results, Sequence) and not isinstance(results, _TEXTS)):
         return None
@@ -23,14 +23,14 @@ def wrong_results(results: object) -> TypeError | None:
 
 
 def checked_results(results: Sequence[Value]) -> Sequence[Value]:
-    """``results`` themselves; raises TypeError for what is no list of them."""
+    """Returns ``results``; raises TypeError if they are not a list of results."""
     if (wrong := wrong_results(results)) is not None:
         raise wrong
     return results
 
 
 def checked_error(error: object) -> BaseException:
-    """``error`` itself, or for what is no exception one that says so: it is an outcome of the element all the same."""
+    """Returns ``error``, or an error about it if it is not an exception: either is the element's outcome."""
     if isinstance(error, BaseException):
         return error
     return TypeError(
@@ -39,23 +39,23 @@ def checked_error(error: object) -> BaseException:
 
 
 class ResultFuture(Protocol):
-    """Takes one answer, from wherever it comes; all later ones are ignored (rule 11.12). Flink: ResultFuture."""
+    """Accepts one answer from any caller; later ones are ignored (rule 11.12). Flink: ResultFuture."""
 
     def complete(self, results: Sequence[Value]) -> None:
-        """Any number of results; none at all is an answer too (rule 11.14). What is no list of them is an error."""
+        """Completes with any number of results, including none (rule 11.14). An invalid list is an error."""
 
     def complete_from(self, supplier: Callable[[], Sequence[Value]]) -> None:
-        """As ``complete``, but the results are made in the task itself. Flink: complete(CollectionSupplier)."""
+        """As ``complete``, but the task computes the results. Flink: complete(CollectionSupplier)."""
 
     def complete_exceptionally(self, error: BaseException) -> None:
-        """Fails the job, the element named (rule 11.15)."""
+        """Fails the job and names the element (rule 11.15)."""
 
 
 class AsyncFunction(UserFunction, Protocol):
-    """Asks somebody for the results of a record, without waiting. Flink: AsyncFunction, RichAsyncFunction."""
+    """Requests the results of a record without waiting. Flink: AsyncFunction, RichAsyncFunction."""
 
     def async_invoke(self, value: Value, result_future: ResultFuture) -> None:
-        """Starts the call; what it raises fails the task (rule 11.4)."""
+        """Starts the call; an error fails the task (rule 11.4)."""
 
     def timeout(self, value: Value, result_future: ResultFuture) -> None:
-        """The element's time ran out; may answer, fail, or do nothing at all (rule 11.17)."""
+        """Called when the element's timeout passes; may complete, fail, or do nothing (rule 11.17)."""

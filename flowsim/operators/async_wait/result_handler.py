@@ -1,4 +1,4 @@
-"""Takes the outcomes of one element. Flink: AsyncWaitOperator.ResultHandler, RetryableResultHandlerDelegator."""
+"""Handles the outcomes of one element. Flink: AsyncWaitOperator.ResultHandler, RetryableResultHandlerDelegator."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from flowsim.timers.processing_time_service import TimerHandle
 
 
 class ElementCompletion(Protocol):
-    """What the handler of an element needs of its operator."""
+    """What the handler of an element needs from its operator."""
 
     timeout_ms: int
 
     @property
     def retries_are_over(self) -> bool:
-        """Since the end of input (rule 11.27)."""
+        """True after the end of input (rule 11.27)."""
 
     def invoke(self, entry: StreamRecordQueueEntry, future: ResultFuture, attempt: int) -> None:
         """Calls the function; ``attempt`` counts from 1."""
@@ -31,10 +31,10 @@ class ElementCompletion(Protocol):
         """The results of a supplier, made in the task."""
 
     def complete_entry(self, entry: StreamRecordQueueEntry, results: Sequence[Value]) -> None:
-        """Puts the results into the queue, and emits what may leave it."""
+        """Sets the results in the queue, and emits the elements that may leave it."""
 
     def fail_externally(self, entry: StreamRecordQueueEntry, error: BaseException) -> None:
-        """Fails the task over this element (rule 11.15)."""
+        """Fails the task at this element (rule 11.15)."""
 
     def wants_retry(
         self, value: Value, timestamp: int | None, results: Sequence[Value] | None, error: BaseException | None
@@ -48,16 +48,16 @@ class ElementCompletion(Protocol):
         """The strategy's pause before the next call."""
 
     def await_retry(self, handler: RetryableResultHandlerDelegator) -> None:
-        """Adds a handler to those that wait for their next attempt (rule 11.28)."""
+        """Adds a handler to those with a pending retry (rule 11.28)."""
 
     def end_retry(self, entry: StreamRecordQueueEntry) -> None:
-        """Removes the handler of ``entry`` from those that wait for their next attempt."""
+        """Removes the handler of ``entry`` from those with a pending retry."""
 
     def execute(self, command: Callable[[], None], description: str) -> None:
-        """Puts a mail of the operator."""
+        """Enqueues a mail of the operator."""
 
     def submit(self, command: Callable[[], None], description: str) -> None:
-        """Puts a mail whose errors are lost."""
+        """Enqueues a mail whose errors are lost."""
 
     def register_timer(
         self, entry: StreamRecordQueueEntry, kind: SystemTimer, delay_ms: int, callback: Callable[[], None]
@@ -73,7 +73,7 @@ class ElementCompletion(Protocol):
 
 
 class ResultHandler:
-    """The first outcome wins, from whichever side it comes; it is worked on as a mail (rule 11.12).
+    """The first outcome wins, from any caller; a mail processes it (rule 11.12).
 
     Flink: AsyncWaitOperator.ResultHandler.
     """
@@ -87,26 +87,26 @@ class ResultHandler:
         self._timeout_timer: TimerHandle | None = None
 
     def complete(self, results: Sequence[Value]) -> None:
-        """What is no list of results fails the task, in the mail (rule 11.12)."""
+        """Invalid results fail the task, in the mail (rule 11.12)."""
         if self._is_first():
             self._operator.trace_completed(self.entry, results)
             self._process_in_mailbox(results)
 
     def complete_from(self, supplier: Callable[[], Sequence[Value]]) -> None:
-        """What ``supplier`` raises fails the task."""
+        """An error of ``supplier`` fails the task."""
         if self._is_first():
             self._operator.trace_completed(self.entry, None)
             self._operator.execute(lambda: self._process_supplied(supplier), "results of an async call to be made")
 
     def complete_exceptionally(self, error: BaseException) -> None:
-        """Fails the task from outside, and frees the element's place all the same (rule 11.15)."""
+        """Fails the task from outside, and still frees the element's place in the queue (rule 11.15)."""
         if self._is_first():
             self._operator.trace_failed(self.entry)
             self._operator.fail_externally(self.entry, checked_error(error))
             self._process_in_mailbox(())
 
     def register_timeout(self, timeout_ms: int, on_timeout: Callable[[], None] | None = None) -> None:
-        """Rule 11.17; ``on_timeout`` in place of its own."""
+        """Rule 11.17; ``on_timeout`` replaces the handler's own reaction."""
         on_timeout = on_timeout or self._on_timeout
         self._timeout_timer = self._operator.register_timer(self.entry, SystemTimer.TIMEOUT, timeout_ms, on_timeout)
 
@@ -134,7 +134,7 @@ class ResultHandler:
 
 
 class RetryableResultHandlerDelegator:
-    """Every outcome is a mail first, which decides: another attempt later, or the end (rules 11.24, 11.25).
+    """Every outcome is first a mail, which decides: another attempt later, or completion (rules 11.24, 11.25).
 
     Flink: AsyncWaitOperator.RetryableResultHandlerDelegator.
     """
@@ -154,11 +154,11 @@ class RetryableResultHandlerDelegator:
         return self.result_handler.entry
 
     def register_timeout(self, timeout_ms: int) -> None:
-        """One for all attempts (rule 11.26)."""
+        """One timeout for all attempts (rule 11.26)."""
         self.result_handler.register_timeout(timeout_ms, self._on_timeout)
 
     def complete(self, results: Sequence[Value]) -> None:
-        """Raises TypeError for what is no list of results, here and now (rule 11.12)."""
+        """Raises TypeError at once for invalid results (rule 11.12)."""
         checked_results(results)
         if self._operator.retries_are_over:
             self.cancel_retry_timer()
@@ -169,7 +169,7 @@ class RetryableResultHandlerDelegator:
             )
 
     def complete_from(self, supplier: Callable[[], Sequence[Value]]) -> None:
-        """What ``supplier`` raises is an error like any other, and may be tried again."""
+        """An error of ``supplier`` is like any other error, and may be retried."""
         if self._operator.retries_are_over:
             self.cancel_retry_timer()
             self.result_handler.complete_from(supplier)
@@ -189,12 +189,12 @@ class RetryableResultHandlerDelegator:
             self._retry_timer.cancel()
 
     def try_once(self) -> None:
-        """Another attempt, now."""
+        """Starts another attempt now."""
         self.attempts += 1
         self._operator.invoke(self.entry, self, self.attempts)
 
     def _decide_on(self, supplier: Callable[[], Sequence[Value]]) -> None:
-        """An error of the decision itself is taken for an outcome too, which comes too late: only a timeout ends it."""
+        """An error in the decision itself is also treated as an outcome, but is ignored: only a timeout ends the element."""
         try:
             results = supplier()
             if (wrong := wrong_results(results)) is None:
@@ -206,12 +206,12 @@ class RetryableResultHandlerDelegator:
             self._decide(None, error)
 
     def _decide(self, results: Sequence[Value] | None, error: BaseException | None) -> None:
-        """Rule 11.24. An outcome that comes while a retry is awaited, or after the last one, is ignored."""
+        """Rule 11.24. Ignores an outcome that arrives while a retry is pending, or after completion."""
         if self._is_awaiting_retry:
             return
         self._is_awaiting_retry = True
         operator = self._operator
-        # The predicates are asked first, and also when nothing can be tried again: they may count, or raise.
+        # The predicates are called first, even if no retry is possible: they may have side effects, or raise.
         is_asked_for = operator.wants_retry(self.entry.value, self.entry.timestamp, results, error)
         if (
             is_asked_for
@@ -224,7 +224,7 @@ class RetryableResultHandlerDelegator:
             self._finish(results, error)
 
     def _finish(self, results: Sequence[Value] | None, error: BaseException | None) -> None:
-        """One that timed out before its first retry stays among those that wait (rule 11.28)."""
+        """A handler that timed out before its first retry stays pending (rule 11.28)."""
         if self.attempts > 1:
             self._operator.end_retry(self.entry)
         if error is not None:

@@ -1,4 +1,4 @@
-"""When calls of an asynchronous function are tried again. Flink: AsyncRetryStrategy, AsyncRetryPredicate, AsyncRetryStrategies.
+"""Retry strategies of asynchronous functions. Flink: AsyncRetryStrategy, AsyncRetryPredicate, AsyncRetryStrategies.
 
 >>> from flowsim.datastream.async_retry_predicates import empty_result_predicate, has_exception_predicate
 >>> strategy = AsyncRetryStrategy.fixed_delay(3, 100, empty_result_predicate, has_exception_predicate)
@@ -24,21 +24,21 @@ _STRATEGY_METHODS: Final = ("can_retry", "get_backoff_time_millis", "get_retry_p
 
 
 class AsyncRetryPredicate(ABC):
-    """Which outcomes are tried again; base of user-defined ones. PyFlink: AsyncRetryPredicate."""
+    """Which outcomes are retried; base of user-defined ones. PyFlink: AsyncRetryPredicate."""
 
     __slots__ = ()
 
     @abstractmethod
     def result_predicate(self) -> ResultPredicate | None:
-        """Receives the results of a call; None: no result is tried again."""
+        """A predicate for the results of a call; None: results are never retried."""
 
     @abstractmethod
     def exception_predicate(self) -> ExceptionPredicate | None:
-        """Receives the error of a call; None: no error is tried again."""
+        """A predicate for the error of a call; None: errors are never retried."""
 
 
 class RetryPredicate(AsyncRetryPredicate):
-    """A pair of predicates, either may be absent. PyFlink: RetryPredicate."""
+    """A pair of predicates; either may be missing. PyFlink: RetryPredicate."""
 
     __slots__ = ("_result", "_exception")
 
@@ -54,7 +54,9 @@ class RetryPredicate(AsyncRetryPredicate):
 
 
 class AsyncRetryStrategy(ABC):
-    """How often, and after which pause; base of user-defined ones, and makes the ready ones. PyFlink: AsyncRetryStrategy."""
+    """Number and delays of retries; base of user-defined strategies, and factory of the built-in ones. PyFlink:
+    AsyncRetryStrategy.
+    """
 
     __slots__ = ()
 
@@ -68,11 +70,11 @@ class AsyncRetryStrategy(ABC):
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate:
-        """Which outcomes are tried again at all."""
+        """Which outcomes are retried."""
 
     @staticmethod
     def no_restart() -> NoRetryStrategy:
-        """Every outcome is final."""
+        """Never retries."""
         return NO_RETRY_STRATEGY
 
     @staticmethod
@@ -82,7 +84,7 @@ class AsyncRetryStrategy(ABC):
         result_predicate: ResultPredicate | None = None,
         exception_predicate: ExceptionPredicate | None = None,
     ) -> FixedDelayRetryStrategy:
-        """At most ``max_attempts`` retries, so one call more (rule 11.25), each after the same pause."""
+        """At most ``max_attempts`` retries, so one more call (rule 11.25), each after the same delay."""
         return FixedDelayRetryStrategy(max_attempts, backoff_time_millis, result_predicate, exception_predicate)
 
     @staticmethod
@@ -94,14 +96,14 @@ class AsyncRetryStrategy(ABC):
         result_predicate: ResultPredicate | None = None,
         exception_predicate: ExceptionPredicate | None = None,
     ) -> ExponentialBackoffDelayRetryStrategy:
-        """Each pause ``multiplier`` times the last one, which all records of a subtask share (rule 11.26)."""
+        """Each delay is ``multiplier`` times the last one; all records of a subtask share the last delay (rule 11.26)."""
         return ExponentialBackoffDelayRetryStrategy(
             max_attempts, initial_delay, max_retry_delay, multiplier, result_predicate, exception_predicate
         )
 
 
 class NoRetryStrategy(AsyncRetryStrategy):
-    """Every outcome is final. Flink: AsyncRetryStrategies.NoRetryStrategy."""
+    """Never retries. Flink: AsyncRetryStrategies.NoRetryStrategy."""
 
     __slots__ = ()
 
@@ -116,11 +118,11 @@ class NoRetryStrategy(AsyncRetryStrategy):
 
 
 NO_RETRY_STRATEGY: Final = NoRetryStrategy()
-"""The strategy of calls that are not tried again."""
+"""The strategy without retries."""
 
 
 class FixedDelayRetryStrategy(AsyncRetryStrategy):
-    """The same pause, in ms, before each of ``max_attempts`` retries; both above 0, or BadInput is raised.
+    """The same delay, in ms, before each of ``max_attempts`` retries; raises BadInput unless both are above 0.
 
     Flink: AsyncRetryStrategies.FixedDelayRetryStrategy.
     """
@@ -149,7 +151,7 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy):
 
 
 class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy):
-    """Longer pauses each time; the last one is shared by all records of the subtask (rule 11.26).
+    """Longer delays each time; all records of the subtask share the last delay (rule 11.26).
 
     Delays in ms. Raises BadInput unless all numbers are above 0.
 
@@ -183,7 +185,7 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy):
         if current_attempts <= 1:
             self._last_ms = self.initial_delay_ms
             return self._last_ms
-        # In Flink this is arithmetic of doubles, whatever the numbers are.
+        # Flink computes this with doubles.
         self._last_ms = int(min(self._last_ms * float(self.multiplier), self.max_retry_delay_ms))
         return self._last_ms
 
@@ -192,11 +194,11 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy):
 
 
 def checked_strategy(strategy: object, method: str) -> AsyncRetryStrategy:
-    """``strategy`` when it has the methods of one; raises TypeError or BadInput, naming ``method``, otherwise."""
+    """Returns ``strategy`` if it has the required methods; otherwise raises TypeError or BadInput, naming ``method``."""
     wanted = "expected an AsyncRetryStrategy such as AsyncRetryStrategy.fixed_delay(3, 100)"
     if isinstance(strategy, type):
         raise TypeError(
-            f"{method}: async_retry_strategy: {wanted}, got the class {strategy.__name__} and no object of it"
+            f"{method}: async_retry_strategy: {wanted}, got the class {strategy.__name__}, not an instance of it"
         )
     if not all(callable(getattr(strategy, name, None)) for name in _STRATEGY_METHODS):
         raise TypeError(f"{method}: async_retry_strategy: {wanted}, got {strategy!r}")
@@ -206,8 +208,9 @@ def checked_strategy(strategy: object, method: str) -> AsyncRetryStrategy:
     for name in _PREDICATE_METHODS:
         if not callable(getattr(predicate, name, None)):
             raise BadInput(
-                f"{method}: async_retry_strategy: get_retry_predicate() of {type(strategy).__name__} must answer an "
-                f"AsyncRetryPredicate such as RetryPredicate(result_predicate, exception_predicate), got {predicate!r}"
+                f"{method}: async_retry_strategy: get_retry_predicate() of {type(strategy).__name__} must "
+                "return an AsyncRetryPredicate such as RetryPredicate(result_predicate, "
+                f"exception_predicate), got {predicate!r}"
             )
         answered = getattr(predicate, name)()
         if answered is not None and not callable(answered):
@@ -217,7 +220,7 @@ def checked_strategy(strategy: object, method: str) -> AsyncRetryStrategy:
 
 
 def retry_params(strategy: AsyncRetryStrategy) -> Mapping[str, object] | None:
-    """What laws know of a strategy (table ``operators``); None: no call is ever tried again."""
+    """The strategy as laws see it (table ``operators``); None: no retries."""
     predicate = strategy.get_retry_predicate()
     retried = {
         "result": predicate.result_predicate() is not None,
@@ -247,9 +250,9 @@ def retry_params(strategy: AsyncRetryStrategy) -> Mapping[str, object] | None:
 
 
 def _check_plain(function: object, what: str) -> None:
-    """A coroutine function would answer an object that is always true, and that is never awaited."""
+    """A coroutine function would return an object that is always true and never awaited."""
     if inspect.iscoroutinefunction(function):
-        raise BadInput(f"{what} must be a plain function: the task itself calls it")
+        raise BadInput(f"{what} must not be a coroutine function: the task calls it without await")
 
 
 def _above_zero(name: str, number: int) -> int:

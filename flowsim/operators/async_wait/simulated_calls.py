@@ -1,4 +1,4 @@
-"""Asynchronous calls that nobody answers but the simulator: late, wrongly, after some attempts, or never."""
+"""Simulated asynchronous calls: they may be late, fail, fail a number of attempts, or never complete."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ OnTimeout = Literal["fail", "nothing"] | Results
 
 
 class SimulatedCallFailed(Exception):
-    """What a simulated call answers that is to fail."""
+    """The error of a simulated call that fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class SomeCalls:
-    """Selects calls: all that meet ``when``, of those a ``share``, of those the first attempts.
+    """Selects calls: a ``share`` of those that meet ``when``, limited to the first attempts.
 
-    ``when`` None: every record; ``first_attempts`` None: every attempt. Raises BadInput for a share that is none.
+    ``when`` None: every record; ``first_attempts`` None: every attempt. Raises BadInput for an invalid share.
     """
 
     share: float = 1.0
@@ -41,7 +41,7 @@ class SomeCalls:
             raise BadInput(f"the first attempts of a call: expected at least 1, got {self.first_attempts}")
 
     def befalls(self, value: Value, attempt: int, random: Random) -> bool:
-        """Whether this call is one of them; attempts count from 1."""
+        """Whether this call is selected; attempts count from 1."""
         if self.share <= 0 or (self.first_attempts is not None and attempt > self.first_attempts):
             return False
         if self.when is not None and not self.when(value):
@@ -55,11 +55,11 @@ NO_CALLS: Final = SomeCalls(share=0.0)
 class SimulatedAsyncFunction:
     """An asynchronous function whose calls are simulated, on both clocks.
 
-    ``result`` gives the results of a record once ``latency`` has passed; what it raises is the answer then. ``failure``
-    says which calls fail when they are answered, ``silence`` which are never answered: a share of all calls, a
-    condition on the record, or ``SomeCalls``. ``on_timeout``: fail the job as Flink does, do nothing at all (the record
-    keeps its place for ever unless an answer comes), or the function that gives the results instead (rule 11.17).
-    Each subtask draws from a stream of its own of the run's seed, in the order of the calls.
+    ``result`` computes the results of a record after ``latency``; if it raises, the error is the answer. ``failure``
+    selects the calls that fail, ``silence`` those that never complete: a share of all calls, a condition on the record,
+    or ``SomeCalls``. ``on_timeout``: fail the job as Flink does, do nothing (the record keeps its place until an answer
+    comes), or a function that returns replacement results (rule 11.17). Each subtask draws from its own random stream
+    of the run's seed, in the order of the calls.
     """
 
     __slots__ = ("_result", "_latency", "_failure", "_silence", "_on_timeout", "_calls", "_random")
@@ -123,6 +123,6 @@ def _some_calls(said: float | Predicate | SomeCalls) -> SomeCalls:
 
 
 def _attempt(result_future: ResultFuture) -> int:
-    """Which attempt a call is, from 1: only an operator that retries makes more than one."""
+    """The attempt of a call, from 1: only an operator with retries makes more than one."""
     attempts: int = getattr(result_future, "attempts", 1)
     return attempts

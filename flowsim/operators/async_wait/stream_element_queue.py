@@ -14,10 +14,10 @@ from flowsim.units import NO_TIMESTAMP
 
 
 class StreamRecordQueueEntry:
-    """A record whose results are awaited. Flink: StreamRecordQueueEntry.
+    """A record with pending results. Flink: StreamRecordQueueEntry.
 
-    ``number`` counts the elements of the operator from 0; ``is_done`` once results were given, which may be none;
-    ``timed_out`` once the function was asked about its timeout.
+    ``number`` counts the elements of the operator from 0; ``is_done`` once results, possibly none, were set;
+    ``timed_out`` once the function's ``timeout`` was called.
     """
 
     __slots__ = ("number", "value", "timestamp", "results", "is_done", "timed_out")
@@ -35,18 +35,18 @@ class StreamRecordQueueEntry:
         return StreamRecord(self.value, self.timestamp)
 
     def complete(self, results: Sequence[Value]) -> None:
-        """Raises TypeError for what is no list of results, such as None (rule 11.12)."""
+        """Raises TypeError if the argument is not a list of results, such as None (rule 11.12)."""
         self.results = checked_results(results)
         self.is_done = True
 
     def emit_result(self, output: Output) -> None:
-        """The results with the timestamp of the record (rule 11.14)."""
+        """Emits the results with the timestamp of the record (rule 11.14)."""
         for result in self.results:
             output.collect(result, self.timestamp)
 
 
 class WatermarkQueueEntry:
-    """A watermark: done from the start. Flink: WatermarkQueueEntry."""
+    """A watermark: completed from the start. Flink: WatermarkQueueEntry."""
 
     __slots__ = ("number", "timestamp")
 
@@ -62,7 +62,7 @@ class WatermarkQueueEntry:
         return Watermark(self.timestamp)
 
     def complete(self, results: Sequence[Value]) -> None:
-        """Raises InvariantViolation: nobody awaits the results of a watermark."""
+        """Raises InvariantViolation: a watermark has no results."""
         raise InvariantViolation("a watermark cannot be completed")
 
     def emit_result(self, output: Output) -> None:
@@ -73,7 +73,7 @@ QueueEntry = StreamRecordQueueEntry | WatermarkQueueEntry
 
 
 def checked_capacity(capacity: int) -> int:
-    """``capacity`` itself; raises BadInput when no element could find a place."""
+    """Returns ``capacity``; raises BadInput if it is below 1."""
     if capacity < 1:
         raise BadInput(f"the capacity of an async operator must be at least 1, got {capacity}")
     return capacity
@@ -87,34 +87,34 @@ class StreamElementQueue(Protocol):
     def __len__(self) -> int: ...
 
     def try_put(self, entry: QueueEntry) -> bool:
-        """Whether there was space for it."""
+        """Enqueues the element; returns whether there was space."""
 
     def complete(self, entry: QueueEntry, results: Sequence[Value]) -> None:
-        """The results of one that is in the queue; it may be emitted in its turn. Later results replace them.
+        """Sets the results of a queued element, which may then be emitted in order. Later results replace them.
 
-        Raises TypeError for what is no list of results, InvariantViolation for a watermark.
+        Raises TypeError for invalid results, InvariantViolation for a watermark.
         """
 
     @property
     def has_completed_elements(self) -> bool:
-        """Whether one can be emitted now."""
+        """Whether an element can be emitted now."""
 
     def emit_completed_element(self, output: Output) -> QueueEntry | None:
-        """Emits exactly one, if it can; answers which."""
+        """Emits exactly one element, if possible, and returns it."""
 
     @property
     def pending(self) -> list[StreamRecordQueueEntry]:
-        """The records whose results were not given yet, as they came."""
+        """The records without results, in order of arrival."""
 
     def values(self) -> list[StreamElement]:
-        """All that a snapshot must hold, in the order in which they would be put in again (rule 11.20)."""
+        """The elements for a snapshot, in the order in which they are restored (rule 11.20)."""
 
 
 _SHOWN: Final = 5
 
 
-def awaited_elements(pending: Sequence[StreamRecordQueueEntry], queued: int, capacity: int) -> str:
-    """How many of the ``queued`` elements have no answer, and the first of them; empty when none is awaited."""
+def describe_pending(pending: Sequence[StreamRecordQueueEntry], queued: int, capacity: int) -> str:
+    """The number of ``queued`` elements without an answer, and the first of them; empty if there are none."""
     if not pending:
         return ""
     shown = ", ".join(_element(entry) for entry in pending[:_SHOWN])
@@ -133,7 +133,7 @@ def _element(entry: StreamRecordQueueEntry) -> str:
 
 
 class OrderedStreamElementQueue:
-    """First in, first out: what is done waits for all before it (rule 11.5). Flink: OrderedStreamElementQueue."""
+    """First in, first out: a completed element waits for all earlier ones (rule 11.5). Flink: OrderedStreamElementQueue."""
 
     __slots__ = ("capacity", "_entries")
 

@@ -1,4 +1,4 @@
-"""The queue that lets records out as they are done, but never past a watermark. Flink: UnorderedStreamElementQueue."""
+"""The queue that emits records in order of completion, but never across a watermark. Flink: UnorderedStreamElementQueue."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Segment:
     __slots__ = ("incomplete", "completed")
 
     def __init__(self) -> None:
-        # A dict for a set that keeps its order.
+        # A dict as a set with insertion order.
         self.incomplete: dict[int, QueueEntry] = {}
         self.completed: deque[QueueEntry] = deque()
 
@@ -36,13 +36,13 @@ class Segment:
             self.incomplete[entry.number] = entry
 
     def complete(self, entry: QueueEntry) -> None:
-        """Who is not among the incomplete any more stays where it is (rule 11.9)."""
+        """An element that is no longer incomplete keeps its position (rule 11.9)."""
         if self.incomplete.pop(entry.number, None) is not None:
             self.completed.append(entry)
 
 
 class UnorderedStreamElementQueue:
-    """A line of segments; only the first one lets out what is done (rules 11.6 to 11.10).
+    """A list of segments; only the first one emits completed elements (rules 11.6 to 11.10).
 
     Flink: UnorderedStreamElementQueue.
     """
@@ -71,7 +71,7 @@ class UnorderedStreamElementQueue:
         return True
 
     def _add_watermark(self, entry: WatermarkQueueEntry) -> None:
-        """Rule 11.8: alone in its segment, which is the last one when that is empty."""
+        """Rule 11.8: alone in its segment: the last segment if that is empty, else a new one."""
         last = self._segments[-1] if self._segments else None
         (last if last is not None and last.is_empty else self._add_segment()).add(entry)
         self._add_segment()
@@ -92,7 +92,7 @@ class UnorderedStreamElementQueue:
         return bool(self._segments) and bool(self._segments[0].completed)
 
     def emit_completed_element(self, output: Output) -> QueueEntry | None:
-        """Rule 11.10: one element of the first segment, which is dropped when it is empty and others follow."""
+        """Rule 11.10: emits one element of the first segment; drops the segment if it is empty and others follow."""
         if not self._segments:
             return None
         first, emitted = self._segments[0], None
@@ -110,7 +110,9 @@ class UnorderedStreamElementQueue:
         return [entry for entry in incomplete if isinstance(entry, StreamRecordQueueEntry)]
 
     def values(self) -> list[StreamElement]:
-        """Per segment what is done, as it was done, then the rest; Flink's order of the rest is that of a HashSet."""
+        """Per segment the completed elements in order of completion, then the rest; in Flink the rest has the order of
+        a HashSet.
+        """
         return [
             entry.element for segment in self._segments for entry in (*segment.completed, *segment.incomplete.values())
         ]

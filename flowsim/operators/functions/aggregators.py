@@ -1,4 +1,4 @@
-"""Sums, minima and maxima of a field, as reductions. Flink: SumAggregator, ComparableAggregator."""
+"""Sum, minimum and maximum of a field, as reductions. Flink: SumAggregator, ComparableAggregator."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COMPARABLE: Final = (*_BITS, TypeKind.FLOAT, TypeKind.DOUBLE, TypeKind.STRING, 
 
 
 class AggregationType(Enum):
-    """Which reduction. Flink: AggregationFunction.AggregationType."""
+    """The kind of reduction. Flink: AggregationFunction.AggregationType."""
 
     SUM = "sum"
     MIN = "min"
@@ -29,9 +29,9 @@ Reduce = Callable[[object, object], object]
 
 
 def aggregator(kind: AggregationType, field: Field, declared: TypeInformation | None, *, first: bool = True) -> Reduce:
-    """The reduction; of records that tie, ``min_by`` and ``max_by`` keep the first, or the last.
+    """The reduction; of equal records, ``min_by`` and ``max_by`` keep the first or the last.
 
-    Raises BadInput where the records have no such field, or one that cannot be added or compared.
+    Raises BadInput if the records have no such field, or if it cannot be added or compared.
     """
     accessor = FieldAccessor(field, declared, kind.value)
     match kind:
@@ -51,7 +51,7 @@ def aggregator(kind: AggregationType, field: Field, declared: TypeInformation | 
 class SumAggregator:
     """The first record with the sum in its field, which overflows as its Java type does. Flink: SumAggregator.
 
-    Without a declared type an int is a Long and a float a Double.
+    Without a declared type an int is a Long, a float a Double.
     """
 
     __slots__ = ("_accessor", "_kind")
@@ -81,7 +81,7 @@ class SumAggregator:
 
 
 class ComparableAggregator:
-    """Least or greatest by Java's ``compareTo``. Flink: ComparableAggregator, Comparator."""
+    """Minimum or maximum by Java's ``compareTo``. Flink: ComparableAggregator, Comparator."""
 
     __slots__ = ("_accessor", "_least", "_what")
 
@@ -94,14 +94,14 @@ class ComparableAggregator:
         self._least = least
 
     def reduce(self, value1: object, value2: object) -> object:
-        """The first record, with the extreme in its field."""
+        """The first record, with the minimum or maximum in its field."""
         accessor = self._accessor
         other = accessor.get(value2)
-        # Flink asks whether the first is strictly better, and puts in the other one on ties too.
+        # Flink tests whether the first is strictly better, and uses the other one for equal values.
         return value1 if self._compare(accessor.get(value1), other) > 0 else accessor.set(value1, other)
 
     def by(self, *, first: bool) -> Reduce:
-        """The whole record that holds the extreme; of those that tie the first or the last."""
+        """The record that holds the minimum or maximum; of equal records the first or the last."""
 
         def reduce(value1: object, value2: object) -> object:
             better = self._compare(self._accessor.get(value1), self._accessor.get(value2))
@@ -118,9 +118,9 @@ class ComparableAggregator:
 
 
 def compare_to(one: object, other: object, what: str) -> int:
-    """Negative, 0 or positive as Java's ``compareTo``; raises BadInput naming ``what`` where there is no order.
+    """Negative, 0 or positive as Java's ``compareTo``; raises BadInput naming ``what`` for incomparable values.
 
-    NaN is the greatest number, -0.0 is less than 0.0, and text is compared by its UTF-16 units.
+    NaN is the largest number, -0.0 is less than 0.0, and text is compared by its UTF-16 units.
     """
     kind = type(one)
     if kind is not type(other) or kind not in (int, float, str, bool):
@@ -154,7 +154,7 @@ def _wrapped(number: int, bits: int) -> int:
 
 
 def _single(number: float) -> float:
-    """The nearest number of single precision, infinite where that one overflows."""
+    """The nearest single-precision number; infinite on overflow."""
     try:
         (rounded,) = struct.unpack(">f", struct.pack(">f", number))
     except OverflowError:

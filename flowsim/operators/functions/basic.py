@@ -44,8 +44,8 @@ class FilterOperator(FunctionOperator):
 class FlatMapOperator(FunctionOperator):
     """Any number of records out for each record in, with its timestamp. Flink: StreamFlatMap.
 
-    The function returns or yields an iterable, or None for nothing; what it yields is emitted one by one, so a blocked
-    output stops a generator in its middle (D3).
+    The function returns an iterable or None, or is a generator. Results are emitted one by one, so a blocked output
+    pauses a generator between two results (D3).
     """
 
     __slots__ = ("_flat_map",)

@@ -1,4 +1,4 @@
-"""What a function may ask while it handles an element of either side. Flink: BaseBroadcastProcessFunction."""
+"""The contexts of functions with a broadcast side. Flink: BaseBroadcastProcessFunction."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ AnyKeyedStateFunction = KeyedStateFunction | Callable[[object, State], object]
 
 
 class BroadcastStates:
-    """The states that a stream was broadcast with, in one subtask. Flink: CoBroadcastWithNonKeyedOperator."""
+    """The broadcast states of one subtask. Flink: CoBroadcastWithNonKeyedOperator."""
 
     __slots__ = ("_descriptors", "_store")
 
@@ -54,9 +54,9 @@ class BroadcastStates:
 
 
 class ReadOnlyBroadcastContext(ProcessContext):
-    """Of the side that is not broadcast, and of timers. Flink: BaseBroadcastProcessFunction.ReadOnlyContext.
+    """The context of the non-broadcast side and of timers. Flink: BaseBroadcastProcessFunction.ReadOnlyContext.
 
-    On a stream without keys there is no current key and timers are refused.
+    Without keys there is no current key, and registering timers raises an error.
     """
 
     __slots__ = ("_states",)
@@ -66,7 +66,7 @@ class ReadOnlyBroadcastContext(ProcessContext):
         self._states = states
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState:
-        """A view that refuses changes."""
+        """A read-only view."""
         return self._states.read_only(state_descriptor)
 
     def current_processing_time(self) -> int:
@@ -77,7 +77,7 @@ class ReadOnlyBroadcastContext(ProcessContext):
 
 
 class BroadcastContext:
-    """Of the broadcast side: it may change broadcast state. Flink: BaseBroadcastProcessFunction.Context."""
+    """The context of the broadcast side, which may change broadcast state. Flink: BaseBroadcastProcessFunction.Context."""
 
     __slots__ = ("_output", "_states", "_time", "_timestamp")
 
@@ -87,12 +87,12 @@ class BroadcastContext:
         self._states = states
         self._timestamp = NO_TIMESTAMP
 
-    def speak_for(self, timestamp: int | None) -> None:
+    def set_current(self, timestamp: int | None) -> None:
         """Called by the operator before each call of the function."""
         self._timestamp = NO_TIMESTAMP if timestamp is None else timestamp
 
     def timestamp(self) -> int:
-        """Of the element, in ms; ``NO_TIMESTAMP`` where it has none, unlike on the other side (rule 9.19)."""
+        """Timestamp of the element, in ms; ``NO_TIMESTAMP`` if there is none, unlike on the other side (rule 9.19)."""
         return self._timestamp
 
     def current_processing_time(self) -> int:
@@ -102,16 +102,16 @@ class BroadcastContext:
         return self._time.current_watermark()
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState:
-        """This subtask's copy: do the same to it in every subtask."""
+        """This subtask's copy; every subtask must change it in the same way."""
         return self._states.read_write(state_descriptor)
 
     def output(self, tag: OutputTag, value: Value) -> None:
-        """Emits to a side output at once; ``yield tag, value`` does the same in its turn."""
+        """Emits to a side output at once; ``yield tag, value`` emits in order with the results."""
         self._output.collect_side(tag, value, self._timestamp)
 
 
 class KeyedBroadcastContext(BroadcastContext):
-    """Of the broadcast side where the other one is keyed. Flink: KeyedBroadcastProcessFunction.Context."""
+    """The context of the broadcast side if the other side is keyed. Flink: KeyedBroadcastProcessFunction.Context."""
 
     __slots__ = ("_apply",)
 
@@ -128,7 +128,7 @@ class KeyedBroadcastContext(BroadcastContext):
     def apply_to_keyed_state(self, state_descriptor: StateDescriptor, function: AnyKeyedStateFunction) -> None:
         """Calls ``function(key, state)`` for each key of this subtask that holds the state, in the heap's order.
 
-        A KeyedStateFunction has a method ``process`` instead. PyFlink does not offer this, Java does.
+        A KeyedStateFunction has a method ``process`` instead. Java has this method, PyFlink does not.
         """
         process = getattr(function, "process", None)
         if not callable(process):

@@ -1,4 +1,4 @@
-"""A stream beside one that every subtask sees all of. Flink: CoBroadcastWithNonKeyedOperator, CoBroadcastWithKeyedOperator."""
+"""A stream connected to a broadcast stream. Flink: CoBroadcastWithNonKeyedOperator, CoBroadcastWithKeyedOperator."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flowsim.values.keys import state_key
 
 
 class BroadcastProcessFunction(UserFunction, Protocol):
-    """Elements of either side; the broadcast one may change broadcast state. Flink: BroadcastProcessFunction."""
+    """Processes elements of both sides; the broadcast side may change broadcast state. Flink: BroadcastProcessFunction."""
 
     def process_element(self, value: Value, ctx: ReadOnlyBroadcastContext) -> Results: ...
 
@@ -30,7 +30,7 @@ class BroadcastProcessFunction(UserFunction, Protocol):
 
 
 class KeyedBroadcastProcessFunction(UserFunction, Protocol):
-    """The same with keyed state and timers on the side that is not broadcast. Flink: KeyedBroadcastProcessFunction."""
+    """The same with keyed state and timers on the non-broadcast side. Flink: KeyedBroadcastProcessFunction."""
 
     def process_element(self, value: Value, ctx: ReadOnlyBroadcastContext) -> Results: ...
 
@@ -40,7 +40,7 @@ class KeyedBroadcastProcessFunction(UserFunction, Protocol):
 
 
 class CoBroadcastWithNonKeyedOperator(MultipleInputOperator):
-    """Runs a BroadcastProcessFunction; input 1 is the stream, input 2 what is broadcast.
+    """Runs a BroadcastProcessFunction; input 1 is the stream, input 2 the broadcast stream.
 
     Flink: CoBroadcastWithNonKeyedOperator.
     """
@@ -68,10 +68,10 @@ class CoBroadcastWithNonKeyedOperator(MultipleInputOperator):
 
     def process_element_of(self, input_id: int, value: Value, timestamp: int | None) -> None:
         if input_id == 1:
-            self._read_only.speak_for(timestamp, timestamp, None, None)
+            self._read_only.set_current(timestamp, timestamp, None, None)
             results = self._function.process_element(value, self._read_only)
         else:
-            self._context.speak_for(timestamp)
+            self._context.set_current(timestamp)
             results = self._function.process_broadcast_element(value, self._context)
         emit_results(results, timestamp, self.output)
 
@@ -84,10 +84,10 @@ class CoBroadcastWithNonKeyedOperator(MultipleInputOperator):
 
 
 class CoBroadcastWithKeyedOperator(KeyedFunctionOperator):
-    """Runs a KeyedBroadcastProcessFunction; input 1 is the keyed stream, input 2 what is broadcast.
+    """Runs a KeyedBroadcastProcessFunction; input 1 is the keyed stream, input 2 the broadcast stream.
 
-    A broadcast element has no key: the key of the record or timer before it stays current, and after
-    ``apply_to_keyed_state`` the last key gone through. Flink: CoBroadcastWithKeyedOperator.
+    A broadcast element has no key: the key of the previous record or timer stays current, and after
+    ``apply_to_keyed_state`` the last visited key. Flink: CoBroadcastWithKeyedOperator.
     """
 
     __slots__ = ("_broadcast_context", "_function", "_inputs", "_states")
@@ -107,10 +107,10 @@ class CoBroadcastWithKeyedOperator(KeyedFunctionOperator):
         read_only = ReadOnlyBroadcastContext(timer_service, output, self._states)
         self._context = read_only
         self._broadcast_context = KeyedBroadcastContext(timer_service, output, self._states, self._apply_to_keyed_state)
-        self._inputs = combined_inputs(self, [self._door(read_only), self._process_broadcast_element])
+        self._inputs = combined_inputs(self, [self._process_input(read_only), self._process_broadcast_element])
 
     def _apply_to_keyed_state(self, descriptor: StateDescriptor, function: Callable[[object, State], object]) -> None:
-        """The key of the operator and its timers goes along with that of its state."""
+        """Also sets the current key of the operator and its timers."""
 
         def with_key(key: object, state: State) -> object:
             self.current_key = key
@@ -119,7 +119,7 @@ class CoBroadcastWithKeyedOperator(KeyedFunctionOperator):
 
         self.state.apply_to_all_keys(descriptor, with_key)
 
-    def _door(self, context: ReadOnlyBroadcastContext) -> Callable[[Value, int | None], None]:
+    def _process_input(self, context: ReadOnlyBroadcastContext) -> Callable[[Value, int | None], None]:
         process = self._function.process_element
         key_of = self.key_selector
 
@@ -128,7 +128,7 @@ class CoBroadcastWithKeyedOperator(KeyedFunctionOperator):
             self.records_in += 1
             key = key_of(value)
             self.set_current_key(key, state_key(key))
-            context.speak_for(timestamp, timestamp, key, None)
+            context.set_current(timestamp, timestamp, key, None)
             emit_results(process(value, context), timestamp, self.output)
 
         return process_element
@@ -136,7 +136,7 @@ class CoBroadcastWithKeyedOperator(KeyedFunctionOperator):
     def _process_broadcast_element(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns
         self.records_in += 1
-        self._broadcast_context.speak_for(timestamp)
+        self._broadcast_context.set_current(timestamp)
         results = self._function.process_broadcast_element(value, self._broadcast_context)
         emit_results(results, timestamp, self.output)
 

@@ -10,7 +10,7 @@ from flowsim.operators.functions.process import KeyedFunctionOperator, ProcessCo
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.inputs.combined_input import ProcessElement, combined_inputs
 from flowsim.operators.inputs.multiple_input import MultipleInputOperator
-from flowsim.operators.inputs.reading_order import ReadingOrder, noting_reads
+from flowsim.operators.inputs.reading_order import ReadingOrder, recording_reads
 from flowsim.operators.stream_operator import KeySelector, OperatorContext, OperatorInput, Output, Value
 from flowsim.operators.user_functions import FunctionLife, Results, RuntimeContext, UserFunction, emit_results
 from flowsim.values.keys import state_key
@@ -25,13 +25,13 @@ class CoProcessFunction(UserFunction, Protocol):
 
 
 class KeyedCoProcessFunction(CoProcessFunction, Protocol):
-    """The same with a current key, state and timers. Flink: KeyedCoProcessFunction."""
+    """The same with keyed state and timers. Flink: KeyedCoProcessFunction."""
 
     def on_timer(self, timestamp: int, ctx: ProcessContext) -> Results: ...
 
 
 class _FunctionOfTwoInputs(MultipleInputOperator):
-    """Opens and closes the function that handles both inputs."""
+    """Opens and closes the function for both inputs."""
 
     __slots__ = ("_life",)
 
@@ -47,7 +47,7 @@ class _FunctionOfTwoInputs(MultipleInputOperator):
 
 
 class CoMapOperator(_FunctionOfTwoInputs):
-    """One record out for each record in, or none where the function answers None, as in PyFlink. Flink: CoStreamMap."""
+    """One record out for each record in, or none if the function returns None, as in PyFlink. Flink: CoStreamMap."""
 
     __slots__ = ("_maps",)
 
@@ -107,7 +107,7 @@ class CoProcessOperator(_FunctionOfTwoInputs):
         self._context = ProcessContext(self._timer_service, output)
 
     def process_element_of(self, input_id: int, value: Value, timestamp: int | None) -> None:
-        self._context.speak_for(timestamp, timestamp, None, None)
+        self._context.set_current(timestamp, timestamp, None, None)
         emit_results(self._functions[input_id - 1](value, self._context), timestamp, self.output)
 
     def process_watermark(self, timestamp: int) -> None:
@@ -132,21 +132,23 @@ class KeyedCoProcessOperator(KeyedFunctionOperator):
         first, second = ctx.key_selectors if len(ctx.key_selectors) == 2 else (ctx.key_selector, None)
         if first is None or second is None:
             raise BadInput(f"operator {ctx.operator_name} needs a key for each of its two inputs (rule 9.17)")
-        doors = [
-            self._door(first, self._function.process_element1),
-            self._door(second, self._function.process_element2),
+        methods = [
+            self._process_input(first, self._function.process_element1),
+            self._process_input(second, self._function.process_element2),
         ]
-        self._inputs = combined_inputs(self, doors if self._order is None else noting_reads(doors, self._order))
+        self._inputs = combined_inputs(self, methods if self._order is None else recording_reads(methods, self._order))
 
-    def _door(self, key_of: KeySelector, function: Callable[[Value, ProcessContext], Results]) -> ProcessElement:
-        """Rule 7.20: the key of the input the record came on."""
+    def _process_input(
+        self, key_of: KeySelector, function: Callable[[Value, ProcessContext], Results]
+    ) -> ProcessElement:
+        """Rule 7.20: sets the key by the selector of the record's input."""
 
         def process_element(value: Value, timestamp: int | None) -> None:
             self.clock.now_ns += self.cost_ns
             self.records_in += 1
             key = key_of(value)
             self.set_current_key(key, state_key(key))
-            self._context.speak_for(timestamp, timestamp, key, None)
+            self._context.set_current(timestamp, timestamp, key, None)
             emit_results(function(value, self._context), timestamp, self.output)
 
         return process_element
@@ -161,4 +163,4 @@ class KeyedCoProcessOperator(KeyedFunctionOperator):
 
     def end_input_of(self, input_id: int) -> None:
         if self._order is not None:
-            self._order.note_end(input_id)
+            self._order.record_end(input_id)

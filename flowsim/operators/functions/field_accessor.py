@@ -1,4 +1,4 @@
-"""Reads and replaces one field of a record, named or by position. Flink: FieldAccessor, FieldAccessorFactory."""
+"""Reads and replaces one field of a record, by name or position. Flink: FieldAccessor, FieldAccessorFactory."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _ARRAYS: Final = (TypeKind.LIST, TypeKind.PRIMITIVE_ARRAY, TypeKind.BASIC_ARRAY,
 class FieldAccessor:
     """One field of all records of a stream. Flink: FieldAccessor.
 
-    Raises BadInput where the declared type has no such field, and later for a record that has none.
+    Raises BadInput if the declared type has no such field, and later for a record without it.
     """
 
     __slots__ = ("_field", "_what", "field_type")
 
     field_type: TypeInformation | None
-    """As declared, None where nothing was."""
+    """The declared type, or None."""
 
     def __init__(self, field: Field, declared: TypeInformation | None, what: str) -> None:
         if isinstance(field, bool) or not isinstance(field, int | str):
@@ -51,7 +51,7 @@ class FieldAccessor:
                 return record
 
     def set(self, record: object, value: object) -> object:
-        """The record with another value of the field; what was given stays as it is."""
+        """A copy of the record with another value of the field."""
         match record:
             case tuple():
                 return _replaced(record, self._index(len(record), None, "a tuple"), value)

@@ -1,6 +1,6 @@
-"""Joins two keyed streams by how far apart their records are in event time. Flink: IntervalJoinOperator.
+"""Joins two keyed streams by the distance of their timestamps. Flink: IntervalJoinOperator.
 
-A record waits in a buffer of its side, by key and timestamp, until the watermark says that nothing can meet it any more.
+A record is buffered per side, key and timestamp, until the watermark shows that no later record can join it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from flowsim.errors import BadInput, NoTimestamp
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.inputs.combined_input import ProcessElement, combined_inputs
-from flowsim.operators.inputs.reading_order import ReadingOrder, noting_reads
+from flowsim.operators.inputs.reading_order import ReadingOrder, recording_reads
 from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.stream_operator import KeySelector, OperatorContext, OperatorInput, Output, Value
 from flowsim.operators.user_functions import FunctionLife, Results, UserFunction, emit_results
@@ -37,7 +37,7 @@ _RECORDED_AS: Final = {CLEANUP_LEFT: (1, 1), CLEANUP_RIGHT: (2, 2)}
 class IntervalBounds:
     """A left record at t joins the right ones from t + ``lower_ms`` to t + ``upper_ms``, both inclusive.
 
-    Raises ValueError unless ``lower_ms <= upper_ms`` before an end was made exclusive.
+    Raises ValueError unless ``lower_ms <= upper_ms`` before exclusive ends are applied.
     """
 
     lower_ms: int
@@ -45,16 +45,16 @@ class IntervalBounds:
 
     @staticmethod
     def between(lower_ms: int, upper_ms: int, *, lower_exclusive: bool, upper_exclusive: bool) -> IntervalBounds:
-        """Rule 10.33. Exclusive bounds may leave nothing between them."""
+        """Rule 10.33. Exclusive bounds may exclude everything."""
         if lower_ms > upper_ms:
             raise ValueError(f"the lower bound {lower_ms} ms is above the upper one {upper_ms} ms")
         return IntervalBounds(lower_ms + lower_exclusive, upper_ms - upper_exclusive)
 
 
 class JoinContext:
-    """What a function may ask about the pair it is given; times in ms. Flink: ProcessJoinFunction.Context.
+    """The context of a pair; times in ms. Flink: ProcessJoinFunction.Context.
 
-    One object per operator, reused: it must not be kept beyond the call.
+    One object per operator, reused: it must not be kept after the call.
     """
 
     __slots__ = ("_left_timestamp", "_right_timestamp", "_timestamp", "_output")
@@ -63,8 +63,8 @@ class JoinContext:
         self._left_timestamp = self._right_timestamp = self._timestamp = NO_TIMESTAMP
         self._output = output
 
-    def speak_for(self, left_timestamp: int, right_timestamp: int) -> int:
-        """Called by the operator for each pair; answers the timestamp of what the pair gives."""
+    def set_current(self, left_timestamp: int, right_timestamp: int) -> int:
+        """Called by the operator for each pair; returns the timestamp of the results."""
         self._left_timestamp = left_timestamp
         self._right_timestamp = right_timestamp
         self._timestamp = max(left_timestamp, right_timestamp)
@@ -77,11 +77,11 @@ class JoinContext:
         return self._right_timestamp
 
     def get_timestamp(self) -> int:
-        """Of what the pair gives: the later one of the two."""
+        """The timestamp of the results: the later one of the pair."""
         return self._timestamp
 
     def output(self, tag: OutputTag, value: Value) -> None:
-        """Emits to a side output at once; ``yield tag, value`` does the same in its turn."""
+        """Emits to a side output at once; ``yield tag, value`` emits in order with the results."""
         self._output.collect_side(tag, value, self._timestamp)
 
 
@@ -93,7 +93,7 @@ class ProcessJoinFunction(UserFunction, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JoinSide:
-    """What a record of one input meets, from its own point of view."""
+    """One input as seen by its records: the state of both sides, and the bounds."""
 
     is_left: bool
     own: MapState
@@ -104,7 +104,7 @@ class JoinSide:
 
 
 class LatePolicy:
-    """What becomes of a late record: the late output of its side gets it, without one it is counted (rule 10.35)."""
+    """Handles a late record: emits it to its side's late output, or counts it without one (rule 10.35)."""
 
     __slots__ = ("_left", "_right")
 
@@ -122,19 +122,19 @@ class LatePolicy:
 
 
 class Partners:
-    """The records of the other side that a record meets."""
+    """The records of the other side that join a record."""
 
     __slots__ = ()
 
     def of(self, side: JoinSide, timestamp: int) -> list[tuple[int, Value]]:
-        """Rule 10.34: in the order of the other side's map, and of arrival where timestamps are equal."""
+        """Rule 10.34: in the order of the other side's map; equal timestamps in order of arrival."""
         lowest, highest = wrapped(timestamp + side.lower_ms), wrapped(timestamp + side.upper_ms)
         buckets: list[tuple[int, list[Value]]] = side.other.borrowed_items()  # type: ignore[assignment]  # as _take put them
         return [(other, value) for other, bucket in buckets if lowest <= other <= highest for value in bucket]
 
 
 class JoinObserver:
-    """Records what an interval join takes in, which of it is late, and for which pairs it calls its function."""
+    """Records the elements of an interval join, which of them are late, and the joined pairs."""
 
     __slots__ = ("_fingerprint", "_key_facts", "_operator", "_trace")
 
@@ -143,23 +143,23 @@ class JoinObserver:
         self._key_facts = key_facts
         self._operator = operator
         self._fingerprint = 0
-        """Of the record that came last."""
+        """Fingerprint of the last record."""
 
     def on_element(self, is_left: bool, value: Value, timestamp: int) -> None:
-        """A record came; nothing is decided about it yet."""
+        """A record arrived; called before any decision about it."""
         self._fingerprint = number = self._trace.fingerprint(timestamp, value)
         operator, watermark = self._operator, self._operator.current_watermark
         index = operator.ctx.operator_index
         self._trace.window_intake(index, *self._key(), timestamp, number, watermark, 0, 0 if is_left else 1)
 
     def on_pair(self, is_left: bool, partner: Value, partner_timestamp: int, timestamp: int) -> None:
-        """The record that came last, of the left side or not, is joined with a partner."""
+        """The last record, of the left or right side, joins a partner."""
         own, other = self._fingerprint, self._trace.fingerprint(partner_timestamp, partner)
         left, right = (own, other) if is_left else (other, own)
         self._trace.join_pair(self._operator.ctx.operator_index, *self._key(), left, right, timestamp)
 
     def on_late(self, timestamp: int, has_output: bool) -> None:
-        """The record that came last was late; ``has_output``: its side has a late output."""
+        """The last record was late; ``has_output``: its side has a late output."""
         index, watermark = self._operator.ctx.operator_index, self._operator.current_watermark
         self._trace.late_drop(index, *self._key(), timestamp, self._fingerprint, watermark, has_output)
 
@@ -168,13 +168,13 @@ class JoinObserver:
 
 
 class IntervalJoinOperator(KeyedOperator):
-    """Calls a ProcessJoinFunction for every pair that lies within the bounds. Flink: IntervalJoinOperator.
+    """Calls a ProcessJoinFunction for every pair within the bounds. Flink: IntervalJoinOperator.
 
-    Late is a record before the current watermark: it joins nothing, and goes to the late side output of its side or is
-    counted as dropped (rule 10.35). A buffered record is forgotten when the watermark passes the last time at which
-    another one in time could meet it (rule 10.36).
+    A record before the current watermark is late: it joins nothing, and goes to its side's late output or is counted as
+    dropped (rule 10.35). A buffered record is removed when the watermark passes the last time at which a record that is
+    not late could join it (rule 10.36).
 
-    The constructor makes ``late_policy`` and ``partners``; others of their classes may replace them until ``setup``.
+    The constructor creates ``late_policy`` and ``partners``; subclasses may replace them until ``setup``.
     """
 
     __slots__ = (
@@ -196,7 +196,7 @@ class IntervalJoinOperator(KeyedOperator):
     _sides: tuple[JoinSide, JoinSide]
     _inputs: tuple[OperatorInput, ...]
     _observer: JoinObserver | None
-    """None when nothing is recorded."""
+    """None without recording."""
 
     def __init__(
         self,
@@ -229,11 +229,11 @@ class IntervalJoinOperator(KeyedOperator):
             JoinSide(True, left, right, bounds.lower_ms, bounds.upper_ms, CLEANUP_LEFT),
             JoinSide(False, right, left, -bounds.upper_ms, -bounds.lower_ms, CLEANUP_RIGHT),
         )
-        doors = [self._door(first, self._sides[0]), self._door(second, self._sides[1])]
-        self._inputs = combined_inputs(self, doors if self._order is None else noting_reads(doors, self._order))
+        methods = [self._process_input(first, self._sides[0]), self._process_input(second, self._sides[1])]
+        self._inputs = combined_inputs(self, methods if self._order is None else recording_reads(methods, self._order))
 
     def _buffer(self, name: str) -> MapState:
-        """Per key the records of one side, listed by timestamp."""
+        """The records of one side per key, listed by timestamp."""
         return self.state_of(None).get_map_state(MapStateDescriptor(name, Types.LONG(), Types.PICKLED_BYTE_ARRAY()))
 
     @property
@@ -246,10 +246,10 @@ class IntervalJoinOperator(KeyedOperator):
 
     def end_input_of(self, input_id: int) -> None:
         if self._order is not None:
-            self._order.note_end(input_id)
+            self._order.record_end(input_id)
 
     def use_interruptible_timers(self) -> bool:
-        """As the function says. Flink: AbstractUdfStreamOperator."""
+        """The function's setting. Flink: AbstractUdfStreamOperator."""
         return self._life.use_interruptible_timers()
 
     def open(self) -> None:
@@ -259,8 +259,8 @@ class IntervalJoinOperator(KeyedOperator):
     def close(self) -> None:
         self._life.close()
 
-    def _door(self, key_of: KeySelector, side: JoinSide) -> ProcessElement:
-        """Rule 7.20: the key of the input the record came on."""
+    def _process_input(self, key_of: KeySelector, side: JoinSide) -> ProcessElement:
+        """Rule 7.20: sets the key by the selector of the record's input."""
 
         def process_element(value: Value, timestamp: int | None) -> None:
             self.clock.now_ns += self.cost_ns
@@ -295,11 +295,11 @@ class IntervalJoinOperator(KeyedOperator):
         self._timers.register_event_time_timer(side.namespace, cleanup_time)
 
     def _join(self, left: Value, right: Value, left_timestamp: int, right_timestamp: int) -> None:
-        timestamp = self._context.speak_for(left_timestamp, right_timestamp)
+        timestamp = self._context.set_current(left_timestamp, right_timestamp)
         emit_results(self._function.process_element(left, right, self._context), timestamp, self.output)
 
     def record_late(self, timestamp: int, has_output: bool) -> None:
-        """Records that the record that came last was late; ``has_output``: its side has a late output."""
+        """Records that the last record was late; ``has_output``: its side has a late output."""
         if self._observer is not None:
             self._observer.on_late(timestamp, has_output)
 
@@ -309,7 +309,7 @@ class IntervalJoinOperator(KeyedOperator):
         return self._timers.current_watermark
 
     def on_event_time(self, timer: InternalTimer[str]) -> None:
-        """Rule 10.36: the records that the timer was set for are forgotten."""
+        """Rule 10.36: removes the records of this timer."""
         lower_ms, upper_ms = self._bounds.lower_ms, self._bounds.upper_ms
         if timer.namespace == CLEANUP_LEFT:
             waited_ms = upper_ms if upper_ms > 0 else 0
@@ -319,5 +319,5 @@ class IntervalJoinOperator(KeyedOperator):
             self._sides[1].own.remove(wrapped(timer.timestamp - waited_ms))
 
     def on_processing_time(self, timer: InternalTimer[str]) -> None:
-        """There is none: a join by intervals knows event time only."""
-        raise AssertionError(f"an interval join sets no timer of processing time: {timer!r}")
+        """Never called: interval joins have no processing-time timers."""
+        raise AssertionError(f"an interval join registers no processing-time timer: {timer!r}")

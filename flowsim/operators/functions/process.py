@@ -1,4 +1,6 @@
-"""User functions with access to time, and on keyed streams to state and timers. Flink: ProcessOperator, KeyedProcessOperator."""
+"""User functions with access to time, and on keyed streams to state and timers. Flink: ProcessOperator,
+KeyedProcessOperator.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ from flowsim.values.keys import state_key
 
 
 class TimeDomain(Enum):
-    """Which clock a timer belongs to. Flink: TimeDomain."""
+    """The clock of a timer. Flink: TimeDomain."""
 
     EVENT_TIME = 0
     PROCESSING_TIME = 1
@@ -42,7 +44,9 @@ class TimerService(Protocol):
 
 
 class ReadOnlyTimerService:
-    """Of a stream without keys: it tells the time, but timers need keys (rule 9.17). Flink: ProcessOperator.ContextImpl."""
+    """The timer service of a stream without keys: time only; timers need keys (rule 9.17). Flink:
+    ProcessOperator.ContextImpl.
+    """
 
     __slots__ = ("watermark", "_processing_time")
 
@@ -73,7 +77,7 @@ class ReadOnlyTimerService:
 
 
 class KeyedTimerService:
-    """Of a keyed stream: timers of the current key. Flink: SimpleTimerService."""
+    """The timer service of a keyed stream: timers of the current key. Flink: SimpleTimerService."""
 
     __slots__ = ("_timers",)
 
@@ -102,9 +106,9 @@ class KeyedTimerService:
 
 
 class ProcessContext:
-    """What a function may ask about the element or timer it handles. Flink: ProcessFunction.Context, OnTimerContext.
+    """The context of the current element or timer. Flink: ProcessFunction.Context, OnTimerContext.
 
-    One object per operator, reused: it must not be kept beyond the call.
+    One object per operator, reused: it must not be kept after the call.
     """
 
     __slots__ = ("_timestamp", "_emit_timestamp", "_key", "_time_domain", "_timer_service", "_output")
@@ -117,7 +121,7 @@ class ProcessContext:
         self._timer_service = timer_service
         self._output = output
 
-    def speak_for(
+    def set_current(
         self, timestamp: int | None, emit_timestamp: int | None, key: Value, domain: TimeDomain | None
     ) -> None:
         """Called by the operator before each call of the function."""
@@ -127,7 +131,7 @@ class ProcessContext:
         self._time_domain = domain
 
     def timestamp(self) -> int | None:
-        """Of the element (None where it has none) or of the timer, in ms."""
+        """Timestamp of the element (None if it has none) or of the timer, in ms."""
         return self._timestamp
 
     def timer_service(self) -> TimerService:
@@ -138,11 +142,11 @@ class ProcessContext:
         return self._key
 
     def time_domain(self) -> TimeDomain | None:
-        """Of the timer that fires; None while an element is handled."""
+        """Of the timer that fires; None for an element."""
         return self._time_domain
 
     def output(self, tag: OutputTag, value: Value) -> None:
-        """Emits to a side output at once; ``yield tag, value`` does the same in its turn."""
+        """Emits to a side output at once; ``yield tag, value`` emits in order with the results."""
         timestamp = self._emit_timestamp
         self._output.collect_side(tag, value, NO_TIMESTAMP if timestamp is None else timestamp)
 
@@ -158,7 +162,7 @@ class ProcessFunction(Protocol):
 
 
 class KeyedProcessFunction(ProcessFunction, Protocol):
-    """The same with a current key, state and timers. Flink: KeyedProcessFunction."""
+    """The same with keyed state and timers. Flink: KeyedProcessFunction."""
 
     def on_timer(self, timestamp: int, ctx: ProcessContext) -> Results: ...
 
@@ -186,7 +190,7 @@ class ProcessOperator(StreamOperator):
     def process_element(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns
         self.records_in += 1
-        self._context.speak_for(timestamp, timestamp, None, None)
+        self._context.set_current(timestamp, timestamp, None, None)
         emit_results(self._function.process_element(value, self._context), timestamp, self.output)
 
     def process_watermark(self, timestamp: int) -> None:
@@ -198,15 +202,15 @@ class ProcessOperator(StreamOperator):
 
 
 class TimedFunction(UserFunction, Protocol):
-    """A user function with timers: what functions of one and of two keyed inputs share."""
+    """A user function with timers: the common part of functions with one and two keyed inputs."""
 
     def on_timer(self, timestamp: int, ctx: ProcessContext) -> Results: ...
 
 
 class KeyedFunctionOperator(KeyedOperator):
-    """Life and timers of a user function on keyed streams, whatever it does with elements.
+    """Life cycle and timers of a user function on keyed streams; subclasses process the elements.
 
-    What ``on_timer`` emits carries the timer's timestamp; only for processing time the main output carries none.
+    Results of ``on_timer`` have the timer's timestamp; results of processing-time timers have none in the main output.
     """
 
     __slots__ = ("_on_timer", "_life", "_context", "_timers")
@@ -219,7 +223,7 @@ class KeyedFunctionOperator(KeyedOperator):
         self._life = FunctionLife(function)
 
     def use_interruptible_timers(self) -> bool:
-        """As the function says. Flink: AbstractUdfStreamOperator."""
+        """The function's setting. Flink: AbstractUdfStreamOperator."""
         return self._life.use_interruptible_timers()
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
@@ -232,11 +236,11 @@ class KeyedFunctionOperator(KeyedOperator):
         self._life.open(self.runtime_context)
 
     def on_event_time(self, timer: InternalTimer[None]) -> None:
-        self._context.speak_for(timer.timestamp, timer.timestamp, timer.key, TimeDomain.EVENT_TIME)
+        self._context.set_current(timer.timestamp, timer.timestamp, timer.key, TimeDomain.EVENT_TIME)
         emit_results(self._on_timer(timer.timestamp, self._context), timer.timestamp, self.output)
 
     def on_processing_time(self, timer: InternalTimer[None]) -> None:
-        self._context.speak_for(timer.timestamp, timer.timestamp, timer.key, TimeDomain.PROCESSING_TIME)
+        self._context.set_current(timer.timestamp, timer.timestamp, timer.key, TimeDomain.PROCESSING_TIME)
         emit_results(self._on_timer(timer.timestamp, self._context), None, self.output, timer.timestamp)
 
     def close(self) -> None:
@@ -257,5 +261,5 @@ class KeyedProcessOperator(KeyedFunctionOperator):
         self.records_in += 1
         key = self.key_selector(value)
         self.set_current_key(key, state_key(key))
-        self._context.speak_for(timestamp, timestamp, key, None)
+        self._context.set_current(timestamp, timestamp, key, None)
         emit_results(self._function.process_element(value, self._context), timestamp, self.output)

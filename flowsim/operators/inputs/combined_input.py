@@ -1,4 +1,4 @@
-"""The inputs of an operator that has several. Flink: AbstractInput, AbstractStreamOperatorV2 (rule 8.16)."""
+"""The inputs of an operator with several inputs. Flink: AbstractInput, AbstractStreamOperatorV2 (rule 8.16)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ProcessElement = Callable[[Value, int | None], None]
 
 
 class CombinedInput:
-    """One of several inputs: records pass straight through, event time is merged with the others'. Flink: AbstractInput."""
+    """One of several inputs: passes records on, and combines event time with the other inputs. Flink: AbstractInput."""
 
     __slots__ = ("process_element", "_operator", "_index", "_combined")
 
@@ -29,13 +29,13 @@ class CombinedInput:
         self._combined = combined
 
     def process_watermark(self, timestamp: int) -> None:
-        """The operator hears of it when what all inputs reached together grew."""
+        """The operator gets a watermark if the combined watermark increased."""
         combined = self._combined
         if combined.update_watermark(self._index, timestamp):
             self._operator.process_watermark(combined.combined_watermark)
 
     def process_watermark_status(self, status: WatermarkStatus) -> None:
-        """A watermark that this input held back first, then the status if it changed for all inputs together."""
+        """Emits a watermark that this input held back first, then the status if the combined status changed."""
         combined = self._combined
         was_idle = combined.idle
         if combined.update_status(self._index, status is WatermarkStatus.IDLE):
@@ -47,7 +47,7 @@ class CombinedInput:
         self._operator.process_latency_marker(marker)
 
 
-def combined_inputs(operator: StreamOperator, doors: Sequence[ProcessElement]) -> tuple[CombinedInput, ...]:
-    """One input per door, all active and without a watermark at first."""
-    combined = IndexedCombinedWatermarkStatus(len(doors))
-    return tuple([CombinedInput(operator, index, door, combined) for index, door in enumerate(doors)])
+def combined_inputs(operator: StreamOperator, methods: Sequence[ProcessElement]) -> tuple[CombinedInput, ...]:
+    """One input per process method, all active and without a watermark at first."""
+    combined = IndexedCombinedWatermarkStatus(len(methods))
+    return tuple([CombinedInput(operator, index, method, combined) for index, method in enumerate(methods)])

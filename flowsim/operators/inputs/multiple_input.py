@@ -1,18 +1,21 @@
-"""Operators with several inputs, also those of a user. Flink: MultipleInputStreamOperator, AbstractStreamOperatorV2."""
+"""Operators with several inputs, including user-defined ones. Flink: MultipleInputStreamOperator,
+AbstractStreamOperatorV2.
+"""
 
 from __future__ import annotations
 
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.inputs.combined_input import ProcessElement, combined_inputs
-from flowsim.operators.inputs.reading_order import ReadingOrder, noting_reads
+from flowsim.operators.inputs.reading_order import ReadingOrder, recording_reads
 from flowsim.operators.stream_operator import OperatorContext, OperatorInput, Output, StreamOperator, Value
 
 
 class MultipleInputOperator(StreamOperator):
-    """Base of operators with several inputs and without a key. Flink: MultipleInputStreamOperator, TwoInputStreamOperator.
+    """Base of operators with several inputs and without a key. Flink: MultipleInputStreamOperator,
+    TwoInputStreamOperator.
 
-    A subclass takes records in ``process_element_of``, and may say in ``next_selection`` (InputSelectable) which inputs
-    are read next, or be given a ``ReadingOrder`` that does. Input ids count from 1.
+    A subclass processes records in ``process_element_of``. It may select the next inputs in ``next_selection``
+    (InputSelectable), or use a ``ReadingOrder``. Input ids count from 1.
     """
 
     __slots__ = ("input_count", "_order", "_inputs")
@@ -24,10 +27,10 @@ class MultipleInputOperator(StreamOperator):
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
-        doors = [self._door(input_id) for input_id in range(1, self.input_count + 1)]
-        self._inputs = combined_inputs(self, doors if self._order is None else noting_reads(doors, self._order))
+        methods = [self._process_input(input_id) for input_id in range(1, self.input_count + 1)]
+        self._inputs = combined_inputs(self, methods if self._order is None else recording_reads(methods, self._order))
 
-    def _door(self, input_id: int) -> ProcessElement:
+    def _process_input(self, input_id: int) -> ProcessElement:
         def process_element(value: Value, timestamp: int | None) -> None:
             self.clock.now_ns += self.cost_ns
             self.records_in += 1
@@ -36,7 +39,7 @@ class MultipleInputOperator(StreamOperator):
         return process_element
 
     def process_element_of(self, input_id: int, value: Value, timestamp: int | None) -> None:
-        """Takes one user record of one input; its cost and count are noted already."""
+        """Processes one user record of one input; its cost and count are already added."""
         raise NotImplementedError
 
     @property
@@ -49,4 +52,4 @@ class MultipleInputOperator(StreamOperator):
 
     def end_input_of(self, input_id: int) -> None:
         if self._order is not None:
-            self._order.note_end(input_id)
+            self._order.record_end(input_id)

@@ -1,4 +1,4 @@
-"""Which input of several is read next, and what their answers mean together. Flink: MultipleInputSelectionHandler."""
+"""Selects the next of several inputs, and combines their statuses. Flink: MultipleInputSelectionHandler."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flowsim.operators.stream_operator import DataInputStatus
 
 
 class OperatingMode(Enum):
-    """Whether anybody selects inputs, and how many of them still have data."""
+    """Whether the operator selects inputs, and how many of them still have data."""
 
     NO_INPUT_SELECTABLE = 0
     NO_DATA_INPUTS_FINISHED = 1
@@ -20,7 +20,7 @@ class OperatingMode(Enum):
 
 
 class MultipleInputSelectionHandler:
-    """Keeps which inputs are selected, available and finished, one bit each (rules 7.22-7.25).
+    """The selected, available and finished inputs, one bit each (rules 7.22-7.25).
 
     Raises BadInput for more than 63 inputs. Flink: MultipleInputSelectionHandler.
     """
@@ -47,21 +47,22 @@ class MultipleInputSelectionHandler:
         self._available = self._all
         self._not_finished = self._all
         self._data_finished = 0
-        """Inputs whose data ended while events may follow."""
+        """Inputs whose data ended, while events may follow."""
         self._drain = True
         self._mode = OperatingMode.NO_INPUT_SELECTABLE if selectable is None else OperatingMode.NO_DATA_INPUTS_FINISHED
 
     def update_status_and_selection(self, status: DataInputStatus, index: int) -> DataInputStatus:
-        """Takes the answer of the input that was read, asks for the next selection, answers for the task (rule 7.25).
+        """Stores the status of the input that was read, updates the selection, returns the status of the task (rule
+        7.25).
 
-        Raises BadInput when every selected input is finished while another is not.
+        Raises BadInput if every selected input is finished while another is not.
         """
         bit = 1 << index
         match status:
             case DataInputStatus.MORE_AVAILABLE:
                 self.next_selection()
                 if not self._available & bit:
-                    raise InvariantViolation("an input was read that counts as unavailable", (f"input {index}",))
+                    raise InvariantViolation("an input was read that is marked as unavailable", (f"input {index}",))
                 return status
             case DataInputStatus.NOTHING_AVAILABLE:
                 self._available &= ~bit
@@ -74,7 +75,7 @@ class MultipleInputSelectionHandler:
                 self._data_finished &= ~bit
                 self._not_finished &= ~bit
             case DataInputStatus.END_OF_RECOVERY:
-                raise InvariantViolation("an input answered END_OF_RECOVERY, which its processor keeps to itself", ())
+                raise InvariantViolation("an input returned END_OF_RECOVERY, which its processor must not pass on", ())
             case _:
                 assert_never(status)
         self.next_selection()
@@ -90,7 +91,7 @@ class MultipleInputSelectionHandler:
     def _overall_status(self, updated: DataInputStatus) -> DataInputStatus:
         if self.are_all_inputs_finished:
             return DataInputStatus.END_OF_INPUT
-        # Rule 4.22: only END_OF_DATA is looked at here, so that a last input which STOPPED ends no data.
+        # Rule 4.22: only END_OF_DATA is checked here, so a last input that STOPPED does not end the data.
         if updated is DataInputStatus.END_OF_DATA and self.are_all_data_inputs_finished:
             return DataInputStatus.END_OF_DATA if self._drain else DataInputStatus.STOPPED
         if self.is_any_input_available:
@@ -107,7 +108,7 @@ class MultipleInputSelectionHandler:
         elif self._mode is OperatingMode.NO_DATA_INPUTS_FINISHED:
             self._selected = selectable.next_selection().input_mask
         else:
-            # The end of an input whose data ended is read whether the operator wants to or not.
+            # The end of an input whose data ended is read even if the operator does not select it.
             self._selected = (selectable.next_selection().input_mask | self._data_finished) & self._all
 
     def select_next_input_index(self, last_read_index: int) -> int:
@@ -118,7 +119,7 @@ class MultipleInputSelectionHandler:
 
     @property
     def should_set_available_for_another_input(self) -> bool:
-        """Whether a selected input counts as unavailable, so that it must be asked again (rule 7.23)."""
+        """Whether a selected input counts as unavailable, so that it must be checked again (rule 7.23)."""
         return bool(self._selected & self._all & ~self._available)
 
     def set_available_input(self, index: int) -> None:

@@ -1,4 +1,4 @@
-"""Ready-made answers to which input is read next, for operators that do not choose themselves (rule 7.24)."""
+"""Built-in selections of the next input, for operators without their own (rule 7.24)."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from flowsim.operators.inputs.combined_input import ProcessElement
 from flowsim.operators.stream_operator import Value
 
 Reading = Literal["any", "first", "second", "alternate"]
-"""``any``: all inputs in turn, as they have something; ``first`` and ``second``: that one to its end, then the other;
-``alternate``: strictly one record of each, waiting where there is none."""
+"""``any``: all inputs in turn, when they have data; ``first`` and ``second``: that input to its end, then the other;
+``alternate``: strictly one record of each, waiting if there is none."""
 
 READINGS: tuple[Reading, ...] = ("any", "first", "second", "alternate")
 
 
 class ReadingOrder(Protocol):
-    """Chooses inputs by what was read and what has ended. Flink: InputSelectable."""
+    """Selects inputs by the records read and the inputs that ended. Flink: InputSelectable."""
 
     def next_selection(self) -> InputSelection: ...
 
-    def note_read(self, input_id: int) -> None:
+    def record_read(self, input_id: int) -> None:
         """A record of this input was processed."""
 
-    def note_end(self, input_id: int) -> None:
+    def record_end(self, input_id: int) -> None:
         """This input reached its end of data, with drain."""
 
 
 class OneToItsEnd:
-    """One input alone until its data ended, then all: how the build side of a hash join is read."""
+    """Only one input until its data ended, then all: like the build side of a hash join."""
 
     __slots__ = ("_input_id", "_ended")
 
@@ -41,15 +41,15 @@ class OneToItsEnd:
     def next_selection(self) -> InputSelection:
         return InputSelection.ALL if self._ended else InputSelection.of(self._input_id)
 
-    def note_read(self, input_id: int) -> None:
-        """Makes no difference."""
+    def record_read(self, input_id: int) -> None:
+        """Does nothing."""
 
-    def note_end(self, input_id: int) -> None:
+    def record_end(self, input_id: int) -> None:
         self._ended = self._ended or input_id == self._input_id
 
 
 class StrictTurns:
-    """One record of each input in turn, whatever the others have; inputs that ended are passed over."""
+    """One record of each input in turn, even if others have data; skips inputs that ended."""
 
     __slots__ = ("_open", "_next")
 
@@ -60,10 +60,10 @@ class StrictTurns:
     def next_selection(self) -> InputSelection:
         return InputSelection.of(self._next) if any(self._open) else InputSelection.ALL
 
-    def note_read(self, input_id: int) -> None:
+    def record_read(self, input_id: int) -> None:
         self._pass_on(input_id)
 
-    def note_end(self, input_id: int) -> None:
+    def record_end(self, input_id: int) -> None:
         self._open[input_id - 1] = False
         if input_id == self._next:
             self._pass_on(input_id)
@@ -78,7 +78,7 @@ class StrictTurns:
 
 
 def reading_order(reading: Reading) -> ReadingOrder | None:
-    """A fresh order for an operator with two inputs; None for ``any``. Raises BadInput for an unknown word."""
+    """A new order for an operator with two inputs; None for ``any``. Raises BadInput for an unknown name."""
     match reading:
         case "any":
             return None
@@ -91,14 +91,14 @@ def reading_order(reading: Reading) -> ReadingOrder | None:
     raise BadInput(f"reading: expected one of {', '.join(READINGS)}, got {reading!r}")
 
 
-def noting_reads(doors: Sequence[ProcessElement], order: ReadingOrder) -> list[ProcessElement]:
-    """The same doors; the order hears of every record that went through one."""
-    return [_noting(door, order, input_id) for input_id, door in enumerate(doors, 1)]
+def recording_reads(methods: Sequence[ProcessElement], order: ReadingOrder) -> list[ProcessElement]:
+    """The same process methods, with a notification of the order after every record."""
+    return [_recording_reads(method, order, input_id) for input_id, method in enumerate(methods, 1)]
 
 
-def _noting(door: ProcessElement, order: ReadingOrder, input_id: int) -> ProcessElement:
+def _recording_reads(method: ProcessElement, order: ReadingOrder, input_id: int) -> ProcessElement:
     def process_element(value: Value, timestamp: int | None) -> None:
-        door(value, timestamp)
-        order.note_read(input_id)
+        method(value, timestamp)
+        order.record_read(input_id)
 
     return process_element

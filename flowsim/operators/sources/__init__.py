@@ -1,1 +1,1 @@
-"""Operators that read sources, and what readers give their records to."""
+"""Source operators and the outputs of their readers."""

@@ -1,4 +1,4 @@
-"""Sends a latency marker every so often. Flink: LatencyMarkerEmitter (rule 8.20)."""
+"""Emits latency markers periodically. Flink: LatencyMarkerEmitter (rule 8.20)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class LatencyMarkerEmitter:
         timers.schedule_with_fixed_delay(interval_ms, self._emit, daemon_while_not=_no_effect)
 
     def close(self) -> None:
-        """No marker follows."""
+        """Stops the markers."""
         self._closed = True
 
     def _emit(self, timestamp: int) -> None:
@@ -34,5 +34,5 @@ class LatencyMarkerEmitter:
 
 
 def _no_effect() -> bool:
-    """A marker measures, and keeps nobody waiting: a run that has nothing else to do is over."""
+    """A marker only measures, so it does not keep a run alive."""
     return False

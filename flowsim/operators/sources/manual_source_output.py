@@ -1,4 +1,4 @@
-"""The outputs of a source without a watermark strategy: its reader speaks for itself. Flink: SourceContext."""
+"""The outputs of a source without a watermark strategy: its reader emits event time itself. Flink: SourceContext."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flowsim.watermark.watermark_to_data_output import MainWatermarkOutput
 
 
 class ManualSourceOutput:
-    """Watermarks and idleness are what the reader emits; a record after an idle time makes the stream active.
+    """The reader emits watermarks and idleness; a record after an idle time makes the stream active.
 
     Flink: SourceContext (ManualWatermarkContext).
     """
@@ -36,7 +36,7 @@ class ManualSourceOutput:
     def collect(self, value: Value, timestamp: int | None) -> None:
         self._clock.now_ns += self.cost_ns
         self.records += 1
-        # The guard of ``checked_timestamp``, written out, since a call would cost twice as much.
+        # ``checked_timestamp`` inlined, because a call would cost twice as much.
         if timestamp is not None and (
             type(timestamp) is not int or timestamp > MAX_WATERMARK or timestamp < NO_TIMESTAMP
         ):
@@ -71,7 +71,7 @@ class ManualSourceOutput:
 
 
 class _AsItIs:
-    """A manual source without splits is trusted: a watermark passes also when it goes back."""
+    """Without splits the reader's watermarks pass unchanged, even if they decrease."""
 
     __slots__ = ("current_watermark", "_output")
 
@@ -91,9 +91,9 @@ class _AsItIs:
 
 
 class ManualReaderOutput(ManualSourceOutput):
-    """The main output of such a source; what its splits emit is merged, and from then on only what grows passes.
+    """The main output of such a source; watermarks of its splits are merged, and then only increasing ones pass.
 
-    flowsim's own: Flink's sources of this kind know no splits.
+    flowsim's own: Flink's sources of this kind have no splits.
     """
 
     __slots__ = ("_ctx", "_output", "_as_it_is", "_splits", "_multiplexer", "_released_records")
@@ -109,7 +109,7 @@ class ManualReaderOutput(ManualSourceOutput):
 
     @property
     def input_activity_clock(self) -> PausableRelativeClock | None:
-        """None: nobody measures idleness here."""
+        """None: no idleness is measured here."""
         return None
 
     @property
@@ -118,7 +118,7 @@ class ManualReaderOutput(ManualSourceOutput):
         return self.records + self._released_records + sum(split.records for split in self._splits.values())
 
     def set_cost_ns(self, cost_ns: int) -> None:
-        """What a record costs from now on."""
+        """Sets the cost of a record."""
         self.cost_ns = cost_ns
         for split in self._splits.values():
             split.cost_ns = cost_ns
@@ -140,13 +140,13 @@ class ManualReaderOutput(ManualSourceOutput):
             self._multiplexer.unregister_output(split_id)
 
     def on_periodic_emit(self) -> None:
-        """Nothing: nobody makes watermarks here but the reader."""
+        """Does nothing: only the reader emits watermarks."""
 
     def has_pending_effect(self) -> bool:
         return False
 
     def _merge_splits(self) -> WatermarkOutputMultiplexer:
-        """The first split: from now on its main output and its splits share the stream's watermark."""
+        """The first split: from now on the main output and the splits share the stream's watermark."""
         main = MainWatermarkOutput(self._output)
         main.current_watermark, main.idle = self._as_it_is.current_watermark, self._idle
         self._watermarks = main

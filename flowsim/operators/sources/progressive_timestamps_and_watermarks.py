@@ -16,7 +16,7 @@ from flowsim.watermark.watermark_to_data_output import WatermarkUpdateListener
 
 
 class StreamingReaderOutput(SourceOutputWithWatermarks):
-    """The main output of the source; makes those of its splits, and lets all of them speak periodically.
+    """The main output of the source; creates the outputs of its splits, and runs periodic emission for all of them.
 
     Flink: ProgressiveTimestampsAndWatermarks, with its StreamingReaderOutput.
     """
@@ -33,9 +33,9 @@ class StreamingReaderOutput(SourceOutputWithWatermarks):
     ) -> None:
         clock = ctx.clock
         self.back_pressure_clock = waiting = PausableRelativeClock(lambda: clock.now_ns)
-        """Stands still under back pressure; the other clocks are read from it."""
+        """Paused under back pressure; the other clocks are derived from it."""
         self.input_activity_clock = activity = PausableRelativeClock(waiting.relative_time_ns)
-        """Stands still, besides, while the source waits for alignment."""
+        """Also paused while the source waits for alignment."""
         generator = strategy.create_generator(
             activity.relative_time_ns, lambda: activity.is_paused() or waiting.is_paused()
         )
@@ -57,7 +57,7 @@ class StreamingReaderOutput(SourceOutputWithWatermarks):
         return self.records + self.splits.records
 
     def set_cost_ns(self, cost_ns: int) -> None:
-        """What a record costs from now on."""
+        """Sets the cost of a record."""
         self.cost_ns = cost_ns
         self.splits.set_cost_ns(cost_ns)
 
@@ -78,7 +78,7 @@ class StreamingReaderOutput(SourceOutputWithWatermarks):
         self.emit_periodic_watermark()
 
     def has_pending_effect(self) -> bool:
-        """Whether a later periodic call would change anything although no record comes (D4)."""
+        """Whether a later periodic call would have an effect without a record (D4)."""
         return self.splits.has_pending_effect() or self.generator.has_pending_effect(
             self.main_watermarks.current_watermark
         )

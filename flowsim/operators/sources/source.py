@@ -1,4 +1,4 @@
-"""The operator at the head of a pipeline. Flink: SourceOperator."""
+"""The source operator at the head of a pipeline. Flink: SourceOperator."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ __all__ = ["SourceOperator", "SourceReader", "SplitReader"]
 
 
 class SourceOperator(StreamOperator):
-    """Runs a reader, and makes watermarks from its records when it has a strategy. Flink: SourceOperator.
+    """Runs a reader, and generates watermarks from its records if it has a strategy. Flink: SourceOperator.
 
-    Without a strategy the reader speaks for itself: it emits watermarks and idleness, and a record after an idle time makes
-    the stream active, as with Flink's legacy ``SourceContext``.
+    Without a strategy the reader emits watermarks and idleness itself, and a record after an idle time makes the stream
+    active, as in Flink's legacy ``SourceContext``.
     """
 
     is_source = True
@@ -61,11 +61,11 @@ class SourceOperator(StreamOperator):
         self._sample_count = alignment_sample_count
         self._markers: LatencyMarkerEmitter | None = None
         self.alignment: SourceAlignment | None = None
-        """None: the source waits for no other."""
+        """None: the source is not aligned."""
         self.stopping: StopMode | None = None
-        """How the source was told to stop and has not said yet that it did."""
-        self.on_available: Callable[[], None] = _nobody_waits
-        """Called when it is told to stop, or may read on: whoever waits for the reader need not any more."""
+        """The stop mode, until the source has reported its stop."""
+        self.on_available: Callable[[], None] = _ignore_wake_up
+        """Called when the source is stopped or may read again, to end a wait for the reader."""
         self._ended = False
         self._is_open = False
         self._emits_periodically = False
@@ -95,18 +95,18 @@ class SourceOperator(StreamOperator):
         return output.back_pressure_clock if isinstance(output, StreamingReaderOutput) else None
 
     def set_cost_ns(self, cost_ns: int) -> None:
-        """The outputs charge the cost, record by record."""
+        """The outputs add the cost for each record."""
         super().set_cost_ns(cost_ns)
         self.source_output.set_cost_ns(cost_ns)
 
     @property
     def hands_over_records(self) -> bool:
-        """Whether what is emitted belongs to the next operator alone, so that it need not be copied (rule 5.10)."""
+        """Whether only the next operator uses the emitted records, so that they need no copy (rule 5.10)."""
         return self._reader.hands_over
 
     @property
     def wake_time_ns(self) -> int | None:
-        """When to poll again after NOTHING_AVAILABLE; None when only ``on_available`` can tell."""
+        """When to poll again after NOTHING_AVAILABLE; None: only after ``on_available``."""
         if self.alignment is not None and self.alignment.is_waiting:
             return None
         return self._reader.wake_time_ns
@@ -118,7 +118,7 @@ class SourceOperator(StreamOperator):
             self._emit_periodically()
 
     def poll_next(self) -> DataInputStatus:
-        """Lets the reader emit one batch; after END_OF_DATA or STOPPED it answers END_OF_INPUT (rule 4.14)."""
+        """Lets the reader emit one batch; after END_OF_DATA or STOPPED returns END_OF_INPUT (rule 4.14)."""
         if self._ended:
             if self.alignment is not None:
                 self.alignment.finished()
@@ -138,7 +138,7 @@ class SourceOperator(StreamOperator):
         return status
 
     def stop(self, mode: StopMode) -> bool:
-        """The reader is not asked any more; whether that is news: a source that has ended cannot be stopped (rule 4.20)."""
+        """Stops the reader; returns False if the source has already ended or stopped (rule 4.20)."""
         if self._ended or self.stopping is not None:
             return False
         self.stopping = mode
@@ -150,7 +150,7 @@ class SourceOperator(StreamOperator):
         return True
 
     def _stopped(self, mode: StopMode) -> DataInputStatus:
-        """Rule 7.28: the stop shows as the end of the data; END_OF_INPUT follows with the next call."""
+        """Rule 7.28: the stop appears as the end of the data; END_OF_INPUT follows with the next call."""
         self.stopping = None
         self._end()
         return DataInputStatus.END_OF_DATA if mode is StopMode.DRAIN else DataInputStatus.STOPPED
@@ -161,7 +161,7 @@ class SourceOperator(StreamOperator):
             self.alignment.stopped_reading()
 
     def finish(self) -> None:
-        """Nothing is left to emit but the last watermark, which the task asks for before this (rule 4.9)."""
+        """Nothing to emit: the task emits the last watermark before this (rule 4.9)."""
         self._close_markers()
 
     def _close_markers(self) -> None:
@@ -169,7 +169,7 @@ class SourceOperator(StreamOperator):
             self._markers.close()
 
     def advance_to_end_of_event_time(self) -> None:
-        """The task's last watermark when it drains (rule 4.10); an output that is idle drops it (rule 5.8)."""
+        """The task's last watermark when it drains (rule 4.10); an idle output drops it (rule 5.8)."""
         self.output.emit_watermark(MAX_WATERMARK)
 
     def process_element(self, value: Value, timestamp: int | None) -> None:
@@ -190,7 +190,7 @@ class SourceOperator(StreamOperator):
             )
 
     def _on_first_split(self) -> None:
-        """What splits say together may change when one ends, whatever the strategy: that shows periodically."""
+        """The end of a split may change the combined watermark under any strategy; periodic emission shows it."""
         self._emit_periodically()
 
     def _on_periodic_emit(self, timestamp: int) -> None:
@@ -219,7 +219,7 @@ class SourceOperator(StreamOperator):
             self.alignment.announce(limit)
 
     def _wait(self) -> None:
-        """Reading stops after the record that runs; the idleness clock stands still (rule 8.23)."""
+        """Reading stops after the current record; the idleness clock pauses (rule 8.23)."""
         self.ctx.clock.batch_end_ns = 0
         self._activity_clock().pause()
 
@@ -252,5 +252,5 @@ class SourceOperator(StreamOperator):
         return self.source_output
 
 
-def _nobody_waits() -> None:
-    """A stop that comes while the source runs shows with its next poll."""
+def _ignore_wake_up() -> None:
+    """A stop while the source runs takes effect at its next poll."""

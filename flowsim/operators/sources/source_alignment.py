@@ -1,4 +1,4 @@
-"""Keeps a source from running ahead of its watermark group. Flink: SourceOperator, WatermarkSampler."""
+"""Limits how far a source is ahead of its watermark group. Flink: SourceOperator, WatermarkSampler."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flowsim.watermark.watermark_strategy import WatermarkAlignmentParams
 
 
 class WatermarkSampler:
-    """Keeps ``capacity`` samples, at first all "none"; with capacity 0 the oldest sample is the latest value.
+    """Keeps ``capacity`` samples, initially all "none"; with capacity 0 the oldest sample is the latest value.
 
     Flink: WatermarkSampler.
     """
@@ -29,7 +29,7 @@ class WatermarkSampler:
         self.latest = watermark
 
     def sample(self) -> None:
-        """An interval has passed: the latest value is sampled, the oldest sample forgotten."""
+        """Samples the latest value at the end of an interval, and drops the oldest sample."""
         self._samples.append(self.latest)
 
     @property
@@ -38,7 +38,7 @@ class WatermarkSampler:
 
     @property
     def is_settled(self) -> bool:
-        """Whether further samples change nothing."""
+        """Whether further samples would change nothing."""
         return all(sample == self.latest for sample in self._samples)
 
 
@@ -46,12 +46,12 @@ PauseOrResumeSplits = Callable[[Sequence[str], Sequence[str]], None]
 
 
 class SourceAlignment:
-    """Samples the watermarks of a source and of its splits, reports the source's, and holds both below the limit.
+    """Samples the watermarks of a source and of its splits, reports the source's, and pauses reading above the limit.
 
-    Listens to the source's outputs (``WatermarkUpdateListener``). ``report`` sends a watermark to the coordinator;
-    ``on_wait`` and ``on_go_on`` are told when the whole source has to wait and when it may read again, ``pause_or_resume``
-    which splits. Invariant: ``is_waiting`` exactly when ``limit`` is below the oldest sample, since the last check while
-    the source was ``reading``. Flink: SourceOperator (rules 8.22-8.24).
+    Listens to the source's outputs (``WatermarkUpdateListener``). ``report`` sends a watermark to the coordinator.
+    ``on_wait`` and ``on_go_on`` are called when the whole source must wait and when it may read again,
+    ``pause_or_resume`` for single splits. Invariant: ``is_waiting`` exactly if ``limit`` is below the oldest sample,
+    since the last check while the source was ``reading``. Flink: SourceOperator (rules 8.22-8.24).
     """
 
     __slots__ = (
@@ -88,12 +88,12 @@ class SourceAlignment:
     ) -> None:
         self.params = params
         self.limit = MAX_WATERMARK
-        """The highest watermark that the coordinator allows."""
+        """The coordinator's limit for watermarks."""
         self.is_waiting = False
         self.reading = False
-        """From the first poll to the end of the data."""
+        """True from the first poll to the end of the data."""
         self.idle = False
-        self.report: Callable[[int], None] = _nobody_listens
+        self.report: Callable[[int], None] = _ignore_report
         self._capacity = sample_count
         self._latest = WatermarkSampler(sample_count)
         self._splits: dict[str, WatermarkSampler] = {}
@@ -107,7 +107,7 @@ class SourceAlignment:
         self._trace = trace
         self._operator = operator
 
-    # What the outputs say.
+    # Calls from the outputs.
 
     def update_idle(self, idle: bool) -> None:
         self.idle = idle
@@ -135,38 +135,38 @@ class SourceAlignment:
         self._splits.pop(split_id, None)
         self._idle_splits.discard(split_id)
 
-    # What the coordinator and the clock say.
+    # Calls from the coordinator and the clock.
 
     def announce(self, limit: int) -> None:
-        """The coordinator tells what is allowed from now on."""
+        """Sets the coordinator's new limit."""
         self.limit = limit
         self._check()
         self._check_splits()
 
     def sample_and_report(self) -> None:
-        """Every update interval, in the task's mailbox."""
+        """Called at every update interval, in the task's mailbox."""
         for sampler in self._splits.values():
             sampler.sample()
         self._latest.sample()
         self._check()
         self._check_splits()
         watermark = self._to_report()
-        # Who has no watermark yet is not known to the coordinator, and holds nobody back.
+        # The coordinator does not know a source without a watermark, so that source limits no other source.
         if watermark != NO_TIMESTAMP:
             self._reported = watermark
             self.report(watermark)
 
     def finished(self) -> None:
-        """The source has ended: nobody waits for it any more (rule 8.24)."""
+        """The source has ended: other sources no longer wait for it (rule 8.24)."""
         self._latest.add_latest(MAX_WATERMARK)
         self.sample_and_report()
 
     def stopped_reading(self) -> None:
-        """The data ended or the source was stopped: it waits for nothing any more."""
+        """The data ended or the source was stopped: it no longer waits."""
         self.reading = self.is_waiting = False
 
     def has_pending_effect(self) -> bool:
-        """Whether the next sample could change what is reported or who waits (D4)."""
+        """Whether the next sample could change the report or the waiting sources (D4)."""
         return (
             self._to_report() != self._reported
             or not self._latest.is_settled
@@ -177,11 +177,11 @@ class SourceAlignment:
         latest = self._latest.latest
         return MAX_WATERMARK if self.idle and latest != NO_TIMESTAMP else latest
 
-    # Who waits.
+    # Waiting.
 
     @property
     def should_wait(self) -> bool:
-        """Rule 8.23: whether the oldest sample is above what is allowed."""
+        """Rule 8.23: whether the oldest sample is above the limit."""
         return self.limit < self._latest.oldest_sample
 
     def _check(self) -> None:
@@ -200,7 +200,7 @@ class SourceAlignment:
             self._change([split_id], [])
 
     def _check_splits(self) -> None:
-        """Rule 8.24; idle splits stay as they are."""
+        """Rule 8.24; idle splits are not changed."""
         ahead: list[str] = []
         behind: list[str] = []
         for split_id, sampler in self._splits.items():
@@ -233,5 +233,5 @@ class SourceAlignment:
             self._trace.alignment(self._operator, split, paused, self.limit, sampler.oldest_sample)
 
 
-def _nobody_listens(watermark: int) -> None:
-    """Until a coordinator does."""
+def _ignore_report(watermark: int) -> None:
+    """The default while there is no coordinator."""

@@ -1,4 +1,4 @@
-"""An output of a source whose strategy gives timestamps and watermarks. Flink: SourceOutputWithWatermarks."""
+"""An output of a source with a strategy for timestamps and watermarks. Flink: SourceOutputWithWatermarks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from flowsim.watermark.watermark_strategy import TimestampExtractor
 
 
 class SourceOutputWithWatermarks:
-    """Each record gets its timestamp and is emitted, then its generator sees it (rules 8.1-8.5).
+    """Assigns a timestamp to each record, emits it, then calls its generator (rules 8.1-8.5).
 
-    ``on_event_output`` is where the generator speaks at a record, and the reader itself; ``periodic_output`` where it
-    speaks periodically. Flink: SourceOutputWithWatermarks.
+    The generator emits to ``on_event_output`` at a record, as does the reader itself, and to ``periodic_output``
+    periodically. Flink: SourceOutputWithWatermarks.
     """
 
     __slots__ = (
@@ -56,22 +56,22 @@ class SourceOutputWithWatermarks:
             new_timestamp = extract(value, NO_TIMESTAMP if timestamp is None else timestamp)
         else:
             new_timestamp = NO_TIMESTAMP if timestamp is None else timestamp
-        # The guard of ``checked_timestamp``, written out here and below, since a call would cost twice as much.
+        # ``checked_timestamp`` inlined here and below, because a call would cost twice as much.
         if type(new_timestamp) is not int or new_timestamp > MAX_WATERMARK or new_timestamp < NO_TIMESTAMP:
             self._refuse(new_timestamp)
-        # Rule 8.3: the record goes first, so that a watermark made from it follows it.
+        # Rule 8.3: the record is emitted first, so that its watermark follows it.
         self._collect(value, new_timestamp)
         self.generator.on_event(value, new_timestamp, self.on_event_output)
 
     def collect_batch(self, values: Iterator[Value]) -> bool:
-        """As ``collect`` for each, with everything that stays the same during a batch looked up once."""
+        """As ``collect`` for each value; attributes that are constant during a batch are read once."""
         clock, collect = self._clock, self._collect
         extract, on_event, watermarks = self._extract or _no_timestamp, self.generator.on_event, self.on_event_output
         lowest, highest = NO_TIMESTAMP, MAX_WATERMARK
         records = 0
         try:
             for value in values:
-                # Asked every time: a record that blocks inside ends one batch and begins another, at another cost.
+                # Read every time: a record that blocks ends one batch and starts another, with another cost.
                 clock.now_ns += self.cost_ns
                 records += 1
                 timestamp = extract(value, NO_TIMESTAMP)
@@ -98,7 +98,7 @@ class SourceOutputWithWatermarks:
         self.generator.on_periodic_emit(self.periodic_output)
 
     def _refuse(self, timestamp: object) -> None:
-        """Raises BadInput: neither the assigner nor, without one, the reader may give a record this timestamp."""
+        """Raises BadInput: an invalid timestamp from the assigner, or without one from the reader."""
         given_by = "timestamp of a record" if self._extract is None else "timestamp assigner"
         checked_timestamp(timestamp, f"{self._operator_name}: {given_by}")
 

@@ -1,4 +1,4 @@
-"""The contract of what a source operator reads from. Flink: SourceReader."""
+"""The interface of source readers. Flink: SourceReader."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
 class SourceReader(Protocol):
     """Reads the records of one source subtask; a connector implements it. Flink: SourceReader.
 
-    ``poll_next`` emits records in a loop while ``ctx.clock.now_ns < ctx.clock.batch_end_ns`` and then answers
-    MORE_AVAILABLE; the output charges the cost of each record, so the reader only has to look. It answers
-    NOTHING_AVAILABLE when it has to wait, and then ``wake_time_ns`` says until when; END_OF_DATA or STOPPED exactly once.
+    ``poll_next`` emits records in a loop while ``ctx.clock.now_ns < ctx.clock.batch_end_ns`` and then returns
+    MORE_AVAILABLE; the output adds the cost of each record. It returns NOTHING_AVAILABLE if it has to wait; then
+    ``wake_time_ns`` is the end of the wait. It returns END_OF_DATA or STOPPED exactly once.
     """
 
     hands_over: bool
-    """Whether it keeps no hold of a record it emitted, and emits values of the closed set only.
+    """Whether it keeps no reference to an emitted record, and emits only values of the closed set.
 
-    A copy could not be told from such a record, so one chained operator gets it as it is, neither copied nor checked.
+    Then a single chained operator gets the record itself, neither copied nor checked: the result is the same.
     """
 
     @property
     def wake_time_ns(self) -> int | None:
-        """After NOTHING_AVAILABLE: the clock's time at which to poll again, None when only a wake-up can tell."""
+        """After NOTHING_AVAILABLE: the clock's time of the next poll; None: only after a wake-up."""
 
     def open(self, ctx: OperatorContext) -> None:
-        """Called before the first poll; ``ctx.subtask_index`` says which share to read."""
+        """Called before the first poll; ``ctx.subtask_index`` selects the share to read."""
 
     def poll_next(self, output: ReaderOutput) -> DataInputStatus: ...
 
@@ -37,15 +37,15 @@ class SourceReader(Protocol):
 
 
 class SplitReader(SourceReader, Protocol):
-    """A reader with several splits, of which some can wait while others are read (rule 8.24). Flink: SourceReader.
+    """A reader with several splits that can be paused individually (rule 8.24). Flink: SourceReader.
 
-    Only a source with watermark alignment asks for it. While every split that is left waits the reader answers
-    NOTHING_AVAILABLE with ``wake_time_ns`` None; it is polled again when one may go on.
+    Used only with watermark alignment. While all remaining splits are paused, the reader returns NOTHING_AVAILABLE with
+    ``wake_time_ns`` None; it is polled again when one may continue.
     """
 
     def pause_or_resume_splits(self, splits_to_pause: Sequence[str], splits_to_resume: Sequence[str]) -> None:
-        """From now on these wait, and those go on; the ids are those of ``create_output_for_split``.
+        """Pauses and resumes splits; the ids are those of ``create_output_for_split``.
 
-        Called between polls, and inside one by the very ``collect`` that put a split too far ahead: the batch ends with
-        that record.
+        Called between polls, and inside the ``collect`` call that puts a split too far ahead: the batch ends with that
+        record.
         """

@@ -24,11 +24,11 @@ class _Split:
 
 
 class SplitLocalOutputs:
-    """Each split has a generator and an idleness clock of its own; what they say is merged (rule 8.6).
+    """Each split has its own generator and idleness clock; their watermarks are merged (rule 8.6).
 
-    Splits are numbered as they come, from 0 (what recordings call them). ``input_clock`` stands still under back pressure;
-    the clock of a split stands still, besides, while alignment pauses it.
-    Flink: ProgressiveTimestampsAndWatermarks.SplitLocalOutputs.
+    Splits are numbered in order of creation, from 0, also in recordings. ``input_clock`` pauses under back pressure;
+    the clock of a split also pauses while alignment pauses the split. Flink:
+    ProgressiveTimestampsAndWatermarks.SplitLocalOutputs.
     """
 
     __slots__ = (
@@ -56,7 +56,7 @@ class SplitLocalOutputs:
         facts: RecordedWatermarks | None,
     ) -> None:
         self.index_of: dict[str, int] = {}
-        """Number of every split there ever was; one that comes back gets another."""
+        """The number of every split so far; a split that is created again gets a new number."""
         self.released_records = 0
         self._ctx = ctx
         self._collect = collect
@@ -70,7 +70,7 @@ class SplitLocalOutputs:
 
     @property
     def records(self) -> int:
-        """Of all splits there ever were."""
+        """The records of all splits so far."""
         return self.released_records + sum(split.output.records for split in self._splits.values())
 
     def set_cost_ns(self, cost_ns: int) -> None:
@@ -119,14 +119,14 @@ class SplitLocalOutputs:
         self._multiplexer.on_periodic_emit()
 
     def has_pending_effect(self) -> bool:
-        """Whether some split would say something new periodically, or one that ended held back those that are left."""
+        """Whether a split would emit something new periodically, or an ended split held back the remaining ones."""
         return self._multiplexer.has_pending_effect() or any(
             split.output.generator.has_pending_effect(self._multiplexer.watermark_of(split_id))
             for split_id, split in self._splits.items()
         )
 
     def pause_or_resume_splits(self, splits_to_pause: Sequence[str], splits_to_resume: Sequence[str]) -> None:
-        """Their idleness clocks stand still, or go on."""
+        """Pauses and resumes the idleness clocks of splits."""
         for split_id in splits_to_pause:
             self._splits[split_id].activity_clock.pause()
         for split_id in splits_to_resume:
@@ -134,12 +134,12 @@ class SplitLocalOutputs:
 
     @property
     def exist(self) -> bool:
-        """Whether there ever was a split."""
+        """Whether any split was ever created."""
         return self._created > 0
 
 
 class _SplitListener:
-    """Tells alignment what a split says, and records it."""
+    """Notifies alignment of a split's watermarks, and records them."""
 
     __slots__ = ("_split_id", "_index", "_listener", "_facts", "_idle")
 
@@ -154,7 +154,7 @@ class _SplitListener:
 
     def on_watermark_update(self, watermark: int) -> None:
         if self._facts is not None:
-            self._facts.split_says(self._index, ElementKind.WATERMARK, watermark)
+            self._facts.record_split_mark(self._index, ElementKind.WATERMARK, watermark)
         if self._listener is not None:
             self._listener.update_current_split_watermark(self._split_id, watermark)
 
@@ -163,6 +163,6 @@ class _SplitListener:
             self._idle = idle
             if self._facts is not None:
                 status = WatermarkStatus.IDLE if idle else WatermarkStatus.ACTIVE
-                self._facts.split_says(self._index, ElementKind.STATUS, status.value)
+                self._facts.record_split_mark(self._index, ElementKind.STATUS, status.value)
         if self._listener is not None:
             self._listener.update_current_split_idle(self._split_id, idle)

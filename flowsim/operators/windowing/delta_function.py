@@ -1,4 +1,4 @@
-"""How far two records are apart: a function, or an object with ``get_delta``. Flink: DeltaFunction."""
+"""The distance of two records: a function, or an object with ``get_delta``. Flink: DeltaFunction."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 
 class DeltaFunction(Protocol):
-    """Answers how far two records are apart. Flink: DeltaFunction."""
+    """Computes the distance of two records. Flink: DeltaFunction."""
 
     def get_delta(self, old_data_point: object, new_data_point: object, /) -> float: ...
 

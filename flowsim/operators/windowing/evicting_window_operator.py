@@ -17,10 +17,11 @@ from flowsim.streamrecord.elements import OutputTag
 
 
 class EvictingWindowOperator(WindowOperator):
-    """Keeps every record with its timestamp; the evictor removes records for good, before the window function or after it.
+    """Keeps every record with its timestamp; the evictor removes records permanently, before or after the window
+    function.
 
-    The function receives the rest, which may be empty. A firing is recorded with what the function receives, a purge alone
-    with what is purged. Flink: EvictingWindowOperator.
+    The function receives the rest, which may be empty. A firing records the contents that the function receives, a
+    purge the purged contents. Flink: EvictingWindowOperator.
     """
 
     __slots__ = ("evictor", "_evictable")
@@ -61,7 +62,7 @@ class EvictingWindowOperator(WindowOperator):
             self.panes.replace(state_window, self.current_key_id, pane)
 
     def record_contents(self, observer: WindowObserver) -> None:
-        """Nothing to count while records are added: what the evictor leaves is summarized at the firing."""
+        """Does nothing: the contents after eviction are summarized at the firing."""
 
     def summary_of(self, pane: Pane) -> PaneSummary:
         total = xor = 0
@@ -94,7 +95,7 @@ class EvictableContents:
         return pane
 
     def check_can_merge(self) -> None:
-        """Any two can."""
+        """Does nothing: lists can always merge."""
 
     def merge(self, pane: Pane, other: Pane) -> Pane:
         assert isinstance(pane, list)

@@ -17,14 +17,14 @@ from flowsim.values.java_long import wrapped
 
 
 class TimestampedValue(NamedTuple):
-    """A record in the contents of a window; timestamp in ms, None where it has none. Flink: TimestampedValue."""
+    """A record in the contents of a window; timestamp in ms, or None. Flink: TimestampedValue."""
 
     value: Value
     timestamp: int | None
 
 
 class EvictorContext(Protocol):
-    """What an evictor can read; times in ms. Flink: Evictor.EvictorContext."""
+    """The context of an evictor; times in ms. Flink: Evictor.EvictorContext."""
 
     def get_current_processing_time(self) -> int: ...
 
@@ -32,9 +32,10 @@ class EvictorContext(Protocol):
 
 
 class Evictor(Protocol):
-    """Removes records from ``elements``, in place; later firings do not have them either. Flink: Evictor.
+    """Removes records from ``elements``, in place; later firings do not see them. Flink: Evictor.
 
-    ``size`` is the number of elements before. A user-defined evictor may derive from it or only have its methods.
+    ``size`` is the number of elements before eviction. A user-defined evictor may be a subclass or only have its
+    methods.
     """
 
     def evict_before(self, elements: list[TimestampedValue], size: int, window: Window, ctx: EvictorContext, /) -> None:
@@ -45,7 +46,7 @@ class Evictor(Protocol):
 
 
 class ReadyMadeEvictor(ABC):
-    """What the evictors below share: they evict before the window function, or after it if ``do_evict_after``."""
+    """Base of the evictors below: they evict before the window function, or after it if ``do_evict_after``."""
 
     __slots__ = ("do_evict_after",)
 
@@ -62,11 +63,11 @@ class ReadyMadeEvictor(ABC):
 
     @abstractmethod
     def evict(self, elements: list[TimestampedValue], size: int) -> None:
-        """Removes elements of one window; ``size`` is the number of elements before."""
+        """Removes elements of one window; ``size`` is the number of elements before eviction."""
 
 
 class CountEvictor(ReadyMadeEvictor):
-    """Keeps the ``max_count`` records that came last. Flink: CountEvictor."""
+    """Keeps the last ``max_count`` records. Flink: CountEvictor."""
 
     __slots__ = ("max_count",)
 
@@ -76,7 +77,7 @@ class CountEvictor(ReadyMadeEvictor):
 
     @staticmethod
     def of(max_count: int, do_evict_after: bool = False) -> CountEvictor:
-        """Raises TypeError unless it is a whole number."""
+        """Raises TypeError unless the count is a whole number."""
         if type(max_count) is not int:
             raise TypeError(f"CountEvictor.of: expected a number of records, got {max_count!r}")
         return CountEvictor(max_count, do_evict_after)
@@ -89,7 +90,7 @@ class CountEvictor(ReadyMadeEvictor):
 class TimeEvictor(ReadyMadeEvictor):
     """Keeps the records less than ``window_ms`` older than the newest one. Flink: TimeEvictor.
 
-    Nothing is evicted where the first record has no timestamp; raises BadInput where only a later one has none.
+    Evicts nothing if the first record has no timestamp; raises BadInput if only a later one has none.
     """
 
     __slots__ = ("window_ms",)
@@ -121,21 +122,21 @@ class DeltaEvictor(ReadyMadeEvictor):
 
     @staticmethod
     def of(threshold: float, delta_function: AnyDeltaFunction, do_evict_after: bool = False) -> DeltaEvictor:
-        """``delta_function(record, last record)`` answers the distance."""
+        """``delta_function(record, last record)`` returns the distance."""
         return DeltaEvictor(threshold, delta_of(delta_function, "DeltaEvictor.of"), do_evict_after)
 
     def evict(self, elements: list[TimestampedValue], size: int) -> None:
         if not elements:
             return
         delta, threshold, last = self.delta_function, self.threshold, elements[-1].value
-        # Not the same as "below the threshold": a distance that is not a number evicts nothing.
+        # Not the same as "below the threshold": a NaN distance evicts nothing.
         elements[:] = [element for element in elements if not delta(element.value, last) >= threshold]
 
 
 def _timestamp(element: TimestampedValue) -> int:
     if element.timestamp is None:
         raise BadInput(
-            "TimeEvictor: a record of the window has no timestamp and the first one has: give all of them timestamps "
-            "(assign_timestamps_and_watermarks) before the window"
+            "TimeEvictor: the first record of the window has a timestamp and another record has none: assign "
+            "timestamps to all records before the window (assign_timestamps_and_watermarks)"
         )
     return element.timestamp

@@ -1,4 +1,4 @@
-"""Which windows of a key are in flight and where their contents are. Flink: MergingWindowSet (rule 10.25)."""
+"""The active windows of a key and the location of their contents. Flink: MergingWindowSet (rule 10.25)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from flowsim.values.java_hash_map import JavaHashMap
 
 
 class MergingSetState(Protocol):
-    """Where the set of one key is kept between records, as pairs (window, state window). Flink: ListState."""
+    """Stores the set of one key between records, as pairs (window, state window). Flink: ListState."""
 
     def get(self) -> Iterable[tuple[Window, Window]] | None: ...
 
@@ -20,7 +20,7 @@ class MergingSetState(Protocol):
 
 
 class MergeFunction(Protocol):
-    """Receives a merge, before the set is used again. Flink: MergingWindowSet.MergeFunction."""
+    """Called for a merge, before the set is used again. Flink: MergingWindowSet.MergeFunction."""
 
     def __call__(
         self,
@@ -33,10 +33,10 @@ class MergeFunction(Protocol):
 
 
 class MergingWindowSet:
-    """The windows of one key, each with its *state window*: the window under which its contents are kept.
+    """The windows of one key, each with its *state window*: the window under which its contents are stored.
 
-    The contents stay where they are when a window grows; only what is merged into it moves. Which of several merged
-    windows keeps its contents is decided by the order of Java's hash sets. Flink: MergingWindowSet.
+    The contents stay under the state window when a window grows; only merged contents move. The order of Java's hash
+    sets decides which of several merged windows keeps its contents. Flink: MergingWindowSet.
     """
 
     __slots__ = ("_assigner", "_state", "_mapping", "_initial_mapping")
@@ -55,24 +55,24 @@ class MergingWindowSet:
             self._state.update(self._mapping.items())
 
     def windows(self) -> list[Window]:
-        """The windows in flight, in Java's order."""
+        """The active windows, in Java's order."""
         return list(self._mapping)
 
     def state_window(self, window: Window) -> Window | None:
-        """Where the contents of ``window`` are; None when it is not in flight (any more)."""
+        """The state window of ``window``; None if it is not active."""
         return self._mapping.get(window)
 
     def retire_window(self, window: Window) -> None:
-        """Removes ``window``; raises InvariantViolation when it is not in flight."""
+        """Removes ``window``; raises InvariantViolation if it is not active."""
         if self._mapping.remove(window) is None:
             raise InvariantViolation(f"{window} is not in the set of windows in flight")
 
     def add_window(self, new_window: Window, merge_function: MergeFunction) -> Window:
-        """Adds a window and returns the one it is in now: itself, or what it was merged into.
+        """Adds a window and returns its current window: itself, or the result of a merge.
 
-        A window equal to one in flight counts as new: its contents are searched under itself from then on, even where
-        they are kept under another window, and are not found any more (rule 10.25). Raises BadInput when the assigner merges
-        windows that are not in flight.
+        A window equal to an active one counts as new: from then on its contents are looked up under the window itself,
+        even if they are stored under another window, and are not found (rule 10.25). Raises BadInput if the assigner
+        merges windows that are not active.
         """
         merges = _Merges()
         self._assigner.merge_windows([*self._mapping, new_window], merges)
@@ -98,7 +98,7 @@ class MergingWindowSet:
         state_windows = [state for window in merged if (state := self._mapping.remove(window)) is not None]
         self._mapping.put(merge_result, state_window)
         state_windows.remove(state_window)
-        # A new window inside an old one changes nothing.
+        # A new window inside an old one has no effect.
         if merged != [merge_result]:
             merge_function(merge_result, merged, state_window, state_windows)
 

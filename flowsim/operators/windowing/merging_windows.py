@@ -1,4 +1,4 @@
-"""What a window operator does in addition where windows merge. Flink: WindowOperator (rules 10.24-10.29)."""
+"""The parts of a window operator for merging windows. Flink: WindowOperator (rules 10.24-10.29)."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Pairs = list[tuple[Window, Window]]
 
 
 class MergingOperator(Protocol):
-    """The part of the window operator that merging needs; the current key is the one set in it."""
+    """The methods of the window operator that merging needs; they use its current key."""
 
     timers: InternalTimerService[Window]
     trigger: AnyTrigger
@@ -48,7 +48,7 @@ class MergingOperator(Protocol):
 
 
 class MergingWindows:
-    """The windows in flight of every key of an operator, and how they merge. Flink: WindowOperator, MergingWindowSet.
+    """The active windows of every key of an operator, and their merges. Flink: WindowOperator, MergingWindowSet.
 
     Invariant I10.e: the windows of one key neither overlap nor touch, and no record is lost by a merge.
     """
@@ -56,7 +56,7 @@ class MergingWindows:
     __slots__ = ("pairs", "_operator", "_assigner")
 
     pairs: dict[object, Pairs]
-    """By ``state_key``; a key without windows is not in it."""
+    """By ``state_key``; contains only keys with windows."""
 
     def __init__(self, operator: MergingOperator, assigner: AnyMergingWindowAssigner) -> None:
         self.pairs = {}
@@ -65,11 +65,11 @@ class MergingWindows:
 
     @property
     def has_unknown_gaps(self) -> bool:
-        """Whether the length of a record's window cannot be known from the job's description."""
+        """Whether the job's description does not determine the length of a record's window."""
         return getattr(self._assigner, "gap_ms", None) is None
 
     def add(self, windows: Collection[Window], value: Value, timestamp: int | None) -> bool:
-        """Adds one record to every window that its windows merge into (rule 10.27); True if all of them were late."""
+        """Adds one record to every window after merging (rule 10.27); True if all of them were late."""
         operator = self._operator
         windows_of_key = MergingWindowSet(self._assigner, self)
         all_late = True
@@ -86,7 +86,7 @@ class MergingWindows:
         return all_late
 
     def state_window(self, window: Window) -> Window | None:
-        """Under which window one of the current key keeps its contents; None: it was absorbed or cleaned up (rule 10.28)."""
+        """The state window of a window of the current key; None if it was merged or cleaned up (rule 10.28)."""
         for in_flight, state_window in self.get():
             if in_flight == window:
                 return state_window
@@ -99,11 +99,11 @@ class MergingWindows:
         windows_of_key.persist()
 
     def get(self) -> Pairs:
-        """The pairs of the current key."""
+        """The windows of the current key."""
         return self.pairs.get(self._operator.current_key_id, [])
 
     def update(self, pairs: Pairs) -> None:
-        """Replaces those of the current key."""
+        """Replaces the windows of the current key."""
         if pairs:
             self.pairs[self._operator.current_key_id] = pairs
         else:
@@ -112,7 +112,7 @@ class MergingWindows:
     def _merge(
         self, result: Window, merged: Collection[Window], state_window: Window, absorbed: Collection[Window]
     ) -> None:
-        """Calls the trigger first, then its ``clear`` for the absorbed windows, then moves contents (rule 10.26)."""
+        """Calls the trigger first, then its ``clear`` for the merged windows, then moves contents (rule 10.26)."""
         check_window(result)
         self._check_end(result)
         operator = self._operator
@@ -145,7 +145,7 @@ class MergingWindows:
 def merging_assigner(
     assigner: AnyWindowAssigner, trigger: AnyTrigger, contents: WindowContents
 ) -> AnyMergingWindowAssigner | None:
-    """The assigner if its windows merge; raises BadInput if then the trigger or the contents cannot (rule 10.24)."""
+    """The assigner if its windows merge; raises BadInput if the trigger or the contents then cannot (rule 10.24)."""
     if not is_merging(assigner):
         return None
     refuse_trigger_that_cannot_merge(assigner, trigger)

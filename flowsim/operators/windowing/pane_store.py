@@ -1,4 +1,4 @@
-"""What a window operator keeps of its records, by window and key. Flink: WindowOperator's windowState."""
+"""The contents of a window operator, by window and key. Flink: WindowOperator's windowState."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ KeyId = object
 
 
 class PaneStore:
-    """The panes of one operator; ``contents`` makes, grows and merges them.
+    """The panes of one operator; ``contents`` creates, extends and merges them.
 
-    Where windows merge, a pane is kept under the state window (rule 10.27).
+    With merging windows, a pane is stored under the state window (rule 10.27).
     """
 
     __slots__ = ("contents", "by_window")
 
     by_window: dict[Window, dict[KeyId, Pane]]
-    """A window without panes is not in it."""
+    """Contains only windows with panes."""
 
     def __init__(self, contents: WindowContents) -> None:
         self.contents = contents
@@ -31,7 +31,7 @@ class PaneStore:
         return None if panes is None else panes.get(key_id)
 
     def add(self, window: Window, key_id: KeyId, value: object) -> None:
-        """Adds a record to the pane, which is created with the first one."""
+        """Adds a record to the pane, and creates it with the first record."""
         panes = self.by_window.get(window)
         if panes is None:
             panes = self.by_window[window] = {}
@@ -43,7 +43,7 @@ class PaneStore:
             panes[key_id] = self.contents.add(value, pane)
 
     def remove(self, window: Window, key_id: KeyId) -> Pane | None:
-        """Removes the pane and returns it; None if there is none."""
+        """Removes and returns the pane, or None."""
         panes = self.by_window.get(window)
         if panes is None:
             return None
@@ -53,7 +53,7 @@ class PaneStore:
         return pane
 
     def purge(self, window: Window, key_id: KeyId) -> None:
-        """Empties the pane of a window that goes on."""
+        """Empties the pane of a window that continues."""
         self.remove(window, key_id)
 
     def replace(self, window: Window, key_id: KeyId, pane: Pane) -> None:

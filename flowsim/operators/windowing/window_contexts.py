@@ -1,4 +1,4 @@
-"""What triggers and window functions see of their operator. Flink: WindowOperator.Context, WindowContext."""
+"""The contexts of triggers and window functions. Flink: WindowOperator.Context, WindowContext."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from flowsim.timers.internal_timer_service import InternalTimerService
 
 
 class WindowingOperator(Protocol):
-    """The part of the window operator that the contexts use; the current key is the one set in it."""
+    """The methods of the window operator that the contexts use, for its current key."""
 
     timers: InternalTimerService[Window]
 
@@ -32,23 +32,23 @@ class WindowingOperator(Protocol):
 
     @property
     def merging(self) -> object | None:
-        """None where windows never merge."""
+        """None for windows that never merge."""
 
     @property
     def current_key_id(self) -> object: ...
 
     def state_of(self, namespace: Hashable) -> KeyedStateStore:
-        """State of the current key in one namespace; None is the namespace of the state that windows share."""
+        """State of the current key in one namespace; None is the namespace shared by all windows."""
 
 
 class OperatorTriggerContext:
-    """One per operator; ``at`` is the window it is used for now. Flink: WindowOperator.Context."""
+    """One per operator; ``at`` is the current window. Flink: WindowOperator.Context."""
 
     __slots__ = ("at", "merged_windows", "_operator")
 
     at: Window
     merged_windows: Collection[Window]
-    """The windows that were merged into ``at`` last."""
+    """The windows that were last merged into ``at``."""
 
     def __init__(self, operator: WindowingOperator) -> None:
         self.at = TimeWindow(0, 0)
@@ -97,7 +97,7 @@ class OperatorTriggerContext:
 
 
 class OperatorWindowContext:
-    """One per operator; ``at`` is the window it is used for now. Flink: WindowOperator.WindowContext."""
+    """One per operator; ``at`` is the current window. Flink: WindowOperator.WindowContext."""
 
     __slots__ = ("at", "_operator")
 
@@ -118,7 +118,7 @@ class OperatorWindowContext:
 
     def window_state(self) -> KeyedStateStore:
         if self._operator.merging is not None:
-            raise BadInput("windows that merge have no state per window: use global_state (rule 10.29)")
+            raise BadInput("merging windows have no state per window: use global_state (rule 10.29)")
         return self._operator.state_of(self.at)
 
     def global_state(self) -> KeyedStateStore:

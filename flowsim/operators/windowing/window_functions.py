@@ -1,4 +1,4 @@
-"""What is computed from the contents of a window that fires. Flink: InternalWindowFunction and its kinds."""
+"""Functions of the contents of a window that fires. Flink: InternalWindowFunction and its kinds."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flowsim.operators.windowing.windows import Window
 
 
 class WindowContext(Protocol):
-    """What a window function may ask about the window it is called for. Flink: ProcessWindowFunction.Context."""
+    """The context of a window function. Flink: ProcessWindowFunction.Context."""
 
     def window(self) -> Window: ...
 
@@ -29,7 +29,7 @@ class WindowContext(Protocol):
 
 
 class ProcessWindowFunction(UserFunction, Protocol):
-    """A user's function of all that a window knows. Flink: ProcessWindowFunction."""
+    """A user function of a window with its context. Flink: ProcessWindowFunction."""
 
     def process(self, key: Value, context: WindowContext, elements: Iterable[Value]) -> Results: ...
 
@@ -38,13 +38,13 @@ class ProcessWindowFunction(UserFunction, Protocol):
 
 
 class WindowFunction(UserFunction, Protocol):
-    """A user's function of key, window and contents. Flink: WindowFunction."""
+    """A user function of key, window and contents. Flink: WindowFunction."""
 
     def apply(self, key: Value, window: Window, inputs: Iterable[Value]) -> Results: ...
 
 
 class ProcessAllWindowFunction(UserFunction, Protocol):
-    """A user's function of all that a window of an unkeyed stream knows. Flink: ProcessAllWindowFunction."""
+    """A user function of a window of an unkeyed stream with its context. Flink: ProcessAllWindowFunction."""
 
     def process(self, context: WindowContext, elements: Iterable[Value]) -> Results: ...
 
@@ -53,13 +53,13 @@ class ProcessAllWindowFunction(UserFunction, Protocol):
 
 
 class AllWindowFunction(UserFunction, Protocol):
-    """A user's function of window and contents of an unkeyed stream. Flink: AllWindowFunction."""
+    """A user function of window and contents of an unkeyed stream. Flink: AllWindowFunction."""
 
     def apply(self, window: Window, inputs: Iterable[Value]) -> Results: ...
 
 
 class InternalWindowFunction(UserFunction, Protocol):
-    """The one shape in which the operator calls any of them. Flink: InternalWindowFunction."""
+    """The common interface through which the operator calls all window functions. Flink: InternalWindowFunction."""
 
     def process(self, key: Value, context: WindowContext, contents: object) -> Results: ...
 
@@ -67,30 +67,30 @@ class InternalWindowFunction(UserFunction, Protocol):
 
 
 class PassThroughWindowFunction:
-    """Emits the one value that the contents were folded into. Flink: PassThroughWindowFunction."""
+    """Emits the folded value of the window. Flink: PassThroughWindowFunction."""
 
     __slots__ = ()
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        """Nothing to open."""
+        """Does nothing."""
 
     def close(self) -> None:
-        """Nothing to close."""
+        """Does nothing."""
 
     def process(self, key: Value, context: WindowContext, contents: object) -> Results:
         return (contents,)
 
     def clear(self, context: WindowContext) -> None:
-        """Nothing was kept."""
+        """Does nothing: there is no state."""
 
 
 F = TypeVar("F", bound=UserFunction)
 
 
 class _Calling(Generic[F]):
-    """Calls a user's function.
+    """Calls a user function.
 
-    ``single_value``: the contents are one folded value, which the function gets as an iterable of one.
+    ``single_value``: the contents are one folded value, which the function gets as an iterable of one element.
     """
 
     __slots__ = ("_function", "_single_value")
@@ -137,7 +137,7 @@ class InternalApplyWindowFunction(_Calling[WindowFunction]):
 
 
 class FoldingWindowFunction:
-    """Folds all contents, then calls a function of the one value: what an evictor leaves cannot be folded before.
+    """Folds all contents, then calls a function of the result: with an evictor, contents cannot be folded earlier.
 
     Flink: ReduceApplyWindowFunction, AggregateApplyWindowFunction and their kinds.
     """

@@ -8,7 +8,7 @@ from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, as_long
 
 
 class WindowLifetime:
-    """Lateness and cleanup of the windows of one operator; times in ms. Processing-time windows know no lateness."""
+    """Lateness and cleanup of the windows of one operator; times in ms. Processing-time windows have no lateness."""
 
     __slots__ = ("is_event_time", "allowed_lateness_ms")
 
@@ -27,7 +27,7 @@ class WindowLifetime:
         return cleanup_time if cleanup_time < MAX_WATERMARK else MAX_WATERMARK
 
     def is_cleanup_time(self, window: Window, time: int) -> bool:
-        """Whether a timer of this time cleans the window up."""
+        """Whether a timer of this time cleans up the window."""
         return time == self.cleanup_time(window)
 
     def is_window_late(self, window: Window, watermark: int) -> bool:

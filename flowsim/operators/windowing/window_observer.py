@@ -1,4 +1,4 @@
-"""What a window operator records (tables ``window_intake``, ``window_fire``, ``window_merge``, ``late_drop``)."""
+"""Records the facts of a window operator (tables ``window_intake``, ``window_fire``, ``window_merge``, ``late_drop``)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PaneSummary = tuple[int, int, int]
 
 
 class ObservedOperator(Protocol):
-    """The part of the window operator that facts are about; the current key is the one set in it."""
+    """The methods of the window operator that facts need, for its current key."""
 
     timers: InternalTimerService[Window]
 
@@ -34,10 +34,10 @@ class ObservedOperator(Protocol):
 
 
 class WindowObserver:
-    """Receives what a window operator does, at the boundary where it does it, and records it.
+    """Is called at each step of a window operator, and records it.
 
-    ``fingerprint`` is that of the record being processed; the recorded contents count with it. ``is_join``: the records
-    of two streams meet in the windows, each tagged with where it came from.
+    ``fingerprint`` is that of the current record; the recorded contents use it. ``is_join``: the windows contain the tagged
+    records of two streams.
     """
 
     __slots__ = ("fingerprint", "_trace", "_operator_index", "_key_facts", "_operator", "_is_join")
@@ -53,16 +53,16 @@ class WindowObserver:
         self._operator = operator
 
     def on_element(self, value: Value, timestamp: int | None, key: Value, key_id: object, watermark: int) -> None:
-        """A record arrived; nothing is decided about it yet, and its key is not the current one yet."""
+        """A record arrived; called before any decision, and before its key is the current key."""
         self._record_element(value, timestamp, key, key_id, watermark, 0)
 
     def on_windows_assigned(self, windows: Collection[Window]) -> None:
-        """The assigner answered for the record that arrived last."""
+        """The assigner returned windows for the last record."""
 
     def on_fire(
         self, window: Window, summary: PaneSummary, result: WindowResult, cause: FireCause, at: int | None
     ) -> None:
-        """A trigger fired or purged a pane that is not empty."""
+        """A trigger fired or purged a non-empty pane."""
         operator = self._operator
         key_hash, key_number = self._key_facts.of(operator.current_key, operator.current_key_id)
         watermark = operator.timers.current_watermark
@@ -71,7 +71,7 @@ class WindowObserver:
         self._trace.window_fire(self._operator_index, key_hash, key_number, start, end, watermark, *fired)
 
     def on_merge(self, merged: Collection[Window], into: Window) -> None:
-        """These windows became part of that one."""
+        """These windows were merged into that one."""
         operator = self._operator
         watermark = operator.timers.current_watermark
         key_hash, key_number = self._key_facts.of(operator.current_key, operator.current_key_id)
@@ -80,7 +80,7 @@ class WindowObserver:
             self._trace.window_merge(self._operator_index, key_hash, key_number, absorbed, whole, watermark)
 
     def on_late(self, timestamp: int | None, has_side_output: bool) -> None:
-        """The record that arrived last was late."""
+        """The last record was late."""
         operator = self._operator
         key_hash, key_number = self._key_facts.of(operator.current_key, operator.current_key_id)
         at = NO_TIMESTAMP if timestamp is None else timestamp
@@ -116,7 +116,7 @@ class WindowObserver:
 
 
 class GapObserver(WindowObserver):
-    """For assigners whose gap depends on the record: an element is recorded once the assigner has answered its gap."""
+    """For assigners whose gap depends on the record: an element is recorded after the assigner has returned its gap."""
 
     __slots__ = ("_element",)
 
@@ -130,7 +130,7 @@ class GapObserver(WindowObserver):
 
 
 class RecordedPane:
-    """A pane with the summary of the records that really went into it; inside, the pane may have become None."""
+    """A pane with a summary of the records added to it; the inner pane may have become None."""
 
     __slots__ = ("pane", "rows", "fingerprint_sum", "fingerprint_xor")
 
@@ -142,7 +142,7 @@ class RecordedPane:
 
 
 class RecordedContents:
-    """Other contents, counting and fingerprinting exactly what is added to them (table ``window_fire``)."""
+    """Wraps contents, and counts and fingerprints the records added to them (table ``window_fire``)."""
 
     __slots__ = ("_contents", "_observer")
 

@@ -1,4 +1,6 @@
-"""Groups keyed records into windows, fires and cleans them up. Flink: WindowOperator (rules 10.7-10.16, 10.25-10.29)."""
+"""Groups keyed records into windows, fires windows and cleans them up. Flink: WindowOperator (rules 10.7-10.16,
+10.25-10.29).
+"""
 
 from __future__ import annotations
 
@@ -37,11 +39,12 @@ class WindowOperator(KeyedOperator):
     """Windows of a keyed stream. Flink: WindowOperator.
 
     Trigger and cleanup timers are in the service "window-timers" with the window as their namespace. Results carry the
-    window's last millisecond as timestamp (rule 10.11). Late records are emitted to the side output ``late_tag`` or counted
-    in ``records_dropped`` (rule 10.10). Contents are kept under the window, or under the state window where windows merge
-    (rule 10.27). Raises BadInput if the assigner's windows merge and the trigger or the contents cannot (rule 10.24).
+    window's last millisecond as timestamp (rule 10.11). Late records are emitted to the side output ``late_tag`` or
+    counted in ``records_dropped`` (rule 10.10). Contents are stored under the window, for merging windows under the
+    state window (rule 10.27). Raises BadInput if the assigner's windows merge and the trigger or the contents cannot
+    (rule 10.24).
 
-    The constructor makes ``trigger``, ``panes`` and ``lifetime``; others of their classes may replace them until ``setup``.
+    The constructor creates ``trigger``, ``panes`` and ``lifetime``; subclasses may replace them until ``setup``.
     """
 
     __slots__ = (
@@ -61,11 +64,11 @@ class WindowOperator(KeyedOperator):
     )
 
     merging: MergingWindows | None
-    """None where windows never merge."""
+    """None for windows that never merge."""
     timers: InternalTimerService[Window]
     trigger_context: OperatorTriggerContext
     observer: WindowObserver | None
-    """None when nothing is recorded."""
+    """None without recording."""
     _window_context: OperatorWindowContext
 
     def __init__(
@@ -109,7 +112,7 @@ class WindowOperator(KeyedOperator):
             self.panes = ObservedPaneStore(self.panes, self.state_changes, self, keeps_records)
 
     def record_contents(self, observer: WindowObserver) -> None:
-        """Makes the panes keep the summaries that firings are recorded with."""
+        """Lets the panes keep the summaries that are recorded at firings."""
         self.panes.contents = RecordedContents(self.panes.contents, observer)
 
     def open(self) -> None:
@@ -123,14 +126,14 @@ class WindowOperator(KeyedOperator):
         return self.timers.current_processing_time_ms()
 
     def get_runtime_context(self) -> RuntimeContext:
-        """For assigners that keep state of the key."""
+        """For assigners with state of the key."""
         return self.runtime_context
 
     def random(self) -> Random:
         """For a random stagger (rule 10.3)."""
         return self.ctx.random
 
-    # A record.
+    # Records.
 
     def process_element(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns
@@ -139,7 +142,7 @@ class WindowOperator(KeyedOperator):
         key_id = state_key(key)
         observer = self.observer
         if observer is not None:
-            # Before anything is decided, also before the assigner can fail, so that laws can decide independently.
+            # Recorded before any decision, and before the assigner can fail, so that laws can decide independently.
             observer.on_element(value, timestamp, key, key_id, self.timers.current_watermark)
         self.process_in_windows(value, timestamp, key, key_id)
 
@@ -183,7 +186,7 @@ class WindowOperator(KeyedOperator):
         else:
             self.records_dropped += 1
 
-    # A timer.
+    # Timers.
 
     def on_event_time(self, timer: InternalTimer[Window]) -> None:
         """Calls the trigger first, then cleans the window up if this is its time (rules 10.13-10.16)."""
@@ -211,7 +214,7 @@ class WindowOperator(KeyedOperator):
         if not self.lifetime.is_event_time and self.lifetime.is_cleanup_time(window, timer.timestamp):
             self._clear_window(window, state_window)
 
-    # The result of a trigger.
+    # Results of triggers.
 
     def _act_on(
         self, result: TriggerResult, window: Window, state_window: Window, cause: FireCause, at: int | None
@@ -234,7 +237,7 @@ class WindowOperator(KeyedOperator):
     def emit_pane(
         self, pane: Pane, window: Window, state_window: Window, result: WindowResult, cause: FireCause, at: int | None
     ) -> None:
-        """Emits what the window function makes of a pane, with the window's last millisecond (rule 10.11)."""
+        """Emits the window function's results for a pane, with the window's last millisecond (rule 10.11)."""
         self.emit_results_of(pane, window, window.max_timestamp(), result, cause, at)
 
     def emit_results_of(
@@ -251,12 +254,12 @@ class WindowOperator(KeyedOperator):
         emit_results(results, timestamp, self.output)
 
     def summary_of(self, pane: Pane) -> PaneSummary:
-        """What a firing of the pane is recorded with; called only when facts are recorded."""
+        """The recorded summary of a pane at a firing; called only with recording."""
         assert isinstance(pane, RecordedPane)
         return pane.rows, pane.fingerprint_sum, pane.fingerprint_xor
 
     def _clear_window(self, window: Window, state_window: Window) -> None:
-        """Removes contents, trigger state, the function's state of the window, and its entry in the merging set."""
+        """Removes contents, trigger state, the function's window state, and the window's entry in the merging set."""
         # Rule 10.13: in this order.
         self.panes.remove(state_window, self.current_key_id)
         self.trigger_context.at = window
@@ -268,5 +271,5 @@ class WindowOperator(KeyedOperator):
 
 
 def _bounds(window: Window) -> tuple[int, int]:
-    """How recordings show a window."""
+    """The bounds of a window in recordings."""
     return window.start, window.end

@@ -1,4 +1,4 @@
-"""Windows: what all of them have, stretches of time, and the one window of all time. Flink: Window, TimeWindow, GlobalWindow.
+"""Windows: the base class, time windows, and the global window. Flink: Window, TimeWindow, GlobalWindow.
 
 Rules 10.1, 10.5 and 10.6.
 """
@@ -14,13 +14,13 @@ from flowsim.values.java_hash_map import JavaHashMap
 from flowsim.values.java_long import wrapped
 
 FAR: Final = 2**62
-"""Sums and differences of times and lengths below this do not wrap around."""
+"""Sums and differences of times below this do not overflow."""
 
 _LONG: Final = 0xFFFFFFFFFFFFFFFF
 
 
 class Window(Protocol):
-    """A value: equal windows are the same window, so it can be the namespace of timers and state. Flink: Window.
+    """A value: equal windows are the same window, so a window can be the namespace of timers and state. Flink: Window.
 
     A recording shows ``start`` and ``end``, in ms; triggers and cleanup use ``max_timestamp``.
     """
@@ -35,15 +35,15 @@ class Window(Protocol):
         """The last millisecond that belongs to the window."""
 
     def java_hash(self) -> int:
-        """Java's hash code: it orders timers of different windows at one time, and the windows that a merge absorbs."""
+        """Java's hash code, which orders simultaneous timers of different windows, and the windows of a merge."""
 
     def __hash__(self) -> int: ...
 
 
 def check_window(window: Window) -> None:
-    """Raises BadInput unless the window, which may be the user's, ends at whole milliseconds of 64 bits.
+    """Raises BadInput unless the window, which may be user-defined, ends at a 64-bit integer (ms).
 
-    Its results carry that timestamp, and its timers are set by it: called once per window and key.
+    Results have that timestamp, and timers use it: called once per window and key.
     """
     timestamp = window.max_timestamp()
     if type(timestamp) is not int or timestamp > MAX_WATERMARK or timestamp < NO_TIMESTAMP:
@@ -54,16 +54,16 @@ W_contra = TypeVar("W_contra", bound=Window, contravariant=True)
 
 
 class MergeCallback(Protocol[W_contra]):
-    """Receives each merge of an assigner. Flink: MergingWindowAssigner.MergeCallback."""
+    """Called for each merge of an assigner. Flink: MergingWindowAssigner.MergeCallback."""
 
     def merge(self, to_be_merged: Collection[W_contra], merge_result: W_contra, /) -> None:
-        """These windows become ``merge_result``, which may be one of them."""
+        """The windows become ``merge_result``, which may be one of them."""
 
 
 class TimeWindow(NamedTuple):
     """Milliseconds from ``start`` (inclusive) to ``end`` (exclusive). Flink: TimeWindow.
 
-    Bounds are Java's longs: what would lie behind the greatest of them wraps around to the least.
+    Bounds are Java's longs, which overflow to the lowest value.
     """
 
     start: int
@@ -75,15 +75,15 @@ class TimeWindow(NamedTuple):
         return end - 1 if end != NO_TIMESTAMP else MAX_WATERMARK
 
     def intersects(self, other: TimeWindow) -> bool:
-        """Whether the two overlap or touch, so that sessions merge."""
+        """Whether the windows overlap or touch, so that sessions merge."""
         return self.start <= other.end and self.end >= other.start
 
     def cover(self, other: TimeWindow) -> TimeWindow:
-        """The least window that both lie in."""
+        """The smallest window that contains both."""
         return TimeWindow(min(self.start, other.start), max(self.end, other.end))
 
     def java_hash(self) -> int:
-        """Java's hash code, which decides the order of a set of windows.
+        """Java's hash code, which determines the order of a set of windows.
 
         >>> TimeWindow(0, 10).java_hash()
         -1456339591
@@ -96,7 +96,7 @@ class TimeWindow(NamedTuple):
 
     @staticmethod
     def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:
-        """Start of the window of ``window_size`` ms that contains ``timestamp``, where windows begin at ``offset``.
+        """Start of the window of ``window_size`` ms that contains ``timestamp``; windows begin at ``offset``.
 
         >>> TimeWindow.get_window_start_with_offset(-6, 0, 5)
         -10
@@ -107,7 +107,7 @@ class TimeWindow(NamedTuple):
     def merge_windows(windows: Collection[TimeWindow], callback: MergeCallback[TimeWindow]) -> None:
         """Calls the callback with each group of windows that overlap or touch, and the window that covers them.
 
-        A group's windows come in the order of a Java HashSet: the first of them may decide where contents stay.
+        A group's windows have the order of a Java HashSet: the first may decide where contents are stored.
         """
         groups: list[tuple[TimeWindow, list[TimeWindow]]] = []
         for window in sorted(windows, key=_start):
@@ -142,7 +142,7 @@ def _start(window: TimeWindow) -> int:
 
 
 def _as_hash_set(windows: list[TimeWindow]) -> list[TimeWindow]:
-    """Without duplicates, in the order in which a HashSet iterates over them once they were added in this order."""
+    """Without duplicates, in the iteration order of a Java HashSet after adding them in this order."""
     together: JavaHashMap[TimeWindow, bool] = JavaHashMap(TimeWindow.java_hash)
     for window in windows:
         together.put(window, True)
@@ -151,7 +151,7 @@ def _as_hash_set(windows: list[TimeWindow]) -> list[TimeWindow]:
 
 @final
 class GlobalWindow:
-    """All of time; every instance is the same window. Flink: GlobalWindow."""
+    """All of time; all instances are equal. Flink: GlobalWindow."""
 
     __slots__ = ()
 

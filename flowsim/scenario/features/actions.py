@@ -1,4 +1,4 @@
-"""``actions``: what a scenario does to its job while it runs."""
+"""``actions``: actions on the running job of a scenario."""
 
 from __future__ import annotations
 
@@ -16,32 +16,33 @@ ACTION_KINDS = ("stop", "cancel", "snapshot")
 
 
 class StopModel(Strict):
-    """Ends the sources, and through them the job, which counts as finished."""
+    """Ends the sources, and so the job, which counts as finished."""
 
     at: DurationNs = Field(description="Time after the start of the job, on its clock.")
     drain: bool = Field(
-        default=False, description="Flushes event time, as if the input had ended: all windows and timers fire."
+        default=False,
+        description="Advances event time to its end, as at the end of input: all windows and timers fire.",
     )
 
 
 class CancelModel(Strict):
-    """Ends the job where it stands; sinks that write files keep nothing."""
+    """Ends the job at once; sinks that write files keep nothing."""
 
     at: DurationNs = Field(description="Time after the start of the job, on its clock.")
 
 
 class SnapshotModel(Strict):
-    """Asks the operators of a task for their state, as a checkpoint would; nothing is stored."""
+    """Requests the state of a task's operators, as a checkpoint would; nothing is stored."""
 
     at: DurationNs = Field(description="Time after the start of the job, on its clock.")
-    task: Name = Field(description="A source, operator or sink: all operators chained to it are asked too.")
+    task: Name = Field(description="A source, operator or sink; the snapshot includes all operators in its chain.")
     subtask: Annotated[int, Field(ge=0, le=32767)] | None = Field(
-        default=None, description="One subtask, else every one."
+        default=None, description="Index of one subtask; without it all subtasks."
     )
 
 
 class ActionModel(Strict):
-    """One thing done to the running job; exactly one of stop, cancel, snapshot."""
+    """One action on the running job; exactly one of stop, cancel, snapshot."""
 
     stop: StopModel | None = None
     cancel: CancelModel | None = None
@@ -53,7 +54,7 @@ class ActionModel(Strict):
 
     @property
     def action(self) -> StopModel | CancelModel | SnapshotModel:
-        """The one that it is."""
+        """The action that is set."""
         value: StopModel | CancelModel | SnapshotModel
         _, value = chosen_of(self, ACTION_KINDS)
         return value
@@ -67,7 +68,7 @@ class ActionModel(Strict):
 def compile_actions(
     models: Sequence[ActionModel], graph_names: Mapping[str, str], problems: Problems
 ) -> tuple[RunAction, ...]:
-    """The actions under names of the graph; reports every node that does not exist."""
+    """The actions with names of the graph; reports every unknown node."""
     actions: list[RunAction] = []
     for index, model in enumerate(models):
         match model.action:

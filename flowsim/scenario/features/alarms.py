@@ -24,21 +24,21 @@ ALARM_TIME = "alarm_ms"
 
 
 class AlarmModel(Strict):
-    """A timer per key: set by one record, cancelled by another, or else it goes off."""
+    """A timer per key: one record sets it, another may cancel it; otherwise it fires."""
 
     when: ExpressionSource = Field(
-        default="True", description="A record for which this is true sets the alarm of its key."
+        default="True", description="A record for which this is true registers the alarm of its key."
     )
-    after: DurationMs = Field(description="How long after the record's timestamp, or after its arrival, it goes off.")
-    time: Literal["event", "processing"] = Field(default="event", description="What `after` is measured in.")
+    after: DurationMs = Field(description="Delay between the record's timestamp, or its arrival, and the alarm.")
+    time: Literal["event", "processing"] = Field(default="event", description="Time domain of `after`.")
     cancel: ExpressionSource | None = Field(
-        default=None, description="A record for which this is true cancels the alarm; it is asked before `when`."
+        default=None, description="A record for which this is true deletes the alarm; evaluated before `when`."
     )
     renew: bool = Field(
-        default=True, description="A record that sets an alarm which is set already moves it; else the first one stays."
+        default=True, description="true: a later record moves a registered alarm; false: the first alarm stays."
     )
     emit: Annotated[dict[FieldName, ExpressionSource], Field(min_length=1)] = Field(
-        description="The output's fields, over the record that set the alarm; alarm_ms, its time, comes behind them."
+        description="The output's fields, over the record that registered the alarm; the field alarm_ms (its time) is appended."
     )
 
 
@@ -46,7 +46,9 @@ def compile_alarm(context: CompileContext, path: Path, model: AlarmModel, incomi
     """A timer per key of the stream; raises Failed."""
     schema = incoming.schema
     if ALARM_TIME in model.emit:
-        raise context.fail((*path, "emit", ALARM_TIME), f"{ALARM_TIME} is what the time of the alarm is called")
+        raise context.fail(
+            (*path, "emit", ALARM_TIME), f"{ALARM_TIME} is the name of the field for the time of the alarm"
+        )
     record = context.record((*path, "emit"), model.emit, schema, keep=False)
     emit = record.function if record.uses_timestamp else lambda value, timestamp: record.function(value)
     cancel = None if model.cancel is None else _condition(context, (*path, "cancel"), model.cancel, schema)
@@ -71,7 +73,7 @@ Condition = Callable[[object, int | None], object]
 
 @dataclass(frozen=True, slots=True)
 class AlarmRules:
-    """What sets an alarm, what cancels it, and what it emits."""
+    """Which records set and cancel an alarm, and what it emits."""
 
     when: Condition
     cancel: Condition | None
@@ -82,7 +84,7 @@ class AlarmRules:
 
 
 class Alarm(KeyedProcessFunction):
-    """Remembers the record that set the alarm of each key, and emits when its timer fires."""
+    """Stores the record that set the alarm of each key, and emits when its timer fires."""
 
     def __init__(self, rules: AlarmRules) -> None:
         self._rules = rules
@@ -91,7 +93,7 @@ class Alarm(KeyedProcessFunction):
         self._set = runtime_context.get_state(ValueStateDescriptor("alarm", Types.PICKLED_BYTE_ARRAY()))
 
     def use_interruptible_timers(self) -> bool:
-        """No alarm depends on another, so records may come between two of them."""
+        """Alarms are independent, so records may be processed between two of them."""
         return True
 
     def process_element(self, value: object, ctx: KeyedProcessFunction.Context) -> Iterable[object]:
@@ -102,7 +104,7 @@ class Alarm(KeyedProcessFunction):
             self._cancel(timers)
             now = timestamp if rules.by_event_time else timers.current_processing_time()
             if now is None or now == NO_TIMESTAMP:
-                raise NoTimestamp("the record has no timestamp, so no alarm in event time can be set by it")
+                raise NoTimestamp("the record has no timestamp, so it cannot register an alarm in event time")
             due = now + rules.after_ms
             self._register(timers, due)
             self._set.update((due, timestamp, value))

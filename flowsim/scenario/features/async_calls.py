@@ -1,4 +1,4 @@
-"""``async``: calls that are simulated, or that Python makes; their failures, time-outs and retries."""
+"""``async``: calls that are simulated or made by Python; failures, timeouts and retries."""
 
 from __future__ import annotations
 
@@ -55,10 +55,12 @@ RESULTS = ("select", "add", "lookup", "python")
 
 
 class SilentModel(Strict):
-    """Calls that are never answered; share, when or both."""
+    """Calls that never complete; share, when or both."""
 
-    share: Share | None = Field(default=None, description="Of the calls, by chance; none: all.")
-    when: ExpressionSource | None = Field(default=None, description="Only for records for which this is true.")
+    share: Share | None = Field(default=None, description="Random share of the calls; without it all calls.")
+    when: ExpressionSource | None = Field(
+        default=None, description="Only for records for which this expression is true."
+    )
 
     @model_validator(mode="after")
     def _some(self) -> SilentModel:
@@ -68,12 +70,14 @@ class SilentModel(Strict):
 
 
 class FailsModel(Strict):
-    """Calls that are answered with an error; at least one of share, when, first_attempts, and all that are there hold."""
+    """Calls that complete with an error; at least one of share, when, first_attempts. Several are combined with "and"."""
 
-    share: Share | None = Field(default=None, description="Of the calls, by chance; none: all.")
-    when: ExpressionSource | None = Field(default=None, description="Only for records for which this is true.")
+    share: Share | None = Field(default=None, description="Random share of the calls; without it all calls.")
+    when: ExpressionSource | None = Field(
+        default=None, description="Only for records for which this expression is true."
+    )
     first_attempts: Count | None = Field(
-        default=None, description="Only the first so many calls for a record; needs retry."
+        default=None, description="Only the first N attempts for a record; needs retry."
     )
 
     @model_validator(mode="after")
@@ -84,35 +88,35 @@ class FailsModel(Strict):
 
 
 class FixedRetryModel(Strict):
-    """The same pause each time."""
+    """The same delay each time."""
 
-    max_attempts: Count = Field(description="Retries, so one call more in all.")
+    max_attempts: Count = Field(description="Number of retries; the first call is not counted.")
     delay: PositiveMs
 
 
 class ExponentialRetryModel(Strict):
-    """Longer pauses each time, up to a limit; the last one is shared by all records of a subtask."""
+    """Longer delays each time, up to a limit; all records of a subtask share the last one."""
 
-    max_attempts: Count = Field(description="Retries, so one call more in all.")
+    max_attempts: Count = Field(description="Number of retries; the first call is not counted.")
     initial: PositiveMs
     max: PositiveMs
     multiplier: Annotated[float, Field(gt=0, le=1_000_000)]
 
 
 class RetryModel(Strict):
-    """Which calls are made again, and when; exactly one of fixed, exponential."""
+    """Which calls are retried, and when; exactly one of fixed, exponential."""
 
     fixed: FixedRetryModel | None = None
     exponential: ExponentialRetryModel | None = None
     when: ExpressionSource | None = Field(
-        default=None, description="After an answer with a result for which this is true, over the fields of the result."
+        default=None, description="Retry if this is true for a result, over the fields of the result."
     )
-    when_empty: bool = Field(default=False, description="After an answer without results.")
-    on_error: bool = Field(default=True, description="After an answer that is an error.")
+    when_empty: bool = Field(default=False, description="Retry if the call returned no results.")
+    on_error: bool = Field(default=True, description="Retry if the call completed with an error.")
 
     @property
     def delays(self) -> FixedRetryModel | ExponentialRetryModel:
-        """The one that it has."""
+        """The delays that are set."""
         value: FixedRetryModel | ExponentialRetryModel
         _, value = chosen_of(self, ("fixed", "exponential"))
         return value
@@ -121,48 +125,52 @@ class RetryModel(Strict):
     def _one_kind(self) -> RetryModel:
         one_of(self, ("fixed", "exponential"))
         if self.when is None and not self.when_empty and not self.on_error:
-            raise ValueError("nothing is tried again: expected when, when_empty or on_error")
+            raise ValueError("expected a retry condition: when, when_empty or on_error")
         return self
 
 
 class AsyncModel(Strict):
-    """Calls that are answered later, many at a time; exactly one of select, add, lookup, python gives the results."""
+    """Asynchronous calls, several at a time; exactly one of select, add, lookup, python gives the results."""
 
     mode: Literal["ordered", "unordered"] = Field(
-        description="Results in the order of the records, or as they come, but never past a watermark."
+        description="ordered: results in the order of the records; unordered: in the order of completion, but never "
+        "across a watermark."
     )
-    capacity: Count = Field(default=100, description="How many records and watermarks a subtask holds at most.")
-    timeout: TimeoutMs = Field(default=-1, description="For all attempts of a record together.")
+    capacity: Count = Field(
+        default=100, description="Maximum number of records and watermarks in the queue of a subtask."
+    )
+    timeout: TimeoutMs = Field(default=-1, description="Timeout for all attempts of a record together.")
     design: Literal["mailbox", "legacy"] = Field(
-        default="mailbox", description="As Flink has it, or with the thread that emitted before Flink 1.10."
+        default="mailbox",
+        description="mailbox: as in Flink today; legacy: with the emitter thread of Flink before 1.10.",
     )
-    latency: Latency | None = Field(default=None, description="How long calls take.")
+    latency: Latency | None = Field(default=None, description="Latency of the calls.")
     spikes: SpikesModel | None = None
-    fails: FailsModel | None = Field(default=None, description="Which calls are answered with an error.")
-    silent: SilentModel | None = Field(default=None, description="Which calls are never answered.")
+    fails: FailsModel | None = Field(default=None, description="Which calls complete with an error.")
+    silent: SilentModel | None = Field(default=None, description="Which calls never complete.")
     select: Columns | None = Field(default=None, description="The result's fields, over the record.")
     add: Columns | None = Field(
-        default=None, description="The record with these fields behind its own; a known name replaces that field."
+        default=None, description="The record with these fields appended; an existing name replaces that field."
     )
-    lookup: LookupModel | None = Field(default=None, description="The record with columns of a table.")
+    lookup: LookupModel | None = Field(default=None, description="The record with columns of a lookup table appended.")
     python: PythonReference | None = Field(
-        default=None, description="An AsyncFunction class of your own; only with --allow-python."
+        default=None, description="A user-defined AsyncFunction class; only with --allow-python."
     )
-    fields: FieldTypes | None = Field(default=None, description="What its results are, tuples of these.")
+    fields: FieldTypes | None = Field(default=None, description="Fields of its results, which are tuples.")
     on_timeout: Literal["fail", "drop", "nothing"] | TimedOutModel = Field(
         default="fail",
-        description="Fails the job, gives no results, does nothing at all (the record waits for its answer), or gives these.",
+        description="fail: the job fails; drop: no results; nothing: the record waits for its call; a mapping: these results.",
     )
     retry: RetryModel | None = None
 
     @property
     def timeout_ms(self) -> int:
-        """In ms, 0 for none."""
+        """In ms, 0: none."""
         return max(self.timeout, 0)
 
     @property
     def simulated_latency(self) -> int | LatencyModel:
-        """How long calls take that no Python function makes."""
+        """The latency of simulated calls."""
         assert self.latency is not None
         return self.latency
 
@@ -176,7 +184,7 @@ class AsyncModel(Strict):
         if self.retry is not None and self.timeout_ms == 0:
             raise ValueError("retry needs a timeout, which all attempts of a record share")
         if self.retry is not None and self.design == "legacy":
-            raise ValueError("the legacy design knows no retry, remove retry or design")
+            raise ValueError("the legacy design has no retry, remove retry or design")
         return self
 
     def _check_calls(self, form: str) -> None:
@@ -187,16 +195,16 @@ class AsyncModel(Strict):
             present = [key for key in simulated if getattr(self, key) is not None]
             present += ["on_timeout"] if self.on_timeout != "fail" else []
             if present:
-                raise ValueError(f"a Python function decides what its calls do, remove {' and '.join(present)}")
+                raise ValueError(f"a Python function makes its own calls, remove {' and '.join(present)}")
         if self.fails is not None and self.fails.first_attempts is not None and self.retry is None:
-            raise ValueError("fails.first_attempts needs retry: without it there is one attempt only")
+            raise ValueError("fails.first_attempts needs retry: without retry there is only one attempt")
 
 
 UserDefined = AsyncFunction | ResultFutureFunction
 
 
 def compile_async(context: CompileContext, path: Path, model: AsyncModel, incoming: Incoming) -> CompiledStream:
-    """The results of calls, in their order or not; raises Failed."""
+    """The results of calls, ordered or unordered; raises Failed."""
     function: UserDefined | SimulatedAsyncFunction
     if model.python is not None:
         schema = declared(model.fields)
@@ -233,7 +241,7 @@ def _user_defined(context: CompileContext, path: Path, reference: str) -> UserDe
 def _results(
     context: CompileContext, path: Path, model: AsyncModel, schema: RecordSchema
 ) -> tuple[Results, RecordSchema]:
-    """What a call answers, and its fields."""
+    """The results of a call, and their fields."""
     if model.lookup is not None:
         return compile_lookup(context, (*path, "lookup"), model.lookup, schema)
     if model.add is not None:
@@ -300,7 +308,7 @@ def _condition(context: CompileContext, path: Path, source: str, schema: RecordS
 
 
 class RetryOnExpression:
-    """Whether a call is made again for its results: there are none, or one of them meets a condition."""
+    """Whether a call is retried because of its results: there are none, or one of them meets a condition."""
 
     def __init__(self, when: Callable[[Any], object] | None, *, when_empty: bool) -> None:
         self._when = when

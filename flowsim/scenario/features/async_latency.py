@@ -1,4 +1,4 @@
-"""How long simulated calls of ``async`` take."""
+"""The latency of simulated calls of ``async``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ LatencyUnit = Literal["ns", "us", "ms", "s"]
 
 DISTRIBUTIONS = ("uniform", "normal", "lognormal", "exponential", "trace", "each")
 A_FUNCTION = "an asynchronous function"
-"""What reads the expressions of an ``async`` block."""
+"""The reader of the expressions in an ``async`` block."""
 
 
 class UniformLatencyModel(Strict):
-    """Anything from ``low`` to ``high``, each alike."""
+    """Uniform from ``low`` to ``high``."""
 
     low: DurationNs
     high: DurationNs
@@ -35,17 +35,17 @@ class UniformLatencyModel(Strict):
 
 
 class NormalLatencyModel(Strict):
-    """Around a mean, never below 0."""
+    """Normal around a mean, never below 0."""
 
     mean: DurationNs
-    standard_deviation: DurationNs = Field(description="What would be below 0 is drawn again.")
+    standard_deviation: DurationNs = Field(description="A negative value is drawn again.")
 
 
 class LognormalLatencyModel(Strict):
-    """Half of the calls below the median, few of them many times as long; exactly one of p99, sigma."""
+    """Log-normal: half of the calls below the median, few many times as long; exactly one of p99, sigma."""
 
     median: Annotated[DurationNs, Field(ge=1)]
-    p99: DurationNs | None = Field(default=None, description="One call in a hundred takes longer.")
+    p99: DurationNs | None = Field(default=None, description="99th percentile of the latency.")
     sigma: Annotated[float, Field(ge=0, le=10)] | None = Field(
         default=None, description="Standard deviation of the latency's natural logarithm."
     )
@@ -59,36 +59,40 @@ class LognormalLatencyModel(Strict):
 
 
 class ExponentialLatencyModel(Strict):
-    """As if calls were answered at a constant rate, whatever their age."""
+    """Exponential, as for a constant rate of answers."""
 
     mean: DurationNs
 
 
 class TraceLatencyModel(Strict):
-    """Latencies that were measured, one after the other, then from the first again."""
+    """Measured latencies in order, repeated from the first."""
 
     path: FilePath = Field(
-        description="A number a line, or a CSV file; relative to the scenario's folder, outside it only with --allow-path."
+        description="A file with one number per line, or a CSV file; relative to the scenario's folder, outside of it "
+        "only with --allow-path."
     )
     column: FieldName | None = Field(
-        default=None, description="Column of a CSV file with a header line; none: the file has one number a line."
+        default=None,
+        description="Column of a CSV file with a header line; without it the file has one number per line.",
     )
-    unit: LatencyUnit = Field(default="ms", description="What the numbers count.")
+    unit: LatencyUnit = Field(default="ms", description="Unit of the numbers.")
 
 
 class LatencyModel(Strict):
-    """How long calls take; exactly one of uniform, normal, lognormal, exponential, trace, each."""
+    """The latency of calls; exactly one of uniform, normal, lognormal, exponential, trace, each."""
 
     uniform: UniformLatencyModel | None = None
     normal: NormalLatencyModel | None = None
     lognormal: LognormalLatencyModel | None = None
     exponential: ExponentialLatencyModel | None = None
     trace: TraceLatencyModel | None = None
-    each: ExpressionSource | None = Field(default=None, description="Milliseconds of at least 0, of the record.")
+    each: ExpressionSource | None = Field(
+        default=None, description="Expression over the record: latency in ms, at least 0."
+    )
 
     @property
     def distribution(self) -> Distribution:
-        """The one that it has."""
+        """The distribution that is set."""
         value: Distribution = chosen_of(self, DISTRIBUTIONS)[1]
         return value
 
@@ -112,23 +116,23 @@ def _form(value: object) -> str:
     return "distribution" if isinstance(value, dict | LatencyModel) else "duration"
 
 
-# The form decides which of the two is meant, so that a mistake in one is reported without the other.
+# The form selects one of the two types, so that errors are reported only for that type.
 Latency = Annotated[
     Annotated[DurationNs, Tag("duration")] | Annotated[LatencyModel, Tag("distribution")], Discriminator(_form)
 ]
 
 
 class SpikesModel(Strict):
-    """Some calls take something else."""
+    """Some calls have another latency."""
 
-    share: Share = Field(description="Of all calls.")
-    latency: Latency = Field(description="What those take instead.")
+    share: Share = Field(description="Share of all calls.")
+    latency: Latency = Field(description="Latency of those calls.")
 
 
 def compile_latency(
     context: CompileContext, path: Path, model: int | LatencyModel, schema: RecordSchema
 ) -> latencies.Latency:
-    """What the ``latency`` at ``path`` means, over records of a schema; raises Failed."""
+    """The ``latency`` at ``path`` for records of a schema; raises Failed."""
     if isinstance(model, int):
         return latencies.FixedLatency(model)
     match model.distribution:

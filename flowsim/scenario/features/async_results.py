@@ -1,4 +1,4 @@
-"""What simulated calls of ``async`` answer: a record made of the record, or a row of a table."""
+"""The results of simulated calls of ``async``: computed from the record, or a row of a table."""
 
 from __future__ import annotations
 
@@ -20,36 +20,36 @@ Missing = Literal["nulls", "drop", "fail"]
 
 
 class LookupModel(Strict):
-    """A table that the calls ask: the record and the columns of the row with its key."""
+    """A lookup table: the result is the record and the columns of the row with its key."""
 
     csv: FilePath = Field(
         description="A CSV file with a header line, relative to the scenario's folder; outside it only with --allow-path."
     )
     columns: FieldTypes = Field(
-        description="The columns to read, with their types; one is the key, the others are added."
+        description="The columns to read, with their types; one is the key, the others are added to the record."
     )
-    key: ExpressionSource = Field(description="What is looked up, of the record.")
-    key_column: FieldName = Field(description="Which of the columns holds it, each value once.")
+    key: ExpressionSource = Field(description="Expression over the record: the key to look up.")
+    key_column: FieldName = Field(description="The key column; each value occurs once.")
     missing: Literal["nulls", "drop", "fail"] = Field(
         default="nulls",
-        description="Where no row has the key: the fields are null, the record is left out, the call fails.",
+        description="If no row has the key: the fields are null, the record is dropped, or the call fails.",
     )
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
 
     @model_validator(mode="after")
     def _has_key(self) -> LookupModel:
         if self.key_column not in self.columns:
-            raise ValueError(f"key_column {self.key_column!r} is none of the columns: {', '.join(self.columns)}")
+            raise ValueError(f"key_column {self.key_column!r} is not one of the columns: {', '.join(self.columns)}")
         if len(self.columns) < 2:
-            raise ValueError("expected a column beside the key, which the record gets")
+            raise ValueError("expected a column other than the key, to add to the record")
         return self
 
 
 class TimedOutModel(Strict):
-    """What a record gives whose time ran out; exactly one of select, add."""
+    """The result of a record that timed out; exactly one of select, add."""
 
     select: Columns | None = Field(default=None, description="The result's fields, over the record.")
-    add: Columns | None = Field(default=None, description="The record with these fields behind its own.")
+    add: Columns | None = Field(default=None, description="The record with these fields appended.")
 
     @model_validator(mode="after")
     def _one_form(self) -> TimedOutModel:
@@ -60,7 +60,7 @@ class TimedOutModel(Strict):
 def compile_answer(
     context: CompileContext, path: Path, columns: Mapping[str, str], schema: RecordSchema, *, keep: bool
 ) -> tuple[Results, RecordSchema]:
-    """The answer of the ``add`` (``keep``) or ``select`` block at ``path``, and its fields; raises Failed."""
+    """The result of the ``add`` (``keep``) or ``select`` block at ``path``, and its fields; raises Failed."""
     record = context.record(path, columns, schema, keep=keep)
     if record.uses_timestamp:
         raise context.fail(path, without_timestamp(A_FUNCTION))
@@ -70,16 +70,17 @@ def compile_answer(
 def compile_lookup(
     context: CompileContext, path: Path, model: LookupModel, schema: RecordSchema
 ) -> tuple[Results, RecordSchema]:
-    """The answer of the ``lookup`` block at ``path``, and its fields; raises Failed."""
+    """The result of the ``lookup`` block at ``path``, and its fields; raises Failed."""
     key = context.record_expression((*path, "key"), model.key, schema, A_FUNCTION)
     held = FieldType(model.columns[model.key_column])
     if not _may_meet(key.type, held):
         raise context.fail(
-            (*path, "key"), f"no {key.type.value} is ever found in column {model.key_column!r} of type {held.value}"
+            (*path, "key"),
+            f"a key of type {key.type.value} never equals a value of column {model.key_column!r} of type {held.value}",
         )
     for name in model.columns:
         if name != model.key_column and name in schema.names:
-            raise context.fail((*path, "columns", name), f"{name!r} is a field of the record already")
+            raise context.fail((*path, "columns", name), f"{name!r} is already a field of the record")
     at, columns = (*path, "csv"), dict(model.columns)
     file = context.input_file(at, model.csv)
     table = context.attempt(at, lambda: read_lookup_table(file, columns, model.key_column, model.delimiter))
@@ -95,7 +96,7 @@ def _may_meet(one: FieldType, other: FieldType) -> bool:
 def compile_timed_out(
     context: CompileContext, path: Path, model: TimedOutModel, record: RecordSchema, result: RecordSchema
 ) -> Results:
-    """The answer where the time of a record ran out; it has the fields of the other answers. Raises Failed."""
+    """The result after a timeout; it has the fields of the other results. Raises Failed."""
     keep = model.add is not None
     at = (*path, "add" if keep else "select")
     function, schema = compile_answer(context, at, model.add or model.select or {}, record, keep=keep)
@@ -105,7 +106,7 @@ def compile_timed_out(
 
 
 def _fits(schema: RecordSchema, wanted: RecordSchema) -> bool:
-    """Whether records of one schema can be among those of another; every integer type fits the others."""
+    """Whether records of one schema are valid for the other; every integer type matches the others."""
     return schema.names == wanted.names and all(
         FieldType.ANY in (one, other) or one is other or (one.is_integer and other.is_integer)
         for one, other in zip(schema.types, wanted.types, strict=True)
@@ -113,7 +114,7 @@ def _fits(schema: RecordSchema, wanted: RecordSchema) -> bool:
 
 
 class OneResult:
-    """The record that an expression makes of a record."""
+    """The record that an expression computes from a record."""
 
     def __init__(self, record: Callable[[Any], object]) -> None:
         self._record = record
@@ -123,7 +124,7 @@ class OneResult:
 
 
 class LookUpRow:
-    """The record with the row of its key behind it."""
+    """The record followed by the row of its key."""
 
     def __init__(self, key: Callable[[Any], object], table: LookupTable, missing: Missing) -> None:
         self._key = key
@@ -133,7 +134,7 @@ class LookUpRow:
     def __call__(self, value: Any) -> Sequence[object]:
         key = self._key(value)
         if isinstance(key, tuple | list | dict):
-            raise ExpressionFailure(f"a key is a number, a text or a truth value, got {key!r:.100}")
+            raise ExpressionFailure(f"a key is a number, a text or a boolean, got {key!r:.100}")
         found = self._table.get(key)
         if found is not None:
             return (value + found,)
@@ -143,5 +144,5 @@ class LookUpRow:
 
 
 def no_results(value: object) -> Sequence[object]:
-    """The answer for a record that is left out."""
+    """The result for a record that is dropped."""
     return ()

@@ -1,4 +1,4 @@
-"""``broadcast``: every subtask remembers all records of a second input and looks its own records up in them."""
+"""``broadcast``: every subtask stores all records of a second input and looks its own records up in them."""
 
 from __future__ import annotations
 
@@ -22,21 +22,22 @@ REMEMBERED: Final = MapStateDescriptor("remembered", Types.PICKLED_BYTE_ARRAY(),
 
 
 class BroadcastModel(SecondInputModel):
-    """Broadcast state: every subtask remembers all records of the second input, and looks its own records up there."""
+    """Broadcast state: every subtask stores all records of the second input, and looks its own records up in them."""
 
     put: ExpressionSource | None = Field(
-        default=None, description="Key under which a record of the second input is remembered, the last one counts."
+        default=None, description="Key under which a record of the second input is stored; the last record wins."
     )
-    get: ExpressionSource | None = Field(default=None, description="Key that a record of the first input asks for.")
+    get: ExpressionSource | None = Field(default=None, description="Key that a record of the first input looks up.")
     add: Columns | None = Field(
-        default=None, description="New fields, over left.FIELD of the record and right.FIELD of what was found."
+        default=None, description="New fields, over left.FIELD of the record and right.FIELD of the stored record."
     )
     missing: Columns | None = Field(
         default=None,
-        description="The same fields, over left.FIELD, where nothing was found; else dropped.",
+        description="The same fields, over left.FIELD, if no record is stored; without it the record is dropped.",
     )
     process: FunctionModel | None = Field(
-        default=None, description="A BroadcastProcessFunction instead, with key_by a KeyedBroadcastProcessFunction."
+        default=None,
+        description="Instead of add: a BroadcastProcessFunction, or with key_by a KeyedBroadcastProcessFunction.",
     )
 
     @model_validator(mode="after")
@@ -45,7 +46,7 @@ class BroadcastModel(SecondInputModel):
         if self.process is not None:
             needs_fields("python", self.process.fields)
             if self.put is not None or self.get is not None or self.missing is not None:
-                raise ValueError("put, get and missing belong to add, remove them")
+                raise ValueError("put, get and missing are only for add, remove them")
         elif self.put is None or self.get is None:
             raise ValueError("add needs put and get")
         elif self.missing is not None and list(self.missing) != list(self.add or ()):
@@ -58,13 +59,13 @@ class BroadcastModel(SecondInputModel):
 
 
 def check_broadcast(model: BroadcastModel, has_key: bool) -> None:
-    """Raises ValueError for a key that nothing would use."""
+    """Raises ValueError for an unused key."""
     if model.add is not None and has_key:
         raise ValueError("broadcast with add needs no key, remove key_by")
 
 
 def compile_broadcast(context: CompileContext, path: Path, model: BroadcastModel, first: Incoming) -> CompiledStream:
-    """What is made of records and what every subtask remembers; raises Failed."""
+    """The stored records and the results; raises Failed."""
     second = second_input(context, path, model.to, first)
     connected = first.stream.connect(second.stream.broadcast(REMEMBERED))
     if model.process is not None:
@@ -81,7 +82,7 @@ def compile_broadcast(context: CompileContext, path: Path, model: BroadcastModel
             raise context.fail((*path, "missing"), f"expected the types of add, {expected}, got {got}")
     for name in add.schema.names:
         if name in first.schema.names:
-            raise context.fail((*path, "add", name), f"{name!r} is a field of the record already")
+            raise context.fail((*path, "add", name), f"{name!r} is already a field of the record")
     function = LookupBroadcastState(
         put.function, get.function, add.function, None if missing is None else missing.function
     )
@@ -106,7 +107,7 @@ def _types(schema: RecordSchema) -> str:
 
 
 class LookupBroadcastState(api.BroadcastProcessFunction):
-    """Remembers the records of the broadcast side by key, and adds to each other record what is found under its key."""
+    """Stores the records of the broadcast side by key, and adds to each other record the one with its key."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""``connect``: an operator with two inputs, each with a function of its own."""
+"""``connect``: an operator with two inputs and a function for each."""
 
 from __future__ import annotations
 
@@ -21,26 +21,27 @@ from flowsim.scenario.yaml.positions import Path
 
 
 class ConnectModel(SecondInputModel):
-    """A second input, and what happens to the records of both; exactly one of map, flat_map, process."""
+    """A second input, and the functions for both; exactly one of map, flat_map, process."""
 
     partition: Partition | None = Field(
-        default=None, description="Of the second input; the operator's is of the first."
+        default=None, description="Partitioning of the second input; the operator's own is for the first."
     )
     key_by: Annotated[list[ExpressionSource], Field(min_length=2, max_length=2)] | None = Field(
-        default=None, description="An expression for each input: equal keys of both meet in one subtask."
+        default=None, description="An expression for each input: records with equal keys go to the same subtask."
     )
     map: Annotated[list[MapModel], Field(min_length=2, max_length=2)] | None = Field(
-        default=None, description="A map for each input, which give the same fields; no Python here."
+        default=None, description="A map for each input; both must give the same fields; no Python."
     )
     flat_map: Annotated[list[FlatMapModel], Field(min_length=2, max_length=2)] | None = Field(
-        default=None, description="A flat_map for each input, which give the same fields; no Python here."
+        default=None, description="A flat_map for each input; both must give the same fields; no Python."
     )
     process: FunctionModel | None = Field(
-        default=None, description="A CoProcessFunction, keyed a KeyedCoProcessFunction."
+        default=None, description="A CoProcessFunction, or with keys a KeyedCoProcessFunction."
     )
     read: Reading = Field(
         default="any",
-        description="Which input is read next: any in turn, the first or second to its end, or one record of each.",
+        description="Which input is read next: both in turn, the first or the second to its end, or one record of each "
+        "alternately.",
     )
 
     @model_validator(mode="after")
@@ -49,7 +50,7 @@ class ConnectModel(SecondInputModel):
         if self.process is not None:
             needs_fields("python", self.process.fields)
         if any(one.python is not None for one in (*(self.map or ()), *(self.flat_map or ()))):
-            raise ValueError("a Python function over two inputs is a process")
+            raise ValueError("a Python function over two inputs must be a process function")
         if self.key_by is not None and self.partition is not None:
             raise ValueError("key_by decides the partition, remove partition")
         return self
@@ -60,7 +61,7 @@ class ConnectModel(SecondInputModel):
 
 
 def compile_connect(context: CompileContext, path: Path, model: ConnectModel, first: Incoming) -> CompiledStream:
-    """The operator behind ``first`` and the stream that ``model`` names; raises Failed."""
+    """The operator after ``first`` and the stream in ``model``; raises Failed."""
     second = second_input(context, path, model.to, first)
     second = partitioned(context, (*path, "partition"), second, model.partition)
     connected = first.stream.connect(second.stream).reading(model.read)
@@ -115,12 +116,12 @@ def _function(
 
 @dataclass(frozen=True, slots=True)
 class InputFunction:
-    """What is done with the records of one input: ``function(record)``, or ``function(record, timestamp)``."""
+    """The function of one input: ``function(record)``, or ``function(record, timestamp)``."""
 
     function: Callable[..., Any]
     uses_timestamp: bool
     one_record: bool
-    """It gives one record, not a sequence of them."""
+    """It returns one record, not a sequence."""
 
     def results(self, value: object, timestamp: int | None) -> Iterable[object]:
         found = self.function(value, timestamp) if self.uses_timestamp else self.function(value)
@@ -141,7 +142,7 @@ class TwoMaps(api.CoMapFunction):
 
 
 class TwoFlatMaps(api.CoFlatMapFunction):
-    """As many records out as the functions give."""
+    """Any number of records out for each one in."""
 
     def __init__(self, first: InputFunction, second: InputFunction) -> None:
         self._first, self._second = first.function, second.function
@@ -156,7 +157,7 @@ class TwoFlatMaps(api.CoFlatMapFunction):
 
 
 class TwoStamped(api.CoProcessFunction):
-    """The same where a function reads the timestamp."""
+    """The same for functions that read the timestamp."""
 
     def __init__(self, first: InputFunction, second: InputFunction) -> None:
         self._first, self._second = first, second

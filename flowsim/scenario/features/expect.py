@@ -1,4 +1,4 @@
-"""``expect`` and ``recompute``: what the run of a scenario must show. Results are judged in ``expectations.py``."""
+"""``expect`` and ``recompute``: the expected properties of a run. ``expectations.py`` checks them."""
 
 from __future__ import annotations
 
@@ -16,16 +16,20 @@ VerdictName = Literal["holds", "violated", "vacuous", "not applicable"]
 
 
 class FactsModel(Strict):
-    """A number that the recording must give: how many rows of a table fit, or what a column of them adds up to."""
+    """An expected number from the recording: how many rows of a table match, or the sum of a column over them."""
 
-    says: Annotated[str, Field(min_length=1, max_length=200)] = Field(description="What it means, for people.")
+    says: Annotated[str, Field(min_length=1, max_length=200)] = Field(
+        description="Description of the expectation, shown to the user."
+    )
     table: Annotated[str, Field(max_length=60)] = Field(description="A fact table of the recording.")
     of: Name | None = Field(default=None, description="Only facts of the tasks of this source, operator or sink.")
     where: dict[Annotated[str, Field(max_length=60)], Number | Annotated[str, Field(max_length=60)]] = Field(
-        default_factory=dict, description="Column to the number, or the name, that it must have."
+        default_factory=dict, description="Maps a column to the number, or the name, that it must have."
     )
     take: Literal["rows", "sum", "max", "min"] = "rows"
-    column: Annotated[str, Field(max_length=60)] | None = Field(default=None, description="Of sum, max and min.")
+    column: Annotated[str, Field(max_length=60)] | None = Field(
+        default=None, description="The column of sum, max and min."
+    )
     exactly: Number | None = None
     at_least: Number | None = None
     at_most: Number | None = None
@@ -46,7 +50,7 @@ class FactsModel(Strict):
         if self.exactly is None and self.at_least is None and self.at_most is None:
             raise ValueError("expected one of exactly, at_least and at_most, got none of them")
         if self.exactly is not None and (self.at_least is not None or self.at_most is not None):
-            raise ValueError("exactly goes without at_least and at_most")
+            raise ValueError("exactly cannot be combined with at_least and at_most")
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             raise ValueError(f"no number is at least {self.at_least} and at most {self.at_most}")
         if self.of is not None and "task" not in columns:
@@ -55,7 +59,7 @@ class FactsModel(Strict):
 
 
 def number_of(column: Column, value: int | str) -> int:
-    """The number behind what a scenario writes for a column; raises ValueError that names the words there are."""
+    """The number of a scenario's value for a column; raises ValueError that names the valid words."""
     if isinstance(value, int):
         return value
     names = [] if column.values is None else [member.name for member in column.values]
@@ -66,27 +70,28 @@ def number_of(column: Column, value: int | str) -> int:
 
 
 class ExpectModel(Strict):
-    """What a run must show to count as fine; exit code 1 otherwise."""
+    """The expected properties of a run; otherwise the exit code is 1."""
 
     laws: dict[Annotated[str, Field(max_length=60)], VerdictName] = Field(default_factory=dict)
     job: Literal["finished", "failed", "stopped", "canceled", "deadlocked"] = "finished"
-    rows: dict[Name, RowCount] = Field(default_factory=dict, description="Rows that each sink gets.")
+    rows: dict[Name, RowCount] = Field(default_factory=dict, description="Number of rows that each sink receives.")
     results: Annotated[dict[Name, Annotated[list[Row], Field(max_length=10_000)]], Field(max_length=100)] = Field(
         default_factory=dict,
-        description="The records of a collect sink, in order: those of its first subtask as they came, then the next.",
+        description="The records of a collect sink: those of its first subtask in order of arrival, then those of the next.",
     )
     back_pressured_at_least: dict[Name, Annotated[float, Field(ge=0, le=1)]] = Field(
-        default_factory=dict, description="Share of its time that the task of this source or operator waits for output."
+        default_factory=dict,
+        description="Minimum share of its time that the task of this source or operator waits for output.",
     )
     facts: Annotated[list[FactsModel], Field(max_length=100)] = Field(
-        default_factory=list, description="What must stand in the recording."
+        default_factory=list, description="What the recording must contain."
     )
 
 
 class RecomputeModel(Strict):
-    """Plain PySpark beside the scenario that computes the results again from the input; only with --allow-python."""
+    """Plain PySpark beside the scenario that recomputes the results from the input; only with --allow-python."""
 
     pyspark: Annotated[str, Field(pattern=r"^[A-Za-z0-9_./-]+\.py:[A-Za-z_][A-Za-z0-9_]*$", max_length=300)] = Field(
         description="file.py:function, called as function(spark, input_path, out_dir)."
     )
-    input: Name = Field(description="The source whose file it gets: csv, parquet or jsonl.")
+    input: Name = Field(description="The csv, parquet or jsonl source whose file is the input.")

@@ -1,4 +1,4 @@
-"""``faults``: faults switched on inside the running simulator."""
+"""``faults``: faults injected into the running simulator."""
 
 from __future__ import annotations
 
@@ -14,19 +14,21 @@ from flowsim.scenario.yaml.problems import Problems
 
 
 class FaultModel(Strict):
-    """A fault switched on inside the running simulator; the laws must notice it."""
+    """A fault injected into the running simulator; the laws must detect it."""
 
     fault: Annotated[str, Field(min_length=1, max_length=60)]
-    operator: Name | None = Field(default=None, description="The operator, source or sink that it strikes.")
+    operator: Name | None = Field(default=None, description="The operator, source or sink with the fault.")
     subtask: Annotated[int, Field(ge=0, le=32767)] | None = None
     channel: Annotated[int, Field(ge=0)] | None = None
-    at: Annotated[int, Field(ge=0)] = Field(default=0, description="Strikes at the n-th element, from 0.")
+    at: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="The element at which the fault happens, counted from 0."
+    )
 
 
 def compile_faults(
     models: Sequence[FaultModel], graph_names: Mapping[str, str], problems: Problems
 ) -> tuple[Fault, ...]:
-    """The faults under names of the graph; reports every fault and node that does not exist."""
+    """The faults with names of the graph; reports every unknown fault and node."""
     faults: list[Fault] = []
     for index, model in enumerate(models):
         if model.fault not in FAULT_KINDS:

@@ -1,4 +1,4 @@
-"""What a node reads: one stream or a union of several, their partitioner, ``key_by``, and a second input with its key."""
+"""The inputs of a node: one stream or a union, their partitioner, ``key_by``, and a second input with its key."""
 
 from __future__ import annotations
 
@@ -43,23 +43,25 @@ _TYPES: dict[FieldType, Callable[[], TypeInformation]] = {
 
 
 class CustomPartitionModel(Strict):
-    """Each record goes to the subtask that a Python function chooses, from its key and the number of subtasks."""
+    """A Python function chooses the subtask of each record, from its key and the number of subtasks."""
 
     python: PythonReference = Field(description="package.module:function of key and number; or a Partitioner class.")
-    key: ExpressionSource = Field(description="What the function gets of a record.")
+    key: ExpressionSource = Field(description="Expression over the record: the key that is passed to the function.")
 
 
 Partition = PlainPartitioning | CustomPartitionModel
 
 
 class EdgeModel(Strict):
-    """What operators and sinks share: where records come from and how the operator runs."""
+    """The common part of operators and sinks: inputs and how the operator runs."""
 
     input: StreamName | Annotated[list[StreamName], Field(min_length=1)] = Field(
         description="Name of a source or operator above, OPERATOR.OUTPUT for a side output, a list for a union."
     )
     partition: Partition | None = None
-    exchange: Exchange | None = Field(default=None, description="How its inputs are handed over; else the settings'.")
+    exchange: Exchange | None = Field(
+        default=None, description="Exchange mode of its inputs; without it the mode of the settings."
+    )
     parallelism: Parallelism | None = None
     cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
     buffer_timeout: TimeoutMs | None = None
@@ -70,10 +72,10 @@ class EdgeModel(Strict):
 
 
 class SecondInputModel(Strict):
-    """A second input beside ``input``."""
+    """A second input in addition to ``input``."""
 
     to: StreamName | Annotated[list[StreamName], Field(min_length=1)] = Field(
-        description="The stream that is the second input, a list for a union; `input` is the first."
+        description="The second input stream, a list for a union; `input` is the first."
     )
 
 
@@ -81,13 +83,13 @@ class KeyedSecondInputModel(SecondInputModel):
     """The same with a key for each input."""
 
     key_by: Annotated[list[ExpressionSource], Field(min_length=2, max_length=2)] = Field(
-        description="An expression for each input: records with equal keys meet."
+        description="An expression for each input: records with equal keys go to the same subtask."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """How a stream is keyed: the selector, and the fields that results of a key begin with."""
+    """The key of a stream: the selector, and the key fields at the start of results."""
 
     selector: Callable[..., object]
     schema: RecordSchema
@@ -95,7 +97,7 @@ class Key:
 
 
 class TwoKeys(NamedTuple):
-    """The keys of two inputs, and their declared type, None where it is not known."""
+    """The keys of two inputs, and their declared type, None if unknown."""
 
     first: Expression
     second: Expression
@@ -104,10 +106,10 @@ class TwoKeys(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """What an operator of any kind gets: the stream that it reads, and the keys of the operator beside its kind."""
+    """The argument of every operator's compilation: the stream that it reads, and the operator's other keys."""
 
     stream: DataStream
-    """A KeyedStream where the operator has ``key_by``."""
+    """A KeyedStream if the operator has ``key_by``."""
     schema: RecordSchema
     key: Key | None
     window: WindowModel | None
@@ -115,13 +117,13 @@ class Incoming:
 
     @property
     def keyed(self) -> KeyedStream:
-        """The stream of an operator that has a key."""
+        """The keyed stream of an operator with a key."""
         assert isinstance(self.stream, KeyedStream)
         return self.stream
 
     @property
     def required_window(self) -> WindowModel:
-        """The window of an operator that has one."""
+        """The window of an operator with one."""
         assert self.window is not None
         return self.window
 
@@ -129,7 +131,7 @@ class Incoming:
 def incoming_of(
     context: CompileContext, path: Path, model: EdgeModel, key_by: KeyBy | None, window: WindowModel | None
 ) -> Incoming:
-    """What the operator at ``path`` reads; raises Failed."""
+    """The inputs of the operator at ``path``; raises Failed."""
     read = input_stream(context, path, model)
     if key_by is None:
         return Incoming(read.stream, read.schema, None, window, model.exchange)
@@ -141,13 +143,13 @@ def incoming_of(
 
 
 def input_stream(context: CompileContext, path: Path, model: EdgeModel) -> CompiledStream:
-    """The stream that a node reads: one, or a union of streams with the same fields, by its partitioner."""
+    """The input stream of a node: one, or a union of streams with the same fields, with its partitioner."""
     read = stream_of(context, (*path, "input"), model.input, model.exchange)
     return partitioned(context, (*path, "partition"), read, model.partition)
 
 
 def stream_of(context: CompileContext, path: Path, names: str | Sequence[str], exchange: str | None) -> CompiledStream:
-    """The stream of a name at ``path``, or the union of several; raises Failed."""
+    """The stream of the name at ``path``, or the union of several; raises Failed."""
     found: list[CompiledStream] = []
     for index, wanted in enumerate([names] if isinstance(names, str) else names):
         at = path if isinstance(names, str) else (*path, index)
@@ -168,7 +170,7 @@ def stream_of(context: CompileContext, path: Path, names: str | Sequence[str], e
 def partitioned(
     context: CompileContext, path: Path, read: CompiledStream, partition: Partition | None
 ) -> CompiledStream:
-    """The stream by the partitioner at ``path``; raises Failed."""
+    """The stream with the partitioner at ``path``; raises Failed."""
     if partition is None:
         return read
     if isinstance(partition, CustomPartitionModel):
@@ -207,12 +209,12 @@ def two_keys(
 
 
 def key_expression(context: CompileContext, path: Path, source: str, schema: RecordSchema) -> Expression:
-    """A key, which reads the record alone; raises Failed."""
+    """A key expression, which reads only the record; raises Failed."""
     return context.record_expression(path, source, schema, _A_KEY)
 
 
 def _key(context: CompileContext, path: Path, by: KeyBy, schema: RecordSchema) -> Key:
-    """What the ``key_by`` at ``path`` means."""
+    """The key of the ``key_by`` at ``path``."""
     if isinstance(by, str):
         expression = key_expression(context, path, by, schema)
         name = by.strip() if by.strip() in schema.names else "key"
@@ -227,7 +229,7 @@ def _key(context: CompileContext, path: Path, by: KeyBy, schema: RecordSchema) -
 
 
 def _type_information(types: tuple[FieldType, ...], composite: bool) -> TypeInformation | None:
-    """The declared type of a key; None, by value, where some part of it has no known type."""
+    """The declared type of a key; None, by value, if the type of a part is unknown."""
     if FieldType.ANY in types:
         return None
     found = [_TYPES[kind]() for kind in types]

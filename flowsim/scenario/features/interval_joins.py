@@ -1,4 +1,4 @@
-"""``interval_join``: records of two streams that meet by key where their times are near."""
+"""``interval_join``: joins two streams by key and the distance of their timestamps."""
 
 from __future__ import annotations
 
@@ -17,10 +17,12 @@ from flowsim.scenario.yaml.positions import Path
 
 
 class IntervalJoinModel(KeyedSecondInputModel):
-    """One record for each pair of equal keys whose times are near: right is in [left + lower, left + upper]."""
+    """One record for each pair of equal keys within the interval: right is in [left + lower, left + upper]."""
 
-    lower: SignedDurationMs = Field(description="How much later than left right is at least; may be negative.")
-    upper: SignedDurationMs = Field(description="How much later than left right is at most.")
+    lower: SignedDurationMs = Field(
+        description="Lower bound of (timestamp of right - timestamp of left); may be negative."
+    )
+    upper: SignedDurationMs = Field(description="Upper bound of (timestamp of right - timestamp of left).")
     lower_exclusive: bool = False
     upper_exclusive: bool = False
     select: Columns = Field(
@@ -28,9 +30,9 @@ class IntervalJoinModel(KeyedSecondInputModel):
     )
     late_left: Name | None = Field(
         default=None,
-        description="Side output for records of the first input that come too late: read it as OPERATOR.NAME.",
+        description="Side output for late records of the first input: read it as OPERATOR.NAME.",
     )
-    late_right: Name | None = Field(default=None, description="The same for the second input.")
+    late_right: Name | None = Field(default=None, description="Side output for late records of the second input.")
 
     @model_validator(mode="after")
     def _consistent(self) -> IntervalJoinModel:
@@ -41,14 +43,14 @@ class IntervalJoinModel(KeyedSecondInputModel):
         return self
 
     def side_output_names(self) -> list[str]:
-        """Of the records that come too late, of the first input and of the second."""
+        """Of the late records of the first and of the second input."""
         return [tag for tag in (self.late_left, self.late_right) if tag is not None]
 
 
 def compile_interval_join(
     context: CompileContext, path: Path, model: IntervalJoinModel, first: Incoming
 ) -> CompiledStream:
-    """One record per pair that is near enough; raises Failed."""
+    """One record per pair within the interval; raises Failed."""
     second = second_input(context, path, model.to, first)
     keys = two_keys(context, (*path, "key_by"), model.key_by, (first.schema, second.schema))
     select = context.record((*path, "select"), model.select, first.schema.beside(second.schema), keep=False)

@@ -1,4 +1,4 @@
-"""``join`` and ``co_group``: records of two streams that meet by key in a window."""
+"""``join`` and ``co_group``: join two streams by key in a window."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ from flowsim.scenario.types import Columns, FieldName, FunctionModel, needs_fiel
 from flowsim.scenario.yaml.positions import Path
 
 Pair = Callable[[Any], Any]
-"""A function of both records as one tuple, the fields of the second behind those of the first."""
+"""A function of both records as one tuple: the fields of the first, then those of the second."""
 
 
 def _check_pairs(window: PlainWindowModel) -> None:
-    """Both sides share the window, so nothing in it can be read off one side's records."""
+    """Both sides share the window, so it cannot depend on the fields of one side."""
     if isinstance(window.session, GapModel):
         raise ValueError("a session of two streams needs a fixed gap")
     if uses_delta(window.trigger) or (window.evictor is not None and window.evictor.delta is not None):
-        raise ValueError("delta compares records of one stream, here are two")
+        raise ValueError("delta compares records of one stream, but this operator has two")
 
 
 class JoinModel(KeyedSecondInputModel):
@@ -47,7 +47,7 @@ class JoinModel(KeyedSecondInputModel):
 
 
 class CoGroupModel(KeyedSecondInputModel):
-    """All records of both inputs with one key and window together; aggregates of each side, or a Python function."""
+    """All records of both inputs with one key and window; aggregates of each side, or a Python function."""
 
     window: PlainWindowModel
     left: Annotated[dict[FieldName, str], Field(min_length=1)] | None = Field(
@@ -56,7 +56,7 @@ class CoGroupModel(KeyedSecondInputModel):
     right: Annotated[dict[FieldName, str], Field(min_length=1)] | None = Field(
         default=None, description="Aggregates over the records of the second input."
     )
-    process: FunctionModel | None = Field(default=None, description="A CoGroupFunction instead.")
+    process: FunctionModel | None = Field(default=None, description="Instead of left and right: a CoGroupFunction.")
 
     @model_validator(mode="after")
     def _one_form(self) -> CoGroupModel:
@@ -84,7 +84,7 @@ def compile_join(context: CompileContext, path: Path, model: JoinModel, first: I
 
 
 def compile_co_group(context: CompileContext, path: Path, model: CoGroupModel, first: Incoming) -> CompiledStream:
-    """What is made of all records of both sides in one window; raises Failed."""
+    """The result for all records of both sides in one window; raises Failed."""
     second = second_input(context, path, model.to, first)
     keys = two_keys(context, (*path, "key_by"), model.key_by, (first.schema, second.schema))
     grouped = first.stream.co_group(second.stream)
@@ -101,7 +101,7 @@ def compile_co_group(context: CompileContext, path: Path, model: CoGroupModel, f
         function, results = context.columns(at, named, partial(compile_aggregates, named, of))
         for name in results.names:
             if name == "key" or name in schema.names:
-                raise context.fail((*at, name), f"{name!r} is a field of the result already")
+                raise context.fail((*at, name), f"{name!r} is already a field of the result")
         schema = schema.with_fields(results.names, results.types)
         sides.append(function)
     key = RecordSchema(("key",), (keys.first.type,))
@@ -113,7 +113,7 @@ def compile_co_group(context: CompileContext, path: Path, model: CoGroupModel, f
 def _cut(
     context: CompileContext, path: Path, keyed: EqualTo[DataStream, P], window: PlainWindowModel, schema: RecordSchema
 ) -> P:
-    """The two keyed streams cut into windows; expressions of the window see the first side's records."""
+    """The two keyed streams in windows; expressions of the window use the first side's records."""
     parts = WindowParts(context, path, window, schema)
 
     def made() -> P:
@@ -138,7 +138,7 @@ class SelectPair(JoinFunction):
 
 
 class AggregateBoth(CoGroupFunction):
-    """The key, then the aggregates of the first side's records, then those of the second's."""
+    """The key, then the aggregates of the first side, then those of the second."""
 
     def __init__(self, first_key: Pair, second_key: Pair, first: AggregateFunction, second: AggregateFunction) -> None:
         self._first_key, self._second_key = first_key, second_key
@@ -147,7 +147,7 @@ class AggregateBoth(CoGroupFunction):
     def co_group(self, first: Iterable[Any], second: Iterable[Any]) -> Iterable[object]:
         groups = (list(first), list(second))
         if not groups[0] and not groups[1]:
-            # An evictor took all: whose key it was stood in the records.
+            # An evictor removed all records, and the key was in them.
             return ()
         key = self._first_key(groups[0][0]) if groups[0] else self._second_key(groups[1][0])
         folded: list[object] = [key]

@@ -1,4 +1,4 @@
-"""``map``, ``filter`` and ``flat_map``: what an operator makes of one record."""
+"""``map``, ``filter`` and ``flat_map``: functions of one record."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ FilterModel = ExpressionSource | FunctionModel
 
 
 class MapModel(Strict):
-    """One record out for each one in: fields added to it, a selection of expressions, or a Python function."""
+    """One record out for each one in: added fields, selected expressions, or a Python function."""
 
     add: Columns | None = Field(
-        default=None, description="New fields behind the others; a known name replaces that field in place."
+        default=None, description="New fields after the others; an existing name replaces that field in place."
     )
     select: Columns | None = Field(
         default=None, description="The output's fields, each an expression over the input's."
@@ -44,7 +44,7 @@ class MapModel(Strict):
     python: PythonReference | None = Field(
         default=None, description="package.module:function, only with --allow-python."
     )
-    fields: FieldTypes | None = Field(default=None, description="What the Python function returns, a tuple of these.")
+    fields: FieldTypes | None = Field(default=None, description="Fields that the Python function returns, as a tuple.")
 
     @model_validator(mode="after")
     def _one_form(self) -> MapModel:
@@ -53,11 +53,13 @@ class MapModel(Strict):
 
 
 class FlatMapModel(Strict):
-    """One record out for each item of a sequence, or whatever a Python function yields."""
+    """One record out for each item of a sequence, or the results of a Python function."""
 
     each: ExpressionSource | None = Field(default=None, description="A tuple or list, such as split(line).")
     into: FieldName = Field(default="item", description="The field that takes the item.")
-    type: TypeName | None = Field(default=None, description="Type of the item where the expression does not tell.")
+    type: TypeName | None = Field(
+        default=None, description="Type of the item, if the expression does not determine it."
+    )
     keep: list[FieldName] = Field(default_factory=list, description="Fields of the input that come before the item.")
     python: PythonReference | None = None
     fields: FieldTypes | None = None
@@ -90,7 +92,7 @@ def mapped_record(context: CompileContext, path: Path, model: MapModel, schema: 
 
 
 def check_filter(model: FilterModel, has_key: bool) -> None:
-    """Raises ValueError for a Python function that declares outputs."""
+    """Raises ValueError for a Python function with declared outputs."""
     if isinstance(model, FunctionModel) and (model.fields is not None or model.side_outputs):
         raise ValueError("a filter passes its records on, remove fields and side_outputs")
 
@@ -125,7 +127,7 @@ def compile_flat_map(context: CompileContext, path: Path, model: FlatMapModel, i
 
 @dataclass(frozen=True, slots=True)
 class ExplodedRecord:
-    """The function of a flat_map: of a record, and of its timestamp if it uses that."""
+    """The function of a flat_map: of a record, and of its timestamp if needed."""
 
     function: Callable[..., list[object]]
     schema: RecordSchema
@@ -170,7 +172,7 @@ class StampedFilter(api.ProcessFunction):
 
 
 class StampedFlatMap(api.ProcessFunction):
-    """As many records out as the function gives."""
+    """Any number of records for each one in."""
 
     def __init__(self, function: Callable[[object, int | None], Iterable[object]]) -> None:
         self._function = function

@@ -19,26 +19,28 @@ TaskManagersSetting = (
 
 
 class LinkModel(Strict):
-    """How long the network takes between the tasks of two operators, where they run on different task managers."""
+    """The latency and bandwidth of the network between the tasks of two operators on different task managers."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True, frozen=True, populate_by_name=False)
 
-    source: Name | None = Field(default=None, alias="from", description="A source or operator; without it any.")
-    target: Name | None = Field(default=None, alias="to", description="An operator or sink; without it any.")
-    latency: DurationNs = Field(default=0, description="From the end of sending to the arrival; credits take it, too.")
+    source: Name | None = Field(default=None, alias="from", description="A source or operator; without it all.")
+    target: Name | None = Field(default=None, alias="to", description="An operator or sink; without it all.")
+    latency: DurationNs = Field(
+        default=0, description="Time from the end of sending to the arrival; it also delays credits."
+    )
     bandwidth: Annotated[ByteSize, Field(ge=1)] | None = Field(
         default=None, description="Bytes per second of one connection: one pair of subtasks."
     )
 
 
 class BufferDebloatModel(Strict):
-    """Receivers tell their senders to fill buffers less, so that what is under way takes about the target time."""
+    """Receivers request smaller buffers, so that the data in flight takes about the target time."""
 
     enabled: bool = True
     period: Annotated[DurationMs, Field(ge=1)] = 200
     target: Annotated[DurationMs, Field(ge=1)] = 1000
     threshold: Annotated[int, Field(ge=0, le=100)] = Field(
-        default=25, description="Percent by which a size must change to be announced."
+        default=25, description="A new buffer size is announced only if it differs by at least this percentage."
     )
     samples: Annotated[int, Field(ge=1, le=1_000_000)] = 20
     starting_size: Annotated[ByteSize, Field(ge=1, le=1 << 26)] = 1024
@@ -46,7 +48,7 @@ class BufferDebloatModel(Strict):
 
 
 def compile_debloat(model: BufferDebloatModel | None) -> BufferDebloatSettings | None:
-    """None where buffers keep their size."""
+    """None without debloating."""
     if model is None or not model.enabled:
         return None
     return BufferDebloatSettings(
@@ -55,7 +57,7 @@ def compile_debloat(model: BufferDebloatModel | None) -> BufferDebloatSettings |
 
 
 def compile_links(models: Sequence[LinkModel], graph_names: Mapping[str, str], problems: Problems) -> list[Link]:
-    """The links between nodes of the graph; reports a node that does not exist."""
+    """The links between nodes of the graph; reports an unknown node."""
     links = []
     for index, link in enumerate(models):
         ends: list[str | None] = []
@@ -72,7 +74,7 @@ def compile_links(models: Sequence[LinkModel], graph_names: Mapping[str, str], p
 def compile_task_managers(
     setting: TaskManagersSetting, graph_names: Mapping[str, str], problems: Problems
 ) -> str | dict[str, list[str]]:
-    """What runs where, by names of the graph; reports every node that does not exist."""
+    """The placement, by names of the graph; reports every unknown node."""
     if isinstance(setting, str):
         return setting
     placed: dict[str, list[str]] = {}

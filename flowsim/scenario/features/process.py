@@ -1,4 +1,4 @@
-"""``process``: a process function of the caller's own, with or without a key, with or without windows."""
+"""``process``: a user-defined process function, with or without a key, with or without windows."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from flowsim.scenario.yaml.positions import Path
 
 
 def check_process(model: FunctionModel, has_key: bool) -> None:
-    """Raises ValueError for a function that does not declare what it emits."""
+    """Raises ValueError for a function without declared outputs."""
     needs_fields("python", model.fields)
 
 
 def compile_process(context: CompileContext, path: Path, model: FunctionModel, incoming: Incoming) -> CompiledStream:
-    """What the function emits, of records or of windows; raises Failed."""
+    """The output of the function for records or windows; raises Failed."""
     at, is_keyed = (*path, "python"), incoming.key is not None
     kind: type[object]
     if incoming.window is not None:

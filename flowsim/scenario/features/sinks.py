@@ -37,7 +37,7 @@ class EmptyModel(Strict):
 
 
 class FileSinkModel(Strict):
-    """Files of a folder of the sink's own."""
+    """Files in the sink's folder."""
 
     path: Annotated[str, Field(min_length=1, max_length=1000)] | None = Field(
         default=None,
@@ -98,7 +98,7 @@ def _sink(
 
 
 def _directory(context: CompileContext, path: Path, folder: str, schema: RecordSchema) -> FilePath:
-    """Where the files of the block at ``path`` go; raises Failed."""
+    """The folder for the files of the block at ``path``; raises Failed."""
     for field, kind in zip(schema.names, schema.types, strict=True):
         if kind is FieldType.ANY:
             raise context.fail(
@@ -108,7 +108,7 @@ def _directory(context: CompileContext, path: Path, folder: str, schema: RecordS
     directory = context.attempt(at, lambda: confined(folder, out_dir, allow_path=context.allow_path, what="output"))
     base = out_dir.resolve()
     if directory == base or any(directory.is_relative_to(base / reserved) for reserved in _RESERVED):
-        raise context.fail(at, f"expected a folder of the sink's own, got {folder!r}")
+        raise context.fail(at, f"expected a folder that only this sink uses, got {folder!r}")
     for other in context.sinks:
         if other.directory == directory:
             raise context.fail(path, f"sink {other.name!r} writes to the same folder")

@@ -29,37 +29,41 @@ from flowsim.scenario.yaml.positions import Path
 
 
 class DeltaModel(Strict):
-    """How far a record is away from another: the difference of one expression over both."""
+    """The distance of two records: the difference of one expression over both."""
 
-    of: ExpressionSource = Field(description="A number; the distance is the later record's minus the earlier's.")
+    of: ExpressionSource = Field(
+        description="A numeric expression; the delta is the later record's value minus the earlier record's."
+    )
     threshold: float | int
 
 
 class TimeoutTriggerModel(Strict):
-    """Another trigger, which also fires so long after a record came, by the clock."""
+    """Another trigger that also fires some processing time after a record."""
 
     of: TriggerModel
     after: PositiveMs
-    reset_on_record: bool = Field(default=False, description="Every record starts the time anew, not only the first.")
-    clear_on_timeout: bool = Field(default=True, description="Firing by time-out also clears the other trigger.")
+    reset_on_record: bool = Field(
+        default=False, description="true: every record restarts the timeout; false: only the first starts it."
+    )
+    clear_on_timeout: bool = Field(default=True, description="A timeout also clears the nested trigger.")
 
 
 class TriggerChoiceModel(Strict):
     """A trigger with parameters; exactly one of them."""
 
-    count: Count | None = Field(default=None, description="Fires at every so many records; they stay.")
-    continuous_event_time: PositiveMs | None = Field(default=None, description="Fires every so often in event time.")
+    count: Count | None = Field(default=None, description="Fires after every N records; the contents stay.")
+    continuous_event_time: PositiveMs | None = Field(default=None, description="Fires at this interval in event time.")
     continuous_processing_time: PositiveMs | None = Field(
-        default=None, description="Fires every so often by the clock."
+        default=None, description="Fires at this interval in processing time."
     )
     delta: DeltaModel | None = Field(
-        default=None, description="Fires when a record is farther away than the threshold."
+        default=None, description="Fires when the delta of a record exceeds the threshold."
     )
     purging: TriggerModel | None = Field(
-        default=None, description="Another trigger; the window is emptied as it fires."
+        default=None, description="Another trigger; each firing also purges the window."
     )
     timeout: TimeoutTriggerModel | None = None
-    python: PythonReference | None = Field(default=None, description="A Trigger class of your own.")
+    python: PythonReference | None = Field(default=None, description="A user-defined Trigger class.")
 
     @model_validator(mode="after")
     def _one_kind(self) -> TriggerChoiceModel:
@@ -79,19 +83,23 @@ EVICTOR_KINDS: tuple[EvictorKind, ...] = get_args(EvictorKind)
 
 
 class EvictorModel(Strict):
-    """Takes records out of a window as it fires; exactly one of count, time, delta, python."""
+    """Removes records from a window that fires; exactly one of count, time, delta, python."""
 
-    count: Count | None = Field(default=None, description="Keeps the last so many records.")
-    time: DurationMs | None = Field(default=None, description="Keeps what is younger than the youngest less this.")
-    delta: DeltaModel | None = Field(default=None, description="Keeps what is nearer to the last than the threshold.")
-    python: PythonReference | None = Field(default=None, description="An Evictor class of your own.")
-    after: bool = Field(default=False, description="After the window function instead of before.")
+    count: Count | None = Field(default=None, description="Keeps the last N records.")
+    time: DurationMs | None = Field(
+        default=None, description="Keeps the records within this time before the latest timestamp."
+    )
+    delta: DeltaModel | None = Field(
+        default=None, description="Keeps the records whose delta to the last record is below the threshold."
+    )
+    python: PythonReference | None = Field(default=None, description="A user-defined Evictor class.")
+    after: bool = Field(default=False, description="Evicts after the window function instead of before.")
 
     @model_validator(mode="after")
     def _one_kind(self) -> EvictorModel:
         one_of(self, EVICTOR_KINDS)
         if self.python is not None and self.after:
-            raise ValueError("an evictor of your own decides itself what it does before and after, remove after")
+            raise ValueError("a user-defined evictor has its own methods for before and after, remove after")
         return self
 
 
@@ -105,7 +113,7 @@ _NAMED_TRIGGERS: dict[NamedTrigger, Callable[[], Trigger]] = {
 
 @dataclass(frozen=True, slots=True)
 class WindowedRecords:
-    """The records that a window holds, for the numbers that its parts read off them."""
+    """The records of a window, for expressions of its trigger and evictor."""
 
     context: CompileContext
     schema: RecordSchema
@@ -118,12 +126,12 @@ class WindowedRecords:
         return found
 
     def distance(self, path: Path, model: DeltaModel) -> Distance:
-        """How far two records are apart; raises Failed."""
+        """The distance of two records; raises Failed."""
         return Distance(self.number((*path, "of"), model.of).function)
 
 
 def uses_delta(trigger: TriggerModel | None) -> bool:
-    """Whether a trigger, or one inside it, compares two records."""
+    """Whether a trigger, or a nested one, compares two records."""
     if not isinstance(trigger, TriggerChoiceModel):
         return False
     nested = trigger.timeout.of if trigger.timeout is not None else trigger.purging
@@ -192,7 +200,7 @@ def _user_defined_evictor(context: CompileContext, path: Path, reference: str) -
 
 
 class Distance:
-    """A DeltaFunction: the difference of one number of both records, the later one's minus the earlier one's."""
+    """A DeltaFunction: the number of the later record minus that of the earlier one."""
 
     __slots__ = ("_number",)
 

@@ -1,4 +1,4 @@
-"""What is computed of the records of a key: aggregates of a window, ``reduce``, and rolling sums and extremes."""
+"""Functions of the records of a key: window aggregates, ``reduce``, and rolling sums and extremes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ BOUNDS = ("window_start_ms", "window_end_ms")
 
 
 def windowed(context: CompileContext, path: Path, incoming: Incoming) -> Windowed:
-    """The stream cut into the windows beside the block at ``path``; without a key as a whole. Raises Failed."""
+    """The stream with the windows beside the block at ``path``; windows of the whole stream without a key. Raises Failed."""
     at, window = (*path[:-1], "window"), incoming.required_window
     parts = WindowParts(context, at, window, incoming.schema)
     return context.attempt(at, lambda: _cut(incoming.stream, window, parts))
@@ -55,7 +55,7 @@ def _cut(stream: DataStream, window: WindowModel, parts: WindowParts) -> Windowe
 def compile_aggregate(
     context: CompileContext, path: Path, columns: Mapping[str, str], incoming: Incoming
 ) -> CompiledStream:
-    """Key, bounds of the window where it has them, and aggregates, per key and window; raises Failed."""
+    """Key, bounds of the window if it has them, and aggregates, per key and window; raises Failed."""
     function, results = context.columns(path, columns, lambda: compile_aggregates(columns, incoming.schema))
     key, window = incoming.key, incoming.required_window
     keys = RecordSchema((), ()) if key is None else key.schema
@@ -63,7 +63,7 @@ def compile_aggregate(
     head = (*keys.names, *bounds)
     for name in results.names:
         if name in head:
-            raise context.fail((*path, name), f"{name!r} is a field of the result already ({', '.join(head)})")
+            raise context.fail((*path, name), f"{name!r} is already a field of the result ({', '.join(head)})")
     cut = windowed(context, path, incoming)
     finish = AllWindowResult(bool(bounds)) if key is None else WindowResult(key.composite, bool(bounds))
     stream = context.attempt(path, lambda: cut.aggregate(function, finish))  # type: ignore[arg-type]
@@ -116,7 +116,7 @@ class WindowResult(ProcessWindowFunction[object, object, object, object]):
 
 
 class AllWindowResult(ProcessAllWindowFunction[object, object, object]):
-    """The same of a stream without keys."""
+    """The same for a stream without keys."""
 
     def __init__(self, has_bounds: bool = True) -> None:
         self._has_bounds = has_bounds
@@ -143,7 +143,7 @@ _COMBINE = {
 
 
 def reducer(combine: Mapping[str, str], schema: RecordSchema) -> Callable[[object, object], object]:
-    """A function of the reduction so far and a record; fields that are not named keep their first value."""
+    """A function of the reduction so far and a record; fields without an aggregate keep their first value."""
     for name, how in combine.items():
         if name not in schema.names:
             raise ExpressionError(f"there is no field {name!r}{did_you_mean(name, schema.names)}", 0, name)

@@ -1,4 +1,4 @@
-"""Windows: assigner, lateness, and the trigger and evictor that go with them."""
+"""Windows: assigner, lateness, trigger and evictor."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ from flowsim.scenario.yaml.positions import Path
 
 
 class SlidingModel(Strict):
-    """Windows that begin every ``slide`` and are ``size`` long."""
+    """Windows of length ``size`` that begin every ``slide``."""
 
     size: PositiveMs
     slide: PositiveMs
 
 
 class GapModel(Strict):
-    """The gap of a session, told by each record."""
+    """The gap of a session, computed from each record."""
 
-    gap: ExpressionSource = Field(description="Milliseconds above 0, of a record.")
+    gap: ExpressionSource = Field(description="Expression over a record: the gap in ms, above 0.")
 
 
 class CountWindowModel(Strict):
-    """Windows of records instead of time: the last ``size`` records of a key, every ``slide`` records."""
+    """Windows by count: the last ``size`` records of a key, every ``slide`` records."""
 
     size: Count
     slide: Count
@@ -58,37 +58,39 @@ ASSIGNERS: tuple[AssignerKind, ...] = get_args(AssignerKind)
 
 
 class PlainWindowModel(Strict):
-    """Which windows a record belongs to, and when they fire; exactly one of tumbling, sliding, session, global_window, count."""
+    """The windows of a record, and when they fire; exactly one of tumbling, sliding, session, global_window, count."""
 
-    tumbling: PositiveMs | None = Field(default=None, description="Size of windows that stand end to end.")
+    tumbling: PositiveMs | None = Field(default=None, description="Size of tumbling windows.")
     sliding: SlidingModel | None = None
     session: PositiveMs | GapModel | None = Field(
         default=None, description="The gap that ends a session, or an expression for it."
     )
-    global_window: Literal[True] | None = Field(default=None, description="One window for all; needs a trigger.")
+    global_window: Literal[True] | None = Field(
+        default=None, description="One window for all records of a key; needs a trigger."
+    )
     count: Count | CountWindowModel | None = Field(
-        default=None, description="Windows of so many records of a key; or of the last so many, every so many."
+        default=None, description="Windows of N records of a key; or sliding windows over the last N records."
     )
     offset: SignedDurationMs = Field(default=0, description="Shifts tumbling and sliding windows.")
     stagger: Literal["aligned", "random", "natural"] = Field(
         default="aligned",
-        description="Shifts tumbling windows per subtask: by chance, or to the first record's arrival.",
+        description="Shifts tumbling windows per subtask: by a random offset, or to the arrival of the first record.",
     )
     time: Literal["event", "processing"] = Field(
-        default="event", description="What tumbling, sliding and session go by."
+        default="event", description="Time domain of tumbling, sliding and session windows."
     )
-    trigger: TriggerModel | None = Field(default=None, description="Else the assigner's own.")
+    trigger: TriggerModel | None = Field(default=None, description="Without it the default trigger of the assigner.")
     evictor: EvictorModel | None = None
     allowed_lateness: DurationMs = 0
 
     @property
     def assigner(self) -> str:
-        """Which assigner it is, a member of ``ASSIGNERS``."""
+        """The assigner that is set, a member of ``ASSIGNERS``."""
         return one_of(self, ASSIGNERS)
 
     @property
     def has_bounds(self) -> bool:
-        """Whether its windows begin and end at a time."""
+        """Whether its windows have a start and end time."""
         return self.assigner in ("tumbling", "sliding", "session")
 
     @model_validator(mode="after")
@@ -104,34 +106,34 @@ class PlainWindowModel(Strict):
         if self.time == "processing" and not self.has_bounds:
             raise ValueError(f"time is for tumbling, sliding and session windows, this one is {kind}")
         if kind == "global_window" and self.trigger is None:
-            raise ValueError("global_window never fires by itself, give it a trigger")
+            raise ValueError("global_window has no trigger by default, add a trigger")
         if kind == "count" and (self.trigger is not None or self.evictor is not None):
-            raise ValueError("count brings its own trigger and evictor, use global_window to choose them")
+            raise ValueError("count has its own trigger and evictor, use global_window to choose others")
         if self.allowed_lateness and (self.time == "processing" or not self.has_bounds):
             raise ValueError("allowed_lateness is for windows of event time")
         return self
 
 
 class WindowModel(PlainWindowModel):
-    """A window of an operator; late rows can be kept."""
+    """A window of an operator; late records can be kept."""
 
     late_output: Name | None = Field(
-        default=None, description="Name of a side output for the rows that come too late: read it as OPERATOR.NAME."
+        default=None, description="Name of the side output for late records: read it as OPERATOR.NAME."
     )
 
     def side_output_names(self) -> list[str]:
-        """That of late rows."""
+        """That of late records."""
         return [] if self.late_output is None else [self.late_output]
 
     @model_validator(mode="after")
     def _late_rows_exist(self) -> WindowModel:
         if self.late_output is not None and (self.time == "processing" or not self.has_bounds):
-            raise ValueError("late_output is for windows of event time, nothing comes late elsewhere")
+            raise ValueError("late_output is only for event-time windows, other windows have no late records")
         return self
 
 
 class WindowParts:
-    """Assigner, trigger and evictor of a block, over records of one schema; raises Failed."""
+    """Assigner, trigger and evictor of a block, for records of one schema; raises Failed."""
 
     def __init__(self, context: CompileContext, path: Path, window: PlainWindowModel, schema: RecordSchema) -> None:
         records = WindowedRecords(context, schema)
@@ -139,7 +141,7 @@ class WindowParts:
         self.trigger: Trigger | None = None
         self.evictor: api.Evictor | None = None
         if isinstance(window.count, CountWindowModel):
-            # As Flink's countWindow: windows of records are the global window with a trigger of records.
+            # As Flink's countWindow: the global window with a count trigger.
             self.trigger = api.CountTrigger.of(window.count.slide)
             self.evictor = api.CountEvictor.of(window.count.size)
         elif window.count is not None:

@@ -1,1 +1,1 @@
-"""The expression language of scenarios, and functions made from it."""
+"""The expression language of scenarios, and its compiled functions."""

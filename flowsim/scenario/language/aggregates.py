@@ -91,7 +91,7 @@ class CompiledAggregate(AggregateFunction):
 
 @dataclass(slots=True)
 class _Parts:
-    """What the aggregates of one window add up to."""
+    """The parts of one window's aggregates."""
 
     initial: tuple[object, ...] = ()
     add: tuple[ast.stmt, ...] = ()
@@ -143,7 +143,7 @@ def _read(source: str, schema: RecordSchema) -> tuple[_Spec, ast.expr | None, Fi
     translator = Translator(source, schema)
     term = translator.translate(node.args[0])
     if translator.uses_timestamp:
-        raise ExpressionError("an aggregate does not see the timestamp: add it as a field in a map before", 0)
+        raise ExpressionError("an aggregate cannot read the timestamp: add it as a field in an earlier map", 0)
     if name in ("sum", "avg") and term.type in (FieldType.STRING, FieldType.BOOLEAN):
         raise ExpressionError(f"{name}() takes a number, got {term.type.value}", 0)
     return spec, translator.checked(term), _result_type(name, term.type)

@@ -1,8 +1,8 @@
 """The expression language of scenarios: a whitelist of Python expression syntax, compiled once to a Python function.
 
-The text of a user is parsed, never run: every node is checked and rebuilt by ``Translator`` from a closed table, so
-what is compiled holds only nodes made here. Field names become index access (``dep_delay_min > 15`` is
-``lambda v: v[7] > 15``), the function has no builtins, and guards are only where a result could grow.
+User text is parsed, never run: ``Translator`` checks every node and rebuilds it from a closed table, so the compiled
+code contains only nodes created here. Field names become index access (``dep_delay_min > 15`` is ``lambda v: v[7] >
+15``), the function has no builtins, and only results that could grow are checked.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _GLOBALS: Final[dict[str, object]] = (
 )
 
 RecordFunction = Callable[..., Any]
-"""Takes the record, and its timestamp in ms (or None) as well when ``uses_timestamp``."""
+"""Takes the record, and with ``uses_timestamp`` also its timestamp in ms (or None)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +51,11 @@ class Expression:
     fields: tuple[str, ...]
     """Names of the fields it reads, in order of first use."""
     item_type: FieldType = FieldType.ANY
-    """Type of its items, where it is known to be a sequence of one type."""
+    """Type of its items, for a sequence of one known type."""
 
 
 def parse_expression(source: str) -> ast.expr:
-    """The syntax tree of one line of expression; raises ExpressionError. The tree is not to be trusted yet."""
+    """The syntax tree of one line of expression; raises ExpressionError. The tree is not checked yet."""
     if len(source) > MAX_SOURCE_CHARS:
         raise ExpressionError(f"an expression has at most {MAX_SOURCE_CHARS} characters, this one has {len(source)}", 0)
     text = source.strip()
@@ -77,13 +77,13 @@ def parse_expression(source: str) -> ast.expr:
 
 
 def _check_nesting(source: str) -> None:
-    """Brackets are counted before the parser sees them, so that deep nesting costs nothing."""
+    """Counts brackets before parsing, so that deep nesting costs nothing."""
     depth = 0
     for index, char in enumerate(source):
         if char in "([{":
             depth += 1
             if depth > MAX_BRACKET_DEPTH:
-                raise ExpressionError(f"brackets nest deeper than {MAX_BRACKET_DEPTH}", index)
+                raise ExpressionError(f"brackets are nested deeper than {MAX_BRACKET_DEPTH}", index)
         elif char in ")]}":
             depth -= 1
 
@@ -104,7 +104,7 @@ def compile_expression(source: str, schema: RecordSchema, *, takes_timestamp: bo
 
 @dataclass(frozen=True, slots=True)
 class CompiledRecord:
-    """A function that builds an output record (a tuple), and the schema of what it builds."""
+    """A function that builds an output record (a tuple), and its schema."""
 
     function: RecordFunction
     schema: RecordSchema
@@ -114,8 +114,8 @@ class CompiledRecord:
 def compile_record(columns: Sequence[tuple[str, str]], schema: RecordSchema, *, keep: bool) -> CompiledRecord:
     """Compiles named expressions to one function that builds the output tuple; errors name the column.
 
-    With ``keep`` the input's fields stay, in place, and a column of the same name replaces one; else the output is just
-    the columns. Every expression reads the input record.
+    With ``keep`` the input's fields stay in place, and a column of the same name replaces its field; otherwise the
+    output has only the columns. Every expression reads the input record.
     """
     uses_timestamp = False
     terms: dict[str, ast.expr] = {}
@@ -137,7 +137,7 @@ def compile_record(columns: Sequence[tuple[str, str]], schema: RecordSchema, *, 
 
 def _record_body(terms: dict[str, ast.expr], schema: RecordSchema, output: RecordSchema, keep: bool) -> ast.expr:
     if keep and not any(name in schema.names for name in terms):
-        # Concatenation is twice as fast as spelling out every field.
+        # Concatenation is twice as fast as listing every field.
         added = ast.Tuple(list(terms.values()), ast.Load())
         return ast.BinOp(ast.Name("v", ast.Load()), ast.Add(), added)
     items = [terms[name] if name in terms else field_access(schema.index(name)) for name in output.names]
@@ -157,16 +157,18 @@ def function_of(body: ast.expr, uses_timestamp: bool, name: str) -> RecordFuncti
 
 
 def evaluate(tree: ast.Expression, name: str) -> RecordFunction:
-    """Evaluates a tree that was built here, in an environment that holds guards and table functions only."""
+    """Evaluates a tree that was built here, in an environment with only guards and table functions."""
     code: CodeType = compile(ast.fix_missing_locations(tree), name, "eval")
-    return _callable(eval(code, dict(_GLOBALS)))  # the tree holds only nodes made by Translator
+    return _callable(eval(code, dict(_GLOBALS)))  # the tree contains only nodes created by Translator
 
 
 def run_definition(definition: ast.FunctionDef, name: str = "<generated>") -> RecordFunction:
-    """Makes the function that a definition built here describes, in the same environment."""
+    """Creates the function of a definition built here, in the same environment."""
     module = ast.fix_missing_locations(ast.Module([definition], []))
     namespace = dict(_GLOBALS)
-    exec(compile(module, name, "exec"), namespace)  # the tree holds only nodes made by Translator and fixed templates
+    exec(
+        compile(module, name, "exec"), namespace
+    )  # the tree contains only nodes created by Translator and fixed templates
     return _callable(namespace[definition.name])
 
 

@@ -1,6 +1,6 @@
-"""The functions an expression may call, and the guards that generated code calls; nothing else is reachable from it.
+"""The functions that expressions may call, and the guards of generated code; expressions can call nothing else.
 
-Every entry has a cost bounded by the size of its arguments, and a result that is checked where it could grow.
+Every function has a cost bounded by the size of its arguments, and checks a result that could grow.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from flowsim.values.java_hash_code import java_hash
 INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
 MAX_TEXT_CHARS: Final = 1 << 20
-"""Longest text that an expression may make; keeps a chain of doublings from eating the memory."""
+"""Longest text that an expression may create; stops repeated doubling from exhausting the memory."""
 MAX_VALUE_ITEMS: Final = 100_000
-"""Most items, nested ones included, in a tuple or list that an expression makes."""
+"""Maximum number of items, including nested ones, in a tuple or list of an expression."""
 
 
 class ExpressionFailure(FlowsimError):
@@ -41,7 +41,7 @@ def too_long(text: object) -> object:
 
 
 def bounded(result: object) -> object:
-    """The result of a computation of unknown type, refused when it grew out of bounds."""
+    """Returns a result of unknown type; raises if it exceeds the limits."""
     left = MAX_VALUE_ITEMS
     pending: list[object] = [result]
     while pending:
@@ -61,21 +61,21 @@ def bounded(result: object) -> object:
 
 
 def multiply(a: object, b: object) -> object:
-    """``a * b`` for numbers only: repetition of a text or tuple is no part of the language."""
+    """``a * b`` for numbers only: the language has no repetition of text or tuples."""
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
         return a * b
     raise ExpressionFailure(f"'*' multiplies numbers, got {type(a).__name__} and {type(b).__name__}")
 
 
 def modulo(a: object, b: object) -> object:
-    """``a % b`` for numbers only: formatting a text is no part of the language."""
+    """``a % b`` for numbers only: the language has no text formatting."""
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
         return a % b
     raise ExpressionFailure(f"'%' divides numbers, got {type(a).__name__} and {type(b).__name__}")
 
 
 def power(a: object, b: object) -> object:
-    """``a ** b`` for numbers, an integer result within int64; the size is known before the work is done."""
+    """``a ** b`` for numbers, an integer result within int64; the size is checked before the computation."""
     if not (isinstance(a, (int, float)) and isinstance(b, (int, float))):
         raise ExpressionFailure(f"'**' needs numbers, got {type(a).__name__} and {type(b).__name__}")
     if isinstance(a, int) and isinstance(b, int) and b >= 0:
@@ -236,7 +236,7 @@ def _extreme_type(arguments: Sequence[FieldType]) -> FieldType:
 
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:
-    """One function of the table: how many arguments of what kind it takes, and what it gives."""
+    """One function of the table: number and kinds of its arguments, and its result type."""
 
     implementation: Callable[..., object]
     arguments: str
@@ -246,7 +246,7 @@ class FunctionSpec:
     """The result must be checked for size."""
 
     def bounds(self) -> tuple[int, int]:
-        """Fewest and most arguments."""
+        """Minimum and maximum number of arguments."""
         letters = [c for c in self.arguments if c.isalpha()]
         most = 20 if "*" in self.arguments else len(letters)
         return len(letters) - self.arguments.count("?"), most

@@ -1,4 +1,4 @@
-"""What the scenario compiler knows of a stream: the names and types of its records' fields, in order.
+"""The compiler's knowledge of a stream: names and types of its records' fields, in order.
 
 Every record of a scenario is a plain tuple with statically known field names, so an expression reads a field by index.
 """
@@ -10,7 +10,7 @@ from enum import Enum
 
 
 class FieldType(Enum):
-    """Type of a field, named as in ``Types`` of the DataStream API; ``ANY`` is whatever the closed value set allows."""
+    """Type of a field, named as in ``Types`` of the DataStream API; ``ANY`` is any value of the closed value set."""
 
     BOOLEAN = "boolean"
     INT = "int"
@@ -41,11 +41,11 @@ class RecordSchema:
 
     @property
     def is_of_two(self) -> bool:
-        """Whether it is the schema of two records side by side, made by ``beside``."""
+        """Whether it is the schema of two joined records, created by ``beside``."""
         return "." in self.names[0] if self.names else False
 
     def beside(self, other: RecordSchema) -> RecordSchema:
-        """The schema of a record of this schema and one of the other, the second's fields behind the first's.
+        """The schema of a record of this schema and one of the other, first this schema's fields, then the other's.
 
         >>> RecordSchema(("x",), (FieldType.LONG,)).beside(RecordSchema(("x",), (FieldType.STRING,))).names
         ('left.x', 'right.x')
@@ -54,20 +54,20 @@ class RecordSchema:
         return RecordSchema(tuple(names), self.types + other.types)
 
     def index(self, name: str) -> int:
-        """Position of the field; raises ValueError when there is none."""
+        """Position of the field; raises ValueError if it does not exist."""
         return self.names.index(name)
 
     def type_of(self, name: str) -> FieldType:
-        """Type of the field; raises ValueError when there is none."""
+        """Type of the field; raises ValueError if it does not exist."""
         return self.types[self.names.index(name)]
 
     def with_fields(self, names: tuple[str, ...], types: tuple[FieldType, ...]) -> RecordSchema:
-        """The schema after adding fields at the end, where a known name replaces its type in place."""
+        """The schema with fields added at the end; an existing name gets the new type in place."""
         merged = dict(zip(self.names, self.types, strict=True)) | dict(zip(names, types, strict=True))
         return RecordSchema(tuple(merged), tuple(merged.values()))
 
     def text(self) -> str:
-        """The fields as messages show them.
+        """The fields for messages.
 
         >>> RecordSchema(("word", "n"), (FieldType.STRING, FieldType.LONG)).text()
         'word: string, n: long'

@@ -47,34 +47,34 @@ _REFUSED: Final[dict[type[ast.AST], str]] = {
 
 
 class ExpressionError(BadInput):
-    """An expression is wrong; ``offset`` counts characters of its source from 0."""
+    """An invalid expression; ``offset`` counts characters of its source from 0."""
 
     def __init__(self, message: str, offset: int, column: str | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.offset = offset
         self.column = column
-        """Name of the output column whose expression is wrong, when several were compiled together."""
+        """Name of the output column with the invalid expression, if several were compiled together."""
 
     def inside(self, column: str) -> ExpressionError:
-        """The same error, of that column."""
+        """The same error with the column's name."""
         return ExpressionError(self.message, self.offset, column)
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A rebuilt node: what it computes, its static type, and whether its result may grow beyond the limits."""
+    """A rebuilt node: its computation, its static type, and whether its result may exceed the limits."""
 
     node: ast.expr
     type: FieldType
     grows: bool = False
     is_null: bool = False
     item_type: FieldType = FieldType.ANY
-    """Type of its items, where it is a sequence of one type."""
+    """Type of its items, for a sequence of one type."""
 
 
 class Translator:
-    """Rebuilds one expression over records of one schema; afterwards lists what the expression reads."""
+    """Rebuilds one expression over records of one schema; afterwards lists the fields it reads."""
 
     def __init__(self, source: str, schema: RecordSchema) -> None:
         self.source = source
@@ -86,12 +86,12 @@ class Translator:
         self._indent = len(source) - len(source.lstrip())
 
     def translate(self, node: ast.expr) -> Term:
-        """Rebuilds ``node``; raises ExpressionError at the first thing that is not in the language."""
+        """Rebuilds ``node``; raises ExpressionError at the first unsupported construct."""
         self._nodes += 1
         if self._nodes > MAX_NODES:
             raise self._error(node, f"an expression has at most {MAX_NODES} parts")
         if self._depth >= MAX_DEPTH:
-            raise self._error(node, f"an expression nests at most {MAX_DEPTH} deep")
+            raise self._error(node, f"an expression has at most {MAX_DEPTH} nested levels")
         self._depth += 1
         try:
             return self._dispatch(node)
@@ -99,7 +99,7 @@ class Translator:
             self._depth -= 1
 
     def checked(self, term: Term) -> ast.expr:
-        """The node of a term, wrapped in a check of size when its result may grow."""
+        """The node of a term, with a size check if its result may grow."""
         if not term.grows:
             return term.node
         if term.type.is_integer:
@@ -181,7 +181,7 @@ class Translator:
         )
 
     def _field_of_one_side(self, node: ast.Attribute) -> Term:
-        """``left.x`` or ``right.x``, where two records are spoken of."""
+        """``left.x`` or ``right.x``, for two joined records."""
         assert isinstance(node.value, ast.Name)
         name = f"{self._spelled(node.value)}.{node.attr}"
         if name not in self.schema.names or name not in self.source.replace(" ", ""):
@@ -195,9 +195,9 @@ class Translator:
         return Term(ast.Subscript(_load("v"), ast.Constant(index), ast.Load()), self.schema.types[index])
 
     def _spelled(self, node: ast.Name) -> str:
-        """The identifier, which must be in the source as it is: Python reads look-alike letters as ASCII ones."""
+        """The identifier, which must be spelled in ASCII in the source: Python normalizes look-alike letters to ASCII."""
         if re.search(rf"(?<!\w){re.escape(node.id)}(?!\w)", self.source) is None:
-            raise self._error(node, f"the name {node.id!r} is written with look-alike letters")
+            raise self._error(node, f"the name {node.id!r} contains characters that only look like its letters")
         return node.id
 
     def _binary(self, node: ast.BinOp) -> Term:
@@ -215,7 +215,7 @@ class Translator:
             raise self._error(node, f"{symbol!r} cannot be used on {kinds[0].value} and {kinds[1].value}")
         kind = _arithmetic_type(node.op, kinds)
         if isinstance(node.op, ast.Pow) and isinstance(right.node, ast.Constant) and right.type is FieldType.LONG:
-            # Only a negative power of an integer is a fraction, and a negative literal is a constant here too.
+            # Only a negative power of an integer is a fraction, and a negative literal is a constant here.
             kind = FieldType.LONG if left.type.is_integer and right.node.value in range(64) else kind
         return Term(self._arithmetic(node.op, left, right), kind, grows=True)
 
@@ -233,7 +233,7 @@ class Translator:
     def _unary(self, node: ast.UnaryOp) -> Term:
         operand = node.operand
         if isinstance(node.op, ast.USub) and isinstance(operand, ast.Constant) and type(operand.value) is int:
-            # The literal -2^63 fits though 2^63 does not.
+            # The literal -2^63 is valid although 2^63 is not.
             if operand.value > -INT64_MIN:
                 raise self._error(node, "integer does not fit an int64")
             return Term(ast.Constant(-operand.value), FieldType.LONG)
@@ -296,7 +296,7 @@ class Translator:
 
     def _function_call(self, node: ast.Call) -> Term:
         if not isinstance(node.func, ast.Name):
-            raise self._error(node.func, _REFUSED.get(type(node.func), "only functions of the table can be called"))
+            raise self._error(node.func, _REFUSED.get(type(node.func), "only the built-in functions can be called"))
         name = self._spelled(node.func)
         spec = FUNCTIONS.get(name)
         if spec is None:

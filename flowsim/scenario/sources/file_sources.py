@@ -27,12 +27,13 @@ class ParquetModel(FilesModel):
     """Rows of Parquet files, in file order."""
 
     columns: FieldTypes | None = Field(
-        default=None, description="The columns to read, in this order; else all. A timestamp is a long of ms."
+        default=None,
+        description="The columns to read, in this order; without it all. A timestamp is read as a long in ms.",
     )
 
 
 class JsonLinesModel(FilesModel):
-    """Objects of files with one JSON object a line (``.gz`` too), in file order."""
+    """Objects of files with one JSON object per line (``.gz`` too), in file order."""
 
     fields: FieldTypes = Field(description="The keys to read, in this order, with their types.")
 
@@ -43,15 +44,15 @@ class CsvModel(FilesModel):
     columns: FieldTypes = Field(description="The columns to read, in this order, with their types.")
     delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
     rows: Annotated[int, Field(ge=1)] | None = Field(
-        default=None, description="Only so many rows of each file, from its beginning."
+        default=None, description="Read only the first N rows of each file."
     )
     split_by: FieldName | None = Field(
         default=None,
-        description="With one file and parallelism > 1: every subtask reads the rows of its share of this column's values.",
+        description="With one file and parallelism > 1: every subtask reads the rows with its share of this column's values.",
     )
     groups: Annotated[list[Scalar | list[Scalar]], Field(min_length=1)] | None = Field(
         default=None,
-        description="The values of split_by, one entry a group; group i belongs to subtask i modulo parallelism.",
+        description="The values of split_by, one entry per group; group i belongs to subtask i modulo parallelism.",
     )
 
 
@@ -72,7 +73,7 @@ def compile_csv(context: CompileContext, path: Path, model: CsvModel, parallelis
     if model.split_by is not None:
         groups = context.attempt((*path, "split_by"), source.groups)
         if len(groups) < parallelism:
-            message = f"{len(groups)} groups leave subtasks empty at parallelism {parallelism}"
+            message = f"{len(groups)} groups are too few for parallelism {parallelism}: some subtasks would be empty"
             raise context.fail((*path, "split_by"), message)
     return source, declared(model.columns)
 
@@ -89,6 +90,6 @@ def compile_parquet(
 def compile_json_lines(
     context: CompileContext, path: Path, model: JsonLinesModel, parallelism: int
 ) -> tuple[Source, RecordSchema]:
-    """Objects of files with one JSON object a line; raises Failed."""
+    """Objects of files with one JSON object per line; raises Failed."""
     files = context.input_files((*path, "path"), model.path)
     return context.attempt(path, lambda: JsonLinesSource(files, model.fields)), declared(model.fields)

@@ -20,7 +20,7 @@ _CHOICE_TYPES = {bool: FieldType.BOOLEAN, int: FieldType.LONG, float: FieldType.
 
 
 class SequenceModel(Strict):
-    """``start + index * step``, with ``modulo`` the remainder of it."""
+    """``start + index * step``, with ``modulo`` its remainder."""
 
     start: Int64 = 0
     step: Int64 = 1
@@ -49,7 +49,7 @@ class ChoiceModel(Strict):
 
 
 class EventTimeModel(Strict):
-    """Event time in ms: ``start + index * step``, moved back by up to ``jitter``."""
+    """Event time in ms: ``start + index * step``, minus a uniform jitter of up to ``jitter``."""
 
     start: Int64 = 0
     step: DurationMs = 1
@@ -57,7 +57,7 @@ class EventTimeModel(Strict):
 
 
 class GeneratedFieldModel(Strict):
-    """How one field is drawn."""
+    """The distribution of one field."""
 
     sequence: SequenceModel | None = None
     uniform: UniformModel | None = None
@@ -67,7 +67,7 @@ class GeneratedFieldModel(Strict):
 
     @property
     def distribution(self) -> SequenceModel | UniformModel | NormalModel | ChoiceModel | EventTimeModel:
-        """The one that it has."""
+        """The distribution that is set."""
         value: SequenceModel | UniformModel | NormalModel | ChoiceModel | EventTimeModel
         _, value = chosen_of(self, DISTRIBUTIONS)
         return value
@@ -82,7 +82,7 @@ class GeneratorModel(Strict):
     """Draws records from the run's seed."""
 
     count: Annotated[int, Field(ge=1, le=10**12)] | None = Field(
-        default=None, description="Records in all; none: endless."
+        default=None, description="Total number of records; without it the source is endless."
     )
     pace: DurationNs | None = Field(default=None, description="Virtual time between two records of a subtask.")
     fields: Annotated[dict[FieldName, GeneratedFieldModel], Field(min_length=1)]
@@ -91,7 +91,7 @@ class GeneratorModel(Strict):
 def compile_generator(
     context: CompileContext, path: Path, model: GeneratorModel, parallelism: int
 ) -> tuple[Source, RecordSchema]:
-    """Records of drawn fields; raises Failed."""
+    """Records of random fields; raises Failed."""
     fields: dict[str, generator.Distribution] = {}
     types: list[FieldType] = []
     for name, field in model.fields.items():

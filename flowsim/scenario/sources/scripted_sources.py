@@ -34,11 +34,11 @@ class CollectionModel(Strict):
 
 
 class ScriptEntryModel(Strict):
-    """One thing that a subtask of a scripted source does: a record, a watermark, a pause, idleness or the end."""
+    """One step of a scripted source's subtask: a record, a watermark, a pause, idleness or the end."""
 
     record: Row | None = None
     timestamp: Int64 | None = Field(
-        default=None, description="Of the record, in ms; without it that of the record before."
+        default=None, description="Timestamp of the record in ms; without it the timestamp of the previous record."
     )
     watermark: Int64 | None = Field(default=None, description="Event time in ms.")
     sleep: DurationMs | None = None
@@ -46,7 +46,7 @@ class ScriptEntryModel(Strict):
     end: Literal[True] | None = None
     split: Name | None = Field(
         default=None,
-        description="The split that it belongs to; each has event time of its own. With end: ends that split.",
+        description="The split of the entry; each split has its own event time. With end: ends that split.",
     )
     step: Annotated[int, Field(ge=0, le=10**9)] | None = Field(
         default=None,
@@ -62,15 +62,15 @@ class ScriptEntryModel(Strict):
 
 
 class ScriptModel(Strict):
-    """Says subtask by subtask what happens; the parallelism is the number of subtasks."""
+    """A script per subtask; the parallelism is the number of subtasks."""
 
     fields: FieldTypes
     subtasks: Annotated[list[list[ScriptEntryModel]], Field(min_length=1, max_length=1000)]
     gap: DurationMs = Field(default=10, description="Virtual time between two steps.")
 
     @property
-    def speaks_of_event_time(self) -> bool:
-        """Whether some entry is a watermark or idleness."""
+    def has_event_time_entries(self) -> bool:
+        """Whether an entry is a watermark or idleness."""
         return any(one.watermark is not None or one.idle for entries in self.subtasks for one in entries)
 
 
@@ -106,7 +106,7 @@ def _entry(context: CompileContext, path: Path, model: ScriptEntryModel, schema:
             return script.watermark(value, step=step, split=split)
         case "sleep":
             if split is not None:
-                raise context.fail((*path, "split"), "a pause is of the whole subtask, remove split")
+                raise context.fail((*path, "split"), "a pause applies to the whole subtask, remove split")
             return script.sleep(value, step=step)
         case "idle":
             return script.idle(step=step, split=split)

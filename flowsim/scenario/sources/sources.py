@@ -28,11 +28,11 @@ from flowsim.scenario.types import DurationNs, FieldTypes, Parallelism, PythonRe
 from flowsim.scenario.yaml.positions import Path
 
 CompileSource = Callable[[CompileContext, Path, Any, int], tuple[Source, RecordSchema]]
-"""Takes the path and the model of the block, and the parallelism of the source; gives its records' schema, too."""
+"""Takes the path and the model of the block, and the parallelism of the source; also returns its records' schema."""
 
 
 class PythonSourceModel(Strict):
-    """A source of your own: a function that returns a flowsim source; runs only with --allow-python."""
+    """A user-defined source: a function that returns a flowsim source; runs only with --allow-python."""
 
     function: PythonReference
     fields: FieldTypes
@@ -76,7 +76,7 @@ class SourceModel(Strict):
     parallelism: Parallelism | None = None
     watermarks: WatermarksModel | None = None
     legacy: bool = Field(
-        default=False, description="Runs as a source function on a thread of its own, as Flink's old sources do."
+        default=False, description="Runs as a SourceFunction on its own thread, like the legacy sources of Flink."
     )
     cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
     buffer_timeout: TimeoutMs | None = None
@@ -89,13 +89,13 @@ class SourceModel(Strict):
 
     @property
     def files(self) -> FilesModel | None:
-        """What it reads, where that is files."""
+        """The files it reads, if any."""
         return self.csv or self.parquet or self.jsonl
 
     @model_validator(mode="after")
     def _one_kind(self) -> SourceModel:
         _ = self.chosen
-        if self.script is not None and self.watermarks is not None and self.script.speaks_of_event_time:
+        if self.script is not None and self.watermarks is not None and self.script.has_event_time_entries:
             raise ValueError("the script emits its own watermarks, remove them or watermarks")
         return self
 

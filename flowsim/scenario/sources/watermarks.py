@@ -17,33 +17,36 @@ from flowsim.scenario.yaml.positions import Path
 
 
 class AlignmentModel(Strict):
-    """A source whose watermark is too far ahead of the others of its group waits for them."""
+    """A source whose watermark is too far ahead of its group waits for the other sources."""
 
     group: Name
-    max_drift: DurationMs = Field(description="How far ahead of the slowest a source may be.")
-    interval: Annotated[DurationMs, Field(ge=1)] = Field(default=1000, description="How often the sources report.")
+    max_drift: DurationMs = Field(description="How far a source may be ahead of the slowest source.")
+    interval: Annotated[DurationMs, Field(ge=1)] = Field(
+        default=1000, description="Interval at which the sources report their watermark."
+    )
 
 
 class WatermarksModel(Strict):
-    """How timestamps and watermarks come about: the highest timestamp so far, minus the bound, minus 1 ms."""
+    """Timestamps and watermarks: the watermark is the highest timestamp so far, minus the bound, minus 1 ms."""
 
     timestamp: ExpressionSource = Field(description="Event time of a record in ms.")
     max_out_of_orderness: DurationMs = 0
     emit: Literal["periodic", "every_record", "never"] = Field(
         default="periodic",
-        description="Every auto_watermark_interval (as Flink does), after every record, or not at all (timestamps only).",
+        description="periodic: every auto_watermark_interval (as in Flink); every_record: after every record; never: "
+        "timestamps only.",
     )
     punctuated: ExpressionSource | None = Field(
         default=None,
         description="Only after a record for which this is true: its timestamp, minus the bound, minus 1 ms.",
     )
     generator: PythonReference | None = Field(
-        default=None, description="A WatermarkGenerator class of your own, made once per subtask."
+        default=None, description="A user-defined WatermarkGenerator class, created once per subtask."
     )
     idle_after: DurationMs | None = Field(
         default=None, description="Declares a subtask idle after this long without records."
     )
-    alignment: AlignmentModel | None = Field(default=None, description="Only of a source.")
+    alignment: AlignmentModel | None = Field(default=None, description="Only for a source.")
 
     @model_validator(mode="after")
     def _one_way(self) -> WatermarksModel:
@@ -53,9 +56,11 @@ class WatermarksModel(Strict):
 
 
 def check_watermarks(model: WatermarksModel, has_key: bool) -> None:
-    """Raises ValueError for what only a source can do, and for a key that nothing would use."""
+    """Raises ValueError for keys that only sources support, and for unused keys."""
     if model.alignment is not None:
-        raise ValueError("alignment stops sources, an operator cannot be stopped: put it into a source's watermarks")
+        raise ValueError(
+            "alignment pauses sources, an operator cannot be paused: move it to the watermarks of a source"
+        )
     if has_key:
         raise ValueError("watermarks takes no key_by")
 
@@ -63,7 +68,7 @@ def check_watermarks(model: WatermarksModel, has_key: bool) -> None:
 def compile_watermarks(
     context: CompileContext, path: Path, model: WatermarksModel, incoming: Incoming
 ) -> CompiledStream:
-    """The same records under new timestamps and watermarks; raises Failed."""
+    """The same records with new timestamps and watermarks; raises Failed."""
     strategy = watermark_strategy(context, path, model, incoming.schema)
     return CompiledStream(incoming.stream.assign_timestamps_and_watermarks(strategy), incoming.schema)
 
@@ -87,7 +92,7 @@ def watermark_strategy(
 def _generator_of(
     context: CompileContext, path: Path, model: WatermarksModel, schema: RecordSchema
 ) -> WatermarkStrategy:
-    """What makes the watermarks, without idleness and alignment."""
+    """The watermark generator, without idleness and alignment."""
     bound = Duration.of_millis(model.max_out_of_orderness)
     if model.generator is not None:
         at = (*path, "generator")
@@ -112,7 +117,7 @@ def _aligned(strategy: WatermarkStrategy, model: AlignmentModel) -> WatermarkStr
 
 
 class PunctuatedByExpression:
-    """The watermark behind a record for which ``marks`` is true: its timestamp, minus the bound, minus 1 ms (rule 8.3)."""
+    """The watermark after a record for which ``marks`` is true: its timestamp, minus the bound, minus 1 ms (rule 8.3)."""
 
     __slots__ = ("_marks", "_delay_ms")
 

@@ -1,4 +1,4 @@
-"""Words the errors of pydantic for users of scenarios, with the place in the file and the nearest valid name."""
+"""Converts pydantic's errors to messages for scenario authors, with the position and the most similar valid name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from flowsim.scenario.yaml.positions import Path, YamlValue
 from flowsim.scenario.yaml.problems import Problems
 
 _PATTERNS: Final = {
-    PLACE_PATTERN: "a place: NAME, NAME/INDEX or NAME/FIRST-LAST",
+    PLACE_PATTERN: "a subtask: NAME, NAME/INDEX or NAME/FIRST-LAST",
     NAME_PATTERN: "a name of letters, digits, '_' and '-' that begins with a letter",
     FIELD_PATTERN: "a field name of letters, digits and '_' that begins with a letter",
     PYTHON_PATTERN: "package.module:function",
@@ -44,13 +44,13 @@ def report(error: ValidationError, model: type[BaseModel], root: YamlValue, prob
         groups.setdefault(_document_path(details, root), []).append(details)
     for path, alternatives in groups.items():
         if any(len(deeper) > len(path) and deeper[: len(path)] == path for deeper in groups):
-            # Another branch of a union got further into the value: its message is nearer to the mistake.
+            # Another branch of a union matched more of the value: its message is closer to the mistake.
             continue
         _report_one(path, alternatives, model, problems)
 
 
 def _document_path(details: ErrorDetails, root: YamlValue) -> Path:
-    """The error's way through the document, without the names of union branches that pydantic puts into it."""
+    """The error's path through the document, without pydantic's names of union branches."""
     path: Path = ()
     value: object = root
     parts = details["loc"]
@@ -78,7 +78,7 @@ def _report_one(path: Path, alternatives: Sequence[ErrorDetails], model: type[Ba
     first = alternatives[0]
     name = str(path[-1]) if path else ""
     if first["type"] == "missing":
-        problems.at_key(path[:-1], f"expected the key {name!r}, it is missing")
+        problems.at_key(path[:-1], f"the key {name!r} is missing")
         return
     if first["type"] == "extra_forbidden":
         problems.at_key(path, f"unknown key {name!r}" + did_you_mean(name, _known_keys(model, path[:-1])))
@@ -132,7 +132,7 @@ def _literals(alternatives: Iterable[ErrorDetails]) -> list[str]:
 
 
 def _known_keys(model: type[BaseModel], path: Path) -> list[str]:
-    """The keys that the format knows at a place."""
+    """The valid keys at a position."""
     here: list[object] = [model]
     for part in path:
         here = [inner for annotation in here for inner in _step(annotation, part)]

@@ -12,7 +12,7 @@ MAX_OVERRIDE_CHARS = 10_000
 
 
 def apply_overrides(document: PositionedDocument, overrides: Sequence[str]) -> None:
-    """Applies ``settings.seed=7`` and the like, in order; the value is YAML. Raises ScenarioError."""
+    """Applies overrides such as ``settings.seed=7`` in order; the value is YAML. Raises ScenarioError."""
     for text in overrides:
         _apply(document, text)
 
@@ -68,4 +68,4 @@ def _put(root: YamlValue, path: Path, value: YamlValue, where: SourcePosition) -
                 here[key] = {}
             here = here[key]
         else:
-            raise ScenarioError(f"{path_text(path[:depth])} is a single value, it has no {part!r} inside", where)
+            raise ScenarioError(f"{path_text(path[:depth])} is a single value, it has no key {part!r}", where)

@@ -1,7 +1,8 @@
-"""Reads one YAML document into plain values and remembers the position of each of them in the file.
+"""Reads one YAML document into plain values and stores the position of each of them in the file.
 
-Data only: no anchors, aliases, merge keys or tags, so a small file cannot become a large document. Scalars are YAML 1.2
-without its surprises: decimal int64 integers, plain decimal numbers, ``true``, ``false``, ``null``, everything else text.
+Data only: no anchors, aliases, merge keys or tags, so a small file cannot become a large document. Scalars follow a
+subset of YAML 1.2: decimal int64 integers, plain decimal numbers, ``true``, ``false``, ``null``; everything else is
+text.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ MAX_KEY_CHARS: Final = 200
 
 YamlValue = None | bool | int | float | str | list["YamlValue"] | dict[str, "YamlValue"]
 Path = tuple[str | int, ...]
-"""The way to a value inside a document: keys and indexes."""
+"""The path of a value inside a document: keys and indexes."""
 
 _INTEGER: Final = re.compile(r"[-+]?[0-9]+")
 _FLOAT: Final = re.compile(r"[-+]?(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+(?=[eE]))(?:[eE][-+]?[0-9]+)?")
@@ -54,18 +55,18 @@ class PositionedDocument:
     values: dict[Path, SourcePosition]
     keys: dict[Path, SourcePosition]
     quoted: frozenset[Path]
-    """Texts written in quotes: their first character is one column further."""
+    """Quoted texts: their first character is one column to the right."""
     blocks: frozenset[Path]
     """Texts written as block scalars ("|", ">"), which begin on a later line."""
 
     def position(self, path: Path) -> SourcePosition:
-        """Position of the value, or of the nearest thing around it that the file has."""
+        """Position of the value, or of the nearest enclosing value in the file."""
         while path and path not in self.values:
             path = path[:-1]
         return self.values.get(path, SourcePosition(self.file, 1, 1))
 
     def position_inside(self, path: Path, offset: int) -> SourcePosition:
-        """Position of a character of a text, as near as quotes and folding allow."""
+        """Position of a character of a text, as exactly as quotes and folding allow."""
         start = self.position(path)
         if path not in self.values or path in self.blocks:
             return start
@@ -88,7 +89,7 @@ def path_text(path: Path) -> str:
 
 @dataclass(slots=True)
 class _Open:
-    """A list or mapping whose end has not come yet."""
+    """A list or mapping that is not closed yet."""
 
     path: Path
     container: list[YamlValue] | dict[str, YamlValue]
@@ -115,13 +116,13 @@ class _Reader:
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             where = SourcePosition(self.file, mark.line + 1, mark.column + 1) if mark else self._start()
-            raise ScenarioError(f"not readable as YAML: {_one_line(error.problem or error.context)}", where) from None
+            raise ScenarioError(f"invalid YAML: {_one_line(error.problem or error.context)}", where) from None
         except YAMLError as error:
-            raise ScenarioError(f"not readable as YAML: {_one_line(str(error))}", self._start()) from None
+            raise ScenarioError(f"invalid YAML: {_one_line(str(error))}", self._start()) from None
         except (ValueError, TypeError, AttributeError, IndexError, KeyError, AssertionError, RecursionError) as error:
-            # The parser has rough edges: on some malformed input it fails in its own code.
+            # On some malformed input the parser raises errors of its own code.
             where = self._last()
-            raise ScenarioError(f"not readable as YAML after this place ({type(error).__name__})", where) from None
+            raise ScenarioError(f"invalid YAML after this position ({type(error).__name__})", where) from None
         if not self.root:
             raise ScenarioError("expected a scenario, got an empty file", self._start())
         quoted, blocks = frozenset(self.quoted), frozenset(self.blocks)
@@ -171,7 +172,7 @@ class _Reader:
             return
         value: YamlValue = event.value if event.style else _plain(event.value, where)
         if top is not None and top.key is not None and not event.value and not event.style:
-            # The parser puts an absent value behind the white space that follows it.
+            # The parser puts a missing value after the following white space.
             where = self.keys[(*top.path, top.key)]
         path = self._place(value, where)
         if event.style:
@@ -185,13 +186,13 @@ class _Reader:
             raise ScenarioError(f"expected a key of 1 to {MAX_KEY_CHARS} characters, got {len(key)}", where)
         if key in top.container:
             first = self.keys[(*top.path, key)]
-            raise ScenarioError(f"key {key!r} is here a second time, first in line {first.line}", where)
+            raise ScenarioError(f"duplicate key {key!r}, first used in line {first.line}", where)
         top.key = key
         self.keys[(*top.path, key)] = where
 
     def _enter(self, where: SourcePosition, container: list[YamlValue] | dict[str, YamlValue]) -> None:
         if len(self.stack) >= MAX_DEPTH:
-            raise ScenarioError(f"values nest deeper than {MAX_DEPTH}", where)
+            raise ScenarioError(f"values are nested deeper than {MAX_DEPTH} levels", where)
         path = self._place(container, where)
         self.stack.append(_Open(path, container))
 
@@ -206,7 +207,7 @@ class _Reader:
                 path = (*top.path, len(top.container))
                 top.container.append(value)
             elif top.key is None:
-                raise ScenarioError("expected a text as key, got a list or mapping", where)
+                raise ScenarioError("expected a text as a key, got a list or mapping", where)
             else:
                 path = (*top.path, top.key)
                 top.container[top.key] = value
@@ -225,7 +226,7 @@ def _one_line(text: object) -> str:
 
 
 def _plain(text: str, where: SourcePosition) -> YamlValue:
-    """The value of an unquoted scalar; numbers of absurd size are refused before they are converted."""
+    """The value of an unquoted scalar; very long numbers raise an error before their conversion."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if text[0] not in "+-.0123456789":
@@ -246,12 +247,12 @@ def _plain(text: str, where: SourcePosition) -> YamlValue:
 
 
 def read_document(text: str, file: str) -> PositionedDocument:
-    """Reads ``text``; raises ScenarioError with the position of the first thing that is not allowed."""
+    """Reads ``text``; raises ScenarioError with the position of the first unsupported construct."""
     return _Reader(file).read(text.removeprefix("\ufeff"))
 
 
 def decode(raw: bytes, file: str) -> str:
-    """The text of a scenario file; refuses what is too large or not UTF-8."""
+    """The text of a scenario file; raises an error if it is too large or not UTF-8."""
     if len(raw) > MAX_FILE_BYTES:
         raise ScenarioError(f"expected a file of at most {MAX_FILE_BYTES} bytes", SourcePosition(file, 1, 1))
     try:

@@ -1,4 +1,4 @@
-"""What is wrong with a scenario, all of it in one report, each with file, line and column."""
+"""All errors of a scenario in one report, each with file, line and column."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def _order(error: ScenarioError) -> tuple[str, int, int]:
 
 @dataclass(slots=True)
 class Problems:
-    """Collects errors while a scenario is examined, so that the user sees them together."""
+    """Collects errors while a scenario is checked, so that the user sees them together."""
 
     document: PositionedDocument
     errors: list[ScenarioError] = field(default_factory=list)
@@ -53,10 +53,10 @@ class Problems:
         self.errors.append(ScenarioError(message, where))
 
     def bad_input(self, path: Path, error: BadInput) -> None:
-        """An error that another part of flowsim found in what ``path`` describes."""
+        """An error that another part of flowsim found in the value at ``path``."""
         self.at(path, str(error))
 
     def raise_any(self) -> None:
-        """Raises ScenarioErrors when something was found."""
+        """Raises ScenarioErrors if there are errors."""
         if self.errors:
             raise ScenarioErrors(self.errors)

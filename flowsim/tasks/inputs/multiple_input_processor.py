@@ -15,10 +15,10 @@ from flowsim.tasks.operator_chain import OperatorChain
 class StreamMultipleInputProcessor:
     """The input of a task whose head operator has several (rules 7.22-7.27). Flink: StreamMultipleInputProcessor.
 
-    ``selectable`` chooses among the inputs, None reads all in turn; ``end_input`` is told the id, from 1, of each input
-    that ended with drain. Raises BadInput for more than 63 inputs.
-    Invariants: while two inputs have elements and both are selected, they take turns (I7.f); the end of each input is
-    told to the head operator once, after its last record (I7.c).
+    ``selectable`` chooses among the inputs, None reads all in turn; ``end_input`` gets the id, from 1, of each input
+    that ended with drain. Raises BadInput for more than 63 inputs. Invariants: while two inputs have elements and both
+    are selected, they take turns (I7.f); the head operator is notified of the end of each input once, after its last
+    record (I7.c).
     """
 
     __slots__ = ("inputs", "_handler", "_end_input", "_last_read", "_is_prepared", "_callback", "_listens")
@@ -34,7 +34,7 @@ class StreamMultipleInputProcessor:
         self._is_prepared = False
         self._callback: Callable[[], None] | None = None
         self._listens = [False] * len(self.inputs)
-        """Which inputs were asked to call back and have not yet."""
+        """Which inputs have a pending callback."""
 
     @property
     def records_in(self) -> int:
@@ -46,12 +46,12 @@ class StreamMultipleInputProcessor:
 
     @property
     def current_watermark(self) -> int:
-        """The least of all inputs (rule 13.8)."""
+        """The minimum of all inputs (rule 13.8)."""
         return min(each.current_watermark for each in self.inputs)
 
     @property
     def is_available(self) -> bool:
-        """Rule 7.26. Who asks listens to the inputs that have nothing, as in Flink."""
+        """Rule 7.26. As in Flink, the check also registers callbacks at the inputs without data."""
         handler = self._handler
         if handler.is_any_input_available or handler.are_all_inputs_finished:
             return True
@@ -65,7 +65,7 @@ class StreamMultipleInputProcessor:
         return available
 
     def when_available(self, callback: Callable[[], None]) -> None:
-        """Whoever is listened to will do (rule 7.26): also an input that was awaited before and is not selected any more."""
+        """Calls back when any input with a registered callback has data (rule 7.26), even one that is no longer selected."""
         self._callback = callback
 
     def _listen(self, index: int) -> None:
@@ -84,7 +84,7 @@ class StreamMultipleInputProcessor:
         """One element or event of one input (rules 4.8, 7.22)."""
         handler = self._handler
         if not self._is_prepared:
-            # Only now, since the operator may decide in ``open`` what it selects.
+            # Called only now, because the operator may decide its selection in ``open``.
             handler.next_selection()
             self._is_prepared = True
         index = self._select_next()
@@ -103,7 +103,7 @@ class StreamMultipleInputProcessor:
             self._check_all()
         index = handler.select_next_input_index(self._last_read)
         if index != NONE_AVAILABLE and handler.should_set_available_for_another_input:
-            # So that an input which has something again is not starved by the one that is read.
+            # So that an input with new data is not starved by the input that is read.
             self._check_all()
         return index
 
@@ -117,7 +117,7 @@ class StreamMultipleInputProcessor:
         return "input"
 
     def end_of_input_with_drain(self, chain: OperatorChain) -> None:
-        """Nothing: the end of each input was told when it came (rule 7.27)."""
+        """Does nothing: the end of each input was reported when it came (rule 7.27)."""
 
     def close(self) -> None:
         for each in self.inputs:

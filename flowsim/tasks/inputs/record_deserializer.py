@@ -1,4 +1,4 @@
-"""From buffers of channels to elements. Flink: RecordDeserializer, SpillingAdaptiveSpanningRecordDeserializer."""
+"""Decodes elements from buffers of channels. Flink: RecordDeserializer, SpillingAdaptiveSpanningRecordDeserializer."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from flowsim.streamrecord.codec import Element, ElementDecoder
 class RecordDeserializer:
     """Decodes one buffer at a time, of any channel of a task input (rule 7.16). Flink: RecordDeserializer.
 
-    ``elements``: the complete elements of the buffer that are left. The buffer is recycled as soon as its last byte is
-    decoded, before the element that it completes is processed; a buffer that ends inside an element by ``end_buffer``.
-    The bytes of that element wait in ``tail`` of its channel, so one object serves all channels.
+    ``elements``: the remaining complete elements of the buffer. The buffer is recycled when its last byte is decoded,
+    before the completed element is processed. A buffer that ends inside an element is recycled by ``end_buffer``: the
+    bytes of that element are kept in ``tail`` of the channel, so one deserializer serves all channels.
     """
 
     __slots__ = ("elements", "_decoder", "_channel")
@@ -24,7 +24,7 @@ class RecordDeserializer:
         self._channel: InputChannel | None = None
 
     def set_next_buffer(self, channel: InputChannel, received: Received) -> None:
-        """The buffer before must be used up."""
+        """The previous buffer must be consumed."""
         payload = channel.tail + received.payload if channel.tail else received.payload
         channel.tail = b""
         self._channel = channel
@@ -33,14 +33,14 @@ class RecordDeserializer:
 
     @property
     def is_buffer_consumed(self) -> bool:
-        """Whether nothing is left of the buffer. Flink: DeserializationResult.isBufferConsumed."""
+        """Whether the buffer is consumed. Flink: DeserializationResult.isBufferConsumed."""
         return self._decoder.is_consumed
 
     def end_buffer(self) -> None:
-        """All elements were taken: the bytes behind them wait for the next buffer of the channel."""
+        """All elements were emitted: keeps the remaining bytes for the next buffer of the channel."""
         if self._channel is not None:
             self._channel.tail = self._decoder.take_tail()
 
     def clear(self) -> None:
-        """The task is going away: what is left of the buffer is dropped."""
+        """The task is ending: drops the rest of the buffer."""
         self._decoder.take_tail()

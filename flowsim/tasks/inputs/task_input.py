@@ -1,4 +1,4 @@
-"""What the default action of a task reads from. Flink: StreamInputProcessor, StreamTaskInput."""
+"""The input that the default action of a task reads. Flink: StreamInputProcessor, StreamTaskInput."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flowsim.tasks.operator_chain import OperatorChain
 
 
 class ReadInput(Protocol):
-    """One input of a task; what a task with a single input reads directly. Flink: StreamTaskInput."""
+    """One input of a task; a task with a single input reads it directly. Flink: StreamTaskInput."""
 
     @property
     def records_in(self) -> int: ...
@@ -33,11 +33,11 @@ class ReadInput(Protocol):
 
 
 class TaskInput(ReadInput, Protocol):
-    """What the default action reads from: the network or a source. Flink: StreamInputProcessor."""
+    """The input of the default action: the network or a source. Flink: StreamInputProcessor."""
 
     @property
     def waits_for(self) -> str:
-        """What is missing while it is not available, for the wait-for report."""
+        """What is missing while the input is not available, for the wait-for report."""
 
     def end_of_input_with_drain(self, chain: OperatorChain) -> None:
-        """What DRAIN means for this kind of task (rules 4.10, 4.11)."""
+        """The effect of DRAIN on this kind of task (rules 4.10, 4.11)."""

@@ -54,20 +54,20 @@ LAWS: Final[Sequence[Law]] = (
         "What a channel's sender put on it is what its receiver decoded: same order, nothing lost, nothing twice, equal payload.",
         ("5.11", "6.14", "7.16"), Level.ELEMENTS),
     Law("channel-end",
-        "EndOfPartition closes every channel exactly once and last, and no element follows EndOfData.",
+        "EndOfPartition closes every channel exactly once, as its last event. No element follows EndOfData.",
         ("4.9", "4.18", "7.6", "7.7"), Level.ELEMENTS),
     Law("watermark-monotone",
-        "Watermarks strictly increase on every channel between the moments it is idle, and in every task.",
+        "Watermarks strictly increase in every task, and on every channel while it is active.",
         ("5.8", "8.5", "8.9"), Level.ELEMENTS),
     Law("valve",
         "What a task input emits as watermark and status is the valve's function of what its channels delivered.",
         ("8.9", "8.10", "8.11", "8.12"), Level.ELEMENTS),
     Law("key-routing",
-        "A record of a keyed edge goes to the subtask that owns the key group of its key.",
+        "Every record of a keyed edge is sent to the subtask that owns the key group of its key.",
         ("1.18", "1.19", "1.20", "1.23"), Level.ELEMENTS),
     Law("distribution",
-        "A record goes to the channel that the partitioner of its edge chooses: the first, the next in turn, all, or the one "
-        "that the user's partitioner answered.",
+        "Every record is sent to the channel that the partitioner of its edge selects: the first, the next "
+            "in turn, all, or the one that the user's partitioner returned.",
         ("1.15", "1.16", "1.17", "2.1", "2.2"), Level.ELEMENTS),
     Law("window-fire",
         "A window fires when its task's watermark has passed it, as often as its trigger demands, with exactly the rows that "
@@ -81,29 +81,30 @@ LAWS: Final[Sequence[Law]] = (
         "both and never neither.",
         ("10.9", "10.10", "10.35"), Level.ELEMENTS),
     Law("joins",
-        "An interval join calls its function once for every two records of a key that lie within its bounds, unless one of "
-        "them is late or forgotten, and for no others.",
+        "An interval join calls its function once for every pair of records of a key within its bounds, "
+            "unless one of them is late or already removed, and for no other pair.",
         ("10.33", "10.34", "10.35", "10.36"), Level.ELEMENTS),
     Law("window-joins",
         "A window join calls its function once for every record of the left stream and every one of the right that a window "
         "fires with, a coGroup once with both sides.",
         ("10.37",), Level.ELEMENTS),
     Law("cleanup",
-        "Whatever a window or an interval join keeps of a key has a timer that removes it, and no timer is left behind for a "
-        "window that became part of another.",
+        "All state of a key in a window or an interval join has a timer that removes it. No timer remains "
+            "for a window that was merged into another window.",
         ("10.8", "10.15", "10.23", "10.26", "10.36"), Level.FULL),
     Law("conservation",
         "No operator gains or loses records: what goes into each is what the one before gave out, and its kind accounts for "
         "the rest.",
         ("7.20", "13.4"), Level.ELEMENTS),
     Law("credits",
-        "A sender never sends data without credit, gets exactly the credits its receiver grants, and spends one per data buffer.",
+        "A sender never sends data without credit. It receives exactly the credits that its receiver grants, "
+            "and uses one per data buffer.",
         ("6.2", "6.8", "6.9", "6.11"), Level.FULL),
     Law("actions",
-        "The actions of a task never overlap, except properly nested inside its own yield.",
+        "The actions of a task never overlap, except if they are nested inside a yield of the task.",
         ("3.11", "3.21", "3.25"), Level.FULL),
     Law("segments",
-        "No network buffer is made, lost or counted twice: every pool and every task manager accounts for all its segments.",
+        "No network buffer is created, lost or counted twice: the segment counters of every pool and every task manager balance.",
         ("5.33", "5.34", "5.36", "5.37", "5.39"), Level.FULL),
     Law("backlog",
         "The backlog that a sender tells is the number of data buffers in its queue, less one that waits for a flush; "
@@ -113,24 +114,24 @@ LAWS: Final[Sequence[Law]] = (
         "No data arrives beyond the credit that its receiver gave, and no more credit is out than empty buffers are reserved.",
         ("6.2", "6.3", "6.5", "6.8", "6.11"), Level.FULL),
     Law("progress",
-        "No task rests while it could send what is finished or flushed, run a mail or read its input; and no job is "
-        "deadlocked.",
+        "No task waits while it could send finished or flushed buffers, run a mail or read its input. No job is deadlocked.",
         ("3.12", "3.13", "4.5", "5.21", "5.22", "6.10", "6.16", "7.1"), Level.FULL),
     Law("mails",
-        "Every mail that was put runs once, first in, first out among equals that are not urgent, and inside a yield only "
-        "mails of its priority or above run.",
+        "Every mail that was put runs once. Mails of equal priority that are not urgent run in FIFO order. "
+            "Inside a yield, only mails of its priority or above run.",
         ("3.4", "3.5", "3.8", "3.16", "3.21"), Level.FULL),
     Law("fairness",
         "Mails that come while a batch of mails runs wait until the default action has run, if it can run, and the default "
         "action waits for the batch.",
         ("3.2", "3.10", "3.12", "3.13", "3.21"), Level.FULL),
     Law("life-cycle",
-        "A task opens its operators tail to head before its first element, ends their input and finishes them head to tail "
-        "with drain only, closes them tail to head once, and ends once.",
+        "A task opens its operators from tail to head before its first element. With drain only, it ends "
+            "their input and finishes them from head to tail. It closes them once, from tail to head, and ends "
+            "once.",
         ("4.2", "4.11", "4.12", "4.13", "4.17", "4.24"), Level.ELEMENTS),
     Law("end",
-        "MAX_WATERMARK precedes EndOfData with drain and no other, EndOfData comes between finish and close, and "
-        "EndOfPartition after the close.",
+        "MAX_WATERMARK precedes EndOfData with drain, and never EndOfData without drain. EndOfData is sent "
+            "after finish and before close, EndOfPartition after close.",
         ("4.9", "4.10", "4.17", "4.18"), Level.ELEMENTS),
     Law("task-watermark",
         "What a task tells its channels of event time is what its inputs make together, or what its strategies made of their "
@@ -141,8 +142,8 @@ LAWS: Final[Sequence[Law]] = (
         "timeout.",
         ("5.8", "8.4", "8.5", "8.16"), Level.ELEMENTS),
     Law("timers",
-        "A timer fires once, not before its time, in the order of times and under its key, and none that is due is left when "
-        "its watermark is passed on.",
+        "A timer fires once, not before its time, in the order of times and under its key. All due timers "
+            "have fired when the watermark is passed on.",
         ("8.15", "9.1", "9.2", "9.4", "9.9", "9.10", "9.12", "9.13"), Level.FULL),
     Law("async-order",
         "What an ordered async operator emits comes out as it went in, watermarks included; in an unordered one nothing passes "

@@ -62,13 +62,13 @@ def compare_ends(
         if place in twice_sent or place in twice_received:
             what = "two elements at one position"
         elif before is None:
-            what = "received, but never sent"
+            what = "an element was received, but never sent"
         elif after is None:
             if not whole:
                 continue
-            what = "sent, but never received"
+            what = "an element was sent, but never received"
         elif before != after:
-            what = "received is not what was sent"
+            what = "the received element differs from the sent element"
         else:
             continue
         channel, position = place

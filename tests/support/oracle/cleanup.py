@@ -95,7 +95,7 @@ def cleanup(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
                 judged = True
                 _judge(facts, findings, keeper, task.task, operator.operator, whole)
     if not judged:
-        return not_applicable("cleanup", "the job has no window or interval join that is judged")
+        return not_applicable("cleanup", "the job has no window or interval join that this law checks")
     return findings.outcome("cleanup")
 
 

@@ -92,7 +92,7 @@ class _Judge:
         rows = self.tally.count_rows.get((task.task, operator.operator), 0)
         if rows > 1 or (whole and rows == 0):
             self.findings.broken(
-                "counters written other than once",
+                "the counters of an operator were not written exactly once",
                 task=task.task,
                 operator=operator.operator,
                 name=operator.name,

@@ -35,7 +35,7 @@ def distribution(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
         findings.rows_examined += len(rows)
         _replay(findings, graph, task, edge, rows, whole)
     shuffled = sorted(edge for edge, about in graph.edges.items() if about.partitioner == "SHUFFLE")
-    unjudged = "not judged: shuffled edges " + ", ".join(str(edge) for edge in shuffled)
+    unjudged = "not checked: shuffled edges " + ", ".join(str(edge) for edge in shuffled)
     return findings.outcome("distribution", unjudged if shuffled else "")
 
 

@@ -60,9 +60,9 @@ def _judge_channel(
     for seq, kind, value in rows:
         before = [status for at, _, status in statuses if at < seq][-1:] or [ACTIVE]
         if kind == ElementKind.WATERMARK and before == [IDLE]:
-            findings.broken("watermark while idle", seq=seq, timestamp=value, **place)
+            findings.broken("a watermark is sent while idle", seq=seq, timestamp=value, **place)
         if kind == ElementKind.STATUS and changes is None and before == [value]:
-            findings.broken("no change", seq=seq, status=_name(value), **place)
+            findings.broken("a status equals the previous one", seq=seq, status=_name(value), **place)
     if changes is None:
         return
     begins = [-1, *(seq for seq, _ in changes)]
@@ -91,7 +91,7 @@ def _judge_strategy(
             wrong = "speaks while idle" if status == IDLE else ""
         else:
             if value == status:
-                wrong = "no change"
+                wrong = "a status equals the previous one"
             elif value == IDLE and timeouts.too_early(place, seq, time_ns):
                 wrong = "idle before the timeout has passed"
             status = value

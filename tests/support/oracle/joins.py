@@ -82,13 +82,13 @@ def joins(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     found = [operator for operator in graph.operators if operator.kind == "interval_join"]
     judged = [(operator, bounds) for operator in found if (bounds := judged_bounds(graph, operator)) is not None]
     if not judged:
-        return not_applicable("joins", "the job has no interval join that is judged")
+        return not_applicable("joins", "the job has no interval join that this law checks")
     findings = Findings(0)
     for operator, (lower, upper) in judged:
         for task in graph.tasks_of(operator.vertex):
             _judge(facts, findings, Join(lower, upper), task.task, task.inputs, operator.operator, whole)
     names = [operator.name for operator in found if judged_bounds(graph, operator) is None]
-    return findings.outcome("joins", f"not judged: {', '.join(names)}" if names else "")
+    return findings.outcome("joins", f"not checked: {', '.join(names)}" if names else "")
 
 
 def _judge(facts: Facts, findings: Findings, join: Join, task: int, inputs: int, operator: int, whole: bool) -> None:
@@ -98,7 +98,9 @@ def _judge(facts: Facts, findings: Findings, join: Join, task: int, inputs: int,
     for number, (seq, _, _, _, _, key, timestamp, fingerprint, recorded, _, side) in enumerate(rows, 1):
         watermark = join.watermark_at(seq)
         if recorded != watermark:
-            findings.broken("not the watermark of the task", task=task, seq=seq, watermark=recorded)
+            findings.broken(
+                "the recorded watermark is not the watermark of the task", task=task, seq=seq, watermark=recorded
+            )
         join.intakes.append(Intake(number, seq, key, timestamp, fingerprint, side == 0, watermark))
     pairs = sorted(row for row in facts.rows("join_pairs") if (row[1], row[2]) == (task, operator))
     actual = [(sum(each.seq < row[0] for each in join.intakes), row[5], row[6], row[7], row[8]) for row in pairs]

@@ -32,7 +32,7 @@ def life_cycle(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
         if first is not None and (life.opened < life.operators or first < life.last_open):
             findings.broken("an element before all operators are open", task=number, seq=first)
         if whole and life.end is not LifeEvent.FINISHED:
-            findings.broken("never finished", task=number)
+            findings.broken("the task never finished", task=number)
     return findings.outcome("life-cycle")
 
 
@@ -90,7 +90,7 @@ class _Life:
         match event:
             case LifeEvent.RUNNING:
                 self.running += 1
-                return "runs again" if self.running > 1 else ""
+                return "an event of the life cycle happens again" if self.running > 1 else ""
             case LifeEvent.OPEN:
                 return self._open(operator, seq)
             case LifeEvent.END_INPUT:

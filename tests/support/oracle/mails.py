@@ -56,7 +56,7 @@ def mails(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
 
 def _judge_mails(findings: Findings, task: int, mails: dict[int, _Mail], whole: bool) -> None:
     for number, mail in sorted(mails.items()):
-        for what, times in (("put again", mail.puts), ("run again", mail.runs)):
+        for what, times in (("a mail is put a second time", mail.puts), ("a mail runs a second time", mail.runs)):
             for _ in range(times - 1):
                 findings.broken(what, task=task, mail=number)
         if mail.runs and not _was_put(mail):

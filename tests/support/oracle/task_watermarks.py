@@ -132,7 +132,9 @@ def _judge_channel(
                     **place,
                 )
         if left and (whole or number < len(owned) - 1):
-            findings.broken("not sent", seq=cause, owed=[_told(*e) for e in left], **place)
+            findings.broken(
+                "an expected watermark or status is not sent", seq=cause, owed=[_told(*e) for e in left], **place
+            )
 
 
 def _judge_held_back(
@@ -163,7 +165,9 @@ def _judge_alike(findings: Findings, task: int, rows: dict[int, list[Sent]], who
     for number in range(max(lengths) if whole else min(lengths)):
         told = {of_channel[number][1:] if number < len(of_channel) else None for of_channel in rows.values()}
         if len(told) > 1:
-            findings.broken("not the same on every channel", task=task, number=number, channels=sorted(rows))
+            findings.broken(
+                "the watermarks or statuses differ between channels", task=task, number=number, channels=sorted(rows)
+            )
 
 
 def _told(kind: int, timestamp: int) -> str:

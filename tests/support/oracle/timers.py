@@ -55,7 +55,9 @@ def _judge_keys(findings: Findings, facts: Facts, graph: JobGraph, tasks: set[in
                 fits = owner_subtask(key_hash, place.parallelism, place.max_parallelism) == place.subtask
             right[task, key, key_hash] = fits
         if not fits:
-            findings.broken("its key is not one of this subtask", task=task, operator=operator, seq=seq, key=key)
+            findings.broken(
+                "the key of a timer belongs to another subtask", task=task, operator=operator, seq=seq, key=key
+            )
 
 
 def _steps(facts: Facts, graph: JobGraph) -> dict[int, list[Step]]:
@@ -189,7 +191,7 @@ class _Task:
     def _left(self, place: tuple[int, int], due: list[Identity], watermark: int) -> None:
         for timestamp, key, start, end in due:
             self.findings.broken(
-                "due and not fired", task=self.task, operator=place[0], service=place[1], timestamp=timestamp, key=key,
+                "a due timer did not fire", task=self.task, operator=place[0], service=place[1], timestamp=timestamp, key=key,
                 window_start=start, window_end=end, watermark=watermark,
             )  # fmt: skip
 
@@ -207,7 +209,7 @@ class _Task:
                 wrong = self._untimely(service, domain, timestamp, time_ns)
         if not wrong and service.origin != FREE:
             differs = watermark > service.watermark if service.spread else watermark != service.watermark
-            wrong = "not the watermark of its operator" if differs else ""
+            wrong = "the recorded watermark is not the watermark of the operator" if differs else ""
         if wrong:
             self.findings.broken(
                 wrong, task=self.task, operator=operator, service=number, seq=seq, action=TimerAction(action),

@@ -55,7 +55,7 @@ def _judge_channel(findings: Findings, channel: int, elements: list[tuple[int, i
             continue
         # Rule 5.8: an idle output drops watermarks.
         if after_idle:
-            findings.broken("watermark while idle", channel=channel, position=position, timestamp=timestamp)
+            findings.broken("a watermark is sent while idle", channel=channel, position=position, timestamp=timestamp)
         elif before is not None and timestamp <= before:
             findings.broken(
                 "watermark does not grow", channel=channel, position=position, timestamp=timestamp, before=before
@@ -104,7 +104,9 @@ def _judge_task(
         seq, channel, kind, timestamp = step
         if channel < 0:
             if cause is None:
-                findings.broken("emitted before anything was received", task=task, seq=seq, timestamp=timestamp)
+                findings.broken(
+                    "the input emits before it received any element", task=task, seq=seq, timestamp=timestamp
+                )
             else:
                 emitted.append((-1 - channel, kind, timestamp))
             continue

@@ -206,4 +206,4 @@ def unjudged(graph: JobGraph) -> str:
         missing = "all" if plan is None or not one_input else plan.unjudged
         if missing:
             told.append(f"{operator.name} ({missing})")
-    return f"not judged: {', '.join(told)}" if told else ""
+    return f"not checked: {', '.join(told)}" if told else ""

@@ -40,7 +40,7 @@ def window_joins(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     joined = [operator for operator in graph.operators if operator.params.get("join") in ("join", "co_group")]
     timelines = [each for each in window_timelines(facts, graph) if each.plan.join is not None]
     if not timelines:
-        return not_applicable("window-joins", "the job has no window join or coGroup that is judged")
+        return not_applicable("window-joins", "the job has no window join or coGroup that this law checks")
     findings = Findings(sum(each.counts[What.INTAKE] + each.counts[What.CALLS] for each in timelines))
     for timeline in timelines:
         _compare(findings, timeline, What.CALLS, whole)

@@ -16,39 +16,38 @@ _HEAD: Final = """\
 
 Generated from the files below `flowsim/laws`; do not edit.
 
-A law is one guarantee of Flink's; `flowsim laws` lists them, and `flowsim laws ID` prints one section of this page. Each
-is defined once, in a file below `flowsim/laws`, and judged by the same code in this process and on Spark
-([decision 0030](decisions/0030-one-definition-per-law.md)). This page says what each examines and counts: **verdict, rows
-examined, violations**. The tests compare the code with a second set of definitions, which walk over whole recordings
-(`tests/support/oracle`), and with three laws written in SQL.
+A law is one guarantee of Flink's; `flowsim laws` lists them, and `flowsim laws ID` prints one section of this page.
+Each law is defined once, in a file below `flowsim/laws`; the same code checks it in this process and on Spark
+([decision 0030](decisions/0030-one-definition-per-law.md)). This page defines for each law: **verdict, rows examined,
+violations**. The tests compare the code with a second set of definitions over whole recordings
+(`tests/support/oracle`), and with three laws in SQL.
 
 ## Common definitions
 **Run status** comes from the manifest: `complete`, `failed`, `canceled`, `stopped` (by `until:`), or `running` (the
 process was killed: the recording ends at its last complete epoch). The run is *whole* when the status is `complete`;
-otherwise the facts are a *prefix*, and only what the prefix already decides is demanded. A prefix is a consistent
-cut: when an effect is in it, so is its cause.
+otherwise the facts are a *prefix*, and a law requires only what the prefix already determines. A prefix is a consistent
+cut: if it contains an effect, it contains the cause.
 
-**Order** inside a task is the column `seq`. Order on a channel is the column `position`.
+The column `seq` gives the **order** inside a task, the column `position` the order on a channel.
 
-**Verdict**, decided in this order:
-1. *not applicable*, with a reason: the recording level is below the law's level, or the graph has nothing the law
-   speaks of (stated per law; only the tables `tasks`, `operators`, `edges`, `channels` decide, never the number of
-   facts). Rows examined and violations are 0. Where a run was killed before even these were recorded, all laws are
-   vacuous: nothing can be said, and that is no pass.
+The **verdict** is the first of these that applies:
+1. *not applicable*, with a reason: the recording level is below the law's level, or the job's graph has nothing that
+   the law is about (defined per law; only the tables `tasks`, `operators`, `edges`, `channels` decide, never the number
+   of facts). Rows examined and violations are 0. If a run was killed before these tables were recorded, all laws are
+   vacuous, which is not a pass.
 2. *violated*: at least one violation.
-3. No row was examined: *vacuous* when the run is whole, and no pass; *not applicable* when it is not, because it ended
-   before there was anything to examine.
+3. No row was examined: *vacuous* if the run is whole, which is not a pass; *not applicable* if the run is not whole,
+   because it ended too early.
 4. *holds*.
 
-Facts of a task that is not described, and files that are not as their epoch's marker says, are no violations: the recording
-is damaged and cannot be judged.
+Facts of an undescribed task, and files that do not match their epoch's marker, are not violations: the recording is
+damaged and cannot be judged.
 
-`MIN` is -2^63 (no watermark yet), `MAX` is 2^63-1. Arithmetic on timestamps is exact; a sum above `MAX` is `MAX`
-(rule 10.8).
+`MIN` is -2^63 (no watermark yet), `MAX` is 2^63-1. Arithmetic on timestamps is exact; a sum above `MAX` is `MAX` (rule
+10.8).
 
-Counting is by *multisets* where the page says "missing" and "unexpected": with E the expected and A the actual
-multiset, missing = |E - A| and unexpected = |A - E|. So one fire with wrong contents counts 2: one missing, one
-unexpected.
+"Missing" and "unexpected" rows are counted as *multisets*: with E the expected and A the actual multiset, missing = |E
+- A| and unexpected = |A - E|. So one firing with wrong contents counts 2: one missing, one unexpected.
 """
 
 

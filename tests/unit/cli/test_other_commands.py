@@ -68,9 +68,9 @@ def test_the_graph_shows_where_subtasks_run_and_how_edges_are_handed_over(flowsi
     assert flowsim("graph", scenario, *placed).out == (
         "tiny: 3 tasks, 4 subtasks\n"
         "\n[0] Source: numbers\n    parallelism 1, max parallelism 128\n    on left: 0\n    --HASH--> [1] sums\n"
-        "\n[1] sums\n    parallelism 2, max parallelism 128\n    on task managers of their own: 0, left: 1\n"
+        "\n[1] sums\n    parallelism 2, max parallelism 128\n    on one task manager each: 0, left: 1\n"
         "    --REBALANCE pipelined--> [2] Sink: kept\n"
-        "\n[2] Sink: kept\n    parallelism 1, max parallelism 128\n    on task managers of their own: 0\n"
+        "\n[2] Sink: kept\n    parallelism 1, max parallelism 128\n    on one task manager each: 0\n"
     )
     document = flowsim("graph", scenario, *placed, "--json").document
     assert [task["task_managers"] for task in document["tasks"]] == [["left"], ["sums (1)", "left"], ["Sink: kept (1)"]]

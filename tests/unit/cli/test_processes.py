@@ -131,7 +131,7 @@ def test_a_full_disk_ends_with_a_code_of_its_own_and_keeps_the_complete_epochs(t
     )  # fmt: skip
     assert run.returncode == 74, run.stderr
     assert (
-        "o/recording: the recording cannot be written: File too large; its 2 complete epochs can be judged"
+        "o/recording: the recording cannot be written: File too large; its 2 complete epochs can be checked"
         in run.stderr
     )
     recording = Recording.open(tmp_path / "o")

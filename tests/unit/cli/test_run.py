@@ -76,12 +76,12 @@ def test_snapshots_are_told_and_so_are_those_that_were_missed(flowsim: Any) -> N
     lines = [line.split() for line in told.out.splitlines() if line.startswith("snapshot")]
     assert [" ".join(line) for line in lines] == [
         "snapshot sums (2/2), requested at 50 us: taken at 50 us",
-        "snapshot Source: numbers (1/1), requested at 9 h 0 min 0 s: not taken, the job had ended before",
+        "snapshot Source: numbers (1/1), requested at 9 h 0 min 0 s: not taken, the job had already ended",
     ]
     taken, missed = flowsim("run", "tiny.yaml", "--json", "--out", "again", "--set", asked).document["snapshots"]
     assert (taken["task"], taken["requested_ns"], taken["missed"]) == ("sums (2/2)", 50_000, "")
     assert [(one["name"], one["elements"], one["inside"]) for one in taken["operators"]] == [("sums", 0, False)]
-    assert (missed["taken_ns"], missed["missed"]) == (None, "the job had ended before")
+    assert (missed["taken_ns"], missed["missed"]) == (None, "the job had already ended")
 
 
 def test_nothing_of_the_progress_is_printed_when_nobody_looks(flowsim: Any) -> None:
@@ -100,7 +100,7 @@ def test_a_violated_law_ends_with_code_1_evidence_and_the_replay_command(flowsim
     called = flowsim("run", write("f.yaml", ("rows: {kept: 200}", "rows: {kept: 199}"), append=DROP), *PYTHON_ENGINE)
     assert called.code == 1
     assert "channel-fifo is violated" in called.out
-    assert "again: flowsim replay out/f" in called.out
+    assert "reproduce: flowsim replay out/f" in called.out
     [see, *_] = re.findall(r"see: flowsim (trace .*)", called.out)
     shown = flowsim(*shlex.split(see))
     assert (shown.code, "reads record" in shown.out) == (0, True)
@@ -127,7 +127,7 @@ def test_an_expected_violation_that_does_not_come_is_broken(flowsim: Any, write:
 def test_what_the_recording_cannot_tell_is_said_not_to_be_judged(flowsim: Any) -> None:
     called = flowsim("run", SCENARIOS / "04_partial_buffers.yaml", "--record", "elements")
     assert called.code == 0
-    assert "not judged: messages with data from patient (buffers): 1: needs recording level full" in called.out
+    assert "not checked: messages with data from patient (buffers): 1: needs recording level full" in called.out
 
 
 def test_rows_that_are_not_as_expected_end_with_code_1(flowsim: Any, write: Any) -> None:
@@ -291,17 +291,17 @@ def test_a_run_shows_async_queues_and_what_tasks_wait_for(flowsim: Any) -> None:
     scenario = SCENARIOS / "25_async_capacity_one.yaml"
     text = flowsim("run", scenario).out
     assert "async     words_asked in words -> words_asked -> Sink: words_out (1/1): at most 1 of 1 elements" in text
-    assert "waits     Source: lines (1/1): data of its source 100.0%" in text
+    assert "waits     Source: lines (1/1): data from its source 100.0%" in text
     document = flowsim("run", scenario, "--json").document
     assert [(queue["operator"], queue["peak"]) for queue in document["async_queues"]] == [
         ("words_asked", 1),
         ("alarms_asked", 1),
     ]
-    assert document["tasks"][0]["waits"] == [{"reason": "data of its source", "share": 1.0}]
+    assert document["tasks"][0]["waits"] == [{"reason": "data from its source", "share": 1.0}]
 
 
 def test_a_run_without_facts_says_that_waits_are_unknown(flowsim: Any) -> None:
-    assert "waits     unknown: nothing was recorded" in flowsim("run", "tiny.yaml", "--record", "off").out
+    assert "waits     unknown: the run was not recorded" in flowsim("run", "tiny.yaml", "--record", "off").out
     assert flowsim("run", "tiny.yaml", "--record", "off", "--json").document["tasks"][0]["waits"] is None
 
 

@@ -26,7 +26,8 @@ from flowsim.recording.manifest import MANIFEST
 from flowsim.recording.merged_facts import TASK_TABLES
 from flowsim.trace import phrases, sentences
 from flowsim.trace.kinds import KINDS
-from flowsim.trace.time import moment_ns, moment_text
+from flowsim.trace.sentence import window_text
+from flowsim.trace.time import event_time, moment_ns, moment_text
 from tests.unit.cli.conftest import Flowsim
 
 ROOT = Path(__file__).parents[3]
@@ -88,17 +89,17 @@ def test_every_rule_that_is_cited_is_stated() -> None:
     assert cited <= stated
 
 
-def test_the_story_has_one_line_for_every_fact(recorded: Flowsim) -> None:
+def test_trace_with_everything_has_one_line_per_fact(recorded: Flowsim) -> None:
     manifest = json.loads(Path("tiny/recording", MANIFEST).read_text())
 
-    assert len(lines(recorded)) == sum(manifest["rows"][table.name] for table in TASK_TABLES)
+    assert len(lines(recorded, "--detail", "everything")) == sum(manifest["rows"][table.name] for table in TASK_TABLES)
 
 
 def test_a_record_is_followed_from_buffer_to_buffer(recorded: Flowsim) -> None:
     told = "\n".join(lines(recorded, "--channel", 0))
 
     for sentence in (
-        r"writes record .* with key \"[abc]\" for sums \(1/2\) #0  \[1.18\]",
+        r"writes record .* key \"[abc]\", to sums \(1/2\) #0  \[1.18\]",
         r"sends buffer 0 \([\d,]+ bytes\) to sums \(1/2\) #0, backlog 0, 1 credit left  \[6.11, 6.12\]",
         r"receives buffer 0 .* from Source: numbers \(1/1\) #0",
         r"reads record .* from Source: numbers \(1/1\) #0  \[7.17\]",
@@ -111,7 +112,39 @@ def test_waits_say_what_they_wait_for(recorded: Flowsim) -> None:
     told = "\n".join(lines(recorded, "--kinds", "actions"))
 
     assert "waits for input: idle  [3.12, 3.28]" in told
-    assert "works: the time of its batch passes  [3.28]" in told
+    assert "is busy: the cost of its batch passes  [3.28]" in told
+
+
+def test_a_wait_for_a_mail_inside_a_yield_is_not_idle(flowsim: Flowsim) -> None:
+    command = ("run", ROOT / "scenarios/25_async_capacity_one.yaml", "--record", "full", "--out", "tiny")
+    assert flowsim(*command).code == 0
+
+    facts = flowsim("trace", "tiny", "--kinds", "actions", "--json").document["facts"]
+
+    inside, outside = ([fact["text"] for fact in facts if bool(fact["depth"]) is nested] for nested in (True, False))
+    assert "waits for a mail inside a yield" in inside
+    assert "waits for input: idle" not in inside
+    assert "waits for input: idle" in outside
+    assert "waits for a mail inside a yield" not in outside
+
+
+def test_a_terminal_of_80_columns_gets_lines_of_80_columns(recorded: Flowsim, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = " ".join(recorded("trace", "tiny").out.split())
+    monkeypatch.setenv("COLUMNS", "80")
+
+    out = recorded("trace", "tiny").out
+
+    assert max(map(len, out.splitlines())) <= 80
+    assert " ".join(out.split()) == whole
+
+
+def test_event_time_of_a_date_is_printed_as_a_number_and_a_date() -> None:
+    assert event_time(1_357_016_400_000) == "1357016400000 = 2013-01-01 05:00"
+    assert window_text(1_357_016_400_000, 1_357_020_000_000) == (
+        "window [1357016400000, 1357020000000) = [2013-01-01 05:00, 06:00)"
+    )
+    assert window_text(0, 10) == "window [0, 10)"
+    assert event_time(1_249) == "1,249 ms"
 
 
 def test_blocked_output_between_elements_is_soft_back_pressure(flowsim: Flowsim) -> None:
@@ -129,10 +162,10 @@ def test_facts_are_indented_by_the_actions_around_them(recorded: Flowsim) -> Non
     first = next(text for text in texts if "reads record" in text)
 
     assert first.startswith("  reads record")
-    assert next(text for text in texts if "begins its default action" in text).startswith("begins")
+    assert next(text for text in texts if "begins the default action" in text).startswith("begins")
 
 
-def test_a_window_of_time_is_a_part_of_the_story(recorded: Flowsim) -> None:
+def test_trace_of_a_time_range_is_a_part_of_the_trace(recorded: Flowsim) -> None:
     whole = lines(recorded)
     times = [line.split("  ")[0].strip() for line in whole]
     start, end = "0.01ms", "0.05 ms"
@@ -194,7 +227,7 @@ def test_an_ambiguous_task_is_refused_with_the_candidates(recorded: Flowsim) -> 
 
 def test_an_unknown_task_channel_or_kind_is_refused_with_what_there_is(recorded: Flowsim) -> None:
     for arguments, message in (
-        (("--task", "nobody"), "no task has that number or name; there are:\n  0  Source: numbers (1/1)"),
+        (("--task", "unknown"), "no task has that number or name; there are:\n  0  Source: numbers (1/1)"),
         (("--channel", 99), "--channel 99: no such channel; the recording has channels 0 to "),
         (("--kinds", "bufers"), "there is no kind 'bufers' (did you mean 'buffers'?); choose from"),
         (("--from", "5 ms", "--to", "5 ms"), "--from 5 ms is not before --to 5 ms"),
@@ -204,15 +237,18 @@ def test_an_unknown_task_channel_or_kind_is_refused_with_what_there_is(recorded:
         assert message in called.err
 
 
-def test_less_detail_tells_less(recorded: Flowsim) -> None:
-    everything, story, outline = (lines(recorded, "--detail", detail) for detail in ("all", "story", "outline"))
+def test_trace_with_less_detail_prints_fewer_facts(recorded: Flowsim) -> None:
+    everything, normal, overview = (
+        lines(recorded, "--detail", detail) for detail in ("everything", "normal", "overview")
+    )
 
-    assert len(everything) > len(story) > len(outline) > 0
-    assert not any("writes record" in line for line in outline)
-    assert not any("queues buffer" in line for line in story)
+    assert len(everything) > len(normal) > len(overview) > 0
+    assert normal == lines(recorded)
+    assert not any("writes record" in line for line in overview)
+    assert not any("queues buffer" in line or "begins" in line for line in normal)
 
 
-def test_the_story_stops_where_it_is_asked_to(recorded: Flowsim) -> None:
+def test_trace_stops_at_the_limit(recorded: Flowsim) -> None:
     called = recorded("trace", "tiny", "--limit", 3)
 
     assert len(lines(recorded, "--limit", 3)) == 3
@@ -244,7 +280,7 @@ def test_json_is_one_document_with_the_same_facts(recorded: Flowsim) -> None:
     document = recorded("trace", "tiny", "--json", "--kinds", "buffers").document
 
     told = lines(recorded, "--kinds", "buffers")
-    assert document["told"] == len(document["facts"]) == len(told)
+    assert document["count"] == len(document["facts"]) == len(told)
     assert document["exit_code"] == 0
     for fact, line in zip(document["facts"], told, strict=True):
         assert fact["text"] in line

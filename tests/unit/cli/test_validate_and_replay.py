@@ -160,7 +160,10 @@ def test_a_replay_that_differs_ends_with_code_1_and_names_the_tables(flowsim: An
     assert (called.code, called.document["same"], called.document["different_tables"]) == (1, False, ["sent"])
 
     assert called.document["first_differences"] == []
-    assert "no row differs: the recorded digests were changed, not the facts" in flowsim("replay", "out/tiny").out
+    assert (
+        "no row differs: the digests in the manifest were changed, the facts were not"
+        in flowsim("replay", "out/tiny").out
+    )
 
 
 def test_a_replay_that_differs_shows_the_first_row_that_does_in_words(flowsim: Any, tmp_path: Path) -> None:

@@ -90,9 +90,9 @@ def test_a_legacy_source_takes_it_between_two_elements() -> None:
 @pytest.mark.parametrize(
     ("actions", "reason"),
     [
-        ((SnapshotTask(900 * MS, "ask"),), "the job had ended before"),
-        ((SnapshotTask(20 * MS, "ask"), CancelJob(10 * MS)), "the job had ended before"),
-        ((SnapshotTask(50 * MS, "ask"), CancelJob(60 * MS)), "the task was CANCELED before it came to it"),
+        ((SnapshotTask(900 * MS, "ask"),), "the job had already ended"),
+        ((SnapshotTask(20 * MS, "ask"), CancelJob(10 * MS)), "the job had already ended"),
+        ((SnapshotTask(50 * MS, "ask"), CancelJob(60 * MS)), "the task was already CANCELED"),
     ],
     ids=["after the end", "after a cancellation", "of a task that was busy to its end"],
 )
@@ -107,7 +107,7 @@ def test_a_task_that_is_over_while_its_job_goes_on_says_so() -> None:
     job = SmallJob()
     job.sink(job.script([record(1)]), by="REBALANCE", cost_ns=500 * MS)
     (snapshot,) = job.run(actions=(SnapshotTask(400 * MS, "source"),)).snapshots
-    assert (snapshot.requested_ns, snapshot.missed) == (400 * MS, "the task was FINISHED already")
+    assert (snapshot.requested_ns, snapshot.missed) == (400 * MS, "the task was already FINISHED")
 
 
 def test_a_legacy_operator_that_is_over_says_so_too() -> None:
@@ -117,7 +117,7 @@ def test_a_legacy_operator_that_is_over_says_so_too() -> None:
     asked = AsyncDataStream.ordered_wait(stream, calls, Duration.of_millis(0), 5, design="legacy").name("ask")
     asked.rebalance().map(lambda value: value).cost(500 * MS).sink_to(CollectSink())
     result = MiniCluster(env.stream_graph(), RunOptions(actions=(SnapshotTask(400 * MS, "ask"),))).run()
-    assert [one.missed for one in result.snapshots] == ["the task was FINISHED already"]
+    assert [one.missed for one in result.snapshots] == ["the task was already FINISHED"]
 
 
 @pytest.mark.parametrize(

@@ -56,5 +56,5 @@ def test_a_row_without_a_key_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_key_is_one_of_the_columns(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="key 'id' is none of the columns name, code, seats"):
+    with pytest.raises(BadInput, match="key column 'id' is not one of the columns name, code, seats"):
         read_lookup_table(written(tmp_path, TEXT), COLUMNS, "id")

@@ -107,7 +107,7 @@ def test_entries_of_a_paused_split_wait_in_order_and_those_of_others_go_on(subta
 
 
 def test_a_split_has_no_entries_after_its_end() -> None:
-    with pytest.raises(BadInput, match="subtask 0, entry 1: split 'a' has ended before"):
+    with pytest.raises(BadInput, match="subtask 0, entry 1: split 'a' has already ended"):
         ScriptedSource([end(split="a"), record("x", 1, split="a")])
 
 
@@ -141,5 +141,5 @@ def test_what_is_no_script_is_refused_by_its_place(scripts: Any, said: str) -> N
 
 
 def test_a_bracket_too_many_is_explained() -> None:
-    with pytest.raises(TypeError, match=r"of type list: each subtask's list is an argument of its own$"):
+    with pytest.raises(TypeError, match=r"of type list: pass the list of each subtask as a separate argument$"):
         ScriptedSource([[record("a", 1)]])  # type: ignore[list-item]

@@ -105,10 +105,12 @@ def wait(method: str, stream: Any = None, function: Any = None, timeout: Any = S
         ({"stream": [1, 2]}, TypeError, "data_stream: expected a stream, got [1, 2]"),
         (
             {"function": Mapped()}, TypeError,
-            "async_function: expected an AsyncFunction, or one in Java's shape such as a ResultFutureFunction, got <",
+            ("async_function: expected an AsyncFunction, or a function with Java's signature such as a "
+                "ResultFutureFunction, got <"),
         ),
-        ({"function": Same}, TypeError, ("async_function: expected an AsyncFunction, or one in Java's shape such as a "
-         "ResultFutureFunction, got the class Same and no object of it")),
+        ({"function": Same}, TypeError, (
+            "async_function: expected an AsyncFunction, or a function with Java's signature such as a "
+            "ResultFutureFunction, got the class Same, not an instance of it")),
         ({"function": Same().async_invoke}, TypeError, "async_function: expected an AsyncFunction"),
         (
             {"function": Plain()}, BadInput,
@@ -121,25 +123,25 @@ def wait(method: str, stream: Any = None, function: Any = None, timeout: Any = S
         ),
         (
             {"function": TakesAFuture()}, BadInput,
-            ("async_function: async_invoke of TakesAFuture must take the record and nothing else, and return a list "
+            ("async_function: async_invoke of TakesAFuture must accept only the record and return a list "
             "(missing a required argument: 'result_future')"),
         ),
         (
             {"function": TimeoutTakesAFuture()}, BadInput,
-            "async_function: timeout of TimeoutTakesAFuture must take the record and nothing else",
+            "async_function: timeout of TimeoutTakesAFuture must accept only the record",
         ),
         (
             {"function": SlowTimeout()}, BadInput,
-            "async_function: timeout of SlowTimeout must be a plain method: the task itself calls it",
+            "async_function: timeout of SlowTimeout must not be a coroutine function: the task calls it without await",
         ),
         (
             {"function": SlowOpen()}, BadInput,
-            "async_function: open of SlowOpen must be a plain method: the task itself calls it",
+            "async_function: open of SlowOpen must not be a coroutine function: the task calls it without await",
         ),
         (
             {"function": CoroutineInJavasShape()}, BadInput,
             ("async_function: async_invoke of CoroutineInJavasShape is a coroutine function: derive CoroutineInJavasShape "
-            "from AsyncFunction, take the record alone and return a list"),
+            "from AsyncFunction, accept only the record and return a list"),
         ),
         (
             {"timeout": 5}, TypeError,
@@ -193,22 +195,23 @@ async def awaited(outcome: object) -> bool:
         (3, TypeError, "expected an AsyncRetryStrategy such as AsyncRetryStrategy.fixed_delay(3, 100), got 3"),
         (
             NoRetryStrategy, TypeError,
-            ("expected an AsyncRetryStrategy such as AsyncRetryStrategy.fixed_delay(3, 100), got the class NoRetryStrategy "
-            "and no object of it"),
+            (
+                "expected an AsyncRetryStrategy such as AsyncRetryStrategy.fixed_delay(3, 100), got the class "
+                "NoRetryStrategy, not an instance of it"),
         ),
         (
             NoPredicate(), BadInput,
-            ("get_retry_predicate() of NoPredicate must answer an AsyncRetryPredicate such as "
+            ("get_retry_predicate() of NoPredicate must return an AsyncRetryPredicate such as "
             "RetryPredicate(result_predicate, exception_predicate), got None"),
         ),
         (
             FixedDelayRetryStrategy(1, 1, None, ValueError("x")), BadInput,  # type: ignore[arg-type]
             "exception_predicate: expected a callable or None, got ValueError('x')",
         ),
-        (Awaited(), BadInput, "can_retry of Awaited must be a plain function: the task itself calls it"),
+        (Awaited(), BadInput, "can_retry of Awaited must not be a coroutine function: the task calls it without await"),
         (
             FixedDelayRetryStrategy(1, 1, awaited, None), BadInput,  # type: ignore[arg-type]
-            "result_predicate must be a plain function: the task itself calls it",
+            "result_predicate must not be a coroutine function: the task calls it without await",
         ),
     ],
 )  # fmt: skip
@@ -221,7 +224,7 @@ def test_a_strategy_must_be_one(method: str, strategy: Any, error: type[Exceptio
 @pytest.mark.parametrize("method", METHODS[2:])
 def test_retries_need_a_timeout(method: str) -> None:
     """Rule 11.24: Flink asks for one wherever there is a strategy, whatever it would try again."""
-    with pytest.raises(BadInput, match="timeout: expected at least 1 ms where calls are tried again"):
+    with pytest.raises(BadInput, match="timeout: expected at least 1 ms for an operator that retries calls"):
         wait(method, timeout=Duration.of_millis(0))
     for strategy in (NO_RETRY_STRATEGY, NoRetryStrategy(), AsyncRetryStrategy.no_restart()):
         assert list(wait(method, timeout=Duration.of_millis(0), strategy=strategy).execute_and_collect()) == [1]

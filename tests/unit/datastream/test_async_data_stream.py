@@ -221,7 +221,9 @@ class WantsStateToo(ResultFutureFunction):
 @pytest.mark.parametrize("function", [WantsState(), WantsStateToo()])
 def test_an_asynchronous_function_has_no_state_behind_key_by_either(function: Any) -> None:
     keyed = ENV().from_collection([1]).key_by(lambda v: v)
-    with pytest.raises(JobFailed, match="get_state is not for an asynchronous function: when its answer comes"):
+    with pytest.raises(
+        JobFailed, match="get_state is not available to an asynchronous function: when the call completes"
+    ):
         list(AsyncDataStream.unordered_wait(keyed, function, SECOND).execute_and_collect())
 
 

@@ -210,7 +210,10 @@ def test_calls_that_never_let_themselves_be_ended_are_thrown_away_and_the_first_
         ended.error
     )
     (note,) = ended.error.__notes__  # type: ignore[union-attr]
-    assert "did not end well: these calls do not end when they are cancelled, let CancelledError pass: " in note
+    assert (
+        "did not end cleanly: these calls did not end after they were cancelled: do not suppress CancelledError: "
+        in note
+    )
     assert note.count("Swallowing.async_invoke") == 2
 
 
@@ -240,7 +243,9 @@ def test_a_task_that_a_call_left_behind_and_that_never_ends_is_told_and_thrown_a
     told = [record.getMessage() for record in caplog.records]
     assert len(told) == len(kept) == 3
     for text in told:
-        assert text.startswith("a task does not end when it is cancelled and is thrown away, let CancelledError pass\n")
+        assert text.startswith(
+            "an asyncio task did not end after it was cancelled, and is discarded: do not suppress CancelledError\n"
+        )
     assert all(any(f"heartbeat {number}" in text for text in told) for number in range(3))
     caplog.clear()
 

@@ -67,7 +67,7 @@ async def no_await_inside(value: object) -> object:
     return [value, lookup(value)]
 
 
-MUST = "asked, record 1: ElementFailed: could not complete the element: TypeError: async_invoke of Asking must answer"
+MUST = "asked, record 1: ElementFailed: could not complete the element: TypeError: async_invoke of Asking must return"
 
 
 @pytest.mark.parametrize(
@@ -77,8 +77,8 @@ MUST = "asked, record 1: ElementFailed: could not complete the element: TypeErro
         (text, "a list of results, not the str 'abc'"),
         (number, "a list of results, not the int 1"),
         (one_record, "a list of results, not the tuple (1, 'name'): a tuple is one record, write [(...)]"),
-        (no_await, "a list of results, not the coroutine lookup: was an await forgotten?"),
-        (no_await_inside, "a list of results, not the coroutine lookup: was an await forgotten?"),
+        (no_await, "a list of results, not the coroutine lookup: is an await missing?"),
+        (no_await_inside, "a list of results, not the coroutine lookup: is an await missing?"),
     ],
 )
 @BOTH_CLOCKS
@@ -92,7 +92,7 @@ def test_a_timeout_must_answer_a_list_too(value: object) -> None:
         await asyncio.Event().wait()
         return []
 
-    assert "TypeError: timeout of AskingWithTimeout must answer a list of results, not" in failure_of(
+    assert "TypeError: timeout of AskingWithTimeout must return a list of results, not" in failure_of(
         asks(never, timeout=lambda record: value), timeout_ms=5
     )
 
@@ -316,8 +316,8 @@ class Strange(AsyncRetryStrategy):
 @pytest.mark.parametrize(
     ("pause", "said"),
     [
-        ("5", "BadInput: get_backoff_time_millis of Strange must answer whole milliseconds, got '5'"),
-        (2.5, "BadInput: get_backoff_time_millis of Strange must answer whole milliseconds, got 2.5"),
+        ("5", "BadInput: get_backoff_time_millis of Strange must return whole milliseconds, got '5'"),
+        (2.5, "BadInput: get_backoff_time_millis of Strange must return whole milliseconds, got 2.5"),
         (KeyError("attempts"), "KeyError: 'attempts' (test_async_failures.py:"),
     ],
 )

@@ -73,7 +73,7 @@ def test_a_call_that_never_answers_ends_the_run_with_the_element_named() -> None
 def test_it_tries_nothing_again() -> None:
     retry = AsyncRetryStrategy.fixed_delay(1, 1, None, has_exception_predicate)
     stream = ENV().from_collection([1])
-    with pytest.raises(BadInput, match="ordered_wait_with_retry: design: the legacy one tries nothing again"):
+    with pytest.raises(BadInput, match="ordered_wait_with_retry: design: the legacy design does not retry calls"):
         AsyncDataStream.ordered_wait_with_retry(stream, last_first(1), MINUTE, retry, design="legacy")
     once = AsyncDataStream.ordered_wait_with_retry(
         stream, last_first(1), MINUTE, AsyncRetryStrategy.no_restart(), design="legacy"

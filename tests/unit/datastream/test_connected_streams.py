@@ -198,7 +198,7 @@ def test_connected_streams_can_run_an_operator_of_the_users_own() -> None:
     env = environment()
     connected = env.from_collection([1]).connect(env.from_collection([2]))
     assert collected(env, connected.transform("second", lambda: Second(2))) == [2]
-    with pytest.raises(BadInput, match="select inputs in yours"):
+    with pytest.raises(BadInput, match="select the inputs in your own operator"):
         connected.reading("first").transform("second", lambda: Second(2))
 
 

@@ -246,7 +246,7 @@ def test_fewer_key_groups_than_subtasks_are_refused(env: StreamExecutionEnvironm
 
 def test_a_uid_belongs_to_one_operator(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
     numbers.map(str).uid("same").filter(bool).uid("same")
-    with pytest.raises(BadInput, match="operator 'Filter': uid 'same' belongs to operator 'Map' already"):
+    with pytest.raises(BadInput, match="operator 'Filter': uid 'same' is already used by operator 'Map'"):
         env.stream_graph()
 
 

@@ -82,7 +82,7 @@ def test_the_graph_tells_its_bounds_made_inclusive() -> None:
 
 def test_what_is_no_interval_join_is_refused_where_it_is_written() -> None:
     left, right = left_and_right()
-    with pytest.raises(BadInput, match="only event time can be joined by intervals"):
+    with pytest.raises(BadInput, match="an interval join supports only event time"):
         left.interval_join(right).in_processing_time().between(Duration.of_millis(0), Duration.of_millis(1))
     with pytest.raises(BadInput, match="the lower bound 2 ms is above the upper one 1 ms"):
         left.interval_join(right).between(Duration.of_millis(2), Duration.of_millis(1))

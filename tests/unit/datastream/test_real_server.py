@@ -117,4 +117,4 @@ def test_a_server_error_fails_the_job_over_its_record() -> None:
 def test_the_virtual_clock_does_not_ask_a_real_server() -> None:
     failure = failure_of(Airline("http://127.0.0.1:1"), [1], clock="virtual")
     assert "VirtualClockRefusal: " in failure
-    assert "is not available on the virtual clock: the outside world does not wait for virtual time" in failure
+    assert "is not available on the virtual clock: processes, sockets and files do not wait for virtual time" in failure

@@ -56,6 +56,6 @@ def test_what_cannot_be_recorded_is_refused(env: StreamExecutionEnvironment, tmp
         env.flowsim_recording(tmp_path / "r", "off")  # type: ignore[arg-type]
     env.flowsim_settings(recorder=MemoryRecorder(Level.FULL))
     env.from_collection([1]).print()
-    with pytest.raises(BadInput, match="the facts of a run go to one recorder"):
+    with pytest.raises(BadInput, match="a run has one recorder"):
         env.execute()
     assert not (tmp_path / "r").exists()

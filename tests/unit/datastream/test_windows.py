@@ -139,7 +139,7 @@ def test_all_records_of_a_stream_are_windowed_in_one_subtask(env: StreamExecutio
 def test_windows_of_all_records_stay_at_parallelism_1(env: StreamExecutionEnvironment) -> None:
     windows = scripted(env, ("a", 1)).window_all(TEN_MS).apply(Whole())
     windows.sink_to(CollectSink())
-    with pytest.raises(BadInput, match="parallelism must be 1, got 2: the windows of a stream without keys are all in"):
+    with pytest.raises(BadInput, match="parallelism must be 1, got 2: windows of a stream without keys run in"):
         windows.set_parallelism(2)
     (node,) = [node for node in env.stream_graph().nodes.values() if node.description.kind == "window"]
     assert (node.parallelism, node.max_parallelism, node.description.params["all"]) == (1, 1, True)

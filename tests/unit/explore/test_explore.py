@@ -94,7 +94,7 @@ def test_laws_that_applied_but_saw_nothing_are_named() -> None:
 
 
 def test_exploring_needs_something_to_judge() -> None:
-    with pytest.raises(BadInput, match="record elements or full"):
+    with pytest.raises(BadInput, match="use recording level elements or full"):
         explore(compile_two, RandomSchedules(), range(1), record=Level.OFF)
     with pytest.raises(BadInput, match="there is no policy 'pct'"):
         strategy_of("pct")

@@ -49,8 +49,8 @@ def test_a_name_with_a_slash_is_a_name_before_it_is_a_place() -> None:
         ({"a": ["source/x"]}, "a", 0, "there is no operator 'source/x'; there are: source, map, window, sink"),
         ({"a": ["source/3"]}, "a", 0, "source/3: source has the subtasks 0 to 2"),
         ({"a": ["source/2-1"]}, "a", 0, "source/2-1: source has the subtasks 0 to 2"),
-        ({"a": ["source", "source/1"]}, "a", 1, "source/1 runs on 'a' already"),
-        ({"a": ["source/1"], "b": ["window", "source/0-1"]}, "b", 1, "source/1 runs on 'a' already"),
+        ({"a": ["source", "source/1"]}, "a", 1, "source/1 is already placed on 'a'"),
+        ({"a": ["source/1"], "b": ["window", "source/0-1"]}, "b", 1, "source/1 is already placed on 'a'"),
         (
             {"a": ["source/0"], "b": ["map/0"]}, "b", 0,
             "map/0 is chained with source/0, which runs on 'a': the operators of a chain (source -> map) run in one task",
@@ -71,7 +71,8 @@ def test_an_operator_whose_name_is_not_its_own_cannot_be_placed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("wanted", "message"), [("two", "expected 'each', 'one' or a mapping"), ({"a": "map"}, "expected a list of places")]
+    ("wanted", "message"),
+    [("two", "expected 'each', 'one' or a mapping"), ({"a": "map"}, "expected a list of subtasks")],
 )
 def test_settings_of_another_form_are_refused(wanted: TaskManagers, message: str) -> None:
     with pytest.raises(BadInput, match=message):

@@ -62,7 +62,7 @@ def lose(table: str, **where: int | str) -> Callable[[FactSet], None]:
         (lose("sent", channel=4, kind=ElementKind.RECORD), ["read from side outputs = side"]),
         (lose("received", task=4, kind=ElementKind.RECORD), ["in = received by the task"]),
         (lose("window_intake", task=1), ["window: in = intake"]),
-        (lose("operator_counts", task=4), ["counters written other than once"]),
+        (lose("operator_counts", task=4), ["the counters of an operator were not written exactly once"]),
         (bump("late_drop", "side_output", -1), ["window: dropped = late"]),
     ],
 )
@@ -310,7 +310,10 @@ def test_actions_overlap_only_inside_a_yield(steps: list[Step], violations: int)
 
 def test_an_action_that_never_ends_breaks_a_whole_run_only() -> None:
     facts = with_actions([(BEGIN, DEFAULT, 0), (WAIT, YIELD, 1)])
-    assert [row["what"] for row in judge(facts, "actions").evidence] == ["never ends", "never ends"]
+    assert [row["what"] for row in judge(facts, "actions").evidence] == [
+        "an action or wait never ends",
+        "an action or wait never ends",
+    ]
     assert judge(facts, "actions", "running").verdict is Verdict.HOLDS
 
 

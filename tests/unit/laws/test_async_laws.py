@@ -56,7 +56,7 @@ def test_a_job_without_async_operators_is_not_judged_and_an_operator_that_did_no
 
 def test_an_ordered_record_that_passes_its_head() -> None:
     history = AsyncHistory(of_async("ordered")).takes(0, 1).done(1, 7).leaves(1).done(0, 8).leaves(0).ends()
-    assert history.broken("async-order") == ["overtaken"]
+    assert history.broken("async-order") == ["an element was overtaken"]
     assert history.broken_laws() == {"async-order"}
 
 
@@ -64,49 +64,59 @@ def test_an_unordered_record_may_pass_records_but_no_watermark() -> None:
     history = AsyncHistory().takes(0, 1).takes_mark(2, 5).done(1, 7).leaves(1).done(0, 8).leaves(0, 2).ends()
     assert history.broken_laws() == set()
     history = AsyncHistory().takes(0).takes_mark(1, 5).takes(2).done(2, 7).leaves(2).done(0, 8).leaves(0, 1).ends()
-    assert history.broken("async-order") == ["overtaken", "overtaken"], "the record and the watermark"
+    assert history.broken("async-order") == ["an element was overtaken", "an element was overtaken"], (
+        "the record and the watermark"
+    )
 
 
 def test_a_watermark_that_does_not_wait() -> None:
     history = AsyncHistory().takes(0, 1).takes_mark(2, 5).leaves(2).done(1, 7).leaves(1).done(0, 8).leaves(0).ends()
-    assert history.broken("async-order") == ["overtaken", "overtaken"]
+    assert history.broken("async-order") == ["an element was overtaken", "an element was overtaken"]
     assert history.broken_laws() == {"async-order"}
 
 
 def test_two_watermarks_in_the_wrong_order() -> None:
     history = AsyncHistory().takes_mark(0, 5).takes_mark(1, 6).leaves(1, 0).ends()
-    assert history.broken("async-order") == ["overtaken"]
+    assert history.broken("async-order") == ["an element was overtaken"]
 
 
 def test_what_was_passed_and_never_left_is_overtaken_in_a_prefix_too() -> None:
     history = AsyncHistory().takes(0).takes_mark(1, 5).leaves(1)
-    assert history.broken("async-order", whole=False) == ["overtaken"]
+    assert history.broken("async-order", whole=False) == ["an element was overtaken"]
 
 
 def test_within_a_segment_records_leave_as_they_were_done() -> None:
     """Rules 11.9, 11.11; the first one's outcome got lost on its way."""
     history = AsyncHistory().takes(0, 1).done(0, 7).done(1, 8).leaves(1)
-    assert history.broken("async-order", whole=False) == ["overtaken"]
+    assert history.broken("async-order", whole=False) == ["an element was overtaken"]
     legacy = AsyncHistory(of_async(design="legacy")).takes(0, 1).done(0, 7).done(1, 8).leaves(1)
     assert legacy.broken("async-order", whole=False) == [], "its threads tell of outcomes in any order"
 
 
 def test_numbers_of_elements_without_gaps() -> None:
     history = AsyncHistory().takes(0).puts(2).puts(3)
-    assert history.broken("async-order", whole=False) == ["not put as it arrived", "put out of turn"]
-    assert AsyncHistory().takes(1).broken("async-order", whole=False) == ["put out of turn"]
+    assert history.broken("async-order", whole=False) == [
+        "an element was not put as it arrived",
+        "an element is put in the wrong order",
+    ]
+    assert AsyncHistory().takes(1).broken("async-order", whole=False) == ["an element is put in the wrong order"]
 
 
 def test_what_arrives_is_put() -> None:
     lost = AsyncHistory().arrives(0).takes(1)
-    assert lost.broken("async-order", whole=False) == ["not put as it arrived", "put out of turn"]
+    assert lost.broken("async-order", whole=False) == [
+        "an element was not put as it arrived",
+        "an element is put in the wrong order",
+    ]
     waiting = AsyncHistory().takes(0).arrives(1)
     assert waiting.broken("async-order", whole=False) == [], "it waits for its place"
     assert waiting.broken("async-order") == [], "a stop without drain finds it there, too"
-    assert waiting.done(0, 7).leaves(0).ends().broken("async-order") == ["not put as it arrived"]
+    assert waiting.done(0, 7).leaves(0).ends().broken("async-order") == ["an element was not put as it arrived"]
     other = AsyncHistory().arrives(0).puts(0, fingerprint=9).arrives(1).puts_mark(1, 5).hears(WATERMARK, 4)
-    assert other.puts_mark(2, 5).broken("async-order", whole=False) == ["not put as it arrived"] * 3
-    assert AsyncHistory().puts(0).broken("async-order", whole=False) == ["put before any arrival"]
+    assert other.puts_mark(2, 5).broken("async-order", whole=False) == ["an element was not put as it arrived"] * 3
+    assert AsyncHistory().puts(0).broken("async-order", whole=False) == [
+        "an element was put before any element arrived"
+    ]
 
 
 def test_statuses_and_the_watermarks_of_single_channels_are_not_put() -> None:
@@ -128,12 +138,12 @@ def test_what_comes_from_a_snapshot_did_not_arrive() -> None:
 def test_a_record_that_is_never_emitted_breaks_the_law_when_the_input_has_ended() -> None:
     history = AsyncHistory().takes(0).done(0, 7)
     assert history.broken("async-once") == [], "stopped without drain"
-    assert history.ends().broken("async-once") == ["never emitted"]
+    assert history.ends().broken("async-once") == ["an element is never emitted"]
 
 
 def test_an_element_that_is_emitted_twice() -> None:
     history = AsyncHistory().takes(0, 1).done(0, 7).leaves(0, 0)
-    assert history.broken("async-once", whole=False) == ["emitted a second time"]
+    assert history.broken("async-once", whole=False) == ["an element is emitted a second time"]
 
 
 def test_an_element_with_two_outcomes() -> None:
@@ -144,12 +154,12 @@ def test_an_element_with_two_outcomes() -> None:
 def test_outcomes_and_emissions_of_what_was_not_put() -> None:
     assert AsyncHistory().done(0, 7).broken("async-once", whole=False) == ["an outcome before the element was put"]
     assert AsyncHistory(of_async(design="legacy")).done(0, 7).broken("async-once", whole=False) == []
-    assert AsyncHistory().emits(0).broken("async-once", whole=False) == ["emitted before it was put"]
+    assert AsyncHistory().emits(0).broken("async-once", whole=False) == ["an element is emitted before it was put"]
 
 
 def test_the_outcome_of_a_watermark() -> None:
     history = AsyncHistory().takes_mark(0, 5).step(0, COMPLETE)
-    assert history.broken("async-once", whole=False) == ["an outcome of an element that is not a record"]
+    assert history.broken("async-once", whole=False) == ["an outcome for a watermark"]
     history = AsyncHistory().takes_mark(0, 5).sends(WATERMARK, 5).emits(0, rows=1)
     assert history.broken("async-once", whole=False) == [
         "a reader gets other records than the results emitted", "a watermark with results",
@@ -157,20 +167,24 @@ def test_the_outcome_of_a_watermark() -> None:
 
 
 def test_what_leaves_before_its_outcome() -> None:
-    assert AsyncHistory().takes(0).emits(0).broken("async-once", whole=False) == ["emitted before its outcome"]
+    assert AsyncHistory().takes(0).emits(0).broken("async-once", whole=False) == [
+        "an element is emitted before its outcome"
+    ]
 
 
 def test_what_leaves_with_other_results_or_as_another_element() -> None:
     history = AsyncHistory().takes(0).done(0, 7).sends(ElementKind.RECORD, 100, 0, fingerprint=8)
     assert history.step(0, EMIT, 8, rows=1).broken("async-once", whole=False) == [
-        "emitted with other results than those of its outcome"
+        "the emitted results are not those of the outcome"
     ]
     history = AsyncHistory().takes(0).step(0, FAIL).sends(ElementKind.RECORD, 100, 0, fingerprint=8)
     assert history.step(0, EMIT, 8, rows=1).broken("async-once", whole=False) == [
-        "emitted with other results than those of its outcome"
+        "the emitted results are not those of the outcome"
     ]
     history = AsyncHistory().takes(0).done(0).step(0, EMIT, timestamp=99)
-    assert history.broken("async-once", whole=False) == ["emitted with another kind or timestamp than it was put"]
+    assert history.broken("async-once", whole=False) == [
+        "the emitted element has another kind or timestamp than the put element"
+    ]
 
 
 def test_a_failure_leaves_with_nothing() -> None:
@@ -256,13 +270,17 @@ def test_more_than_the_capacity() -> None:
 
 def test_a_queue_that_counts_wrongly() -> None:
     history = AsyncHistory().takes(0).step(0, COMPLETE, 7, rows=1, queued=2)
-    assert history.broken("async-capacity", whole=False) == ["not the number of elements put and not emitted"]
+    assert history.broken("async-capacity", whole=False) == [
+        "the queue size is not the number of elements put and not emitted"
+    ]
 
 
 def test_an_outcome_may_come_while_another_element_is_handed_on_but_nothing_else_may() -> None:
     assert AsyncHistory().takes(0, 1).step(1, FAIL, queued=1).broken("async-capacity", whole=False) == []
     history = AsyncHistory().takes(0, 1).passes(11).step(1, TIMEOUT, queued=1)
-    assert history.broken("async-capacity", whole=False) == ["not the number of elements put and not emitted"]
+    assert history.broken("async-capacity", whole=False) == [
+        "the queue size is not the number of elements put and not emitted"
+    ]
 
 
 # async-retries
@@ -280,8 +298,8 @@ def test_a_record_is_asked_for_once_more_than_it_may_be_tried_again() -> None:
     assert history.broken_laws(whole=False) == set()
     history.step(0, RETRIED, attempt=3).step(0, INVOKE, attempt=4).takes(2)
     assert history.broken("async-retries", whole=False) == [
-        "waits for one retry too many",
-        "called again, but no retry was due",
+        "a record waits for one retry too many",
+        "the function is called again, but no retry is due",
     ]
 
 
@@ -296,21 +314,23 @@ def test_a_strategy_without_a_limit() -> None:
 def test_without_a_strategy_that_asks_for_it_nothing_is_tried_again(retry: object) -> None:
     history = AsyncHistory(of_async(retry=retry)).takes(0).step(0, RETRIED, attempt=1).step(0, INVOKE, attempt=2)
     assert history.broken("async-retries", whole=False) == [
-        "waits for a retry without a retry strategy", "called again without a retry strategy",
+        "a record waits for a retry without a retry strategy", "the function is called again without a retry strategy",
     ]  # fmt: skip
 
 
 def test_calls_that_are_not_counted_one_by_one() -> None:
     history = AsyncHistory().arrives(0).step(0, PUT, 100).step(0, INVOKE, attempt=2)
     assert history.broken("async-retries", whole=False) == ["attempts are not numbered 1, 2, 3"]
-    assert AsyncHistory().step(0, INVOKE, attempt=1).broken("async-retries") == ["called before the element was put"]
+    assert AsyncHistory().step(0, INVOKE, attempt=1).broken("async-retries") == [
+        "the function is called before the element was put"
+    ]
 
 
 def test_a_call_without_a_retry_that_was_due() -> None:
     history = retrying().takes(0).step(0, INVOKE, attempt=2).takes(1)
-    assert history.broken("async-retries", whole=False) == ["called again, but no retry was due"]
+    assert history.broken("async-retries", whole=False) == ["the function is called again, but no retry is due"]
     history = retrying().takes(0).step(0, RETRIED, attempt=1).done(0, 7).step(0, INVOKE, attempt=2).takes(1)
-    assert history.broken("async-retries", whole=False) == ["called again, but no retry was due"]
+    assert history.broken("async-retries", whole=False) == ["the function is called again, but no retry is due"]
 
 
 def test_at_the_end_of_the_input_whoever_was_to_be_asked_again_is_asked_once_more() -> None:
@@ -322,23 +342,23 @@ def test_at_the_end_of_the_input_whoever_was_to_be_asked_again_is_asked_once_mor
     history.step(0, INVOKE, attempt=2).step(1, INVOKE, attempt=4).done(1, 7).leaves(1).ends()
     assert history.broken_laws() == set()
     assert history.takes(2).broken("async-retries", whole=False) == [
-        "called again, but no retry was due", "called again, but no retry was due",
+        "the function is called again, but no retry is due", "the function is called again, but no retry is due",
     ], "it was not the end"  # fmt: skip
     history = retrying(max_attempts=1).takes(0).step(0, RETRIED, attempt=1)
     for attempt in (2, 3, 4):
         history.step(0, INVOKE, attempt=attempt)
-    assert history.broken("async-retries", whole=False) == ["called too often"]
+    assert history.broken("async-retries", whole=False) == ["the function is called too often"]
 
 
 def test_retries_that_are_not_due() -> None:
     assert retrying().takes(0).step(0, RETRIED, attempt=2).broken("async-retries") == [
-        "waits for a retry after another attempt than the last"
+        "a record waits for a retry of an attempt that is not its last"
     ]
     twice = retrying().takes(0).step(0, RETRIED, attempt=1).step(0, RETRIED, attempt=1)
-    assert twice.broken("async-retries", whole=False) == ["waits for the same retry again"]
+    assert twice.broken("async-retries", whole=False) == ["a record waits for the same retry again"]
     over = retrying().takes(0, 1).done(0, 7).step(0, RETRIED, attempt=1).passes(11).step(1, TIMEOUT)
     over.step(1, RETRIED, attempt=1)
-    assert over.broken("async-retries", whole=False) == ["waits for a retry after its timeout or outcome"] * 2
+    assert over.broken("async-retries", whole=False) == ["a record waits for a retry after its timeout or outcome"] * 2
 
 
 def test_a_record_that_nobody_asks_for() -> None:

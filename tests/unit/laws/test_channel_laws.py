@@ -28,7 +28,7 @@ def test_a_payload_changed_on_its_way_breaks_fifo_once(column: str) -> None:
     row[column] = int(row[column]) + 1
     outcome = judge(facts, "channel-fifo")
     assert (outcome.verdict, outcome.violations) == (Verdict.VIOLATED, 1)
-    assert outcome.evidence[0]["what"] == "received is not what was sent"
+    assert outcome.evidence[0]["what"] == "the received element differs from the sent element"
     assert (outcome.evidence[0]["channel"], outcome.evidence[0]["position"]) == (1, 2)
 
 
@@ -49,7 +49,7 @@ def test_elements_that_exchange_their_moments_break_fifo_once() -> None:
 def test_a_lost_element_breaks_fifo_in_a_whole_run_and_not_in_a_prefix() -> None:
     facts = tiny_job()
     end = facts.drop("received", channel=0, kind=ElementKind.END_OF_PARTITION)
-    assert judge(facts, "channel-fifo").evidence[0]["what"] == "sent, but never received"
+    assert judge(facts, "channel-fifo").evidence[0]["what"] == "an element was sent, but never received"
     assert judge(facts, "channel-fifo").violations == 1
     for status in ("failed", "canceled", "stopped", "running"):
         assert judge(facts, "channel-fifo", status).verdict is Verdict.HOLDS, end
@@ -61,7 +61,7 @@ def test_an_element_from_nowhere_and_a_position_taken_twice_break_fifo_in_a_pref
     facts.add("sent", facts.tables["sent"][0])
     outcome = judge(facts, "channel-fifo", "failed")
     assert outcome.violations == 3
-    whats = {"received, but never sent", "two elements at one position", "received out of order"}
+    whats = {"an element was received, but never sent", "two elements at one position", "received out of order"}
     assert {row["what"] for row in outcome.evidence} == whats
 
 

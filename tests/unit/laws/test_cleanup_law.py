@@ -54,15 +54,15 @@ def test_windows_have_the_timers_that_they_need(assigner: Any, lateness_ms: int)
 def test_a_window_without_a_cleanup_timer_counts_once() -> None:
     outcome = judged(run(TEN, 3, Fault("cleanup_not_registered", operator="window")))
     assert [(row["what"], row["window_start"]) for row in outcome.evidence] == [
-        ("kept without a timer that removes it", 0)
+        ("state has no timer that removes it", 0)
     ]
 
 
 def test_each_window_whose_timer_a_merge_leaves_counts() -> None:
     outcome = judged(run(SESSIONS, 3, Fault("cleanup_left_at_merge", operator="window")))
     assert [(row["what"], row["window_start"], row["window_end"]) for row in outcome.evidence] == [
-        ("absorbed, but the timer that removes it waits", 1, 5),
-        ("absorbed, but the timer that removes it waits", 1, 8),
+        ("a window was merged into another one, but its cleanup timer is still registered", 1, 5),
+        ("a window was merged into another one, but its cleanup timer is still registered", 1, 8),
     ]
 
 

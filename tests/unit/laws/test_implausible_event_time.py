@@ -43,7 +43,7 @@ def test_evidence_shows_a_kind_that_does_not_exist_as_its_number() -> None:
     history = History(inputs=0, chain=(("source", {"watermarks": {"kind": "bounded", "bound_ms": 1}}),))
     history.sends(ElementKind.RECORD, 9, 0).makes(77, 5, 0, 0)  # type: ignore[arg-type]
     (row,) = history.judged("task-watermark").evidence
-    assert (row["what"], row["kind"]) == ("not the records that were sent", 77)
+    assert (row["what"], row["kind"]) == ("the strategy did not count the sent records", 77)
 
 
 @pytest.mark.parametrize("column", ["input", "input_channel", "source_task", "target_task", "subpartition"])

@@ -89,4 +89,7 @@ def test_a_faulty_join_breaks_the_law(fault: str, what: str) -> None:
 def test_a_join_whose_timers_may_be_interrupted_is_not_judged() -> None:
     pairs, outcome = judged(LEFT, right(14), 4, function=Interruptible())
     assert pairs == [(10, 14)]
-    assert (outcome.verdict, outcome.reason) == (Verdict.NOT_APPLICABLE, "the job has no interval join that is judged")
+    assert (outcome.verdict, outcome.reason) == (
+        Verdict.NOT_APPLICABLE,
+        "the job has no interval join that this law checks",
+    )

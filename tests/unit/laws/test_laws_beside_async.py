@@ -19,30 +19,38 @@ def test_a_watermark_is_told_when_it_leaves_the_queue() -> None:
 def test_a_watermark_that_is_told_before_it_leaves_or_not_at_all() -> None:
     early = AsyncHistory().takes(0).takes_mark(1, 5).sends(WATERMARK, 5).done(0).emits(0).emits(1).ends()
     assert early.broken("task-watermark") == [
-        "no cause for this mark",
-        "no cause for this mark",
-        "not sent",
-        "not sent",
+        "a watermark or status has no cause",
+        "a watermark or status has no cause",
+        "an expected watermark or status is not sent",
+        "an expected watermark or status is not sent",
     ]
     withheld = AsyncHistory().takes_mark(0, 5).emits(0)
-    assert withheld.broken("task-watermark", whole=False) == ["not sent", "not sent"]
+    assert withheld.broken("task-watermark", whole=False) == [
+        "an expected watermark or status is not sent",
+        "an expected watermark or status is not sent",
+    ]
     other = AsyncHistory().takes_mark(0, 5).sends(WATERMARK, 4).emits(0)
     assert other.broken("task-watermark", whole=False) == [
-        "not sent", "not sent", "no cause for this mark", "no cause for this mark",
+        "an expected watermark or status is not sent", "an expected watermark or status is not sent",
+        "a watermark or status has no cause", "a watermark or status has no cause",
     ]  # fmt: skip
 
 
 def test_in_a_prefix_a_watermark_may_have_left_before_that_is_a_fact() -> None:
     history = AsyncHistory().takes_mark(0, 5).sends(WATERMARK, 5, 0)
     assert history.broken("task-watermark", whole=False) == []
-    assert history.broken("task-watermark") == ["no cause for this mark"]
-    assert history.sends(WATERMARK, 5, 0).broken("task-watermark", whole=False) == ["no cause for this mark"]
+    assert history.broken("task-watermark") == ["a watermark or status has no cause"]
+    assert history.sends(WATERMARK, 5, 0).broken("task-watermark", whole=False) == [
+        "a watermark or status has no cause"
+    ]
     next_one = AsyncHistory().takes_mark(0, 5).takes_mark(1, 6).sends(WATERMARK, 6, 0)
-    assert next_one.broken("task-watermark", whole=False) == ["no cause for this mark"]
+    assert next_one.broken("task-watermark", whole=False) == ["a watermark or status has no cause"]
     record = AsyncHistory().takes(0).sends(WATERMARK, 100, 0)
-    assert record.broken("task-watermark", whole=False) == ["no cause for this mark"], "the record that waits is none"
+    assert record.broken("task-watermark", whole=False) == ["a watermark or status has no cause"], (
+        "the record that waits is none"
+    )
     gone = AsyncHistory().takes_mark(0, 5).leaves(0).sends(WATERMARK, 5, 0)
-    assert gone.broken("task-watermark", whole=False) == ["no cause for this mark"]
+    assert gone.broken("task-watermark", whole=False) == ["a watermark or status has no cause"]
 
 
 def test_a_status_overtakes_and_silences_the_watermarks_in_the_queue() -> None:
@@ -50,8 +58,8 @@ def test_a_status_overtakes_and_silences_the_watermarks_in_the_queue() -> None:
     history = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).sends(STATUS, IDLE).emits(0)
     assert history.broken_laws(whole=False) == set()
     spoken = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).sends(STATUS, IDLE).leaves(0)
-    assert spoken.broken("task-watermark", whole=False) == ["no cause for this mark"] * 2
-    assert spoken.broken("idle", whole=False) == ["watermark while idle"] * 2
+    assert spoken.broken("task-watermark", whole=False) == ["a watermark or status has no cause"] * 2
+    assert spoken.broken("idle", whole=False) == ["a watermark is sent while idle"] * 2
 
 
 def test_a_status_that_waits_in_the_queue() -> None:
@@ -64,8 +72,11 @@ def test_a_status_that_waits_in_the_queue() -> None:
 def test_what_is_put_is_what_is_heard() -> None:
     behind = AsyncHistory(("map", {}), of_async())
     behind.hears(WATERMARK, 5).puts_mark(0, 5, of=1).hears(WATERMARK, 6).puts_mark(1, 7, of=1)
-    assert behind.broken("task-watermark", whole=False) == ["no cause for this mark"]
-    assert behind.broken("task-watermark") == ["not sent", "no cause for this mark"]
+    assert behind.broken("task-watermark", whole=False) == ["a watermark or status has no cause"]
+    assert behind.broken("task-watermark") == [
+        "an expected watermark or status is not sent",
+        "a watermark or status has no cause",
+    ]
     assert behind.broken("async-order", whole=False) == [], "it is not the head"
 
 
@@ -73,10 +84,10 @@ def test_a_watermark_that_an_idle_output_drops_does_not_reach_an_operator() -> N
     """Rule 5.8; a valve that is idle emits no watermark, so that the head receives none either."""
     behind = AsyncHistory(("map", {}), of_async()).hears(STATUS, IDLE).sends(STATUS, IDLE).hears(WATERMARK, 5)
     assert behind.broken_laws(whole=False) == set()
-    assert behind.puts_mark(0, 5, of=1).broken("task-watermark", whole=False) == ["no cause for this mark"]
+    assert behind.puts_mark(0, 5, of=1).broken("task-watermark", whole=False) == ["a watermark or status has no cause"]
     head = AsyncHistory().hears(STATUS, IDLE).sends(STATUS, IDLE).hears(WATERMARK, 5)
     assert head.broken("task-watermark") == []
-    assert head.puts_mark(0, 5).emits(0).broken("task-watermark") == ["no cause for this mark"]
+    assert head.puts_mark(0, 5).emits(0).broken("task-watermark") == ["a watermark or status has no cause"]
 
 
 def test_the_second_queue_of_a_chain_is_told_by_the_first() -> None:
@@ -86,7 +97,10 @@ def test_the_second_queue_of_a_chain_is_told_by_the_first() -> None:
     whole = chain().emits(0).puts_mark(0, 5, of=1).emits(1).sends(WATERMARK, 5).emits(0, of=1).ends(0, 1)
     assert whole.broken_laws() == set()
     early = chain().puts_mark(0, 5, of=1).emits(0).emits(1)
-    assert early.broken("task-watermark", whole=False) == ["no cause for this mark", "not sent"]
+    assert early.broken("task-watermark", whole=False) == [
+        "a watermark or status has no cause",
+        "an expected watermark or status is not sent",
+    ]
     under_way = chain().emits(0).puts_mark(0, 5, of=1)
     assert under_way.broken("task-watermark", whole=False) == []
 
@@ -105,7 +119,7 @@ def test_where_nobody_knows_the_statuses_those_that_were_sent_count() -> None:
     )
     assert free.broken_laws() == set()
     free.puts_mark(2, 7, of=1).sends(WATERMARK, 7).emits(2, of=1)
-    assert free.broken("task-watermark") == ["no cause for this mark"] * 2
+    assert free.broken("task-watermark") == ["a watermark or status has no cause"] * 2
 
 
 def test_the_last_watermark_of_a_source_is_its_tasks() -> None:
@@ -115,7 +129,7 @@ def test_the_last_watermark_of_a_source_is_its_tasks() -> None:
     history.sends(WATERMARK, MAX_WATERMARK).emits(0, of=1).ends(1)
     assert history.broken("task-watermark") == []
     assert AsyncHistory(source, of_async(), inputs=0).puts_mark(0, 5, of=1).broken("task-watermark", whole=False) == [
-        "no cause for this mark"
+        "a watermark or status has no cause"
     ]
 
 

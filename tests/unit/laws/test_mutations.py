@@ -91,7 +91,7 @@ def test_evidence_names_the_rows_that_differ(outcomes_of: Mapping[str, Outcomes]
     sent, received = row["sent"], row["received"]
     assert isinstance(sent, dict)
     assert received == sent | {"fingerprint": sent["fingerprint"] + 1}
-    assert row["what"] == "received is not what was sent"
+    assert row["what"] == "the received element differs from the sent element"
 
 
 @pytest.mark.parametrize("cut", CUTS)
@@ -99,7 +99,7 @@ def test_a_killed_run_is_judged_up_to_its_last_complete_epoch(cut: int, outcomes
     outcomes = outcomes_of[f"cut {cut}"]
     assert violated(outcomes) == {}
     assert outcomes["channel-fifo"].rows_examined > 0
-    assert outcomes["channel-fifo"].reason == "the run is running: its recording is judged as a prefix"
+    assert outcomes["channel-fifo"].reason == "the run is running: its recording is checked as a prefix"
 
 
 def test_a_loss_inside_the_recording_of_a_failed_run_is_seen(outcomes_of: Mapping[str, Outcomes]) -> None:

@@ -38,7 +38,7 @@ def setting(table: str, column: str, value: int, **where: int | str) -> Change:
             setting("segments", "size", 3, action=SegmentAction.TAKEN),
             "a size below what is required or above the maximum",
         ),
-        (setting("segments", "step", 7, action=SegmentAction.TAKEN, task=0), "a step is missing or not the only one"),
+        (setting("segments", "step", 7, action=SegmentAction.TAKEN, task=0), "a step is missing or duplicated"),
         (setting("task_managers", "segments", 0, task_manager=0), "more segments than there are"),
     ],
 )
@@ -122,17 +122,17 @@ def with_queue(steps: list[Step]) -> FactSet:
         ([(QUEUED, DATA, 1, 1), (QUEUED, EVENT, 1, 1), (SENT, DATA, 1, 1)], ["carries a wrong backlog"]),
         (
             [(QUEUED, DATA, 1, 1), (QUEUED, EVENT, 1, 1), (SENT, EVENT, 0, 1)],
-            ["leaves, but is not the next in the queue"],
+            ["a buffer leaves that is not the next in the queue"],
         ),
         (
             [(QUEUED, EVENT, 0, 1), (QUEUED, DATA, 1, 1), (SENT, DATA, 0, 1)],
-            ["leaves, but is not the next in the queue"],
+            ["a buffer leaves that is not the next in the queue"],
         ),
         (
             [(QUEUED, DATA, 1, 1), (QUEUED, DATA, 2, 1), (SENT, DATA, 1, 0)],
-            ["leaves, but is not the next in the queue"],
+            ["a buffer leaves that is not the next in the queue"],
         ),
-        ([(SENT, DATA, 0, 1)], ["leaves, but is not the next in the queue"]),
+        ([(SENT, DATA, 0, 1)], ["a buffer leaves that is not the next in the queue"]),
         ([(QUEUED, DATA, 1, 1), (SENT, DATA, 0, 0), (SENT, DATA, 0, 1)], []),
         ([(QUEUED, DATA, 1, 1), (SENT, DATA, 0, 0), (QUEUED, EVENT, 0, 1)], ["queued with a wrong backlog"]),
         (
@@ -187,7 +187,10 @@ def test_a_buffer_arrives_as_it_left(column: str) -> None:
     facts = tiny_job()
     row = facts.find("buffers", side=RECEIVED, channel=0)
     row[column] = int(row[column]) + 1
-    assert found(facts, "backlog")[0] in ("received is not what was sent", "sent, but never received")
+    assert found(facts, "backlog")[0] in (
+        "the received element differs from the sent element",
+        "an element was sent, but never received",
+    )
 
 
 def test_blocking_edges_and_local_channels_have_no_backlog_to_report() -> None:

@@ -86,7 +86,7 @@ def test_the_laws_of_windows_hold_in_jobs_about_them_and_fall_to_damage(window_j
 def test_the_reason_names_the_windows_that_cannot_be_predicted(window_jobs: Judged) -> None:
     (outcomes,) = [outcomes for case, outcomes in window_jobs if case.name == "windows that cannot be foretold"]
     assert outcomes["window-fire"].reason == (
-        "not judged: staggered (all), by the data (when it fires), "
+        "not checked: staggered (all), by the data (when it fires), "
         "evicting (when it fires, and which rows its evictor leaves)"
     )
     assert {outcomes[law].reason for law in ("late-rows", "lateness")} == {""}

@@ -51,16 +51,16 @@ def with_mails(steps: list[Mail | int | None]) -> FactSet:
         ([(PUT, 0, 1, 0), (PUT, 1, 1, 0), (RUN, 0, 1, 0), (RUN, 1, 1, 0)], []),
         (
             [(PUT, 0, 1, 0), (PUT, 1, 1, 0), (RUN, 1, 1, 0), (RUN, 0, 1, 0)],
-            ["run before an equal that was put earlier"],
+            ["a mail runs before a mail of equal priority that was put earlier"],
         ),
         ([(PUT, 0, 1, 0), (PUT, 1, 2, 0), (RUN, 1, 2, 0), (RUN, 0, 1, 0)], []),
         ([(PUT, 0, 1, 0), (PUT, 1, 1, 1), (RUN, 1, 1, 1), (RUN, 0, 1, 0)], []),
         ([(PUT, 0, 1, 1), (PUT, 1, 1, 1), (RUN, 1, 1, 1), (RUN, 0, 1, 1)], []),
-        ([(RUN, 0, 1, 0)], ["run, but not put before"]),
-        ([(PUT, 0, 1, 0), (RUN, 0, 2, 0)], ["run with another priority or urgency than it was put with"]),
-        ([(PUT, 0, 1, 0), (PUT, 0, 1, 0), (RUN, 0, 1, 0)], ["put again"]),
-        ([(PUT, 0, 1, 0), (RUN, 0, 1, 0), (RUN, 0, 1, 0)], ["run again"]),
-        ([(PUT, 0, 1, 0)], ["put, but never run"]),
+        ([(RUN, 0, 1, 0)], ["a mail runs that was not put before"]),
+        ([(PUT, 0, 1, 0), (RUN, 0, 2, 0)], ["a mail runs with another priority or urgency than it was put with"]),
+        ([(PUT, 0, 1, 0), (PUT, 0, 1, 0), (RUN, 0, 1, 0)], ["a mail is put a second time"]),
+        ([(PUT, 0, 1, 0), (RUN, 0, 1, 0), (RUN, 0, 1, 0)], ["a mail runs a second time"]),
+        ([(PUT, 0, 1, 0)], ["a mail was put, but never ran"]),
         ([(PUT, 0, 1, 0), 1, (RUN, 0, 1, 0), None], []),
         ([(PUT, 0, 1, 0), 2, (RUN, 0, 1, 0), None], ["a mail runs inside a yield that admits only higher priorities"]),
         ([(PUT, 0, 1, 0), 2, None, (RUN, 0, 1, 0)], []),
@@ -186,7 +186,7 @@ def with_life(steps: Life) -> FactSet:
             ["finished without having opened, finished and closed its operators"],
         ),
         ([*OPENED, *ENDED, *CLOSED, (DONE, -1), (LifeEvent.FAILED, -1)], ["after the task's end"]),
-        ([(LifeEvent.RUNNING, -1), *OPENED, (LifeEvent.RUNNING, -1)], ["runs again"]),
+        ([(LifeEvent.RUNNING, -1), *OPENED, (LifeEvent.RUNNING, -1)], ["an event of the life cycle happens again"]),
         (OPENED[:2], ["an element before all operators are open"]),
     ],
 )
@@ -195,7 +195,7 @@ def test_a_life_goes_its_way(steps: Life, whats: list[str]) -> None:
 
 
 def test_a_whole_run_has_an_end_for_every_task() -> None:
-    assert found(with_life([*OPENED, *ENDED, *CLOSED]), "life-cycle") == ["never finished"]
+    assert found(with_life([*OPENED, *ENDED, *CLOSED]), "life-cycle") == ["the task never finished"]
 
 
 def test_nothing_finishes_without_drain() -> None:

@@ -202,7 +202,7 @@ def test_a_clock_firing_before_its_time_and_one_that_was_skipped() -> None:
     early = by_the_clock()
     row = early.tables["window_fire"][0]
     early.tables["window_fire"][0] = (*row[:3], 9 * MS, *row[4:])
-    assert [found["what"] for found in early.judged()[0].evidence] == ["fires before its time"]
+    assert [found["what"] for found in early.judged()[0].evidence] == ["a window fires before its time"]
     skipped = by_the_clock()
     skipped.tables["window_fire"].pop(0)
     assert [found["what"] for found in skipped.judged()[0].evidence] == ["expected, but not recorded"]
@@ -212,12 +212,14 @@ def test_what_cannot_be_foretold_is_judged_by_its_contents_and_told_in_the_reaso
     h = History("tumbling_event_time", {"kind": "custom", "class": "Mine"}, size_ms=10)
     h.row(1).row(2).fire((0, 10), 3, ROW, 2, PURGE).row(3).fire((0, 10), 4, ROW, 3)
     outcome = h.judged()[0]
-    assert (outcome.verdict, outcome.reason) == (Verdict.HOLDS, "not judged: window (when it fires)")
+    assert (outcome.verdict, outcome.reason) == (Verdict.HOLDS, "not checked: window (when it fires)")
     h.fire((0, 10), 7, ROW, 3)
-    assert [found["what"] for found in h.judged()[0].evidence] == ["does not fire with what the window holds"]
+    assert [found["what"] for found in h.judged()[0].evidence] == ["the window fires with other contents than it has"]
 
 
 def test_windows_of_one_watermark_fire_in_the_order_of_their_time() -> None:
     h = History("tumbling_event_time", size_ms=10).row(1).row(11).mark(30)
     h.fire((10, 20), 2, TIMER, 19).fire((0, 10), 1, TIMER, 9)
-    assert [(found["what"], found["seq"]) for found in h.judged()[0].evidence] == [("fires out of order", 4)]
+    assert [(found["what"], found["seq"]) for found in h.judged()[0].evidence] == [
+        ("windows fire in the wrong order", 4)
+    ]

@@ -111,7 +111,7 @@ def test_a_join_whose_evictor_goes_by_the_data_is_not_judged() -> None:
     _, recorder = joined(pair, evictor=evictor)
     assert (outcome(recorder).verdict, outcome(recorder).reason) == (
         Verdict.NOT_APPLICABLE,
-        "the job has no window join or coGroup that is judged",
+        "the job has no window join or coGroup that this law checks",
     )
 
 

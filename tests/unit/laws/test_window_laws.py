@@ -106,7 +106,7 @@ def test_the_operators_own_watermark_must_be_its_tasks(table: str, law: str) -> 
     facts.tables[table][-1]["watermark"] = 7
     outcome = judge(facts, law)
     assert outcome.violations == 1
-    assert outcome.evidence[0]["what"] == "not the watermark of the task"
+    assert outcome.evidence[0]["what"] == "the recorded watermark is not the watermark of the task"
 
 
 def test_a_late_row_that_was_kept_is_missing_among_the_drops_only() -> None:

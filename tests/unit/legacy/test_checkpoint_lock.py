@@ -81,7 +81,7 @@ def test_the_lock_is_not_taken_twice_and_not_released_by_others() -> None:
         with pytest.raises(InvariantViolation, match="releases a lock that it does not hold"):
             lock.release(actor)
         lock.acquire(actor)
-        with pytest.raises(InvariantViolation, match="holds or waits for already"):
+        with pytest.raises(InvariantViolation, match="already holds or waits for"):
             lock.acquire(actor)
         lock.release(actor)
         log.append("done")

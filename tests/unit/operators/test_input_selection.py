@@ -141,11 +141,11 @@ def test_once_all_data_ended_the_operator_is_not_asked_any_more() -> None:
 
 def test_one_input_alone_to_its_end() -> None:
     order = OneToItsEnd(2)
-    order.note_read(2)
+    order.record_read(2)
     assert order.next_selection() == InputSelection.SECOND
-    order.note_end(1)
+    order.record_end(1)
     assert order.next_selection() == InputSelection.SECOND
-    order.note_end(2)
+    order.record_end(2)
     assert order.next_selection() == InputSelection.ALL
 
 
@@ -157,15 +157,15 @@ def test_strict_turns_pass_over_inputs_that_ended() -> None:
 
     turns = [next_id()]
     for _ in range(3):
-        order.note_read(next_id())
+        order.record_read(next_id())
         turns.append(next_id())
     assert turns == [1, 2, 3, 1]
-    order.note_end(1)
+    order.record_end(1)
     assert next_id() == 2
-    order.note_end(3)
-    order.note_read(2)
+    order.record_end(3)
+    order.record_read(2)
     assert next_id() == 2
-    order.note_end(2)
+    order.record_end(2)
     assert order.next_selection() == InputSelection.ALL
 
 

@@ -80,7 +80,7 @@ def test_a_selection_is_the_same_as_leaving_out_the_rest(recording: Recording) -
 
     selection = Selection(
         tables=("sent", "received", "buffers"), tasks=frozenset({0, 2}), channels=frozenset({0, 1}),
-        from_ns=from_ns, to_ns=to_ns, values={"buffers": ("side", frozenset({0}))},
+        from_ns=from_ns, to_ns=to_ns, values={"buffers": {"side": frozenset({0})}},
     )  # fmt: skip
     selected = list(merged_facts(recording, selection))
 

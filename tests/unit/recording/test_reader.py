@@ -122,7 +122,7 @@ def _edit(path: Path, old: str, new: str) -> None:
         (lambda d: _edit(d / "epochs" / "00000.json", '"sha256":"', '"sha256":"0'), "expected the parts of an epoch"),
         (lambda d: _edit(d / "epochs" / "00001.json", "[[0,30]]", "[[1,30]]"), "does not follow the marker before it"),
         (lambda d: _edit(d / "epochs" / "00003.json", "[[0,10]]", "[[1,10]]"), "or one of them was changed"),
-        (lambda d: _edit(d / "manifest.json", '"sent": 100', '"sent": 99'), "says that table sent has 99 rows, but"),
+        (lambda d: _edit(d / "manifest.json", '"sent": 100', '"sent": 99'), "states 99 rows for table sent, but"),
         (lambda d: (d / "graph.json").unlink(), "graph.json: missing"),
         (lambda d: _edit(d / "graph.json", '"rows":[]', '"rows":[[]]'), "was changed after it was recorded"),
         (lambda d: (d / "sent" / "part-00001.parquet").unlink(), "missing, but its epoch has 30 rows of it"),

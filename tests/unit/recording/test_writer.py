@@ -13,7 +13,7 @@ from flowsim.errors import BadInput, InvariantViolation, RecordingFailed
 from flowsim.facts import kinds, schema
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.facts.tracer import Recorder, TaskTrace
-from flowsim.recording.manifest import FailureStory, RunDescription, RunStatus, scenario_text
+from flowsim.recording.manifest import FailureReport, RunDescription, RunStatus, scenario_text
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
@@ -89,7 +89,7 @@ def test_the_overall_digest_covers_the_run_its_status_and_its_failure_and_not_ve
     assert again == one
     changes: list[dict[str, object]] = [
         {"status": RunStatus.FAILED},
-        {"failure": FailureStory(task="t", operator=None, record=None, cause="c")},
+        {"failure": FailureReport(task="t", operator=None, record=None, cause="c")},
         {"run": RunDescription(seed=8)},
         {"facts_digest": "00"},
         {"record_values": None},
@@ -166,7 +166,7 @@ def test_a_directory_with_anything_else_in_it_is_refused_and_left_alone(tmp_path
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text("mine")
     before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(BadInput, match="no part of a recording; choose another directory"):
+    with pytest.raises(BadInput, match="not part of a recording; choose another directory"):
         write(tmp_path)
     assert sorted(tmp_path.rglob("*")) == before
 

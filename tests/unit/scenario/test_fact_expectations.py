@@ -65,7 +65,7 @@ def test_facts_that_were_not_recorded_are_not_judged() -> None:
 @pytest.mark.parametrize(
     ("expected", "message"),
     [
-        ("exactly: 1, at_most: 2", "exactly goes without"),
+        ("exactly: 1, at_most: 2", "exactly cannot be combined with"),
         ("at_least: 5, at_most: 2", "no number is at least 5 and at most 2"),
         ("of: out", "expected one of exactly, at_least and at_most"),
         ("take: max, exactly: 1", "take: max needs a column"),

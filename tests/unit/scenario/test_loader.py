@@ -87,7 +87,7 @@ def test_a_valid_scenario_has_its_values_and_the_defaults_of_flink() -> None:
                 "got 'lnog' (did you mean 'long'?)"
             ),
         ),
-        ("    input: words\n", "", "s.yaml:13:3 operators.grouped: expected the key 'input', it is missing"),
+        ("    input: words\n", "", "s.yaml:13:3 operators.grouped: the key 'input' is missing"),
         ("input: words", "input: 3", "s.yaml:14:12 operators.grouped.input: expected a text or a list, got 3"),
         ("key_by: word", "key_by: [1]", "s.yaml:15:14 operators.grouped.key_by[0]: expected a text, got 1"),
         (
@@ -125,9 +125,9 @@ def test_a_valid_scenario_has_its_values_and_the_defaults_of_flink() -> None:
         (
             "flowsim: 1",
             "flowsim: 2",
-            "s.yaml:1:10 flowsim: expected version 1 of the format, got 2: this flowsim knows no other",
+            "s.yaml:1:10 flowsim: expected version 1 of the format, got 2: this flowsim supports no other version",
         ),
-        ("flowsim: 1\n", "", "s.yaml:1:1 the document: expected the key 'flowsim', it is missing"),
+        ("flowsim: 1\n", "", "s.yaml:1:1 the document: the key 'flowsim' is missing"),
     ],
 )
 def test_an_error_names_its_place_and_what_was_expected(old: str, new: str, error: str) -> None:
@@ -173,7 +173,7 @@ def test_set_changes_values_under_the_same_rules() -> None:
         ("seed", "--set seed:1:1 expected key=value, such as settings.seed=7"),
         ("=1", "--set =1:1:1 expected key=value, such as settings.seed=7"),
         ("a b=1", "--set a b=1:1:1 expected a dotted key such as operators.hourly.parallelism, got 'a b'"),
-        ("settings.seed.x=1", "--set settings.seed.x=1:1:1 settings.seed is a single value, it has no 'x' inside"),
+        ("settings.seed.x=1", "--set settings.seed.x=1:1:1 settings.seed is a single value, it has no key 'x'"),
         (
             "sources.words.collection.rows[7]=[1]",
             (

@@ -64,7 +64,7 @@ def test_outputs_outside_the_output_folder_are_refused(name: str, tmp_path: Path
         ),
         (
             "operators:\n  x: {input: rows, key_by: timestamp, reduce: {n: sum}}\n" + sinks(o="x"),
-            ["s.yaml:14:28 operators.x.key_by: a key does not see the timestamp: add it as a field in a map before"],
+            ["s.yaml:14:28 operators.x.key_by: a key cannot read the timestamp: add it as a field in an earlier map"],
         ),
         (
             "operators:\n  x: {input: rows, key_by: word, reduce: {m: sum}}\n" + sinks(o="x"),
@@ -89,7 +89,7 @@ def test_outputs_outside_the_output_folder_are_refused(name: str, tmp_path: Path
             + sinks(o="x"),
             [
                 (
-                    "s.yaml:14:77 operators.x.aggregate.word: 'word' is a field of the result already "
+                    "s.yaml:14:77 operators.x.aggregate.word: 'word' is already a field of the result "
                     "(word, window_start_ms, window_end_ms)"
                 )
             ],

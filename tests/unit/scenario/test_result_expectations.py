@@ -44,7 +44,7 @@ def test_records_are_compared_one_by_one_in_order(
 def test_a_run_that_was_cut_short_is_not_judged(tmp_path: Path) -> None:
     job = compiled(JOB.replace("EXPECTED", "out: []"), tmp_path)
     outcome = run_compiled(job, until_ns=1).expectations[-1]
-    assert (outcome.met, outcome.reason) == (None, "the run was cut short")
+    assert (outcome.met, outcome.reason) == (None, "the caller stopped the run early")
 
 
 def test_only_a_collect_sink_has_results_to_compare(tmp_path: Path) -> None:

@@ -87,7 +87,7 @@ def test_links_are_foreign(tmp_path: Path, link: str) -> None:
 @pytest.mark.parametrize("content", ["", "{}", '{"flowsim_run": 2, "sinks": []}', "[1]", '{"flowsim_run": 1}'])
 def test_only_a_run_file_of_ours_makes_a_directory_ours(tmp_path: Path, content: str) -> None:
     (tmp_path / "run.json").write_text(content)
-    with pytest.raises(BadInput, match="no earlier run of flowsim left it there"):
+    with pytest.raises(BadInput, match="is not empty and not the output of an earlier run"):
         RunDirectory(tmp_path).begin("a job", [])
     assert (tmp_path / "run.json").read_text() == content
 

@@ -27,7 +27,7 @@ operators:
 COUNT = "aggregate: {n: count()}"
 SELECT = "select: {a: left.k, b: right.k}"
 PAIRED = "key_by: [k, k], window: {tumbling: 10 ms}"
-GIVE_BARE = "give source 'bare' watermarks: {timestamp: ...}"
+GIVE_BARE = "add watermarks: {timestamp: ...} to source 'bare'"
 
 
 def problems(operators: str, tmp_path: Path) -> list[str]:
@@ -75,16 +75,19 @@ def test_an_event_time_operator_behind_a_source_without_timestamps_is_refused(
     ("read", "advice"),
     [
         ("bare", GIVE_BARE),
-        ("old", "give source 'old' watermarks: {timestamp: ...}"),
-        ("drawn", "give source 'drawn' watermarks: {timestamp: ...}"),
-        ("script", "give the records of the script 'script' a timestamp, or the source watermarks: {timestamp: ...}"),
+        ("old", "add watermarks: {timestamp: ...} to source 'old'"),
+        ("drawn", "add watermarks: {timestamp: ...} to source 'drawn'"),
+        (
+            "script",
+            "add a timestamp to the records of the script 'script', or watermarks: {timestamp: ...} to the source",
+        ),
         ("[timed, bare]", GIVE_BARE),
         ("mapped", GIVE_BARE),
         ("kept", GIVE_BARE),
         ("rolled", GIVE_BARE),
         ("looked_up", GIVE_BARE),
         ("connected", GIVE_BARE),
-        ("clock", "put watermarks: {timestamp: alarm_ms} behind 'clock', whose time is the clock's"),
+        ("clock", "add watermarks: {timestamp: alarm_ms} after 'clock', which uses processing time"),
     ],
 )
 def test_what_gives_no_timestamps_is_followed_through_the_job(read: str, advice: str, tmp_path: Path) -> None:
@@ -148,6 +151,6 @@ def test_a_run_that_meets_a_record_without_a_timestamp_advises_in_terms_of_the_s
     assert isinstance(result.error, JobFailed)
     assert isinstance(result.error.cause, NoTimestamp)
     assert str(result.error).endswith(
-        "give its source, or an operator before it, watermarks: {timestamp: ...}, or every record of its script a timestamp"
+        "add watermarks: {timestamp: ...} to its source or to an operator before it, or a timestamp to every record of its script"
     )
     assert "assign_timestamps" not in str(result.error)

@@ -291,7 +291,7 @@ def test_a_timer_at_the_very_bound_still_runs_and_without_a_callback_the_bound_i
     loop = VirtualTimeLoop(until_ns=START_NS + 5)
     loop.call_at_ns(START_NS + 5, lambda: log.append("ran"))
     loop.call_at_ns(START_NS + 6, lambda: log.append("never"))
-    with pytest.raises(UntilReached, match="reached the bound of the run, 1000000005 ns"):
+    with pytest.raises(UntilReached, match="reached the limit of the run, 1000000005 ns"):
         loop.run_forever()
     loop.close()
     assert log == ["ran"]

@@ -113,9 +113,9 @@ def test_a_list_state_refuses_none_and_stays_as_it_was(backend: KeyedStateBacken
     seen = backend.store().get_list_state(SEEN)
     backend.set_current_key("a")
     seen.add(1)
-    with pytest.raises(ValueNotAllowed, match="state 'seen': a list state takes no None"):
+    with pytest.raises(ValueNotAllowed, match="state 'seen': a list state cannot contain None"):
         seen.update([2, None])
-    with pytest.raises(ValueNotAllowed, match="state 'seen': a list state takes no None"):
+    with pytest.raises(ValueNotAllowed, match="state 'seen': a list state cannot contain None"):
         seen.add_all([2, None])
     assert seen.get() == [1]
 

@@ -96,7 +96,7 @@ def test_an_error_in_a_process_is_told_here(plan: WritePlan, tmp_path: Path) -> 
     (tmp_path / "out" / "runs" / "002").mkdir(parents=True)
     (tmp_path / "out" / "runs" / "002" / "mine.txt").write_text("mine")
     (tmp_path / "out" / "study.json").write_text('{"flowsim_study": 1}')
-    with pytest.raises(BadInput, match="002: is not empty and no earlier run of flowsim left it there"):
+    with pytest.raises(BadInput, match="002: is not empty and not the output of an earlier run"):
         study(plan(), tmp_path / "out", jobs=2)
     assert (tmp_path / "out" / "runs" / "002" / "mine.txt").exists()
 
@@ -121,7 +121,7 @@ def test_what_the_scenario_refuses_is_told_before_anything_is_written(
 
 
 def test_what_an_option_decides_cannot_be_varied(plan: WritePlan, tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match=r"--vary settings.seed: --seed decides it for every run: leave one of them out"):
+    with pytest.raises(BadInput, match=r"--vary settings.seed: --seed sets it for every run: remove one of the two"):
         study(plan(seed=4), tmp_path / "out", "settings.seed=1,2")
 
 

@@ -46,7 +46,7 @@ def test_the_last_key_varies_fastest() -> None:
 
 
 def test_a_key_is_varied_once() -> None:
-    with pytest.raises(BadInput, match="--vary a: named twice; give all its values in one list"):
+    with pytest.raises(BadInput, match="--vary a: given twice; put all its values in one list"):
         parse_variations(["a=1,2", "a=3"])
 
 

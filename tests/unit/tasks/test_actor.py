@@ -323,7 +323,7 @@ def test_a_body_that_cannot_be_ended_is_reported_with_the_place_where_it_blocks(
         task = asyncio.create_task(actors[0].run())
         await asyncio.sleep(1)
         task.cancel()
-        with pytest.raises(InvariantViolation, match="actor stubborn goes on after 100 attempts") as caught:
+        with pytest.raises(InvariantViolation, match="actor stubborn continues after 100 attempts") as caught:
             await task
         assert "stubborn" in caught.value.story[0]
 
@@ -341,14 +341,14 @@ def test_blocking_outside_of_the_body_is_our_bug() -> None:
             other.wait_until(lambda: False)
 
         other = Actor(0, "other", loop, lambda: other.wait_until(lambda: False))
-        with pytest.raises(InvariantViolation, match="actor other was asked to block outside of its own body"):
+        with pytest.raises(InvariantViolation, match="actor other was called to block outside of its own body"):
             other.spend(0)
         task = asyncio.create_task(other.run())
         await asyncio.sleep(1)
         with pytest.raises(InvariantViolation, match="outside of its own body"):
             other.wait_until(lambda: False)
         meddler = Actor(1, "meddler", loop, meddles)
-        with pytest.raises(InvariantViolation, match="actor other was asked to block"):
+        with pytest.raises(InvariantViolation, match="actor other was called to block"):
             await meddler.run()
         with pytest.raises(InvariantViolation, match="actor meddler was started twice"):
             await meddler.run()

@@ -231,7 +231,9 @@ def test_a_call_that_never_lets_itself_be_ended_is_named_and_thrown_away(
         bench.calls.close()
         (error,) = await bench.calls.when_over()
         assert isinstance(error, BadInput)
-        assert str(error).startswith("these calls do not end when they are cancelled, let CancelledError pass: ")
+        assert str(error).startswith(
+            "these calls did not end after they were cancelled: do not suppress CancelledError: "
+        )
         assert str(error).endswith("stubborn")
         assert asyncio.all_tasks() == {asyncio.current_task()}
         assert await bench.calls.when_over() == []

@@ -81,7 +81,7 @@ def test_a_law_that_does_not_exist_is_bad_input() -> None:
 def test_a_run_is_judged_as_it_was_run() -> None:
     run = run_job(numbers())
     assert assert_laws(run) is run
-    with pytest.raises(BadInput, match="a run has its schedule already"):
+    with pytest.raises(BadInput, match="a finished run already has its schedule"):
         assert_laws(run, schedule=FIFO)
 
 

@@ -51,7 +51,7 @@ def test_asking_for_an_end_that_is_not_there_names_those_that_are(env: StreamExe
     numbers.map(lambda n: n).name("one")
     numbers.map(lambda n: n).name("other")
     run = run_job(env)
-    with pytest.raises(BadInput, match=r"which end of the job.* there are: 'one', 'other'"):
+    with pytest.raises(BadInput, match=r"the job has several ends.* there are: 'one', 'other'"):
         run.values()
     with pytest.raises(BadInput, match="the job has no end 'third'; there are: 'one', 'other'"):
         run.values("third")
@@ -59,7 +59,7 @@ def test_asking_for_an_end_that_is_not_there_names_those_that_are(env: StreamExe
 
 def test_a_key_at_two_subtasks_has_no_order(env: StreamExecutionEnvironment) -> None:
     env.from_collection(["a", "a"]).rebalance().map(str).set_parallelism(2)
-    with pytest.raises(BadInput, match="key 'a' arrived at subtasks 0 and 1: they have no order in common"):
+    with pytest.raises(BadInput, match="key 'a' arrived at subtasks 0 and 1: their values have no common order"):
         run_job(env).per_key(lambda word: word)
 
 
@@ -96,7 +96,7 @@ def test_a_claim_that_is_not_true_names_evidence_and_seed(env: StreamExecutionEn
     with pytest.raises(AssertionError) as failed:
         run.claim("they rise", False, run.values())
     assert str(failed.value) == (
-        "not true: they rise\n  [2, 1]\n"
+        "claim is false: they rise\n  [2, 1]\n"
         "  reproduce: run_job(job, schedule=Schedule(policy='random', seed=11, budget_records=1))"
     )
 

@@ -236,7 +236,7 @@ def test_a_snapshot_tells_timers_in_the_order_of_a_java_hash_map() -> None:
 
 def test_timers_of_a_service_that_is_gone_cannot_be_restored() -> None:
     bench = Bench()
-    with pytest.raises(BadInput, match="'others' that the operator does not have"):
+    with pytest.raises(BadInput, match="'others' that the operator no longer has"):
         bench.manager.restore_timers({0: {"others": TimersSnapshot((), ())}})
 
 

@@ -45,8 +45,8 @@ def test_the_first_row_in_time_is_shown_with_both_values(tmp_path: Path, rows_pe
     other = recorded(tmp_path / "other", rows_per_epoch, changed={25: 99, 31: 5})
     [found] = differences(one, other, ["lifecycle", "task_watermark", "choices", "tasks", "keys"])
     assert (found.table, found.where) == ("task_watermark", "map (2/2) (task 1), at 25.000000 ms, seq 25")
-    assert found.recorded == "watermark of input 0 is now 25"
-    assert found.replayed == "watermark of input 0 is now 99"
+    assert found.recorded == "watermark of input 0 is now 25 ms"
+    assert found.replayed == "watermark of input 0 is now 99 ms"
     assert found.columns == (("timestamp", "recorded 25, replayed 99"),)
 
 

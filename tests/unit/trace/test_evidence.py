@@ -74,8 +74,10 @@ def test_evidence_says_where_it_is_and_the_command_shows_that_fact(case: FaultCa
 def test_a_lost_record_is_named_by_its_value_beside_what_came(tmp_path: Path) -> None:
     [case] = [case for case in CASES if case.name.startswith("corrupt_element")]
     [text, *_] = judged(case, tmp_path)["channel-fifo"]
-    assert text.what == "received is not what was sent"
-    sent, received = re.fullmatch(r"sent record (\[.*\]) of 8, received record (\[.*\]) of 9", text.expected).groups()  # type: ignore[union-attr]
+    assert text.what == "the received element differs from the sent element"
+    sent, received = re.fullmatch(
+        r"sent record (\[.*\]) \(timestamp 8 ms\), received record (\[.*\]) \(timestamp 9 ms\)", text.expected
+    ).groups()  # type: ignore[union-attr]
     assert sent == received == '["a",1]'
     assert re.fullmatch(r"window \(1/2\) \(task \d+\), at 100\.\d{6} ms, seq \d+", text.where)
     assert dict(text.with_)["channel"] == "Source: Custom Source -> map (1/2) -> window (1/2) #0"

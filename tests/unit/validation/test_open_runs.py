@@ -92,7 +92,7 @@ def test_what_is_no_recording_is_refused_by_name(tmp_path: Path) -> None:
         ({"status": "fine"}, "damaged manifest: status: Input should be 'running', 'complete'"),
         ({"epochs": 7}, "has 7 epochs, but 2 are complete, or one of them was changed"),
         ({"last_marker": "0" * 64}, "has 2 epochs, but 2 are complete, or one of them was changed"),
-        ({"rows": {"actions": 3}}, "says that table actions has 3 rows, but its parts have 2"),
+        ({"rows": {"actions": 3}}, "states 3 rows for table actions, but its parts have 2"),
     ],
 )
 def test_a_damaged_manifest_is_refused(change: dict[str, object], message: str, tmp_path: Path) -> None:
@@ -172,7 +172,7 @@ def test_a_report_lists_laws_in_order_and_fits_into_json(tmp_path: Path) -> None
         False, "in this process", [str(path / "recording") for path in paths],
     )  # fmt: skip
     assert data["laws"][2]["violations"] == 2
-    assert data["laws"][2]["evidence"][0]["what"] == "never ends"
+    assert data["laws"][2]["evidence"][0]["what"] == "an action or wait never ends"
     assert reports.table(report)[0][1:5] == ("actions", "holds", "4", "0")
     ((recording, law, sentence, rows),) = reports.evidence(report)
     assert (recording, law, len(rows)) == (str(tmp_path / "bad" / "recording"), "actions", 2)

@@ -1,6 +1,6 @@
 """Windows of a number of records. PyFlink: CountTumblingWindowAssigner, CountSlidingWindowAssigner.
 
-``count_window`` does not use them: as in Java it is the global window with a count trigger.
+``count_window`` does not use them: as in Java it uses the global window with a count trigger.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from flowsim.values.types import Types
 
 
 class CountWindow:
-    """The window of a key with this number, which a recording shows as its start. PyFlink: CountWindow."""
+    """The window number of a key; a recording shows the number as the window's start. PyFlink: CountWindow."""
 
     __slots__ = ("id",)
 
@@ -32,7 +32,7 @@ class CountWindow:
         return self.id
 
     def max_timestamp(self) -> int:
-        """The end of event time: only records end it."""
+        """The end of event time: only records complete the window."""
         return MAX_WATERMARK
 
     def java_hash(self) -> int:
@@ -50,7 +50,7 @@ class CountWindow:
 
 
 class CountTumblingWindowAssigner(WindowAssigner[object, CountWindow]):
-    """Windows of ``window_size`` records of a key; one that is not full never fires. PyFlink: CountTumblingWindowAssigner."""
+    """Windows of ``window_size`` records of a key; an incomplete window never fires. PyFlink: CountTumblingWindowAssigner."""
 
     __slots__ = ("window_size",)
 
@@ -75,7 +75,7 @@ class CountTumblingWindowAssigner(WindowAssigner[object, CountWindow]):
 
 
 class CountSlidingWindowAssigner(WindowAssigner[object, CountWindow]):
-    """Windows of ``window_size`` records of a key, one every ``window_slide``; they fire when they are full.
+    """Windows of ``window_size`` records of a key, one every ``window_slide``; complete windows fire.
 
     PyFlink: CountSlidingWindowAssigner.
     """
@@ -94,7 +94,7 @@ class CountSlidingWindowAssigner(WindowAssigner[object, CountWindow]):
     def assign_windows(
         self, element: object, timestamp: int | None, context: WindowAssignerContext
     ) -> list[CountWindow]:
-        """The newest window first; none in a gap between windows that are shorter than the slide."""
+        """The newest window first; none in a gap between windows, if the size is below the slide."""
         count = _count(context, _SLIDING)
         newest = count // self.window_slide
         oldest = max(0, -((self.window_size - 1 - count) // self.window_slide))
@@ -112,7 +112,7 @@ _SLIDING: Final = ValueStateDescriptor("slide-count-assigner", Types.LONG())
 
 
 def _count(context: WindowAssignerContext, descriptor: ValueStateDescriptor) -> int:
-    """How many records of the key came before this one."""
+    """The number of earlier records of the key."""
     state = context.get_runtime_context().get_state(descriptor)
     before = state.value()
     count = 0 if before is None else before

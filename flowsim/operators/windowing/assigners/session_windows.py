@@ -1,4 +1,4 @@
-"""Sessions: windows that merge while records come close enough to one another. Flink: EventTimeSessionWindows (rule 10.5)."""
+"""Session windows, which merge if records are close in time. Flink: EventTimeSessionWindows (rule 10.5)."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from flowsim.values.durations import Length, millis_of
 
 
 class SessionWindowTimeGapExtractor(Protocol):
-    """How long after a record its session stays open: base of user-defined extractors, which define ``extract``.
+    """The gap after a record, after which its session ends: base of user-defined extractors, which define ``extract``.
 
     PyFlink: SessionWindowTimeGapExtractor.
     """
 
     def extract(self, element: object, /) -> int:
         """Milliseconds, above 0."""
-        raise BadInput(f"{type(self).__name__}: define extract(element), which answers the gap in milliseconds")
+        raise BadInput(f"{type(self).__name__}: define extract(element), which returns the gap in milliseconds")
 
 
 Extractor = SessionWindowTimeGapExtractor | Callable[[object], int]
 
 
 class SessionWindows(MergingWindowAssigner[object, TimeWindow]):
-    """What all session windows share: each record opens a session, and sessions that overlap or touch merge."""
+    """Base of session windows: each record starts a session, and sessions that overlap or touch merge."""
 
     __slots__ = ()
 
@@ -43,7 +43,7 @@ class FixedGapSessionWindows(SessionWindows):
     __slots__ = ("gap_ms",)
 
     def __init__(self, session_gap: int) -> None:
-        """In ms; ``with_gap`` takes a length of time."""
+        """In ms; ``with_gap`` takes a duration."""
         if session_gap < 1:
             raise BadInput(f"session window: expected a gap of at least 1 ms, got {session_gap} ms")
         self.gap_ms: int = session_gap
@@ -64,14 +64,14 @@ class DynamicGapSessionWindows(SessionWindows):
         gap_ms: object = self.extractor.extract(element)
         if type(gap_ms) is not int or not 1 <= gap_ms <= MAX_WATERMARK:
             raise BadInput(
-                f"session window: expected the gap extractor to answer 1 to 2**63 - 1 ms, got {gap_ms!r:.40} for "
+                f"session window: expected the gap extractor to return 1 to 2**63 - 1 ms, got {gap_ms!r:.40} for "
                 f"{element!r:.60}"
             )
         return gap_ms
 
 
 class EventTimeSessionWindows(FixedGapSessionWindows):
-    """By the records' timestamps; one without a timestamp counts as the least there is. PyFlink: EventTimeSessionWindows."""
+    """By the records' timestamps; a record without one has the lowest timestamp. PyFlink: EventTimeSessionWindows."""
 
     __slots__ = ()
 
@@ -98,7 +98,7 @@ class EventTimeSessionWindows(FixedGapSessionWindows):
 
 
 class ProcessingTimeSessionWindows(FixedGapSessionWindows):
-    """By the clock of the operator; timestamps are ignored. PyFlink: ProcessingTimeSessionWindows (rule 10.6)."""
+    """By the operator's clock; timestamps are ignored. PyFlink: ProcessingTimeSessionWindows (rule 10.6)."""
 
     __slots__ = ()
 
@@ -148,7 +148,7 @@ class DynamicEventTimeSessionWindows(DynamicGapSessionWindows):
 
 
 class DynamicProcessingTimeSessionWindows(DynamicGapSessionWindows):
-    """By the clock of the operator, each record with its own gap. PyFlink: DynamicProcessingTimeSessionWindows (rule 10.6)."""
+    """By the operator's clock, each record with its own gap. PyFlink: DynamicProcessingTimeSessionWindows (rule 10.6)."""
 
     __slots__ = ()
 

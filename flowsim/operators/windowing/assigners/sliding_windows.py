@@ -1,4 +1,4 @@
-"""Windows of one size that overlap. Flink: SlidingEventTimeWindows, SlidingProcessingTimeWindows (rules 10.1, 10.4, 10.6)."""
+"""Overlapping windows of one size. Flink: SlidingEventTimeWindows, SlidingProcessingTimeWindows (rules 10.1, 10.4, 10.6)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MAX_WINDOW_NUM: Final = 10_000_000
 
 
 class SlidingWindows(WindowAssigner[object, TimeWindow]):
-    """What sliding windows of both kinds of time share: windows of one size that begin every slide.
+    """Base of sliding windows: windows of one size that begin every slide.
 
     A slide above the size leaves gaps: a record in a gap belongs to no window. Raises BadInput unless size >= 1 ms and
     \\|offset\\| < slide.
@@ -30,7 +30,7 @@ class SlidingWindows(WindowAssigner[object, TimeWindow]):
     __slots__ = ("size_ms", "slide_ms", "offset_ms")
 
     def __init__(self, size: int, slide: int, offset: int = 0) -> None:
-        """In ms; ``of`` takes lengths of time."""
+        """In ms; ``of`` takes durations."""
         if size < 1 or abs(offset) >= slide:
             raise BadInput(
                 "sliding window: expected size >= 1 ms and |offset| < slide, "
@@ -41,14 +41,14 @@ class SlidingWindows(WindowAssigner[object, TimeWindow]):
         self.offset_ms: int = offset
 
     def windows_of(self, time_ms: int) -> list[TimeWindow]:
-        """All windows that ``time_ms`` lies in, the newest first."""
+        """All windows that contain ``time_ms``, the newest first."""
         size_ms, slide_ms = self.size_ms, self.slide_ms
         if -FAR < time_ms < FAR and size_ms < FAR and slide_ms < FAR:
             last_start = time_ms - (time_ms - self.offset_ms) % slide_ms
             return [TimeWindow(start, start + size_ms) for start in range(last_start, time_ms - size_ms, -slide_ms)]
         last_start = window_start_with_offset(time_ms, self.offset_ms, slide_ms)
         if last_start > time_ms:
-            # It would begin before the least timestamp. Flink continues from the other end of time there, endlessly.
+            # It would begin before the lowest timestamp. Flink wraps around there and loops endlessly.
             return []
         starts = range(last_start, wrapped(time_ms - size_ms), -slide_ms)
         return [window_from(start, size_ms) for start in starts]
@@ -63,7 +63,7 @@ class SlidingEventTimeWindows(SlidingWindows):
     __slots__ = ()
 
     def __init__(self, size: int, slide: int, offset: int = 0) -> None:
-        """In ms; ``of`` takes lengths of time."""
+        """In ms; ``of`` takes durations."""
         super().__init__(size, slide, offset)
         if size // slide > MAX_WINDOW_NUM:
             raise BadInput(
@@ -89,7 +89,7 @@ class SlidingEventTimeWindows(SlidingWindows):
 
 
 class SlidingProcessingTimeWindows(SlidingWindows):
-    """By the clock of the operator; timestamps are ignored. PyFlink: SlidingProcessingTimeWindows (rule 10.6)."""
+    """By the operator's clock; timestamps are ignored. PyFlink: SlidingProcessingTimeWindows (rule 10.6)."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Windows of one size, end to end, and how far they are shifted. Flink: TumblingEventTimeWindows, WindowStagger.
+"""Adjacent windows of one size, and their stagger. Flink: TumblingEventTimeWindows, WindowStagger.
 
 Rules 10.1 to 10.3 and 10.6.
 """
@@ -23,17 +23,17 @@ from flowsim.values.java_long import remainder, wrapped
 
 
 class WindowStagger(Enum):
-    """How far the windows of a subtask are shifted, so that not all subtasks fire at once. Flink: WindowStagger (rule 10.3).
+    """The shift of a subtask's windows, so that not all subtasks fire at once. Flink: WindowStagger (rule 10.3).
 
     The value is the name in descriptions.
     """
 
     ALIGNED = "aligned"
-    """Not at all."""
+    """No shift."""
     RANDOM = "random"
     """By a random number of ms below the size."""
     NATURAL = "natural"
-    """So that a window begins at the processing time of the subtask's first record."""
+    """A window begins at the processing time of the subtask's first record."""
 
     def stagger_offset(self, current_processing_time_ms: int, size_ms: int, random: Random) -> int:
         """The shift in ms, from 0 to below the size; only RANDOM draws from ``random``."""
@@ -48,18 +48,18 @@ class WindowStagger(Enum):
 
 
 class TumblingWindows(WindowAssigner[object, TimeWindow]):
-    """What tumbling windows of both kinds of time share; raises BadInput unless size >= 1 ms and \\|offset\\| < size.
+    """Base of tumbling windows; raises BadInput unless size >= 1 ms and \\|offset\\| < size.
 
-    The stagger is fixed with the first record that one copy of the assigner processes: every subtask has its own copy.
+    The first record fixes the stagger: every subtask has its own copy of the assigner.
     """
 
     __slots__ = ("size_ms", "offset_ms", "stagger", "phase_ms", "_is_staggered")
 
     phase_ms: int
-    """Where windows begin, with the sign of the offset as in Java; without the stagger until that is fixed."""
+    """The start of windows, with the sign of the offset as in Java; without the stagger until it is fixed."""
 
     def __init__(self, size: int, offset: int = 0, window_stagger: WindowStagger = WindowStagger.ALIGNED) -> None:
-        """In ms; ``of`` takes lengths of time."""
+        """In ms; ``of`` takes durations."""
         if size < 1 or abs(offset) >= size:
             raise BadInput(
                 f"tumbling window: expected size >= 1 ms and |offset| < size, got size {size} ms, offset {offset} ms"
@@ -71,7 +71,7 @@ class TumblingWindows(WindowAssigner[object, TimeWindow]):
         self._is_staggered = window_stagger is not WindowStagger.ALIGNED
 
     def window_of(self, time_ms: int, context: WindowAssignerContext) -> TimeWindow:
-        """The one window that ``time_ms`` lies in."""
+        """The window that contains ``time_ms``."""
         if self._is_staggered:
             self._fix_stagger(context)
         size_ms = self.size_ms
@@ -112,7 +112,7 @@ class TumblingEventTimeWindows(TumblingWindows):
 
 
 class TumblingProcessingTimeWindows(TumblingWindows):
-    """By the clock of the operator; timestamps are ignored. PyFlink: TumblingProcessingTimeWindows (rule 10.6)."""
+    """By the operator's clock; timestamps are ignored. PyFlink: TumblingProcessingTimeWindows (rule 10.6)."""
 
     __slots__ = ()
 

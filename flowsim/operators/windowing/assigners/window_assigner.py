@@ -1,4 +1,4 @@
-"""Which windows a record belongs to. Flink: WindowAssigner, MergingWindowAssigner, GlobalWindows (rules 10.1-10.6)."""
+"""Assigns records to windows. Flink: WindowAssigner, MergingWindowAssigner, GlobalWindows (rules 10.1-10.6)."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ W = TypeVar("W", bound=Window)
 
 
 class WindowAssignerContext(Protocol):
-    """What an assigner can read from its operator. Flink: WindowAssigner.WindowAssignerContext."""
+    """The context of an assigner. Flink: WindowAssigner.WindowAssignerContext."""
 
     def get_current_processing_time(self) -> int:
         """Milliseconds."""
 
     def get_runtime_context(self) -> RuntimeContext:
-        """Where the operator runs, and state of the record's key that all windows share."""
+        """Information about the subtask, and state of the record's key that all windows share."""
 
     def random(self) -> Random:
         """The operator's own random numbers."""
 
 
 class WindowAssigner(ABC, Generic[T, W]):
-    """Assigns windows W to records T; base of user-defined assigners too. PyFlink: WindowAssigner.
+    """Assigns windows W to records T; also the base of user-defined assigners. PyFlink: WindowAssigner.
 
     PyFlink's ``get_window_serializer`` is not needed.
     """
@@ -46,10 +46,10 @@ class WindowAssigner(ABC, Generic[T, W]):
 
     @abstractmethod
     def assign_windows(self, element: T, timestamp: int | None, context: WindowAssignerContext, /) -> Collection[W]:
-        """Windows of one record, in the order in which they are to be processed; timestamp in ms."""
+        """The windows of one record, in processing order; timestamp in ms."""
 
     def get_default_trigger(self, env: object) -> AnyTrigger:
-        """The trigger of a job that sets none; ``env`` is None."""
+        """The trigger if the job sets none; ``env`` is None."""
         raise BadInput(f"window assigner {type(self).__name__}: define get_default_trigger(env), or set a trigger")
 
     @abstractmethod
@@ -58,26 +58,28 @@ class WindowAssigner(ABC, Generic[T, W]):
 
 
 class MergingWindowAssigner(WindowAssigner[T, W]):
-    """Assigns windows that may merge later; base of user-defined ones too. PyFlink: MergingWindowAssigner (rule 10.25)."""
+    """Assigns windows that may merge later; also the base of user-defined ones. PyFlink: MergingWindowAssigner (rule
+    10.25).
+    """
 
     __slots__ = ()
 
     MergeCallback: TypeAlias = window_types.MergeCallback[Any]
 
     def merge_windows(self, windows: Collection[W], callback: window_types.MergeCallback[W], /) -> None:
-        """Calls the callback, for each merge, with the windows of a key and the window that they become."""
+        """Calls the callback for each merge, with the windows of a key and the resulting window."""
         raise BadInput(f"window assigner {type(self).__name__}: define merge_windows(windows, callback)")
 
 
 AnyWindowAssigner: TypeAlias = WindowAssigner[Any, Any]
-"""For the records and windows of whatever job the operator is in."""
+"""For any record and window type."""
 AnyMergingWindowAssigner: TypeAlias = MergingWindowAssigner[Any, Any]
 
 
 class GlobalWindows(WindowAssigner[object, GlobalWindow]):
-    """All records of a key in one window that never ends; set a trigger, it does not fire by itself. PyFlink: GlobalWindows.
+    """All records of a key in one window that never ends; without a trigger it never fires. PyFlink: GlobalWindows.
 
-    ``end_of_stream``: fires it when the stream has ended, at the last watermark.
+    ``end_of_stream``: fires at the last watermark.
     """
 
     __slots__ = ("end_of_stream",)
@@ -110,12 +112,12 @@ _GLOBAL_WINDOW_ALONE: Final = (GLOBAL_WINDOW,)
 
 
 def is_merging(assigner: AnyWindowAssigner) -> TypeGuard[AnyMergingWindowAssigner]:
-    """Whether its windows may merge: it has the method of MergingWindowAssigner."""
+    """Whether its windows may merge: it has ``merge_windows``."""
     return callable(getattr(assigner, "merge_windows", None))
 
 
 def refuse_trigger_that_cannot_merge(assigner: AnyWindowAssigner, trigger: AnyTrigger) -> None:
-    """Raises BadInput when windows of this assigner may merge and the trigger cannot (rule 10.24)."""
+    """Raises BadInput if windows of this assigner may merge and the trigger cannot (rule 10.24)."""
     if is_merging(assigner) and not trigger.can_merge():
         raise BadInput(
             f"windows of {type(assigner).__name__} merge, and the trigger {type(trigger).__name__} cannot: use one whose "
@@ -124,7 +126,7 @@ def refuse_trigger_that_cannot_merge(assigner: AnyWindowAssigner, trigger: AnyTr
 
 
 def event_timestamp(timestamp: int | None) -> int:
-    """The record's timestamp; raises NoTimestamp when it has none (rule 10.2)."""
+    """The record's timestamp; raises NoTimestamp if there is none (rule 10.2)."""
     if timestamp is None or timestamp == NO_TIMESTAMP:
         raise NoTimestamp(NO_TIMESTAMP_MESSAGE)
     return timestamp

@@ -32,16 +32,16 @@ def _min(one: object, other: object) -> object:
 
 
 _FIRE_TIME: Final = ReducingStateDescriptor("fire-time", _min, Types.LONG())
-"""The next fire time of a key and window; of windows that merge, the earliest counts."""
+"""The next fire time of a key and window; merging windows keep the earliest."""
 
 
 class ContinuousTrigger(Trigger[object, Window]):
-    """What both continuous triggers share; raises BadInput unless the interval is at least 1 ms."""
+    """Base of both continuous triggers; raises BadInput unless the interval is at least 1 ms."""
 
     __slots__ = ("interval_ms",)
 
     def __init__(self, interval: int) -> None:
-        """In ms; ``of`` takes a length of time."""
+        """In ms; ``of`` takes a duration."""
         if interval < 1:
             raise BadInput(f"continuous trigger: expected an interval of at least 1 ms, got {interval} ms")
         self.interval_ms: int = interval
@@ -50,11 +50,11 @@ class ContinuousTrigger(Trigger[object, Window]):
         return True
 
     def first_base(self, time_ms: int) -> int:
-        """The last multiple of the interval towards 0: Java's remainder has the sign of the time."""
+        """The last multiple of the interval, rounded towards 0: Java's remainder has the sign of the time."""
         return time_ms - remainder(time_ms, self.interval_ms)
 
     def next_fire_time(self, base_ms: int, window: Window, fire_time: ReducingState) -> int:
-        """Stores and returns the time an interval after ``base_ms``, or the end of the window if that is earlier."""
+        """Stores and returns ``base_ms`` plus the interval, or the end of the window if that is earlier."""
         next_ms = min(wrapped(base_ms + self.interval_ms), window.max_timestamp())
         fire_time.add(next_ms)
         return next_ms
@@ -104,7 +104,7 @@ class ContinuousEventTimeTrigger(ContinuousTrigger):
             ctx.register_event_time_timer(next_ms)
 
     def clear(self, window: Window, ctx: TriggerContext) -> None:
-        # The timer of the window's end stays, as in Flink: when it is due, the window is cleaned up anyway.
+        # The timer of the window's end is not deleted, as in Flink: when it fires, the window is cleaned up anyway.
         fire_time = ctx.get_partitioned_state(_FIRE_TIME)
         next_ms = _stored_time(fire_time)
         if next_ms is not None:
@@ -113,10 +113,11 @@ class ContinuousEventTimeTrigger(ContinuousTrigger):
 
 
 class ContinuousProcessingTimeTrigger(ContinuousTrigger):
-    """Fires whenever the clock passes a multiple of the interval. PyFlink: ContinuousProcessingTimeTrigger (rule 10.22).
+    """Fires whenever the clock passes a multiple of the interval. PyFlink: ContinuousProcessingTimeTrigger (rule
+    10.22).
 
-    It does not register the window's end by itself: the last interval is cut short there. Called for a timer of another
-    trigger while it has stored no fire time of its own, it raises BadInput: Flink fails there too.
+    It does not register the window's end; the last interval ends there. If another trigger's timer calls it while it
+    has no stored fire time, it raises BadInput: Flink fails there too.
     """
 
     __slots__ = ()
@@ -142,10 +143,11 @@ class ContinuousProcessingTimeTrigger(ContinuousTrigger):
         fire_time = ctx.get_partitioned_state(_FIRE_TIME)
         at = _stored_time(fire_time)
         if at is None:
-            # Flink dereferences null here; it takes a trigger around this one, with timers of its own, to get so far.
+            # Flink dereferences null here; only a nested trigger whose outer trigger has its own timers gets here.
             raise BadInput(
-                f"ContinuousProcessingTimeTrigger: the timer at {time} ms is not its own, and it waits for none: Flink "
-                "fails with a NullPointerException; nest it in triggers that clear it only with their own timers"
+                f"ContinuousProcessingTimeTrigger: the trigger did not register the timer at {time} ms and "
+                "has no timer of its own: Flink fails with a NullPointerException; nest it only in triggers "
+                "that clear it together with their own timers"
             )
         if at != time:
             return CONTINUE
@@ -168,7 +170,7 @@ class ContinuousProcessingTimeTrigger(ContinuousTrigger):
 
 
 def _stored_time(fire_time: ReducingState) -> int | None:
-    """The stored fire time, None if there is none."""
+    """The stored fire time, or None."""
     at = fire_time.get()
     assert at is None or isinstance(at, int)
     return at

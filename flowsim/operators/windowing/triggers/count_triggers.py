@@ -1,4 +1,4 @@
-"""Triggers that depend on records alone: their number, or how far they are apart. Flink: CountTrigger, DeltaTrigger."""
+"""Triggers by the number or distance of records. Flink: CountTrigger, DeltaTrigger."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class CountTrigger(Trigger[object, Window]):
 
     @staticmethod
     def of(window_size: int) -> CountTrigger:
-        """Raises TypeError unless it is a whole number."""
+        """Raises TypeError unless the count is a whole number."""
         if type(window_size) is not int:
             raise TypeError(f"CountTrigger.of: expected a number of records, got {window_size!r}")
         return CountTrigger(window_size)
@@ -62,7 +62,7 @@ class CountTrigger(Trigger[object, Window]):
         return True
 
     def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
-        # The sum may reach the limit: only the next record is checked against it.
+        # The sum may reach the limit: only the next record is compared with it.
         ctx.merge_partitioned_state(_COUNT)
 
     def clear(self, window: Window, ctx: TriggerContext) -> None:
@@ -72,7 +72,7 @@ class CountTrigger(Trigger[object, Window]):
 class DeltaTrigger(Trigger[object, Window]):
     """Fires when the distance from the stored record exceeds ``threshold``, and stores the new one.
 
-    The first record of a window is only stored. It cannot serve windows that merge. Flink: DeltaTrigger (rule 10.23);
+    The first record of a window is only stored. It does not support merging windows. Flink: DeltaTrigger (rule 10.23);
     PyFlink has none.
     """
 
@@ -87,7 +87,7 @@ class DeltaTrigger(Trigger[object, Window]):
     def of(
         threshold: float, delta_function: AnyDeltaFunction, state_type: TypeInformation | None = None
     ) -> DeltaTrigger:
-        """``delta_function(stored, new)`` answers the distance; ``state_type`` is the type of the records."""
+        """``delta_function(stored, new)`` returns the distance; ``state_type`` is the type of the records."""
         state_type = Types.PICKLED_BYTE_ARRAY() if state_type is None else state_type
         return DeltaTrigger(threshold, delta_of(delta_function, "DeltaTrigger.of"), state_type)
 

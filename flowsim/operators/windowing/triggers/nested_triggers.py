@@ -57,11 +57,11 @@ class PurgingTrigger(Trigger[object, Window]):
 
 
 class ProcessingTimeoutTrigger(Trigger[object, Window]):
-    """Another trigger, and a FIRE ``interval_ms`` of processing time after a record that did not make it fire.
+    """Another trigger, plus a FIRE ``interval_ms`` of processing time after a record that did not fire it.
 
     The timeout counts from the first such record, or from the last one if ``reset_on_element``. *Any* timer of the
-    window fires it, also those of the other trigger, event-time ones too; all is cleared then if ``clear_on_timeout``. It
-    cannot serve windows that merge. Flink: ProcessingTimeoutTrigger (rule 10.23); PyFlink has none.
+    window fires it, including the other trigger's timers and event-time timers; ``clear_on_timeout`` then clears all of
+    them. It does not support merging windows. Flink: ProcessingTimeoutTrigger (rule 10.23); PyFlink has none.
     """
 
     __slots__ = ("nested_trigger", "interval_ms", "reset_on_element", "clear_on_timeout")

@@ -42,7 +42,7 @@ class EventTimeTrigger(Trigger[object, Window]):
         return True
 
     def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
-        # A window whose end has passed is only reached by a late record, and that record fires it by itself.
+        # Only a late record reaches a window whose end has passed, and that record fires it.
         max_timestamp = window.max_timestamp()
         if max_timestamp > ctx.get_current_watermark():
             ctx.register_event_time_timer(max_timestamp)
@@ -74,7 +74,7 @@ class ProcessingTimeTrigger(Trigger[object, Window]):
         return True
 
     def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
-        # A timer in the past would fire at once: the record that caused the merge registers it where it is wanted.
+        # A timer in the past would fire at once: the record that caused the merge registers it if needed.
         max_timestamp = window.max_timestamp()
         if max_timestamp > ctx.get_current_processing_time():
             ctx.register_processing_time_timer(max_timestamp)
@@ -99,14 +99,14 @@ class EndOfStreamTrigger(Trigger[object, Window]):
         return CONTINUE
 
     def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
-        """Nothing is kept that could be merged."""
+        """Does nothing: there is no state to merge."""
 
     def clear(self, window: Window, ctx: TriggerContext) -> None:
-        """Leaves the timer, as Flink does: it is due when all else is over."""
+        """Does not delete the timer, as in Flink: it fires at the end."""
 
 
 class NeverTrigger(Trigger[object, Window]):
-    """Never fires: the trigger of a global window until another is set. PyFlink: NeverTrigger (rule 10.6)."""
+    """Never fires: the default trigger of a global window. PyFlink: NeverTrigger (rule 10.6)."""
 
     __slots__ = ()
 
@@ -120,7 +120,7 @@ class NeverTrigger(Trigger[object, Window]):
         return CONTINUE
 
     def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
-        """Nothing is kept that could be merged."""
+        """Does nothing: there is no state to merge."""
 
     def clear(self, window: Window, ctx: TriggerContext) -> None:
-        """Nothing is kept."""
+        """Does nothing: there is no state."""

@@ -1,4 +1,4 @@
-"""When a window fires, and what a trigger can read and do. Flink: Trigger, TriggerResult (rules 10.17-10.24)."""
+"""When a window fires, and the context of a trigger. Flink: Trigger, TriggerResult (rules 10.17-10.24)."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from flowsim.state.descriptors import (
 from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, ValueState
 
 MergingStateDescriptor = ListStateDescriptor | ReducingStateDescriptor | AggregatingStateDescriptor
-"""Of the states that can take over what other windows hold. Flink: StateDescriptor of a MergingState."""
+"""The descriptors of states that can merge. Flink: StateDescriptor of a MergingState."""
 
 
 class TriggerResult(Enum):
-    """What to do with a window; the value is (fire, purge). Flink: TriggerResult."""
+    """The action for a window; the value is (fire, purge). Flink: TriggerResult."""
 
     CONTINUE = (False, False)
     FIRE = (True, False)
@@ -32,7 +32,7 @@ class TriggerResult(Enum):
     FIRE_AND_PURGE = (True, True)
 
     def __init__(self, fire: bool, purge: bool) -> None:
-        # Attributes: ``value`` is a property that runs Python, and a trigger is called for every record.
+        # Attributes, because ``value`` is a Python property and a trigger is called for every record.
         self._is_fire = fire
         self._is_purge = purge
 
@@ -55,14 +55,14 @@ _RECORDED = {
 }
 
 
-# Members under names of their own: the lookup in the class takes ten times as long, and triggers answer for every record.
+# Module-level names of the members: the class lookup takes ten times as long, and triggers return one per record.
 CONTINUE: Final = TriggerResult.CONTINUE
 FIRE: Final = TriggerResult.FIRE
 FIRE_AND_PURGE: Final = TriggerResult.FIRE_AND_PURGE
 
 
 class TriggerContext(Protocol):
-    """What a trigger can read and do for the current key and window; times in ms. Flink: Trigger.TriggerContext."""
+    """The context of a trigger for the current key and window; times in ms. Flink: Trigger.TriggerContext."""
 
     def get_current_watermark(self) -> int:
         """``NO_TIMESTAMP`` before the first watermark."""
@@ -70,7 +70,7 @@ class TriggerContext(Protocol):
     def get_current_processing_time(self) -> int: ...
 
     def get_metric_group(self) -> MetricGroup:
-        """The metrics of the operator, as its functions have them."""
+        """The user-defined metrics of the operator."""
 
     def register_event_time_timer(self, time: int) -> None: ...
 
@@ -93,10 +93,10 @@ class TriggerContext(Protocol):
 
 
 class OnMergeContext(TriggerContext, Protocol):
-    """What a trigger can do for the window that others were merged into. Flink: Trigger.OnMergeContext."""
+    """The context of a trigger for the window that others were merged into. Flink: Trigger.OnMergeContext."""
 
     def merge_partitioned_state(self, state_descriptor: MergingStateDescriptor) -> None:
-        """Moves what the merged windows hold in this state into the state of the window they became."""
+        """Merges the state of the merged windows into that of the resulting window."""
 
 
 T = TypeVar("T")
@@ -104,10 +104,11 @@ W = TypeVar("W", bound=Window)
 
 
 class Trigger(ABC, Generic[T, W]):
-    """Decides for each record T and timer of one key and window W; base of user-defined triggers too. PyFlink: Trigger.
+    """Decides for each record T and timer of one key and window W; also the base of user-defined triggers. PyFlink:
+    Trigger.
 
-    One object serves all keys and windows of a subtask: it keeps what it must know of a key and window in
-    ``ctx.get_partitioned_state(descriptor)``. For windows that merge define ``can_merge`` and ``on_merge`` too.
+    One object serves all keys and windows of a subtask: it keeps state per key and window in
+    ``ctx.get_partitioned_state(descriptor)``. To support merging windows, define ``can_merge`` and ``on_merge`` too.
     """
 
     __slots__ = ()
@@ -121,14 +122,14 @@ class Trigger(ABC, Generic[T, W]):
 
     @abstractmethod
     def on_event_time(self, time: int, window: W, ctx: TriggerContext, /) -> TriggerResult:
-        """The watermark reached an event-time timer of the window, in ms."""
+        """The watermark reached an event-time timer of the window (time in ms)."""
 
     @abstractmethod
     def on_processing_time(self, time: int, window: W, ctx: TriggerContext, /) -> TriggerResult:
-        """A processing-time timer of the window is due, in ms."""
+        """A processing-time timer of the window fires (time in ms)."""
 
     def can_merge(self) -> bool:
-        """Whether it can serve windows that merge (rule 10.24)."""
+        """Whether it supports merging windows (rule 10.24)."""
         return False
 
     def on_merge(self, window: W, ctx: OnMergeContext, /) -> None:
@@ -137,8 +138,8 @@ class Trigger(ABC, Generic[T, W]):
 
     @abstractmethod
     def clear(self, window: W, ctx: TriggerContext, /) -> None:
-        """Removes what it keeps for the window, which is cleaned up or was merged into another."""
+        """Removes the state of the window, which is cleaned up or merged into another."""
 
 
 AnyTrigger: TypeAlias = Trigger[Any, Any]
-"""For the records and windows of whatever job the operator is in."""
+"""For any record and window type."""

@@ -38,7 +38,9 @@ def async_once(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
                 findings.broken(wrong, **place.where(step))
         for entry, life in sorted(lives.items()):
             if life.put is not None and not life.emitted and place.end < NEVER:
-                findings.broken("never emitted", task=place.task.task, operator=place.operator.operator, entry=entry)
+                findings.broken(
+                    "an element is never emitted", task=place.task.task, operator=place.operator.operator, entry=entry
+                )
         for got in handed_on[place.task.task, place.operator.operator]:
             _judge_reader(findings, place, got)
     return findings.outcome(LAW)
@@ -93,7 +95,7 @@ def _wrong_timeout(place: Place, life: _Life, step: Step) -> str:
 def _wrong_emission(life: _Life, step: Step) -> str:
     put, outcome = life.put, life.outcome
     if put is None:
-        return "emitted before it was put"
+        return "an element is emitted before it was put"
     if (put.kind, put.timestamp) != (step.kind, step.timestamp):
         return "emitted as something else than it was put"
     if step.kind != ElementKind.RECORD:

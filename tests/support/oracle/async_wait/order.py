@@ -47,7 +47,7 @@ def _judge_numbers(findings: Findings, place: Place) -> None:
     for step in place.steps:
         if step.action == AsyncAction.PUT:
             if step.entry != expected:
-                findings.broken("put out of turn", **place.where(step), expected=expected)
+                findings.broken("an element is put in the wrong order", **place.where(step), expected=expected)
             expected = step.entry + 1
 
 
@@ -73,7 +73,8 @@ def _judge_turns(findings: Findings, place: Place) -> None:
         before, moment = emitted.get(entry, (furthest, moment))
         if before > (rank, NEVER if moment < 0 else moment):
             findings.broken(
-                "overtaken", task=place.task.task, operator=place.operator.operator, entry=entry, rank=rank, by=before[0],
+                "an element was overtaken", task=place.task.task, operator=place.operator.operator, entry=entry,
+                rank=rank, by=before[0],
             )  # fmt: skip
 
 
@@ -120,7 +121,7 @@ def _judge_arrivals(findings: Findings, place: Place, arrivals: list[Arrival]) -
             continue
         if [_what(step) for step in put] != [(kind, timestamp, fingerprint)]:
             findings.broken(
-                "not put as it arrived", task=place.task.task, operator=place.operator.operator, seq=seq,
+                "an element was not put as it arrived", task=place.task.task, operator=place.operator.operator, seq=seq,
                 kind=ElementKind(kind), timestamp=timestamp, put=[step.entry for step in put],
             )  # fmt: skip
 

@@ -97,7 +97,7 @@ def _wrong_retry(place: Place, calls: _Calls, step: Step) -> str:
     if step.attempt != calls.invoked:
         return "not the attempt that was made"
     if step.attempt > place.limit:
-        return "waits for one retry too many"
+        return "a record waits for one retry too many"
     if step.attempt in calls.retries:
-        return "waits for the same retry again"
+        return "a record waits for the same retry again"
     return "waits for a retry although it is over" if calls.timed_out or calls.is_over else ""

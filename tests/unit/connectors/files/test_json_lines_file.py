@@ -51,7 +51,7 @@ def test_a_long_file_comes_in_several_blocks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "where", "told"),
     [
-        ('{"name": "a"', "2:13", "no JSON: Expecting ',' delimiter"),
+        ('{"name": "a"', "2:13", "invalid JSON: Expecting ',' delimiter"),
         ("[1]", "2:1", 'expected an object such as {"name": ...}, got [1]'),
         ('{"number": "7"}', "2:12", "key 'number': expected a long"),
         ('{"number": 7.0}', "2:12", "or null, got 7.0"),
@@ -59,9 +59,9 @@ def test_a_long_file_comes_in_several_blocks(tmp_path: Path) -> None:
         ('{"name": "a\\ud800"}', "2:10", "key 'name': expected text or null"),
         ('{"number": 9223372036854775808}', "2:12", "got 9223372036854775808"),
         ('{"name": "a",  "small":  2147483648}', "2:26", "expected an int"),
-        ('{"ratio": NaN}', "2:1", "no JSON: there is no NaN in JSON"),
+        ('{"ratio": NaN}', "2:1", "invalid JSON: JSON has no NaN"),
         ('{"ratio": 1' + "0" * 400 + "}", "2:11", "expected a double or null"),
-        ('{"ratio": 1' + "0" * 5000 + "}", "2:1", "no JSON"),
+        ('{"ratio": 1' + "0" * 5000 + "}", "2:1", "invalid JSON"),
         ('{"flag": 0}', "2:10", "expected a boolean"),
     ],
 )
@@ -73,7 +73,7 @@ def test_a_bad_line_is_named_with_its_place(tmp_path: Path, line: str, where: st
 
 def test_a_later_block_counts_its_lines_on(tmp_path: Path) -> None:
     path = written(tmp_path, "{}\n" * (BLOCK_LINES + 5) + "x\n")
-    with pytest.raises(BadInput, match=rf"rows\.jsonl:{BLOCK_LINES + 6}:1 no JSON"):
+    with pytest.raises(BadInput, match=rf"rows\.jsonl:{BLOCK_LINES + 6}:1 invalid JSON"):
         rows_of(path)
 
 

@@ -192,7 +192,7 @@ def test_a_timeoutable_barrier_is_announced_ahead_of_the_data_before_it() -> Non
     polled = gate.poll()
     assert polled is not None
     assert (polled.received.event, polled.received.data_type.has_priority) == (event, True)
-    with pytest.raises(IllegalState, match="no event 1 waits in line"):
+    with pytest.raises(IllegalState, match="no event 1 in the queue can overtake"):
         channel.convert_to_priority_event(1)
 
 

@@ -106,7 +106,7 @@ def test_state_without_a_key_is_refused_with_the_way_out() -> None:
 
     function = Stateful()
     with (
-        pytest.raises(BadInput, match=r"operator MapOperator: get_state needs a keyed stream, put key_by"),
+        pytest.raises(BadInput, match=r"operator MapOperator: get_state needs a keyed stream: put key_by"),
         OneInputOperatorHarness(MapOperator(function.map, function)),
     ):
         pass

@@ -140,7 +140,7 @@ def test_a_session_takes_a_record_without_timestamp_for_the_least_one() -> None:
 def test_a_dynamic_gap_that_is_no_length_fails_and_says_for_which_record(gap: object) -> None:
     for assigner in (DynamicEventTimeSessionWindows(Answers(gap)), DynamicProcessingTimeSessionWindows(Answers(gap))):
         with pytest.raises(
-            BadInput, match=rf"expected the gap extractor to answer 1 to .* ms, got {gap} for 'the record'"
+            BadInput, match=rf"expected the gap extractor to return 1 to .* ms, got {gap} for 'the record'"
         ):
             windows(assigner, 0, element="the record")
 

@@ -55,7 +55,7 @@ def test_the_time_evictor_does_nothing_where_the_first_record_has_no_timestamp()
 
 
 def test_the_time_evictor_refuses_a_window_where_only_some_records_have_timestamps() -> None:
-    with pytest.raises(BadInput, match="give all of them timestamps"):
+    with pytest.raises(BadInput, match="assign timestamps to all records"):
         before(TimeEvictor(3), ("a", 1), ("b", None))
 
 

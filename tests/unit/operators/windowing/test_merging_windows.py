@@ -239,7 +239,7 @@ def test_folded_contents_merge_with_the_same_function(contents: WindowContents) 
 
 
 def test_an_aggregate_without_merge_is_refused_when_the_operator_is_built() -> None:
-    with pytest.raises(BadInput, match=r"Sum has no merge\(acc_a, acc_b\), which windows that merge need"):
+    with pytest.raises(BadInput, match=r"Sum has no merge\(acc_a, acc_b\), which merging windows need"):
         sessions(contents=AggregatingContents(Sum()))
     create_window_operator(
         EventTimeSessionWindows(5), AggregatingContents(MergingSum()), InternalProcessWindowFunction(Session())
@@ -311,7 +311,7 @@ def test_a_function_of_merging_windows_has_no_state_per_window() -> None:
     )
     with bench(operator) as harness:
         harness.process_element("a1", 0)
-        with pytest.raises(BadInput, match="windows that merge have no state per window: use global_state"):
+        with pytest.raises(BadInput, match="merging windows have no state per window: use global_state"):
             harness.process_watermark(4)
 
 

@@ -191,7 +191,7 @@ def test_continuous_processing_time_goes_by_the_clock_and_cuts_the_last_interval
 
 
 def test_continuous_processing_time_fails_at_a_foreign_timer_while_it_waits_for_none() -> None:
-    with pytest.raises(BadInput, match="the timer at 5 ms is not its own"):
+    with pytest.raises(BadInput, match="the trigger did not register the timer at 5 ms"):
         On(ContinuousProcessingTimeTrigger(30)).processing_time(5)
 
 

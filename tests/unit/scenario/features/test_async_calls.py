@@ -137,7 +137,7 @@ def test_a_key_of_the_lookup_that_is_a_list_is_told_and_not_a_traceback(key: str
     (tmp_path / "t.csv").write_text("id,who\na,Ann\n")
     table = f'csv: t.csv, columns: {{id: string, who: string}}, key: "{key}", key_column: id'
     job = compiled(HEAD + body(f"{{mode: ordered, latency: 5 ms, lookup: {{{table}}}}}"), tmp_path, tmp_path)
-    with pytest.raises(JobFailed, match="a key is a number, a text or a truth value"):
+    with pytest.raises(JobFailed, match="a key is a number, a text or a boolean"):
         execute(job.stream_graph(), job.run_options())
 
 

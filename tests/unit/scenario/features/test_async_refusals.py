@@ -33,7 +33,7 @@ def text_of(block: str) -> str:
 
 # The block, the line and column that are named, and what is said behind "operators.x.async".
 REFUSED: list[tuple[str, str, str]] = [
-    ("latency: 5 ms\nadd: {m: n}", "16:5", ": expected the key 'mode', it is missing"),
+    ("latency: 5 ms\nadd: {m: n}", "16:5", ": the key 'mode' is missing"),
     (
         "mode: orderd\nlatency: 5 ms\nadd: {m: n}",
         "17:13",
@@ -64,12 +64,12 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         OK + "add: {m: timestamp}",
         "19:12",
-        ".add: an asynchronous function does not see the timestamp: add it as a field in a map before",
+        ".add: an asynchronous function cannot read the timestamp: add it as a field in an earlier map",
     ),
     (
         OK + "add: {m: n}\nfields: {m: long}",
         "17:7",
-        ": only a python function declares its fields, those of add are known: remove fields",
+        ": only a python function declares its fields, add determines them itself: remove fields",
     ),
     ("mode: ordered\nadd: {m: n}", "17:7", ": expected latency: how long calls take"),
     (
@@ -106,7 +106,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         "mode: ordered\nlatency: {uniform: {low: 5 ms}}\nadd: {m: n}",
         "18:17",
-        ".latency.uniform: expected the key 'high', it is missing",
+        ".latency.uniform: the key 'high' is missing",
     ),
     (
         "mode: ordered\nlatency: {normal: {mean: 5 ms, standard_deviation: -1}}\nadd: {m: n}",
@@ -141,7 +141,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         "mode: ordered\nlatency: {exponential: {}}\nadd: {m: n}",
         "18:17",
-        ".latency.exponential: expected the key 'mean', it is missing",
+        ".latency.exponential: the key 'mean' is missing",
     ),
     (
         "mode: ordered\nlatency: {each: word}\nadd: {m: n}",
@@ -156,7 +156,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         "mode: ordered\nlatency: {each: timestamp}\nadd: {m: n}",
         "18:23",
-        ".latency.each: an asynchronous function does not see the timestamp: add it as a field in a map before",
+        ".latency.each: an asynchronous function cannot read the timestamp: add it as a field in an earlier map",
     ),
     (
         "mode: ordered\nlatency: {trace: {path: none.txt}}\nadd: {m: n}",
@@ -166,7 +166,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         "mode: ordered\nlatency: {trace: {path: empty.txt}}\nadd: {m: n}",
         "18:31",
-        ".latency.trace.path: DIR/empty.txt: the file holds no latency, expected at least one",
+        ".latency.trace.path: DIR/empty.txt: expected at least one latency, the file has none",
     ),
     (
         "mode: ordered\nlatency: {trace: {path: bad.txt}}\nadd: {m: n}",
@@ -181,7 +181,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         "mode: ordered\nlatency: {trace: {path: ../outside.txt}}\nadd: {m: n}",
         "18:31",
-        ".latency.trace.path: input '../outside.txt' leads out of DIR; pass --allow-path if that is meant",
+        ".latency.trace.path: input '../outside.txt' is outside of DIR; use --allow-path to allow that",
     ),
     (
         "mode: ordered\nlatency: {trace: {path: bad.txt, unit: min}}\nadd: {m: n}",
@@ -193,7 +193,7 @@ REFUSED: list[tuple[str, str, str]] = [
         "20:23",
         ".spikes.share: expected a value <= 1.0, got 2.0",
     ),
-    (OK + "add: {m: n}\nspikes: {share: 0.5}", "20:7", ".spikes: expected the key 'latency', it is missing"),
+    (OK + "add: {m: n}\nspikes: {share: 0.5}", "20:7", ".spikes: the key 'latency' is missing"),
     (
         OK + "add: {m: n}\nspikes: {share: 0.5, latency: {each: word}}",
         "20:44",
@@ -205,7 +205,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         OK + "add: {m: n}\nfails: {first_attempts: 2}",
         "17:7",
-        ": fails.first_attempts needs retry: without it there is one attempt only",
+        ": fails.first_attempts needs retry: without retry there is only one attempt",
     ),
     (OK + "add: {m: n}\nsilent: {}", "20:15", ".silent: expected share or when, got neither"),
     (
@@ -282,7 +282,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         OK + "add: {m: n}\ntimeout: 1 s\nretry: {fixed: {max_attempts: 1, delay: 1 ms}, on_error: false}",
         "21:14",
-        ".retry: nothing is tried again: expected when, when_empty or on_error",
+        ".retry: expected a retry condition: when, when_empty or on_error",
     ),
     (
         OK + "add: {m: n}\ntimeout: 1 s\nretry: {fixed: {max_attempts: 1, delay: 1 ms}, when: m}",
@@ -297,7 +297,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         OK + "add: {m: n}\ntimeout: 1 s\ndesign: legacy\nretry: {fixed: {max_attempts: 1, delay: 1 ms}}",
         "17:7",
-        ": the legacy design knows no retry, remove retry or design",
+        ": the legacy design has no retry, remove retry or design",
     ),
     (
         OK + "lookup: {csv: none.csv, columns: {id: string, who: string}, key: word, key_column: id}",
@@ -307,7 +307,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         OK + "lookup: {csv: ../outside.txt, columns: {id: string, who: string}, key: word, key_column: id}",
         "19:21",
-        ".lookup.csv: input '../outside.txt' leads out of DIR; pass --allow-path if that is meant",
+        ".lookup.csv: input '../outside.txt' is outside of DIR; use --allow-path to allow that",
     ),
     (
         OK + "lookup: {csv: table.csv, columns: {id: string, whom: string}, key: word, key_column: id}",
@@ -325,7 +325,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         OK + "lookup: {csv: table.csv, columns: {id: string, who: string}, key: n, key_column: id}",
         "19:73",
-        ".lookup.key: no long is ever found in column 'id' of type string",
+        ".lookup.key: a key of type long never equals a value of column 'id' of type string",
     ),
     (
         OK + "lookup: {csv: table.csv, columns: {id: string, who: string}, key: wrd, key_column: id}",
@@ -335,12 +335,12 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         OK + "lookup: {csv: table.csv, columns: {id: string, who: string}, key: word, key_column: is}",
         "19:15",
-        ".lookup: key_column 'is' is none of the columns: id, who",
+        ".lookup: key_column 'is' is not one of the columns: id, who",
     ),
     (
         OK + "lookup: {csv: table.csv, columns: {id: string}, key: word, key_column: id}",
         "19:15",
-        ".lookup: expected a column beside the key, which the record gets",
+        ".lookup: expected a column other than the key, to add to the record",
     ),
     (
         OK + "lookup: {csv: twice.csv, columns: {id: string, who: string}, key: word, key_column: id}",
@@ -350,7 +350,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         OK + "lookup: {csv: table.csv, columns: {id: string, n: string}, key: word, key_column: id}",
         "19:57",
-        ".lookup.columns.n: 'n' is a field of the record already",
+        ".lookup.columns.n: 'n' is already a field of the record",
     ),
     (
         OK + "lookup: {csv: table.csv, columns: {id: string, who: string}, key: word, key_column: id, missing: null}",
@@ -375,7 +375,7 @@ REFUSED: list[tuple[str, str, str]] = [
     (
         OK + "python: flowsim_user_code:Waiting\nfields: {w: string}",
         "17:7",
-        ": a Python function decides what its calls do, remove latency",
+        ": a Python function makes its own calls, remove latency",
     ),
     (
         (
@@ -383,7 +383,7 @@ REFUSED: list[tuple[str, str, str]] = [
             "flowsim_user_code:Waiting\nfields: {w: string}"
         ),
         "17:7",
-        ": a Python function decides what its calls do, remove silent and on_timeout",
+        ": a Python function makes its own calls, remove silent and on_timeout",
     ),
 ]
 

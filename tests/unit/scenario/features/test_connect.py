@@ -181,11 +181,11 @@ MAPS = "[{select: {a: item}}, {select: {a: name}}]"
         ),
         (
             "{input: orders, connect: {to: prices, key_by: [item, timestamp], map: " + MAPS + "}}",
-            "a key does not see the timestamp",
+            "a key cannot read the timestamp",
         ),
         (
             "{input: orders, key_by: item, connect: {to: prices, map: " + MAPS + "}}",
-            "connect.key_by holds the keys of both inputs, remove key_by",
+            "connect.key_by has the keys of both inputs, remove key_by",
         ),
         (
             "{input: orders, partition: global, connect: {to: prices, key_by: [item, name], map: " + MAPS + "}}",
@@ -197,7 +197,7 @@ MAPS = "[{select: {a: item}}, {select: {a: name}}]"
         ),
         (
             "{input: orders, connect: {to: prices, map: [{python: 'a:b', fields: {a: string}}, {select: {a: name}}]}}",
-            "a Python function over two inputs is a process",
+            "a Python function over two inputs must be a process function",
         ),
     ],
 )

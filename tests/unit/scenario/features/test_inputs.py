@@ -45,10 +45,15 @@ def test_a_custom_partition_that_leaves_the_subtasks_fails_the_job(tmp_path: Pat
             False,
             "partition.python: flowsim_user_code:last_for_b is Python code and runs only with",
         ),
-        ("last_for_b", "timestamp", True, "partition.key: a key does not see the timestamp"),
+        ("last_for_b", "timestamp", True, "partition.key: a key cannot read the timestamp"),
         ("last_for_b", "wort", True, "partition.key: unknown name 'wort' (did you mean 'word'?)"),
         ("Split", "word", True, "partition.python: flowsim_user_code:Split: expected a function or a Partitioner"),
-        ("Opened", "word", True, "partition.python: partition_custom: a Partitioner is never opened or closed"),
+        (
+            "Opened",
+            "word",
+            True,
+            "partition.python: partition_custom: open() and close() of a Partitioner are never called",
+        ),
     ],
 )
 def test_a_custom_partition_that_cannot_be_is_refused_where_it_stands(

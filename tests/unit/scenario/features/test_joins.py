@@ -218,17 +218,17 @@ REFUSED = {
     "join: {to: right, key_by: [k, code], window: {tumbling: 1 s, late_output: l}, select: {a: left.n}}": "late_output",
     "join: {to: wrong, key_by: [k, code], window: {tumbling: 1 s}, select: {a: left.n}}": "there is no stream 'wrong' above",
     "co_group: {to: right, key_by: [k, code], window: {tumbling: 1 s}, left: {key: count()}}": (
-        "'key' is a field of the result already"
+        "'key' is already a field of the result"
     ),
     "co_group: {to: right, key_by: [k, code], window: {tumbling: 1 s}}": "expected left and right, or one of them; or process",
     "co_group: {to: right, key_by: [k, code], window: {tumbling: 1 s}, left: {n: count()}, right: {n: count()}}": (
-        "'n' is a field of the result already"
+        "'n' is already a field of the result"
     ),
     "interval_join: {to: right, key_by: [k, code], lower: 1 s, upper: -1 s, select: {a: left.n}}": "expected lower <= upper",
     "interval_join: {to: right, key_by: [k, code], lower: 1, upper: 2, select: {a: left.n}}": "expected a duration",
     "broadcast: {to: right, put: code, add: {f: right.n}}": "add needs put and get",
     "broadcast: {to: right}": "expected one of add, process, got none of them",
-    "broadcast: {to: right, put: code, get: k, add: {n: right.n}}": "'n' is a field of the record already",
+    "broadcast: {to: right, put: code, get: k, add: {n: right.n}}": "'n' is already a field of the record",
     "broadcast: {to: right, put: code, get: k, add: {f: right.n}, missing: {g: 1}}": "expected missing to give the fields",
     "broadcast: {to: right, put: code, get: k, add: {f: right.n}, missing: {f: left.k}}": "the types of add, long, got",
     "key_by: k\n    broadcast: {to: right, put: code, get: k, add: {f: right.n}}": "remove key_by",
@@ -236,7 +236,7 @@ REFUSED = {
     "alarm: {after: 1 s, emit: {n: n}}": "alarm needs key_by",
     "key_by: k\n    sum: k": "sum takes a number, k is string",
     "key_by: k\n    max_by: m": "there is no field 'm'",
-    "key_by: k\n    alarm: {after: 1 s, emit: {alarm_ms: n}}": "alarm_ms is what the time of the alarm is called",
+    "key_by: k\n    alarm: {after: 1 s, emit: {alarm_ms: n}}": "alarm_ms is the name of the field for the time of the alarm",
     "key_by: k\n    alarm: {when: n, after: 1 s, emit: {n: n}}": "expected a condition",
     "key_by: k\n    join: {to: right, key_by: [k, code], window: {tumbling: 1 s}, select: {a: left.n}}": "remove key_by",
 }

@@ -93,16 +93,16 @@ def test_debloating_that_is_not_enabled_is_none(tmp_path: Path) -> None:
         ),
         (
             "  task_managers: {a: [bigger/1], b: [rows, bigger]}\n",
-            "s.yaml:4:44 settings.task_managers.b[1]: bigger/1 runs on 'a' already",
+            "s.yaml:4:44 settings.task_managers.b[1]: bigger/1 is already placed on 'a'",
         ),
         (
             "  task_managers: {a: [bigger/-1]}\n",
-            "s.yaml:4:23 settings.task_managers.a[0]: expected a place: NAME, NAME/INDEX or NAME/FIRST-LAST, got 'bigger/-1'",
+            "s.yaml:4:23 settings.task_managers.a[0]: expected a subtask: NAME, NAME/INDEX or NAME/FIRST-LAST, got 'bigger/-1'",
         ),
         (
             "  links: [{from: rows, to: out}]\n",
             (
-                "s.yaml:4:11 settings.links[0]: nothing goes from rows to out over the network: name operators of two tasks "
+                "s.yaml:4:11 settings.links[0]: no edge goes from rows to out over the network: name operators of two tasks "
                 "that an edge connects (flowsim graph shows them)"
             ),
         ),
@@ -136,6 +136,6 @@ def test_a_buffer_timeout_before_a_blocking_exchange_is_told_at_the_operator(tmp
     body = BODY.replace("filter: n > 1,", "filter: n > 1, buffer_timeout: 5 ms,").replace("pipelined", "blocking")
     (message,) = refused("  seed: 1\n", tmp_path, body)
     assert message == (
-        "s.yaml:9:56 operators.bigger.buffer_timeout: a blocking exchange is read when it is finished, so it has no buffer "
-        "timeout: expected never (-1) or none, got 5 ms"
+        "s.yaml:9:56 operators.bigger.buffer_timeout: a blocking exchange is read only after it is finished, "
+        "so it has no buffer timeout: expected -1 (never) or none, got 5 ms"
     )

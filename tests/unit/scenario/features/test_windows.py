@@ -127,10 +127,10 @@ REFUSED = {
     "{session: 1 s, offset: 1 ms}": "offset is for tumbling and sliding windows, this one is session",
     "{session: 1 s, stagger: random}": "stagger is for tumbling windows, this one is session",
     "{count: 3, time: processing}": "time is for tumbling, sliding and session windows, this one is count",
-    "{global_window: true}": "global_window never fires by itself, give it a trigger",
-    "{count: 3, trigger: never}": "count brings its own trigger and evictor",
+    "{global_window: true}": "global_window has no trigger by default, add a trigger",
+    "{count: 3, trigger: never}": "count has its own trigger and evictor",
     "{tumbling: 1 s, time: processing, allowed_lateness: 1 s}": "allowed_lateness is for windows of event time",
-    "{tumbling: 1 s, time: processing, late_output: l}": "late_output is for windows of event time",
+    "{tumbling: 1 s, time: processing, late_output: l}": "late_output is only for event-time windows",
     "{tumbling: 0}": "tumbling",
     "{global_window: true, trigger: {count: 0}}": "count",
     "{global_window: true, trigger: sometimes}": "trigger",
@@ -140,7 +140,7 @@ REFUSED = {
     "{session: 1 s, trigger: {delta: {of: n, threshold: 1}}}": "merg",
     "{tumbling: 1 s, trigger: {python: 'a:b'}}": "runs only with --allow-python",
     "{tumbling: 1 s, evictor: {python: 'a:b'}}": "runs only with --allow-python",
-    "{tumbling: 1 s, evictor: {python: 'a:b', after: true}}": "an evictor of your own decides itself",
+    "{tumbling: 1 s, evictor: {python: 'a:b', after: true}}": "a user-defined evictor has its own methods",
     "{tumbling: 1 s, evictor: {python: 'a:b', count: 1}}": "expected one of count, time, delta, python, got count and python",
 }
 

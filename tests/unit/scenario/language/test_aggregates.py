@@ -85,7 +85,7 @@ def test_a_sum_beyond_int64_fails_with_a_clear_error() -> None:
         ("sum(x=delay)", "sum() takes one expression"),
         ("sum(dely)", "unknown name 'dely' (did you mean 'delay'?)"),
         ("sum(origin)", "sum() takes a number, got string"),
-        ("max(timestamp)", "an aggregate does not see the timestamp: add it as a field in a map before"),
+        ("max(timestamp)", "an aggregate cannot read the timestamp: add it as a field in an earlier map"),
         ("sum(abss(delay))", "unknown function 'abss' (did you mean 'abs'?)"),
         ("max(().__class__)", "attribute access ('.') is not part of the language"),
         ("a[0]", "expected an aggregate such as sum(x), one of count, sum, min, max, avg, first, last"),

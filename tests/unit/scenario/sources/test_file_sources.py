@@ -105,10 +105,10 @@ def test_a_jsonl_sink_writes_a_file_per_subtask_that_a_jsonl_source_reads(tmp_pa
 @pytest.mark.parametrize(
     ("path", "told"),
     [
-        ("'none-*.csv'", "fits 'none-*.csv'"),
-        ("[a.csv, a.csv]", "'a.csv' is named twice"),
+        ("'none-*.csv'", "matches 'none-*.csv'"),
+        ("[a.csv, a.csv]", "'a.csv' is listed twice"),
         ("[a.csv, none.csv]", "there is no file 'none.csv'"),
-        ("'../*.csv'", "leads out of"),
+        ("'../*.csv'", "is outside of"),
         ("[]", "path"),
     ],
 )

@@ -81,7 +81,7 @@ def test_what_makes_no_watermarks_is_refused(way: str, told: str, tmp_path: Path
 def test_an_operator_cannot_be_aligned(tmp_path: Path) -> None:
     operator = "operators: {w: {input: rows, watermarks: {timestamp: at, alignment: {group: g, max_drift: 1 s}}}}\n"
     (error,) = refused(JOB.replace(", WAY", "") + operator, tmp_path)
-    assert "alignment stops sources" in error
+    assert "alignment pauses sources" in error
 
 
 ALIGNED = """\

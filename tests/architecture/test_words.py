@@ -1,0 +1,174 @@
+"""Words that readers of flowsim do not understand at first reading, by area of the repository."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+ROOT: Final = Path(__file__).parents[2]
+
+INSTEAD: Final = {
+    "told": "reported, passed, recorded",
+    "nobody": "name the component",
+    "somebody": "name the component",
+    "whoever": "name the component",
+    "anybody": "name the component",
+    "wishes": "requests",
+    "foretold": "predicted",
+    "foretell": "predict",
+    "dear": "expensive",
+    "came of": "the result",
+    "comes of": "the result",
+    "came round": "the timer fired",
+    "comes round": "the timer fires",
+    "mend": "fix",
+    "mends": "fixes",
+    "mended": "fixed",
+    "story": "trace, history",
+    "stories": "traces",
+    "door": "method, entry point",
+    "doors": "methods",
+    "bench": "harness, benchmark",
+    "beat": "interval, timer",
+    "beats": "intervals",
+    "deaf": "ignores its input",
+    "diary": "log",
+    "in hand": "in progress",
+    "sees to": "handles",
+    "speaks of": "describes",
+    "speaks": "emits",
+    "held against": "compared with",
+    "wrong books": "the counters do not balance",
+}
+"""Each word with what to write instead. Targets of make and folders named after ``bench`` stay."""
+
+_KEPT: Final = re.compile(
+    r"make bench\S*|\bbench(?:-judge)?:|tests/benchmarks\S*|\bbench\w*\.py\b|test_bench\w*|bench-judge"
+)
+_WORDS: Final = re.compile(rf"\b(?:{'|'.join(re.escape(word) for word in INSTEAD)})\b", re.IGNORECASE)
+
+Texts = Iterator[tuple[str, str]]
+"""Pairs of a place (path:line) and a text."""
+
+
+def _python(folder: str) -> Iterator[tuple[str, str, ast.Module]]:
+    for path in sorted((ROOT / folder).rglob("*.py")):
+        if path != Path(__file__):
+            source = path.read_text(encoding="utf-8")
+            yield path.relative_to(ROOT).as_posix(), source, ast.parse(source)
+
+
+def _docstrings(tree: ast.Module) -> list[ast.Constant]:
+    """Docstrings, those of attributes included: every statement that is only a text."""
+    return [
+        node.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+    ]
+
+
+def _literals(tree: ast.Module) -> Iterator[ast.Constant]:
+    documentation = set(map(id, _docstrings(tree)))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+            yield node
+
+
+def _comments(source: str) -> Iterator[tuple[int, str]]:
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def messages() -> Texts:
+    """What users see at run time: all texts in the package that are no docstrings."""
+    for path, _, tree in _python("flowsim"):
+        for node in _literals(tree):
+            yield f"{path}:{node.lineno}", str(node.value)
+
+
+def docstrings() -> Texts:
+    """Docstrings and comments of the package."""
+    for path, source, tree in _python("flowsim"):
+        for node in _docstrings(tree):
+            yield f"{path}:{node.lineno}", str(node.value)
+        for line, comment in _comments(source):
+            yield f"{path}:{line}", comment
+
+
+def docs() -> Texts:
+    """README, the documents in the root folder, and docs/."""
+    for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]:
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            yield f"{path.relative_to(ROOT).as_posix()}:{number}", line
+
+
+def scenarios() -> Texts:
+    for path in sorted((ROOT / "scenarios").glob("*.yaml")):
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
+            yield f"{path.relative_to(ROOT).as_posix()}:{number}", line
+
+
+def suite() -> Texts:
+    """Docstrings, comments and names of functions and classes; a name counts as the words between its underscores."""
+    for path, source, tree in _python("tests"):
+        for node in _docstrings(tree):
+            yield f"{path}:{node.lineno}", str(node.value)
+        for line, comment in _comments(source):
+            yield f"{path}:{line}", comment
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.ClassDef):
+                yield f"{path}:{node.lineno}", node.name.replace("_", " ")
+
+
+AREAS: Final[dict[str, Callable[[], Texts]]] = {
+    "messages": messages,
+    "docstrings": docstrings,
+    "docs": docs,
+    "scenarios": scenarios,
+    "tests": suite,
+}
+ENFORCED: Final = ("messages", "docstrings", "docs", "scenarios")
+"""Areas in which the words are refused; add an area when it is clean."""
+
+EXCEPTIONS: Final[dict[str, str]] = {}
+"""Path (without line) to the reason why it keeps a word."""
+
+
+def refused(texts: Texts) -> list[str]:
+    found = []
+    for place, text in texts:
+        if place.rpartition(":")[0] in EXCEPTIONS:
+            continue
+        for match in _WORDS.finditer(_KEPT.sub("", text)):
+            word = " ".join(match.group().lower().split())
+            found.append(f"{place}: {word!r}: write {INSTEAD[word]}")
+    return found
+
+
+@pytest.mark.parametrize("area", ENFORCED)
+def test_area_has_no_refused_word(area: str) -> None:
+    found = refused(AREAS[area]())
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("area", AREAS)
+def test_area_has_texts(area: str) -> None:
+    assert len(list(AREAS[area]())) > 100
+
+
+@pytest.mark.parametrize("word", INSTEAD)
+def test_word_is_refused(word: str) -> None:
+    assert refused(iter([("here:1", f"A task {word.upper()} it.")])) == [f"here:1: {word!r}: write {INSTEAD[word]}"]
+
+
+@pytest.mark.parametrize("text", ["make bench", "run `make bench-judge`", "tests/benchmarks/bench.py", "benchmarks"])
+def test_name_of_a_benchmark_is_accepted(text: str) -> None:
+    assert refused(iter([("here:1", text)])) == []

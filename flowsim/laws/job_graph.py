@@ -103,18 +103,18 @@ class JobGraph:
     _once: dict[object, object] = field(default_factory=dict, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[type[JobGraph], tuple[object, ...]]:
-        """Without what was computed of it."""
+        """A copy without cached results."""
         parts = (self.tasks, self.operators, self.edges, self.channels, self.task_managers, self.pools)
         return JobGraph, parts
 
     def once(self, function: Callable[[JobGraph], _T]) -> _T:
-        """A copy without cached results."""
+        """The result of the function for this graph, computed once for the machines of all tasks."""
         if function not in self._once:
             self._once[function] = function(self)
         return cast(_T, self._once[function])
 
     def operators_of(self, vertex: int) -> list[Operator]:
-        """The result of the function for this graph, computed once for the machines of all tasks."""
+        """The operators of a job vertex."""
         return self.once(_operators_by_vertex).get(vertex, [])
 
     def sent_by(self, task: int) -> list[Channel]:

@@ -63,9 +63,9 @@ class Judgement:
         """Adds the results of other tasks."""
         for law, found in other.found.items():
             self.found[law].add(found)
-        for law, answers in other.answers.items():
+        for law, others in other.answers.items():
             answers = self.answers[law]
-            for task, answer in answers.items():
+            for task, answer in others.items():
                 if task in answers:
                     cast(Any, answers[task]).add(answer)
                 else:

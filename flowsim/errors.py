@@ -137,7 +137,7 @@ class WouldBlock(FlowsimError):
 def did_you_mean(name: str, known: Iterable[str], *, is_listed: bool = False) -> str:
     """`` (did you mean 'x'?)`` for the end of an error about an unknown name, or the known names if none is similar.
 
-    Empty if there are many names, or if the message lists them already (``is_listed``).
+    Empty if no name is similar and there are too many to list, or the message lists them already (``is_listed``).
 
     >>> did_you_mean("orign", ["origin", "dest"]), did_you_mean("x", ["origin", "dest"])
     (" (did you mean 'origin'?)", ' (known: origin, dest)')

@@ -206,7 +206,7 @@ def _sampled_values(run: ScenarioRun) -> str:
 
 
 def _met_without_being_declared(run: ScenarioRun) -> int:
-    """Every run has an expected status; it is shown only if the scenario declares it."""
+    """Number of met expectations that the scenario does not declare: the expected status of a run has a default."""
     if "job" in run.compiled.scenario.model.expect.model_fields_set:
         return 0
     return sum(outcome.what == "job" and bool(outcome.met) for outcome in run.expectations)

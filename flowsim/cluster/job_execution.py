@@ -41,7 +41,7 @@ class LatencySummary:
 
 
 def latency_summaries(job: JobGraph, tasks: Sequence[StreamTask]) -> tuple[LatencySummary, ...]:
-    """By source, then by operator, in the order of the graph; empty if no marker arrived."""
+    """One summary per source and operator, in the order of the graph; empty if no marker arrived."""
     found: dict[tuple[int, str], list[Latency]] = {}
     for task in tasks:
         for wrapper in sorted(task.chain.wrappers, key=lambda each: each.index):

@@ -24,7 +24,7 @@ class Snapshots:
         self._taken: list[tuple[int, TaskSnapshot]] = []
 
     def request(self, action: SnapshotTask, tasks: Sequence[StreamTask], now_ns: int) -> None:
-        """Requests the snapshot at its time."""
+        """Requests the snapshots of ``action``, whose time is ``now_ns``."""
         place = next(n for n, (asked, _) in enumerate(self._asked) if asked is action and n not in self._requested)
         self._requested.add(place)
         for subtask in self._asked[place][1]:

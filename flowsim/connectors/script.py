@@ -225,7 +225,7 @@ class ScriptReader:
 
 
 def _splits_of(script: Sequence[Entry]) -> dict[str, None]:
-    """In the order in which the script first names them."""
+    """The splits of the script, in the order in which it first names them."""
     return {split: None for entry in script if (split := split_of(entry)) is not None}
 
 

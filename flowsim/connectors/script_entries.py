@@ -8,7 +8,7 @@ from typing import Final, assert_never
 from flowsim.errors import BadInput
 
 FREE: Final = -1
-"""The step of an entry without a step."""
+"""The ``step`` of an entry that follows its predecessor at once."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ class Step:
 
     @property
     def is_finding(self) -> bool:
-        """Whether this run ends an exploration."""
+        """Whether this run violated a law or did not meet an expectation."""
         return bool(self.violated or self.unmet)
 
 
@@ -78,7 +78,7 @@ class Exploration:
 
     @property
     def never_examined(self) -> tuple[str, ...]:
-        """Laws that applied, but examined no row in any run: they show nothing."""
+        """Laws that applied, but examined no row in any run: the runs show nothing about them."""
         return tuple(
             law for law, counts in self.verdicts.items() if Verdict.VACUOUS in counts and not self.rows_examined[law]
         )

@@ -19,7 +19,7 @@ class Strategy(Protocol):
 
     @property
     def choices(self) -> tuple[int, ...] | None:
-        """Of a scripted schedule, for its token."""
+        """The choices of a scripted schedule, for its token; None for other schedules."""
 
     def policy(self, seed: int) -> SchedulingPolicy:
         """A new policy for one run."""

@@ -205,7 +205,7 @@ class TaskTrace:
         return seq
 
     def _now_ns(self) -> int:
-        """For external effects on a task: a waiting task's clock does not advance, the loop's does."""
+        """The time of an effect from outside the task: the clock of a waiting task does not advance, the loop's does."""
         return max(self.clock.now_ns, self._loop_clock.now_ns)
 
     def task_watermark(self, input_index: int, kind: ElementKind, timestamp: int) -> None:

@@ -144,7 +144,7 @@ class EarlyFinishingChain(OperatorChain):
     __slots__ = ()
 
     def end_input_of_head(self) -> None:
-        """Does nothing: ``finish`` does it."""
+        """Does nothing: ``finish`` ends the input afterwards."""
 
     def finish(self, mode: StopMode) -> None:
         super().finish(mode)

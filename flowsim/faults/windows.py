@@ -180,8 +180,8 @@ class FaultyPaneStore(PaneStore):
 
 
 class FaultyLifetime(WindowLifetime):
-    """Keeps late records, drops a record that is on time, misses a late one, restores a window once, never registers
-    the cleanup timer of the first window, or keeps those of merged windows.
+    """Keeps late records, drops a record that is on time, misses a late one, skips one cleanup so that the window can
+    fire again, never registers the cleanup timer of the first window, or keeps those of merged windows.
     """
 
     __slots__ = ("_faults", "_first", "_operator", "_repeating", "_overlooks_late")
@@ -285,7 +285,7 @@ class RepeatingTrigger(WrappingTrigger):
         self._is_again = False
 
     def repeats(self, window: Window, time: int) -> bool:
-        """Whether the current timer fires again."""
+        """Whether the timer that was just handled fires again."""
         return self._is_again and self._repeated == (window, time)
 
     def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:

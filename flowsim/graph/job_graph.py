@@ -94,7 +94,7 @@ class JobGraph:
         return [edge for edge in self.edges if edge.target is vertex]
 
     def out_edges(self, vertex: JobVertex) -> list[JobEdge]:
-        """In the order of the chain's operators: the order of a task's writers (rule 1.13)."""
+        """The output edges, in the order of the chain's operators: the order of a task's writers (rule 1.13)."""
         return [edge for edge in self.edges if edge.source is vertex]
 
 
@@ -180,7 +180,7 @@ def create_job_graph(graph: StreamGraph) -> JobGraph:
 
 
 def _buffer_timeout(graph: StreamGraph, node: StreamNode, exchange: ResultPartitionType) -> int:
-    """Of one edge of ``node``, in ms; raises BadInput if it was set and the exchange does not allow it (rule 5.44)."""
+    """The timeout of one edge of ``node``, in ms; raises BadInput if one is set and ``exchange`` forbids it (rule 5.44)."""
     own = node.buffer_timeout_ms
     if exchange.is_pipelined:
         return graph.settings.buffer_timeout_ms if own is None else own

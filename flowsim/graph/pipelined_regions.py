@@ -29,8 +29,8 @@ class PipelinedRegion:
 def pipelined_regions(expansions: Sequence[EdgeExpansion], subtasks: Sequence[Subtask]) -> list[PipelinedRegion]:
     """The regions in the order of their first subtasks.
 
-    Raises BadInput for a blocking edge whose ends must run at the same time, directly or through other regions. Flink:
-    SchedulingPipelinedRegionComputeUtil.
+    Raises BadInput for a blocking edge whose ends must run at the same time, directly or through other regions: its
+    reader would have to run before its writer has finished. Flink: SchedulingPipelinedRegionComputeUtil.
     """
     if all(expansion.edge.exchange.is_pipelined for expansion in expansions):
         return [PipelinedRegion(range(len(subtasks)), frozenset())]

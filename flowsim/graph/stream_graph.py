@@ -62,14 +62,14 @@ class StreamNode:
     """The operator yields to the mailbox inside an element (rule 1.10). Flink: YieldingOperatorFactory."""
     chaining: ChainingStrategy = ChainingStrategy.ALWAYS
     key_selector: KeySelector | None = None
-    """Of the keyed input, the first of several; the task sets the key context from it (rule 7.20)."""
+    """The key selector of the (first) keyed input; the task sets the key context from it (rule 7.20)."""
     key_type: str | None = None
     cost_ns: int | None = None
     """Virtual cost per record; None: the job's default (1 us)."""
     buffer_timeout_ms: int | None = None
-    """Of the node's output edges; 0: always flush, -1: never; None: the job's default."""
+    """The buffer timeout of the node's output edges; 0: always flush, -1: never; None: the job's default."""
     key_selectors: tuple[KeySelector | None, ...] = ()
-    """Of every input, for an operator with several."""
+    """The key selector of every input, for an operator with several inputs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class JobSettings:
     task_managers: TaskManagers = "each"
     """Channels between subtasks of one task manager are local and without credits (rule 6.18)."""
     exchange: ResultPartitionType = ResultPartitionType.PIPELINED_BOUNDED
-    """Of edges without their own mode (rule 1.3)."""
+    """The exchange mode of edges without their own (rule 1.3)."""
     links: tuple[Link, ...] = ()
     """The first matching link counts; an edge without a link has no latency and no limit."""
     buffer_debloat: BufferDebloatSettings | None = None
@@ -167,7 +167,7 @@ class StreamGraph:
         self.nodes[node.id] = node
 
     def add_edge(self, edge: StreamEdge) -> None:
-        """Rule 1.2: raises BadInput for an explicit forward edge between unequal parallelisms."""
+        """Rule 1.2: raises ValueError for an explicit forward edge between unequal parallelisms."""
         source, target = self.nodes[edge.source_id], self.nodes[edge.target_id]
         forward = edge.partitioner is not None and edge.partitioner.name == "FORWARD"
         if forward and source.parallelism != target.parallelism:

@@ -40,7 +40,7 @@ class RecordedFiles:
 
     @property
     def files(self) -> int:
-        """Number of files, numbered by epoch and table."""
+        """Number of files; they are numbered by epoch, then by table."""
         return sum(len(marker.parts) for marker in self.markers)
 
     def rows_by_task(self, tables: Collection[str]) -> dict[int, int]:
@@ -113,8 +113,8 @@ def part_rows(
     columns: Collection[str],
     tasks: TaskRange | None = None,
 ) -> Iterator[tuple[int, ColumnRows]]:
-    """Some columns of the rows of each of these tasks (all without ``tasks``); raises BadInput if rows are missing, or
-    not in order."""
+    """Some columns of the rows of each of these tasks (all without ``tasks``); raises BadInput if rows belong to other
+    tasks, or are not in order."""
     kept = tuple((task, rows) for task, rows in about.tasks if tasks is None or task in tasks)
     read = _columns(path, content, table, about, columns, kept)
     _check_seq(path, kept, read.get("seq"))

@@ -265,8 +265,8 @@ class LegacyAsyncWaitOperator(FunctionOperator):
     # Output elements, on the emitter's thread, under the lock.
 
     def _emit(self) -> None:
-        """Rule 11.32: the element stays in the queue until it was emitted. An element with invalid results fails the
-        task, but is removed.
+        """Rule 11.32: the element stays in the queue until it was emitted. An element with an error or invalid results
+        fails the task, but is removed.
         """
         entry = self._queue.peek()
         try:

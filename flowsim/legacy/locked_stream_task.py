@@ -64,7 +64,7 @@ class LockedLoopBatches(Batches):
         self._give_lock_away(lambda: mailbox.has_mail)
 
     def wait_on_lock(self, ready: Callable[[], bool], reason: str) -> None:
-        """Inside an element."""
+        """Releases the lock inside an element, until ``ready``; raises the error of a thread of the task."""
         self.spend_and_publish()
         self.waiting_for = reason
         self._give_lock_away(lambda: self.failure is not None or ready())
@@ -174,8 +174,8 @@ class LockedStreamTask(SourceOperatorStreamTask):
     """The mailbox loop shares the checkpoint lock with emitters, timers, snapshots and a source function.
 
     With ``emitters`` timers and snapshots have their own threads, since the loop may wait on the lock inside an
-    element; otherwise they are mails, which is equivalent. ``new_actor_id`` numbers the threads; ``upstream_operators`` gives the
-    upstream operator of each operator, -1 for the head. Flink 1.8: StreamTask.
+    element; otherwise they are mails, which is equivalent. ``new_actor_id`` numbers the threads; ``upstream_operators``
+    gives the upstream operator of each operator, -1 for the head. Flink 1.8: StreamTask.
     """
 
     def __init__(
@@ -263,7 +263,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
 
     @property
     def _working(self) -> LockedThread | None:
-        """The thread that holds the lock; None: the loop or none."""
+        """The thread that holds the lock; None if the loop holds it, or no actor does."""
         return next((thread for thread in self.threads if thread.holds_lock), None)
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
@@ -381,7 +381,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         return f"held by its {'mailbox loop' if thread is None else thread.name}"
 
     def _is_inside(self) -> bool:
-        """Threads are not the loop: they send it mails."""
+        """Whether the mailbox loop itself is at work: other threads of the task send it mails."""
         return self.outbox.sealed and self.actor.is_inside()
 
 

@@ -65,18 +65,18 @@ class LockedThread:
         self._action = self.batches.processor.begin_action(self.kind)
 
     def release(self) -> None:
-        """Ends and publishes the batch, then releases the lock."""
+        """Lets the cost of the batch pass and publishes its output, then releases the lock."""
         self.batches.end()
         self._end_action()
 
     def wait(self, ready: Callable[[], bool], reason: str) -> None:
-        """Inside its work. Flink: Object.wait on the checkpoint lock."""
+        """Releases the lock in the middle of its work, until ``ready``. Flink: Object.wait on the checkpoint lock."""
         self.batches.spend_and_publish()
         self._end_action()
         self.acquire(ready, reason)
 
     def stop(self) -> None:
-        """It starts no more work, and ends unless it is in the middle of some."""
+        """Starts no more work; the thread ends, unless it is inside an element."""
         self.is_stopped = True
         self.actor.wake()
 
@@ -106,7 +106,7 @@ class LockedThread:
         self._lock.release(self.actor)
 
     def _pause_waiting_time(self) -> None:
-        """While a thread works the task is neither idle nor back-pressured (rule 3.19)."""
+        """While a thread works, the task is not idle, and not back-pressured by what the loop waits for (rule 3.19)."""
         suspension = self.batches.processor.suspension
         timer = None if suspension is None else suspension.timer
         if timer is not None and timer.is_running:

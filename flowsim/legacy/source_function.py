@@ -38,8 +38,8 @@ class SourceContext(Protocol):
         """flowsim's own: waits for some time of the job's clock, without the lock. A stop does not shorten it."""
 
     def poll(self, reader: SourceReader) -> DataInputStatus:
-        """flowsim's own: lets a reader emit one batch under the lock, and waits without the lock if the reader has no
-        data.
+        """flowsim's own: lets a reader emit one batch under the lock; then waits without the lock until the reader's
+        next wake time, if the reader must wait.
         """
 
 

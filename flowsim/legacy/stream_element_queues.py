@@ -15,7 +15,7 @@ Executor = Callable[[Callable[[], None]], None]
 """Runs commands one after the other, on a separate thread."""
 
 UNNUMBERED = -1
-"""Of an entry without a place in the queue."""
+"""The number of an entry without a place in the queue."""
 
 
 class FutureRecordEntry(mailbox_design.StreamRecordQueueEntry):

@@ -138,7 +138,7 @@ def _run_options(
 
 
 def exit_code(found: Exploration, has_faults: bool) -> ExitCode:
-    """Of the first finding; laws that no run examined are not a success either."""
+    """The exit code of the first finding; laws that no run examined are not a success either."""
     step = found.first_finding
     if step is None:
         return ExitCode.BROKEN if found.never_examined else ExitCode.FINE

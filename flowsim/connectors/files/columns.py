@@ -1,4 +1,4 @@
-"""Columns of a file, their types, and the rows of the columns."""
+"""Columns of a file and their types, the layout of rows, and files of rows."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ class BroadcastStream(Generic[S]):
     """
 
     def __init__(self, input_stream: Stream[S], broadcast_state_descriptors: Sequence[MapStateDescriptor]) -> None:
-        """Raises BadInput unless all descriptors are map descriptors with distinct names."""
+        """Raises BadInput unless all descriptors are map descriptors with distinct names and without a time to live."""
         names = []
         for descriptor in broadcast_state_descriptors:
             check_broadcast_descriptor(descriptor, "broadcast")

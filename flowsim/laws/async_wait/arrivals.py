@@ -1,4 +1,4 @@
-"""Of law async-order: what arrives at an async operator is put into its queue before the next arrival (rules 11.1, 11.2)."""
+"""Part of law async-order: what arrives at an async operator is put into its queue before the next arrival (rules 11.1, 11.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Of law async-once: each element has one outcome, and is emitted once, with its results (rules 11.12-11.19)."""
+"""Part of law async-once: each element has one outcome, and is emitted once, with its results (rules 11.12-11.19)."""
 
 from __future__ import annotations
 

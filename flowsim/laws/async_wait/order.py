@@ -70,7 +70,7 @@ class Order(Check):
             self._latest = outcome
 
     def left(self, element: Element) -> None:
-        """An overtaken element is known when it leaves, or at the end."""
+        """Whether an element was overtaken is known only when it leaves, or at the end."""
         if element.rank > self._furthest or element.put is None:
             return
         if element.rank == self._furthest:

@@ -18,7 +18,7 @@ class CombinedInputs:
     def __init__(self, inputs: int) -> None:
         self._inputs = inputs
         self._watermarks: dict[int, int] = {}
-        """Of the inputs with any row."""
+        """The watermark of each input that has emitted a watermark or status."""
         self._idle: set[int] = set()
         self._all_idle = False
         self._reached = NO_TIMESTAMP

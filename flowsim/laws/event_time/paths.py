@@ -60,7 +60,7 @@ class EventTimePaths:
         )
 
     def edges_of(self, operator: Operator, is_passed: Callable[[Operator], bool]) -> list[Edge]:
-        """The edges with only operators to be skipped between the operator and the edge, in order."""
+        """The output edges of the operator and, in order, those after operators for which ``is_passed`` holds."""
         return [edge for edge in self._edges if self._behind(edge, is_passed) is operator]
 
     def _behind(self, edge: Edge, is_passed: Callable[[Operator], bool]) -> Operator | None:
@@ -99,8 +99,8 @@ class EventTimePaths:
         return INPUTS if vertex in self._with_inputs else FREE
 
     def is_assigned(self, vertex: int, operator: int) -> bool:
-        """Whether the output of the operator passed an operator that assigns timestamps: it emits the last watermark
-        (8.7).
+        """Whether the operator, or one upstream of it in the chain, assigns timestamps: that one emits the last watermark
+        (rule 8.7).
         """
         found = self._operators.get((vertex, operator))
         while found is not None and found.kind != "watermarks":

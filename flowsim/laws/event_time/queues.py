@@ -1,4 +1,4 @@
-"""Of law task-watermark: watermarks wait in the queue of an async operator, statuses do not (rules 11.2, 11.3)."""
+"""Part of law task-watermark: watermarks wait in the queue of an async operator, statuses do not (rules 11.2, 11.3)."""
 
 from __future__ import annotations
 

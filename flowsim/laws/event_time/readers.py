@@ -36,7 +36,7 @@ class Reader:
         self._owed: list[Emission] = []
         """The cause's marks that are not read yet."""
         self._marks: list[Mark] = []
-        """Marks read since the cause, after its own marks."""
+        """Marks read since the cause, without the first ones that are the marks of the cause."""
 
     def feed(self, causes: Sequence[Mark], marks: Sequence[Mark]) -> None:
         """Reads the marks of one epoch; the cause of the previous epoch may have more in this one."""

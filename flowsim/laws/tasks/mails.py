@@ -32,9 +32,9 @@ class Mailbox:
         self._found = found
         self._rounds = rounds
         self._waiting: dict[int, Put] = {}
-        """By number when it was put, its priority and whether it is urgent."""
+        """By number of the mail: sequence number of its PUT, its priority and whether it is urgent."""
         self._lines: dict[int, OrderedDict[int, None]] = {}
-        """Per priority the waiting mails that are not urgent, in order."""
+        """Per priority the waiting mails that are not urgent, in the order of their PUT rows."""
         self._ran = Numbers()
         self._ran_unput: set[int] = set()
         self._taken: deque[tuple[int, int, Put | None]] = deque()

@@ -43,7 +43,7 @@ class OwnKeys:
             self._right = np.sort(np.concatenate((self._right, _codes(key, key_hash))))
 
     def examine(self, rows: Rows) -> None:
-        """Adds rows of ``timers``."""
+        """Compares rows of ``timers`` with the keys of the task."""
         codes = _codes(rows.column("key"), rows.column("key_hash"))
         distinct = np.sort(codes)
         distinct = distinct[np.concatenate(([True], distinct[1:] != distinct[:-1]))]

@@ -42,7 +42,7 @@ class JoinModel:
     def __init__(self, bounds: Bounds) -> None:
         lower, upper = bounds
         self.pairs = Unmatched()
-        """Number of earlier intakes, key, fingerprints of the left and the right record, and timestamp of the result."""
+        """Number of intakes so far, key, fingerprints of the left and the right record, and timestamp of the result."""
         self.intakes = 0
         self.watermark = NO_TIMESTAMP
         self._reaches = ((lower, upper), (-upper, -lower))

@@ -42,7 +42,7 @@ class LateCounts:
         self.sent += other.sent
 
     def add_counters(self, facts: Slice) -> None:
-        """The first counters of each operator of any kind."""
+        """Stores the first counters of each operator, of any kind."""
         for operator, records_in, dropped in facts.of("operator_counts").tuples(
             ("operator", "records_in", "records_dropped")
         ):
@@ -62,7 +62,7 @@ class LateOperator:
         self.is_join = operator.kind == "interval_join"
         self.intakes = 0
         self.late = 0
-        """Of a join: the records below its watermark (rule 10.35)."""
+        """Number of records below the watermark, for a join (rule 10.35)."""
         self.dropped = [0, 0]
         """Late records that were only counted, and those for the side output."""
         self._part = part

@@ -31,7 +31,7 @@ class WindowModel:
     Rows of ``fires``: pane, contents summary, result, cause, at, watermark and number of intakes so far. Of ``merges``:
     pane, start and end of the larger window, watermark and intakes. Of ``drops``: intakes, key, timestamp, fingerprint
     and side output. Rows of ``calls``, calls of a function of two streams: pane, records and sum of each side, number of
-    results, sum of products, and number of intakes so far.
+    calls, sum of products, and number of intakes so far.
     """
 
     def __init__(self, plan: WindowPlan) -> None:
@@ -187,7 +187,7 @@ class WindowModel:
             self._run(pane, False, at)
 
     def fire_unpredicted(self, of: PaneId, rows: int, result: int, since: int) -> Account | None:
-        """The recorded result of an unpredictable trigger: the contents it applies to; the result is applied."""
+        """Applies the recorded result of an unpredictable trigger; returns the contents before a purge, None if empty."""
         pane = self._panes.get(of)
         if pane is None or not pane.rows:
             return None

@@ -38,7 +38,7 @@ class Pane:
         self.records = _NO_RECORDS
         """Timestamp, fingerprint and side."""
         self.since = (0, 0)
-        """Of its first record: the number of intakes including it, and its time in ns."""
+        """Number of intakes up to and including its first record, and the time of that record in ns."""
         self.count = 0
         self.next_fire_ms: int | None = None
         """The next fire time of a continuous trigger."""

@@ -61,7 +61,7 @@ class WindowTimeline:
         self.operator = operator
         self.model = WindowModel(plan)
         self.intakes = 0
-        """Of the keys of the part; ``model.intakes`` counts those of all keys."""
+        """Number of intakes of the part's keys; ``model.intakes`` counts those of all keys."""
         self.dropped = [0, 0]
         """Late records that were only counted, and those for the side output."""
         self._task = task
@@ -71,11 +71,11 @@ class WindowTimeline:
         self._last_cause = -1
         """Sequence number of the last intake or watermark: in a prefix, its effects may be missing."""
         self._clock_ns = 0
-        """Of the last intake; the clock of a task does not decrease."""
+        """The time of the last intake; the clock of a task does not decrease."""
         self._fire_before: Row | None = None
         """The previous row, if it is a firing."""
         self._waits = plan.merging and not plan.event_time
-        """The merges recorded after an intake show what happened before it."""
+        """Whether an intake waits for the merges recorded after it: they show what happened before it."""
         self._waiting: Intake | None = None
         self._merges: list[tuple[int, Row]] = []
 

@@ -222,7 +222,7 @@ class LocalBufferPool:
         self._check_available()
 
     def lazy_destroy(self) -> None:
-        """Returns the free segments now and the others when recycled; notifies all waiting listeners."""
+        """Returns the free segments now and the others when recycled; wakes waiting writers, drops the listeners."""
         if not self.destroyed:
             while self._free:
                 self._return(self._free.popleft())

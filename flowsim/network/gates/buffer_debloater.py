@@ -39,13 +39,13 @@ class ThroughputCalculator:
         self._bytes += size_bytes
 
     def pause_measurement(self) -> None:
-        """The gate is empty."""
+        """Called when the gate is empty: that time is not measured."""
         if self._since_ms is not None:
             self._measured_ms += self._clock.now_ns // NS_PER_MS - self._since_ms
             self._since_ms = None
 
     def resume_measurement(self) -> None:
-        """The gate has data."""
+        """Called when the gate has data again."""
         if self._since_ms is None:
             self._since_ms = self._clock.now_ns // NS_PER_MS
 

@@ -50,12 +50,12 @@ class EndOfDataStatus(Enum):
 
 
 class BufferOrEvent(NamedTuple):
-    """One read from a gate (rule 7.4). Flink: BufferOrEvent."""
+    """A buffer or event read from a gate (rule 7.4). Flink: BufferOrEvent."""
 
     channel: InputChannel
     received: Received
     more_available: bool
-    """Whether the gate's queue has another channel, or the same."""
+    """Whether any channel, this one or another, is queued in the gate."""
     more_priority_events: bool
 
 

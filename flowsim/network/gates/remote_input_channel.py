@@ -89,7 +89,7 @@ class RemoteInputChannel(InputChannel):
     # Messages from the sender.
 
     def on_buffer(self, buffer: Buffer, sequence_number: int, backlog: int) -> None:
-        """A buffer arrives: copies it into reserved memory, which frees the sender's buffer (rules 6.12, 6.14).
+        """A buffer arrives: moves it to reserved memory, so that the sender's buffer is free (rules 6.12, 6.14).
 
         A released channel drops it. Raises InvariantViolation for a gap, or for data without a reserved buffer.
         """

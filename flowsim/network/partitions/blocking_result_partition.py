@@ -81,7 +81,7 @@ class BlockingResultPartition(ResultPartition):
         return self._data.size_bytes
 
     def on_subpartition_unused(self) -> None:
-        """A subpartition is released and has no reader: the last one removes the file."""
+        """A subpartition is released and has no reader: removes the file if this holds for all subpartitions."""
         for found in self._subpartitions:
             if isinstance(found, BoundedBlockingSubpartition) and not found.is_unused:
                 return

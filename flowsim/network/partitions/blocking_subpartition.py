@@ -172,7 +172,7 @@ class BoundedBlockingSubpartition:
         return reader
 
     def release(self) -> None:
-        """Removes the file when the last reader has finished."""
+        """Drops the buffer in memory; the subpartition no longer needs the file when its last reader has finished."""
         if self.released:
             return
         self.released = self.finished = True

@@ -142,7 +142,7 @@ class StateAction(IntEnum):
     CLEAR = 3
     """All of it was removed."""
     EXPIRE = 4
-    """What had outlived its time to live was dropped."""
+    """State was dropped because its time to live had passed."""
 
 
 class SystemTimer(IntEnum):

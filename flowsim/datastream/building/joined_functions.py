@@ -1,4 +1,4 @@
-"""What windows of two streams call a user's function with. Flink: CoGroupedStreams, JoinedStreams."""
+"""The window functions of joins and co-groups, which call the user's function. Flink: CoGroupedStreams, JoinedStreams."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class AsyncWait:
     def __init__(
         self, task: int, examined: Sequence[_Examined], by_channel: dict[int, Reader], found: FoundByLaw
     ) -> None:
-        """``by_channel``: who reads what the task sends."""
+        """``by_channel``: the readers of the channels on which the task sends."""
         self._task = task
         self._examined = {one.place.number: one for one in examined}
         self._by_channel = by_channel

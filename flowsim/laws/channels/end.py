@@ -32,7 +32,7 @@ _Broken = tuple[int, int, int, int, bool]
 
 
 class Ends:
-    """Where the elements of one channel on one side end."""
+    """The positions that show whether one channel continues after its end, on the sender's or the receiver's side."""
 
     __slots__ = ("end_of_data", "end_of_partition", "highest", "highest_open")
 

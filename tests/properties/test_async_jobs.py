@@ -146,12 +146,12 @@ def test_a_call_that_fails_fails_the_job_over_its_element(
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        (lambda: AsyncStep("ordered", 1, ()), "at least one answer"),
-        (lambda: AsyncStep("ordered", 1, (Answer(1, "silent"),)), "silent or late needs a timeout"),
+        (lambda: AsyncStep("ordered", 1, ()), "needs at least one reply"),
+        (lambda: AsyncStep("ordered", 1, (Answer(1, "silent"),)), "never complete or complete late needs a timeout"),
         (lambda: AsyncStep("ordered", 1, (Answer(5000),), timeout_ms=5), "a timeout above all its latencies"),
         (
             lambda: AsyncStep("ordered", 1, (Answer(5),), timeout_ms=5, design="legacy"),
-            "the legacy design has no timeout",
+            "the legacy design has no retry and no timeout",
         ),
         (lambda: Reply(-1), "after 0 ms or more"),
         (lambda: RandomJob((EIGHT,), (Stage((0,), "default", "async", 1),)), "async has calls and nothing else has"),

@@ -47,7 +47,7 @@ def test_the_model_counts_copies_unions_and_keys() -> None:
 @pytest.mark.parametrize(
     ("stage", "message"),
     [
-        (Stage((1,), "default", "map", 1), "s1: expected inputs among what stands before it"),
+        (Stage((1,), "default", "map", 1), "s1: expected earlier stages as inputs"),
         (Stage((0,), "shuffle", "count", 1), "s1: count needs the partitioning hash"),
         (Stage((0,), "forward", "map", 2), "s1: forward needs equal parallelism"),
         (Stage((0,), "default", "map", 1, second=(0,)), "s1: co_map has a second input and nothing else has"),

@@ -94,11 +94,11 @@ def test_a_session_elsewhere_than_the_running_one_is_refused(spark: SparkSession
 
 @pytest.mark.parametrize("scheme", ["spark", "sc"])
 def test_a_cluster_that_is_not_there_is_named_at_once(scheme: str) -> None:
-    with socket.socket() as taken:  # bound but not listening: a port on which nobody answers
+    with socket.socket() as taken:  # bound but not listening: a port on which no server answers
         taken.bind(("127.0.0.1", 0))
         address = f"{scheme}://127.0.0.1:{taken.getsockname()[1]}"
         place = {"master" if scheme == "spark" else "remote": address}
-        with pytest.raises(BadInput, match=rf"^nobody answers at {address} \("), spark_session(**place):
+        with pytest.raises(BadInput, match=rf"^no server answers at {address} \("), spark_session(**place):
             raise AssertionError("no session was expected")
 
 
@@ -109,7 +109,7 @@ def test_answers_do_not_depend_on_the_settings_of_the_machine(spark: SparkSessio
 
 def test_a_master_and_a_connect_server_exclude_each_other() -> None:
     with (
-        pytest.raises(BadInput, match=r"--master local and --remote sc://x exclude each other"),
+        pytest.raises(BadInput, match=r"--master local and --remote sc://x cannot be combined"),
         spark_session("local", "sc://x"),
     ):
         raise AssertionError("no session was expected")

@@ -46,7 +46,7 @@ def window_joins(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
         _compare(findings, timeline, What.CALLS, whole)
     judged = [timeline.operator for timeline in timelines]
     names = [operator.name for operator in joined if operator not in judged]
-    return findings.outcome("window-joins", f"not judged: {', '.join(names)}" if names else "")
+    return findings.outcome("window-joins", f"not checked: {', '.join(names)}" if names else "")
 
 
 def _judge(

@@ -38,9 +38,7 @@ def test_a_violated_law_is_told_with_sentence_evidence_and_the_line_to_reproduce
         assert_laws(numbers(), schedule=schedule, faults=[Fault("corrupt_element", channel=0, at=2)])
     law, sentence, count, evidence, reproduce = str(failed.value).splitlines()
     assert law == "law violated: channel-fifo"
-    assert sentence.startswith(
-        "  The elements that a receiver decodes from a channel are those that the sender put on it"
-    )
+    assert sentence.startswith("  A receiver decodes exactly the elements that the sender wrote to the channel")
     assert sentence.endswith("(rules 5.11, 6.14, 7.16)")
     assert count.startswith("  1 violations, ")
     assert "channel=0, position=2" in evidence
@@ -50,7 +48,9 @@ def test_a_violated_law_is_told_with_sentence_evidence_and_the_line_to_reproduce
 
 
 def test_only_the_first_rows_of_evidence_are_shown() -> None:
-    with pytest.raises(AssertionError, match=r"received is not what was sent: .*\n    \.\.\. and \d+ more\n"):
+    with pytest.raises(
+        AssertionError, match=r"the received element differs from the sent element: .*\n    \.\.\. and \d+ more\n"
+    ):
         assert_laws(numbers(40), faults=[Fault("drop_element")])
 
 

@@ -34,6 +34,7 @@ class Both:
     def __init__(self, directory: Path) -> None:
         self.level = Level.FULL
         self.memory = MemoryRecorder(self.level)
+        self.records_state = self.memory.records_state
         self.files = RecordingWriter(directory, self.level, RunDescription())
         self.values = self.files.values
 

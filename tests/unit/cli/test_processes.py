@@ -65,12 +65,18 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "flowsim", *arguments]
 
 
+def default_signals() -> None:
+    """Under nohup, or in the background of a shell, signals are ignored: flowsim would respect that."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+
+
 def endless_run(folder: Path, lines: int) -> subprocess.Popen[str]:
     """A run that will not end by itself, after it printed so many records."""
     (folder / "endless.yaml").write_text(ENDLESS)
     process = subprocess.Popen(
         command("run", "endless.yaml", "--out", "o"),
-        cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=default_signals,
     )  # fmt: skip
     assert process.stdout is not None
     for _ in range(lines):
@@ -100,7 +106,7 @@ def test_ctrl_c_in_the_first_moments_is_quiet(tmp_path: Path, delay_s: float) ->
     program = "import os; from flowsim.__main__ import main; os.write(2, b'begins\\n'); main()"
     process = subprocess.Popen(
         [sys.executable, "-c", program, "run", "endless.yaml", "--out", "o"],
-        cwd=tmp_path, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+        cwd=tmp_path, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=default_signals,
     )  # fmt: skip
     assert process.stderr is not None
     assert process.stderr.readline() == "begins\n"

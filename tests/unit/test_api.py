@@ -46,19 +46,19 @@ def words(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_text_and_its_file_give_the_same_facts(words: Path) -> None:
+def test_text_path_and_file_give_same_facts(words: Path) -> None:
     runs = [run_scenario(words), run_scenario(str(words)), run_scenario(WORDS)]
     assert {run.result.status for run in runs} == {JobStatus.FINISHED}
     assert len({run.digest for run in runs}) == 1
 
 
-def test_arguments_win_over_overrides_and_these_over_the_scenario() -> None:
+def test_arguments_override_overrides_and_scenario() -> None:
     run = run_scenario(WORDS, seed=5, record="elements", overrides=["settings.seed=4", "settings.policy=random"])
     settings = run.settings
     assert (settings.seed, settings.policy, settings.record.name) == (5, "random", "ELEMENTS")
 
 
-def test_a_run_with_a_directory_leaves_a_recording_that_the_laws_accept(words: Path, tmp_path: Path) -> None:
+def test_run_with_out_writes_recording_that_satisfies_laws(words: Path, tmp_path: Path) -> None:
     run = run_scenario(words, out=tmp_path / "out")
     recording = open_recording(tmp_path / "out")
     assert isinstance(recording, Recording)
@@ -68,7 +68,7 @@ def test_a_run_with_a_directory_leaves_a_recording_that_the_laws_accept(words: P
     assert tuple(report.of(0)) == LAW_IDS
 
 
-def test_a_violated_law_is_named_in_the_report(tmp_path: Path) -> None:
+def test_violated_law_is_named_in_report(tmp_path: Path) -> None:
     run_scenario(WORDS, out=tmp_path / "out", overrides=["faults=[{fault: drop_element, at: 1}]"])
     report = validate_recording(tmp_path / "out", laws=["channel-fifo", "credits"], engine="python")
     assert not report.passed
@@ -78,7 +78,7 @@ def test_a_violated_law_is_named_in_the_report(tmp_path: Path) -> None:
     }
 
 
-def test_a_job_that_fails_is_a_result() -> None:
+def test_failed_job_is_a_result() -> None:
     run = run_scenario(
         WORDS.replace("key_by: word, parallelism: 2, reduce: {word: max}", "filter: 1 // (len(word) - 2) > 0")
     )
@@ -87,14 +87,14 @@ def test_a_job_that_fails_is_a_result() -> None:
     assert run.result.error.operator == "counts"
 
 
-def test_a_broken_invariant_is_raised_unless_a_fault_broke_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_broken_invariant_is_raised_unless_caused_by_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(api, "broken_invariant", lambda error: InvariantViolation("a count went below zero"))
     with pytest.raises(InvariantViolation):
         run_scenario(WORDS)
     run_scenario(WORDS, overrides=["faults=[{fault: drop_element, at: 1}]"])
 
 
-def test_sinks_that_write_files_need_a_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sinks_writing_files_need_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     with pytest.raises(BadInput, match="scenario 'words': sink 'all' writes files: give their directory with out="):
         run_scenario(FILES)
@@ -103,14 +103,14 @@ def test_sinks_that_write_files_need_a_directory(tmp_path: Path, monkeypatch: py
     assert run.sinks[0].directory == tmp_path / "out" / "sinks" / "all"
 
 
-def test_a_wrong_scenario_is_refused_with_its_place(tmp_path: Path) -> None:
+def test_invalid_scenario_is_refused_with_position(tmp_path: Path) -> None:
     with pytest.raises(ScenarioError, match=r"^<text>:5:\d+ .*colection"):
         run_scenario(WORDS.replace("collection", "colection"))
     with pytest.raises(ScenarioError, match="there is no such file"):
         run_scenario(tmp_path / "none.yaml")
 
 
-def test_python_of_a_scenario_runs_only_when_allowed(tmp_path: Path) -> None:
+def test_python_code_of_scenario_runs_only_when_allowed(tmp_path: Path) -> None:
     (tmp_path / "shouting.py").write_text("def shout(word):\n    return (word[0].upper(),)\n")
     path = tmp_path / "python.yaml"
     function = "map: {python: shouting:shout, fields: {word: string}}"
@@ -130,12 +130,12 @@ def test_python_of_a_scenario_runs_only_when_allowed(tmp_path: Path) -> None:
         ({"engine": "python", "master": "local[2]"}, "the engine 'python' does not use it"),
     ],
 )
-def test_a_judge_that_cannot_be_is_refused(tmp_path: Path, options: dict[str, object], message: str) -> None:
+def test_invalid_validation_options_are_refused(tmp_path: Path, options: dict[str, object], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         validate_recording(tmp_path, **options)  # type: ignore[arg-type]
 
 
-def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
+def test_path_without_recording_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such recording"):
         open_recording(tmp_path / "nothing")
     with pytest.raises(BadInput, match="no such recording"):
@@ -143,7 +143,7 @@ def test_what_is_no_recording_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("options", [{"engine": "spark"}, {"master": "local[2]"}, {"remote": "sc://localhost"}])
-def test_judging_on_spark_without_it_names_the_extra(
+def test_validation_on_spark_without_it_names_the_extra(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, options: dict[str, object]
 ) -> None:
     run_scenario(WORDS, out=tmp_path / "out")
@@ -158,5 +158,5 @@ def test_every_error_is_a_flowsim_error(kind: type[Exception]) -> None:
     assert issubclass(kind, FlowsimError)
 
 
-def test_the_example_of_the_docstring_runs() -> None:
+def test_docstring_example_runs() -> None:
     assert doctest.testmod(api) == doctest.TestResults(0, 3)

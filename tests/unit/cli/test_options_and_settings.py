@@ -25,7 +25,7 @@ def endless(flowsim: Any, tmp_path: Path) -> None:
     (tmp_path / "endless.yaml").write_text(ENDLESS)
 
 
-def test_without_an_end_the_generator_is_refused_at_its_place(flowsim: Any) -> None:
+def test_endless_generator_without_until_is_refused_with_line_and_column(flowsim: Any) -> None:
     for command in (("run",), ("explore",), ("study", "--vary", "settings.seed=1,2"), ("check",), ("graph",)):
         called = flowsim(command[0], "endless.yaml", *command[1:])
         assert called.code == 2
@@ -38,7 +38,7 @@ def test_without_an_end_the_generator_is_refused_at_its_place(flowsim: Any) -> N
     ("option", "setting"),
     [("--until", "until=20ms"), ("--seed", "seed=7"), ("--policy", "policy=random"), ("--record", "record=elements")],
 )
-def test_run_takes_the_option_for_the_setting(flowsim: Any, option: str, setting: str) -> None:
+def test_run_option_gives_same_digest_as_setting(flowsim: Any, option: str, setting: str) -> None:
     end = () if option == "--until" else ("--until", "20ms")
     name, _, value = setting.partition("=")
     by_option = flowsim("run", "endless.yaml", option, value, *end, "--json")
@@ -48,7 +48,7 @@ def test_run_takes_the_option_for_the_setting(flowsim: Any, option: str, setting
     assert by_option.document["tasks"] == by_setting.document["tasks"]
 
 
-def test_explore_and_study_take_an_until_for_the_setting(flowsim: Any) -> None:
+def test_explore_and_study_accept_until_option(flowsim: Any) -> None:
     explored = flowsim("explore", "endless.yaml", "--seeds", "2", "--until", "20ms", "--json")
     assert explored.code in (0, 1)
     assert explored.document["runs"] == 2
@@ -57,7 +57,7 @@ def test_explore_and_study_take_an_until_for_the_setting(flowsim: Any) -> None:
     assert len(studied.document["rows"]) == 2
 
 
-def test_a_recording_that_was_ended_by_an_option_is_replayed(flowsim: Any) -> None:
+def test_recording_ended_by_until_option_replays_equal(flowsim: Any) -> None:
     assert flowsim("run", "endless.yaml", "--until", "20ms", "--out", "o").code == 0
     replayed = flowsim("replay", "o", "--json")
     assert replayed.code == 0

@@ -19,11 +19,11 @@ from flowsim.scenario.scenario_model import json_schema
 DROP = "faults: [{fault: drop_element, operator: sums, at: 5}]\n"
 
 
-def test_the_version_is_that_of_the_package(flowsim: Any) -> None:
+def test_version_option_prints_package_version(flowsim: Any) -> None:
     assert flowsim("--version").out == f"flowsim {__version__}\n"
 
 
-def test_laws_faults_and_schema_print_what_there_is(flowsim: Any) -> None:
+def test_laws_faults_and_schema_print_the_catalogues(flowsim: Any) -> None:
     assert [law["id"] for law in flowsim("laws", "--json").document] == list(LAW_IDS)
     assert [fault["name"] for fault in flowsim("faults", "--json").document] == list(FAULT_KINDS)
     assert flowsim("schema").document == flowsim("schema", "--json").document == json.loads(json.dumps(json_schema()))
@@ -31,14 +31,14 @@ def test_laws_faults_and_schema_print_what_there_is(flowsim: Any) -> None:
     assert all(law in laws for law in LAW_IDS)
 
 
-def test_check_writes_nothing(flowsim: Any, tmp_path: Path) -> None:
+def test_check_prints_job_size_and_writes_no_file(flowsim: Any, tmp_path: Path) -> None:
     called = flowsim("check", "tiny.yaml")
     assert called.code == 0
     assert called.out.startswith("tiny.yaml: valid: 3 operators in 4 subtasks, 4 channels\n")
     assert [path.name for path in tmp_path.iterdir()] == ["tiny.yaml"]
 
 
-def test_check_tells_all_errors_with_their_places(flowsim: Any, write: Any) -> None:
+def test_check_reports_every_error_with_line_and_column(flowsim: Any, write: Any) -> None:
     scenario = write("e.yaml", ("input: sums,", "input: sum,"), append="faults: [{fault: nothing_like_it}]\n")
     called = flowsim("check", scenario)
     assert called.code == 2
@@ -46,7 +46,7 @@ def test_check_tells_all_errors_with_their_places(flowsim: Any, write: Any) -> N
     assert "e.yaml:17:18 faults[0].fault:" in called.err
 
 
-def test_the_graph_shows_chains_parallelism_and_partitioners(flowsim: Any, write: Any) -> None:
+def test_graph_prints_chains_parallelism_and_partitioners(flowsim: Any, write: Any) -> None:
     scenario = write("g.yaml", ("operators:", "operators:\n  even: {input: numbers, filter: n % 2 == 0}"))
     scenario.write_text(scenario.read_text().replace("input: numbers, key_by", "input: even, key_by"))
     assert flowsim("graph", scenario).out == (
@@ -62,7 +62,7 @@ def test_the_graph_shows_chains_parallelism_and_partitioners(flowsim: Any, write
     assert [task["parallelism"] for task in flowsim("graph", scenario, "--json").document["tasks"]] == [1, 2, 1]
 
 
-def test_the_graph_shows_where_subtasks_run_and_how_edges_are_handed_over(flowsim: Any, write: Any) -> None:
+def test_graph_prints_task_managers_and_exchange_modes(flowsim: Any, write: Any) -> None:
     scenario = write("g.yaml", ("input: sums,", "input: sums, exchange: pipelined,"))
     placed = ("--set", "settings.task_managers={left: [numbers, sums/1]}")
     assert flowsim("graph", scenario, *placed).out == (
@@ -85,7 +85,7 @@ def test_explore_counts_distinct_recordings_and_writes_nothing(flowsim: Any, tmp
     assert [path.name for path in tmp_path.iterdir()] == ["tiny.yaml"]
 
 
-def test_explore_stops_at_the_first_violation_with_a_command_that_shows_it_again(flowsim: Any, write: Any) -> None:
+def test_explore_stops_at_first_violation_with_reproducing_command(flowsim: Any, write: Any) -> None:
     scenario = write("f.yaml", ("rows: {kept: 200}", "rows: {kept: 199}"), append=DROP)
     called = flowsim("explore", scenario, "--seeds", 5, "--first-seed", 40, "--json")
     found = called.document["first_finding"]
@@ -97,7 +97,7 @@ def test_explore_stops_at_the_first_violation_with_a_command_that_shows_it_again
     assert again.document["digest"] == found["digest"]
 
 
-def test_the_token_of_a_finding_shows_it_again_and_no_other_scenario(flowsim: Any, write: Any) -> None:
+def test_token_reproduces_finding_and_is_refused_for_other_scenario(flowsim: Any, write: Any) -> None:
     broken = write("f.yaml", append=DROP)
     first = flowsim("explore", broken, "--seeds", 3, "--first-seed", 5, "--json").document["first_finding"]
     again = flowsim("explore", broken, "--token", first["token"], "--json").document
@@ -107,7 +107,7 @@ def test_the_token_of_a_finding_shows_it_again_and_no_other_scenario(flowsim: An
     assert "the token belongs to the scenario" in refused.err
 
 
-def test_explore_tells_a_job_that_fails_from_a_law_that_breaks(flowsim: Any, write: Any) -> None:
+def test_explore_of_failing_job_exits_3_with_the_exception(flowsim: Any, write: Any) -> None:
     scenario = write(
         "bad.yaml",
         ("operators:", 'operators:\n  broken: {input: numbers, map: {add: {m: "100 // (n - 150)"}}}'),
@@ -118,7 +118,7 @@ def test_explore_tells_a_job_that_fails_from_a_law_that_breaks(flowsim: Any, wri
     assert "ZeroDivisionError" in called.out
 
 
-def test_explore_of_all_seeds_goes_on_after_a_finding(flowsim: Any, write: Any) -> None:
+def test_explore_with_all_seeds_continues_after_finding(flowsim: Any, write: Any) -> None:
     document = flowsim("explore", write("f.yaml", append=DROP), "--seeds", 3, "--all-seeds", "--json").document
     assert (document["runs"], document["findings"]) == (3, 3)
 
@@ -136,7 +136,7 @@ HEAVY = ("pyspark", "pyarrow", "numpy", "pandas", "flowsim.cluster", "flowsim.da
 
 
 @pytest.mark.parametrize("arguments", ["--help", "--version", "nosuch", "--nosuch run"])
-def test_the_group_starts_without_what_only_its_commands_need(arguments: str) -> None:
+def test_start_of_command_group_loads_no_heavy_module(arguments: str) -> None:
     program = (
         "import atexit, sys\n"
         f"atexit.register(lambda: print('loaded:', [module for module in {HEAVY!r} if module in sys.modules]))\n"
@@ -149,14 +149,14 @@ def test_the_group_starts_without_what_only_its_commands_need(arguments: str) ->
 
 
 @pytest.mark.parametrize("name", sorted(CommandGroup().commands))
-def test_the_list_of_commands_has_the_first_line_of_the_help_of_each(name: str) -> None:
+def test_command_list_has_first_help_line_of_each_command(name: str) -> None:
     entry = CommandGroup().commands[name]
     assert isinstance(entry, CommandEntry)
     command = entry.load()
     assert (command.name, command.help.split("\n\n")[0]) == (entry.name, entry.help)
 
 
-def test_a_command_is_loaded_where_its_options_are_completed() -> None:
+def test_completion_of_options_loads_the_command() -> None:
     name, command, rest = CommandGroup().resolve_command(None, ["graph", "--fo"])
     assert (name, rest) == ("graph", ["--fo"])
     assert "--format" in [option for parameter in command.params for option in parameter.opts]

@@ -85,7 +85,7 @@ def endless_run(folder: Path, lines: int) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_an_interrupt_ends_with_code_130_a_readable_recording_and_no_half_written_file(
+def test_interrupt_exits_130_with_readable_recording_and_no_partial_file(
     tmp_path: Path, number: signal.Signals
 ) -> None:
     process = endless_run(tmp_path, 10)
@@ -100,7 +100,7 @@ def test_an_interrupt_ends_with_code_130_a_readable_recording_and_no_half_writte
 
 
 @pytest.mark.parametrize("delay_s", [0.02, 0.1, 0.2, 0.4, 0.8])
-def test_ctrl_c_in_the_first_moments_is_quiet(tmp_path: Path, delay_s: float) -> None:
+def test_ctrl_c_during_start_exits_130_without_traceback(tmp_path: Path, delay_s: float) -> None:
     """From the first line of flowsim on; before it Python itself answers."""
     (tmp_path / "endless.yaml").write_text(ENDLESS)
     program = "import os; from flowsim.__main__ import main; os.write(2, b'begins\\n'); main()"
@@ -116,7 +116,7 @@ def test_ctrl_c_in_the_first_moments_is_quiet(tmp_path: Path, delay_s: float) ->
     assert (process.returncode, "Traceback" in err) == (130, False), err
 
 
-def test_a_full_disk_ends_with_a_code_of_its_own_and_keeps_the_complete_epochs(tmp_path: Path) -> None:
+def test_full_disk_exits_74_and_keeps_complete_epochs(tmp_path: Path) -> None:
     (tmp_path / "endless.yaml").write_text(
         ENDLESS.replace("  files: {input: kept, chaining: never, parquet: {}}\n", "")
     )
@@ -146,7 +146,7 @@ def test_a_full_disk_ends_with_a_code_of_its_own_and_keeps_the_complete_epochs(t
     assert not [outcome for outcome in check_all(recording, "running") if outcome.verdict is Verdict.VIOLATED]
 
 
-def test_a_killed_run_leaves_a_recording_that_says_so_and_is_readable(tmp_path: Path) -> None:
+def test_killed_run_leaves_readable_recording_with_status_running(tmp_path: Path) -> None:
     process = endless_run(tmp_path, IN_FIRST_EPOCH)
     process.kill()
     process.communicate(timeout=60)
@@ -163,7 +163,7 @@ def test_a_killed_run_leaves_a_recording_that_says_so_and_is_readable(tmp_path: 
     assert Recording.open(tmp_path / "o").status is RunStatus.STOPPED
 
 
-def test_equal_runs_leave_equal_bytes_in_any_process(tmp_path: Path) -> None:
+def test_equal_runs_write_equal_bytes_under_any_hash_seed(tmp_path: Path) -> None:
     (tmp_path / "windows.yaml").write_text(WINDOWS)
     digests = []
     for hash_seed in ("1", "2"):
@@ -178,7 +178,7 @@ def test_equal_runs_leave_equal_bytes_in_any_process(tmp_path: Path) -> None:
     assert written(tmp_path / "1") == written(tmp_path / "2")
 
 
-def test_another_seed_leaves_another_recording(tmp_path: Path) -> None:
+def test_different_seeds_give_different_digests(tmp_path: Path) -> None:
     (tmp_path / "windows.yaml").write_text(WINDOWS)
     runs = [
         subprocess.run(
@@ -192,7 +192,7 @@ def test_another_seed_leaves_another_recording(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("arguments", "code"), [(("laws",), 0), (("run", "nowhere.yaml"), 2), (("nonsense",), 2)])
-def test_exit_codes_reach_the_shell(tmp_path: Path, arguments: tuple[str, ...], code: int) -> None:
+def test_exit_code_reaches_the_shell(tmp_path: Path, arguments: tuple[str, ...], code: int) -> None:
     run = subprocess.run(command(*arguments), cwd=tmp_path, capture_output=True, text=True, check=False)
     assert run.returncode == code
     assert "Traceback" not in run.stderr
@@ -205,7 +205,7 @@ def test_exit_codes_reach_the_shell(tmp_path: Path, arguments: tuple[str, ...], 
         ("errors.InvariantViolation('a queue went negative', ('put', 'take', 'take'))", ("queue went negative", "  take")),
     ],
 )  # fmt: skip
-def test_a_bug_of_ours_ends_with_code_70_and_tells_its_story(tmp_path: Path, bug: str, told: tuple[str, ...]) -> None:
+def test_internal_error_exits_70_with_report(tmp_path: Path, bug: str, told: tuple[str, ...]) -> None:
     program = (
         "import flowsim.errors as errors, flowsim.recording.reader as reader, flowsim.cli.main as main\n"
         f"def broken(*_): raise {bug}\n"
@@ -220,7 +220,7 @@ def test_a_bug_of_ours_ends_with_code_70_and_tells_its_story(tmp_path: Path, bug
     assert all(text in run.stderr for text in told)
 
 
-def test_a_missing_extra_is_named_before_the_job_runs(tmp_path: Path) -> None:
+def test_missing_extra_is_reported_before_job_runs(tmp_path: Path) -> None:
     (tmp_path / "windows.yaml").write_text(WINDOWS)
     program = (
         "import importlib.util as util, flowsim.cli.main as main\n"

@@ -22,7 +22,7 @@ FAILING = (
 )
 
 
-def test_a_run_leaves_its_results_and_a_complete_recording(flowsim: Any, tmp_path: Path) -> None:
+def test_run_writes_sink_results_and_complete_recording(flowsim: Any, tmp_path: Path) -> None:
     called = flowsim("run", "tiny.yaml", "--out", "o")
     assert called.code == 0
     assert "tiny: finished" in called.out
@@ -30,12 +30,12 @@ def test_a_run_leaves_its_results_and_a_complete_recording(flowsim: Any, tmp_pat
     assert pq.read_table(tmp_path / "o/sinks/kept").num_rows == 200
 
 
-def test_without_out_a_run_goes_below_out_under_the_name_of_the_file(flowsim: Any, tmp_path: Path) -> None:
+def test_run_without_out_writes_below_out_named_after_scenario_file(flowsim: Any, tmp_path: Path) -> None:
     assert flowsim("run", "tiny.yaml").code == 0
     assert sorted(path.name for path in (tmp_path / "out/tiny").iterdir()) == ["recording", "run.json", "sinks"]
 
 
-def test_options_win_over_set_which_wins_over_the_scenario(flowsim: Any) -> None:
+def test_option_overrides_set_and_set_overrides_scenario(flowsim: Any) -> None:
     def seed(*options: object) -> object:
         return flowsim("run", "tiny.yaml", "--json", *options).document["seed"]
 
@@ -44,7 +44,7 @@ def test_options_win_over_set_which_wins_over_the_scenario(flowsim: Any) -> None
     assert seed("--set", "settings.seed=4", "--seed", 5) == 5
 
 
-def test_json_is_exactly_one_document_even_when_a_sink_prints(flowsim: Any, write: Any) -> None:
+def test_json_output_is_one_document_although_sink_prints(flowsim: Any, write: Any) -> None:
     called = flowsim("run", write("p.yaml", ("parquet: {}", "print: {}")), "--json")
     document = called.document
     assert (called.code, document["exit_code"], document["status"]) == (0, 0, "finished")
@@ -52,7 +52,7 @@ def test_json_is_exactly_one_document_even_when_a_sink_prints(flowsim: Any, writ
     assert "kept> (" in called.err
 
 
-def test_the_document_tells_tasks_sinks_expectations_and_digest(flowsim: Any) -> None:
+def test_json_document_has_tasks_expectations_and_digest(flowsim: Any) -> None:
     document = flowsim("run", "tiny.yaml", "--json").document
     assert [task["name"] for task in document["tasks"]] == [
         "Source: numbers (1/1)", "sums (1/2)", "sums (2/2)", "Sink: kept (1/1)",
@@ -62,14 +62,14 @@ def test_the_document_tells_tasks_sinks_expectations_and_digest(flowsim: Any) ->
     assert len(document["digest"]) == 64
 
 
-def test_what_a_collect_sink_got_is_in_the_document_by_field(flowsim: Any, write: Any) -> None:
+def test_json_document_has_collect_sink_records_by_field(flowsim: Any, write: Any) -> None:
     scenario = write("c.yaml", ("parquet: {}", "collect: {}"))
     records = flowsim("run", scenario, "--json", "--set", "settings.policy=fifo").document["sinks"][0]["records"]
     assert len(records) == 200
     assert set(records[0]) == {"n", "key"}
 
 
-def test_snapshots_are_told_and_so_are_those_that_were_missed(flowsim: Any) -> None:
+def test_run_reports_taken_and_missed_snapshots(flowsim: Any) -> None:
     asked = "actions=[{snapshot: {at: 50 us, task: sums, subtask: 1}}, {snapshot: {at: 9 h, task: numbers}}]"
     told = flowsim("run", "tiny.yaml", "--set", asked)
     assert told.code == 0
@@ -84,11 +84,11 @@ def test_snapshots_are_told_and_so_are_those_that_were_missed(flowsim: Any) -> N
     assert (missed["taken_ns"], missed["missed"]) == (None, "the job had already ended")
 
 
-def test_nothing_of_the_progress_is_printed_when_nobody_looks(flowsim: Any) -> None:
+def test_progress_is_not_printed_without_terminal(flowsim: Any) -> None:
     assert flowsim("run", "tiny.yaml").err == ""
 
 
-def test_validation_prints_a_line_per_law(flowsim: Any) -> None:
+def test_run_with_validation_reports_each_law(flowsim: Any) -> None:
     called = flowsim("run", "tiny.yaml", *PYTHON_ENGINE, "--json")
     lines = called.document["validation"]["laws"]
     assert called.code == 0
@@ -96,7 +96,7 @@ def test_validation_prints_a_line_per_law(flowsim: Any) -> None:
     assert next(line for line in lines if line["law"] == "key-routing")["rows_examined"] == 200
 
 
-def test_a_violated_law_ends_with_code_1_evidence_and_the_replay_command(flowsim: Any, write: Any) -> None:
+def test_violated_law_exits_1_with_evidence_and_replay_command(flowsim: Any, write: Any) -> None:
     called = flowsim("run", write("f.yaml", ("rows: {kept: 200}", "rows: {kept: 199}"), append=DROP), *PYTHON_ENGINE)
     assert called.code == 1
     assert "channel-fifo is violated" in called.out
@@ -107,7 +107,7 @@ def test_a_violated_law_ends_with_code_1_evidence_and_the_replay_command(flowsim
     assert "expected law channel-fifo: holds, found: violated" in called.out
 
 
-def test_a_violation_that_the_scenario_expects_is_fine(flowsim: Any, write: Any) -> None:
+def test_expected_violation_is_not_an_unexpected_one(flowsim: Any, write: Any) -> None:
     expected = ("rows: {kept: 200}", "rows: {kept: 199}\n  laws: {channel-fifo: violated, conservation: violated}")
     called = flowsim("run", write("f.yaml", expected, append=DROP), *PYTHON_ENGINE, "--json")
     verdicts = {line["law"]: line["verdict"] for line in called.document["validation"]["laws"]}
@@ -117,26 +117,26 @@ def test_a_violation_that_the_scenario_expects_is_fine(flowsim: Any, write: Any)
     )
 
 
-def test_an_expected_violation_that_does_not_come_is_broken(flowsim: Any, write: Any) -> None:
+def test_missing_expected_violation_exits_1(flowsim: Any, write: Any) -> None:
     scenario = write("e.yaml", append="  laws: {channel-fifo: violated}\n")
     called = flowsim("run", scenario, *PYTHON_ENGINE)
     assert called.code == 1
     assert "expected law channel-fifo: violated, found: holds" in called.out
 
 
-def test_what_the_recording_cannot_tell_is_said_not_to_be_judged(flowsim: Any) -> None:
+def test_expectation_beyond_recording_level_is_reported_as_not_checked(flowsim: Any) -> None:
     called = flowsim("run", SCENARIOS / "04_partial_buffers.yaml", "--record", "elements")
     assert called.code == 0
     assert "not checked: messages with data from patient (buffers): 1: needs recording level full" in called.out
 
 
-def test_rows_that_are_not_as_expected_end_with_code_1(flowsim: Any, write: Any) -> None:
+def test_unexpected_row_count_exits_1(flowsim: Any, write: Any) -> None:
     called = flowsim("run", write("r.yaml", ("kept: 200}", "kept: 7}")))
     assert called.code == 1
     assert "expected rows of sink kept: 7, found: 200" in called.out
 
 
-def test_a_failed_job_ends_with_code_3_and_a_recording_that_tells_why(flowsim: Any, write: Any, tmp_path: Path) -> None:
+def test_failed_job_exits_3_and_recording_names_the_cause(flowsim: Any, write: Any, tmp_path: Path) -> None:
     called = flowsim("run", write("bad.yaml", *FAILING), "--out", "o")
     assert called.code == 3
     assert "operator broken, record (150, " in called.out
@@ -148,19 +148,19 @@ def test_a_failed_job_ends_with_code_3_and_a_recording_that_tells_why(flowsim: A
     assert not list((tmp_path / "o/sinks").rglob("part-*"))
 
 
-def test_a_failure_that_the_scenario_expects_is_fine(flowsim: Any, write: Any) -> None:
+def test_expected_failure_exits_0(flowsim: Any, write: Any) -> None:
     scenario = write("bad.yaml", *FAILING, ("rows: {kept: 200}", "job: failed"))
     assert flowsim("run", scenario).code == 0
 
 
-def test_until_stops_the_job_and_what_it_could_not_finish_is_not_judged(flowsim: Any) -> None:
+def test_until_stops_job_and_leaves_expectations_unchecked(flowsim: Any) -> None:
     called = flowsim("run", "tiny.yaml", "--until", "50 us", "--json")
     assert called.code == 0
     assert called.document["status"] == "stopped"
     assert [e["met"] for e in called.document["expectations"]] == [None, None]
 
 
-def test_what_the_sinks_got_until_the_job_was_stopped_is_kept_and_whole(flowsim: Any, tmp_path: Path) -> None:
+def test_stopped_run_keeps_all_rows_that_sinks_received(flowsim: Any, tmp_path: Path) -> None:
     called = flowsim(
         "run",
         SCENARIOS / "01_nyc_flights.yaml",
@@ -190,7 +190,7 @@ def test_what_the_sinks_got_until_the_job_was_stopped_is_kept_and_whole(flowsim:
         (("tiny.yaml", "--validate", "--engine", "python", "--master", "local"), "--engine python uses no Spark"),
     ],
 )
-def test_bad_input_ends_with_code_2_and_a_message(flowsim: Any, arguments: tuple[str, ...], message: str) -> None:
+def test_bad_input_exits_2_with_message(flowsim: Any, arguments: tuple[str, ...], message: str) -> None:
     called = flowsim("run", *arguments)
     assert called.code == 2
     assert message in called.err
@@ -198,7 +198,7 @@ def test_bad_input_ends_with_code_2_and_a_message(flowsim: Any, arguments: tuple
     assert called.out == ""
 
 
-def test_an_error_in_a_scenario_is_told_with_its_place_in_json_too(flowsim: Any, write: Any) -> None:
+def test_scenario_error_has_position_in_text_and_json(flowsim: Any, write: Any) -> None:
     scenario = write("e.yaml", append="faults: [{fault: drop_elemnt}]\n")
     called = flowsim("run", scenario, "--json")
     assert called.code == 2
@@ -208,11 +208,11 @@ def test_an_error_in_a_scenario_is_told_with_its_place_in_json_too(flowsim: Any,
     assert (called.document["exit_code"], called.document["error"]["line"]) == (2, 17)
 
 
-def test_an_unknown_option_is_bad_input(flowsim: Any) -> None:
+def test_unknown_option_exits_2(flowsim: Any) -> None:
     assert flowsim("run", "tiny.yaml", "--bogus").code == 2
 
 
-def test_python_code_runs_only_when_allowed(flowsim: Any, write: Any, tmp_path: Path) -> None:
+def test_python_code_runs_only_with_allow_python(flowsim: Any, write: Any, tmp_path: Path) -> None:
     (tmp_path / "doubling_of_cli_tests.py").write_text("def double(value):\n    return (value[0] * 2, value[1])\n")
     twice = "map: {python: 'doubling_of_cli_tests:double', fields: {n: long, key: string}}"
     scenario = write(
@@ -228,9 +228,7 @@ def test_python_code_runs_only_when_allowed(flowsim: Any, write: Any, tmp_path: 
     assert flowsim("replay", "out/py", "--allow-python").code == 0
 
 
-def test_an_earlier_run_is_replaced_and_a_foreign_file_is_never_touched(
-    flowsim: Any, write: Any, tmp_path: Path
-) -> None:
+def test_run_replaces_earlier_run_and_refuses_foreign_file(flowsim: Any, write: Any, tmp_path: Path) -> None:
     assert flowsim("run", "tiny.yaml", "--out", "o").code == 0
     other = write("other.yaml", ("kept: {input", "rest: {input"), ("kept: 200", "rest: 200"))
     assert flowsim("run", other, "--out", "o").code == 0
@@ -243,21 +241,19 @@ def test_an_earlier_run_is_replaced_and_a_foreign_file_is_never_touched(
     assert sorted(path for path in (tmp_path / "o").rglob("*")) == before
 
 
-def test_a_run_on_the_real_clock_is_recorded_and_judged_too(flowsim: Any) -> None:
+def test_run_on_real_clock_is_recorded_and_validated(flowsim: Any) -> None:
     called = flowsim("run", "tiny.yaml", "--clock", "real", *PYTHON_ENGINE, "--json")
     assert called.code == 0
     assert called.document["clock"] == "real"
 
 
-def test_with_recording_off_there_is_no_recording_and_no_digest(flowsim: Any, tmp_path: Path) -> None:
+def test_record_off_gives_no_recording_and_no_digest(flowsim: Any, tmp_path: Path) -> None:
     document = flowsim("run", "tiny.yaml", "--record", "off", "--out", "o", "--json").document
     assert (document["digest"], document["recording"]) == (None, None)
     assert not (tmp_path / "o/recording").exists()
 
 
-def test_back_pressure_of_costs_is_not_demanded_of_the_real_clock_where_they_take_no_time(
-    flowsim: Any, tmp_path: Path
-) -> None:
+def test_back_pressure_expectation_is_unchecked_on_real_clock(flowsim: Any, tmp_path: Path) -> None:
     text = (tmp_path / "tiny.yaml").read_text() + "  back_pressured_at_least: {numbers: 1.0}\n"
     (tmp_path / "pressed.yaml").write_text(text)
     called = flowsim("run", "pressed.yaml", "--clock", "real", "--json")
@@ -268,7 +264,7 @@ def test_back_pressure_of_costs_is_not_demanded_of_the_real_clock_where_they_tak
 
 
 @pytest.mark.parametrize("name", ["02_wordcount_inline", "03_slow_sink_backpressure"])
-def test_a_shipped_scenario_gets_the_verdict_that_it_expects(name: str, flowsim: Any) -> None:
+def test_shipped_scenario_meets_its_expectations(name: str, flowsim: Any) -> None:
     """Those over the flights are run in tests/spark."""
     called = flowsim("run", SCENARIOS / f"{name}.yaml", *PYTHON_ENGINE, "--json")
     assert called.code == 0
@@ -279,7 +275,7 @@ def test_a_shipped_scenario_gets_the_verdict_that_it_expects(name: str, flowsim:
     assert verdicts["credits"] == verdicts["actions"] == "holds"
 
 
-def test_credits_run_out_visibly_behind_a_slow_sink(flowsim: Any) -> None:
+def test_slow_sink_makes_source_run_out_of_credit(flowsim: Any) -> None:
     called = flowsim("run", SCENARIOS / "03_slow_sink_backpressure.yaml", "--until", "100 ms", "--json")
     source, sink = called.document["tasks"]
     assert source["times_out_of_credit"] > 5
@@ -287,7 +283,7 @@ def test_credits_run_out_visibly_behind_a_slow_sink(flowsim: Any) -> None:
     assert sink["busy"] > 0.9
 
 
-def test_a_run_shows_async_queues_and_what_tasks_wait_for(flowsim: Any) -> None:
+def test_run_prints_async_queues_and_wait_reasons(flowsim: Any) -> None:
     scenario = SCENARIOS / "25_async_capacity_one.yaml"
     text = flowsim("run", scenario).out
     assert "async     words_asked in words -> words_asked -> Sink: words_out (1/1): at most 1 of 1 elements" in text
@@ -300,12 +296,12 @@ def test_a_run_shows_async_queues_and_what_tasks_wait_for(flowsim: Any) -> None:
     assert document["tasks"][0]["waits"] == [{"reason": "data from its source", "share": 1.0}]
 
 
-def test_a_run_without_facts_says_that_waits_are_unknown(flowsim: Any) -> None:
+def test_run_without_recording_reports_waits_as_unknown(flowsim: Any) -> None:
     assert "waits     unknown: the run was not recorded" in flowsim("run", "tiny.yaml", "--record", "off").out
     assert flowsim("run", "tiny.yaml", "--record", "off", "--json").document["tasks"][0]["waits"] is None
 
 
-def test_expectations_are_counted_only_where_some_are_declared(flowsim: Any, tmp_path: Path) -> None:
+def test_expectations_are_counted_only_where_declared(flowsim: Any, tmp_path: Path) -> None:
     assert "expected  1 met" in flowsim("run", "tiny.yaml").out
     text = (tmp_path / "tiny.yaml").read_text()
     (tmp_path / "none.yaml").write_text(text.partition("expect:")[0])
@@ -315,9 +311,7 @@ def test_expectations_are_counted_only_where_some_are_declared(flowsim: Any, tmp
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 140])
-def test_what_a_run_and_its_metrics_show_fits_the_width(
-    width: int, flowsim: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_run_and_metrics_output_fits_terminal_width(width: int, flowsim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     text = flowsim("run", "tiny.yaml", "--out", "run").out + flowsim("metrics", "run").out
     assert "…" not in text
@@ -329,7 +323,7 @@ def test_what_a_run_and_its_metrics_show_fits_the_width(
         assert f"{task['records_in']:,}" in text.split()
 
 
-def test_a_pipe_has_a_width_of_its_own(flowsim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_output_width_of_pipe_is_fixed_without_columns_variable(flowsim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("COLUMNS", raising=False)
     piped = flowsim("run", "tiny.yaml").out
     monkeypatch.setenv("COLUMNS", "120")

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 
-def test_a_study_prints_its_table_and_where_it_is(flowsim: Any) -> None:
+def test_study_prints_table_and_output_directory(flowsim: Any) -> None:
     called = flowsim("study", "tiny.yaml", "--vary", "operators.sums.parallelism=1,2", "--out", "out/s")
     assert called.code == 0
     assert "parallelism" in called.out
@@ -22,7 +22,7 @@ def test_a_study_prints_its_table_and_where_it_is(flowsim: Any) -> None:
     assert called.out.splitlines()[-1] == "study     out/s"
 
 
-def test_json_is_the_file_and_the_exit_code(flowsim: Any) -> None:
+def test_json_output_equals_study_file_plus_exit_code(flowsim: Any) -> None:
     called = flowsim("study", "tiny.yaml", "--vary", "settings.seed=5,6", "--json", "--discard", "--no-plot")
     document = called.document
     assert (document.pop("out"), document.pop("exit_code")) == ("out/tiny-study", 0)
@@ -31,7 +31,7 @@ def test_json_is_the_file_and_the_exit_code(flowsim: Any) -> None:
     assert sorted(path.name for path in Path("out/tiny-study").iterdir()) == ["study.csv", "study.json", "study.md"]
 
 
-def test_options_hold_for_every_combination(flowsim: Any) -> None:
+def test_options_apply_to_every_combination(flowsim: Any) -> None:
     called = flowsim(
         "study", "tiny.yaml", "--vary", "operators.sums.parallelism=1,2", "--set", "sources.numbers.generator.count=90",
         "--seed", 9, "--json", "--no-plot",
@@ -46,12 +46,12 @@ def test_options_hold_for_every_combination(flowsim: Any) -> None:
         ("settings.seed", "expected KEY=VALUE,VALUE,... such as settings.seed=1,2,3"),
     ],
 )
-def test_bad_input_is_told_and_nothing_is_written(vary: str, told: str, flowsim: Any) -> None:
+def test_bad_input_exits_2_and_writes_nothing(vary: str, told: str, flowsim: Any) -> None:
     called = flowsim("study", "tiny.yaml", "--vary", vary, "--out", "out/s")
     assert (called.code, told in called.err, Path("out").exists()) == (2, True, False)
 
 
-def test_a_job_that_fails_unexpectedly_is_exit_code_3(flowsim: Any, write: Any) -> None:
+def test_unexpected_job_failure_exits_3(flowsim: Any, write: Any) -> None:
     bad = (
         ("operators:", "operators:\n  bad: {input: numbers, filter: 100 // (n - 50) < 200}"),
         ("input: numbers, key", "input: bad, key"),
@@ -65,7 +65,7 @@ def test_a_job_that_fails_unexpectedly_is_exit_code_3(flowsim: Any, write: Any) 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_ctrl_c_keeps_what_is_finished(jobs: str, flowsim: Any, tmp_path: Path) -> None:
+def test_ctrl_c_keeps_finished_combinations(jobs: str, flowsim: Any, tmp_path: Path) -> None:
     command = [
         sys.executable, "-m", "flowsim", "study", "tiny.yaml", "--vary", "sources.numbers.generator.count=9,100000000",
         "--out", "out/s", "--jobs", jobs,

@@ -35,7 +35,7 @@ def cells(width: int, *columns: int) -> bool:
     return all(cell in words for row in ROWS for cell in (row[column] for column in columns))
 
 
-def test_a_wide_table_has_every_column_on_one_line() -> None:
+def test_wide_table_puts_all_columns_on_one_line() -> None:
     assert shown(120).splitlines() == [
         "task                            state     records in    busy  soft          watermark",
         "─" * 85,
@@ -44,7 +44,7 @@ def test_a_wide_table_has_every_column_on_one_line() -> None:
     ]
 
 
-def test_headings_are_stacked_before_a_column_is_left_out() -> None:
+def test_headings_are_stacked_before_columns_are_dropped() -> None:
     assert shown(84).splitlines() == [
         "                                            records",
         "task                            state            in    busy  soft          watermark",
@@ -54,7 +54,7 @@ def test_headings_are_stacked_before_a_column_is_left_out() -> None:
     ]
 
 
-def test_columns_that_say_nothing_are_left_out_next_and_named() -> None:
+def test_constant_columns_are_dropped_next_and_named() -> None:
     assert shown(72).splitlines() == [
         "task                            records in    busy          watermark",
         "─" * 69,
@@ -64,7 +64,7 @@ def test_columns_that_say_nothing_are_left_out_next_and_named() -> None:
     ]
 
 
-def test_a_row_then_takes_two_lines_with_every_column_that_fits() -> None:
+def test_narrow_table_splits_each_row_into_two_lines() -> None:
     assert shown(60).splitlines() == [
         "task",
         "  state     records in    busy  soft          watermark",
@@ -76,7 +76,7 @@ def test_a_row_then_takes_two_lines_with_every_column_that_fits() -> None:
     ]
 
 
-def test_at_last_columns_are_left_out_by_rank() -> None:
+def test_narrowest_table_drops_columns_by_rank() -> None:
     assert shown(30).splitlines() == [
         "task",
         "    records",
@@ -93,7 +93,7 @@ def test_at_last_columns_are_left_out_by_rank() -> None:
 
 
 @pytest.mark.parametrize("width", range(10, 130))
-def test_no_cell_is_cut_and_no_line_of_numbers_is_too_wide(width: int) -> None:
+def test_table_cuts_no_cell_and_exceeds_no_width(width: int) -> None:
     assert cells(width, 2, 3)
     if width >= 20:
         lines = [line for line in shown(width).splitlines() if not line.startswith(("Source: ", "Sink: "))]
@@ -101,7 +101,7 @@ def test_no_cell_is_cut_and_no_line_of_numbers_is_too_wide(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [20, 40, 60])
-def test_a_sentence_wraps_between_words_and_below_its_label(width: int) -> None:
+def test_sentence_wraps_between_words_and_indents_below_label(width: int) -> None:
     console = Console(file=io.StringIO(), width=width)
     show_text(console, "waits     Sink: slow (1/1): input from numbers 96.0%, results of async calls 4.0%")
     assert isinstance(console.file, io.StringIO)

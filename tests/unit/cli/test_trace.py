@@ -62,11 +62,11 @@ def lines(flowsim: Flowsim, *arguments: object) -> list[str]:
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else "",
 )
-def test_every_kind_of_fact_has_words(phrases: phrases.Phrases, kinds: type[IntEnum]) -> None:
+def test_every_fact_kind_has_a_phrase(phrases: phrases.Phrases, kinds: type[IntEnum]) -> None:
     assert set(phrases) == set(kinds)
 
 
-def test_changes_of_state_name_the_state_the_key_and_the_value(flowsim: Flowsim) -> None:
+def test_state_change_names_state_key_and_value(flowsim: Flowsim) -> None:
     assert flowsim("run", "tiny.yaml", "--out", "tiny", "--record", "full", "--record-state").code == 0
     first, *others = lines(flowsim, "--kinds", "state")
     assert re.search(r"sums writes value state '_op_state' of key \"[abc]\": \[\d+,\"[abc]\"\]$", first), first
@@ -80,7 +80,7 @@ def test_every_table_has_a_sentence_and_a_kind() -> None:
     assert {table for group in KINDS.values() for table in group} == tables
 
 
-def test_every_rule_that_is_cited_is_stated() -> None:
+def test_every_cited_rule_exists() -> None:
     told = "".join(Path(module.__file__).read_text() for module in (phrases, sentences))
     cited = set(re.findall(r'"(\d+\.\d+)"', told))
     stated = {found.strip("*") for found in RULE.findall((ROOT / "docs/flink_rules.md").read_text())}
@@ -89,13 +89,13 @@ def test_every_rule_that_is_cited_is_stated() -> None:
     assert cited <= stated
 
 
-def test_trace_with_everything_has_one_line_per_fact(recorded: Flowsim) -> None:
+def test_detail_everything_prints_one_line_per_fact(recorded: Flowsim) -> None:
     manifest = json.loads(Path("tiny/recording", MANIFEST).read_text())
 
     assert len(lines(recorded, "--detail", "everything")) == sum(manifest["rows"][table.name] for table in TASK_TABLES)
 
 
-def test_a_record_is_followed_from_buffer_to_buffer(recorded: Flowsim) -> None:
+def test_trace_of_channel_follows_record_through_buffers(recorded: Flowsim) -> None:
     told = "\n".join(lines(recorded, "--channel", 0))
 
     for sentence in (
@@ -108,14 +108,14 @@ def test_a_record_is_followed_from_buffer_to_buffer(recorded: Flowsim) -> None:
         assert re.search(sentence, told), sentence
 
 
-def test_waits_say_what_they_wait_for(recorded: Flowsim) -> None:
+def test_wait_names_its_reason(recorded: Flowsim) -> None:
     told = "\n".join(lines(recorded, "--kinds", "actions"))
 
     assert "waits for input: idle  [3.12, 3.28]" in told
     assert "is busy: the cost of its batch passes  [3.28]" in told
 
 
-def test_a_wait_for_a_mail_inside_a_yield_is_not_idle(flowsim: Flowsim) -> None:
+def test_wait_for_mail_inside_yield_is_not_idle(flowsim: Flowsim) -> None:
     command = ("run", ROOT / "scenarios/25_async_capacity_one.yaml", "--record", "full", "--out", "tiny")
     assert flowsim(*command).code == 0
 
@@ -128,7 +128,7 @@ def test_a_wait_for_a_mail_inside_a_yield_is_not_idle(flowsim: Flowsim) -> None:
     assert "waits for a mail inside a yield" not in outside
 
 
-def test_a_terminal_of_80_columns_gets_lines_of_80_columns(recorded: Flowsim, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_trace_lines_fit_terminal_of_80_columns(recorded: Flowsim, monkeypatch: pytest.MonkeyPatch) -> None:
     whole = " ".join(recorded("trace", "tiny").out.split())
     monkeypatch.setenv("COLUMNS", "80")
 
@@ -138,7 +138,7 @@ def test_a_terminal_of_80_columns_gets_lines_of_80_columns(recorded: Flowsim, mo
     assert " ".join(out.split()) == whole
 
 
-def test_event_time_of_a_date_is_printed_as_a_number_and_a_date() -> None:
+def test_event_time_of_a_date_is_printed_as_number_and_date() -> None:
     assert event_time(1_357_016_400_000) == "1357016400000 = 2013-01-01 05:00"
     assert window_text(1_357_016_400_000, 1_357_020_000_000) == (
         "window [1357016400000, 1357020000000) = [2013-01-01 05:00, 06:00)"
@@ -156,7 +156,7 @@ def test_blocked_output_between_elements_is_soft_back_pressure(flowsim: Flowsim)
     assert "waits for output: soft back pressure  [3.28, 4.6]" in told
 
 
-def test_facts_are_indented_by_the_actions_around_them(recorded: Flowsim) -> None:
+def test_facts_are_indented_by_enclosing_actions(recorded: Flowsim) -> None:
     told = lines(recorded, "--task", "sums (1/2)", "--kinds", "actions,elements")
     texts = [line.split("sums (1/2)  ", 1)[1] for line in told]
     first = next(text for text in texts if "reads record" in text)
@@ -165,7 +165,7 @@ def test_facts_are_indented_by_the_actions_around_them(recorded: Flowsim) -> Non
     assert next(text for text in texts if "begins the default action" in text).startswith("begins")
 
 
-def test_trace_of_a_time_range_is_a_part_of_the_trace(recorded: Flowsim) -> None:
+def test_time_range_selects_part_of_trace(recorded: Flowsim) -> None:
     whole = lines(recorded)
     times = [line.split("  ")[0].strip() for line in whole]
     start, end = "0.01ms", "0.05 ms"
@@ -185,18 +185,18 @@ def test_trace_of_a_time_range_is_a_part_of_the_trace(recorded: Flowsim) -> None
     ("text", "ns"),
     [("1.5s", 1_500_000_000), ("20 ms", 20_000_000), ("0.000001 ms", 1), ("2min", 120_000_000_000), ("0", 0)],
 )
-def test_moments_are_exact(text: str, ns: int) -> None:
+def test_moment_is_parsed_exactly(text: str, ns: int) -> None:
     assert moment_ns("--from", text) == ns
     assert moment_ns("--from", moment_text(ns)) == ns
 
 
 @pytest.mark.parametrize("text", ["", "5", "five ms", "1.5 lightyears", "0.0000001 ms", "-1s"])
-def test_a_moment_that_is_none_is_refused(text: str) -> None:
+def test_invalid_moment_is_refused(text: str) -> None:
     with pytest.raises(BadInput, match="--from"):
         moment_ns("--from", text)
 
 
-def test_a_task_is_found_by_number_name_or_part_of_it(recorded: Flowsim) -> None:
+def test_task_is_found_by_number_name_or_part_of_name(recorded: Flowsim) -> None:
     by_number = lines(recorded, "--task", 1)
 
     assert by_number
@@ -204,7 +204,7 @@ def test_a_task_is_found_by_number_name_or_part_of_it(recorded: Flowsim) -> None
     assert all("sums (1/2)" in line for line in by_number)
 
 
-def test_an_operator_stands_for_all_its_subtasks(recorded: Flowsim) -> None:
+def test_operator_name_selects_all_its_subtasks(recorded: Flowsim) -> None:
     both = lines(recorded, "--task", "sums")
     assert both == lines(recorded, "--task", "sums (1/2)", "--task", "sums (2/2)")
     assert (
@@ -214,7 +214,7 @@ def test_an_operator_stands_for_all_its_subtasks(recorded: Flowsim) -> None:
     )
 
 
-def test_an_ambiguous_task_is_refused_with_the_candidates(recorded: Flowsim) -> None:
+def test_ambiguous_task_is_refused_with_candidates(recorded: Flowsim) -> None:
     called = recorded("trace", "tiny", "--task", "sum")
 
     assert called.code == 2
@@ -225,7 +225,7 @@ def test_an_ambiguous_task_is_refused_with_the_candidates(recorded: Flowsim) -> 
     ]
 
 
-def test_an_unknown_task_channel_or_kind_is_refused_with_what_there_is(recorded: Flowsim) -> None:
+def test_unknown_task_channel_or_kind_is_refused_with_known_ones(recorded: Flowsim) -> None:
     for arguments, message in (
         (("--task", "unknown"), "no task has that number or name; there are:\n  0  Source: numbers (1/1)"),
         (("--channel", 99), "--channel 99: no such channel; the recording has channels 0 to "),
@@ -237,7 +237,7 @@ def test_an_unknown_task_channel_or_kind_is_refused_with_what_there_is(recorded:
         assert message in called.err
 
 
-def test_trace_with_less_detail_prints_fewer_facts(recorded: Flowsim) -> None:
+def test_lower_detail_prints_fewer_facts(recorded: Flowsim) -> None:
     everything, normal, overview = (
         lines(recorded, "--detail", detail) for detail in ("everything", "normal", "overview")
     )
@@ -248,14 +248,14 @@ def test_trace_with_less_detail_prints_fewer_facts(recorded: Flowsim) -> None:
     assert not any("queues buffer" in line or "begins" in line for line in normal)
 
 
-def test_trace_stops_at_the_limit(recorded: Flowsim) -> None:
+def test_trace_stops_at_limit(recorded: Flowsim) -> None:
     called = recorded("trace", "tiny", "--limit", 3)
 
     assert len(lines(recorded, "--limit", 3)) == 3
     assert called.out.splitlines()[-1] == "stopped after 3 facts (--limit)"
 
 
-def test_what_a_lower_level_did_not_record_is_said(flowsim: Flowsim) -> None:
+def test_trace_notes_facts_missing_at_lower_recording_level(flowsim: Flowsim) -> None:
     flowsim("run", "tiny.yaml", "--out", "tiny", "--record", "elements")
 
     called = flowsim("trace", "tiny", "--limit", 1)
@@ -265,7 +265,7 @@ def test_what_a_lower_level_did_not_record_is_said(flowsim: Flowsim) -> None:
     )
 
 
-def test_a_killed_run_is_told_up_to_its_last_whole_epoch(recorded: Flowsim) -> None:
+def test_trace_of_killed_run_ends_at_last_complete_epoch(recorded: Flowsim) -> None:
     path = Path("tiny/recording", MANIFEST)
     manifest = json.loads(path.read_text())
     path.write_text(json.dumps({**manifest, "status": "running"}))
@@ -276,7 +276,7 @@ def test_a_killed_run_is_told_up_to_its_last_whole_epoch(recorded: Flowsim) -> N
     assert len(lines(recorded)) > 100
 
 
-def test_json_is_one_document_with_the_same_facts(recorded: Flowsim) -> None:
+def test_json_trace_has_same_facts_as_text(recorded: Flowsim) -> None:
     document = recorded("trace", "tiny", "--json", "--kinds", "buffers").document
 
     told = lines(recorded, "--kinds", "buffers")
@@ -287,7 +287,7 @@ def test_json_is_one_document_with_the_same_facts(recorded: Flowsim) -> None:
         assert fact["row"]["time_ns"] - 1_000_000_000 == fact["at_ns"]
 
 
-def test_a_damaged_part_ends_the_document_with_the_error(recorded: Flowsim) -> None:
+def test_damaged_part_ends_trace_with_error_in_text_and_json(recorded: Flowsim) -> None:
     for part in Path("tiny/recording/received").glob("*.parquet"):
         part.write_bytes(b"PAR1 nothing PAR1")
 
@@ -298,7 +298,7 @@ def test_a_damaged_part_ends_the_document_with_the_error(recorded: Flowsim) -> N
     assert "is not the file that was recorded" in as_json.document["error"]["message"]
 
 
-def test_a_reader_who_has_seen_enough_ends_it_in_peace(recorded: Flowsim) -> None:
+def test_closed_pipe_ends_trace_without_error(recorded: Flowsim) -> None:
     command = f"{sys.executable} -m flowsim trace tiny | head -1; echo ${{PIPESTATUS[0]}}"
 
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
@@ -307,7 +307,7 @@ def test_a_reader_who_has_seen_enough_ends_it_in_peace(recorded: Flowsim) -> Non
     assert done.stderr == ""
 
 
-def test_metrics_are_shown_as_they_were_sampled(recorded: Flowsim) -> None:
+def test_metrics_prints_sampled_values(recorded: Flowsim) -> None:
     samples = recorded("metrics", "tiny", "--json").document["samples"]
 
     assert [sample["task_name"] for sample in samples].count("sums (1/2)") == 1
@@ -319,14 +319,14 @@ def test_metrics_are_shown_as_they_were_sampled(recorded: Flowsim) -> None:
     assert "sums (1/2)" not in shown
 
 
-def test_a_run_tells_the_last_sample_and_the_level_of_back_pressure(flowsim: Flowsim) -> None:
+def test_run_reports_last_sample_and_back_pressure_level(flowsim: Flowsim) -> None:
     tasks = flowsim("run", "tiny.yaml", "--out", "tiny", "--json").document["tasks"]
 
     assert {task["backpressure_level"] for task in tasks} == {"OK"}
     assert tasks[1]["last_sample"]["records_in"] == tasks[1]["records_in"]
 
 
-def test_a_legacy_source_shows_no_busy_time(flowsim: Flowsim) -> None:
+def test_legacy_source_has_no_busy_time(flowsim: Flowsim) -> None:
     legacy = ("--set", "sources.numbers.legacy=true")
     source, *others = flowsim("run", "tiny.yaml", "--json", *legacy).document["tasks"]
     assert source["busy"] is None

@@ -44,7 +44,7 @@ def from_file(tmp_path: Path) -> Path:
     return Path("from_file.yaml")
 
 
-def test_both_engines_give_the_same_verdicts(flowsim: Any, spark: SparkSession) -> None:
+def test_both_engines_give_same_verdicts(flowsim: Any, spark: SparkSession) -> None:
     flowsim("run", "tiny.yaml")
     in_process, on_spark, chosen = (
         flowsim("validate", "out/tiny", "--json", *options).document for options in (PYTHON, ("--engine", "spark"), ())
@@ -55,7 +55,7 @@ def test_both_engines_give_the_same_verdicts(flowsim: Any, spark: SparkSession) 
     assert chosen["engine"].startswith("in this process: ")
 
 
-def test_a_violated_law_ends_with_code_1_and_says_how_to_make_the_run_again(flowsim: Any, write: Any) -> None:
+def test_violated_law_exits_1_with_replay_command(flowsim: Any, write: Any) -> None:
     flowsim("run", write("f.yaml", append=DROP))
     called = flowsim("validate", "out/f", *PYTHON, "--json")
     assert (called.code, called.document["passed"]) == (1, False)
@@ -65,7 +65,7 @@ def test_a_violated_law_ends_with_code_1_and_says_how_to_make_the_run_again(flow
     assert line["evidence"]
 
 
-def test_only_the_laws_that_are_named_are_judged(flowsim: Any) -> None:
+def test_law_option_selects_laws(flowsim: Any) -> None:
     flowsim("run", "tiny.yaml")
     document = flowsim("validate", "out/tiny", *PYTHON, "--law", "credits", "--law", "actions", "--json").document
     assert [line["law"] for line in document["laws"]] == ["actions", "credits"]
@@ -73,23 +73,21 @@ def test_only_the_laws_that_are_named_are_judged(flowsim: Any) -> None:
     assert (refused.code, refused.err) == (2, "error: --law: there is no law 'credit' (did you mean 'credits'?)\n")
 
 
-def test_several_recordings_are_judged_together(flowsim: Any) -> None:
+def test_several_recordings_are_validated_together(flowsim: Any) -> None:
     flowsim("run", "tiny.yaml", "--out", "a")
     flowsim("run", "tiny.yaml", "--out", "b", "--seed", 4)
     document = flowsim("validate", "a", "b", *PYTHON, "--law", "credits", "--json").document
     assert [line["recording"] for line in document["laws"]] == ["a", "b"]
 
 
-def test_what_is_no_recording_is_bad_input(flowsim: Any, tmp_path: Path) -> None:
+def test_path_without_recording_exits_2(flowsim: Any, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for path in ("nowhere", "empty"):
         assert flowsim("validate", path, *PYTHON).code == 2
         assert flowsim("replay", path).code == 2
 
 
-def test_a_recomputation_is_one_more_line_and_runs_only_when_allowed(
-    flowsim: Any, from_file: Path, spark: SparkSession
-) -> None:
+def test_recompute_adds_one_law_and_runs_only_when_allowed(flowsim: Any, from_file: Path, spark: SparkSession) -> None:
     flowsim("run", from_file)
     refused = flowsim("validate", "out/from_file", "--json", "--law", "recompute").document["laws"]
     assert [(line["law"], line["verdict"], line["reason"]) for line in refused] == [
@@ -101,18 +99,18 @@ def test_a_recomputation_is_one_more_line_and_runs_only_when_allowed(
     ]
 
 
-def test_a_recomputation_needs_spark(flowsim: Any, from_file: Path) -> None:
+def test_recompute_is_not_applicable_without_spark(flowsim: Any, from_file: Path) -> None:
     flowsim("run", from_file)
     laws = flowsim("validate", "out/from_file", "--json", *PYTHON, "--allow-python").document["laws"]
     assert laws[-1]["reason"] == "not run: needs Spark (--engine spark)"
 
 
-def test_a_recomputation_is_part_of_run_validate(flowsim: Any, from_file: Path, spark: SparkSession) -> None:
+def test_run_validate_includes_recompute(flowsim: Any, from_file: Path, spark: SparkSession) -> None:
     called = flowsim("run", from_file, "--validate", "--allow-python", "--json")
     assert called.document["validation"]["laws"][-1]["verdict"] == "holds"
 
 
-def test_a_replay_gives_the_same_digest_and_can_be_kept(flowsim: Any, tmp_path: Path) -> None:
+def test_replay_gives_same_digest_and_writes_run_to_out(flowsim: Any, tmp_path: Path) -> None:
     recorded = flowsim("run", "tiny.yaml", "--policy", "random", "--seed", 9, "--set", "operators.sums.parallelism=3")
     assert recorded.code == 0
     called = flowsim("replay", "out/tiny", "--out", "again", "--json")
@@ -120,7 +118,7 @@ def test_a_replay_gives_the_same_digest_and_can_be_kept(flowsim: Any, tmp_path: 
     assert (tmp_path / "again/sinks/kept").is_dir()
 
 
-def test_a_replay_repeats_whether_changes_of_state_are_recorded(flowsim: Any, tmp_path: Path) -> None:
+def test_replay_records_state_changes_exactly_when_run_did(flowsim: Any, tmp_path: Path) -> None:
     assert flowsim("run", "tiny.yaml", "--record", "full", "--record-state").code == 0
     assert len(list(Recording.open(tmp_path / "out/tiny").rows("state_changes"))) > 0
     assert flowsim("replay", "out/tiny", "--out", "again", "--json").document["same"] is True
@@ -131,13 +129,13 @@ def test_a_replay_repeats_whether_changes_of_state_are_recorded(flowsim: Any, tm
     assert flowsim("replay", "out/tiny", "--json").document["same"] is True
 
 
-def test_changes_of_state_need_level_full(flowsim: Any) -> None:
+def test_record_state_below_level_full_is_refused(flowsim: Any) -> None:
     called = flowsim("run", "tiny.yaml", "--record", "elements", "--record-state")
     assert called.code == 2
     assert "--record-state: changes of state are recorded at level full only: add --record full" in called.err
 
 
-def test_a_stopped_and_a_failed_run_replay_too(flowsim: Any, write: Any) -> None:
+def test_stopped_and_failed_runs_replay_equal(flowsim: Any, write: Any) -> None:
     flowsim("run", "tiny.yaml", "--until", "50 us", "--out", "stopped")
     assert flowsim("replay", "stopped").code == 0
     failing = write(
@@ -149,7 +147,7 @@ def test_a_stopped_and_a_failed_run_replay_too(flowsim: Any, write: Any) -> None
     assert flowsim("replay", "failed").code == 0
 
 
-def test_a_replay_that_differs_ends_with_code_1_and_names_the_tables(flowsim: Any, tmp_path: Path) -> None:
+def test_different_replay_exits_1_and_names_tables(flowsim: Any, tmp_path: Path) -> None:
     flowsim("run", "tiny.yaml")
     path = tmp_path / "out/tiny/recording/manifest.json"
     manifest = json.loads(path.read_text())
@@ -166,7 +164,7 @@ def test_a_replay_that_differs_ends_with_code_1_and_names_the_tables(flowsim: An
     )
 
 
-def test_a_replay_that_differs_shows_the_first_row_that_does_in_words(flowsim: Any, tmp_path: Path) -> None:
+def test_different_replay_prints_first_different_row_in_words(flowsim: Any, tmp_path: Path) -> None:
     flowsim("run", "tiny.yaml")
     path = tmp_path / "out/tiny/recording/manifest.json"
     manifest = json.loads(path.read_text())
@@ -187,7 +185,7 @@ def test_a_replay_that_differs_shows_the_first_row_that_does_in_words(flowsim: A
     assert f"  recorded: {called.document['first_differences'][0]['recorded']}\n" in text
 
 
-def test_a_damaged_recording_is_not_replayed(flowsim: Any, tmp_path: Path) -> None:
+def test_replay_of_damaged_recording_is_refused(flowsim: Any, tmp_path: Path) -> None:
     flowsim("run", "tiny.yaml")
     part = tmp_path / "out/tiny/recording/sent/part-00000.parquet"
     part.write_bytes(part.read_bytes()[:-1] + b"x")
@@ -195,7 +193,7 @@ def test_a_damaged_recording_is_not_replayed(flowsim: Any, tmp_path: Path) -> No
     assert (called.code, "is not the file that was recorded" in called.err) == (2, True)
 
 
-def test_inputs_are_checked_before_anything_runs(flowsim: Any, from_file: Path, tmp_path: Path) -> None:
+def test_replay_with_changed_input_file_is_refused(flowsim: Any, from_file: Path, tmp_path: Path) -> None:
     flowsim("run", from_file)
     (tmp_path / "rows.csv").write_text("n\n1\n2\n4\n")
     called = flowsim("replay", "out/from_file")
@@ -203,7 +201,7 @@ def test_inputs_are_checked_before_anything_runs(flowsim: Any, from_file: Path, 
     assert "input rows.csv: the recorded run read a file with SHA-256" in called.err
 
 
-def test_a_scenario_that_moved_is_found_with_folder(flowsim: Any, from_file: Path, tmp_path: Path) -> None:
+def test_folder_option_finds_moved_scenario(flowsim: Any, from_file: Path, tmp_path: Path) -> None:
     flowsim("run", from_file)
     moved = tmp_path / "moved"
     moved.mkdir()
@@ -213,21 +211,21 @@ def test_a_scenario_that_moved_is_found_with_folder(flowsim: Any, from_file: Pat
     assert flowsim("replay", "out/from_file", "--folder", "moved").code == 0
 
 
-def test_a_replay_never_writes_over_its_own_recording(flowsim: Any) -> None:
+def test_replay_refuses_to_overwrite_its_recording(flowsim: Any) -> None:
     flowsim("run", "tiny.yaml")
     called = flowsim("replay", "out/tiny", "--out", "out/tiny")
     assert called.code == 2
     assert flowsim("replay", "out/tiny").code == 0
 
 
-def test_the_real_clock_is_not_replayed(flowsim: Any) -> None:
+def test_replay_of_real_clock_run_is_refused(flowsim: Any) -> None:
     flowsim("run", "tiny.yaml", "--clock", "real")
     called = flowsim("replay", "out/tiny")
     assert called.code == 2
     assert "cannot be replayed: it ran on the real clock" in called.err
 
 
-def test_a_job_in_python_is_judged_but_not_replayed(flowsim: Any) -> None:
+def test_recording_of_python_job_is_validated_but_not_replayed(flowsim: Any) -> None:
     env = StreamExecutionEnvironment.get_execution_environment().flowsim_recording("job")
     assert list(env.from_collection([1, 2, 3]).execute_and_collect()) == [1, 2, 3]
     assert flowsim("validate", "job", *PYTHON, "--law", "conservation").code == 0

@@ -70,7 +70,7 @@ def milliseconds(times_ns: Sequence[int]) -> list[int]:
     return [time_ns // NS_PER_MS for time_ns in times_ns]
 
 
-def test_a_flat_map_above_a_full_async_operator_stands_still_between_two_of_its_records() -> None:
+def test_flat_map_above_full_async_operator_blocks_between_its_records() -> None:
     """It is the yield in the middle of the second record that lets the mail of the first one run."""
     notes: list[str] = []
     job = SmallJob()
@@ -85,7 +85,7 @@ def test_a_flat_map_above_a_full_async_operator_stands_still_between_two_of_its_
 
 
 @pytest.mark.parametrize(("capacity", "behind"), [(1, 2), (2, 3), (3, 4)])
-def test_nothing_is_read_while_the_queue_is_full(capacity: int, behind: int) -> None:
+def test_flat_map_stops_one_record_after_queue_is_full(capacity: int, behind: int) -> None:
     """One record more than the capacity is given: it waits for its place."""
     notes: list[str] = []
     job = SmallJob()
@@ -96,7 +96,7 @@ def test_nothing_is_read_while_the_queue_is_full(capacity: int, behind: int) -> 
     assert sum(note.startswith("give") for note in notes[:first_answer]) == behind
 
 
-def test_a_watermark_waits_for_its_place_too() -> None:
+def test_watermark_waits_for_queue_slot() -> None:
     """Rule 11.2."""
     notes: list[str] = []
     recorder = MemoryRecorder(Level.FULL)
@@ -118,7 +118,7 @@ def test_a_watermark_waits_for_its_place_too() -> None:
     assert (sink.values, sink.watermarks[0]) == ([1, 2], (0, 1))
 
 
-def test_of_two_async_operators_in_a_chain_the_first_stands_still_while_the_second_is_full() -> None:
+def test_first_async_operator_of_chain_blocks_while_second_is_full() -> None:
     """The second one yields inside the mail of the first one's result, and runs its own mails only."""
     notes: list[str] = []
     job = SmallJob()
@@ -133,7 +133,7 @@ def test_of_two_async_operators_in_a_chain_the_first_stands_still_while_the_seco
     assert milliseconds([arrival.at_ns for arrival in sink.records]) == [11, 21, 31]
 
 
-def test_the_end_of_the_input_waits_for_all_that_is_queued_before_operators_below_see_it() -> None:
+def test_end_of_input_waits_for_queued_results() -> None:
     """Rule 11.19."""
     notes: list[str] = []
     job = SmallJob()
@@ -145,7 +145,7 @@ def test_the_end_of_the_input_waits_for_all_that_is_queued_before_operators_belo
     assert sink.values == [3, 2, 1]
 
 
-def test_an_error_that_comes_while_the_task_waits_names_the_record_that_failed() -> None:
+def test_async_error_during_yield_names_the_failed_record() -> None:
     """And not the one that waits for its place, nor the operators above it."""
     notes: list[str] = []
     job = SmallJob()
@@ -158,7 +158,7 @@ def test_an_error_that_comes_while_the_task_waits_names_the_record_that_failed()
     assert notes == ["give -1", "ask -1", "give 2", "ask -1: answered"]
 
 
-def test_a_record_whose_results_are_none_fails_the_job_by_name() -> None:
+def test_result_none_fails_job_with_operator_and_record() -> None:
     class Forgetful(ResultFutureFunction):
         def async_invoke(self, value: Value, result_future: ResultFuture) -> None:
             result_future.complete(None)  # type: ignore[arg-type]  # what a user may do all the same
@@ -175,7 +175,7 @@ def test_a_record_whose_results_are_none_fails_the_job_by_name() -> None:
 
 
 @pytest.mark.parametrize("chain", [True, False])
-def test_results_are_the_same_however_the_job_is_chained(chain: bool) -> None:
+def test_results_are_equal_with_and_without_chaining(chain: bool) -> None:
     notes: list[str] = []
     job = SmallJob()
     values = list(range(20))

@@ -31,7 +31,7 @@ def text(key: str = "k") -> str:
     return key * LETTERS
 
 
-def test_the_frame_is_as_long_as_these_tests_count() -> None:
+def test_frame_length_equals_encoded_length() -> None:
     frame = bytearray()
     encode_record_into(frame, None, text())
     assert len(frame) == FRAME
@@ -71,7 +71,7 @@ CONFIGURATIONS = [
 
 @pytest.mark.parametrize(("segment", "exclusive", "floating", "per_channel"), CONFIGURATIONS)
 @pytest.mark.parametrize("edge", ["forward", "hash"])
-def test_a_source_stops_after_the_record_that_takes_the_last_segment(
+def test_source_blocks_after_record_that_takes_last_segment(
     segment: int, exclusive: int, floating: int, per_channel: int, edge: str
 ) -> None:
     """Full buffers only (no flusher). Segment number n of a stream is asked for by the record at byte (n - 1) * segment."""
@@ -88,7 +88,7 @@ def test_a_source_stops_after_the_record_that_takes_the_last_segment(
 @pytest.mark.parametrize(
     ("segment", "exclusive", "floating", "per_channel"), [each for each in CONFIGURATIONS if each[1] > 0]
 )
-def test_two_channels_that_share_a_pool_stop_when_it_is_empty_or_one_of_them_is_full(
+def test_shared_pool_blocks_when_empty_or_one_channel_is_full(
     segment: int, exclusive: int, floating: int, per_channel: int
 ) -> None:
     """Keys a and b alternate; both sinks stand still, each with a gate and floating buffers of its own."""
@@ -112,7 +112,7 @@ def test_two_channels_that_share_a_pool_stop_when_it_is_empty_or_one_of_them_is_
 
 @pytest.mark.parametrize(("segment", "exclusive", "floating", "per_channel"), CONFIGURATIONS[:-1])
 @pytest.mark.parametrize("timeout_ms", [0, 100])
-def test_a_buffer_flushed_after_each_record_carries_one_record_or_a_part_of_it(
+def test_flushed_buffer_carries_one_record_or_part_of_it(
     segment: int, exclusive: int, floating: int, per_channel: int, timeout_ms: int
 ) -> None:
     """A piece ends with its record or with its segment. At 100 ms records are 150 ms apart, so that each is flushed."""
@@ -130,7 +130,7 @@ def test_a_buffer_flushed_after_each_record_carries_one_record_or_a_part_of_it(
     assert records_read(job) == (last - 1) * segment // FRAME + 1
 
 
-def test_data_that_waits_for_a_credit_is_counted_once_until_one_comes() -> None:
+def test_data_without_credit_is_counted_once_until_credit_arrives() -> None:
     """The sink stands still for good, so its credits run out once; events cost none (rule 6.11)."""
     job = SmallJob(segment_size_bytes=64, buffer_timeout_ms=-1)
     job.sink(job.values(lambda _: (text() for _ in count())), by="FORWARD", chain=False)
@@ -139,7 +139,7 @@ def test_data_that_waits_for_a_credit_is_counted_once_until_one_comes() -> None:
 
 
 @pytest.mark.parametrize("local", [False, True], ids=["remote", "local"])
-def test_credits_that_suffice_never_run_out(local: bool) -> None:
+def test_sufficient_credits_never_run_out(local: bool) -> None:
     """Ten credits for nine records and the last watermark; and a local channel knows no credits."""
     records = 1_000 if local else 9
     job = SmallJob(segment_size_bytes=FRAME, buffer_timeout_ms=-1, task_managers="one" if local else "each")
@@ -147,7 +147,7 @@ def test_credits_that_suffice_never_run_out(local: bool) -> None:
     assert [task.times_out_of_credit for task in job.run().tasks] == [0, 0]
 
 
-def test_each_credit_of_a_sink_that_has_only_one_is_waited_for() -> None:
+def test_sink_with_one_buffer_makes_every_buffer_wait_for_credit() -> None:
     """One buffer for the receiver: 20 records and the last watermark are in a buffer each, and each waits."""
     job = SmallJob(
         segment_size_bytes=FRAME, exclusive_buffers_per_channel=0, floating_buffers_per_gate=1, buffer_timeout_ms=-1

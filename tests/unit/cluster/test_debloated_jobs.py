@@ -40,7 +40,7 @@ def sent_sizes(recorder: MemoryRecorder) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("local", [False, True], ids=["remote", "local"])
-def test_buffers_come_to_hold_what_is_consumed_in_the_target_time(local: bool) -> None:
+def test_buffer_sizes_converge_to_target_time(local: bool) -> None:
     recorder = slow_sink(task_managers="one" if local else "each")
     announced = rows(recorder, "buffer_sizes")
     settled = next(row for row in announced if row["bytes"] * row["buffers_in_use"] > 80_000)
@@ -48,7 +48,7 @@ def test_buffers_come_to_hold_what_is_consumed_in_the_target_time(local: bool) -
     assert abs(settled["bytes"] * settled["buffers_in_use"] - settled["throughput"]) < 0.25 * settled["throughput"]
 
 
-def test_every_announcement_is_what_the_debloater_makes_of_what_was_measured() -> None:
+def test_every_announced_size_equals_debloater_result() -> None:
     """From the facts alone; what was too near to be announced is not among them, so weights are left out: samples 1."""
     job = SmallJob(
         cost_ns=0, budget_records=1, buffer_debloat=BufferDebloatSettings(50, 100, 0, 1, 1024, 256),
@@ -63,7 +63,7 @@ def test_every_announcement_is_what_the_debloater_makes_of_what_was_measured() -
         assert debloater.recalculate_buffer_size(row["throughput"], row["buffers_in_use"]) == row["bytes"]
 
 
-def test_the_first_buffers_have_the_starting_size_and_later_ones_what_was_announced() -> None:
+def test_first_buffers_have_starting_size_then_announced_sizes() -> None:
     """Rule 5.17: a buffer is full when it has the size, or its first record."""
     recorder = slow_sink()
     sizes = sent_sizes(recorder)
@@ -72,7 +72,7 @@ def test_the_first_buffers_have_the_starting_size_and_later_ones_what_was_announ
     assert {size for _, size in sizes} <= {1024, *(size for _, size in announced), sizes[-1][1]}
 
 
-def test_an_announcement_takes_the_latency_of_the_link() -> None:
+def test_announced_size_takes_effect_after_link_latency() -> None:
     """Ten milliseconds: no buffer of the new size leaves before that."""
     recorder = slow_sink(links=(Link(latency_ns=10 * MS),))
     at_ns, size = next((row["time_ns"], row["bytes"]) for row in rows(recorder, "buffer_sizes"))
@@ -80,7 +80,7 @@ def test_an_announcement_takes_the_latency_of_the_link() -> None:
     assert first >= at_ns + 10 * MS
 
 
-def test_debloating_keeps_no_job_alive_and_beats_every_period_and_a_millisecond() -> None:
+def test_debloat_timer_fires_one_millisecond_after_period_and_lets_job_end() -> None:
     """Rule 9.10: a timer fires one millisecond after its time; each mail sets the next one."""
     recorder = slow_sink(records=300)
     put = [row for row in rows(recorder, "mails") if row["task"] == 1 and row["action"] == MailAction.PUT]
@@ -89,7 +89,7 @@ def test_debloating_keeps_no_job_alive_and_beats_every_period_and_a_millisecond(
     assert max(row["time_ns"] for row in rows(recorder, "lifecycle")) - START_NS < 310 * MS
 
 
-def test_without_debloating_nothing_is_measured() -> None:
+def test_gate_without_debloating_measures_no_throughput() -> None:
     job = SmallJob()
     job.sink(job.values(lambda _: range(100)), by="FORWARD", chain=False)
     cluster = job.cluster(recorder=MemoryRecorder(Level.FULL))

@@ -38,7 +38,7 @@ def sink_behind(job: SmallJob, before: int, exchange: ResultPartitionType, **set
     return arrivals
 
 
-def test_the_reader_of_a_blocking_exchange_starts_when_all_is_written() -> None:
+def test_reader_of_blocking_exchange_starts_after_last_write() -> None:
     """100 records of a millisecond each, from two sources; a pipelined sink gets the first after one batch."""
     job = SmallJob(cost_ns=MS, budget_records=1, buffer_timeout_ms=10)
     source = job.values(lambda _: range(100), parallelism=2)
@@ -54,7 +54,7 @@ def test_the_reader_of_a_blocking_exchange_starts_when_all_is_written() -> None:
 
 @pytest.mark.parametrize("task_managers", ["each", "one"])
 @pytest.mark.parametrize("by", ["REBALANCE", "RESCALE", "BROADCAST", "hash"])
-def test_every_partitioner_writes_blocking_partitions_and_every_law_holds(by: str, task_managers: str) -> None:
+def test_blocking_exchange_keeps_laws_for_every_partitioner(by: str, task_managers: str) -> None:
     job = SmallJob(exchange=BLOCKING, segment_size_bytes=64, task_managers=task_managers)
     source = job.values(lambda n: [f"{n}-{i}" for i in range(50)], parallelism=2)
     arrivals = job.sink(source, by=by_key(lambda v: v) if by == "hash" else by, parallelism=3, chain=False)
@@ -66,7 +66,7 @@ def test_every_partitioner_writes_blocking_partitions_and_every_law_holds(by: st
     assert [o for o in check_all(recorder, "complete") if o.verdict is Verdict.VIOLATED] == []
 
 
-def test_a_blocking_exchange_holds_nobody_back() -> None:
+def test_blocking_exchange_causes_no_back_pressure() -> None:
     """A slow sink behind it: the source has ended before the sink begins."""
     job = SmallJob(exchange=BLOCKING, segment_size_bytes=32)
     source = job.values(lambda _: range(1_000))
@@ -75,7 +75,7 @@ def test_a_blocking_exchange_holds_nobody_back() -> None:
     assert (tasks[0].soft_backpressured_ns, tasks[0].hard_backpressured_ns) == (0, 0)
 
 
-def test_the_mode_of_an_edge_prevents_chaining_and_that_of_the_job_does_not() -> None:
+def test_edge_exchange_mode_prevents_chaining_and_job_mode_does_not() -> None:
     """Rule 1.7."""
     job = SmallJob(exchange=BLOCKING)
     job.sink(job.values(lambda _: range(3)))
@@ -86,7 +86,7 @@ def test_the_mode_of_an_edge_prevents_chaining_and_that_of_the_job_does_not() ->
     assert arrivals.values == [0, 1, 2]
 
 
-def test_a_buffer_timeout_before_a_blocking_exchange_is_refused() -> None:
+def test_buffer_timeout_before_blocking_exchange_is_refused() -> None:
     """Rule 5.44; that of the job does not count for it."""
     job = SmallJob(exchange=BLOCKING, buffer_timeout_ms=5)
     job.sink(job.values(lambda _: range(3), buffer_timeout_ms=7), by="REBALANCE", chain=False)
@@ -107,7 +107,7 @@ class Failing(NotingSink):
 
 
 @pytest.mark.parametrize("where", ["writer", "reader"])
-def test_a_job_that_fails_leaves_no_spilled_file(where: str) -> None:
+def test_failed_job_leaves_no_spilled_file(where: str) -> None:
     job = SmallJob(exchange=BLOCKING, segment_size_bytes=16)
     source = job.values(lambda _: range(10))
     writer = job.operator(source, "writer", "sink", lambda: _PassOn(where == "writer"), by="FORWARD", chain=False)
@@ -127,7 +127,7 @@ class _PassOn(NotingSink):
         self.output.collect(value, timestamp)
 
 
-def test_a_job_that_is_stopped_says_who_waits_for_whom_and_leaves_no_file(spilled: Path) -> None:
+def test_stopped_job_reports_blocking_wait_and_leaves_no_file(spilled: Path) -> None:
     job = SmallJob(exchange=BLOCKING, cost_ns=MS, segment_size_bytes=16, budget_records=1)
     job.sink(job.values(lambda _: range(1_000)), by="FORWARD", chain=False)
     result = job.run(until_ns=20 * MS)
@@ -135,7 +135,7 @@ def test_a_job_that_is_stopped_says_who_waits_for_whom_and_leaves_no_file(spille
     assert "sink (1/1) waits for source (1/1) to finish, then reads the result" in result.report
 
 
-def test_the_flusher_of_a_task_that_starts_later_beats_from_its_start() -> None:
+def test_flusher_of_later_started_task_counts_from_its_start() -> None:
     """Rule 5.3: the writer starts after 25 ms and its first beat is 10 ms later."""
     job = SmallJob(cost_ns=0, buffer_timeout_ms=10)
     source = job.values(lambda _: range(25), cost_ns=MS)
@@ -147,14 +147,14 @@ def test_the_flusher_of_a_task_that_starts_later_beats_from_its_start() -> None:
     assert arrivals.records[0].at_ns == 35 * MS
 
 
-def test_a_blocking_exchange_works_on_the_real_clock() -> None:
+def test_blocking_exchange_works_on_real_clock() -> None:
     job = SmallJob(exchange=BLOCKING, segment_size_bytes=64)
     arrivals = job.sink(job.values(lambda _: range(500)), by="FORWARD", chain=False)
     assert job.run(clock="real").status is JobStatus.FINISHED
     assert arrivals.values == list(range(500))
 
 
-def test_an_interrupted_run_leaves_no_file(spilled: Path) -> None:
+def test_interrupted_run_leaves_no_spilled_file(spilled: Path) -> None:
     job = SmallJob(exchange=BLOCKING, cost_ns=MS, segment_size_bytes=16, budget_records=1)
 
     def values(_: int) -> Iterator[object]:
@@ -167,7 +167,7 @@ def test_an_interrupted_run_leaves_no_file(spilled: Path) -> None:
         job.run()
 
 
-def test_an_unbounded_pool_takes_what_the_task_manager_has() -> None:
+def test_unbounded_pool_takes_all_network_buffers() -> None:
     """64 segments: the source of a pipelined exchange fills all that its sink leaves, that of a bounded one 10."""
 
     def peak(exchange: ResultPartitionType) -> int:

@@ -18,7 +18,7 @@ from flowsim.recording.memory import MemoryRecorder
 
 @pytest.mark.parametrize("edge", ["rebalance", "broadcast"])
 @pytest.mark.parametrize("segment_size", [4, 8, 16])
-def test_a_watermark_that_one_channel_got_while_another_blocks_was_sent(edge: str, segment_size: int) -> None:
+def test_watermark_received_while_other_channel_blocks_is_recorded_as_sent(edge: str, segment_size: int) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.configure(
         segment_size_bytes=segment_size, overdraft_buffers=0, floating_buffers_per_gate=1, buffer_timeout_ms=0,

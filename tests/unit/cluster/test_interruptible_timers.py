@@ -65,19 +65,19 @@ ALL = list(range(1, 11))
 
 
 @pytest.mark.parametrize(("gives_way", "of_job"), [(False, True), (True, False)])
-def test_a_mail_waits_for_all_timers_of_a_watermark(gives_way: bool, of_job: bool) -> None:
+def test_mail_waits_for_all_timers_when_timers_are_not_interruptible(gives_way: bool, of_job: bool) -> None:
     assert run(4, gives_way=gives_way, of_job=of_job) == ([*ALL, "mail"], set())
 
 
-def test_a_mail_comes_between_two_interruptible_timers() -> None:
+def test_mail_runs_between_interruptible_timers() -> None:
     assert run(4) == ([1, 2, 3, 4, 5, "mail", 6, 7, 8, 9, 10], set())
 
 
-def test_without_a_mail_nothing_changes() -> None:
+def test_timers_without_mail_fire_uninterrupted() -> None:
     assert run(500) == (ALL, set())
 
 
-def test_mails_in_a_row_let_the_end_of_the_input_overtake_the_timers_that_are_left() -> None:
+def test_consecutive_mails_lose_interruptible_timers_at_end_of_input() -> None:
     """The mail that goes on was put again, after the one that interrupted it: the loop reads on first, and finishes the
     operators while it waits. In 2.3.0 what the timers emit then comes after EndOfData, and is lost downstream (rule 4.11)."""
     heard, broken = run(3, 6)

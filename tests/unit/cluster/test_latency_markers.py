@@ -40,7 +40,7 @@ def arrivals(recorder: MemoryRecorder) -> list[tuple[int, int, int, int, int]]:
     return [(task, op, vertex, marked - START_MS, took) for _, task, op, _, vertex, _, marked, took in rows]
 
 
-def test_a_source_sends_one_marker_at_once_and_then_one_every_interval() -> None:
+def test_source_sends_latency_marker_at_start_and_each_interval() -> None:
     """Rule 8.20; every operator but the source itself measures, the sink too."""
     _, recorder = run(scripted(10, [record(1), sleep(25), record(2)]))
     assert arrivals(recorder) == [
@@ -48,12 +48,12 @@ def test_a_source_sends_one_marker_at_once_and_then_one_every_interval() -> None
     ]  # fmt: skip
 
 
-def test_without_an_interval_there_are_no_markers() -> None:
+def test_no_latency_markers_without_interval() -> None:
     result, recorder = run(scripted(0, [record(1), sleep(25), record(2)]))
     assert (arrivals(recorder), result.latencies) == ([], ())
 
 
-def test_a_marker_measures_what_it_waits_for_in_queues() -> None:
+def test_latency_marker_measures_queueing_time() -> None:
     """It stands behind the one record before it, for which the operator takes 4 ms."""
     env = StreamExecutionEnvironment.get_execution_environment()
     env.configure(latency_interval_ms=1000, buffer_timeout_ms=0, cost_ns=0)
@@ -68,7 +68,7 @@ def test_a_marker_measures_what_it_waits_for_in_queues() -> None:
     )
 
 
-def test_a_marker_goes_to_one_output_and_one_channel() -> None:
+def test_latency_marker_goes_to_one_output_and_one_channel() -> None:
     """Rule 8.20: chosen at random; together the consumers get as many as were sent."""
     env = StreamExecutionEnvironment.get_execution_environment()
     env.configure(latency_interval_ms=1, buffer_timeout_ms=0, cost_ns=0)
@@ -83,7 +83,7 @@ def test_a_marker_goes_to_one_output_and_one_channel() -> None:
     assert by_operator["a"] == by_operator["out a"]
 
 
-def test_markers_do_not_keep_a_run_alive_and_end_with_a_stop() -> None:
+def test_latency_markers_do_not_keep_job_alive() -> None:
     env = scripted(1, [record(1), sleep(10_000)])
     result, recorder = run(env, actions=(StopJob(5 * NS_PER_MS),))
     assert (result.status, result.elapsed_ns) == (JobStatus.FINISHED, 5 * NS_PER_MS)

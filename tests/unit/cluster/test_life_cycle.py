@@ -81,7 +81,7 @@ def of(log: Log, *operators: str) -> Log:
     return [(name[0], step) for name, step in log if name[0] in operators]
 
 
-def test_operators_open_from_tail_to_head_and_end_from_head_to_tail() -> None:
+def test_operators_open_tail_to_head_and_finish_head_to_tail() -> None:
     """Rules 4.2, 4.9 to 4.13, 4.17; the source of a and b emits MAX_WATERMARK, c and d get it as an element."""
     log: Log = []
     diaries(log).run()
@@ -111,7 +111,7 @@ def branches(log: Log) -> SmallJob:
     return job
 
 
-def test_the_last_branch_of_a_chain_ends_first_and_opens_last() -> None:
+def test_last_branch_of_chain_finishes_first_and_opens_last() -> None:
     """Rules 4.2, 4.12: every operator before its consumers; Flink links the operators depth first, from the tail."""
     log: Log = []
     branches(log).run()
@@ -121,7 +121,7 @@ def test_the_last_branch_of_a_chain_ends_first_and_opens_last() -> None:
     assert [name for name, step in in_chain if step == "close"] == ["d", "b", "c", "a"]
 
 
-def test_a_record_goes_to_the_network_before_it_goes_down_the_chain() -> None:
+def test_record_is_sent_to_network_before_chained_operator() -> None:
     """Rule 5.9, 5.42: c stands still on 1 until the network has taken it."""
     log: Log = []
     recorder = MemoryRecorder(Level.FULL)
@@ -144,7 +144,7 @@ class LateMail(OutspokenDiary):
         self.ctx.mailbox_executor.execute(lambda: self.collect("from a mail", None), "late mail")
 
 
-def test_mails_that_finish_puts_run_before_the_next_operator_ends() -> None:
+def test_mails_put_by_finish_run_before_next_operator_ends() -> None:
     """Rule 4.12: otherwise their records would come after end_input, or after EndOfData."""
     log: Log = []
     job = SmallJob()
@@ -160,7 +160,7 @@ def test_mails_that_finish_puts_run_before_the_next_operator_ends() -> None:
     ]  # fmt: skip
 
 
-def test_end_of_data_comes_long_before_end_of_partition_and_the_operators_close_between() -> None:
+def test_operators_close_between_end_of_data_and_end_of_partition() -> None:
     """Rules 4.2, 4.9, 4.14, 4.18: what the channel and the life-cycle table of the sender say, in their order."""
     recorder = MemoryRecorder(Level.FULL)
     diaries([]).run(recorder=recorder)
@@ -178,7 +178,7 @@ def test_end_of_data_comes_long_before_end_of_partition_and_the_operators_close_
     ]  # fmt: skip
 
 
-def test_a_network_task_ends_only_after_every_channel_ended() -> None:
+def test_network_task_ends_after_all_channels_end() -> None:
     """Rules 7.7, 7.13: two sources, one of which goes on for a second more."""
     log: Log = []
     job = SmallJob(cost_ns=0)
@@ -193,7 +193,7 @@ def test_a_network_task_ends_only_after_every_channel_ended() -> None:
 
 @pytest.mark.parametrize("step", ["open", "record 1", "watermark 5", "end_input", "finish", "close"])
 @pytest.mark.parametrize("operator", ["b", "c", "d"])
-def test_a_failure_names_task_and_operator_and_every_open_operator_is_closed_once(step: str, operator: str) -> None:
+def test_failure_names_task_and_operator_and_closes_opened_operators_once(step: str, operator: str) -> None:
     """Rules 4.24, 4.26."""
     log: Log = []
     job = diaries(log, lambda at, value: at == step, operator)
@@ -214,7 +214,7 @@ def test_a_failure_names_task_and_operator_and_every_open_operator_is_closed_onc
     assert list(states.values()) == [TaskState.FINISHED if step == "close" and operator != "b" else TaskState.CANCELED]
 
 
-def test_execute_raises_the_failure_with_its_cause() -> None:
+def test_execute_raises_job_failure_with_cause() -> None:
     job = diaries([], lambda at, value: value == 1)
     with pytest.raises(
         JobFailed, match=r"task source -> a -> b \(1/1\), operator b, record 1 @ 5: ValueError: no record 1"
@@ -223,7 +223,7 @@ def test_execute_raises_the_failure_with_its_cause() -> None:
     assert isinstance(failed.value.__cause__, ValueError)
 
 
-def test_a_failure_while_closing_does_not_hide_the_first_one() -> None:
+def test_failure_in_close_does_not_hide_first_failure() -> None:
     log: Log = []
     result = diaries(log, lambda at, value: at in ("record 1", "close")).run()
     assert isinstance(result.error, JobFailed)
@@ -234,7 +234,7 @@ def test_a_failure_while_closing_does_not_hide_the_first_one() -> None:
 
 @pytest.mark.parametrize("exit_type", [SystemExit, asyncio.CancelledError, GreenletExit, GeneratorExit, StopIteration])
 @pytest.mark.parametrize("by", ["FORWARD", "REBALANCE"])
-def test_an_exit_raised_by_a_function_fails_its_task_like_any_error(exit_type: type[BaseException], by: str) -> None:
+def test_exit_exception_of_user_function_fails_its_task(exit_type: type[BaseException], by: str) -> None:
     """Nobody is left waiting for a task that asyncio or greenlet took for cancelled, and the program goes on."""
 
     def leave(value: object) -> list[object]:
@@ -251,7 +251,7 @@ def test_an_exit_raised_by_a_function_fails_its_task_like_any_error(exit_type: t
     assert f"{exit_type.__name__}: enough (test_life_cycle.py:" in str(result.error)
 
 
-def test_an_exit_while_closing_hides_neither_the_first_failure_nor_the_other_operators() -> None:
+def test_exit_exception_in_close_hides_no_failure_and_closes_all() -> None:
     log: Log = []
 
     def fails(at: str, value: object) -> bool:
@@ -266,7 +266,7 @@ def test_an_exit_while_closing_hides_neither_the_first_failure_nor_the_other_ope
     assert ("a/0", "close") in log
 
 
-def test_a_failure_cancels_tasks_that_are_blocked_on_a_full_output() -> None:
+def test_failure_cancels_task_blocked_on_full_output() -> None:
     """The source stands inside a hard wait when the sink fails."""
     log: Log = []
     job = SmallJob(segment_size_bytes=16, overdraft_buffers=0)
@@ -287,7 +287,7 @@ def test_a_failure_cancels_tasks_that_are_blocked_on_a_full_output() -> None:
     assert log[-1] == ("sink/0", "close")
 
 
-def test_a_run_that_is_stopped_at_a_time_cancels_its_tasks_and_closes_their_operators() -> None:
+def test_stop_at_time_cancels_tasks_and_closes_operators() -> None:
     log: Log = []
     job = SmallJob()
     job.operator(job.values(lambda _: count()), "sink", "diary", lambda: OutspokenDiary(log), by="REBALANCE")
@@ -298,7 +298,7 @@ def test_a_run_that_is_stopped_at_a_time_cancels_its_tasks_and_closes_their_oper
     assert "finish" not in {step for _, step in log}
 
 
-def test_ctrl_c_ends_the_job_closes_its_operators_and_raises() -> None:
+def test_ctrl_c_closes_operators_and_raises_keyboard_interrupt() -> None:
     log: Log = []
 
     def interrupt(step: str, value: object) -> bool:
@@ -335,7 +335,7 @@ class SilentReader:
         self.emitted = True
 
 
-def test_a_job_in_which_nothing_can_run_any_more_is_reported_as_who_waits_for_what() -> None:
+def test_deadlock_report_names_waiting_tasks_and_their_waits() -> None:
     job = SmallJob()
     arrivals = job.sink(job.source(lambda: SourceOperator(SilentReader())), by="REBALANCE", parallelism=2)
     result = job.run()
@@ -353,7 +353,7 @@ def test_a_job_in_which_nothing_can_run_any_more_is_reported_as_who_waits_for_wh
         execute(job.graph, RunOptions())
 
 
-def test_a_yield_for_a_mail_that_never_comes_is_a_deadlock_that_names_its_priority() -> None:
+def test_deadlock_report_names_priority_of_awaited_mail() -> None:
     class Yielder(OutspokenDiary):
         def process_element(self, value: object, timestamp: int | None) -> None:
             self.ctx.mailbox_executor.yield_()
@@ -367,7 +367,7 @@ def test_a_yield_for_a_mail_that_never_comes_is_a_deadlock_that_names_its_priori
     assert log[-1] == ("y/0", "close")
 
 
-def test_an_empty_source_still_sends_max_watermark_and_both_ends() -> None:
+def test_empty_source_sends_max_watermark_and_both_end_events() -> None:
     """Section 4, edge cases."""
     recorder = MemoryRecorder(Level.ELEMENTS)
     job = SmallJob()

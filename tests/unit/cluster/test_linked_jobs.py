@@ -26,7 +26,7 @@ def linked(link: Link, **settings: object) -> SmallJob:
     return SmallJob(links=(link,), cost_ns=0, **settings)
 
 
-def test_a_record_arrives_when_it_was_written_and_has_travelled() -> None:
+def test_record_arrives_after_transmission_and_latency() -> None:
     """13 bytes at 13,000 bytes per second: 1 ms on the wire, then 5 ms of latency."""
     job = linked(Link("source", "sink", 5 * MS, 13_000), buffer_timeout_ms=0)
     arrivals = job.sink(
@@ -37,14 +37,14 @@ def test_a_record_arrives_when_it_was_written_and_has_travelled() -> None:
     assert [arrival.at_ns for arrival in arrivals.records] == [(at + 6) * MS for at in sent_ms]
 
 
-def test_two_tasks_on_one_task_manager_have_no_link() -> None:
+def test_tasks_on_one_task_manager_have_no_link() -> None:
     job = linked(Link(latency_ns=5 * MS), buffer_timeout_ms=0, task_managers="one")
     arrivals = job.sink(job.script([record("k")]), by="FORWARD", chain=False)
     job.run()
     assert [arrival.at_ns for arrival in arrivals.records] == [0]
 
 
-def test_channels_of_two_tasks_share_their_connection_and_take_turns() -> None:
+def test_channels_of_two_tasks_share_connection_round_robin() -> None:
     """Rule 6.15: two edges between the same tasks; each buffer of 13 bytes occupies the wire for 1 ms.
 
     The first channel stands in the queue again before the second one joins it; from then on they alternate. The third
@@ -67,7 +67,7 @@ def test_channels_of_two_tasks_share_their_connection_and_take_turns() -> None:
     assert len(arrivals.values) == 4
 
 
-def test_the_sender_gets_its_memory_back_when_a_buffer_is_written_and_not_when_it_arrives() -> None:
+def test_sender_recycles_buffer_when_written_not_when_arrived() -> None:
     """A second of latency, and a pool of 2 segments: the source has read everything long before the first arrival."""
     job = linked(
         Link(latency_ns=1_000 * MS), segment_size_bytes=13, buffer_timeout_ms=-1, exclusive_buffers_per_channel=40,
@@ -79,7 +79,7 @@ def test_the_sender_gets_its_memory_back_when_a_buffer_is_written_and_not_when_i
     assert {arrival.at_ns for arrival in arrivals.records} == {1_000 * MS}
 
 
-def test_credits_take_the_way_back() -> None:
+def test_credits_take_link_latency_back() -> None:
     """One exclusive buffer and none of the others can be had: a record every 2 x 5 ms, there and back."""
     job = linked(
         Link(latency_ns=5 * MS), segment_size_bytes=13, buffer_timeout_ms=-1, exclusive_buffers_per_channel=1,
@@ -97,7 +97,7 @@ def test_credits_take_the_way_back() -> None:
     assert all(b - a in (0, 10) for a, b in pairwise(at_ms))
 
 
-def test_a_job_that_is_stopped_drops_what_is_under_way() -> None:
+def test_stopped_job_drops_buffers_in_flight() -> None:
     job = linked(Link(latency_ns=10 * MS), buffer_timeout_ms=0)
     arrivals = job.sink(job.script([record("k"), sleep(8), record("l"), sleep(100)]), by="FORWARD", chain=False)
     result = job.run(until_ns=15 * MS)
@@ -106,13 +106,13 @@ def test_a_job_that_is_stopped_drops_what_is_under_way() -> None:
     assert "1 buffers (4 bytes) and 1 credits are in flight between source (1/1) and sink (1/1)" in result.report
 
 
-def test_the_end_of_a_job_is_the_end_of_its_last_task_though_credits_are_under_way() -> None:
+def test_job_ends_with_last_task_although_credits_are_in_flight() -> None:
     job = linked(Link(latency_ns=10 * MS), segment_size_bytes=13, buffer_timeout_ms=-1)
     job.sink(job.values(lambda _: ["k" * 10]), by="FORWARD", chain=False)
     assert job.run().elapsed_ns == 10 * MS
 
 
-def test_what_starves_is_told_with_its_buffers_and_credits() -> None:
+def test_deadlock_report_shows_buffers_and_credits_of_starved_sender() -> None:
     """The credit for the first floating buffer gets lost, and the channel has a single exclusive one."""
     job = linked(
         Link("source", "sink", 1 * MS), segment_size_bytes=13, exclusive_buffers_per_channel=1,
@@ -128,7 +128,7 @@ def test_what_starves_is_told_with_its_buffers_and_credits() -> None:
     )
 
 
-def test_a_finished_sender_that_holds_data_without_credit_is_named() -> None:
+def test_deadlock_report_names_finished_sender_with_data_without_credit() -> None:
     job = linked(
         Link("source", "sink", 1 * MS), segment_size_bytes=13, exclusive_buffers_per_channel=1,
         floating_buffers_per_gate=1, buffer_timeout_ms=-1,
@@ -142,7 +142,7 @@ def test_a_finished_sender_that_holds_data_without_credit_is_named() -> None:
 
 
 @pytest.mark.parametrize("policy", ["fifo", "random"])
-def test_the_same_seed_gives_the_same_facts_over_links(policy: str) -> None:
+def test_equal_seeds_give_equal_facts_over_links(policy: str) -> None:
     def facts() -> dict[str, list[object]]:
         job = linked(Link(latency_ns=3 * MS, bytes_per_second=5_000), segment_size_bytes=32, buffer_timeout_ms=1)
         source = job.values(lambda n: [f"{n}-{i}" for i in range(30)], parallelism=2)
@@ -154,7 +154,7 @@ def test_the_same_seed_gives_the_same_facts_over_links(policy: str) -> None:
     assert facts() == facts()
 
 
-def test_links_work_on_the_real_clock() -> None:
+def test_links_work_on_real_clock() -> None:
     job = linked(Link(latency_ns=2 * MS, bytes_per_second=1_000_000), segment_size_bytes=64, buffer_timeout_ms=1)
     arrivals = job.sink(job.values(lambda _: range(500)), by="FORWARD", chain=False)
     assert job.run(clock="real").status is JobStatus.FINISHED

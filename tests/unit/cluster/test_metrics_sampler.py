@@ -67,7 +67,7 @@ def every(samples: Samples) -> Iterator[MetricsSample]:
 
 
 @pytest.mark.parametrize("policy", ["fifo", "random"])
-def test_a_run_is_the_same_whatever_the_interval(policy: str) -> None:
+def test_metrics_interval_does_not_change_run(policy: str) -> None:
     runs = []
     for interval_ms in (0, 1, 10, 5000):
         job, arrivals = pipeline(interval_ms)
@@ -77,7 +77,7 @@ def test_a_run_is_the_same_whatever_the_interval(policy: str) -> None:
     assert all(run == runs[0] for run in runs)
 
 
-def test_every_task_is_sampled_once_an_interval_and_when_it_ends(
+def test_task_is_sampled_every_interval_and_at_end(
     sampled: tuple[JobExecutionResult, MemoryRecorder],
 ) -> None:
     result, recorder = sampled
@@ -91,7 +91,7 @@ def test_every_task_is_sampled_once_an_interval_and_when_it_ends(
         assert series[-1][1] == result.tasks[task].last_sample
 
 
-def test_interval_zero_samples_the_ends_of_tasks_alone() -> None:
+def test_interval_zero_samples_only_end_of_tasks() -> None:
     job, _ = pipeline(0)
 
     result, recorder = recorded(job)
@@ -102,7 +102,7 @@ def test_interval_zero_samples_the_ends_of_tasks_alone() -> None:
     assert slow.busy_ms > 900
 
 
-def test_a_level_without_recorder_still_has_last_samples() -> None:
+def test_run_without_recorder_has_last_samples() -> None:
     job, _ = pipeline(10)
 
     result = job.run()
@@ -110,7 +110,7 @@ def test_a_level_without_recorder_still_has_last_samples() -> None:
     assert all(task.last_sample is not None for task in result.tasks)
 
 
-def test_the_result_tells_the_highest_usage_of_pools_that_was_sampled(
+def test_result_has_highest_sampled_pool_usage(
     sampled: tuple[JobExecutionResult, MemoryRecorder],
 ) -> None:
     result, recorder = sampled
@@ -122,18 +122,20 @@ def test_the_result_tells_the_highest_usage_of_pools_that_was_sampled(
     assert max(task.output_pool_usage_peak or 0 for task in result.tasks) > 0
 
 
-def test_pools_that_were_never_sampled_while_their_task_ran_have_no_highest_usage() -> None:
+def test_pools_never_sampled_have_no_highest_usage() -> None:
     job, _ = pipeline(5_000)
     assert {task.output_pool_usage_peak for task in job.run().tasks} == {None}
 
 
-def test_busy_idle_and_back_pressure_make_a_second(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
+def test_busy_idle_and_back_pressured_times_sum_to_one_second(
+    sampled: tuple[JobExecutionResult, MemoryRecorder],
+) -> None:
     """I13.a."""
     for sample in every(samples_of(sampled[1])):
         assert sample.busy_ms + sample.idle_ms + sample.soft_ms + sample.hard_ms == 1000
 
 
-def test_what_producers_sent_is_what_consumers_got(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
+def test_producers_records_out_equal_consumers_records_in(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
     """I13.b."""
     last = [task.last_sample for task in sampled[0].tasks]
     out = [sample.records_out for sample in last if sample is not None]
@@ -143,7 +145,9 @@ def test_what_producers_sent_is_what_consumers_got(sampled: tuple[JobExecutionRe
     assert out[2] + out[3] == read[4] == 3000
 
 
-def test_pools_are_used_between_nothing_and_all_of_them(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
+def test_pool_usage_is_between_zero_and_one_and_full_when_blocked(
+    sampled: tuple[JobExecutionResult, MemoryRecorder],
+) -> None:
     """I13.c; and the outputs of blocked sources are full."""
     samples = samples_of(sampled[1])
 
@@ -152,13 +156,13 @@ def test_pools_are_used_between_nothing_and_all_of_them(sampled: tuple[JobExecut
     assert max(sample.output_pool_usage for _, sample in samples[0]) > 500_000
 
 
-def test_a_task_that_has_ended_uses_no_input_buffers(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
+def test_ended_task_uses_no_input_buffers(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
     """Its channels are released and have no exclusive buffers any more, which are not in use for that."""
     last = [task.last_sample for task in sampled[0].tasks]
     assert [sample.input_pool_usage for sample in last if sample is not None] == [0, 0, 0, 0, 0]
 
 
-def test_counters_and_watermarks_never_go_back(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
+def test_counters_and_watermarks_never_decrease(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
     """I13.d."""
     for series in samples_of(sampled[1]).values():
         for (_, before), (_, after) in pairwise(series):
@@ -173,7 +177,7 @@ def test_counters_and_watermarks_never_go_back(sampled: tuple[JobExecutionResult
                 assert getattr(before, gauge) <= getattr(after, gauge)
 
 
-def test_a_slow_task_is_busy_and_holds_its_producers_back(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
+def test_slow_task_is_busy_and_back_pressures_producers(sampled: tuple[JobExecutionResult, MemoryRecorder]) -> None:
     samples = samples_of(sampled[1])
     middle = len(samples[2]) // 2
 
@@ -183,7 +187,7 @@ def test_a_slow_task_is_busy_and_holds_its_producers_back(sampled: tuple[JobExec
     assert samples[4][middle][1].idle_ms >= 500
 
 
-def test_levels_of_back_pressure_follow_the_shares_of_the_whole_run(
+def test_back_pressure_level_follows_share_of_whole_run(
     sampled: tuple[JobExecutionResult, MemoryRecorder],
 ) -> None:
     source, _, slow, _, sink = sampled[0].tasks
@@ -191,7 +195,7 @@ def test_levels_of_back_pressure_follow_the_shares_of_the_whole_run(
     assert (source.back_pressure_level, slow.back_pressure_level, sink.back_pressure_level) == ("HIGH", "OK", "OK")
 
 
-def test_samples_keep_no_run_alive() -> None:
+def test_sampling_does_not_keep_stopped_run_alive() -> None:
     job, _ = pipeline(1)
 
     stopped, recorder = recorded(job, Level.ELEMENTS, faults=(Fault("stop_task", operator="map", at=10),))
@@ -201,7 +205,7 @@ def test_samples_keep_no_run_alive() -> None:
     assert max(at_ns for series in samples_of(recorder).values() for at_ns, _ in series) == stopped.elapsed_ns
 
 
-def test_a_stretch_in_which_nobody_works_is_sampled_for_one_ring_only() -> None:
+def test_idle_stretch_is_sampled_for_one_ring_only() -> None:
     job = SmallJob(metrics_interval_ms=10)
     source = job.script([record(1), sleep(10_000), record(2)])
     job.sink(source, by="REBALANCE", parallelism=1)
@@ -214,7 +218,7 @@ def test_a_stretch_in_which_nobody_works_is_sampled_for_one_ring_only() -> None:
         assert series[11][1].idle_ms >= 990
 
 
-def test_the_real_clock_samples_by_its_own_timers() -> None:
+def test_real_clock_samples_by_its_own_timers() -> None:
     job = SmallJob(metrics_interval_ms=1)
     source = job.values(lambda _: range(20_000))
     job.sink(source, by="REBALANCE")
@@ -227,7 +231,7 @@ def test_the_real_clock_samples_by_its_own_timers() -> None:
 
 
 @pytest.mark.parametrize("task_managers", ["each", "one"])
-def test_the_queues_that_are_kept_count_are_those_that_are_there(task_managers: str) -> None:
+def test_queued_buffer_counter_equals_queued_buffers(task_managers: str) -> None:
     """What a batch asks for in one step, counted buffer by buffer at the end of every batch."""
     job, _ = pipeline(0, task_managers=task_managers)
     longest = 0

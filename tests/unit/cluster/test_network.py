@@ -46,25 +46,25 @@ def paused_script(timeout_ms: int, recorded: bool, by: str = "FORWARD") -> Arriv
 
 @RECORDED
 @pytest.mark.parametrize("by", ["FORWARD", "BROADCAST", "REBALANCE"])
-def test_a_flusher_beats_from_the_start_of_the_task_not_from_the_record(recorded: bool, by: str) -> None:
+def test_flusher_period_counts_from_task_start(recorded: bool, by: str) -> None:
     """Rule 5.3: beats at 100, 200, ... ms; also for what goes into a buffer that was flushed before."""
     arrivals = paused_script(100, recorded, by)
     assert arrival_times_ms(arrivals) == [("a", 100), ("b", 100), ("c", 200), ("d", 300), ("e", 750)]
 
 
 @RECORDED
-def test_a_timeout_of_zero_sends_every_record_at_once(recorded: bool) -> None:
+def test_buffer_timeout_zero_sends_every_record_at_once(recorded: bool) -> None:
     arrivals = paused_script(0, recorded)
     assert arrival_times_ms(arrivals) == [("a", 30), ("b", 40), ("c", 130), ("d", 260), ("e", 720)]
 
 
 @RECORDED
-def test_without_a_timeout_only_full_buffers_and_the_end_send(recorded: bool) -> None:
+def test_buffer_timeout_minus_one_sends_only_full_buffers_and_at_end(recorded: bool) -> None:
     arrivals = paused_script(-1, recorded)
     assert arrival_times_ms(arrivals) == [("a", 750), ("b", 750), ("c", 750), ("d", 750), ("e", 750)]
 
 
-def test_a_watermark_waits_for_the_flusher_like_a_record() -> None:
+def test_watermark_waits_for_flusher_like_a_record() -> None:
     job = SmallJob(buffer_timeout_ms=100, cost_ns=0)
     source = job.script([sleep(30), record("a", 5), watermark(5), sleep(90), watermark(7), sleep(300)])
     recorder = MemoryRecorder(Level.ELEMENTS)
@@ -74,7 +74,7 @@ def test_a_watermark_waits_for_the_flusher_like_a_record() -> None:
     assert times == [(5, 100), (7, 200), (MAX_WATERMARK, 420)]
 
 
-def test_a_flush_comes_on_time_while_the_task_is_busy() -> None:
+def test_flush_of_busy_task_follows_the_record_in_progress() -> None:
     """Rule 5.3 with D4: the batch ends with the record that is being worked on when the beat comes."""
     job = SmallJob(buffer_timeout_ms=100, cost_ns=0)
     source = job.values(lambda _: range(20), cost_ns=30 * NS_PER_MS)
@@ -88,7 +88,7 @@ def test_a_flush_comes_on_time_while_the_task_is_busy() -> None:
 @RECORDED
 @pytest.mark.parametrize("segment", [5, 16, 64, 1000])
 @pytest.mark.parametrize("by", ["FORWARD", "BROADCAST", "HASH"])
-def test_records_span_buffers_and_arrive_whole(segment: int, by: str, recorded: bool) -> None:
+def test_records_spanning_buffers_arrive_whole(segment: int, by: str, recorded: bool) -> None:
     """Rule 5.11: from shorter than a segment to many segments long."""
     values = [text(n * 7 % 300, "abcdefg"[n % 7]) for n in range(200)]
     job = SmallJob(segment_size_bytes=segment)
@@ -100,7 +100,7 @@ def test_records_span_buffers_and_arrive_whole(segment: int, by: str, recorded: 
 
 @pytest.mark.parametrize("local", [False, True], ids=["remote", "local"])
 @pytest.mark.parametrize("overdraft", [0, 20])
-def test_a_record_larger_than_all_memory_of_its_pool_streams_through(local: bool, overdraft: int) -> None:
+def test_record_larger_than_pool_arrives_whole(local: bool, overdraft: int) -> None:
     """Rules 5.42, 6.20: the sender waits inside the element; nothing is lost and nothing deadlocks."""
     values = [text(20_000), "small", text(5_000, "x")]
     job = SmallJob(segment_size_bytes=32, overdraft_buffers=overdraft, task_managers="one" if local else "each")
@@ -123,7 +123,7 @@ def fan_out(width: int, overdraft: int, segment: int, **options: object) -> tupl
 
 @pytest.mark.parametrize("segment", [20, 26, 64])
 @pytest.mark.parametrize("overdraft", [0, 2, 9, 10, 20])
-def test_a_fan_out_waits_inside_its_element_once_the_overdraft_is_used_up(segment: int, overdraft: int) -> None:
+def test_fan_out_blocks_inside_element_after_overdraft_is_used(segment: int, overdraft: int) -> None:
     """Rules 5.36, 5.37, 5.42. The pool has 10 segments, and the stopped receiver takes 10 buffers at once.
 
     A segment that comes back while overdraft ones are out goes to the global pool; the writer is woken only when the pool
@@ -140,7 +140,7 @@ def test_a_fan_out_waits_inside_its_element_once_the_overdraft_is_used_up(segmen
     assert deployment.tasks[0].records_out == -(-segments * segment // FRAME)
 
 
-def test_a_fan_out_beyond_the_overdraft_arrives_whole_and_the_wait_is_hard_back_pressure() -> None:
+def test_fan_out_beyond_overdraft_arrives_whole_with_hard_back_pressure() -> None:
     cluster, arrivals = fan_out(5_000, 3, 64)
     result = cluster.run()
     assert arrivals.values == [text()] * 5_000
@@ -149,7 +149,7 @@ def test_a_fan_out_beyond_the_overdraft_arrives_whole_and_the_wait_is_hard_back_
     assert sink.hard_backpressured_ns == 0
 
 
-def test_every_nanosecond_of_a_task_is_in_one_bucket() -> None:
+def test_every_nanosecond_of_task_is_counted_once() -> None:
     """Rule 3.28: a fast source, a slow sink; from the first turn of a task to its end."""
     job = SmallJob(segment_size_bytes=32, buffer_timeout_ms=10, overdraft_buffers=0)
     source = job.values(lambda _: (text() for _ in range(300)), cost_ns=1_000)
@@ -169,7 +169,7 @@ def test_every_nanosecond_of_a_task_is_in_one_bucket() -> None:
     assert slowest.idle_ns < 1_000_000
 
 
-def test_a_task_that_waits_when_the_run_is_stopped_was_idle_until_then() -> None:
+def test_waiting_task_is_idle_until_run_stops() -> None:
     job = SmallJob(cost_ns=0)
     job.sink(job.script([sleep(10_000)]), by="FORWARD", chain=False)
     result = job.run(until_ns=300 * NS_PER_MS)
@@ -177,7 +177,7 @@ def test_a_task_that_waits_when_the_run_is_stopped_was_idle_until_then() -> None
     assert [(task.idle_ns, task.busy_ns) for task in result.tasks] == [(300 * NS_PER_MS, 0)] * 2
 
 
-def test_soft_back_pressure_lasts_until_the_run_is_stopped() -> None:
+def test_soft_back_pressure_lasts_until_run_stops() -> None:
     job = SmallJob(segment_size_bytes=32)
     job.sink(job.values(lambda _: (text() for _ in count())), by="FORWARD", chain=False)
     result = job.run(faults=(Fault("stop_task", operator="sink"),), until_ns=50 * NS_PER_MS)
@@ -187,7 +187,7 @@ def test_soft_back_pressure_lasts_until_the_run_is_stopped() -> None:
     assert sink.idle_ns == result.elapsed_ns
 
 
-def test_a_task_counts_what_each_of_its_operators_hands_to_the_network_once() -> None:
+def test_records_out_counts_each_record_sent_to_network_once() -> None:
     """Rule 13.4: three records of the source to one output, six of the map behind it to two, two to its side output."""
     side = OutputTag("side")
     job = SmallJob()
@@ -201,7 +201,7 @@ def test_a_task_counts_what_each_of_its_operators_hands_to_the_network_once() ->
     assert [task.records_out for task in result.tasks] == [3 + 6 + 2, 0, 0, 0, 0]
 
 
-def test_memory_that_cannot_be_guaranteed_is_refused_by_name() -> None:
+def test_pools_beyond_network_memory_are_refused_by_task_manager() -> None:
     """Rule 5.39."""
     job = SmallJob(network_buffers=1)
     job.sink(job.values(lambda _: range(3)), by="FORWARD", chain=False)
@@ -224,14 +224,14 @@ class TwoAndSide(ProcessFunction):
 
 
 @RECORDED
-def test_memory_that_is_short_but_enough_slows_down_and_loses_nothing(recorded: bool) -> None:
+def test_scarce_network_memory_loses_no_records(recorded: bool) -> None:
     job = SmallJob(network_buffers=5, segment_size_bytes=16)
     arrivals = job.sink(job.values(lambda _: range(1_000)), by="FORWARD", chain=False)
     job.run(recorder=MemoryRecorder(Level.FULL) if recorded else None)
     assert arrivals.values == list(range(1_000))
 
 
-def test_the_memory_of_a_finished_task_goes_to_its_neighbours() -> None:
+def test_memory_of_finished_task_is_redistributed() -> None:
     """Rules 5.37, 5.39: two sources share 12 segments beside their sinks; the pool of the longer one grows in the end."""
     job = SmallJob(network_buffers=12, segment_size_bytes=16, task_managers={"a": ["short", "long"]})
     sinks = []
@@ -252,7 +252,7 @@ def test_the_memory_of_a_finished_task_goes_to_its_neighbours() -> None:
 
 
 @pytest.mark.parametrize("local", [False, True], ids=["remote", "local"])
-def test_the_same_job_gives_the_same_records_on_the_real_clock(local: bool) -> None:
+def test_real_clock_gives_same_records_as_virtual_clock(local: bool) -> None:
     def run(clock: str) -> tuple[list[object], JobExecutionResult]:
         job = SmallJob(segment_size_bytes=64, buffer_timeout_ms=1, task_managers="one" if local else "each")
         source = job.values(lambda _: range(2_000))
@@ -267,7 +267,7 @@ def test_the_same_job_gives_the_same_records_on_the_real_clock(local: bool) -> N
     assert (result.status, len(real)) == (JobStatus.FINISHED, 2_000)
 
 
-def test_a_failure_on_the_real_clock_ends_the_job_too() -> None:
+def test_failure_on_real_clock_cancels_other_tasks() -> None:
     def fail(value: object) -> object:
         if value == 500:
             raise ValueError("enough")
@@ -281,7 +281,7 @@ def test_a_failure_on_the_real_clock_ends_the_job_too() -> None:
     assert [task.state for task in result.tasks] == ["CANCELED", "FAILED", "CANCELED"]
 
 
-def test_on_the_real_clock_nominal_costs_take_no_time_and_no_time_goes_back() -> None:
+def test_real_clock_spends_no_cost_and_never_goes_back() -> None:
     """What a record would cost on the virtual clock is more here than the whole run takes."""
     job = SmallJob(segment_size_bytes=64, cost_ns=NS_PER_MS * 1_000)
     mapped = job.map(job.values(lambda _: range(3_000)), lambda value: value)
@@ -300,7 +300,7 @@ def test_on_the_real_clock_nominal_costs_take_no_time_and_no_time_goes_back() ->
         assert rows == sorted(rows, key=lambda row: (row[task_], row[time], row[seq])), table
 
 
-def test_a_record_that_costs_nothing_ends_batches_on_the_real_clock_too() -> None:
+def test_zero_cost_record_counts_toward_batch_on_real_clock() -> None:
     turns: list[str] = []
 
     def noted(name: str) -> Callable[[object], object]:

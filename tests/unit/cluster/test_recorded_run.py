@@ -16,7 +16,7 @@ class Unprintable:
     """Shown with where it stands in memory."""
 
 
-def test_the_story_of_a_failure_is_the_same_wherever_an_object_stands(tmp_path: Path) -> None:
+def test_recorded_failure_contains_no_object_address(tmp_path: Path) -> None:
     def refuse(value: Any) -> object:
         raise ValueError(value)
 

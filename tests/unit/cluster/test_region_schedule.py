@@ -38,44 +38,44 @@ class Graph:
         return [(list(region.subtasks), sorted(region.waits_for)) for region in self.execution().regions]
 
 
-def test_a_job_of_pipelined_edges_is_one_region() -> None:
+def test_pipelined_job_is_one_region() -> None:
     assert Graph(2, 2).edge(0, 1, PIPELINED).regions() == [([0, 1, 2, 3], [])]
 
 
-def test_all_readers_of_a_blocking_edge_wait_for_all_its_writers() -> None:
+def test_readers_of_blocking_edge_wait_for_all_writers() -> None:
     graph = Graph(2, 3).edge(0, 1, BLOCKING)
     assert graph.regions() == [([0], []), ([1], []), ([2], [0, 1]), ([3], [0, 1]), ([4], [0, 1])]
 
 
-def test_pointwise_readers_wait_for_their_own_writers_only() -> None:
+def test_pointwise_readers_wait_only_for_own_writers() -> None:
     assert Graph(2, 2).edge(0, 1, BLOCKING, "FORWARD").regions() == [([0], []), ([1], []), ([2], [0]), ([3], [1])]
 
 
-def test_pipelined_edges_between_single_subtasks_make_a_region_each() -> None:
+def test_pipelined_pointwise_edges_make_one_region_per_slice() -> None:
     """Rule 12.27: one region per slice."""
     graph = Graph(2, 2, 1).edge(0, 1, PIPELINED, "FORWARD").edge(1, 2, BLOCKING)
     assert graph.regions() == [([0, 2], []), ([1, 3], []), ([4], [2, 3])]
 
 
-def test_a_blocking_edge_beside_a_pipelined_one_between_the_same_tasks_is_refused() -> None:
+def test_blocking_edge_parallel_to_pipelined_path_is_refused() -> None:
     graph = Graph(1, 1, 1).edge(0, 1, BLOCKING).edge(0, 2, PIPELINED).edge(2, 1, PIPELINED)
     with pytest.raises(BadInput, match="the blocking exchange from op1 to op2 can never be read"):
         graph.execution()
 
 
-def test_a_blocking_edge_before_each_reader_is_fine() -> None:
+def test_blocking_edges_before_each_reader_are_accepted() -> None:
     graph = Graph(1, 1, 1).edge(0, 1, BLOCKING).edge(0, 2, PIPELINED).edge(2, 1, BLOCKING)
     assert graph.regions() == [([0, 1], []), ([2], [0, 1])]
 
 
-def test_regions_that_wait_for_each_other_are_refused() -> None:
+def test_regions_in_a_cycle_are_refused() -> None:
     """op1 and op3 run together; op2 waits for op1, and op3 for op2."""
     graph = Graph(1, 1, 1).edge(0, 1, BLOCKING).edge(1, 2, BLOCKING).edge(0, 2, PIPELINED)
     with pytest.raises(BadInput, match="can never be read"):
         graph.execution()
 
 
-def test_a_region_starts_when_the_last_of_its_writers_has_finished() -> None:
+def test_region_starts_after_its_last_writer_finished() -> None:
     schedule = RegionSchedule(Graph(2, 1, 1).edge(0, 1, BLOCKING).edge(1, 2, PIPELINED).execution().regions)
     assert schedule.start() == [0, 1]
     assert schedule.waits_for(3) == [0, 1]

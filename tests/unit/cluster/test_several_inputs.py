@@ -48,7 +48,7 @@ def letters(text: str) -> list[Entry]:
     return [record(letter) for letter in text]
 
 
-def test_two_inputs_that_have_something_take_turns() -> None:
+def test_two_inputs_with_data_are_read_in_turn() -> None:
     """I7.f: both buffers are there before the reader begins, and it gives way to nobody between."""
     job = SmallJob(cost_ns=0)
     first, second = job.script(letters("abc")), job.script(letters("xyz"))
@@ -58,7 +58,7 @@ def test_two_inputs_that_have_something_take_turns() -> None:
     assert arrivals.values == [(1, "a"), (2, "x"), (1, "b"), (2, "y"), (1, "c"), (2, "z"), *ends]
 
 
-def test_of_three_inputs_the_third_is_read_first() -> None:
+def test_third_of_three_inputs_is_read_first() -> None:
     job = SmallJob(cost_ns=0)
     sources = [job.script(letters(text)) for text in ("ab", "mn", "xy")]
     arrivals = job.sink(job.inputs(sources, tagging(3)))
@@ -70,7 +70,7 @@ def test_of_three_inputs_the_third_is_read_first() -> None:
     ("reading", "order"),
     [("first", "abcxyz"), ("second", "xyzabc"), ("alternate", "axbycz")],
 )
-def test_an_order_of_reading_decides(reading: Reading, order: str) -> None:
+def test_input_selection_determines_reading_order(reading: Reading, order: str) -> None:
     job = SmallJob()
     first, second = job.script([sleep(20), *letters("abc")]), job.script(letters("xyz"))
     arrivals = job.sink(job.inputs([first, second], tagging(2, reading)))
@@ -81,7 +81,7 @@ def test_an_order_of_reading_decides(reading: Reading, order: str) -> None:
     assert violated(recorder) == []
 
 
-def test_an_input_that_is_not_read_holds_its_sender_back() -> None:
+def test_unselected_input_back_pressures_its_sender() -> None:
     job = SmallJob(segment_size_bytes=64, exclusive_buffers_per_channel=1, floating_buffers_per_gate=1)
     first = job.script([sleep(50), record("late")])
     second = job.values(lambda subtask: [f"{n:09}" for n in range(200)])
@@ -93,7 +93,7 @@ def test_an_input_that_is_not_read_holds_its_sender_back() -> None:
     assert waiting.soft_backpressured_ns + waiting.hard_backpressured_ns > 49 * NS_PER_MS
 
 
-def test_one_default_action_handles_one_element() -> None:
+def test_one_default_action_processes_one_element() -> None:
     job = SmallJob()
     first, second = job.script(letters("abc")), job.script(letters("xyz"))
     job.sink(job.inputs([first, second], tagging()))
@@ -111,7 +111,7 @@ def test_one_default_action_handles_one_element() -> None:
     assert all(before == "begin" for before, what in pairwise(order) if what == "received")
 
 
-def test_the_gates_of_one_input_are_united_and_those_of_another_are_not() -> None:
+def test_gates_of_one_input_are_united() -> None:
     job = SmallJob()
     a, b, c = (job.values(lambda subtask: ["v"], parallelism=width) for width in (2, 1, 3))
     arrivals = job.sink(job.inputs([[a, b], c], tagging(), by="REBALANCE", parallelism=2), by="GLOBAL")
@@ -129,7 +129,7 @@ def test_the_gates_of_one_input_are_united_and_those_of_another_are_not() -> Non
     assert violated(recorder) == []
 
 
-def test_each_input_has_a_valve_of_its_own_and_the_operator_the_least_of_both() -> None:
+def test_operator_watermark_is_minimum_of_the_valves_of_its_inputs() -> None:
     job = SmallJob(buffer_timeout_ms=0)
     first = job.script([watermark(10), sleep(5), watermark(30)], [watermark(20), sleep(50)])
     second = job.script([sleep(2), watermark(15), sleep(9), watermark(40)])
@@ -145,7 +145,7 @@ def test_each_input_has_a_valve_of_its_own_and_the_operator_the_least_of_both() 
     assert violated(recorder) == []
 
 
-def test_a_valve_that_errs_on_one_input_is_found() -> None:
+def test_faulty_valve_of_one_input_breaks_the_valve_law() -> None:
     job = SmallJob()
     first = job.script([watermark(10), sleep(5), watermark(30)], [sleep(1), watermark(20), sleep(9)])
     second = job.script([sleep(2), watermark(15)])
@@ -156,7 +156,7 @@ def test_a_valve_that_errs_on_one_input_is_found() -> None:
 
 
 @pytest.mark.parametrize("fault", ["swap_elements", "duplicate_element", "corrupt_element"])
-def test_what_goes_wrong_on_a_channel_of_one_input_is_found(fault: str) -> None:
+def test_channel_fault_of_one_input_breaks_channel_fifo(fault: str) -> None:
     job = SmallJob()
     first, second = job.script(letters("abc")), job.script(letters("xyz"))
     job.sink(job.inputs([first, second], tagging()))
@@ -165,7 +165,7 @@ def test_what_goes_wrong_on_a_channel_of_one_input_is_found(fault: str) -> None:
     assert "channel-fifo" in [outcome.law for outcome in violated(recorder)]  # type: ignore[attr-defined]
 
 
-def test_a_task_that_a_fault_stops_takes_the_record_it_stops_with() -> None:
+def test_stopped_task_processes_the_record_it_stops_at() -> None:
     job = SmallJob()
     first, second = job.script(letters("abc")), job.script(letters("xyz"))
     arrivals = job.sink(job.inputs([first, second], tagging()))
@@ -173,7 +173,7 @@ def test_a_task_that_a_fault_stops_takes_the_record_it_stops_with() -> None:
     assert len(arrivals.values) == 3
 
 
-def test_the_last_element_of_a_buffer_frees_it_before_it_is_processed() -> None:
+def test_buffer_is_recycled_before_its_last_element_is_processed() -> None:
     """So that an input which is not selected any more holds no credit back."""
     job = SmallJob(segment_size_bytes=64, exclusive_buffers_per_channel=1, floating_buffers_per_gate=1)
     first = job.values(lambda subtask: ["x" * 60] * 8)
@@ -190,7 +190,7 @@ def test_the_last_element_of_a_buffer_frees_it_before_it_is_processed() -> None:
     assert len(before) == 3
 
 
-def test_all_inputs_idle_makes_the_task_idle() -> None:
+def test_task_becomes_idle_when_all_inputs_are_idle() -> None:
     job = SmallJob()
     first = job.script([watermark(10), idle(), sleep(20)])
     second = job.script([watermark(5), sleep(5), idle(), sleep(20)])
@@ -204,7 +204,7 @@ def test_all_inputs_idle_makes_the_task_idle() -> None:
     assert violated(recorder) == []
 
 
-def test_the_end_of_each_input_is_told_once_and_the_operator_finishes_after_the_last() -> None:
+def test_each_input_ends_once_and_operator_finishes_after_the_last() -> None:
     job = SmallJob()
     first, second = job.script([record("a")]), job.script([sleep(30), record("x")])
     arrivals = job.sink(job.inputs([first, second], tagging()))
@@ -218,7 +218,7 @@ def test_the_end_of_each_input_is_told_once_and_the_operator_finishes_after_the_
     assert violated(recorder) == []
 
 
-def test_a_stop_without_drain_sends_no_end_of_data_behind_two_inputs() -> None:
+def test_stop_without_drain_sends_no_end_of_data_after_two_inputs() -> None:
     """Rule 4.22."""
     job = SmallJob()
     first, second = (job.script([record("a"), sleep(1000)]) for _ in range(2))
@@ -233,7 +233,7 @@ def test_a_stop_without_drain_sends_no_end_of_data_behind_two_inputs() -> None:
     assert violated(recorder) == []
 
 
-def test_a_stop_with_drain_ends_both_inputs() -> None:
+def test_stop_with_drain_ends_both_inputs() -> None:
     job = SmallJob()
     first, second = (job.script([record("a"), sleep(1000)]) for _ in range(2))
     arrivals = job.sink(job.inputs([first, second], tagging()), chain=False)
@@ -244,7 +244,7 @@ def test_a_stop_with_drain_ends_both_inputs() -> None:
     assert violated(recorder) == []
 
 
-def test_selecting_only_what_is_finished_fails_the_job() -> None:
+def test_selecting_only_finished_inputs_fails_the_job() -> None:
     class Stubborn(Tagging):
         def next_selection(self) -> InputSelection:
             return InputSelection.FIRST
@@ -258,7 +258,7 @@ def test_selecting_only_what_is_finished_fails_the_job() -> None:
     assert "all inputs that next_selection() selects are finished (rule 7.24)" in str(result.error)
 
 
-def test_an_operator_that_is_fed_other_inputs_than_it_has_is_refused() -> None:
+def test_operator_with_wrong_number_of_inputs_is_refused() -> None:
     job = SmallJob()
     one = job.values(lambda subtask: ["a"])
     job.sink(job.inputs([one, one, one], lambda: CoMapOperator(str, str)))
@@ -266,7 +266,7 @@ def test_an_operator_that_is_fed_other_inputs_than_it_has_is_refused() -> None:
         job.run()
 
 
-def test_a_second_input_prevents_chaining_and_the_same_stream_may_come_twice() -> None:
+def test_second_input_prevents_chaining_and_may_be_same_stream() -> None:
     job = SmallJob()
     one = job.values(lambda subtask: ["a", "b"])
     arrivals = job.sink(job.inputs([one, one], tagging()))
@@ -277,7 +277,7 @@ def test_a_second_input_prevents_chaining_and_the_same_stream_may_come_twice() -
     assert violated(recorder) == []
 
 
-def test_strict_turns_of_several_subtasks_can_stand_still_for_ever() -> None:
+def test_alternating_selection_of_two_subtasks_can_deadlock() -> None:
     """As in Flink: each reader waits for the input whose sender waits for the other reader."""
     job = SmallJob(segment_size_bytes=64, exclusive_buffers_per_channel=1, floating_buffers_per_gate=1)
     first = job.values(lambda subtask: [(n % 2, "x" * 60) for n in range(200)])
@@ -290,7 +290,7 @@ def test_strict_turns_of_several_subtasks_can_stand_still_for_ever() -> None:
     assert result.report.count("waits for input") >= 1
 
 
-def test_the_same_streams_flow_when_all_inputs_are_read() -> None:
+def test_same_streams_finish_when_all_inputs_are_selected() -> None:
     job = SmallJob(segment_size_bytes=64, exclusive_buffers_per_channel=1, floating_buffers_per_gate=1)
     first = job.values(lambda subtask: [(n % 2, "x" * 60) for n in range(200)])
     second = job.values(lambda subtask: [(n // 100, "x" * 60) for n in range(200)])

@@ -44,7 +44,7 @@ def run(
     return result, recorder
 
 
-def test_a_snapshot_is_a_mail_and_tells_what_every_operator_of_the_chain_keeps() -> None:
+def test_snapshot_has_queued_elements_of_every_operator() -> None:
     """Rule 11.20."""
     result, recorder = run(SnapshotTask(50 * MS, "ask"))
     (snapshot,) = result.snapshots
@@ -56,7 +56,7 @@ def test_a_snapshot_is_a_mail_and_tells_what_every_operator_of_the_chain_keeps()
     assert [row[1:] for row in sorted(recorder.rows("snapshots"))] == [(1, 0, at, at, 3, 4, 0), (1, 1, at, at, 0, 0, 0)]
 
 
-def test_a_task_in_the_middle_of_an_element_takes_it_when_that_is_over() -> None:
+def test_snapshot_is_taken_after_element_in_progress() -> None:
     """Rules 3.21, 3.25, 11.21: the mail has the lowest priority, so no yield runs it."""
     result, _ = run(SnapshotTask(50 * MS, "ask"), capacity=2)
     (snapshot,) = result.snapshots
@@ -65,7 +65,7 @@ def test_a_task_in_the_middle_of_an_element_takes_it_when_that_is_over() -> None
     assert not any(one.inside for one in snapshot.operators)
 
 
-def test_a_task_is_known_by_its_vertex_or_any_of_its_operators_and_each_subtask_is_asked() -> None:
+def test_snapshot_request_finds_task_by_vertex_operator_or_subtask() -> None:
     result, _ = run(
         SnapshotTask(7 * MS, "Sink: Unnamed"), SnapshotTask(5 * MS, "ask -> Sink: Unnamed", 1),
         SnapshotTask(6 * MS, "Source: source"), parallelism=2,
@@ -76,12 +76,12 @@ def test_a_task_is_known_by_its_vertex_or_any_of_its_operators_and_each_subtask_
     assert all(one.taken_ns == one.requested_ns for one in result.snapshots)
 
 
-def test_the_same_snapshot_may_be_asked_for_twice() -> None:
+def test_same_snapshot_may_be_requested_twice() -> None:
     once = SnapshotTask(5 * MS, "ask")
     assert [one.taken_ns for one in run(once, once)[0].snapshots] == [5 * MS, 5 * MS]
 
 
-def test_a_legacy_source_takes_it_between_two_elements() -> None:
+def test_legacy_source_takes_snapshot_between_elements() -> None:
     result, _ = run(SnapshotTask(50 * MS, "Source: source"), legacy_source=True)
     (snapshot,) = result.snapshots
     assert (snapshot.taken_ns, snapshot.operators[0].records_in) == (50 * MS, 3)
@@ -96,21 +96,21 @@ def test_a_legacy_source_takes_it_between_two_elements() -> None:
     ],
     ids=["after the end", "after a cancellation", "of a task that was busy to its end"],
 )
-def test_a_snapshot_that_is_never_taken_says_why(actions: tuple[RunAction, ...], reason: str) -> None:
+def test_missed_snapshot_has_reason(actions: tuple[RunAction, ...], reason: str) -> None:
     result, recorder = run(*actions, capacity=2)
     (snapshot,) = result.snapshots
     assert (snapshot.taken_ns, snapshot.operators, snapshot.missed) == (None, (), reason)
     assert recorder.rows("snapshots") == []
 
 
-def test_a_task_that_is_over_while_its_job_goes_on_says_so() -> None:
+def test_snapshot_of_finished_task_is_missed() -> None:
     job = SmallJob()
     job.sink(job.script([record(1)]), by="REBALANCE", cost_ns=500 * MS)
     (snapshot,) = job.run(actions=(SnapshotTask(400 * MS, "source"),)).snapshots
     assert (snapshot.requested_ns, snapshot.missed) == (400 * MS, "the task was already FINISHED")
 
 
-def test_a_legacy_operator_that_is_over_says_so_too() -> None:
+def test_snapshot_of_finished_legacy_operator_is_missed() -> None:
     env = StreamExecutionEnvironment.get_execution_environment().configure(buffer_timeout_ms=0, cost_ns=0)
     stream = env.add_source(ScriptedSource([record(1, 1)]), "source").rebalance()
     calls = ScriptedCalls(lambda value, _: Reply(5, (value,)))
@@ -131,6 +131,6 @@ def test_a_legacy_operator_that_is_over_says_so_too() -> None:
         (SnapshotTask(-5, "ask"), "SnapshotTask.at_ns: expected 0 ns or more, got -5"),
     ],
 )
-def test_a_snapshot_of_what_is_not_there_is_refused(action: SnapshotTask, message: str) -> None:
+def test_snapshot_of_unknown_task_is_refused(action: SnapshotTask, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         run(action)

@@ -60,7 +60,7 @@ def laws_hold(recorder: MemoryRecorder, status: str) -> None:
     assert [o for o in check_all(recorder, status) if o.verdict is Verdict.VIOLATED] == []
 
 
-def test_a_stop_with_drain_ends_a_job_as_if_its_input_had_ended() -> None:
+def test_stop_with_drain_equals_end_of_input() -> None:
     """Rules 4.9 to 4.13, 4.20."""
     log: Log = []
     recorder = MemoryRecorder(Level.FULL)
@@ -78,7 +78,7 @@ def test_a_stop_with_drain_ends_a_job_as_if_its_input_had_ended() -> None:
     laws_hold(recorder, "complete")
 
 
-def test_a_stop_without_drain_flushes_nothing_and_closes_everything() -> None:
+def test_stop_without_drain_finishes_no_operator_and_closes_all() -> None:
     """Rules 4.10 to 4.12, 4.20: no MAX_WATERMARK, no end of input, no finish, but both ends of every channel."""
     log: Log = []
     recorder = MemoryRecorder(Level.FULL)
@@ -91,7 +91,7 @@ def test_a_stop_without_drain_flushes_nothing_and_closes_everything() -> None:
 
 
 @pytest.mark.parametrize("drain", [True, False])
-def test_everything_that_was_sent_before_a_stop_arrives(drain: bool) -> None:
+def test_records_sent_before_stop_arrive(drain: bool) -> None:
     job = SmallJob()
     arrivals = job.sink(job.values(lambda _: count()), by="REBALANCE", parallelism=2)
     result = job.run(actions=(StopJob(AT, drain),))
@@ -99,7 +99,7 @@ def test_everything_that_was_sent_before_a_stop_arrives(drain: bool) -> None:
     assert result.records_read == 5_000, "5 ms at 1 us a record: a batch ends when the stop is due"
 
 
-def test_a_cancelled_job_finishes_nothing_and_closes_everything() -> None:
+def test_cancelled_job_finishes_no_operator_and_closes_all() -> None:
     """Rules 4.23, 4.24, 4.26: nobody gets an EndOfPartition."""
     log: Log = []
     recorder = MemoryRecorder(Level.FULL)
@@ -114,7 +114,7 @@ def test_a_cancelled_job_finishes_nothing_and_closes_everything() -> None:
     laws_hold(recorder, "canceled")
 
 
-def test_tasks_that_never_had_a_turn_are_cancelled_without_a_life() -> None:
+def test_cancelled_tasks_that_never_ran_open_no_operator() -> None:
     log: Log = []
     recorder = MemoryRecorder(Level.FULL)
     assert diaries(log).run(actions=(CancelJob(0),), recorder=recorder).status is JobStatus.CANCELED
@@ -123,7 +123,7 @@ def test_tasks_that_never_had_a_turn_are_cancelled_without_a_life() -> None:
     laws_hold(recorder, "canceled")
 
 
-def test_a_stop_before_the_first_turn_ends_the_source_before_its_first_record() -> None:
+def test_stop_at_time_zero_ends_source_before_first_record() -> None:
     job = SmallJob()
     arrivals = job.sink(job.values(lambda _: count()), by="REBALANCE")
     result = job.run(actions=(StopJob(0, drain=True),))
@@ -140,7 +140,7 @@ class SilentReader(BlockReader):
         return DataInputStatus.NOTHING_AVAILABLE
 
 
-def test_a_stop_wakes_a_source_that_has_nothing_to_read() -> None:
+def test_stop_wakes_source_without_data() -> None:
     """Rule 4.20: the availability of the source is forced."""
     job = SmallJob()
     arrivals = job.sink(job.source(lambda: SourceOperator(SilentReader())), by="REBALANCE")
@@ -149,14 +149,14 @@ def test_a_stop_wakes_a_source_that_has_nothing_to_read() -> None:
     assert arrivals.watermarks == [(0, MAX_WATERMARK)]
 
 
-def test_a_source_that_sleeps_is_stopped_at_once() -> None:
+def test_stop_ends_sleeping_source_at_once() -> None:
     job = SmallJob(cost_ns=0)
     arrivals = job.sink(job.script([record(1), sleep(60_000), record(2)]), by="REBALANCE")
     result = job.run(actions=(StopJob(AT),))
     assert (arrivals.values, result.elapsed_ns) == ([1], AT)
 
 
-def test_a_stop_of_a_back_pressured_source_shows_when_its_output_is_free_again() -> None:
+def test_stop_of_back_pressured_source_ends_data_after_output_is_available() -> None:
     """Rules 4.6, 4.20: the mail runs at once, the default action only after the output is available."""
     recorder = MemoryRecorder(Level.FULL)
     job = SmallJob(segment_size_bytes=64, cost_ns=0)
@@ -169,7 +169,7 @@ def test_a_stop_of_a_back_pressured_source_shows_when_its_output_is_free_again()
     laws_hold(recorder, "complete")
 
 
-def test_a_second_stop_and_a_stop_of_a_source_that_has_ended_change_nothing() -> None:
+def test_second_stop_and_stop_of_ended_source_do_nothing() -> None:
     recorder = MemoryRecorder(Level.FULL)
     job = SmallJob(cost_ns=0)
     slow = job.operator(job.script([record(1)]), "slow", "diary", lambda: Diary([]), chain=False, cost_ns=AT)
@@ -183,7 +183,7 @@ def test_a_second_stop_and_a_stop_of_a_source_that_has_ended_change_nothing() ->
     assert [LifeEvent(row[4]).name for row in stops] == ["STOP_WITH_DRAIN"]
 
 
-def test_a_stop_that_the_job_outruns_does_nothing() -> None:
+def test_stop_after_job_end_does_nothing() -> None:
     job = SmallJob()
     job.sink(job.script([record(1), watermark(1)]))
     result = job.run(actions=(StopJob(10**12), CancelJob(10**13)))
@@ -191,14 +191,14 @@ def test_a_stop_that_the_job_outruns_does_nothing() -> None:
     assert result.elapsed_ns < NS_PER_MS
 
 
-def test_a_cancellation_ends_a_job_in_which_nothing_can_run_any_more() -> None:
+def test_cancel_ends_job_before_deadlock_is_reported() -> None:
     """Its time comes before the job could be called deadlocked."""
     job = SmallJob()
     job.sink(job.source(lambda: SourceOperator(SilentReader())), by="REBALANCE")
     assert job.run(actions=(CancelJob(AT),)).status is JobStatus.CANCELED
 
 
-def test_a_cancellation_reaches_a_task_inside_a_hard_wait() -> None:
+def test_cancel_reaches_task_in_hard_wait() -> None:
     """Rule 4.23: where Flink interrupts a thread that waits for a buffer."""
     recorder = MemoryRecorder(Level.FULL)
     job = SmallJob(segment_size_bytes=16, overdraft_buffers=0, cost_ns=0)
@@ -226,7 +226,7 @@ def csv_job(folder: Path) -> StreamExecutionEnvironment:
     [(StopJob(AT, drain=True), 1), (StopJob(AT), 1), (CancelJob(AT), 0)],
     ids=["stop with drain", "stop", "cancel"],
 )
-def test_files_are_kept_after_a_stop_and_dropped_after_a_cancellation(
+def test_files_are_committed_after_stop_and_discarded_after_cancel(
     tmp_path: Path, action: RunAction, parts: int
 ) -> None:
     """The savepoint of a stop commits what sinks hold in Flink, drained or not; what a cancelled job holds is lost."""
@@ -244,7 +244,7 @@ def test_files_are_kept_after_a_stop_and_dropped_after_a_cancellation(
         ("stop", r"expected StopJob, CancelJob or SnapshotTask, got 'stop'"),
     ],
 )
-def test_actions_that_cannot_be_done_are_refused(action: RunAction, message: str) -> None:
+def test_invalid_actions_are_refused(action: RunAction, message: str) -> None:
     job = SmallJob()
     job.sink(job.script([record(1)]))
     with pytest.raises(BadInput, match=message):
@@ -261,7 +261,7 @@ class Both(CoMapFunction):
         return value
 
 
-def test_a_task_that_reads_several_inputs_passes_a_stop_on_without_end_of_data() -> None:
+def test_two_input_task_forwards_stop_without_end_of_data() -> None:
     """Rule 4.22: the quirk of several inputs; the sink behind it ends by END_OF_PARTITION alone."""
     env = StreamExecutionEnvironment.get_execution_environment()
     endless(env, "one").connect(endless(env, "two")).map(Both()).rebalance().sink_to(CollectSink())

@@ -27,7 +27,7 @@ def job(**settings: object) -> StreamGraph:
 
 
 @pytest.mark.parametrize("policy", ["fifo", "random"])
-def test_a_run_stopped_at_any_moment_breaks_no_law_and_counts_once(policy: str) -> None:
+def test_run_stopped_at_any_moment_keeps_laws_and_records_counts_once(policy: str) -> None:
     whole = MiniCluster(job(), RunOptions(policy=policy, seed=3)).run()
     stops = range(STEP_NS, whole.elapsed_ns, STEP_NS)
     assert len(stops) > 20
@@ -48,7 +48,7 @@ BLOCKED = {"exchange": "blocking"}
 
 
 @pytest.mark.parametrize("settings", [LINKED, PLACED, BLOCKED], ids=["linked", "placed", "blocked"])
-def test_wherever_its_buffers_are_a_run_may_be_stopped(settings: dict[str, object]) -> None:
+def test_run_stopped_with_buffers_anywhere_keeps_laws(settings: dict[str, object]) -> None:
     """Under way, in one memory, or in files."""
     graph = job(**settings)
     whole = MiniCluster(graph, RunOptions(seed=3)).run()

@@ -57,7 +57,7 @@ def told(report: str) -> str:
     return "\n".join(line.partition("; operator ")[2] for line in report.splitlines() if "; operator " in line)
 
 
-def test_a_call_that_never_answers_ends_the_run_with_the_element_named() -> None:
+def test_unanswered_call_ends_run_and_report_names_element() -> None:
     """The other place is the last watermark's, which has to wait too."""
     ended = run(Odd(), [record(1, 10), record(2, 20), record(3, 30)], mode="unordered")
     assert ended.status is JobStatus.DEADLOCKED
@@ -68,7 +68,7 @@ def test_a_call_that_never_answers_ends_the_run_with_the_element_named() -> None
     assert "asked waits for the answer to 1 element" in str(ended.error)
 
 
-def test_the_report_counts_the_elements_and_tells_the_first_of_them() -> None:
+def test_report_counts_unanswered_elements_and_names_the_first() -> None:
     """Number 3 is a watermark: it takes a place, and nobody has to answer it."""
     entries = [record(2, 10), record(4, 20), record(1, 30), watermark(35), *(record(2 * n, 40) for n in range(3, 8))]
     ended = run(Odd(), entries)
@@ -78,7 +78,7 @@ def test_the_report_counts_the_elements_and_tells_the_first_of_them() -> None:
     )
 
 
-def test_behind_a_full_queue_the_task_waits_inside_the_element_that_found_no_place() -> None:
+def test_report_of_full_queue_names_yield_and_element() -> None:
     ended = run(Odd(), [record(2, 10), record(1, 20), record(4, 30)], capacity=2)
     task, _, rest = ended.report.partition(" waits for ")
     assert task == "Source: Custom Source -> asked -> Sink: Print to Std. Out (1/1)"
@@ -88,7 +88,7 @@ def test_behind_a_full_queue_the_task_waits_inside_the_element_that_found_no_pla
     )
 
 
-def test_a_timeout_that_does_nothing_leaves_its_element_and_the_report_says_that_it_passed() -> None:
+def test_report_names_element_whose_timeout_did_nothing() -> None:
     """Rule 11.17: the element stays in the queue for ever."""
     ended = run(Silent(), [record(1, 10), record(2, 20), record(3, 30)], timeout=Duration.of_millis(50))
     assert ended.status is JobStatus.DEADLOCKED
@@ -97,7 +97,7 @@ def test_a_timeout_that_does_nothing_leaves_its_element_and_the_report_says_that
     )
 
 
-def test_each_task_tells_of_its_own_operators() -> None:
+def test_report_lists_operators_of_each_task() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     first = AsyncDataStream.ordered_wait(env.from_collection([1, 3]), Odd(), NO_TIMEOUT).name("first")
     second = AsyncDataStream.ordered_wait(first.map(lambda v: v - 1), Odd(), NO_TIMEOUT).name("second")
@@ -113,7 +113,7 @@ def test_each_task_tells_of_its_own_operators() -> None:
 
 
 @pytest.mark.parametrize("clock", ["virtual", "real"])
-def test_a_run_that_is_ended_by_its_limit_tells_it_too(clock: str) -> None:
+def test_report_of_run_ended_by_until_names_unanswered_element(clock: str) -> None:
     """On the real clock nobody can know that no answer will come: the limit is what ends the run."""
     ended = run(Odd(), [record(2, 10), sleep(1000)], clock=clock, until_ns=300 * NS_PER_MS, chaining=False)
     assert ended.status is JobStatus.STOPPED
@@ -123,7 +123,7 @@ def test_a_run_that_is_ended_by_its_limit_tells_it_too(clock: str) -> None:
     )
 
 
-def test_a_long_record_is_cut() -> None:
+def test_report_truncates_long_record() -> None:
     class Never(AsyncFunction):
         async def async_invoke(self, value: Any) -> list[Any]:
             await asyncio.Event().wait()
@@ -133,6 +133,6 @@ def test_a_long_record_is_cut() -> None:
     assert told(ended.report).endswith(f"number 0, record '{'x' * 99}... @ 10")
 
 
-def test_a_run_in_which_everything_is_answered_tells_nothing() -> None:
+def test_report_is_empty_when_every_call_is_answered() -> None:
     ended = run(Odd(), [record(1, 10), record(3, 20)])
     assert (ended.status, ended.report) == (JobStatus.FINISHED, "")

@@ -26,7 +26,7 @@ from tests.support.jobs.alignment_jobs import ALIGNED, DRIFT_MS, fast, rows_of, 
 NS_PER_S = 1000 * NS_PER_MS
 
 
-def test_a_fast_source_stays_within_the_drift_of_the_slow_one() -> None:
+def test_fast_source_stays_within_drift_of_slow_source() -> None:
     """What was announced is what the slow one had reported, and the drift; the fast one waits as soon as it is above."""
     recorder, result = run(fast(30), slow(10))
     assert result.status is JobStatus.FINISHED
@@ -46,7 +46,7 @@ def test_a_fast_source_stays_within_the_drift_of_the_slow_one() -> None:
     }
 
 
-def test_while_it_waits_a_source_emits_nothing() -> None:
+def test_paused_source_emits_nothing() -> None:
     recorder, _ = run(fast(30), slow(10))
     waits = rows_of(recorder, "alignment")
     records = sorted(row[2] for row in recorder.rows("sent") if row[1] == 0 and row[5] == 0)
@@ -55,7 +55,7 @@ def test_while_it_waits_a_source_emits_nothing() -> None:
             assert not [at_ns for at_ns in records if began_ns < at_ns < ended_ns]
 
 
-def test_a_source_that_ends_releases_those_that_wait_for_it() -> None:
+def test_ended_source_releases_waiting_sources() -> None:
     """A job must not hang because somebody waits when the slowest has ended; a lone source follows itself."""
     recorder, result = run(fast(30), slow(2))
     assert result.status is JobStatus.FINISHED
@@ -63,7 +63,7 @@ def test_a_source_that_ends_releases_those_that_wait_for_it() -> None:
     assert rows_of(recorder, "alignment")[-1][2] == 0
 
 
-def test_a_source_without_a_watermark_holds_nobody_back() -> None:
+def test_source_without_watermark_does_not_delay_its_group() -> None:
     """It is not known to its group: the other has only itself to wait for, which is slow enough for that."""
     silent: list[Entry] = [sleep(40_000)]
     recorder, result = run(fast(8, every_ms=4000), silent)
@@ -71,7 +71,7 @@ def test_a_source_without_a_watermark_holds_nobody_back() -> None:
     assert rows_of(recorder, "alignment") == []
 
 
-def test_an_idle_source_holds_nobody_back() -> None:
+def test_idle_source_does_not_delay_its_group() -> None:
     """Rule 8.22: once the slow one is idle its reports are MAX, and the fast one is not waiting when it ends."""
     recorder, result = run(
         fast(12, every_ms=500), [record("s", 1), sleep(40_000)], ALIGNED.with_idleness(Duration.of_millis(700))
@@ -96,7 +96,7 @@ class StuckSource(ScriptedSource):
         return StuckReader(self)
 
 
-def test_waiting_for_a_source_that_will_never_move_is_a_deadlock() -> None:
+def test_waiting_for_source_that_never_advances_is_deadlock() -> None:
     """The beats of reports and announcements keep no run alive that they cannot change (D4)."""
     env = StreamExecutionEnvironment.get_execution_environment()
     ahead = env.from_source(ScriptedSource(fast(30)), ALIGNED, "ahead")
@@ -107,7 +107,7 @@ def test_waiting_for_a_source_that_will_never_move_is_a_deadlock() -> None:
     assert "Source: ahead (1/1)" in result.report
 
 
-def test_subtasks_of_one_source_wait_for_each_other() -> None:
+def test_subtasks_of_one_source_are_aligned() -> None:
     """Rule 8.22: the least of all subtasks counts."""
     env = StreamExecutionEnvironment.get_execution_environment()
     env.settings.watermark_alignment_buffer_size = 0
@@ -119,27 +119,27 @@ def test_subtasks_of_one_source_wait_for_each_other() -> None:
 
 
 @pytest.mark.parametrize("drain", [True, False])
-def test_a_job_is_stopped_while_a_source_waits(drain: bool) -> None:
+def test_job_stops_while_source_is_paused(drain: bool) -> None:
     recorder, result = run(fast(30), slow(100), actions=(StopJob(at_ns=6 * NS_PER_S, drain=drain),))
     assert result.status is JobStatus.FINISHED
     assert rows_of(recorder, "alignment")[-1][2] == 1
     assert result.elapsed_ns < 7 * NS_PER_S
 
 
-def test_the_same_run_gives_the_same_facts() -> None:
+def test_equal_runs_give_equal_facts() -> None:
     first, second = run(fast(20), slow(6))[0], run(fast(20), slow(6))[0]
     assert first.facts_digest() == second.facts_digest()
     seeded = [run(fast(20), slow(6), policy="random", seed=5)[0].facts_digest() for _ in range(2)]
     assert seeded[0] == seeded[1]
 
 
-def test_groups_do_not_wait_for_each_other() -> None:
+def test_groups_are_independent() -> None:
     recorder, result = run(fast(8, every_ms=4000), slow(10), other_group=True)
     assert result.status is JobStatus.FINISHED
     assert rows_of(recorder, "alignment") == []
 
 
-def test_of_several_splits_those_ahead_wait_and_the_others_go_on() -> None:
+def test_split_ahead_is_paused_and_others_are_read() -> None:
     """Rule 8.24: split q is far ahead of p from the start; p alone is read until it has come near."""
     splits: list[Entry] = [record("q", 500, split="q"), record("q", 600, split="q")]
     for number in range(8):
@@ -152,7 +152,7 @@ def test_of_several_splits_those_ahead_wait_and_the_others_go_on() -> None:
     assert (0, 0) in {row[1:3] for row in of_splits}
 
 
-def test_a_split_that_is_paused_just_before_it_is_declared_idle_waits_for_ever() -> None:
+def test_split_paused_just_before_idleness_deadlocks() -> None:
     """Rule 8.24, as the real SourceOperator has it: idle splits stay as they are, and only a record would end idleness."""
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_idleness(Duration.of_millis(500))
     aligned = strategy.with_watermark_alignment("group", Duration.of_millis(0), Duration.of_millis(200))
@@ -166,7 +166,7 @@ def test_a_split_that_is_paused_just_before_it_is_declared_idle_waits_for_ever()
     assert [row[1:3] for row in rows_of(recorder, "alignment")] == [(0, 1), (-1, 1), (-1, 0)]
 
 
-def test_reports_are_combined_by_their_least_and_only_news_is_told() -> None:
+def test_aggregator_returns_minimum_only_when_it_changed() -> None:
     aggregator: WatermarkAggregator[str] = WatermarkAggregator()
     assert aggregator.aggregated_watermark == NO_TIMESTAMP
     told = [
@@ -176,7 +176,7 @@ def test_reports_are_combined_by_their_least_and_only_news_is_told() -> None:
     assert list(aggregator.keys) == ["a", "b"]
 
 
-def test_it_works_on_the_real_clock_too() -> None:
+def test_alignment_works_on_real_clock() -> None:
     strategy = WatermarkStrategy.for_each_record(Duration.of_millis(0)).with_watermark_alignment(
         "group", Duration.of_millis(0), Duration.of_millis(5)
     )

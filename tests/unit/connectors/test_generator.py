@@ -31,13 +31,13 @@ def generated(subtask: Callable, source: GeneratorSource, parallelism: int, seed
     return [subtask(source.create_reader(), i, parallelism, seed=seed).drain() for i in range(parallelism)]
 
 
-def test_the_seed_decides_everything(subtask: Callable) -> None:
+def test_equal_seeds_give_equal_records(subtask: Callable) -> None:
     source = GeneratorSource(50, FIELDS, timestamp_field="at")
     assert generated(subtask, source, 2, seed=1) == generated(subtask, source, 2, seed=1)
     assert generated(subtask, source, 2, seed=1) != generated(subtask, source, 2, seed=2)
 
 
-def test_subtasks_share_the_count_by_index(subtask: Callable) -> None:
+def test_subtasks_share_count_by_index(subtask: Callable) -> None:
     parts = generated(subtask, GeneratorSource(7, {"id": SequenceOf(100, 10), "m": SequenceOf(modulo=3)}), 3, seed=0)
     assert parts == [
         [((100, 0), None), ((130, 0), None), ((160, 0), None)],
@@ -46,7 +46,7 @@ def test_subtasks_share_the_count_by_index(subtask: Callable) -> None:
     ]
 
 
-def test_drawn_fields_keep_their_bounds_and_the_timestamp_is_the_named_field(subtask: Callable) -> None:
+def test_drawn_fields_keep_bounds_and_timestamp_is_the_named_field(subtask: Callable) -> None:
     (part,) = generated(subtask, GeneratorSource(200, FIELDS, timestamp_field="at"), 1, seed=3)
     for index, ((number, key, amount, share, _, at), timestamp) in enumerate(part):
         assert number == 100 + 10 * index
@@ -58,7 +58,7 @@ def test_drawn_fields_keep_their_bounds_and_the_timestamp_is_the_named_field(sub
     assert {value[1] for value, _ in part} == {"a", "b"}
 
 
-def test_pace_is_a_schedule_in_virtual_time(subtask: Callable) -> None:
+def test_pace_schedules_records_in_virtual_time(subtask: Callable) -> None:
     running = subtask(GeneratorSource(3, {"id": SequenceOf()}, pace_ns=10_000).create_reader(), cost_ns=1000)
     wakes = []
     while running.poll() is DataInputStatus.NOTHING_AVAILABLE:
@@ -68,7 +68,7 @@ def test_pace_is_a_schedule_in_virtual_time(subtask: Callable) -> None:
     assert running.take() == [((0,), None), ((1,), None), ((2,), None)]
 
 
-def test_an_endless_source_needs_cost_unless_it_is_paced() -> None:
+def test_endless_source_needs_cost_unless_paced() -> None:
     assert GeneratorSource(None, {"id": SequenceOf()}).needs_cost
     assert not GeneratorSource(None, {"id": SequenceOf()}, pace_ns=1).needs_cost
     assert not GeneratorSource(5, {"id": SequenceOf()}).needs_cost
@@ -89,12 +89,12 @@ def test_an_endless_source_needs_cost_unless_it_is_paced() -> None:
         (lambda: JitteredTime(jitter=-1), "jittered time: expected jitter >= 0 ms, got -1"),
     ],
 )
-def test_bad_declarations_are_refused_when_they_are_written(make: Callable, told: str) -> None:
+def test_invalid_declarations_are_refused(make: Callable, told: str) -> None:
     with pytest.raises(BadInput, match=told):
         make()
 
 
-def test_a_collection_is_emitted_in_order_and_a_run_cannot_change_it_for_the_next(subtask: Callable) -> None:
+def test_collection_is_emitted_in_order_and_unchanged_for_next_run(subtask: Callable) -> None:
     source = CollectionSource([[1], [2]])
     first = subtask(source.create_reader()).drain()
     first[0][0].append("changed")

@@ -19,7 +19,7 @@ def first(path: Path, count: int, column: str | None = None, unit: str = "ms") -
     return [trace.draw_ns(None, random) for _ in range(count)]
 
 
-def test_a_file_with_a_number_a_line_is_read_in_order_and_again(tmp_path: Path) -> None:
+def test_one_number_per_line_is_read_in_order_and_repeated(tmp_path: Path) -> None:
     path = tmp_path / "trace.txt"
     path.write_text("12\n\n 0.5 \n1e2\n")
     assert first(path, 4) == [12 * MS, MS // 2, 100 * MS, 12 * MS]
@@ -29,7 +29,7 @@ def test_a_file_with_a_number_a_line_is_read_in_order_and_again(tmp_path: Path) 
     assert first(zipped, 3, unit="s") == [12_000 * MS, 500 * MS, 100_000 * MS]
 
 
-def test_a_column_of_a_csv_file_is_read(tmp_path: Path) -> None:
+def test_csv_column_is_read(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     path.write_text("at,took\na,3\nb,4.25\n")
     assert first(path, 3, "took") == [3 * MS, 4_250_000, 3 * MS]
@@ -54,9 +54,7 @@ def test_a_column_of_a_csv_file_is_read(tmp_path: Path) -> None:
         ("at,tok\na,1\n", "took", ":1:1 no column 'took' (did you mean 'tok'?); the header has: at, tok"),
     ],
 )
-def test_what_is_no_latency_is_named_with_its_place(
-    text: str, column: str | None, message: str, tmp_path: Path
-) -> None:
+def test_invalid_latency_is_refused_with_position(text: str, column: str | None, message: str, tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     path.write_text(text)
     with pytest.raises(BadInput) as error:
@@ -64,7 +62,7 @@ def test_what_is_no_latency_is_named_with_its_place(
     assert str(error.value) == f"{path}{message}"
 
 
-def test_a_file_that_is_not_there_and_a_unit_that_is_none_are_refused(tmp_path: Path) -> None:
+def test_missing_file_and_unknown_unit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"trace\.txt: cannot be read: No such file"):
         read_latency_trace(tmp_path / "trace.txt")
     with pytest.raises(BadInput, match="expected one of the units ns, us, ms, s, got 'min'"):

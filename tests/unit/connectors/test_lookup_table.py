@@ -20,7 +20,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_row_is_found_by_its_key_and_holds_the_other_columns(tmp_path: Path) -> None:
+def test_lookup_returns_other_columns_of_row_with_key(tmp_path: Path) -> None:
     table = read_lookup_table(written(tmp_path, TEXT), COLUMNS, "code")
     assert table.names == ("name", "seats")
     assert [table.get(key) for key in ("UA", "AA", "B6", None)] == [("United", 180), ("", None), None, None]
@@ -40,7 +40,7 @@ def test_a_row_is_found_by_its_key_and_holds_the_other_columns(tmp_path: Path) -
         ),
     ],
 )
-def test_a_table_that_cannot_be_asked_is_refused_with_the_place(text: str, message: str, tmp_path: Path) -> None:
+def test_invalid_table_is_refused_with_position(text: str, message: str, tmp_path: Path) -> None:
     path = written(tmp_path, text)
     columns = {"n": "string", "code": "string"} if text.startswith("n,") else COLUMNS
     with pytest.raises(BadInput) as error:
@@ -48,13 +48,13 @@ def test_a_table_that_cannot_be_asked_is_refused_with_the_place(text: str, messa
     assert str(error.value) == f"{path}{message}"
 
 
-def test_a_row_without_a_key_is_refused(tmp_path: Path) -> None:
+def test_row_without_key_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, "n,name\n1,a\n,b\n")
     with pytest.raises(BadInput) as error:
         read_lookup_table(path, {"n": "long", "name": "string"}, "n")
     assert str(error.value) == f"{path}:3:1 column 'n': expected a key, got nothing"
 
 
-def test_the_key_is_one_of_the_columns(tmp_path: Path) -> None:
+def test_unknown_key_column_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="key column 'id' is not one of the columns name, code, seats"):
         read_lookup_table(written(tmp_path, TEXT), COLUMNS, "id")

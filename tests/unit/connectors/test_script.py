@@ -13,24 +13,24 @@ from flowsim.operators.stream_operator import DataInputStatus
 MS = 1_000_000
 
 
-def test_each_subtask_plays_its_own_script(subtask: Callable) -> None:
+def test_each_subtask_emits_its_own_script(subtask: Callable) -> None:
     source = ScriptedSource([record("a", 3), watermark(2)], [record("b", 7)])
     assert source.required_parallelism == 2
     assert subtask(source.create_reader(), 0, 2).drain() == [("a", 3), ("wm", 2)]
     assert subtask(source.create_reader(), 1, 2).drain() == [("b", 7)]
 
 
-def test_a_record_without_timestamp_repeats_the_one_before_it(subtask: Callable) -> None:
+def test_record_without_timestamp_repeats_previous_timestamp(subtask: Callable) -> None:
     source = ScriptedSource([record("a"), record("b", 5), watermark(9), record("c")])
     assert subtask(source.create_reader()).drain() == [("a", None), ("b", 5), ("wm", 9), ("c", 5)]
 
 
-def test_a_record_ends_idleness(subtask: Callable) -> None:
+def test_record_ends_idleness(subtask: Callable) -> None:
     source = ScriptedSource([idle(), idle(), record("a", 1)])
     assert subtask(source.create_reader()).drain() == ["IDLE", "ACTIVE", ("a", 1)]
 
 
-def test_sleep_waits_in_virtual_time_before_what_follows_even_the_end(subtask: Callable) -> None:
+def test_sleep_delays_next_entry_and_end_in_virtual_time(subtask: Callable) -> None:
     playing = subtask(ScriptedSource([sleep(5), record("a", 1), sleep(7)]).create_reader())
     assert playing.poll() is DataInputStatus.NOTHING_AVAILABLE
     assert playing.operator.wake_time_ns == 1 + 5 * MS
@@ -41,11 +41,11 @@ def test_sleep_waits_in_virtual_time_before_what_follows_even_the_end(subtask: C
     assert playing.drain() == []
 
 
-def test_end_leaves_the_rest_unplayed(subtask: Callable) -> None:
+def test_end_skips_remaining_entries(subtask: Callable) -> None:
     assert subtask(ScriptedSource([record("a", 1), end(), record("b", 2)]).create_reader()).drain() == [("a", 1)]
 
 
-def test_steps_are_ordered_in_virtual_time_over_subtasks_and_sources(subtask: Callable) -> None:
+def test_steps_order_entries_across_subtasks_and_sources(subtask: Callable) -> None:
     first = ScriptedSource([record("a", 1, step=0), record("c", 3, step=2)], [record("b", 2, step=1)])
     second = ScriptedSource([record("d", 4, step=3)])
     times = {}
@@ -58,7 +58,7 @@ def test_steps_are_ordered_in_virtual_time_over_subtasks_and_sources(subtask: Ca
     assert times == {"a": 1 + 10 * MS, "b": 1 + 20 * MS, "c": 1 + 30 * MS, "d": 1 + 40 * MS}
 
 
-def test_a_batch_ends_between_two_entries(subtask: Callable) -> None:
+def test_batch_ends_between_two_entries(subtask: Callable) -> None:
     playing = subtask(ScriptedSource([record("a", 1), record("b", 2)]).create_reader())
     assert playing.poll(records=1) is DataInputStatus.MORE_AVAILABLE
     assert playing.take() == [("a", 1)]
@@ -75,12 +75,12 @@ def test_a_batch_ends_between_two_entries(subtask: Callable) -> None:
         (lambda: sleep(-1), "sleep: expected 0 ms or more, got -1"),
     ],
 )
-def test_bad_scripts_are_refused_when_they_are_written(make: Callable, told: str) -> None:
+def test_invalid_scripts_are_refused(make: Callable, told: str) -> None:
     with pytest.raises(BadInput, match=told):
         make()
 
 
-def test_entries_of_a_split_are_emitted_on_its_own_output(subtask: Callable) -> None:
+def test_entries_of_split_use_output_of_that_split(subtask: Callable) -> None:
     """Rule 8.6: both splits are there from the beginning, so the watermark of one waits for the other."""
     script = [
         watermark(9, split="a"),
@@ -92,7 +92,7 @@ def test_entries_of_a_split_are_emitted_on_its_own_output(subtask: Callable) -> 
     assert subtask(ScriptedSource(script).create_reader()).drain() == [("x", 1), ("wm", 4), ("wm", 10)]
 
 
-def test_entries_of_a_paused_split_wait_in_order_and_those_of_others_go_on(subtask: Callable) -> None:
+def test_entries_of_paused_split_wait_and_others_are_emitted(subtask: Callable) -> None:
     """Rule 8.24."""
     script = [record(name, 1, split=split) for name, split in (("p1", "p"), ("q1", "q"), ("p2", "p"), ("q2", "q"))]
     reader = ScriptedSource(script).create_reader()
@@ -106,12 +106,12 @@ def test_entries_of_a_paused_split_wait_in_order_and_those_of_others_go_on(subta
     assert playing.take() == [("q1", 1), ("q2", 1)]
 
 
-def test_a_split_has_no_entries_after_its_end() -> None:
+def test_entry_after_end_of_split_is_refused() -> None:
     with pytest.raises(BadInput, match="subtask 0, entry 1: split 'a' has already ended"):
         ScriptedSource([end(split="a"), record("x", 1, split="a")])
 
 
-def test_a_script_with_splits_is_described_and_spelled_as_a_program_writes_it() -> None:
+def test_script_with_splits_has_params_and_repr() -> None:
     source = ScriptedSource([record("x", 1, split="a"), idle(step=2, split="b"), end(split="a")])
     assert source.params == {"entries": [3], "splits": [["a", "b"]]}
     assert repr(source) == (
@@ -135,11 +135,11 @@ def test_a_script_with_splits_is_described_and_spelled_as_a_program_writes_it() 
     ],
     ids=["a bracket too many", "a bare value", "no brackets", "no list"],
 )
-def test_what_is_no_script_is_refused_by_its_place(scripts: Any, said: str) -> None:
+def test_invalid_script_is_refused_with_position(scripts: Any, said: str) -> None:
     with pytest.raises(TypeError, match=re.escape(said)):
         ScriptedSource(*scripts)
 
 
-def test_a_bracket_too_many_is_explained() -> None:
+def test_unneeded_brackets_are_reported() -> None:
     with pytest.raises(TypeError, match=r"of type list: pass the list of each subtask as a separate argument$"):
         ScriptedSource([[record("a", 1)]])  # type: ignore[list-item]

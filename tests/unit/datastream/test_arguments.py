@@ -58,7 +58,7 @@ OVERRIDING_PARTITIONERS: dict[str, Callable[[DataStream], object]] = {
 
 
 @pytest.mark.parametrize("name", OVERRIDING_PARTITIONERS)
-def test_a_keyed_stream_cannot_be_partitioned_again(name: str) -> None:
+def test_partitioning_of_keyed_stream_is_refused(name: str) -> None:
     """Flink: KeyedStream.setConnectionType."""
     numbers = ENV().from_collection([1, 2])
     partition = OVERRIDING_PARTITIONERS[name]
@@ -69,7 +69,7 @@ def test_a_keyed_stream_cannot_be_partitioned_again(name: str) -> None:
     partition(numbers.key_by(lambda n: n).map(lambda n: n))
 
 
-def test_a_keyed_stream_does_what_flink_lets_it() -> None:
+def test_keyed_stream_accepts_keys_unions_windows_joins_and_connections() -> None:
     """Another key, a union, whole-stream windows, joins and connections are no partitioners of its own."""
     env = ENV()
     first, second = env.from_collection([1, 2]), env.from_collection([3])
@@ -188,7 +188,7 @@ def keyed() -> KeyedStream:
         (lambda: ENV().add_source(5), "add_source: expected a source"),
     ],
 )
-def test_an_argument_of_the_wrong_kind_is_a_type_error_that_names_the_call(call: Callable, told: str) -> None:
+def test_argument_of_wrong_type_raises_type_error_naming_the_call(call: Callable, told: str) -> None:
     with pytest.raises(TypeError) as refused:
         call()
     assert told in str(refused.value)
@@ -228,13 +228,13 @@ def test_an_argument_of_the_wrong_kind_is_a_type_error_that_names_the_call(call:
         (lambda: ENV().from_collection([(1,)], Types.ROW([])), "from_collection: expected 0 fields of ROW<>, got (1,)"),
     ],
 )
-def test_a_wrong_value_is_bad_input_that_names_the_operator_or_the_call(call: Callable, told: str) -> None:
+def test_argument_of_wrong_value_raises_bad_input_naming_call_or_operator(call: Callable, told: str) -> None:
     with pytest.raises(BadInput) as refused:
         call()
     assert told in str(refused.value)
 
 
-def test_every_subtask_gets_a_copy_of_the_function_and_the_original_stays_untouched() -> None:
+def test_each_subtask_gets_its_own_copy_of_function_object() -> None:
     env = ENV()
     function = Counting()
     env.from_collection([1]).map(function)
@@ -248,7 +248,7 @@ def test_every_subtask_gets_a_copy_of_the_function_and_the_original_stays_untouc
     assert first._map.__self__.seen == ["seen"]  # type: ignore[attr-defined]
 
 
-def test_plain_functions_are_shared_so_a_test_may_collect_in_a_closure() -> None:
+def test_plain_functions_are_shared_by_subtasks() -> None:
     env = ENV()
     seen: list[object] = []
     env.from_collection([1]).map(lambda value: seen.append(value))
@@ -263,14 +263,14 @@ class Second(TimestampAssigner):
 
 
 @pytest.mark.parametrize("assigner", [Second(), lambda value, record_timestamp: value[1]])
-def test_timestamps_come_from_an_assigner_or_a_function(assigner: object) -> None:
+def test_timestamp_assigner_may_be_object_or_function(assigner: object) -> None:
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_seconds(1)).with_timestamp_assigner(assigner)
     extract = strategy.for_subtask("test").timestamp_extractor
     assert extract is not None
     assert extract(("a", 7), 0) == 7
 
 
-def test_settings_are_read_when_the_operators_are_made() -> None:
+def test_settings_are_read_when_operators_are_created() -> None:
     env = ENV()
     stream = env.from_collection([1]).assign_timestamps_and_watermarks(WatermarkStrategy.for_monotonous_timestamps())
     env.get_config().set_auto_watermark_interval(50)
@@ -281,7 +281,7 @@ def test_settings_are_read_when_the_operators_are_made() -> None:
     assert stream.get_execution_environment() is env
 
 
-def test_flinks_option_keys_set_the_jobs_settings() -> None:
+def test_flink_option_keys_set_job_settings() -> None:
     env = ENV(
         Configuration.from_dict(
             {
@@ -299,7 +299,7 @@ def test_flinks_option_keys_set_the_jobs_settings() -> None:
     assert env.get_config().get_auto_watermark_interval() == 50
 
 
-def test_a_configuration_answers_what_was_set() -> None:
+def test_configuration_returns_set_values() -> None:
     given = Configuration().set_integer("parallelism.default", 3).set_string("taskmanager.memory.segment-size", "4 kb")
     copy = Configuration(given).set_boolean("pipeline.operator-chaining.enabled", False)
     assert not given.contains_key("pipeline.operator-chaining.enabled")
@@ -310,14 +310,14 @@ def test_a_configuration_answers_what_was_set() -> None:
     }
 
 
-def test_object_reuse_is_switched_on_and_off() -> None:
+def test_object_reuse_is_enabled_and_disabled() -> None:
     config = ENV().get_config()
     assert not config.is_object_reuse_enabled()
     assert config.enable_object_reuse().is_object_reuse_enabled()
     assert not config.disable_object_reuse().is_object_reuse_enabled()
 
 
-def test_a_length_of_time_has_every_spelling_of_pyflink() -> None:
+def test_duration_and_time_have_all_pyflink_constructors() -> None:
     durations = [Duration.of_days(1), Duration.of_hours(24), Duration.of_minutes(1_440), Duration.of_seconds(86_400)]
     durations += [Duration.of_millis(86_400_000), Duration.of_nanos(86_400_000_000_000)]
     times = [Time.days(1), Time.hours(24), Time.minutes(1_440), Time.seconds(86_400), Time.milliseconds(86_400_000)]
@@ -325,7 +325,7 @@ def test_a_length_of_time_has_every_spelling_of_pyflink() -> None:
     assert (len(set(durations)), len(set(times))) == (1, 1)
 
 
-def test_a_length_and_a_moment_are_made_as_in_pyflink() -> None:
+def test_time_and_instant_are_constructed_as_in_pyflink() -> None:
     assert Time(milliseconds=1_500).to_milliseconds() == 1_500
     assert Instant.of_epoch_milli(1_500) == Instant(1, 500_000_000)
     assert [Instant.of_epoch_milli(ms).to_epoch_milli() for ms in (-1_001, -1, 0, 999, 10**12)] == [
@@ -333,7 +333,7 @@ def test_a_length_and_a_moment_are_made_as_in_pyflink() -> None:
     ]  # fmt: skip
 
 
-def test_a_function_learns_where_it_runs() -> None:
+def test_runtime_context_has_task_name_and_subtask_index() -> None:
     class Where(MapFunction):
         def open(self, runtime_context: RuntimeContext) -> None:
             self.here = (
@@ -358,14 +358,14 @@ def test_a_function_learns_where_it_runs() -> None:
     ]
 
 
-def test_add_sink_is_sink_to() -> None:
+def test_add_sink_equals_sink_to() -> None:
     env, sink = ENV(), CollectSink()
     env.from_collection([1, 2]).add_sink(sink)
     env.execute()
     assert sink.values() == [1, 2]
 
 
-def test_a_row_type_makes_rows_of_tuples() -> None:
+def test_row_type_makes_rows_of_tuples() -> None:
     named = Types.ROW_NAMED(["id", "name"], [Types.INT(), Types.STRING()])
     env = ENV()
     stream = env.from_collection([(1, "a"), [2, "b"]], named)
@@ -376,12 +376,12 @@ def test_a_row_type_makes_rows_of_tuples() -> None:
     assert list(next(values)) == [Row(id=1, name="a"), Row(id=2, name="b")]
 
 
-def test_an_output_tag_needs_a_name() -> None:
+def test_output_tag_without_name_is_refused() -> None:
     with pytest.raises(ValueError, match="tag_id cannot be empty"):
         OutputTag("")
 
 
-def test_count_trigger_and_aggregate_are_what_pyflink_calls_them() -> None:
+def test_count_trigger_and_aggregate_have_pyflinks_names() -> None:
     class Sum(AggregateFunction):
         def create_accumulator(self) -> int:
             return 0
@@ -402,7 +402,7 @@ def test_count_trigger_and_aggregate_are_what_pyflink_calls_them() -> None:
     assert window.operator_factory() is not window.operator_factory()
 
 
-def test_names_stand_in_the_modules_in_which_pyflink_has_them() -> None:
+def test_names_are_in_the_modules_of_pyflink() -> None:
     modules = {
         "flowsim.datastream": (
             "BroadcastProcessFunction KeyedProcessFunction CoProcessFunction KeyedCoProcessFunction WindowFunction "

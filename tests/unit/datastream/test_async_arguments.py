@@ -159,7 +159,7 @@ def wait(method: str, stream: Any = None, function: Any = None, timeout: Any = S
         ({"design": "actors"}, BadInput, "design: expected 'mailbox' or 'legacy', got 'actors'"),
     ],
 )  # fmt: skip
-def test_every_argument_is_looked_at_where_it_is_passed(
+def test_invalid_argument_is_refused_by_the_call(
     method: str, arguments: dict[str, Any], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error) as refused:
@@ -215,14 +215,16 @@ async def awaited(outcome: object) -> bool:
         ),
     ],
 )  # fmt: skip
-def test_a_strategy_must_be_one(method: str, strategy: Any, error: type[Exception], message: str) -> None:
+def test_retry_strategy_of_wrong_type_is_refused(
+    method: str, strategy: Any, error: type[Exception], message: str
+) -> None:
     with pytest.raises(error) as refused:
         wait(method, strategy=strategy)
     assert str(refused.value).startswith(f"{method}: async_retry_strategy: {message}")
 
 
 @pytest.mark.parametrize("method", METHODS[2:])
-def test_retries_need_a_timeout(method: str) -> None:
+def test_retry_strategy_without_timeout_is_refused(method: str) -> None:
     """Rule 11.24: Flink asks for one wherever there is a strategy, whatever it would try again."""
     with pytest.raises(BadInput, match="timeout: expected at least 1 ms for an operator that retries calls"):
         wait(method, timeout=Duration.of_millis(0))
@@ -230,7 +232,7 @@ def test_retries_need_a_timeout(method: str) -> None:
         assert list(wait(method, timeout=Duration.of_millis(0), strategy=strategy).execute_and_collect()) == [1]
 
 
-def test_a_function_that_cannot_be_copied_is_refused_at_once() -> None:
+def test_function_that_cannot_be_copied_is_refused() -> None:
     with pytest.raises(BadInput, match="operator 'ordered_wait': its function Locked cannot be copied"):
         wait("ordered_wait", function=Locked())
 
@@ -256,13 +258,13 @@ def test_a_function_that_cannot_be_copied_is_refused_at_once() -> None:
         ),
     ],
 )
-def test_numbers_of_a_strategy_are_above_zero(make: Any, message: str) -> None:
+def test_non_positive_numbers_of_retry_strategy_are_refused(make: Any, message: str) -> None:
     with pytest.raises(BadInput) as refused:
         make()
     assert str(refused.value) == message
 
 
-def test_the_ready_strategies_are_strategies_and_know_their_numbers() -> None:
+def test_provided_strategies_return_their_numbers() -> None:
     fixed = AsyncRetryStrategy.fixed_delay(2, 30, empty_result_predicate, has_exception_predicate)
     growing = AsyncRetryStrategy.exponential_backoff(9, 10, 45, 2.0)
     for strategy in (fixed, growing, AsyncRetryStrategy.no_restart()):
@@ -274,7 +276,7 @@ def test_the_ready_strategies_are_strategies_and_know_their_numbers() -> None:
     assert AsyncRetryStrategy.no_restart().get_retry_predicate().result_predicate() is None
 
 
-def test_the_ready_predicates() -> None:
+def test_provided_retry_predicates() -> None:
     assert [empty_result_predicate(result) for result in (None, [], [0])] == [True, True, False]
     assert [has_exception_predicate(error) for error in (None, OSError())] == [False, True]
     assert exception_type_predicate(ConnectionError(), OSError)

@@ -35,12 +35,12 @@ SECOND = Duration.of_seconds(1)
 
 
 @BOTH_CLOCKS
-def test_unordered_results_come_as_they_are_answered(clock: str) -> None:
+def test_unordered_results_are_emitted_as_answered(clock: str) -> None:
     assert results_of(last_first(4), (1, 2, 3, 4), clock=clock) == [40, 30, 20, 10]
 
 
 @BOTH_CLOCKS
-def test_ordered_results_come_in_the_order_of_the_records(clock: str) -> None:
+def test_ordered_results_are_emitted_in_order_of_records(clock: str) -> None:
     assert results_of(last_first(4), (1, 2, 3, 4), mode="ordered", clock=clock) == [10, 20, 30, 40]
 
 
@@ -49,7 +49,7 @@ class OwnTime(TimestampAssigner):
         return int(value)
 
 
-def test_unordered_results_do_not_pass_a_watermark() -> None:
+def test_unordered_results_do_not_overtake_watermark() -> None:
     """Rule 11.11: the source gives a watermark for every record, so nobody overtakes anybody."""
     env = ENV().configure(auto_watermark_interval_ms=1)
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(OwnTime())
@@ -65,7 +65,7 @@ def test_unordered_results_do_not_pass_a_watermark() -> None:
 
 
 @BOTH_CLOCKS
-def test_a_record_may_have_any_number_of_results(clock: str) -> None:
+def test_record_may_have_any_number_of_results(clock: str) -> None:
     async def as_often(value: int) -> list[int]:
         return [value] * value
 
@@ -74,7 +74,7 @@ def test_a_record_may_have_any_number_of_results(clock: str) -> None:
 
 @pytest.mark.parametrize("capacity", [1, 2, 5])
 @BOTH_CLOCKS
-def test_at_most_as_many_calls_as_the_capacity_run_at_the_same_time(capacity: int, clock: str) -> None:
+def test_concurrent_calls_never_exceed_capacity(capacity: int, clock: str) -> None:
     running, most = 0, 0
 
     async def counted(value: int) -> list[int]:
@@ -89,7 +89,7 @@ def test_at_most_as_many_calls_as_the_capacity_run_at_the_same_time(capacity: in
     assert most == capacity
 
 
-def test_waits_pass_in_virtual_time_and_begin_at_the_tasks_own() -> None:
+def test_coroutine_sleeps_in_virtual_time_from_time_of_task() -> None:
     """A batch of work lies behind the loop's clock; a call that began then would be answered too early."""
     begun: list[int] = []
 
@@ -107,7 +107,7 @@ def test_waits_pass_in_virtual_time_and_begin_at_the_tasks_own() -> None:
     assert ended == [at + 3_600_000 for at in begun]
 
 
-def test_what_asyncio_offers_works_in_virtual_time() -> None:
+def test_asyncio_primitives_work_in_virtual_time() -> None:
     """wait_for, gather, shield, timeout, locks, queues and task groups; the same in every run."""
     log: list[tuple[int, str, float]] = []
     locks: list[asyncio.Lock] = []
@@ -157,7 +157,7 @@ async def slow(value: int) -> list[int]:
 
 
 @BOTH_CLOCKS
-def test_a_record_whose_time_runs_out_fails_the_job(clock: str) -> None:
+def test_timed_out_record_fails_the_job(clock: str) -> None:
     """Rule 11.17."""
     assert failure_of(asks(slow), timeout_ms=300, clock=clock) == (
         "asked, record 2: ElementFailed: could not complete the element: "
@@ -166,16 +166,16 @@ def test_a_record_whose_time_runs_out_fails_the_job(clock: str) -> None:
 
 
 @BOTH_CLOCKS
-def test_the_function_may_answer_a_timeout_itself(clock: str) -> None:
+def test_timeout_method_may_answer_the_record(clock: str) -> None:
     answered = asks(slow, timeout=lambda value: [-value])
     assert results_of(answered, (1, 2, 3, 4), mode="ordered", timeout_ms=300, clock=clock) == [1, -2, 3, -4]
 
 
-def test_a_timeout_of_nothing_never_comes() -> None:
+def test_timeout_zero_never_fires() -> None:
     assert results_of(asks(slow), (1, 2), timeout_ms=0) == [1, 2]
 
 
-def test_a_timeout_may_be_a_time_too() -> None:
+def test_timeout_may_be_a_time() -> None:
     env = ENV()
     asked = AsyncDataStream.ordered_wait(
         env.from_collection([2]), asks(slow, lambda v: ["late"]), Time.milliseconds(20)
@@ -196,7 +196,7 @@ class Subtask(AsyncFunction):
         return [(self.name, self.calls)]
 
 
-def test_each_subtask_calls_a_function_of_its_own() -> None:
+def test_each_subtask_calls_its_own_function_copy() -> None:
     function = Subtask()
     assert sorted(results_of(function, range(6), parallelism=3)) == [(n, call) for n in (0, 1, 2) for call in (1, 2)]  # type: ignore[type-var]
     assert not hasattr(function, "calls")
@@ -219,7 +219,7 @@ class WantsStateToo(ResultFutureFunction):
 
 
 @pytest.mark.parametrize("function", [WantsState(), WantsStateToo()])
-def test_an_asynchronous_function_has_no_state_behind_key_by_either(function: Any) -> None:
+def test_keyed_state_is_refused_in_async_function(function: Any) -> None:
     keyed = ENV().from_collection([1]).key_by(lambda v: v)
     with pytest.raises(
         JobFailed, match="get_state is not available to an asynchronous function: when the call completes"
@@ -227,7 +227,7 @@ def test_an_asynchronous_function_has_no_state_behind_key_by_either(function: An
         list(AsyncDataStream.unordered_wait(keyed, function, SECOND).execute_and_collect())
 
 
-def test_records_of_a_key_go_to_the_subtask_of_the_key() -> None:
+def test_records_with_equal_keys_go_to_one_subtask() -> None:
     keyed = ENV().set_parallelism(4).from_collection(["a", "b", "a", "b", "a"]).key_by(lambda v: v)
     asked = AsyncDataStream.ordered_wait(keyed, Subtask(), SECOND)
     counts: dict[Any, int] = {}
@@ -250,13 +250,13 @@ class Echo(ResultFutureFunction):
 
 
 @BOTH_CLOCKS
-def test_a_function_in_javas_shape_answers_a_future(clock: str) -> None:
+def test_java_style_function_completes_result_future(clock: str) -> None:
     env = ENV().flowsim_settings(clock=clock)
     asked = AsyncDataStream.ordered_wait(env.from_collection([1, 2, 3]), Echo(), SECOND)
     assert list(asked.execute_and_collect()) == [1, 2, 3]
 
 
-def test_a_function_in_javas_shape_fails_over_a_timeout_unless_it_says_otherwise() -> None:
+def test_java_style_function_without_timeout_method_fails_on_timeout() -> None:
     asked = AsyncDataStream.ordered_wait(ENV().from_collection([1, 0]), Echo(), SECOND)
     with pytest.raises(JobFailed, match=r"record 0: .*TimeoutError: Async function call has timed out"):
         list(asked.execute_and_collect())
@@ -266,7 +266,7 @@ def test_a_function_in_javas_shape_fails_over_a_timeout_unless_it_says_otherwise
 
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])
-def test_a_simulated_job_gives_the_same_results_on_both_clocks(mode: str) -> None:
+def test_simulated_calls_give_equal_results_on_both_clocks(mode: str) -> None:
     """In the same order where that is promised, else the same in some order; a share of the calls answers nothing."""
 
     def run(clock: str) -> list[object]:
@@ -290,7 +290,7 @@ def test_a_simulated_job_gives_the_same_results_on_both_clocks(mode: str) -> Non
 # What judges and people are told.
 
 
-def test_the_graph_says_how_records_are_asked_for() -> None:
+def test_graph_describes_async_parameters() -> None:
     env = ENV()
     backoff = AsyncRetryStrategy.exponential_backoff(2, 2, 10, 2.0, empty_result_predicate, has_exception_predicate)
     asked = AsyncDataStream.unordered_wait_with_retry(env.from_collection([1]), asks(slow), SECOND, backoff, 7)

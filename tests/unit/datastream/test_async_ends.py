@@ -80,7 +80,7 @@ AT = 300 * NS_PER_MS
     ids=["until", "cancelled", "stopped without drain", "failed"],
 )
 @BOTH_CLOCKS
-def test_calls_that_would_never_end_are_ended_with_the_job(
+def test_endless_calls_end_with_the_job(
     values: Any, until_ms: int | None, action: RunAction | None, status: JobStatus, clock: str
 ) -> None:
     log: list[object] = []
@@ -89,14 +89,14 @@ def test_calls_that_would_never_end_are_ended_with_the_job(
     assert log == [*([1, 2] if status is JobStatus.FAILED else [1, 2, 3]), "closed"]
 
 
-def test_a_job_that_stands_still_ends_its_calls_too() -> None:
+def test_endless_calls_end_when_job_deadlocks() -> None:
     log: list[object] = []
     assert run(Endless(log), "virtual", values=THREE, timeout=Duration.of_millis(0)).status is JobStatus.DEADLOCKED
     assert log == [1, 2, 3, "closed"]
 
 
 @BOTH_CLOCKS
-def test_a_call_that_outlives_its_record_is_ended_with_the_task(clock: str) -> None:
+def test_call_that_outlives_its_record_ends_with_the_task(clock: str) -> None:
     """A timeout answers for the record; nobody tells the coroutine (PyFlink does not either)."""
     log: list[object] = []
 
@@ -111,7 +111,7 @@ def test_a_call_that_outlives_its_record_is_ended_with_the_task(clock: str) -> N
     assert log == [1, 2, 3, "closed"]
 
 
-def test_calls_are_ended_with_their_task_though_the_job_goes_on() -> None:
+def test_calls_end_with_their_task_while_job_continues() -> None:
     """The records behind it keep the next task busy for minutes."""
     ended_ms: list[float] = []
 
@@ -136,7 +136,7 @@ def test_calls_are_ended_with_their_task_though_the_job_goes_on() -> None:
 
 
 @BOTH_CLOCKS
-def test_a_call_that_takes_its_time_to_end_is_waited_for(clock: str) -> None:
+def test_task_waits_for_cleanup_of_cancelled_call(clock: str) -> None:
     log: list[object] = []
 
     class Tidy(Endless):
@@ -156,7 +156,7 @@ def test_a_call_that_takes_its_time_to_end_is_waited_for(clock: str) -> None:
 
 
 @BOTH_CLOCKS
-def test_a_call_that_catches_its_cancellation_once_is_cancelled_again(clock: str) -> None:
+def test_call_that_suppresses_cancellation_is_cancelled_again(clock: str) -> None:
     log: list[object] = []
 
     class Stubborn(Endless):
@@ -176,7 +176,7 @@ def test_a_call_that_catches_its_cancellation_once_is_cancelled_again(clock: str
 
 
 @BOTH_CLOCKS
-def test_what_goes_wrong_at_the_very_end_fails_a_job_that_was_fine(clock: str) -> None:
+def test_error_in_close_fails_a_successful_job(clock: str) -> None:
     class Broken(AsyncFunction):
         async def async_invoke(self, value: Any) -> list[Any]:
             return [value]
@@ -190,7 +190,7 @@ def test_what_goes_wrong_at_the_very_end_fails_a_job_that_was_fine(clock: str) -
 
 
 @BOTH_CLOCKS
-def test_calls_that_never_let_themselves_be_ended_are_thrown_away_and_the_first_failure_stands(
+def test_calls_that_never_end_are_discarded_and_first_failure_remains(
     clock: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The other failure is a note."""
@@ -218,7 +218,7 @@ def test_calls_that_never_let_themselves_be_ended_are_thrown_away_and_the_first_
 
 
 @BOTH_CLOCKS
-def test_a_task_that_a_call_left_behind_and_that_never_ends_is_told_and_thrown_away(
+def test_leftover_asyncio_task_that_never_ends_is_logged_and_discarded(
     clock: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The result of the job is what it was."""
@@ -250,7 +250,7 @@ def test_a_task_that_a_call_left_behind_and_that_never_ends_is_told_and_thrown_a
     caplog.clear()
 
 
-def test_a_call_that_polls_when_it_is_cancelled_does_not_hide_the_first_failure(
+def test_call_polling_after_cancellation_does_not_hide_first_failure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(virtual_time_loop, "_LIVELOCK_CALLBACKS", 20_000)

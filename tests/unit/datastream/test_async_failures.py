@@ -82,12 +82,12 @@ MUST = "asked, record 1: ElementFailed: could not complete the element: TypeErro
     ],
 )
 @BOTH_CLOCKS
-def test_what_is_no_list_of_results_fails_the_job(invoke: Any, said: str, clock: str) -> None:
+def test_result_that_is_no_list_fails_the_job(invoke: Any, said: str, clock: str) -> None:
     assert failure_of(asks(invoke), clock=clock) == f"{MUST} {said}"
 
 
 @pytest.mark.parametrize("value", [None, "x", (1,)])
-def test_a_timeout_must_answer_a_list_too(value: object) -> None:
+def test_timeout_result_must_be_a_list(value: object) -> None:
     async def never(record: object) -> list[object]:
         await asyncio.Event().wait()
         return []
@@ -111,7 +111,7 @@ def test_a_timeout_must_answer_a_list_too(value: object) -> None:
 )
 @pytest.mark.parametrize("waits", [False, True])
 @BOTH_CLOCKS
-def test_what_a_coroutine_raises_fails_the_job_over_its_record(
+def test_exception_of_coroutine_fails_job_with_its_record(
     error: BaseException, said: str, waits: bool, clock: str
 ) -> None:
     """Whatever it is: asyncio would take some of these for its own, and the record would wait for ever."""
@@ -129,7 +129,7 @@ def test_what_a_coroutine_raises_fails_the_job_over_its_record(
 
 
 @BOTH_CLOCKS
-def test_the_line_that_raised_is_named(clock: str) -> None:
+def test_failure_names_the_line_that_raised(clock: str) -> None:
     class Raises(AsyncFunction):
         async def async_invoke(self, value: Any) -> list[Any]:
             raise KeyError(value)
@@ -139,7 +139,7 @@ def test_the_line_that_raised_is_named(clock: str) -> None:
 
 
 @BOTH_CLOCKS
-def test_ctrl_c_in_a_coroutine_ends_the_program_as_anywhere_else(clock: str) -> None:
+def test_keyboard_interrupt_in_coroutine_is_raised(clock: str) -> None:
     async def interrupted(value: int) -> list[int]:
         raise KeyboardInterrupt
 
@@ -148,7 +148,7 @@ def test_ctrl_c_in_a_coroutine_ends_the_program_as_anywhere_else(clock: str) -> 
 
 
 @BOTH_CLOCKS
-def test_a_real_ctrl_c_leaves_no_call_behind(clock: str) -> None:
+def test_sigint_leaves_no_call_running(clock: str) -> None:
     """The first record sends it, as a user at the keyboard would."""
 
     async def sends(value: int) -> list[int]:
@@ -162,7 +162,7 @@ def test_a_real_ctrl_c_leaves_no_call_behind(clock: str) -> None:
 
 
 @BOTH_CLOCKS
-def test_a_job_of_coroutines_runs_inside_of_a_running_loop_too(clock: str) -> None:
+def test_job_with_coroutines_runs_inside_running_loop(clock: str) -> None:
     """As in a notebook: in a thread of its own."""
 
     async def in_a_notebook() -> list[object]:
@@ -230,7 +230,7 @@ async def is_woken_by_a_thread(value: object) -> list[object]:
         (is_woken_by_a_thread, "call_soon_threadsafe"),
     ],
 )
-def test_the_virtual_clock_refuses_the_world_by_name(invoke: Any, name: str) -> None:
+def test_real_world_call_on_virtual_clock_is_refused_by_name(invoke: Any, name: str) -> None:
     assert failure_of(asks(invoke)).startswith(
         "asked, record 1: ElementFailed: could not complete the element: VirtualClockRefusal: "
         f"{name} is not available on the virtual clock: "
@@ -259,7 +259,7 @@ class Badly(ResultFutureFunction):
 
 
 @pytest.mark.parametrize("results", [None, "abc", 7], ids=["None", "str", "int"])
-def test_a_future_that_is_given_no_list_fails_the_job_over_the_record(results: object) -> None:
+def test_result_future_completed_without_list_fails_job_with_record(results: object) -> None:
     failure = failure_of(Badly(results))  # type: ignore[arg-type]
     assert failure.startswith(
         "asked, record 1: ElementFailed: could not complete the element: TypeError: the results of"
@@ -267,7 +267,7 @@ def test_a_future_that_is_given_no_list_fails_the_job_over_the_record(results: o
 
 
 @BOTH_CLOCKS
-def test_what_is_raised_instead_of_answering_fails_the_task(clock: str) -> None:
+def test_exception_in_async_invoke_of_java_style_function_fails_task(clock: str) -> None:
     with pytest.raises(JobFailed, match=r"asked.*: KeyError: 'x' \(test_async_failures.py:"):
         results_of(Badly(KeyError("x")), clock=clock)  # type: ignore[arg-type]
 
@@ -280,7 +280,7 @@ class Blaming(ResultFutureFunction):
 
 
 @pytest.mark.parametrize("design", ["mailbox", "legacy"])
-def test_a_future_that_is_given_no_exception_says_so_over_the_record(design: Any) -> None:
+def test_complete_exceptionally_without_exception_fails_job_with_record(design: Any) -> None:
     stream = StreamExecutionEnvironment.get_execution_environment().from_collection([1])
     asked = AsyncDataStream.ordered_wait(stream, Blaming(), Duration.of_seconds(1), design=design)
     with pytest.raises(JobFailed) as failed:
@@ -321,7 +321,7 @@ class Strange(AsyncRetryStrategy):
         (KeyError("attempts"), "KeyError: 'attempts' (test_async_failures.py:"),
     ],
 )
-def test_a_strategy_that_goes_wrong_names_the_record(pause: object, said: str) -> None:
+def test_invalid_result_of_retry_strategy_fails_job_with_record(pause: object, said: str) -> None:
     async def none(value: object) -> list[object]:
         return []
 

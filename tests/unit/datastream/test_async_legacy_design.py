@@ -36,7 +36,7 @@ def asked(function: Any, clock: str, *, wait: Any = AsyncDataStream.ordered_wait
 
 
 @BOTH_CLOCKS
-def test_results_come_in_the_order_of_the_mode(clock: str) -> None:
+def test_results_are_emitted_in_order_of_mode(clock: str) -> None:
     ordered = asked(last_first(4), clock)
     unordered = asked(last_first(4), clock, wait=AsyncDataStream.unordered_wait)
     assert list(ordered.execute_and_collect()) == [10, 20, 30, 40]
@@ -44,7 +44,7 @@ def test_results_come_in_the_order_of_the_mode(clock: str) -> None:
 
 
 @BOTH_CLOCKS
-def test_what_a_coroutine_raises_fails_the_job_over_its_record(clock: str) -> None:
+def test_exception_of_coroutine_fails_job_with_its_record(clock: str) -> None:
     async def raises(value: int) -> list[int]:
         if value == 2:
             raise KeyError("no such key")
@@ -54,7 +54,7 @@ def test_what_a_coroutine_raises_fails_the_job_over_its_record(clock: str) -> No
         list(asked(asks(raises), clock).execute_and_collect())
 
 
-def test_a_call_that_never_answers_ends_the_run_with_the_element_named() -> None:
+def test_unanswered_call_ends_run_and_report_names_element() -> None:
     async def never(value: int) -> list[int]:
         if value == 3:
             await asyncio.Event().wait()
@@ -70,7 +70,7 @@ def test_a_call_that_never_answers_ends_the_run_with_the_element_named() -> None
     assert "record 3" in ended.report
 
 
-def test_it_tries_nothing_again() -> None:
+def test_legacy_design_refuses_retries() -> None:
     retry = AsyncRetryStrategy.fixed_delay(1, 1, None, has_exception_predicate)
     stream = ENV().from_collection([1])
     with pytest.raises(BadInput, match="ordered_wait_with_retry: design: the legacy design does not retry calls"):
@@ -82,7 +82,7 @@ def test_it_tries_nothing_again() -> None:
 
 
 @BOTH_CLOCKS
-def test_it_is_chained_behind_a_legacy_source_and_works_there(clock: str) -> None:
+def test_legacy_design_is_chained_behind_legacy_source(clock: str) -> None:
     """It never yields, so rule 1.10 is not about it."""
 
     def job(env: StreamExecutionEnvironment) -> DataStream:

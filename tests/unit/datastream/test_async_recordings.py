@@ -79,18 +79,18 @@ def violations(recorder: MemoryRecorder, status: str) -> list[Outcome]:
 
 
 @pytest.mark.parametrize("seed", range(8))
-def test_all_laws_hold_on_jobs_of_coroutines(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_law_holds_for_jobs_of_coroutines(seed: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert violations(*recorded(seed)) == []
 
 
-def test_the_laws_of_async_operators_find_something_to_judge(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_async_law_examines_rows_and_holds(capsys: pytest.CaptureFixture[str]) -> None:
     recorder, status = recorded(0)
     verdicts = {outcome.law: outcome.verdict for outcome in check_all(recorder, status)}
     assert status == "complete"
     assert {law: verdicts[law] for law in ASYNC_LAWS} == dict.fromkeys(ASYNC_LAWS, Verdict.HOLDS)
 
 
-def test_all_laws_hold_on_the_real_clock_too(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_law_holds_on_real_clock(capsys: pytest.CaptureFixture[str]) -> None:
     assert violations(*recorded(3, "real")) == []
 
 
@@ -102,7 +102,7 @@ print("digest", recorded(5)[0].facts_digest())
 """
 
 
-def test_every_process_records_the_same_facts() -> None:
+def test_equal_runs_give_equal_digest_under_any_hash_seed() -> None:
     """Whatever its hashes of texts and addresses are."""
     program = PROGRAM.format(root=str(ROOT))
     digests = set()

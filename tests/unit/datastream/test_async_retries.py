@@ -86,19 +86,19 @@ def asked_again(
 @pytest.mark.parametrize("strategy", [FIXED, BACKOFF, Own()], ids=["fixed", "exponential", "own"])
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])
 @BOTH_CLOCKS
-def test_calls_are_tried_again_as_the_strategy_says(strategy: object, mode: str, clock: str) -> None:
+def test_calls_are_retried_as_strategy_decides(strategy: object, mode: str, clock: str) -> None:
     """Rules 11.24, 11.25."""
     assert sorted(asked_again(strategy, mode, clock=clock)) == [("0a", 3), ("0b", 3)]
 
 
 @BOTH_CLOCKS
-def test_after_the_last_attempt_the_outcome_is_final(clock: str) -> None:
+def test_outcome_of_last_attempt_is_final(clock: str) -> None:
     """Rule 11.25: one retry allowed makes two calls, and the second one fails."""
     with pytest.raises(JobFailed, match="ElementFailed: could not complete the element: ConnectionError: not now"):
         asked_again(AsyncRetryStrategy.fixed_delay(1, 5, empty_result_predicate, has_exception_predicate), clock=clock)
 
 
-def test_only_what_a_predicate_asks_for_is_tried_again() -> None:
+def test_only_outcomes_matching_a_predicate_are_retried() -> None:
     of_errors = AsyncRetryStrategy.fixed_delay(5, 5, None, has_exception_predicate)
     assert asked_again(of_errors) == asked_again(AsyncRetryStrategy.no_restart()) == []
 
@@ -118,7 +118,7 @@ class NotingStrategy(Own):
 PAUSES: list[int] = []
 
 
-def test_each_subtask_has_a_strategy_of_its_own_and_the_jobs_is_left_alone() -> None:
+def test_each_subtask_has_its_own_copy_of_retry_strategy() -> None:
     """Rule 11.26: what the last pause was is shared by the records of one subtask, two calls each tried again twice."""
     PAUSES.clear()
     strategy = NotingStrategy()
@@ -127,7 +127,7 @@ def test_each_subtask_has_a_strategy_of_its_own_and_the_jobs_is_left_alone() -> 
     assert strategy.asked == 0
 
 
-def test_a_retry_that_waits_when_the_input_ends_comes_at_once_and_is_the_last() -> None:
+def test_pending_retry_at_end_of_input_runs_at_once_and_is_the_last() -> None:
     """Rule 11.27: with three attempts allowed, and the third of them fine, the second one's error fails the job."""
     patient = AsyncRetryStrategy.fixed_delay(3, 500, empty_result_predicate, has_exception_predicate)
     with pytest.raises(JobFailed, match=r"record '0a' .*ConnectionError: not now"):

@@ -66,7 +66,7 @@ def asked(
 
 
 @BOTH_DESIGNS
-def test_two_thousand_records_are_answered_by_sixteen_threads_within_the_capacity(design: Any) -> None:
+def test_answers_of_sixteen_threads_keep_the_capacity(design: Any) -> None:
     class Counting(Pooled):
         threads = 16
 
@@ -93,7 +93,7 @@ def test_two_thousand_records_are_answered_by_sixteen_threads_within_the_capacit
 
 
 @BOTH_DESIGNS
-def test_a_task_that_does_nothing_but_wait_hears_a_thread(design: Any) -> None:
+def test_answer_from_thread_wakes_waiting_task(design: Any) -> None:
     """The second record is asked for when the first has left, and nothing else wakes the loop."""
 
     class Late(Pooled):
@@ -105,7 +105,7 @@ def test_a_task_that_does_nothing_but_wait_hears_a_thread(design: Any) -> None:
 
 
 @BOTH_DESIGNS
-def test_the_answers_of_one_thread_are_taken_in_its_order(design: Any) -> None:
+def test_answers_of_one_thread_keep_their_order(design: Any) -> None:
     class Backwards(Pooled):
         def __init__(self) -> None:
             super().__init__()
@@ -121,7 +121,7 @@ def test_the_answers_of_one_thread_are_taken_in_its_order(design: Any) -> None:
 
 
 @BOTH_DESIGNS
-def test_what_a_thread_answers_with_an_error_fails_the_job_over_its_record(design: Any) -> None:
+def test_exception_from_thread_fails_job_with_record(design: Any) -> None:
     class Failing(Pooled):
         def work(self, value: Any, result_future: ResultFuture) -> None:
             if value == 1:
@@ -134,7 +134,7 @@ def test_what_a_thread_answers_with_an_error_fails_the_job_over_its_record(desig
 
 
 @BOTH_DESIGNS
-def test_results_that_a_thread_leaves_to_the_task_are_made_on_its_loop(design: Any) -> None:
+def test_complete_from_supplier_runs_on_thread_of_task(design: Any) -> None:
     made: list[int] = []
 
     class Supplied(Pooled):
@@ -149,7 +149,7 @@ def test_results_that_a_thread_leaves_to_the_task_are_made_on_its_loop(design: A
     assert made == [threading.get_ident()] * 3
 
 
-def test_what_a_thread_answers_is_tried_again_too() -> None:
+def test_failed_answer_from_thread_is_retried() -> None:
     """Record 1 waits for a place meanwhile, so the input has not ended, when every outcome is final (rule 11.27)."""
 
     class Twice(Pooled):
@@ -165,7 +165,7 @@ def test_what_a_thread_answers_is_tried_again_too() -> None:
     assert list(behind.execute_and_collect()) == [0, 1]
 
 
-def test_what_a_thread_answers_when_the_job_is_over_is_dropped_without_a_word() -> None:
+def test_answer_from_thread_after_job_end_is_dropped() -> None:
     over = threading.Event()
 
     class TooLate(Pooled):
@@ -188,7 +188,7 @@ def test_what_a_thread_answers_when_the_job_is_over_is_dropped_without_a_word() 
 
 @BOTH_DESIGNS
 @pytest.mark.parametrize("timeout", [MINUTE, Duration.of_millis(0)], ids=["timeout", "standstill"])
-def test_on_the_virtual_clock_an_answer_from_a_thread_fails_the_job_by_name(design: Any, timeout: Duration) -> None:
+def test_answer_from_thread_on_virtual_clock_fails_job_by_name(design: Any, timeout: Duration) -> None:
     """Virtual time does not wait for the thread, which may come first or after the timeout: the failure is the same."""
 
     class Late(Pooled):
@@ -207,7 +207,7 @@ def test_on_the_virtual_clock_an_answer_from_a_thread_fails_the_job_by_name(desi
     assert "completing a ResultFuture in another thread" in str(late.done[0].exception())
 
 
-def test_on_the_virtual_clock_a_thread_that_answers_while_the_job_runs_ends_it_there() -> None:
+def test_answer_from_thread_during_element_on_virtual_clock_fails_job() -> None:
     """The task waits for the thread here, in the middle of a record, so the answer is there before any timeout."""
 
     class Joined(Pooled):

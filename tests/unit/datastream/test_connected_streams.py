@@ -53,21 +53,21 @@ def collected(env: StreamExecutionEnvironment, stream: object) -> list[object]:
     return list(stream.execute_and_collect())  # type: ignore[attr-defined]
 
 
-def test_a_co_map_has_a_function_for_each_stream() -> None:
+def test_co_map_applies_one_function_per_stream() -> None:
     env = environment()
     mapped = env.from_collection([1, 2]).connect(env.from_collection([0, 5])).map(Sides())
     assert mapped.get_name() == "Co-Map"
     assert sorted(collected(env, mapped)) == [("first", 1), ("first", 2), ("second", 5)]  # type: ignore[type-var]
 
 
-def test_a_co_flat_map_gives_any_number() -> None:
+def test_co_flat_map_emits_any_number_of_records() -> None:
     env = environment()
     words = env.from_collection(["a b", "c"]).connect(env.from_collection(["no"])).flat_map(Words())
     assert words.get_name() == "Co-Flat Map"
     assert collected(env, words) == ["a", "b", "c"]
 
 
-def test_a_co_process_function_can_emit_aside() -> None:
+def test_co_process_function_emits_to_side_output() -> None:
     odd = OutputTag("odd")
 
     class Split(CoProcessFunction):
@@ -103,7 +103,7 @@ class Priced(KeyedCoProcessFunction):
         yield "timer", ctx.get_current_key(), self.price.value()
 
 
-def test_equal_keys_of_both_streams_meet() -> None:
+def test_equal_keys_of_both_streams_share_state_and_timers() -> None:
     recorder = MemoryRecorder(Level.FULL)
     env = environment(recorder)
     orders = env.from_collection([("eur", 1), ("usd", 2), ("eur", 3), ("yen", 4)])
@@ -118,7 +118,7 @@ def test_equal_keys_of_both_streams_meet() -> None:
     assert [outcome for outcome in check_all(recorder) if outcome.verdict is Verdict.VIOLATED] == []
 
 
-def test_a_keyed_co_map_has_state_as_in_pyflink() -> None:
+def test_keyed_co_map_has_keyed_state() -> None:
     class Counting(CoMapFunction):
         def open(self, runtime_context: RuntimeContext) -> None:
             self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
@@ -137,7 +137,7 @@ def test_a_keyed_co_map_has_state_as_in_pyflink() -> None:
     assert sorted(collected(env, counted)) == [(1, 2), (2, 1), (3, None)]  # type: ignore[type-var]
 
 
-def test_streams_keyed_before_they_are_connected_are_keyed() -> None:
+def test_streams_keyed_before_connect_are_keyed() -> None:
     env = environment()
     orders = env.from_collection([("eur", 1)]).key_by(lambda value: value[0], Types.STRING())
     prices = env.from_collection([("eur", 9)]).key_by(lambda value: value[0], Types.STRING())
@@ -145,7 +145,7 @@ def test_streams_keyed_before_they_are_connected_are_keyed() -> None:
     assert ("eur", 1, 9) in collected(env, priced)
 
 
-def test_keys_of_different_types_cannot_meet() -> None:
+def test_connecting_keys_of_different_types_is_refused() -> None:
     env = environment()
     orders = env.from_collection([("eur", 1)]).key_by(lambda value: value[0], Types.STRING())
     prices = env.from_collection([("eur", 9)]).key_by(lambda value: value[1], Types.LONG())
@@ -153,7 +153,7 @@ def test_keys_of_different_types_cannot_meet() -> None:
         orders.connect(prices).process(Priced())
 
 
-def test_alternate_reads_one_of_each() -> None:
+def test_alternate_reading_takes_one_record_of_each_input() -> None:
     env = environment()
     connected = env.from_collection([1, 2, 3]).connect(env.from_collection([7, 8])).reading("alternate")
     assert collected(env, connected.map(Sides())) == [
@@ -181,7 +181,7 @@ class Sum(MultipleInputOperator):
         return InputSelection.ALL if self.third_ended else InputSelection.of(3)
 
 
-def test_an_operator_of_the_users_own_can_have_many_inputs_and_select_them() -> None:
+def test_user_defined_operator_selects_among_many_inputs() -> None:
     env = environment()
     streams = [env.from_collection(values) for values in ([1, 2], [10], [100, 200])]
     totals = collected(env, env.multiple_input("sum", Sum, *streams))
@@ -189,7 +189,7 @@ def test_an_operator_of_the_users_own_can_have_many_inputs_and_select_them() -> 
     assert totals[-1][1] == 313  # type: ignore[index]
 
 
-def test_connected_streams_can_run_an_operator_of_the_users_own() -> None:
+def test_connected_streams_run_user_defined_operator() -> None:
     class Second(MultipleInputOperator):
         def process_element_of(self, input_id: int, value: object, timestamp: int | None) -> None:
             if input_id == 2:
@@ -202,7 +202,7 @@ def test_connected_streams_can_run_an_operator_of_the_users_own() -> None:
         connected.reading("first").transform("second", lambda: Second(2))
 
 
-def test_the_execution_plan_shows_both_streams() -> None:
+def test_stream_graph_has_both_inputs() -> None:
     env = environment()
     env.from_collection([1]).connect(env.from_collection([2]).broadcast()).map(Sides())
     graph = env.stream_graph()
@@ -210,7 +210,7 @@ def test_the_execution_plan_shows_both_streams() -> None:
     assert graph.nodes[3].description.params == {"reading": "any"}
 
 
-def test_what_cannot_be_connected_is_refused() -> None:
+def test_invalid_connections_are_refused() -> None:
     env, other = environment(), environment()
     stream = env.from_collection([1])
     with pytest.raises(TypeError, match="connect: expected a stream"):
@@ -231,7 +231,7 @@ def test_what_cannot_be_connected_is_refused() -> None:
         stream.connect(stream).flat_map(MapFunction)  # type: ignore[arg-type]
 
 
-def test_timers_need_keys_on_both_streams() -> None:
+def test_timers_without_keys_on_both_streams_are_refused() -> None:
     class Timing(CoProcessFunction):
         def process_element1(self, value: int, ctx: CoProcessFunction.Context) -> None:
             ctx.timer_service().register_event_time_timer(1)

@@ -46,14 +46,14 @@ def watermarks_of(env: StreamExecutionEnvironment, task: int) -> list[int]:
 SCRIPT = (record("a", 10), record("b", 20), sleep(500), record("c", 30), record("d", 40))
 
 
-def test_a_generator_of_the_callers_makes_the_watermarks_of_a_source() -> None:
+def test_custom_generator_emits_watermarks_of_source() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     strategy = WatermarkStrategy.for_generator(EveryOther)
     env.from_source(ScriptedSource(SCRIPT), strategy, "s").rebalance().sink_to(CollectSink())
     assert watermarks_of(env, 0) == [20, 21, 40, MAX_WATERMARK]
 
 
-def test_the_same_generator_works_behind_a_source() -> None:
+def test_custom_generator_works_behind_source() -> None:
     """Rule 8.7: what the source says of event time is swallowed, and the last periodic call comes after MAX."""
     env = StreamExecutionEnvironment.get_execution_environment()
     stream = env.add_source(ScriptedSource((watermark(1000), *SCRIPT)))
@@ -62,14 +62,14 @@ def test_the_same_generator_works_behind_a_source() -> None:
     assert watermarks_of(env, 0) == [20, 21, 40, MAX_WATERMARK]
 
 
-def test_a_record_may_say_which_watermark_follows_it() -> None:
+def test_punctuated_strategy_emits_watermark_after_record() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     strategy = WatermarkStrategy.for_punctuated(lambda value, timestamp: timestamp if value in "bd" else None)
     env.from_source(ScriptedSource(SCRIPT), strategy, "s").rebalance().sink_to(CollectSink())
     assert watermarks_of(env, 0) == [20, 40, MAX_WATERMARK]
 
 
-def test_operators_are_described_with_their_strategy() -> None:
+def test_operators_are_described_with_watermark_strategy() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     strategy = (
         WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(5))
@@ -91,7 +91,7 @@ def test_operators_are_described_with_their_strategy() -> None:
     ]  # fmt: skip
 
 
-def test_alignment_is_once_a_second_unless_told_otherwise() -> None:
+def test_default_alignment_interval_is_one_second() -> None:
     aligned = WatermarkStrategy.no_watermarks().with_watermark_alignment("g", Duration.of_seconds(2))
     assert aligned.params == {"kind": "none", "group": "g", "max_drift_ms": 2000, "interval_ms": 1000}
     assert not aligned.makes_no_watermarks
@@ -104,21 +104,21 @@ def test_alignment_is_once_a_second_unless_told_otherwise() -> None:
         (Duration.of_millis(1), Duration.of_millis(0), "with_watermark_alignment: the update interval must be 1 ms"),
     ],
 )
-def test_bad_alignment_is_refused_where_it_is_asked_for(
+def test_invalid_alignment_is_refused(
     drift: Duration, interval: Duration | None, told: str
 ) -> None:  # fmt: skip
     with pytest.raises(BadInput, match=told):
         WatermarkStrategy.no_watermarks().with_watermark_alignment("g", drift, interval)
 
 
-def test_what_makes_no_generator_is_refused_where_it_is_passed() -> None:
+def test_invalid_generator_is_refused() -> None:
     with pytest.raises(TypeError, match="for_generator: expected a WatermarkGenerator class or a factory, got 5"):
         WatermarkStrategy.for_generator(5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="for_punctuated: expected a function of a record and its timestamp, got 5"):
         WatermarkStrategy.for_punctuated(5)  # type: ignore[arg-type]
 
 
-def test_a_program_that_meets_a_record_without_a_timestamp_is_advised_in_terms_of_the_api() -> None:
+def test_record_without_timestamp_fails_with_advice_for_the_api() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     windows = TumblingEventTimeWindows.of(Time.seconds(1))
     env.from_collection([1]).key_by(lambda n: n).window(windows).reduce(lambda one, other: one).print()

@@ -242,7 +242,7 @@ def per_element(calls: Sequence[tuple[Call, int]]) -> dict[int, list[Call]]:
 
 @pytest.mark.parametrize("legacy", [True, False], ids=["legacy source", "new source"])
 @pytest.mark.parametrize("case", ALL)
-def test_everything_comes_out_as_in_flink(case: Case, legacy: bool) -> None:
+def test_output_equals_flinks(case: Case, legacy: bool) -> None:
     answer, theirs = Answer(case, legacy=legacy), flinks_output(case)
     assert answer.error == flinks_error(case)
     assert results(answer.out) == results(theirs)
@@ -252,7 +252,7 @@ def test_everything_comes_out_as_in_flink(case: Case, legacy: bool) -> None:
 
 
 @pytest.mark.parametrize("case", ALL)
-def test_the_function_is_called_as_in_flink(case: Case) -> None:
+def test_function_calls_equal_flinks(case: Case) -> None:
     theirs, ours = flinks_calls(case), Answer(case).calls
     assert per_element(ours) == per_element(theirs)
     if case["id"] not in UNDECIDED:
@@ -260,7 +260,7 @@ def test_the_function_is_called_as_in_flink(case: Case) -> None:
 
 
 @pytest.mark.parametrize("case", ALL)
-def test_calls_and_results_take_as_long_as_in_flink(case: Case) -> None:
+def test_durations_of_calls_and_results_equal_flinks(case: Case) -> None:
     answer = Answer(case)
     theirs, ours = dict(flinks_calls(case)), dict(answer.calls)
     begun_there, begun_here = theirs["invoke", 0, 1], ours["invoke", 0, 1]
@@ -271,6 +271,6 @@ def test_calls_and_results_take_as_long_as_in_flink(case: Case) -> None:
             assert abs((there - begun_there) - (here - begun_here)) <= WALL_CLOCK_MS, element
 
 
-def test_the_jobs_are_all_there() -> None:
+def test_number_of_golden_jobs_is_known() -> None:
     assert len(ALL) == 36
     assert sum(flinks_error(case.values[0]) is not None for case in ALL) == 8

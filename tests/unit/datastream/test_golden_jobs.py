@@ -174,7 +174,7 @@ def answered(case: Case) -> Log:
 
 
 @pytest.mark.parametrize("name", ["tumbling", "sliding", "session", "timers", "union", "idle_end"])
-def test_every_element_arrives_as_in_flink_in_the_same_order(name: str) -> None:
+def test_elements_equal_flinks_in_order(name: str) -> None:
     examined = 0
     for case in cases(name):
         assert answered(case) == case["result"]["out"], case["id"]
@@ -200,7 +200,7 @@ class InputsProbe(MultipleInputOperator):
         self.note("wm", timestamp)
 
 
-def test_streams_into_an_input_each_arrive_as_their_union_in_flink() -> None:
+def test_multiple_streams_into_one_input_equal_flinks_union() -> None:
     """Where nobody is idle the watermarks, too: of idle inputs the least and the latest differ from those of a union."""
     examined = with_watermarks = 0
     for case in cases("union"):
@@ -225,7 +225,7 @@ def test_streams_into_an_input_each_arrive_as_their_union_in_flink() -> None:
     assert (examined, with_watermarks) == (8, 1)
 
 
-def test_records_reach_the_same_subtasks_as_in_flink() -> None:
+def test_records_reach_same_subtasks_as_in_flink() -> None:
     """Rebalance starts at a random channel and shuffle is random: of these only the numbers per subtask agree."""
     examined = set()
     for case in cases("distribution"):

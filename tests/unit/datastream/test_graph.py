@@ -65,7 +65,7 @@ def edges(graph: StreamGraph) -> list[tuple[str, str, str | None]]:
     ]
 
 
-def test_operators_stand_in_the_order_of_the_program_with_the_default_parallelism(
+def test_operators_have_program_order_and_default_parallelism(
     env: StreamExecutionEnvironment, numbers: DataStream
 ) -> None:
     stream = numbers.map(lambda n: n + 1).filter(lambda n: n > 1).flat_map(lambda n: [n, n]).process(Forget())
@@ -85,7 +85,7 @@ def test_operators_stand_in_the_order_of_the_program_with_the_default_parallelis
     assert [node.is_source for node in graph.nodes.values()] == [True] + [False] * 5
 
 
-def test_settings_of_an_operator_reach_its_node(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
+def test_operator_settings_reach_the_node(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
     numbers.map(str).name("text").uid("t").set_parallelism(3).set_max_parallelism(8).set_buffer_timeout(0).cost(
         Duration.of_millis(1)
     ).disable_chaining()
@@ -111,23 +111,21 @@ def test_settings_of_an_operator_reach_its_node(env: StreamExecutionEnvironment,
         (DataStream.global_, "GLOBAL"),
     ],
 )
-def test_a_partitioner_is_on_the_edge_to_the_next_operator(
+def test_partitioner_is_on_edge_to_next_operator(
     env: StreamExecutionEnvironment, numbers: DataStream, partition: Callable[[DataStream], DataStream], name: str
 ) -> None:
     partition(numbers).map(str)
     assert edges(env.stream_graph()) == [("Source: Collection Source", "Map", name)]
 
 
-def test_the_partitioner_named_last_wins(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
+def test_last_partitioner_wins(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
     numbers.shuffle().rebalance().map(str)
     (edge,) = env.stream_graph().edges
     assert edge.partitioner is not None
     assert edge.partitioner.name == "REBALANCE"
 
 
-def test_key_by_is_a_hash_edge_and_gives_the_next_operator_its_key(
-    env: StreamExecutionEnvironment, numbers: DataStream
-) -> None:
+def test_key_by_gives_hash_edge_and_key_of_next_operator(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
     def by_parity(n: int) -> int:
         return n % 2
 
@@ -143,7 +141,7 @@ def test_key_by_is_a_hash_edge_and_gives_the_next_operator_its_key(
     assert (partitioner.name, partitioner.key_selector, partitioner.key_type) == ("HASH", by_parity, "INT")
 
 
-def test_a_union_is_several_edges_into_one_node_each_with_its_own_partitioner(
+def test_union_gives_one_edge_per_stream_with_its_partitioner(
     env: StreamExecutionEnvironment, numbers: DataStream
 ) -> None:
     other = env.from_collection([4]).map(str).name("other")
@@ -156,14 +154,12 @@ def test_a_union_is_several_edges_into_one_node_each_with_its_own_partitioner(
     ]
 
 
-def test_key_by_behind_a_union_partitions_every_edge(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
+def test_key_by_after_union_partitions_every_edge(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
     numbers.union(env.from_collection([4])).key_by(lambda n: n).reduce(lambda a, b: a + b)
     assert [name for _, _, name in edges(env.stream_graph())] == ["HASH", "HASH"]
 
 
-def test_a_window_tells_a_judge_its_numbers_and_its_side_output_is_an_edge(
-    env: StreamExecutionEnvironment, numbers: DataStream
-) -> None:
+def test_window_node_has_parameters_and_side_output_edge(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
     late = OutputTag("late", Types.INT())
     windows = (
         numbers.key_by(lambda n: n)
@@ -188,7 +184,9 @@ def test_a_window_tells_a_judge_its_numbers_and_its_side_output_is_an_edge(
     assert collect.description.params == {"sink": "collect"}
 
 
-def test_other_assigners_and_triggers_are_described_too(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
+def test_sliding_assigner_and_purging_trigger_are_described(
+    env: StreamExecutionEnvironment, numbers: DataStream
+) -> None:
     size, slide = Duration.of_millis(30), Duration.of_millis(10)
     numbers.key_by(lambda n: n).window(SlidingEventTimeWindows.of(size, slide)).trigger(
         PurgingTrigger.of(CountTrigger.of(3))
@@ -200,7 +198,7 @@ def test_other_assigners_and_triggers_are_described_too(env: StreamExecutionEnvi
     }  # fmt: skip
 
 
-def test_a_source_that_nobody_reads_is_left_out_and_an_empty_job_refused(env: StreamExecutionEnvironment) -> None:
+def test_unread_source_is_left_out_and_empty_job_is_refused(env: StreamExecutionEnvironment) -> None:
     env.from_collection([1])
     with pytest.raises(BadInput, match="the job has no operators"):
         env.stream_graph()
@@ -208,7 +206,7 @@ def test_a_source_that_nobody_reads_is_left_out_and_an_empty_job_refused(env: St
     assert nodes(env.stream_graph()) == [("Source: Collection Source", "source", 1), ("Map", "map", 2)]
 
 
-def test_a_script_has_one_subtask_per_script(env: StreamExecutionEnvironment) -> None:
+def test_script_source_has_one_subtask_per_script(env: StreamExecutionEnvironment) -> None:
     stream = env.add_source(ScriptedSource([record(1)], [record(2)], [record(3)]), "script")
     stream.map(str)
     assert nodes(env.stream_graph())[0] == ("Source: script", "source", 3)
@@ -216,7 +214,7 @@ def test_a_script_has_one_subtask_per_script(env: StreamExecutionEnvironment) ->
         stream.set_parallelism(2)
 
 
-def test_forward_between_unequal_parallelisms_is_refused_by_name(
+def test_forward_between_different_parallelisms_is_refused_by_name(
     env: StreamExecutionEnvironment, numbers: DataStream
 ) -> None:
     """Rule 1.2."""
@@ -227,7 +225,7 @@ def test_forward_between_unequal_parallelisms_is_refused_by_name(
     assert edges(env.stream_graph()) == [("Source: Collection Source", "text", "FORWARD")]
 
 
-def test_an_endless_source_at_cost_0_is_refused(env: StreamExecutionEnvironment) -> None:
+def test_endless_source_at_cost_zero_is_refused(env: StreamExecutionEnvironment) -> None:
     endless = env.from_source(
         GeneratorSource(None, {"id": SequenceOf()}), WatermarkStrategy.no_watermarks(), "endless"
     ).cost(0)
@@ -238,19 +236,19 @@ def test_an_endless_source_at_cost_0_is_refused(env: StreamExecutionEnvironment)
     assert len(env.stream_graph().nodes) == 2
 
 
-def test_fewer_key_groups_than_subtasks_are_refused(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
+def test_parallelism_above_max_parallelism_is_refused(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
     numbers.map(str).set_parallelism(4).set_max_parallelism(3)
     with pytest.raises(BadInput, match="operator 'Map': parallelism 4 exceeds max parallelism 3"):
         env.stream_graph()
 
 
-def test_a_uid_belongs_to_one_operator(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
+def test_duplicate_uid_is_refused(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
     numbers.map(str).uid("same").filter(bool).uid("same")
     with pytest.raises(BadInput, match="operator 'Filter': uid 'same' is already used by operator 'Map'"):
         env.stream_graph()
 
 
-def test_the_plan_is_json_with_ship_strategies(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
+def test_execution_plan_is_json_with_ship_strategies(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
     numbers.map(str).set_parallelism(1).print()
     plan = json.loads(env.get_execution_plan())
     assert [(node["pact"], node["contents"], node["parallelism"]) for node in plan["nodes"]] == [

@@ -34,7 +34,7 @@ def left_and_right() -> tuple[KeyedStream, KeyedStream]:
     return left, right
 
 
-def test_pairs_and_late_records_of_a_job() -> None:
+def test_interval_join_emits_pairs_and_late_records() -> None:
     left, right = left_and_right()
     late_left, late_right = OutputTag("late left"), OutputTag("late right")
     joined = (
@@ -53,13 +53,13 @@ def test_pairs_and_late_records_of_a_job() -> None:
     assert sorted(late.values()) == [("a", 3), ("a", 30)]
 
 
-def test_an_inclusive_lower_bound_takes_what_lies_on_it() -> None:
+def test_inclusive_lower_bound_joins_records_on_the_bound() -> None:
     left, right = left_and_right()
     joined = left.interval_join(right).between(Duration.of_millis(-1), Duration.of_millis(3)).process(Pair())
     assert sorted(joined.execute_and_collect()) == [("a", 1, 10, 10), ("b", 2, 20, 14)]
 
 
-def test_the_graph_tells_its_bounds_made_inclusive() -> None:
+def test_node_has_bounds_converted_to_inclusive() -> None:
     left, right = left_and_right()
     joined = left.interval_join(right).in_event_time().between(Duration.of_millis(-5), Duration.of_millis(5))
     joined.lower_bound_exclusive().upper_bound_exclusive().side_output_right_late_data(OutputTag("late")).process(
@@ -80,7 +80,7 @@ def test_the_graph_tells_its_bounds_made_inclusive() -> None:
     )
 
 
-def test_what_is_no_interval_join_is_refused_where_it_is_written() -> None:
+def test_invalid_interval_join_is_refused() -> None:
     left, right = left_and_right()
     with pytest.raises(BadInput, match="an interval join supports only event time"):
         left.interval_join(right).in_processing_time().between(Duration.of_millis(0), Duration.of_millis(1))

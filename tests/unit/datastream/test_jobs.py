@@ -40,14 +40,14 @@ def env() -> StreamExecutionEnvironment:
     return StreamExecutionEnvironment.get_execution_environment()
 
 
-def test_map_filter_and_flat_map_keep_the_order_of_one_subtask(env: StreamExecutionEnvironment) -> None:
+def test_map_filter_and_flat_map_keep_order_of_subtask(env: StreamExecutionEnvironment) -> None:
     stream = (
         env.from_collection(range(6)).map(lambda n: n * 10).filter(lambda n: n % 20 == 0).flat_map(lambda n: [n, n + 1])
     )
     assert list(stream.execute_and_collect()) == [0, 1, 20, 21, 40, 41]
 
 
-def test_every_kind_of_value_arrives_as_it_was_sent(env: StreamExecutionEnvironment) -> None:
+def test_every_value_type_arrives_unchanged(env: StreamExecutionEnvironment) -> None:
     values = [None, True, 1, 1.5, "s", b"b", (1, (2,)), [1, "x"], {"k": [1.0]}, Row(1, "a"), Row(n=1)]
     stream = env.from_collection(values).rebalance().map(lambda value: value)
     arrived = list(stream.execute_and_collect())
@@ -62,7 +62,7 @@ class ByLength(Partitioner):
         return len(key) if len(key) < 5 else num_partitions
 
 
-def test_a_custom_partitioner_chooses_the_subtask(env: StreamExecutionEnvironment) -> None:
+def test_custom_partitioner_selects_subtask(env: StreamExecutionEnvironment) -> None:
     sink = CollectSink()
     stream = env.from_collection(["a", "bb", "", "cc", "d"]).partition_custom(ByLength(), lambda word: word)
     stream.map(str.upper).set_parallelism(3).sink_to(sink).set_parallelism(3)
@@ -70,18 +70,18 @@ def test_a_custom_partitioner_chooses_the_subtask(env: StreamExecutionEnvironmen
     assert [sink.values(subtask) for subtask in range(3)] == [[""], ["A", "D"], ["BB", "CC"]]
 
 
-def test_a_custom_partitioner_that_chooses_no_subtask_fails_the_job(env: StreamExecutionEnvironment) -> None:
+def test_custom_partitioner_with_invalid_channel_fails_job(env: StreamExecutionEnvironment) -> None:
     stream = env.from_collection(["a", "far too long"]).partition_custom(ByLength(), lambda word: word)
     stream.map(str.upper).set_parallelism(2).print()
     with pytest.raises(JobFailed, match="the custom partitioner chose channel 2 of 2"):
         env.execute()
 
 
-def test_a_limit_answers_a_list_of_the_first_records(env: StreamExecutionEnvironment) -> None:
+def test_execute_and_collect_with_limit_returns_list_of_first_records(env: StreamExecutionEnvironment) -> None:
     assert env.from_collection(range(100)).map(str).execute_and_collect(limit=3) == ["0", "1", "2"]
 
 
-def test_an_environment_is_empty_after_a_run_but_its_streams_can_be_used_again(env: StreamExecutionEnvironment) -> None:
+def test_environment_is_empty_after_run_and_streams_are_reusable(env: StreamExecutionEnvironment) -> None:
     doubled = env.from_collection([1, 2]).map(lambda n: n * 2)
     assert list(doubled.execute_and_collect()) == [2, 4]
     with pytest.raises(BadInput, match="the job has no operators"):
@@ -89,7 +89,7 @@ def test_an_environment_is_empty_after_a_run_but_its_streams_can_be_used_again(e
     assert list(doubled.map(str).execute_and_collect()) == ["2", "4"]
 
 
-def test_a_word_count_counts_per_key(env: StreamExecutionEnvironment) -> None:
+def test_word_count_counts_per_key(env: StreamExecutionEnvironment) -> None:
     env.set_parallelism(3)
     counts = (
         env.from_collection(["to be or", "not to be"])
@@ -108,7 +108,7 @@ class SumOfWindow(ProcessWindowFunction[int, tuple[str, int, int, int], str, Tim
         yield key, context.window().start, sum(value for _, value in elements), context.current_watermark()
 
 
-def test_a_window_fires_when_the_watermark_passes_and_late_rows_go_to_the_side(env: StreamExecutionEnvironment) -> None:
+def test_window_fires_on_watermark_and_late_records_go_to_side_output(env: StreamExecutionEnvironment) -> None:
     script = [
         record(("a", 1), 3), record(("a", 2), 9), watermark(9), record(("a", 4), 12), record(("b", 8), 5), watermark(15),
     ]  # fmt: skip
@@ -149,7 +149,7 @@ class WithKey(ProcessWindowFunction[float, tuple[str, float], str, TimeWindow]):
         return [(key, average) for average in elements]
 
 
-def test_an_aggregate_may_be_finished_by_a_window_function(env: StreamExecutionEnvironment) -> None:
+def test_aggregate_may_have_a_window_function(env: StreamExecutionEnvironment) -> None:
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(5)).with_timestamp_assigner(
         lambda value, previous: value[1]
     )
@@ -183,7 +183,7 @@ class Remember(KeyedProcessFunction):
         yield f"timer {timestamp}", ctx.get_current_key(), self.last.value()
 
 
-def test_state_and_timers_belong_to_the_key(env: StreamExecutionEnvironment) -> None:
+def test_state_and_timers_belong_to_key(env: StreamExecutionEnvironment) -> None:
     script = [record(("a", 1), 1), record(("b", 2), 2), record(("a", 3), 3)]
     stream = env.add_source(ScriptedSource(script)).key_by(lambda pair: pair[0]).process(Remember())
     assert list(stream.execute_and_collect()) == [
@@ -202,7 +202,7 @@ class Split(ProcessFunction):
             yield value
 
 
-def test_a_process_function_yields_to_its_side_output(env: StreamExecutionEnvironment) -> None:
+def test_process_function_emits_to_side_output(env: StreamExecutionEnvironment) -> None:
     split = env.from_collection(range(5)).process(Split())
     odd, even = CollectSink(), CollectSink()
     split.get_side_output(ODD).sink_to(odd)
@@ -211,12 +211,12 @@ def test_a_process_function_yields_to_its_side_output(env: StreamExecutionEnviro
     assert (odd.values(), even.values()) == ([1, 3], [0, 2, 4])
 
 
-def test_a_union_with_itself_brings_every_record_twice(env: StreamExecutionEnvironment) -> None:
+def test_union_with_itself_duplicates_every_record(env: StreamExecutionEnvironment) -> None:
     numbers = env.from_collection([1, 2, 3])
     assert Counter(numbers.union(numbers).map(lambda n: n).execute_and_collect()) == {1: 2, 2: 2, 3: 2}
 
 
-def test_broadcast_brings_every_record_to_every_subtask(env: StreamExecutionEnvironment) -> None:
+def test_broadcast_sends_every_record_to_every_subtask(env: StreamExecutionEnvironment) -> None:
     sink = CollectSink()
     env.from_collection([1, 2]).broadcast().sink_to(sink).set_parallelism(3)
     env.execute()
@@ -235,20 +235,18 @@ class Numbered(MapFunction):
         return self.subtask, self.seen
 
 
-def test_each_subtask_opens_a_function_of_its_own(env: StreamExecutionEnvironment) -> None:
+def test_each_subtask_opens_its_own_function(env: StreamExecutionEnvironment) -> None:
     stream = env.from_collection(range(4)).rebalance().map(Numbered()).set_parallelism(2)
     assert sorted(stream.execute_and_collect()) == [(0, 1), (0, 2), (1, 1), (1, 2)]
 
 
-def test_print_shows_the_subtask_as_flink_does(
-    env: StreamExecutionEnvironment, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_print_has_subtask_prefix_of_flink(env: StreamExecutionEnvironment, capsys: pytest.CaptureFixture[str]) -> None:
     env.from_collection(["x"]).broadcast().print("out").set_parallelism(2)
     env.execute()
     assert sorted(capsys.readouterr().out.splitlines()) == ["out:1> x", "out:2> x"]
 
 
-def test_a_file_is_read_in_shares_and_written_in_parts(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+def test_file_is_split_over_subtasks_and_written_in_parts(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("k,v\na,1\nb,2\nc,3\na,4\n")
     source = CsvSource(tmp_path / "in.csv", {"k": "string", "v": "long"}, split_by="k")
     rows = env.from_source(source, NO_WATERMARKS, "rows").set_parallelism(3).map(lambda row: row).set_parallelism(3)
@@ -258,7 +256,7 @@ def test_a_file_is_read_in_shares_and_written_in_parts(env: StreamExecutionEnvir
     assert parts == [[{"k": "a", "v": 1}, {"k": "a", "v": 4}], [{"k": "b", "v": 2}], [{"k": "c", "v": 3}]]
 
 
-def test_a_bad_row_fails_the_job_with_the_place_in_the_file_and_leaves_no_part(
+def test_bad_row_fails_job_with_file_position_and_leaves_no_part(
     env: StreamExecutionEnvironment, tmp_path: Path
 ) -> None:
     path = tmp_path / "in.csv"
@@ -273,7 +271,7 @@ def test_a_bad_row_fails_the_job_with_the_place_in_the_file_and_leaves_no_part(
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_a_function_that_raises_fails_the_job_and_is_named_with_its_record(env: StreamExecutionEnvironment) -> None:
+def test_exception_of_function_fails_job_with_operator(env: StreamExecutionEnvironment) -> None:
     env.from_collection([1, 0]).map(lambda n: 1 // n).name("invert").print()
     with pytest.raises(JobFailed, match=r"invert.*ZeroDivisionError"):
         env.execute()
@@ -285,11 +283,11 @@ def drawn(seed: int) -> list[object]:
     return list(env.from_source(source, NO_WATERMARKS, "drawn").map(lambda row: row).execute_and_collect())
 
 
-def test_the_seed_of_the_run_decides_what_is_generated() -> None:
+def test_seed_determines_generated_records() -> None:
     assert drawn(1) == drawn(1)
     assert drawn(1) != drawn(2)
 
 
-def test_an_unknown_setting_of_a_run_is_refused_with_the_nearest(env: StreamExecutionEnvironment) -> None:
+def test_unknown_run_setting_is_refused_with_nearest(env: StreamExecutionEnvironment) -> None:
     with pytest.raises(BadInput, match="unknown setting 'sed' \\(did you mean 'seed'\\?\\)"):
         env.flowsim_settings(sed=1)

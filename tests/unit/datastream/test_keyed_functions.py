@@ -98,13 +98,11 @@ def results(stream: DataStream) -> list[object]:
         (lambda keyed: keyed.map(str.upper), ["A", "B", "A"]),
     ],
 )
-def test_functions_of_one_record_may_keep_state_of_the_key(
-    apply: Callable[[DataStream], DataStream], expected: list[object]
-) -> None:
+def test_rich_functions_use_keyed_state(apply: Callable[[DataStream], DataStream], expected: list[object]) -> None:
     assert results(apply(letters(environment(), "aba").key_by(lambda letter: letter))) == expected
 
 
-def test_aggregations_are_checked_where_they_are_written_if_the_type_is_known() -> None:
+def test_aggregation_is_checked_when_declared_if_type_is_known() -> None:
     env = environment()
     typed = env.from_collection([("a", 1)], Types.TUPLE([Types.STRING(), Types.INT()])).key_by(lambda pair: pair[0])
     assert results(typed.sum(1)) == [("a", 1)]
@@ -114,7 +112,7 @@ def test_aggregations_are_checked_where_they_are_written_if_the_type_is_known() 
         typed.max_by("f2")
 
 
-def test_each_subtask_keeps_a_copy_of_what_is_broadcast_and_side_outputs_work_there() -> None:
+def test_broadcast_state_is_per_subtask_and_side_outputs_work() -> None:
     env = environment()
     env.set_parallelism(3)
     rules = env.from_collection([("x", 1)]).broadcast(RULES)
@@ -125,7 +123,7 @@ def test_each_subtask_keeps_a_copy_of_what_is_broadcast_and_side_outputs_work_th
     )
 
 
-def test_a_keyed_stream_and_a_broadcast_one_need_the_function_for_keys() -> None:
+def test_keyed_stream_with_broadcast_needs_keyed_function() -> None:
     env = environment()
     keyed, rules = letters(env, "ab").key_by(lambda letter: letter), env.from_collection([("x", 1)]).broadcast(RULES)
     joined = keyed.connect(rules).process(KeyedRules())
@@ -141,7 +139,7 @@ def test_a_keyed_stream_and_a_broadcast_one_need_the_function_for_keys() -> None
         letters(environment(), "a").connect(rules).process(Rules())
 
 
-def test_a_co_process_function_has_state_on_keyed_streams_and_none_where_one_of_them_is_not() -> None:
+def test_co_process_function_has_state_only_if_both_streams_are_keyed() -> None:
     class Both(Counting, CoProcessFunction):
         def process_element1(self, value: object, ctx: ProcessContext) -> Iterable[object]:
             return ((value, self.next()),)
@@ -156,7 +154,7 @@ def test_a_co_process_function_has_state_on_keyed_streams_and_none_where_one_of_
         results(half.process(Both()))
 
 
-def test_a_recorded_job_with_broadcast_state_timers_and_aggregations_breaks_no_law() -> None:
+def test_job_with_broadcast_state_timers_and_aggregation_keeps_laws() -> None:
     class Watching(KeyedBroadcastProcessFunction):
         """A timer per key tells what was broadcast by then."""
 
@@ -184,13 +182,13 @@ def test_a_recorded_job_with_broadcast_state_timers_and_aggregations_breaks_no_l
     assert "key-routing" in held
 
 
-def test_unions_of_unions_hold_every_record_of_each() -> None:
+def test_union_of_unions_has_every_record_of_each() -> None:
     env = environment()
     left, right = letters(env, "ab").union(letters(env, "c")), letters(env, "d").union(letters(env, "ef"))
     assert sorted(results(left.union(right, left))) == list("aabbccdef")  # type: ignore[type-var]
 
 
-def test_state_of_a_job_expires_by_its_processing_time() -> None:
+def test_state_ttl_expires_by_processing_time() -> None:
     class Forgetful(KeyedProcessFunction):
         """Tells what it remembers, and begins again when that is nothing."""
 

@@ -23,13 +23,13 @@ def env(**settings: object) -> StreamExecutionEnvironment:
     return StreamExecutionEnvironment.get_execution_environment().configure(None, **settings)
 
 
-def test_flinks_keys_turn_debloating_on_with_its_defaults() -> None:
+def test_flink_key_enables_debloating_with_defaults() -> None:
     keys = {"taskmanager.network.memory.buffer-debloat.enabled": "true"}
     configured = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(keys))
     assert configured.settings.buffer_debloat == BufferDebloatSettings(200, 1000, 25, 20, 1024, 256)
 
 
-def test_flinks_keys_set_every_number_of_debloating() -> None:
+def test_flink_keys_set_every_debloating_number() -> None:
     prefix = "taskmanager.network.memory.buffer-debloat."
     keys = {
         f"{prefix}enabled": "true",
@@ -48,14 +48,14 @@ def test_flinks_keys_set_every_number_of_debloating() -> None:
     assert env().configure(Configuration.from_dict(keys)).settings.buffer_debloat is None
 
 
-def test_a_buffer_timeout_that_is_not_enabled_never_flushes() -> None:
+def test_disabled_buffer_timeout_never_flushes() -> None:
     keys = {"execution.buffer-timeout.interval": "20 ms", "execution.buffer-timeout.enabled": "true"}
     assert env().configure(Configuration.from_dict(keys)).get_buffer_timeout() == 20
     keys["execution.buffer-timeout.enabled"] = "false"
     assert env().configure(Configuration.from_dict(keys)).get_buffer_timeout() == -1
 
 
-def test_an_exchange_mode_belongs_to_the_way_into_the_next_operator() -> None:
+def test_exchange_mode_belongs_to_edge_into_next_operator() -> None:
     made = env(parallelism=2)
     source = made.from_collection([1, 2, 3])
     keyed = source.exchange("blocking").key_by(lambda value: value).exchange("pipelined")
@@ -71,13 +71,13 @@ def test_an_exchange_mode_belongs_to_the_way_into_the_next_operator() -> None:
     assert vertices == ["Source: Collection Source -> chained", "keyed", "mapped"]
 
 
-def test_what_an_operator_is_called_is_said_before_its_exchange() -> None:
+def test_name_after_exchange_is_refused() -> None:
     stream = env().from_collection([1]).exchange("blocking")
     with pytest.raises(BadInput, match="this stream comes from 'Source: Collection Source' by a blocking exchange"):
         stream.name("late")
 
 
-def test_placement_and_links_are_taken_by_the_names_of_operators() -> None:
+def test_placement_and_links_use_operator_names() -> None:
     made = env(
         task_managers={"left": ["Source: Collection Source", "out/0"]},
         links=[Link("Source: Collection Source", "out", 5)],
@@ -110,7 +110,7 @@ def test_placement_and_links_are_taken_by_the_names_of_operators() -> None:
         ),
     ],
 )
-def test_settings_that_cannot_be_are_refused(settings: dict[str, object], message: str) -> None:
+def test_invalid_settings_are_refused(settings: dict[str, object], message: str) -> None:
     with pytest.raises(BadInput, match=message):
         env(**settings)
 
@@ -131,14 +131,14 @@ def test_settings_that_cannot_be_are_refused(settings: dict[str, object], messag
         ("budget_records", 1),
     ],
 )
-def test_a_number_has_its_least(name: str, least: int) -> None:
+def test_number_below_minimum_is_refused(name: str, least: int) -> None:
     """Below it a run would never end, or mean nothing."""
     assert getattr(env(**{name: least}).settings, name) == least
     with pytest.raises(BadInput, match=f"configure: {name}: expected {least} or more, got {least - 1}"):
         env(**{name: least - 1})
 
 
-def test_every_setting_of_a_job_can_be_configured() -> None:
+def test_every_job_setting_can_be_configured() -> None:
     defaults = JobSettings()
     for field in fields(JobSettings):
         value = getattr(defaults, field.name)
@@ -146,7 +146,7 @@ def test_every_setting_of_a_job_can_be_configured() -> None:
         assert getattr(env(**{field.name: value}).settings, field.name) == value
 
 
-def test_the_page_names_every_setting_with_its_key_of_scenarios_and_of_flink() -> None:
+def test_docs_list_every_setting_with_scenario_and_flink_key() -> None:
     page = (Path(__file__).parents[3] / "docs/datastream.md").read_text()
     rows = re.findall(r"^\| `(\w+)`[^|]* \| `(\w+)` \|(.*)\|$", page, re.M)
     assert sorted(name for name, _, _ in rows) == sorted(
@@ -160,6 +160,6 @@ def test_the_page_names_every_setting_with_its_key_of_scenarios_and_of_flink() -
     assert keys == expected
 
 
-def test_an_exchange_that_does_not_exist_is_refused() -> None:
+def test_unknown_exchange_mode_is_refused() -> None:
     with pytest.raises(BadInput, match="exchange: expected one of pipelined_bounded, pipelined, blocking, got 'fast'"):
         env().from_collection([1]).exchange("fast")

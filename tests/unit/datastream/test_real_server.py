@@ -60,9 +60,7 @@ def sockets() -> Iterator[int]:
 
 
 @pytest.mark.parametrize(("mode", "capacity"), [("unordered", 2_000), ("ordered", 500)])
-def test_thousands_of_requests_run_at_the_same_time_and_never_more_than_the_capacity(
-    mode: str, capacity: int, sockets: int
-) -> None:
+def test_concurrent_requests_reach_but_never_exceed_capacity(mode: str, capacity: int, sockets: int) -> None:
     """Nobody is answered before all of them are there; a request has a socket at either end."""
     keys, capacity = range(5_000), min(capacity, (sockets - 400) // 2)
     with AirlineServer(together=capacity).running() as server:
@@ -72,7 +70,7 @@ def test_thousands_of_requests_run_at_the_same_time_and_never_more_than_the_capa
     assert server.most_at_once == capacity
 
 
-def test_a_server_that_answers_500_at_first_is_asked_again() -> None:
+def test_failed_requests_are_retried() -> None:
     """Every seventh key, but for the last: once the input has ended the first outcome is final (rule 11.27)."""
     keys, failing = range(300), frozenset(range(0, 240, 7))
     retry = AsyncRetryStrategy.fixed_delay(3, 10, None, has_exception_predicate)
@@ -84,7 +82,7 @@ def test_a_server_that_answers_500_at_first_is_asked_again() -> None:
     assert server.requests == {key: 2 if key in failing else 1 for key in keys}
 
 
-def test_a_slow_answer_is_replaced_by_what_the_timeout_says() -> None:
+def test_slow_request_is_answered_by_timeout() -> None:
     keys, slow = range(40), frozenset((5, 17, 33))
     with AirlineServer(slow=slow).running() as server:
         results = results_of(
@@ -93,7 +91,7 @@ def test_a_slow_answer_is_replaced_by_what_the_timeout_says() -> None:
     assert results == [(key, "late" if key in slow else f"airline {key}") for key in keys]
 
 
-def test_several_subtasks_ask_through_sessions_of_their_own() -> None:
+def test_each_subtask_uses_its_own_session() -> None:
     keys = range(400)
     with AirlineServer(together=60).running() as server:
         results = results_of(Airline(server.url), keys, capacity=20, parallelism=3, timeout_ms=0, clock="real")
@@ -101,12 +99,12 @@ def test_several_subtasks_ask_through_sessions_of_their_own() -> None:
     assert server.most_at_once == 60
 
 
-def test_a_refused_connection_fails_the_job_over_its_record() -> None:
+def test_refused_connection_fails_job_with_record() -> None:
     failure = failure_of(Airline(f"http://127.0.0.1:{closed_port()}"), [7], clock="real")
     assert failure.startswith("asked, record 7: ElementFailed: could not complete the element: ClientConnectorError: ")
 
 
-def test_a_server_error_fails_the_job_over_its_record() -> None:
+def test_server_error_fails_job_with_record() -> None:
     with AirlineServer(fails_first=frozenset((2,))).running() as server:
         failure = failure_of(Airline(server.url), [2], clock="real")
     assert failure.startswith(
@@ -114,7 +112,7 @@ def test_a_server_error_fails_the_job_over_its_record() -> None:
     )
 
 
-def test_the_virtual_clock_does_not_ask_a_real_server() -> None:
+def test_request_on_virtual_clock_is_refused() -> None:
     failure = failure_of(Airline("http://127.0.0.1:1"), [1], clock="virtual")
     assert "VirtualClockRefusal: " in failure
     assert "is not available on the virtual clock: processes, sockets and files do not wait for virtual time" in failure

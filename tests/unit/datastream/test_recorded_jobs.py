@@ -19,9 +19,7 @@ def env(tmp_path: Path) -> StreamExecutionEnvironment:
     return StreamExecutionEnvironment.get_execution_environment().flowsim_recording(tmp_path / "r")
 
 
-def test_every_run_leaves_its_recording_in_the_place_of_the_one_before(
-    env: StreamExecutionEnvironment, tmp_path: Path
-) -> None:
+def test_each_run_replaces_previous_recording(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
     env.flowsim_settings(seed=5, policy="random")
     for count in (3, 2):
         assert len(list(env.from_collection(range(count)).rebalance().execute_and_collect())) == count
@@ -32,7 +30,7 @@ def test_every_run_leaves_its_recording_in_the_place_of_the_one_before(
     assert sum(row[5] == 0 for row in recording.rows("received")) == 2
 
 
-def test_the_recording_of_a_failed_job_names_task_operator_and_record_and_is_readable_up_to_it(
+def test_recording_of_failed_job_names_task_operator_and_record(
     env: StreamExecutionEnvironment, tmp_path: Path
 ) -> None:
     def shares(number: int) -> list[int]:
@@ -51,7 +49,7 @@ def test_the_recording_of_a_failed_job_names_task_operator_and_record_and_is_rea
     assert sum(row[5] == 0 for row in recording.rows("received")) == 3
 
 
-def test_what_cannot_be_recorded_is_refused(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
+def test_recording_off_or_second_recorder_is_refused(env: StreamExecutionEnvironment, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="level: expected elements or full, got 'off'"):
         env.flowsim_recording(tmp_path / "r", "off")  # type: ignore[arg-type]
     env.flowsim_settings(recorder=MemoryRecorder(Level.FULL))

@@ -158,7 +158,7 @@ def kinds(recorder: MemoryRecorder) -> list[tuple[object, object]]:
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_all_other_facts_are_the_same(name: str) -> None:
+def test_recording_state_changes_no_other_fact(name: str) -> None:
     plain, without = run(JOBS[name], records_state=False)
     observed, recorder = run(JOBS[name], records_state=True)
     assert observed == plain
@@ -172,18 +172,18 @@ def test_all_other_facts_are_the_same(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_every_law_holds_of_a_run_that_records_state(name: str) -> None:
+def test_every_law_holds_with_recorded_state(name: str) -> None:
     _, recorder = run(JOBS[name], records_state=True, policy="random")
     assert {o.law for o in check_all(recorder) if o.verdict is Verdict.VIOLATED} == set()
 
 
 @pytest.mark.parametrize("name", JOBS)
-def test_the_same_run_has_the_same_digest_again(name: str) -> None:
+def test_equal_runs_have_equal_digest_with_recorded_state(name: str) -> None:
     digests = {run(JOBS[name], records_state=True, policy="random")[1].facts_digest() for _ in range(2)}
     assert len(digests) == 1
 
 
-def test_a_function_writes_and_a_timer_clears_the_state_of_its_key() -> None:
+def test_function_puts_and_timer_clears_state_of_key() -> None:
     _, recorder = run(JOBS["function"], records_state=True)
     assert kinds(recorder) == [("latest", "value")]
     assert changes(recorder, "a") == [
@@ -194,12 +194,12 @@ def test_a_function_writes_and_a_timer_clears_the_state_of_its_key() -> None:
     ]
 
 
-def test_a_rolling_reduction_writes_its_value() -> None:
+def test_rolling_reduce_puts_value() -> None:
     _, recorder = run(JOBS["reduce"], records_state=True)
     assert changes(recorder, "b") == [(PUT, 1, 0, 0, '["b",2]'), (PUT, 1, 0, 0, '["b",18]')]
 
 
-def test_a_window_adds_to_its_accumulator_and_is_cleared_after_it_fired() -> None:
+def test_window_adds_to_accumulator_and_clears_it_after_firing() -> None:
     _, recorder = run(JOBS["tumbling"], records_state=True)
     assert kinds(recorder) == [("window-contents", "window_value")]
     first = [(ADD, 1, 0, 10, "1"), (ADD, 1, 0, 10, "5"), (CLEAR, 0, 0, 10, "")]
@@ -207,7 +207,7 @@ def test_a_window_adds_to_its_accumulator_and_is_cleared_after_it_fired() -> Non
     assert sorted(changes(recorder, "a"), key=lambda fact: fact[2]) == first + second
 
 
-def test_windows_that_overlap_record_the_element_in_each() -> None:
+def test_sliding_windows_record_element_in_each_window() -> None:
     _, recorder = run(JOBS["sliding"], records_state=True)
     assert kinds(recorder) == [("window-contents", "window_records")]
     found = changes(recorder, "a")
@@ -219,7 +219,7 @@ def test_windows_that_overlap_record_the_element_in_each() -> None:
     assert [fact for fact in found if fact[2] == -5] == [(ADD, 1, -5, 5, '["a",1]'), (CLEAR, 0, -5, 5, "")]
 
 
-def test_sessions_move_the_contents_of_what_they_absorb_to_the_state_window() -> None:
+def test_session_merge_moves_contents_to_state_window() -> None:
     rows = [(("a", 1), 1), (("a", 2), 9), (("a", 3), 5)]
     recorder = MemoryRecorder(Level.FULL, records_state=True)
     env = StreamExecutionEnvironment.get_execution_environment().flowsim_settings(recorder=recorder)
@@ -234,7 +234,7 @@ def test_sessions_move_the_contents_of_what_they_absorb_to_the_state_window() ->
     assert [fact[:2] for fact in found[4:]] == [(ADD, 3), (CLEAR, 0)]
 
 
-def test_an_evictor_writes_what_it_leaves() -> None:
+def test_evictor_puts_remaining_records() -> None:
     _, recorder = run(JOBS["evicted"], records_state=True)
     assert [fact for fact in changes(recorder, "a") if fact[2] == 0] == [
         (ADD, 1, 0, 10, '["a",1]'),
@@ -244,7 +244,7 @@ def test_an_evictor_writes_what_it_leaves() -> None:
     ]
 
 
-def test_a_purge_clears_the_contents_once() -> None:
+def test_purge_clears_contents_once() -> None:
     _, recorder = run(JOBS["purged"], records_state=True)
     facts = [fact[:2] for fact in changes(recorder, "a") if fact[2] == 0]
     assert facts == [(ADD, 1), (ADD, 2), (CLEAR, 0)]
@@ -261,7 +261,7 @@ class AlwaysPurges(EventTimeTrigger):
         return TriggerResult.PURGE
 
 
-def test_a_purge_of_nothing_is_no_change() -> None:
+def test_purge_of_empty_window_records_no_change() -> None:
     _, recorder = run(
         lambda stream: keyed(stream).window(TEN_MS).trigger(AlwaysPurges()).apply(Rows()), records_state=True
     )
@@ -269,14 +269,14 @@ def test_a_purge_of_nothing_is_no_change() -> None:
     assert facts == [(ADD, 1), (CLEAR, 0)] * 2
 
 
-def test_the_state_of_a_trigger_is_recorded_with_its_window() -> None:
+def test_trigger_state_is_recorded_with_its_window() -> None:
     _, recorder = run(JOBS["purged"], records_state=True)
     assert kinds(recorder) == [("count", "reducing"), ("window-contents", "window_records")]
     facts = [fact for fact in changes(recorder, "a", state=1) if fact[2] == 0]
     assert facts == [(ADD, 1, 0, 10, "1"), (ADD, 1, 0, 10, "2"), (CLEAR, 0, 0, 10, "")]
 
 
-def test_an_accumulator_that_no_record_could_hold_has_no_fingerprint() -> None:
+def test_accumulator_that_is_no_record_value_has_no_fingerprint() -> None:
     result, recorder = run(JOBS["boxes"], records_state=True)
     assert 5 in result
     assert [fact for fact in changes(recorder, "a") if fact[2] == 0] == [
@@ -286,7 +286,7 @@ def test_an_accumulator_that_no_record_could_hold_has_no_fingerprint() -> None:
     ]
 
 
-def test_a_state_that_expired_between_two_records_is_recorded_when_it_is_read() -> None:
+def test_expired_state_is_recorded_when_read() -> None:
     recorder = MemoryRecorder(Level.FULL, records_state=True)
     env = StreamExecutionEnvironment.get_execution_environment().set_buffer_timeout(0)
     env.flowsim_settings(recorder=recorder)
@@ -296,7 +296,7 @@ def test_a_state_that_expired_between_two_records_is_recorded_when_it_is_read() 
     assert [fact[0] for fact in changes(recorder, "a")][:3] == [PUT, EXPIRE, PUT]
 
 
-def test_below_level_full_nothing_of_state_is_recorded() -> None:
+def test_below_level_full_no_state_is_recorded() -> None:
     recorder = MemoryRecorder(Level.ELEMENTS, records_state=True)
     env = StreamExecutionEnvironment.get_execution_environment().flowsim_settings(recorder=recorder)
     stream = env.add_source(ScriptedSource([record(("a", 1), 1)])).set_parallelism(1)
@@ -304,7 +304,7 @@ def test_below_level_full_nothing_of_state_is_recorded() -> None:
     assert recorder.rows(STATE_CHANGES.name) == recorder.static_rows(STATES.name) == []
 
 
-def test_the_recording_of_a_program_has_the_changes_where_it_asks_for_them(tmp_path: Path) -> None:
+def test_record_state_of_environment_adds_state_changes(tmp_path: Path) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     with pytest.raises(BadInput, match="record_state: changes of state are recorded at level full only"):
         env.flowsim_recording(tmp_path / "r", "elements", record_state=True)

@@ -287,7 +287,7 @@ def run(build: Build, timestamp: object, *, channel: bool) -> list[object]:
 
 @pytest.mark.parametrize("channel", [False, True], ids=["chained", "over a channel"])
 @pytest.mark.parametrize("build", RECORDS + WATERMARKS + TIMERS + WINDOWS, ids=lambda build: build.__name__)
-def test_the_job_fails_and_names_the_operator(build: Build, channel: bool) -> None:
+def test_invalid_timestamp_fails_job_with_operator(build: Build, channel: bool) -> None:
     # The end of a window is a sum before it is a timestamp, and a window that ends before all time is late.
     for bad in (1.5, True, 2**70, 2**63) if build in WINDOWS else REFUSED:
         with pytest.raises(JobFailed, match="expected whole milliseconds of 64 bits, got") as failed:
@@ -298,13 +298,13 @@ def test_the_job_fails_and_names_the_operator(build: Build, channel: bool) -> No
 
 @pytest.mark.parametrize("channel", [False, True], ids=["chained", "over a channel"])
 @pytest.mark.parametrize("build", RECORDS + WATERMARKS, ids=lambda build: build.__name__)
-def test_the_ends_of_time_are_timestamps(build: Build, channel: bool) -> None:
+def test_smallest_and_largest_timestamps_are_accepted(build: Build, channel: bool) -> None:
     for timestamp in ENDS_OF_TIME:
         assert run(build, timestamp, channel=channel) == ["a", "b", "c"]
 
 
 @pytest.mark.parametrize("bad", [None, *REFUSED], ids=repr)
-def test_a_script_is_refused_before_it_runs(bad: object) -> None:
+def test_script_with_invalid_timestamp_is_refused(bad: object) -> None:
     message = "scripted source: subtask 1, entry 0: timestamp: expected whole milliseconds of 64 bits, got"
     with pytest.raises(BadInput, match=message):
         ScriptedSource([], [watermark(bad)])  # type: ignore[arg-type]
@@ -313,7 +313,7 @@ def test_a_script_is_refused_before_it_runs(bad: object) -> None:
             ScriptedSource([], [record("a", bad)])  # type: ignore[arg-type]
 
 
-def test_the_message_names_who_gave_the_timestamp() -> None:
+def test_message_names_origin_of_timestamp() -> None:
     with pytest.raises(JobFailed, match=r"Source: source: timestamp assigner: expected .* got 1.5 \(float\)"):
         run(assigner_of_a_source_of_batches, 1.5, channel=False)
     with pytest.raises(JobFailed, match=r"Source: source: timestamp of a record: expected .* got True \(bool\)"):

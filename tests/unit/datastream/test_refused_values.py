@@ -146,7 +146,7 @@ def failure(build: Build, value: object, *, chained: bool, object_reuse: bool = 
 
 @pytest.mark.parametrize("value", REFUSED, ids=lambda value: "object" if type(value) is object else ascii(value))
 @pytest.mark.parametrize("build", BUILDS, ids=lambda build: build.__name__)
-def test_a_chain_refuses_what_a_channel_refuses_and_names_the_same_operator(build: Build, value: object) -> None:
+def test_chain_and_channel_refuse_value_of_same_operator(build: Build, value: object) -> None:
     in_chain, at_channel = failure(build, value, chained=True), failure(build, value, chained=False)
     assert in_chain is not None
     assert at_channel is not None
@@ -155,7 +155,7 @@ def test_a_chain_refuses_what_a_channel_refuses_and_names_the_same_operator(buil
     assert (in_chain.operator, str(in_chain.cause)) == (at_channel.operator, str(at_channel.cause))
 
 
-def test_the_message_names_the_operator_that_emitted_the_value() -> None:
+def test_message_names_operator_that_emitted_value() -> None:
     failed = failure(filter_behind_a_map, (1, {2}), chained=True)
     assert failed is not None
     assert failed.operator == "Map"
@@ -163,7 +163,7 @@ def test_the_message_names_the_operator_that_emitted_the_value() -> None:
 
 
 @pytest.mark.parametrize("chained", [True, False])
-def test_a_generator_refuses_a_number_that_its_distribution_draws_beyond_64_bits(chained: bool) -> None:
+def test_generated_number_beyond_64_bits_is_refused(chained: bool) -> None:
     def numbers(env: Environment, start: object) -> DataStream:
         source = GeneratorSource(3, {"n": SequenceOf(start=2**63 - 2)})
         return env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
@@ -174,7 +174,7 @@ def test_a_generator_refuses_a_number_that_its_distribution_draws_beyond_64_bits
     assert str(failed.cause).startswith("value[0]: an int must fit 64 bits")
 
 
-def test_with_object_reuse_only_channels_look_at_values() -> None:
+def test_object_reuse_checks_values_only_at_channels() -> None:
     """It hands on the object itself, so nothing walks it: the setting is for those who know what their chains carry."""
     assert failure(map_, {1, 2}, chained=True, object_reuse=True) is None
     refused = failure(map_, {1, 2}, chained=False, object_reuse=True)

@@ -126,11 +126,11 @@ def evictor_of(evictor: Evictor) -> object:
     return describe_window(GlobalWindows.create(), NeverTrigger(), 0, False, evictor)["evictor"]
 
 
-def test_the_module_gives_out_every_name_that_it_lists() -> None:
+def test_module_exports_every_listed_name() -> None:
     assert [name for name in names.__all__ if not hasattr(names, name)] == []
 
 
-def test_what_pyflink_makes_from_milliseconds_has_its_names_of_the_arguments() -> None:
+def test_constructors_in_milliseconds_have_pyflinks_argument_names() -> None:
     length = Duration.of_millis
     for kind in (TumblingEventTimeWindows, TumblingProcessingTimeWindows):
         assert assigner_of(kind(size=7, offset=2)) == assigner_of(kind.of(length(7), length(2)))
@@ -146,7 +146,7 @@ def test_what_pyflink_makes_from_milliseconds_has_its_names_of_the_arguments() -
     assert trigger_of(CountTrigger(window_size=7)) == {"kind": "count", "count": 7}
 
 
-def test_windows_of_one_size_are_described_with_their_offset_and_stagger() -> None:
+def test_tumbling_windows_are_described_with_offset_and_stagger() -> None:
     assert assigner_of(TumblingEventTimeWindows.of(SECOND)) == {
         "assigner": "tumbling_event_time", "size_ms": 1000, "offset_ms": 0, "stagger": "aligned",
     }  # fmt: skip
@@ -155,7 +155,7 @@ def test_windows_of_one_size_are_described_with_their_offset_and_stagger() -> No
     }  # fmt: skip
 
 
-def test_sliding_windows_are_described_with_their_slide() -> None:
+def test_sliding_windows_are_described_with_slide() -> None:
     assert assigner_of(SlidingEventTimeWindows.of(SECOND, HALF)) == {
         "assigner": "sliding_event_time", "size_ms": 1000, "slide_ms": 500, "offset_ms": 0,
     }  # fmt: skip
@@ -164,7 +164,7 @@ def test_sliding_windows_are_described_with_their_slide() -> None:
     }  # fmt: skip
 
 
-def test_sessions_are_described_with_their_gap_unless_it_depends_on_the_record() -> None:
+def test_sessions_are_described_with_gap_unless_dynamic() -> None:
     assert assigner_of(EventTimeSessionWindows.with_gap(HALF)) == {"assigner": "session_event_time", "gap_ms": 500}
     assert assigner_of(ProcessingTimeSessionWindows.with_gap(HALF)) == {
         "assigner": "session_processing_time", "gap_ms": 500,
@@ -182,7 +182,7 @@ def len_of(element: object) -> int:
     return len(element)
 
 
-def test_a_gap_may_come_from_an_object_or_a_function() -> None:
+def test_gap_extractor_may_be_object_or_function() -> None:
     for extractor in (ItsLength(), len_of):
         for assigner in (
             EventTimeSessionWindows.with_dynamic_gap(extractor),
@@ -199,7 +199,7 @@ def test_a_gap_may_come_from_an_object_or_a_function() -> None:
         Undefined().extract("x")
 
 
-def test_a_global_window_is_described_with_what_ends_it() -> None:
+def test_global_windows_are_described_with_end_of_stream() -> None:
     assert assigner_of(GlobalWindows.create()) == {"assigner": "global", "end_of_stream": False}
     at_the_end = GlobalWindows.create_with_end_of_stream_trigger()
     assert assigner_of(at_the_end) == {"assigner": "global", "end_of_stream": True}
@@ -208,7 +208,7 @@ def test_a_global_window_is_described_with_what_ends_it() -> None:
     assert trigger_of(GlobalWindows.create().get_default_trigger(None)) == {"kind": "never"}
 
 
-def test_an_assigner_of_ones_own_is_described_by_its_class_and_brings_its_trigger() -> None:
+def test_custom_assigner_is_described_by_class_and_has_default_trigger() -> None:
     assert assigner_of(Minutes()) == {"assigner": "Minutes"}
     assert trigger_of(Minutes().get_default_trigger(None)) == {"kind": "count", "count": 2}
 
@@ -225,7 +225,7 @@ def test_an_assigner_of_ones_own_is_described_by_its_class_and_brings_its_trigge
         Untriggered().get_default_trigger(None)
 
 
-def test_a_merging_assigner_of_ones_own_must_say_how_it_merges() -> None:
+def test_custom_merging_assigner_needs_merge_windows() -> None:
     class Vague(MergingWindowAssigner, Minutes):
         pass
 
@@ -262,13 +262,15 @@ TRIGGERS: list[tuple[Callable[[], Trigger], dict[str, object]]] = [
 
 
 @pytest.mark.parametrize(("make", "described"), TRIGGERS, ids=[str(described)[:60] for _, described in TRIGGERS])
-def test_every_trigger_is_a_trigger_and_is_described(make: Callable[[], Trigger], described: dict[str, object]) -> None:
+def test_trigger_is_instance_of_trigger_and_described(
+    make: Callable[[], Trigger], described: dict[str, object]
+) -> None:
     trigger = make()
     assert isinstance(trigger, Trigger)
     assert trigger_of(trigger) == described
 
 
-def test_a_trigger_of_ones_own_names_its_records_and_windows_as_in_pyflink() -> None:
+def test_custom_trigger_is_generic_and_may_not_merge() -> None:
     class EveryTenth(Trigger[int, TimeWindow]):
         def on_element(
             self, element: int, timestamp: int | None, window: TimeWindow, ctx: Trigger.TriggerContext
@@ -290,14 +292,14 @@ def test_a_trigger_of_ones_own_names_its_records_and_windows_as_in_pyflink() -> 
         EveryTenth().on_merge(TimeWindow(0, 1), None)  # type: ignore[arg-type]  # never asked
 
 
-def test_evictors_are_described_with_their_side_of_the_window_function() -> None:
+def test_evictors_are_described_with_before_or_after() -> None:
     assert evictor_of(CountEvictor.of(3)) == {"kind": "count", "count": 3, "after": False}
     assert evictor_of(TimeEvictor.of(HALF, True)) == {"kind": "time", "window_ms": 500, "after": True}
     assert evictor_of(DeltaEvictor.of(2.5, Distance())) == {"kind": "delta", "threshold": 2.5, "after": False}
     assert evictor_of(Everything()) == {"kind": "custom", "class": "Everything"}
 
 
-def test_a_description_says_what_becomes_of_late_records_and_whether_there_is_a_key() -> None:
+def test_window_description_has_lateness_late_output_and_all() -> None:
     windows = TumblingEventTimeWindows.of(SECOND)
     keyed = describe_window(windows, EventTimeTrigger.create(), 20, True)
     assert (keyed["lateness_ms"], keyed["late_output"]) == (20, True)
@@ -306,7 +308,7 @@ def test_a_description_says_what_becomes_of_late_records_and_whether_there_is_a_
     assert describe_window(windows, EventTimeTrigger.create(), 20, True, window_all=True) == {**keyed, "all": True}
 
 
-def test_what_is_no_length_stagger_or_distance_is_refused_by_name() -> None:
+def test_invalid_size_stagger_or_distance_is_refused_by_name() -> None:
     with pytest.raises(TypeError, match=r"TumblingEventTimeWindows.of: size: expected a Duration or a Time"):
         TumblingEventTimeWindows.of(5)  # type: ignore[arg-type]  # what the test is about
     with pytest.raises(TypeError, match=r"TumblingEventTimeWindows.of: window_stagger: expected a WindowStagger"):

@@ -40,6 +40,6 @@ MISUSES: dict[str, Callable[[], object]] = {
 
 
 @pytest.mark.parametrize("message", MISUSES)
-def test_a_slip_is_refused_where_it_is_written(message: str) -> None:
+def test_misused_window_argument_is_refused(message: str) -> None:
     with pytest.raises(TypeError, match=message):
         MISUSES[message]()

@@ -178,12 +178,12 @@ class FirstOnes(CountEvictor):
         del elements[self.max_count :]
 
 
-def test_a_user_defined_assigner_runs_and_is_described_by_its_class() -> None:
+def test_custom_assigner_runs_and_is_described_by_class() -> None:
     assert results(keyed().window(Halves())) == [(0, 5, "ab"), (10, 15, "c")]
     assert described(keyed().window(Halves()))["assigner"] == "Halves"
 
 
-def test_a_subclass_of_a_ready_made_assigner_runs_with_its_own_methods() -> None:
+def test_subclass_of_provided_assigner_uses_its_own_methods() -> None:
     """Also with its own default trigger; with an unchanged ``assign_windows`` it is described as its parent."""
     assert results(keyed([("a", 1)]).window(Doubled(10))) == [(0, 10, "a"), (0, 20, "a")]
     assert described(keyed().window(Doubled(10)))["assigner"] == "Doubled"
@@ -191,28 +191,28 @@ def test_a_subclass_of_a_ready_made_assigner_runs_with_its_own_methods() -> None
     assert described(keyed().window(Renamed(10)))["assigner"] == "tumbling_event_time"
 
 
-def test_a_user_defined_merging_assigner_merges() -> None:
+def test_custom_merging_assigner_merges() -> None:
     assert results(keyed().window(Together())) == [(1, 13, "abc")]
     assert described(keyed().window(Together()))["assigner"] == "Together"
 
 
-def test_a_user_defined_gap_extractor_sets_the_gap_of_each_record() -> None:
+def test_custom_gap_extractor_sets_gap_of_each_record() -> None:
     windows = EventTimeSessionWindows.with_dynamic_gap(Length())
     assert results(keyed([("aaa", 0), ("b", 5), ("c", 20)]).window(windows)) == [(0, 8, "aaab"), (20, 23, "c")]
 
 
-def test_a_user_defined_trigger_runs_and_is_described_by_its_class() -> None:
+def test_custom_trigger_runs_and_is_described_by_class() -> None:
     assert results(keyed().window(TEN).trigger(AtOnce())) == [(0, 10, "a"), (0, 10, "b"), (10, 20, "c")]
     assert described(keyed().window(TEN).trigger(AtOnce()))["trigger"] == {"kind": "custom", "class": "AtOnce"}
 
 
-def test_a_subclass_of_a_ready_made_trigger_runs_with_its_own_methods() -> None:
+def test_subclass_of_provided_trigger_uses_its_own_methods() -> None:
     assert results(keyed().window(TEN).trigger(NeverForA(1))) == [(0, 10, "ab"), (10, 20, "c")]
     assert described(keyed().window(TEN).trigger(NeverForA(1)))["trigger"] == {"kind": "custom", "class": "NeverForA"}
 
 
 @pytest.mark.parametrize(("evictor", "rows"), [(WithoutB(), "a"), (FirstOnes(1), "a"), (CountEvictor.of(1), "b")])
-def test_a_user_defined_evictor_runs_and_is_described_by_its_class(evictor: Evictor, rows: str) -> None:
+def test_custom_evictor_runs_and_is_described_by_class(evictor: Evictor, rows: str) -> None:
     assert results(keyed().window(TEN).evictor(evictor))[0] == (0, 10, rows)
     shown = {"kind": "count", "count": 1, "after": False}
     if type(evictor) is not CountEvictor:
@@ -260,9 +260,7 @@ class Counting(AsyncFunction):
     ("strategy", "fails"),
     [(TwiceMore(), 2), (OnceMore(5, 1, None, lambda error: isinstance(error, ValueError)), 1)],
 )
-def test_a_user_defined_retry_strategy_decides_how_often_a_call_is_tried(
-    strategy: AsyncRetryStrategy, fails: int
-) -> None:
+def test_custom_retry_strategy_decides_number_of_attempts(strategy: AsyncRetryStrategy, fails: int) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     rows = env.add_source(ScriptedSource([record("a", 1), sleep(100)])).set_parallelism(1)
     timeout = Duration.of_seconds(1)

@@ -84,24 +84,24 @@ class Joined(AggregateFunction):
         return acc_a + acc_b
 
 
-def test_sessions_of_a_job_merge_and_fire_once(env: StreamExecutionEnvironment) -> None:
+def test_session_windows_merge_and_fire_once(env: StreamExecutionEnvironment) -> None:
     stream = scripted(env, ("a1", 0), ("b1", 2), ("a2", 4), ("a3", 20)).key_by(lambda row: row[0], Types.STRING())  # type: ignore[index]
     assert sorted(results(stream.window(GAP_5).process(Spans()))) == [  # type: ignore[type-var]
         ("a", 0, 9, ["a1", "a2"]), ("a", 20, 25, ["a3"]), ("b", 2, 7, ["b1"]),
     ]  # fmt: skip
 
 
-def test_every_n_records_of_a_key_are_a_window(env: StreamExecutionEnvironment) -> None:
+def test_count_window_holds_n_records_of_key(env: StreamExecutionEnvironment) -> None:
     stream = scripted(env, *((letter, number) for number, letter in enumerate("abababa"))).key_by(lambda row: row)
     assert results(stream.count_window(2).reduce(lambda one, two: one + two)) == ["aa", "bb", "aa"]  # type: ignore[operator]
 
 
-def test_the_last_n_records_of_a_key_are_a_window_at_every_mth(env: StreamExecutionEnvironment) -> None:
+def test_sliding_count_window_holds_last_n_records_of_key(env: StreamExecutionEnvironment) -> None:
     stream = scripted(env, *((f"a{number}", number) for number in range(6))).key_by(lambda row: row[0])  # type: ignore[index]
     assert results(stream.count_window(3, 2).aggregate(Joined())) == ["<a0a1>", "<a1a2a3>", "<a3a4a5>"]
 
 
-def test_an_evictor_leaves_a_fold_what_it_leaves(env: StreamExecutionEnvironment) -> None:
+def test_reduce_after_evictor_sees_remaining_records(env: StreamExecutionEnvironment) -> None:
     stream = scripted(env, ("a1", 0), ("a2", 4), ("a3", 5)).key_by(lambda row: row[0])  # type: ignore[index]
     windows = stream.window(TEN_MS).evictor(CountEvictor.of(2))
     assert results(windows.reduce(lambda one, two: one + two, Spans())) == [("a", 0, 10, ["a2a3"])]  # type: ignore[operator]
@@ -126,7 +126,7 @@ class Whole(AllWindowFunction[Any, Any, TimeWindow]):
         yield window.start, list(inputs)
 
 
-def test_all_records_of_a_stream_are_windowed_in_one_subtask(env: StreamExecutionEnvironment) -> None:
+def test_window_all_collects_all_records_in_one_subtask(env: StreamExecutionEnvironment) -> None:
     stream = scripted(env, ("a", 1), ("b", 12), ("c", 5)).rebalance().map(lambda row: row).set_parallelism(1)
     windows = stream.window_all(TEN_MS)
     assert results(windows.process(Total())) == [(0, ["a", "c"], 1, 1), (10, ["b"], 1, 2)]
@@ -136,7 +136,7 @@ def test_all_records_of_a_stream_are_windowed_in_one_subtask(env: StreamExecutio
     assert results(stream.count_window_all(2, 1).reduce(lambda one, two: one + two)) == ["a", "ab", "bc"]  # type: ignore[operator]
 
 
-def test_windows_of_all_records_stay_at_parallelism_1(env: StreamExecutionEnvironment) -> None:
+def test_window_all_with_parallelism_above_one_is_refused(env: StreamExecutionEnvironment) -> None:
     windows = scripted(env, ("a", 1)).window_all(TEN_MS).apply(Whole())
     windows.sink_to(CollectSink())
     with pytest.raises(BadInput, match="parallelism must be 1, got 2: windows of a stream without keys run in"):
@@ -145,7 +145,7 @@ def test_windows_of_all_records_stay_at_parallelism_1(env: StreamExecutionEnviro
     assert (node.parallelism, node.max_parallelism, node.description.params["all"]) == (1, 1, True)
 
 
-def test_late_records_of_all_windows_can_go_aside(env: StreamExecutionEnvironment) -> None:
+def test_late_records_of_window_all_go_to_side_output(env: StreamExecutionEnvironment) -> None:
     script = [record("a", 1), watermark(20), record("b", 2), record("c", 21)]
     stream, late = env.add_source(ScriptedSource(script)).set_parallelism(1), OutputTag("late")
     fired = stream.window_all(TEN_MS).side_output_late_data(late).apply(Whole())
@@ -177,7 +177,7 @@ class Doubling(FlatJoinFunction):
         return None if first == "a1" else (first + second, second + first)
 
 
-def test_a_join_calls_its_function_for_each_pair_of_a_key_and_window(env: StreamExecutionEnvironment) -> None:
+def test_join_calls_function_for_each_pair_of_key_and_window(env: StreamExecutionEnvironment) -> None:
     left, right = pair(env)
     windows = left.join(right).where(first_letter, Types.STRING()).equal_to(first_letter).window(TEN_MS)
     assert results(windows.apply(Pairing())) == ["a1&aX", "a1&aY", "a2&aX", "a2&aY"]
@@ -192,7 +192,7 @@ class Sides(CoGroupFunction):
         yield first, second
 
 
-def test_a_co_group_is_given_both_sides_of_a_key_and_window_even_if_one_is_empty(
+def test_co_group_passes_both_sides_even_if_one_is_empty(
     env: StreamExecutionEnvironment,
 ) -> None:
     left, right = pair(env)
@@ -203,7 +203,7 @@ def test_a_co_group_is_given_both_sides_of_a_key_and_window_even_if_one_is_empty
         ]  # fmt: skip
 
 
-def test_a_join_can_have_a_trigger_an_evictor_and_a_lateness(env: StreamExecutionEnvironment) -> None:
+def test_join_accepts_trigger_evictor_and_lateness(env: StreamExecutionEnvironment) -> None:
     left, right = pair(env)
     windows = left.join(right).where(first_letter).equal_to(first_letter).window(TEN_MS)
     windows.trigger(CountTrigger.of(4)).evictor(CountEvictor.of(3)).allowed_lateness(Duration.of_millis(7))
@@ -220,7 +220,7 @@ def test_a_join_can_have_a_trigger_an_evictor_and_a_lateness(env: StreamExecutio
     )  # fmt: skip
 
 
-def test_a_windowed_stream_can_go_on_with_other_settings(env: StreamExecutionEnvironment) -> None:
+def test_windowed_stream_accepts_second_function_with_other_trigger(env: StreamExecutionEnvironment) -> None:
     windows = scripted(env, ("a1", 1), ("a2", 2)).key_by(first_letter).window(TEN_MS)
     at_the_end = windows.process(Spans())
     at_each = windows.trigger(CountTrigger.of(1)).process(Spans())
@@ -228,7 +228,7 @@ def test_a_windowed_stream_can_go_on_with_other_settings(env: StreamExecutionEnv
     assert results(at_each) == [("a", 0, 10, ["a1"]), ("a", 0, 10, ["a1", "a2"])]
 
 
-def test_what_cannot_work_is_refused_where_it_is_said(env: StreamExecutionEnvironment) -> None:
+def test_invalid_window_joins_are_refused(env: StreamExecutionEnvironment) -> None:
     left, right = pair(env)
     keyed = left.key_by(first_letter)
     sessions: WindowedStream = keyed.window(GAP_5)
@@ -258,7 +258,7 @@ def test_what_cannot_work_is_refused_where_it_is_said(env: StreamExecutionEnviro
             refused()
 
 
-def test_tagged_streams_are_chained_to_what_they_come_from(env: StreamExecutionEnvironment) -> None:
+def test_tagging_operators_have_parallelism_of_their_inputs(env: StreamExecutionEnvironment) -> None:
     left, right = pair(env)
     joined = left.map(lambda row: row).set_parallelism(2).join(right).where(first_letter).equal_to(first_letter)
     joined.window(TEN_MS).apply(Pairing()).sink_to(CollectSink())
@@ -267,7 +267,7 @@ def test_tagged_streams_are_chained_to_what_they_come_from(env: StreamExecutionE
     assert maps == [2, 2, 1]
 
 
-def test_what_is_in_a_window_can_be_passed_on_as_it_is(env: StreamExecutionEnvironment) -> None:
+def test_pass_through_window_functions_emit_records_unchanged(env: StreamExecutionEnvironment) -> None:
     rows = scripted(env, (1, 0), (2, 3), (4, 12))
     keyed = rows.key_by(NullByteKeySelector(), Types.BYTE())
     assert results(keyed.window(TEN_MS).apply(PassThroughWindowFunction())) == [1, 2, 4]
@@ -276,7 +276,7 @@ def test_what_is_in_a_window_can_be_passed_on_as_it_is(env: StreamExecutionEnvir
     assert results(rows.window_all(TEN_MS).apply(PassThroughAllWindowFunction())) == [1, 2, 4]
 
 
-def test_a_trigger_counts_in_the_metrics_of_its_operator(env: StreamExecutionEnvironment) -> None:
+def test_trigger_counter_is_in_metric_group_of_operator(env: StreamExecutionEnvironment) -> None:
     counted: list[int] = []
 
     class Counting(Trigger[Any, Window]):
@@ -319,7 +319,7 @@ class Numbered(ProcessWindowFunction[Any, Any, Any, CountWindow]):
     ],
     ids=["tumbling_2", "sliding_3_1", "sliding_3_2", "sliding_1_2"],
 )  # fmt: skip
-def test_windows_of_pyflinks_count_assigners_fire_when_they_are_full(
+def test_pyflinks_count_assigners_fire_full_windows(
     env: StreamExecutionEnvironment, assigner: Any, windows: list[object]
 ) -> None:
     rows = [(f"{key}{number}", 0) for key, number in ("a1", "b1", "a2", "b2", "a3", "a4", "a5")]
@@ -327,7 +327,7 @@ def test_windows_of_pyflinks_count_assigners_fire_when_they_are_full(
     assert results(keyed.window(assigner).process(Numbered())) == windows
 
 
-def test_a_window_of_records_is_its_number() -> None:
+def test_count_window_is_identified_by_its_number() -> None:
     assert {CountWindow(3), CountWindow(3), CountWindow(4)} == {CountWindow(4), CountWindow(3)}
     assert (CountWindow(3).id, CountWindow(3).start, repr(CountWindow(3))) == (3, 3, "CountWindow(id=3)")
     assert CountWindow(3).max_timestamp() == CountWindow(3).end == 2**63 - 1

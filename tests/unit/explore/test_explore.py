@@ -38,17 +38,17 @@ def compile_two(faults: str = "") -> CompiledScenario:
     return compile_scenario(load_text(TWO_SOURCES + faults, "two.yaml", folder), out_dir=folder / "out")
 
 
-def test_random_schedules_give_different_recordings_and_equal_seeds_equal_ones() -> None:
+def test_random_schedules_differ_by_seed_and_repeat_for_equal_seeds() -> None:
     first = explore(compile_two, RandomSchedules(), range(6))
     assert (first.runs, first.distinct, first.findings) == (6, 6, [])
     assert explore(compile_two, RandomSchedules(), range(6)).digests == first.digests
 
 
-def test_first_come_first_served_gives_the_same_recording_for_every_seed() -> None:
+def test_fifo_schedule_gives_same_recording_for_every_seed() -> None:
     assert explore(compile_two, FifoSchedules(), range(4)).distinct == 1
 
 
-def test_it_stops_at_the_first_finding_unless_told_to_go_on() -> None:
+def test_exploration_stops_at_first_finding_unless_disabled() -> None:
     told: list[Step] = []
     found = explore(
         lambda: compile_two(STALE), RandomSchedules(), range(10, 20), on_step=lambda step, _: told.append(step)
@@ -61,7 +61,7 @@ def test_it_stops_at_the_first_finding_unless_told_to_go_on() -> None:
     assert (everything.runs, len(everything.findings)) == (3, 3)
 
 
-def test_the_recorded_choices_repeat_a_run_as_a_script() -> None:
+def test_recorded_choices_reproduce_run_as_script() -> None:
     random = run_compiled(compile_two(), seed=5, policy="random", record=Level.FULL, budget_records=1)
     assert random.facts is not None
     choices = tuple(row[1] for row in random.facts.rows(CHOICES.name))
@@ -72,7 +72,7 @@ def test_the_recorded_choices_repeat_a_run_as_a_script() -> None:
     assert explore_once(compile_two(), strategy_of_token(token), token.seed).digest == random.digest
 
 
-def test_a_token_makes_its_run_again() -> None:
+def test_token_reproduces_its_run() -> None:
     step = explore_once(compile_two(), RandomSchedules(), 3)
     token = Token.parse(str(step.token))
     token.check_scenario(compile_two().scenario.digest())
@@ -80,7 +80,7 @@ def test_a_token_makes_its_run_again() -> None:
     assert (again.status, again.digest) == (JobStatus.FINISHED, step.digest)
 
 
-def test_laws_that_applied_but_saw_nothing_are_named() -> None:
+def test_laws_without_examined_rows_are_named() -> None:
     empty = TWO_SOURCES.replace("[[1], [2], [3]]", "[]").replace("[[4], [5], [6]]", "[]").replace("all: 6", "all: 0")
     keyed = empty.replace(
         "input: [left, right], map: {add: {m: n * 2}}", "input: [left, right], key_by: n, reduce: {n: max}"
@@ -93,13 +93,13 @@ def test_laws_that_applied_but_saw_nothing_are_named() -> None:
     assert found.never_examined == ("key-routing",)
 
 
-def test_exploring_needs_something_to_judge() -> None:
+def test_exploration_without_recording_or_with_unknown_policy_is_refused() -> None:
     with pytest.raises(BadInput, match="use recording level elements or full"):
         explore(compile_two, RandomSchedules(), range(1), record=Level.OFF)
     with pytest.raises(BadInput, match="there is no policy 'pct'"):
         strategy_of("pct")
 
 
-def test_an_exploration_of_no_seeds_has_no_finding() -> None:
+def test_exploration_without_seeds_has_no_finding() -> None:
     assert Exploration().first_finding is None
     assert explore(compile_two, RandomSchedules(), ()).runs == 0

@@ -22,11 +22,11 @@ tokens = st.builds(
 
 
 @given(tokens)
-def test_a_token_survives_its_text(token: Token) -> None:
+def test_token_is_parsed_from_its_text(token: Token) -> None:
     assert Token.parse(str(token)) == token
 
 
-def test_a_token_is_readable() -> None:
+def test_token_text_is_readable() -> None:
     assert str(Token(scenario_id(DIGEST), "random", 7, None)) == "flowsim1/0123456789abcdef/random/7/-"
     assert str(Token(scenario_id(DIGEST), "scripted", 7, 1, (0, 1, 200))).count("/") == 5
 
@@ -36,12 +36,12 @@ def test_a_token_is_readable() -> None:
     ["", "7", "flowsim2/0123456789abcdef/random/7/1", "flowsim1/0123/random/7/1", "flowsim1/0123456789abcdef/random/x/1",
      "flowsim1/0123456789abcdef/random/7/1/A", "flowsim1/0123456789abcdef/random/7/1/____"],
 )  # fmt: skip
-def test_what_is_no_token_is_refused(text: str) -> None:
+def test_invalid_token_is_refused(text: str) -> None:
     with pytest.raises(BadInput):
         Token.parse(text)
 
 
-def test_a_token_knows_its_scenario() -> None:
+def test_token_of_other_scenario_is_refused() -> None:
     token = Token(scenario_id(DIGEST), "random", 7, 1)
     token.check_scenario(DIGEST)
     with pytest.raises(BadInput, match="belongs to the scenario 0123456789abcdef"):

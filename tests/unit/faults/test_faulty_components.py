@@ -20,16 +20,16 @@ from tests.support.jobs.fault_matrix import CASES, FaultCase, fault_job, run_cas
 from tests.support.jobs.small_jobs import SmallJob
 
 
-def test_every_kind_of_fault_is_in_the_matrix() -> None:
+def test_every_fault_kind_is_in_matrix() -> None:
     assert {case.fault.fault for case in CASES if case.fault is not None} == set(FAULT_KINDS)
 
 
-def test_every_law_is_broken_by_some_fault() -> None:
+def test_every_law_is_broken_by_a_fault() -> None:
     assert {law for case in CASES for law in case.laws} == set(LAW_IDS)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_a_fault_breaks_exactly_the_laws_of_its_machine(case: FaultCase) -> None:
+def test_fault_breaks_exactly_the_laws_of_its_case(case: FaultCase) -> None:
     recorder = MemoryRecorder(Level.FULL)
     result = run_case(case, recorder)
     assert result.status is case.status
@@ -42,7 +42,7 @@ def test_a_fault_breaks_exactly_the_laws_of_its_machine(case: FaultCase) -> None
     assert case.laws <= {own} or case.why
 
 
-def test_unknown_faults_and_operators_are_refused_with_those_that_exist() -> None:
+def test_unknown_faults_and_operators_are_refused_with_known_ones() -> None:
     with pytest.raises(BadInput, match="unknown fault 'lose_everything'; there are: drop_element, "):
         run_with(Fault("lose_everything"))
     with pytest.raises(BadInput, match=r"fault drop_element: no operator 'windo'; there are: .*window"):
@@ -54,7 +54,7 @@ def run_with(fault: Fault) -> None:
 
 
 @pytest.mark.parametrize("links", [(), (Link(latency_ns=NS_PER_MS),)], ids=["at once", "over a link"])
-def test_a_fault_that_breaks_an_invariant_fails_the_job_and_its_facts_are_judged(links: tuple[Link, ...]) -> None:
+def test_fault_that_breaks_invariant_fails_job_and_facts_violate_law(links: tuple[Link, ...]) -> None:
     """A buffer arrives where none is reserved: in the sender's batch, or from the wire, where no task is at work."""
     job = SmallJob(
         segment_size_bytes=16,

@@ -33,7 +33,7 @@ def now() -> int:
     return 1
 
 
-def test_the_fastest_aligned_channel_decides_the_watermark_of_a_maximum_valve() -> None:
+def test_maximum_valve_emits_watermark_of_fastest_aligned_channel() -> None:
     emitted = Emitted()
     valve = MaximumWatermarkValve(2, emitted)
     valve.input_watermark(10, 0)
@@ -42,7 +42,7 @@ def test_the_fastest_aligned_channel_decides_the_watermark_of_a_maximum_valve() 
     assert emitted.elements == [10, 12]
 
 
-def test_a_maximum_valve_emits_nothing_for_a_channel_that_is_not_aligned() -> None:
+def test_maximum_valve_ignores_unaligned_channel() -> None:
     emitted = Emitted()
     valve = MaximumWatermarkValve(2, emitted)
     valve.input_watermark(10, 0)
@@ -52,7 +52,7 @@ def test_a_maximum_valve_emits_nothing_for_a_channel_that_is_not_aligned() -> No
     assert emitted.elements == [10]
 
 
-def test_an_early_strategy_is_ahead_of_its_records() -> None:
+def test_early_strategy_emits_watermark_ahead_of_records() -> None:
     strategy = early_strategy(WatermarkStrategy.for_monotonous_timestamps())
     generator, emitted = strategy.create_generator(now), Emitted()
     generator.on_event("x", 10, emitted)
@@ -62,7 +62,7 @@ def test_an_early_strategy_is_ahead_of_its_records() -> None:
     assert not generator.has_pending_effect(16)
 
 
-def test_an_output_that_hides_active_passes_watermarks_and_idle() -> None:
+def test_active_hiding_output_passes_watermarks_and_idle() -> None:
     emitted = Emitted()
     output = WatermarkToDataOutput(ActiveHidingOutput(emitted))
     output.emit_watermark(1)

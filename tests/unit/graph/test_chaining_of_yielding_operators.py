@@ -47,19 +47,19 @@ def chains(nodes: list[StreamNode], *more: StreamEdge) -> list[str]:
 LEGACY = node(1, is_legacy_source=True)
 
 
-def test_it_is_chained_behind_a_source_of_the_new_kind_and_others_behind_it() -> None:
+def test_yielding_operator_is_chained_behind_new_source() -> None:
     assert chains([node(1), node(2, yields=True), node(3)]) == ["op1 -> op2 -> op3"]
 
 
-def test_it_is_not_chained_to_a_legacy_source() -> None:
+def test_yielding_operator_is_not_chained_to_legacy_source() -> None:
     assert chains([LEGACY, node(2, yields=True), node(3)]) == ["op1", "op2 -> op3"]
 
 
-def test_it_is_not_chained_to_a_chain_that_begins_with_a_legacy_source() -> None:
+def test_yielding_operator_is_not_chained_to_chain_of_legacy_source() -> None:
     assert chains([LEGACY, node(2), node(3), node(4, yields=True), node(5)]) == ["op1 -> op2 -> op3", "op4 -> op5"]
 
 
-def test_a_second_one_is_chained_behind_the_first_that_broke_the_chain_of_a_legacy_source() -> None:
+def test_second_yielding_operator_is_chained_behind_the_first() -> None:
     """The chain that the first one heads has no thread of a source function in it."""
     assert chains([LEGACY, node(2, yields=True), node(3), node(4, yields=True)]) == ["op1", "op2 -> op3 -> op4"]
 
@@ -71,20 +71,18 @@ def test_a_second_one_is_chained_behind_the_first_that_broke_the_chain_of_a_lega
         pytest.param(node(2), StreamEdge(1, 2, PartitionerSpec("REBALANCE")), id="an exchange"),
     ],
 )
-def test_what_breaks_the_chain_of_the_legacy_source_lets_it_be_chained(
-    second: StreamNode, edge: StreamEdge | None
-) -> None:
+def test_broken_chain_of_legacy_source_allows_chaining(second: StreamNode, edge: StreamEdge | None) -> None:
     more = [] if edge is None else [edge]
     assert chains([LEGACY, second, node(3, yields=True)], *more) == ["op1", "op2 -> op3"]
 
 
-def test_it_is_chained_to_the_operator_behind_a_union_of_legacy_sources() -> None:
+def test_yielding_operator_is_chained_behind_union_of_legacy_sources() -> None:
     """Which begins a chain of its own (rule 1.5)."""
     nodes = [LEGACY, node(2, is_source=True, is_legacy_source=True), node(3), node(4, yields=True)]
     assert chains(nodes, StreamEdge(1, 3), StreamEdge(2, 3)) == ["op1", "op2", "op3 -> op4"]
 
 
-def test_operators_that_do_not_yield_stay_with_their_legacy_source_beside_one_that_does() -> None:
+def test_other_operators_stay_chained_to_legacy_source() -> None:
     nodes = [LEGACY, node(2), node(3, yields=True), node(4)]
     assert chains(nodes, StreamEdge(2, 3), StreamEdge(2, 4)) == ["op1 -> op2 -> op4", "op3"]
 
@@ -102,7 +100,7 @@ def chains_of(env: StreamExecutionEnvironment) -> list[str]:
     return [vertex.name for vertex in create_job_graph(env.stream_graph()).vertices]
 
 
-def test_the_async_operator_of_the_api_is_chained_always_and_heads_a_chain_when_asked() -> None:
+def test_async_operator_has_chaining_strategy_always_or_head() -> None:
     """Rule 1.12."""
     env = StreamExecutionEnvironment.get_execution_environment()
     enriched(env.from_collection([1])).map(lambda v: v).print()
@@ -114,7 +112,7 @@ def test_the_async_operator_of_the_api_is_chained_always_and_heads_a_chain_when_
     assert head == ["Source: Collection Source", "async wait operator -> Map -> Sink: Print to Std. Out"]
 
 
-def test_an_operator_of_ones_own_may_say_that_it_yields() -> None:
+def test_custom_operator_may_declare_that_it_yields() -> None:
     def chains_with(**yields: bool) -> list[str]:
         env = StreamExecutionEnvironment.get_execution_environment()
         numbers = env.add_source(LegacySource(CollectionSource([1])), "n")
@@ -125,7 +123,7 @@ def test_an_operator_of_ones_own_may_say_that_it_yields() -> None:
     assert chains_with(yields=True) == ["Source: n", "own -> Sink: Print to Std. Out"]
 
 
-def test_the_async_operator_of_the_api_is_never_chained_behind_a_legacy_source() -> None:
+def test_async_operator_is_not_chained_behind_legacy_source() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     numbers = env.add_source(LegacySource(CollectionSource([1])))
     enriched(numbers.map(lambda v: v)).print()

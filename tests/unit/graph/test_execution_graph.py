@@ -44,14 +44,14 @@ def inputs(edge: EdgeExpansion, target: int) -> list[tuple[int, int]]:
     return [edge.input_at(target, index) for index in range(edge.input_count(target))]
 
 
-def test_two_sources_to_five_targets_rotate_the_channels_of_the_second_group() -> None:
+def test_two_sources_to_five_targets_rotate_channels_of_second_group() -> None:
     """Rule 1.17: upstream 1 feeds targets 3 and 4, but its channel 0 goes to target 4 and channel 1 to target 3."""
     edge = expansion(2, 5)
     assert [inputs(edge, target) for target in range(5)] == [[(0, 0)], [(0, 1)], [(0, 2)], [(1, 1)], [(1, 0)]]
     assert [[edge.target_of(s, n) for n in range(edge.subpartitions(s))] for s in range(2)] == [[0, 1, 2], [4, 3]]
 
 
-def test_four_sources_to_three_targets_give_the_last_target_two_of_them() -> None:
+def test_four_sources_to_three_targets_give_last_target_two() -> None:
     """Rule 1.17."""
     edge = expansion(4, 3)
     assert [inputs(edge, target) for target in range(3)] == [[(0, 0)], [(1, 0)], [(2, 0), (3, 0)]]
@@ -69,7 +69,9 @@ def test_four_sources_to_three_targets_give_the_last_target_two_of_them() -> Non
         (3, 3, [[(0, 0)], [(1, 0)], [(2, 0)]]),
     ],
 )
-def test_pointwise_channels(sources: int, targets: int, expected: list[list[tuple[int, int]]]) -> None:
+def test_pointwise_channels_equal_hand_computed_ones(
+    sources: int, targets: int, expected: list[list[tuple[int, int]]]
+) -> None:
     """Rule 1.16, worked out by hand."""
     edge = expansion(sources, targets)
     assert [inputs(edge, target) for target in range(targets)] == expected
@@ -83,7 +85,7 @@ def test_all_to_all_gives_every_target_one_channel_per_source() -> None:
 
 
 @given(st.integers(1, 12), st.integers(1, 12), st.sampled_from(["RESCALE", "HASH", "BROADCAST"]))
-def test_every_subpartition_has_exactly_one_reader_and_both_ends_agree(sources: int, targets: int, name: str) -> None:
+def test_every_subpartition_has_one_reader_and_both_ends_agree(sources: int, targets: int, name: str) -> None:
     """Invariant I1.c."""
     edge = expansion(sources, targets, name)
     written = [(s, n) for s in range(sources) for n in range(edge.subpartitions(s))]
@@ -100,7 +102,7 @@ def test_every_subpartition_has_exactly_one_reader_and_both_ends_agree(sources: 
         assert counts == [1] * targets
 
 
-def test_the_channels_of_united_edges_follow_each_other_at_the_receiver() -> None:
+def test_channels_of_united_edges_are_numbered_consecutively() -> None:
     """Rule 7.10: offset of the gate, plus the index inside."""
     graph = graph_of(
         [2, 1, 2], [StreamEdge(1, 3, PartitionerSpec("REBALANCE")), StreamEdge(2, 3, PartitionerSpec("REBALANCE"))]
@@ -120,13 +122,13 @@ def test_the_channels_of_united_edges_follow_each_other_at_the_receiver() -> Non
         (7, [(0, 18), (19, 36), (37, 54), (55, 73), (74, 91), (92, 109), (110, 127)]),
     ],
 )
-def test_subtasks_own_contiguous_ranges_of_key_groups(parallelism: int, ranges: list[tuple[int, int]]) -> None:
+def test_subtasks_own_contiguous_key_group_ranges(parallelism: int, ranges: list[tuple[int, int]]) -> None:
     """Rule 1.20, vectors of 128 key groups."""
     execution = create_execution_graph(create_job_graph(graph_of([parallelism], [], 128)))
     owned = [subtask.key_group_range for subtask in execution.subtasks]
     assert [(each.start, each.end) for each in owned] == ranges
 
 
-def test_subtasks_are_numbered_over_the_job_and_named_as_flink_names_them() -> None:
+def test_subtasks_are_numbered_over_job_and_named_as_in_flink() -> None:
     execution = create_execution_graph(create_job_graph(graph_of([1, 2], [StreamEdge(1, 2)])))
     assert [(s.id, s.name) for s in execution.subtasks] == [(0, "op1 (1/1)"), (1, "op2 (1/2)"), (2, "op2 (2/2)")]

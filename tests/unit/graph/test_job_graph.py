@@ -58,18 +58,18 @@ def test_operators_of_equal_parallelism_are_chained() -> None:
         pytest.param(node(2, 2, chaining=ChainingStrategy.NEVER), StreamEdge(1, 2), {}, id="1.8 downstream is NEVER"),
     ],
 )
-def test_these_edges_are_not_chained(second: StreamNode, edge: StreamEdge, settings: dict[str, object]) -> None:
+def test_edges_that_prevent_chaining(second: StreamNode, edge: StreamEdge, settings: dict[str, object]) -> None:
     graph = graph_of([node(1, 2), second], [edge], **settings)
     assert chains(graph) == ["op1", "op2"]
 
 
-def test_an_upstream_operator_that_never_chains_stays_alone_and_one_that_starts_chains_does_not() -> None:
+def test_strategy_never_prevents_chaining_downstream_and_head_does_not() -> None:
     never = graph_of([node(1, chaining=ChainingStrategy.NEVER), node(2)], [StreamEdge(1, 2)])
     head = graph_of([node(1, chaining=ChainingStrategy.HEAD), node(2)], [StreamEdge(1, 2)])
     assert (chains(never), chains(head)) == (["op1", "op2"], ["op1 -> op2"])
 
 
-def test_a_union_is_not_chained_to_any_of_its_inputs() -> None:
+def test_operator_with_several_inputs_is_not_chained() -> None:
     """Rule 1.5."""
     graph = graph_of(
         [node(1), node(2, is_source=True), node(3), node(4)], [StreamEdge(1, 3), StreamEdge(2, 3), StreamEdge(3, 4)]
@@ -83,7 +83,7 @@ def test_different_max_parallelisms_do_not_prevent_chaining() -> None:
     assert chains(graph) == ["op1 -> op2"]
 
 
-def test_the_chain_index_counts_from_the_head_and_siblings_share_a_number() -> None:
+def test_chain_index_counts_from_head_and_siblings_share_a_number() -> None:
     """Rule 1.11."""
     graph = graph_of(
         [node(n) for n in range(1, 6)], [StreamEdge(1, 2), StreamEdge(1, 3), StreamEdge(2, 4), StreamEdge(4, 5)]
@@ -95,7 +95,7 @@ def test_the_chain_index_counts_from_the_head_and_siblings_share_a_number() -> N
     assert feeders == {"op2": "op1", "op3": "op1", "op4": "op2", "op5": "op4"}
 
 
-def test_an_edge_without_a_partitioner_is_forward_or_rebalance_by_parallelism() -> None:
+def test_default_partitioner_is_forward_or_rebalance_by_parallelism() -> None:
     """Rule 1.1."""
     graph = graph_of(
         [node(1, 2), node(2, 2), node(3, 3)], [StreamEdge(1, 2), StreamEdge(2, 3)], operator_chaining=False
@@ -103,19 +103,19 @@ def test_an_edge_without_a_partitioner_is_forward_or_rebalance_by_parallelism() 
     assert [edge.partitioner.name for edge in create_job_graph(graph).edges] == ["FORWARD", "REBALANCE"]
 
 
-def test_an_explicit_forward_edge_between_unequal_parallelisms_is_refused_when_it_is_added() -> None:
+def test_forward_edge_between_different_parallelisms_is_refused() -> None:
     """Rule 1.2."""
     with pytest.raises(ValueError, match=r"forward from op1 \(parallelism 2\) to op2 \(parallelism 3\)"):
         graph_of([node(1, 2), node(2, 3)], [StreamEdge(1, 2, FORWARD)])
 
 
-def test_a_side_output_between_chained_operators_keeps_its_tag() -> None:
+def test_side_output_between_chained_operators_keeps_its_tag() -> None:
     graph = graph_of([node(1), node(2), node(3)], [StreamEdge(1, 2), StreamEdge(1, 3, None, "late")])
     (vertex,) = create_job_graph(graph).vertices
     assert [operator.input_tag for operator in vertex.in_order_of_addition] == [None, None, "late"]
 
 
-def test_the_writers_of_a_task_follow_the_order_of_its_operators() -> None:
+def test_writers_of_task_have_order_of_its_operators() -> None:
     """Rule 1.13."""
     graph = graph_of(
         [node(1), node(2), node(3, 2), node(4, 2), node(5, 2)],
@@ -127,7 +127,7 @@ def test_the_writers_of_a_task_follow_the_order_of_its_operators() -> None:
     assert [e.id for e in job.edges] == [0, 1, 2]
 
 
-def test_the_buffer_timeout_of_an_edge_is_its_operator_s_or_the_job_s() -> None:
+def test_buffer_timeout_of_operator_overrides_that_of_job() -> None:
     graph = graph_of(
         [node(1, buffer_timeout_ms=7), node(2, 2), node(3, 3)],
         [StreamEdge(1, 2), StreamEdge(2, 3)],
@@ -137,13 +137,13 @@ def test_the_buffer_timeout_of_an_edge_is_its_operator_s_or_the_job_s() -> None:
 
 
 @pytest.mark.parametrize(("parallelism", "expected"), [(1, 128), (85, 128), (86, 256), (200, 512)])
-def test_the_number_of_key_groups_follows_from_the_parallelism(parallelism: int, expected: int) -> None:
+def test_max_parallelism_follows_from_parallelism(parallelism: int, expected: int) -> None:
     """Rule 1.21."""
     (vertex,) = create_job_graph(graph_of([node(1, parallelism)], [])).vertices
     assert vertex.max_parallelism == expected
 
 
-def test_a_graph_that_cannot_run_is_refused_with_the_name_of_the_operator() -> None:
+def test_invalid_graph_is_refused_with_operator_name() -> None:
     with pytest.raises(BadInput, match="operator 'op1': max_parallelism 2 is below its parallelism 3"):
         create_job_graph(graph_of([node(1, 3, max_parallelism=2)], []))
     with pytest.raises(BadInput, match="operator 'op2' has no input"):
@@ -154,7 +154,7 @@ def test_a_graph_that_cannot_run_is_refused_with_the_name_of_the_operator() -> N
         create_job_graph(StreamGraph())
 
 
-def test_operators_stand_in_the_order_in_which_they_finish() -> None:
+def test_operators_are_in_order_of_finishing() -> None:
     """Rule 4.12: depth first, the last branch before the others; names and edges stay as they were written."""
     edges = [StreamEdge(1, 2), StreamEdge(1, 3), StreamEdge(2, 4), StreamEdge(3, 5)]
     (vertex,) = create_job_graph(graph_of([node(number) for number in range(1, 6)], edges)).vertices

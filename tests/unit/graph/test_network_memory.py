@@ -28,7 +28,7 @@ def pools(found: ExecutionGraph, kind: PoolKind) -> list[tuple[int, int, int, in
     ]
 
 
-def test_every_partition_and_every_gate_has_a_pool_in_the_memory_of_its_task_manager() -> None:
+def test_every_partition_and_gate_has_a_pool_of_its_task_manager() -> None:
     found = execution()
     assert pools(found, PoolKind.OUTPUT) == [(n, 4, 14, 20, 0) for n in (0, 1)]
     assert pools(found, PoolKind.INPUT) == [(n, 1, 8, 0, 4) for n in (2, 3, 4)]
@@ -45,20 +45,20 @@ def test_only_remote_channels_have_exclusive_buffers() -> None:
     assert [exclusive for *_, exclusive in pools(execution(task_managers="one"), PoolKind.INPUT)] == [0, 0, 0]
 
 
-def test_pointwise_channels_are_counted_one_by_one() -> None:
+def test_exclusive_buffers_of_pointwise_edge_are_counted_per_channel() -> None:
     """Rule 1.16: source 0 feeds the sinks 0 and 1, source 1 feeds sink 2."""
     placed = {"a": ["source/1", "sink/0"], "b": ["source/0", "sink/1"]}
     found = execution("RESCALE", task_managers=placed)
     assert [exclusive for *_, exclusive in pools(found, PoolKind.INPUT)] == [2, 0, 2]
 
 
-def test_an_unbounded_pool_may_take_the_memory_of_its_task_manager() -> None:
+def test_unbounded_pool_may_take_memory_of_task_manager() -> None:
     found = execution(exchange=ResultPartitionType.PIPELINED)
     assert pools(found, PoolKind.OUTPUT) == [(n, 4, UNLIMITED, 20, 0) for n in (0, 1)]
     assert found.memory.segments[0] == UNBOUNDED_SHARE + 20
 
 
-def test_memory_that_just_suffices_is_accepted_and_one_segment_less_is_refused_by_name() -> None:
+def test_one_segment_below_minimum_is_refused_by_name() -> None:
     settings = {"task_managers": "one"}
     assert execution(network_buffers=2 * 4 + 3, **settings).memory.segments == [11]
     with pytest.raises(BadInput) as refused:

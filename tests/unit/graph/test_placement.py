@@ -10,13 +10,13 @@ from flowsim.graph.placement import Chain, Placement, PlacementError, TaskManage
 CHAINS = [Chain(["source", "map"], 3), Chain(["window", "sink"], 2)]
 
 
-def test_each_subtask_has_a_task_manager_of_its_own_by_default() -> None:
+def test_each_subtask_has_its_own_task_manager_by_default() -> None:
     placement = place("each", CHAINS)
     assert placement.task_manager_of == [0, 1, 2, 3, 4]
     assert placement.names[:2] == ["source -> map (1)", "source -> map (2)"]
 
 
-def test_one_task_manager_holds_all() -> None:
+def test_one_task_manager_holds_all_subtasks() -> None:
     assert place("one", CHAINS) == Placement([0, 0, 0, 0, 0], ["task manager"])
 
 
@@ -30,14 +30,14 @@ def test_one_task_manager_holds_all() -> None:
         ({"a": []}, [1, 2, 3, 4, 5]),
     ],
 )
-def test_places_name_operators_and_the_rest_stands_alone(wanted: TaskManagers, expected: list[int]) -> None:
+def test_unplaced_subtasks_get_their_own_task_manager(wanted: TaskManagers, expected: list[int]) -> None:
     placement = place(wanted, CHAINS)
     assert placement.task_manager_of == expected
     assert len(placement.names) == max(expected) + 1
     assert placement.names[: len(wanted)] == list(wanted)
 
 
-def test_a_name_with_a_slash_is_a_name_before_it_is_a_place() -> None:
+def test_name_with_slash_is_an_operator_before_a_subtask() -> None:
     chains = [Chain(["Source: in/0"], 2), Chain(["to/1"], 2)]
     assert place({"a": ["Source: in/0/1", "to/1"]}, chains).task_manager_of == [1, 0, 0, 0]
 
@@ -57,7 +57,7 @@ def test_a_name_with_a_slash_is_a_name_before_it_is_a_place() -> None:
         ),
     ],
 )  # fmt: skip
-def test_a_place_that_cannot_be_had_is_told_with_its_position(
+def test_invalid_placement_is_refused_with_position(
     wanted: TaskManagers, manager: str, position: int, message: str
 ) -> None:
     with pytest.raises(PlacementError) as refused:
@@ -65,7 +65,7 @@ def test_a_place_that_cannot_be_had_is_told_with_its_position(
     assert (refused.value.task_manager, refused.value.place, refused.value.reason) == (manager, position, message)
 
 
-def test_an_operator_whose_name_is_not_its_own_cannot_be_placed() -> None:
+def test_placement_of_ambiguous_operator_name_is_refused() -> None:
     with pytest.raises(PlacementError, match="2 operators are called 'Map': give them different names"):
         place({"a": ["Map"]}, [Chain(["Map"], 1), Chain(["Map"], 2)])
 
@@ -74,6 +74,6 @@ def test_an_operator_whose_name_is_not_its_own_cannot_be_placed() -> None:
     ("wanted", "message"),
     [("two", "expected 'each', 'one' or a mapping"), ({"a": "map"}, "expected a list of subtasks")],
 )
-def test_settings_of_another_form_are_refused(wanted: TaskManagers, message: str) -> None:
+def test_placement_of_wrong_type_is_refused(wanted: TaskManagers, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         place(wanted, CHAINS)

@@ -66,7 +66,7 @@ def lose(table: str, **where: int | str) -> Callable[[FactSet], None]:
         (bump("late_drop", "side_output", -1), ["window: dropped = late"]),
     ],
 )
-def test_each_broken_equation_is_named(change: Callable[[FactSet], None], equations: list[str]) -> None:
+def test_each_violated_equation_is_reported(change: Callable[[FactSet], None], equations: list[str]) -> None:
     facts = tiny_job()
     change(facts)
     outcome = judge(facts, "conservation")
@@ -74,13 +74,13 @@ def test_each_broken_equation_is_named(change: Callable[[FactSet], None], equati
     assert outcome.violations == len(equations)
 
 
-def test_counters_written_twice_break_conservation_in_a_prefix_too() -> None:
+def test_counters_written_twice_violate_prefix() -> None:
     facts = tiny_job()
     facts.add("operator_counts", facts.tables["operator_counts"][0], seq=10_000)
     assert judge(facts, "conservation", "failed").violations == 1
 
 
-def test_an_unfinished_task_may_be_off_by_the_one_record_under_way() -> None:
+def test_unfinished_task_may_differ_by_one_record() -> None:
     facts = tiny_job()
     facts.drop("lifecycle", task=0, event=LifeEvent.FINISHED)
     bump("operator_counts", "records_out", -1, task=0, operator=1)(facts)
@@ -89,7 +89,7 @@ def test_an_unfinished_task_may_be_off_by_the_one_record_under_way() -> None:
     assert judge(facts, "conservation", "failed").violations == 2
 
 
-def test_an_unfinished_task_with_an_emitter_may_have_one_under_way_in_each_thread() -> None:
+def test_unfinished_task_with_emitter_may_differ_by_three_records() -> None:
     """Rule 11.30: its loop, its timers and the emitter."""
     facts = tiny_job()
     facts.find("operators", vertex=0, operator=1)["params"] = '{"design":"legacy"}'
@@ -101,7 +101,7 @@ def test_an_unfinished_task_with_an_emitter_may_have_one_under_way_in_each_threa
     assert judge(facts, "conservation", "failed").violations == 2
 
 
-def test_a_broadcast_sends_every_record_to_every_channel() -> None:
+def test_broadcast_sends_every_record_to_every_channel() -> None:
     facts = tiny_job()
     facts.find("edges", edge=0)["partitioner"] = "BROADCAST"
     outcome = judge(facts, "conservation")
@@ -110,7 +110,7 @@ def test_a_broadcast_sends_every_record_to_every_channel() -> None:
     ]  # fmt: skip
 
 
-def test_side_outputs_inside_a_chain_are_accounted_for_per_tag() -> None:
+def test_chained_side_outputs_are_counted_per_tag() -> None:
     facts = tiny_job()
     like = facts.find("operators", vertex=1)
     facts.add("operators", like, operator=1, kind="process", input_operator=0, input_tag="late", params="{}")
@@ -124,7 +124,7 @@ def test_side_outputs_inside_a_chain_are_accounted_for_per_tag() -> None:
     ]  # fmt: skip
 
 
-def test_a_run_killed_before_any_task_ended_has_nothing_to_examine() -> None:
+def test_run_without_counters_is_not_applicable() -> None:
     facts = tiny_job()
     counters, facts.tables["operator_counts"] = facts.tables["operator_counts"], []
     outcome = judge(facts, "conservation", "running")
@@ -148,7 +148,7 @@ def test_a_run_killed_before_any_task_ended_has_nothing_to_examine() -> None:
         ),
     ],
 )
-def test_each_way_to_cheat_with_credits_is_found(change: Callable[[FactSet], None], violations: int, what: str) -> None:
+def test_each_violation_of_credits_is_reported(change: Callable[[FactSet], None], violations: int, what: str) -> None:
     facts = tiny_job()
     change(facts)
     outcome = judge(facts, "credits")
@@ -156,7 +156,7 @@ def test_each_way_to_cheat_with_credits_is_found(change: Callable[[FactSet], Non
     assert outcome.evidence[0]["what"] == what
 
 
-def test_data_sent_without_credit_is_found_however_the_sender_keeps_its_books() -> None:
+def test_data_sent_without_credit_is_reported_without_credit_facts() -> None:
     facts = tiny_job()
     like = facts.find("buffers", channel=0, side=BufferSide.SENT)
     facts.tables["credits"] = [row for row in facts.tables["credits"] if row["channel"] != 0]
@@ -166,7 +166,7 @@ def test_data_sent_without_credit_is_found_however_the_sender_keeps_its_books() 
     assert [row["what"] for row in outcome.evidence] == ["a data buffer sent without credit"]
 
 
-def test_credits_under_way_are_no_violation_of_a_prefix_but_credits_from_nowhere_are() -> None:
+def test_prefix_may_have_credits_in_flight_but_not_too_many() -> None:
     facts = tiny_job()
     announced = facts.all("credits", channel=0, kind=CreditKind.ANNOUNCED)[-1]
     announced["credits"] = 5
@@ -302,13 +302,13 @@ DEFAULT, MAIL, COST, YIELD, BUFFER = (
         ([(BEGIN, DEFAULT, 0), (WAIT, YIELD, 0), (END, DEFAULT, 0), (RESUME, YIELD, 0)], 1),
     ],
 )
-def test_actions_overlap_only_inside_a_yield(steps: list[Step], violations: int) -> None:
+def test_actions_overlap_only_inside_yield(steps: list[Step], violations: int) -> None:
     outcome = judge(with_actions(steps), "actions")
     assert outcome.violations == violations
     assert outcome.rows_examined == len(steps)
 
 
-def test_an_action_that_never_ends_breaks_a_whole_run_only() -> None:
+def test_unfinished_action_violates_only_whole_run() -> None:
     facts = with_actions([(BEGIN, DEFAULT, 0), (WAIT, YIELD, 1)])
     assert [row["what"] for row in judge(facts, "actions").evidence] == [
         "an action or wait never ends",
@@ -317,7 +317,7 @@ def test_an_action_that_never_ends_breaks_a_whole_run_only() -> None:
     assert judge(facts, "actions", "running").verdict is Verdict.HOLDS
 
 
-def test_laws_of_level_full_say_what_they_need() -> None:
+def test_laws_of_level_full_are_not_applicable_below_it() -> None:
     facts = tiny_job(Level.ELEMENTS)
     for law in ("credits", "actions"):
         outcome = judge(facts, law)

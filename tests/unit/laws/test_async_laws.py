@@ -23,7 +23,7 @@ def honest(mode: str = "unordered") -> AsyncHistory:
 
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])
-def test_an_honest_operator_keeps_all_laws(mode: str) -> None:
+def test_correct_history_satisfies_all_laws(mode: str) -> None:
     outcomes = {law: honest(mode).judged(law) for law in (*LAW_OF_ASYNC, "task-watermark", "idle")}
     assert {outcome.verdict for outcome in outcomes.values()} == {Verdict.HOLDS}
     assert {law: outcome.rows_examined for law, outcome in outcomes.items()} == {
@@ -34,7 +34,7 @@ def test_an_honest_operator_keeps_all_laws(mode: str) -> None:
 
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])
-def test_every_prefix_of_an_honest_run_keeps_all_laws(mode: str) -> None:
+def test_every_prefix_of_correct_history_satisfies_all_laws(mode: str) -> None:
     whole = honest(mode)
     for cut in range(whole.seq):
         prefix = honest(mode)
@@ -45,7 +45,7 @@ def test_every_prefix_of_an_honest_run_keeps_all_laws(mode: str) -> None:
 
 
 @pytest.mark.parametrize("law", LAW_OF_ASYNC)
-def test_a_job_without_async_operators_is_not_judged_and_an_operator_that_did_nothing_is_no_pass(law: str) -> None:
+def test_job_without_async_operator_is_not_applicable(law: str) -> None:
     outcome = AsyncHistory(("map", {})).judged(law)
     assert (outcome.verdict, outcome.reason) == (Verdict.NOT_APPLICABLE, "the job has no async operator")
     assert AsyncHistory().judged(law).verdict is Verdict.VACUOUS
@@ -54,13 +54,13 @@ def test_a_job_without_async_operators_is_not_judged_and_an_operator_that_did_no
 # async-order
 
 
-def test_an_ordered_record_that_passes_its_head() -> None:
+def test_ordered_record_overtaking_head_violates_async_order() -> None:
     history = AsyncHistory(of_async("ordered")).takes(0, 1).done(1, 7).leaves(1).done(0, 8).leaves(0).ends()
     assert history.broken("async-order") == ["an element was overtaken"]
     assert history.broken_laws() == {"async-order"}
 
 
-def test_an_unordered_record_may_pass_records_but_no_watermark() -> None:
+def test_unordered_record_overtaking_watermark_violates_async_order() -> None:
     history = AsyncHistory().takes(0, 1).takes_mark(2, 5).done(1, 7).leaves(1).done(0, 8).leaves(0, 2).ends()
     assert history.broken_laws() == set()
     history = AsyncHistory().takes(0).takes_mark(1, 5).takes(2).done(2, 7).leaves(2).done(0, 8).leaves(0, 1).ends()
@@ -69,23 +69,23 @@ def test_an_unordered_record_may_pass_records_but_no_watermark() -> None:
     )
 
 
-def test_a_watermark_that_does_not_wait() -> None:
+def test_watermark_overtaking_records_violates_async_order() -> None:
     history = AsyncHistory().takes(0, 1).takes_mark(2, 5).leaves(2).done(1, 7).leaves(1).done(0, 8).leaves(0).ends()
     assert history.broken("async-order") == ["an element was overtaken", "an element was overtaken"]
     assert history.broken_laws() == {"async-order"}
 
 
-def test_two_watermarks_in_the_wrong_order() -> None:
+def test_watermarks_in_wrong_order_violate_async_order() -> None:
     history = AsyncHistory().takes_mark(0, 5).takes_mark(1, 6).leaves(1, 0).ends()
     assert history.broken("async-order") == ["an element was overtaken"]
 
 
-def test_what_was_passed_and_never_left_is_overtaken_in_a_prefix_too() -> None:
+def test_overtaken_element_never_emitted_violates_prefix() -> None:
     history = AsyncHistory().takes(0).takes_mark(1, 5).leaves(1)
     assert history.broken("async-order", whole=False) == ["an element was overtaken"]
 
 
-def test_within_a_segment_records_leave_as_they_were_done() -> None:
+def test_records_of_a_segment_leave_in_order_of_outcomes() -> None:
     """Rules 11.9, 11.11; the first one's outcome got lost on its way."""
     history = AsyncHistory().takes(0, 1).done(0, 7).done(1, 8).leaves(1)
     assert history.broken("async-order", whole=False) == ["an element was overtaken"]
@@ -93,7 +93,7 @@ def test_within_a_segment_records_leave_as_they_were_done() -> None:
     assert legacy.broken("async-order", whole=False) == [], "its threads tell of outcomes in any order"
 
 
-def test_numbers_of_elements_without_gaps() -> None:
+def test_gap_in_element_numbers_violates_async_order() -> None:
     history = AsyncHistory().takes(0).puts(2).puts(3)
     assert history.broken("async-order", whole=False) == [
         "an element was not put as it arrived",
@@ -102,7 +102,7 @@ def test_numbers_of_elements_without_gaps() -> None:
     assert AsyncHistory().takes(1).broken("async-order", whole=False) == ["an element is put in the wrong order"]
 
 
-def test_what_arrives_is_put() -> None:
+def test_element_not_put_as_it_arrived_violates_async_order() -> None:
     lost = AsyncHistory().arrives(0).takes(1)
     assert lost.broken("async-order", whole=False) == [
         "an element was not put as it arrived",
@@ -119,13 +119,13 @@ def test_what_arrives_is_put() -> None:
     ]
 
 
-def test_statuses_and_the_watermarks_of_single_channels_are_not_put() -> None:
+def test_statuses_and_channel_watermarks_are_not_put() -> None:
     history = AsyncHistory().takes(0).hears(STATUS, IDLE).takes(1)
     history.add("received", 0, 0, 2, WATERMARK, 5, 0, 0).hears(STATUS, 0).takes(2)
     assert history.broken("async-order", whole=False) == []
 
 
-def test_what_comes_from_a_snapshot_did_not_arrive() -> None:
+def test_element_restored_from_snapshot_needs_no_arrival() -> None:
     """Rule 11.22."""
     history = AsyncHistory(opens=False).puts(0).puts_mark(1, 5).life(LifeEvent.OPEN).takes(2)
     history.done(0, 7).leaves(0, 1).done(2, 8).leaves(2).ends()
@@ -135,29 +135,29 @@ def test_what_comes_from_a_snapshot_did_not_arrive() -> None:
 # async-once
 
 
-def test_a_record_that_is_never_emitted_breaks_the_law_when_the_input_has_ended() -> None:
+def test_element_never_emitted_violates_async_once_after_end_of_input() -> None:
     history = AsyncHistory().takes(0).done(0, 7)
     assert history.broken("async-once") == [], "stopped without drain"
     assert history.ends().broken("async-once") == ["an element is never emitted"]
 
 
-def test_an_element_that_is_emitted_twice() -> None:
+def test_element_emitted_twice_violates_async_once() -> None:
     history = AsyncHistory().takes(0, 1).done(0, 7).leaves(0, 0)
     assert history.broken("async-once", whole=False) == ["an element is emitted a second time"]
 
 
-def test_an_element_with_two_outcomes() -> None:
+def test_element_with_two_outcomes_violates_async_once() -> None:
     history = AsyncHistory().takes(0).done(0, 7).step(0, FAIL)
     assert history.broken("async-once", whole=False) == ["a second outcome"]
 
 
-def test_outcomes_and_emissions_of_what_was_not_put() -> None:
+def test_outcome_or_emission_before_put_violates_async_once() -> None:
     assert AsyncHistory().done(0, 7).broken("async-once", whole=False) == ["an outcome before the element was put"]
     assert AsyncHistory(of_async(design="legacy")).done(0, 7).broken("async-once", whole=False) == []
     assert AsyncHistory().emits(0).broken("async-once", whole=False) == ["an element is emitted before it was put"]
 
 
-def test_the_outcome_of_a_watermark() -> None:
+def test_outcome_of_watermark_violates_async_once() -> None:
     history = AsyncHistory().takes_mark(0, 5).step(0, COMPLETE)
     assert history.broken("async-once", whole=False) == ["an outcome for a watermark"]
     history = AsyncHistory().takes_mark(0, 5).sends(WATERMARK, 5).emits(0, rows=1)
@@ -166,13 +166,13 @@ def test_the_outcome_of_a_watermark() -> None:
     ]  # fmt: skip
 
 
-def test_what_leaves_before_its_outcome() -> None:
+def test_emission_before_outcome_violates_async_once() -> None:
     assert AsyncHistory().takes(0).emits(0).broken("async-once", whole=False) == [
         "an element is emitted before its outcome"
     ]
 
 
-def test_what_leaves_with_other_results_or_as_another_element() -> None:
+def test_emission_of_other_results_or_timestamp_violates_async_once() -> None:
     history = AsyncHistory().takes(0).done(0, 7).sends(ElementKind.RECORD, 100, 0, fingerprint=8)
     assert history.step(0, EMIT, 8, rows=1).broken("async-once", whole=False) == [
         "the emitted results are not those of the outcome"
@@ -187,17 +187,17 @@ def test_what_leaves_with_other_results_or_as_another_element() -> None:
     ]
 
 
-def test_a_failure_leaves_with_nothing() -> None:
+def test_failed_element_is_emitted_without_results() -> None:
     """Rule 11.15."""
     assert AsyncHistory().takes(0).step(0, FAIL).emits(0).broken_laws(whole=False) == set()
 
 
-def test_results_that_are_made_in_the_task_are_not_known_before() -> None:
+def test_results_made_in_task_are_unknown_before_emission() -> None:
     history = AsyncHistory().takes(0).step(0, COMPLETE, rows=-1).sends(ElementKind.RECORD, 100, 0, fingerprint=8)
     assert history.step(0, EMIT, 8, rows=1).broken_laws(whole=False) == set()
 
 
-def test_time_runs_out_once_in_time_and_only_without_an_outcome() -> None:
+def test_timeout_fires_once_after_its_time_and_before_outcome() -> None:
     """Rules 9.10, 11.17, 11.18."""
     in_time = AsyncHistory().takes(0).passes(11).step(0, TIMEOUT)
     assert in_time.broken("async-once", whole=False) == []
@@ -216,18 +216,18 @@ def test_time_runs_out_once_in_time_and_only_without_an_outcome() -> None:
     assert legacy.broken("async-once", whole=False) == [], "there time runs while the record waits for its place"
 
 
-def test_a_timeout_that_completes_nothing_breaks_no_law() -> None:
+def test_timeout_that_completes_nothing_violates_no_law() -> None:
     """Rule 11.17: the element stays, and the input never ends."""
     assert AsyncHistory().takes(0).passes(11).step(0, TIMEOUT).broken_laws(whole=False) == set()
 
 
-def test_facts_of_an_operator_that_nobody_described() -> None:
+def test_facts_of_undescribed_async_operator_violate_async_once() -> None:
     history = AsyncHistory(of_async(), ("map", {})).step(0, PUT, of=1)
     assert history.broken("async-once", whole=False) == ["of an operator that is not described as async"]
     assert history.broken_laws(whole=False) == {"async-once"}
 
 
-def test_results_that_do_not_reach_their_readers() -> None:
+def test_readers_receiving_other_results_violate_async_once() -> None:
     lost = AsyncHistory().takes(0).done(0, 7, 9).sends(ElementKind.RECORD, 100, 0, fingerprint=7).emits(0)
     assert lost.broken("async-once", whole=False) == ["a reader gets other records than the results emitted"]
     changed = AsyncHistory().takes(0).done(0, 7).sends(ElementKind.RECORD, 100, 0, fingerprint=6).emits(0)
@@ -236,13 +236,13 @@ def test_results_that_do_not_reach_their_readers() -> None:
     assert between.broken("async-once", whole=False) == ["a reader gets other records than the results emitted"]
 
 
-def test_results_behind_the_last_emission_are_under_way_until_the_input_has_ended() -> None:
+def test_results_after_last_emission_violate_only_after_end_of_input() -> None:
     history = AsyncHistory().takes(0).done(0, 7).leaves(0).sends(ElementKind.RECORD, 100, 0, fingerprint=7)
     assert history.broken("async-once", whole=False) == []
     assert history.ends().broken("async-once") == ["a reader gets records after the last emission"]
 
 
-def test_every_channel_of_a_broadcast_is_a_reader() -> None:
+def test_every_channel_of_broadcast_must_receive_results() -> None:
     history = AsyncHistory(of_async(), partitioner="BROADCAST").takes(0).done(0, 7)
     history.sends(ElementKind.RECORD, 100, fingerprint=7).emits(0)
     assert history.broken("async-once", whole=False) == []
@@ -250,7 +250,7 @@ def test_every_channel_of_a_broadcast_is_a_reader() -> None:
     assert history.broken("async-once", whole=False) == ["a reader gets other records than the results emitted"]
 
 
-def test_the_next_async_operator_of_the_chain_is_a_reader() -> None:
+def test_next_async_operator_of_chain_must_receive_results() -> None:
     def chain() -> AsyncHistory:
         return AsyncHistory(of_async(), of_async("ordered")).takes(0).done(0, 7)
 
@@ -262,20 +262,20 @@ def test_the_next_async_operator_of_the_chain_is_a_reader() -> None:
 # async-capacity
 
 
-def test_more_than_the_capacity() -> None:
+def test_more_elements_than_capacity_violate_async_capacity() -> None:
     history = AsyncHistory(of_async(capacity=1)).takes(0).takes_mark(1, 5)
     assert history.broken("async-capacity", whole=False) == ["more elements than the capacity of the queue"]
     assert history.broken_laws(whole=False) == {"async-capacity"}
 
 
-def test_a_queue_that_counts_wrongly() -> None:
+def test_wrong_queue_size_violates_async_capacity() -> None:
     history = AsyncHistory().takes(0).step(0, COMPLETE, 7, rows=1, queued=2)
     assert history.broken("async-capacity", whole=False) == [
         "the queue size is not the number of elements put and not emitted"
     ]
 
 
-def test_an_outcome_may_come_while_another_element_is_handed_on_but_nothing_else_may() -> None:
+def test_only_outcome_may_occur_during_emission_of_other_element() -> None:
     assert AsyncHistory().takes(0, 1).step(1, FAIL, queued=1).broken("async-capacity", whole=False) == []
     history = AsyncHistory().takes(0, 1).passes(11).step(1, TIMEOUT, queued=1)
     assert history.broken("async-capacity", whole=False) == [
@@ -290,7 +290,7 @@ def retrying(**params: object) -> AsyncHistory:
     return AsyncHistory(of_async(retry={**RETRY, **params}))
 
 
-def test_a_record_is_asked_for_once_more_than_it_may_be_tried_again() -> None:
+def test_one_call_more_than_retries_is_allowed() -> None:
     history = retrying().takes(0)
     for attempt in (1, 2):
         history.step(0, RETRIED, attempt=attempt).step(0, INVOKE, attempt=attempt + 1)
@@ -303,7 +303,7 @@ def test_a_record_is_asked_for_once_more_than_it_may_be_tried_again() -> None:
     ]
 
 
-def test_a_strategy_without_a_limit() -> None:
+def test_strategy_without_limit_allows_any_number_of_retries() -> None:
     history = retrying(max_attempts=None).takes(0)
     for attempt in range(1, 9):
         history.step(0, RETRIED, attempt=attempt).step(0, INVOKE, attempt=attempt + 1)
@@ -311,14 +311,14 @@ def test_a_strategy_without_a_limit() -> None:
 
 
 @pytest.mark.parametrize("retry", [None, {**RETRY, "result": False}])
-def test_without_a_strategy_that_asks_for_it_nothing_is_tried_again(retry: object) -> None:
+def test_retry_without_strategy_violates_async_retries(retry: object) -> None:
     history = AsyncHistory(of_async(retry=retry)).takes(0).step(0, RETRIED, attempt=1).step(0, INVOKE, attempt=2)
     assert history.broken("async-retries", whole=False) == [
         "a record waits for a retry without a retry strategy", "the function is called again without a retry strategy",
     ]  # fmt: skip
 
 
-def test_calls_that_are_not_counted_one_by_one() -> None:
+def test_calls_not_numbered_consecutively_violate_async_retries() -> None:
     history = AsyncHistory().arrives(0).step(0, PUT, 100).step(0, INVOKE, attempt=2)
     assert history.broken("async-retries", whole=False) == ["attempts are not numbered 1, 2, 3"]
     assert AsyncHistory().step(0, INVOKE, attempt=1).broken("async-retries") == [
@@ -326,14 +326,14 @@ def test_calls_that_are_not_counted_one_by_one() -> None:
     ]
 
 
-def test_a_call_without_a_retry_that_was_due() -> None:
+def test_call_without_due_retry_violates_async_retries() -> None:
     history = retrying().takes(0).step(0, INVOKE, attempt=2).takes(1)
     assert history.broken("async-retries", whole=False) == ["the function is called again, but no retry is due"]
     history = retrying().takes(0).step(0, RETRIED, attempt=1).done(0, 7).step(0, INVOKE, attempt=2).takes(1)
     assert history.broken("async-retries", whole=False) == ["the function is called again, but no retry is due"]
 
 
-def test_at_the_end_of_the_input_whoever_was_to_be_asked_again_is_asked_once_more() -> None:
+def test_end_of_input_allows_one_more_call_per_pending_retry() -> None:
     """Rules 11.27, 11.28: for the first its time ran out before its first retry, the second is being asked for the last time."""
     history = retrying().takes(0, 1).step(0, RETRIED, attempt=1)
     for attempt in (1, 2):
@@ -350,7 +350,7 @@ def test_at_the_end_of_the_input_whoever_was_to_be_asked_again_is_asked_once_mor
     assert history.broken("async-retries", whole=False) == ["the function is called too often"]
 
 
-def test_retries_that_are_not_due() -> None:
+def test_retry_that_is_not_due_violates_async_retries() -> None:
     assert retrying().takes(0).step(0, RETRIED, attempt=2).broken("async-retries") == [
         "a record waits for a retry of an attempt that is not its last"
     ]
@@ -361,7 +361,7 @@ def test_retries_that_are_not_due() -> None:
     assert over.broken("async-retries", whole=False) == ["a record waits for a retry after its timeout or outcome"] * 2
 
 
-def test_a_record_that_nobody_asks_for() -> None:
+def test_record_without_call_violates_async_retries() -> None:
     history = AsyncHistory().arrives(0).step(0, PUT, 100)
     assert history.broken("async-retries", whole=False) == [], "about to be asked for"
     assert history.takes_mark(1, 5).broken("async-retries", whole=False) == ["the function was never called"]
@@ -372,7 +372,7 @@ def test_a_record_that_nobody_asks_for() -> None:
 # async-end
 
 
-def test_an_input_that_ends_before_the_queue_is_empty() -> None:
+def test_end_of_input_before_queue_is_empty_violates_async_end() -> None:
     history = AsyncHistory().takes(0, 1).done(0, 7).leaves(0).done(1, 8).ends()
     assert history.broken("async-end") == ["the queue is not empty at the end of input"]
     assert history.leaves(1).broken("async-end") == [
@@ -382,13 +382,13 @@ def test_an_input_that_ends_before_the_queue_is_empty() -> None:
 
 
 @pytest.mark.parametrize("action", [PUT, INVOKE, RETRIED, TIMEOUT, EMIT])
-def test_nothing_happens_behind_the_end_or_the_close(action: AsyncAction) -> None:
+def test_step_after_end_of_input_or_close_violates_async_end(action: AsyncAction) -> None:
     assert AsyncHistory().ends().step(0, action).broken("async-end") == ["a step after the end of input"]
     closed = AsyncHistory().life(LifeEvent.CLOSE).step(0, action)
     assert closed.broken("async-end") == ["a step after the operator was closed"]
 
 
-def test_an_answer_may_come_when_nobody_listens_any_more() -> None:
+def test_outcome_after_close_is_allowed() -> None:
     """Rule 11.16."""
     history = AsyncHistory().takes(0).life(LifeEvent.CLOSE).done(0, 7)
     assert history.judged("async-end").verdict is Verdict.HOLDS

@@ -14,7 +14,7 @@ def judge(facts: FactSet, law: str, status: str = "complete") -> Outcome:
     return next(outcome for outcome in check_all(facts, status) if outcome.law == law)
 
 
-def test_an_honest_channel_delivers_every_row_it_was_given() -> None:
+def test_correct_channel_satisfies_fifo_and_every_row_is_examined() -> None:
     facts = tiny_job()
     outcome = judge(facts, "channel-fifo")
     assert outcome.verdict is Verdict.HOLDS
@@ -22,7 +22,7 @@ def test_an_honest_channel_delivers_every_row_it_was_given() -> None:
 
 
 @pytest.mark.parametrize("column", ["fingerprint", "timestamp"])
-def test_a_payload_changed_on_its_way_breaks_fifo_once(column: str) -> None:
+def test_changed_element_violates_fifo_once(column: str) -> None:
     facts = tiny_job()
     row = facts.find("received", channel=1, position=2)
     row[column] = int(row[column]) + 1
@@ -32,21 +32,21 @@ def test_a_payload_changed_on_its_way_breaks_fifo_once(column: str) -> None:
     assert (outcome.evidence[0]["channel"], outcome.evidence[0]["position"]) == (1, 2)
 
 
-def test_two_swapped_elements_break_fifo_at_both_positions_and_by_their_order() -> None:
+def test_swapped_elements_violate_fifo_at_both_positions_and_by_order() -> None:
     facts = tiny_job()
     first, second = facts.find("received", channel=0, position=0), facts.find("received", channel=0, position=1)
     first["position"], second["position"] = 1, 0
     assert judge(facts, "channel-fifo").violations == 3
 
 
-def test_elements_that_exchange_their_moments_break_fifo_once() -> None:
+def test_exchanged_receive_order_violates_fifo_once() -> None:
     facts = tiny_job()
     first, second = facts.find("received", channel=0, position=0), facts.find("received", channel=0, position=1)
     first["seq"], second["seq"] = second["seq"], first["seq"]
     assert [row["what"] for row in judge(facts, "channel-fifo").evidence] == ["received out of order"]
 
 
-def test_a_lost_element_breaks_fifo_in_a_whole_run_and_not_in_a_prefix() -> None:
+def test_lost_element_violates_fifo_only_in_whole_run() -> None:
     facts = tiny_job()
     end = facts.drop("received", channel=0, kind=ElementKind.END_OF_PARTITION)
     assert judge(facts, "channel-fifo").evidence[0]["what"] == "an element was sent, but never received"
@@ -55,7 +55,7 @@ def test_a_lost_element_breaks_fifo_in_a_whole_run_and_not_in_a_prefix() -> None
         assert judge(facts, "channel-fifo", status).verdict is Verdict.HOLDS, end
 
 
-def test_an_element_from_nowhere_and_a_position_taken_twice_break_fifo_in_a_prefix_too() -> None:
+def test_unsent_element_and_duplicate_position_violate_fifo_in_prefix() -> None:
     facts = tiny_job()
     facts.add("received", facts.tables["received"][0], position=999)
     facts.add("sent", facts.tables["sent"][0])
@@ -66,7 +66,7 @@ def test_an_element_from_nowhere_and_a_position_taken_twice_break_fifo_in_a_pref
 
 
 @pytest.mark.parametrize("side", ["sent", "received"])
-def test_what_follows_the_end_of_a_channel_is_counted_row_by_row(side: str) -> None:
+def test_each_element_after_end_of_partition_violates_channel_end(side: str) -> None:
     facts = tiny_job()
     end = facts.find(side, channel=3, kind=ElementKind.END_OF_PARTITION)
     position = int(end["position"])
@@ -78,7 +78,7 @@ def test_what_follows_the_end_of_a_channel_is_counted_row_by_row(side: str) -> N
     assert {row["side"] for row in outcome.evidence} == {side}
 
 
-def test_an_element_after_end_of_data_breaks_the_end() -> None:
+def test_each_element_after_end_of_data_violates_channel_end() -> None:
     facts = tiny_job()
     end = facts.find("sent", channel=0, kind=ElementKind.END_OF_DATA)
     record = facts.find("sent", channel=0, kind=ElementKind.RECORD)
@@ -90,7 +90,7 @@ def test_an_element_after_end_of_data_breaks_the_end() -> None:
     assert outcome.evidence[0]["what"] == "after END_OF_DATA"
 
 
-def test_a_channel_that_never_ends_breaks_a_whole_run_only() -> None:
+def test_channel_without_end_violates_only_whole_run() -> None:
     facts = tiny_job()
     facts.drop("sent", channel=5, kind=ElementKind.END_OF_PARTITION)
     facts.drop("received", channel=5, kind=ElementKind.END_OF_PARTITION)
@@ -99,7 +99,7 @@ def test_a_channel_that_never_ends_breaks_a_whole_run_only() -> None:
     assert judge(facts, "channel-end", "canceled").verdict is Verdict.HOLDS
 
 
-def test_a_job_without_channels_has_no_law_about_them_and_silent_channels_are_vacuous() -> None:
+def test_job_without_channels_is_not_applicable_and_empty_channels_are_vacuous() -> None:
     facts = tiny_job()
     facts.tables["sent"], facts.tables["received"] = [], []
     assert judge(facts, "channel-fifo").verdict is Verdict.VACUOUS
@@ -111,7 +111,7 @@ def test_a_job_without_channels_has_no_law_about_them_and_silent_channels_are_va
         assert (outcome.verdict, outcome.reason) == (Verdict.NOT_APPLICABLE, "the job has no channels")
 
 
-def test_evidence_is_bounded_and_violations_are_not() -> None:
+def test_evidence_is_bounded_and_violation_count_is_not() -> None:
     facts = tiny_job(Level.ELEMENTS)
     for row in facts.tables["received"]:
         row["fingerprint"] = -1

@@ -44,21 +44,21 @@ def judged(job: JobRun) -> Outcome:
 
 @pytest.mark.parametrize("assigner", [TEN, SESSIONS])
 @pytest.mark.parametrize("lateness_ms", [0, 3])
-def test_windows_have_the_timers_that_they_need(assigner: Any, lateness_ms: int) -> None:
+def test_windows_with_cleanup_timers_satisfy_law(assigner: Any, lateness_ms: int) -> None:
     job = run(assigner, lateness_ms)
     outcome = judged(job)
     assert (outcome.verdict, outcome.violations) == (Verdict.HOLDS, 0)
     assert outcome.rows_examined == 3 + len(job.facts.rows("timers"))
 
 
-def test_a_window_without_a_cleanup_timer_counts_once() -> None:
+def test_window_without_cleanup_timer_violates_once() -> None:
     outcome = judged(run(TEN, 3, Fault("cleanup_not_registered", operator="window")))
     assert [(row["what"], row["window_start"]) for row in outcome.evidence] == [
         ("state has no timer that removes it", 0)
     ]
 
 
-def test_each_window_whose_timer_a_merge_leaves_counts() -> None:
+def test_each_timer_left_by_merge_violates() -> None:
     outcome = judged(run(SESSIONS, 3, Fault("cleanup_left_at_merge", operator="window")))
     assert [(row["what"], row["window_start"], row["window_end"]) for row in outcome.evidence] == [
         ("a window was merged into another one, but its cleanup timer is still registered", 1, 5),
@@ -66,7 +66,7 @@ def test_each_window_whose_timer_a_merge_leaves_counts() -> None:
     ]
 
 
-def test_a_timeout_that_takes_the_cleanup_timer_away_breaks_nothing() -> None:
+def test_timeout_trigger_deleting_the_cleanup_timer_does_not_violate() -> None:
     """Rules 10.15 and 10.23: without lateness the nested trigger's timer, which is cleared, is that of the cleanup."""
     script: list[Entry] = [record(("k", 1), 1), sleep(200), record(("k", 2), 2)]
     trigger = ProcessingTimeoutTrigger.of(EventTimeTrigger.create(), Duration.of_millis(5), False, True)

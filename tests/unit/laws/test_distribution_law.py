@@ -47,7 +47,7 @@ def judge(facts: FactBuilder, status: str = "complete") -> Outcome:
 
 
 @pytest.mark.parametrize(("name", "sources", "targets"), [(name, *size) for name in NAMES for size in sizes(name)])
-def test_what_ran_goes_where_its_partitioner_sends_it(name: str, sources: int, targets: int) -> None:
+def test_recorded_partitioner_satisfies_law(name: str, sources: int, targets: int) -> None:
     outcome = judge(run(name, sources, targets))
     assert (outcome.verdict, outcome.rows_examined) == (
         Verdict.HOLDS, 20 * sources * (targets if name == "BROADCAST" else 1),
@@ -83,43 +83,43 @@ def of_writer(name: str, channels: list[int], **columns: list[int]) -> FactBuild
         ("GLOBAL", [0, 7], 1),
     ],
 )
-def test_each_row_is_judged_by_the_row_before(name: str, channels: list[int], violations: int) -> None:
+def test_each_record_is_checked_against_the_previous_one(name: str, channels: list[int], violations: int) -> None:
     assert judge(of_writer(name, channels)).violations == violations
 
 
-def test_a_broadcast_that_a_prefix_cuts_off_is_no_violation() -> None:
+def test_broadcast_cut_off_in_prefix_does_not_violate() -> None:
     assert judge(of_writer("BROADCAST", [0, 1, 2, 0]), "failed").verdict is Verdict.HOLDS
 
 
-def test_a_broadcast_puts_the_same_record_on_all_channels() -> None:
+def test_broadcast_of_different_records_violates() -> None:
     outcome = judge(of_writer("BROADCAST", [0, 1, 2, 0, 1, 2], fingerprint=[5, 5, 5, 6, 7, 7]))
     assert [(row["what"], row["channel"]) for row in outcome.evidence] == [("another record", 1)]
 
 
-def test_a_custom_edge_is_judged_by_what_its_partitioner_answered() -> None:
+def test_custom_edge_is_checked_against_recorded_answer() -> None:
     outcome = judge(of_writer("CUSTOM", [0, 2, 1], key_hash=[0, 1, 1]))
     assert [(row["seq"], row["expected"], row["found"]) for row in outcome.evidence] == [(1, 1, 2)]
 
 
-def test_a_custom_partitioner_is_recorded_with_its_answers() -> None:
+def test_custom_partitioner_answers_are_recorded() -> None:
     facts = run("CUSTOM", 1, 5)
     answers = [row["key_hash"] for row in facts.rows("sent", lambda row: row["kind"] == ElementKind.RECORD)]
     assert answers == [value * value % 5 for value in range(20)]
 
 
-def test_a_shuffled_edge_is_not_judged_and_the_reason_says_so() -> None:
+def test_shuffled_edge_is_not_applicable_with_reason() -> None:
     outcome = judge(run("SHUFFLE", 1, 3))
     assert (outcome.verdict, outcome.reason) == (Verdict.NOT_APPLICABLE, "every edge is keyed or shuffled")
 
 
-def test_the_subtasks_of_a_pointwise_edge_are_rotated_inside_their_group() -> None:
+def test_subtasks_of_pointwise_edge_are_rotated_in_their_group() -> None:
     """Rule 1.17: of 2 writers and 5 readers the second feeds 4 and 3, in this order."""
     task, edge = Task(1, 0, 0, "", 1, 2, 128, 0), Edge(0, 0, 0, 1, 0, "RESCALE", "", "", "")
     assert targets_of(task, edge, 5) == [4, 3]
 
 
 @pytest.mark.parametrize("name", [*NAMES, "SHUFFLE"])
-def test_damaged_jobs_are_judged_as_by_the_definition_however_they_are_cut(name: str) -> None:
+def test_damaged_jobs_get_verdicts_of_oracle_for_any_slicing(name: str) -> None:
     for number, (sources, targets) in enumerate(sizes(name) * 4):
         random, facts = Random(number), run(name, sources, targets)
         for _ in range(random.randrange(4)):

@@ -14,7 +14,7 @@ SOURCE = (("source", BOUNDED), ("map", {}))
 MS = 1_000_000
 
 
-def test_what_a_task_hears_it_tells_every_channel() -> None:
+def test_watermark_and_status_forwarded_to_every_channel_satisfy_laws() -> None:
     history = History().hears(WATERMARK, 5).sends(WATERMARK, 5).hears(STATUS, IDLE).sends(STATUS, IDLE)
     assert history.judged("task-watermark").verdict is Verdict.HOLDS
     assert history.judged("idle").verdict is Verdict.HOLDS
@@ -22,7 +22,7 @@ def test_what_a_task_hears_it_tells_every_channel() -> None:
     assert history.judged("idle").rows_examined == 4
 
 
-def test_a_watermark_that_one_channel_misses() -> None:
+def test_watermark_missing_on_one_channel_violates() -> None:
     history = History().hears(WATERMARK, 5).sends(WATERMARK, 5, 0).hears(WATERMARK, 6).sends(WATERMARK, 6)
     assert history.broken("task-watermark") == ["an expected watermark or status is not sent"]
     assert history.broken("task-watermark", whole=False) == ["an expected watermark or status is not sent"], (
@@ -30,25 +30,25 @@ def test_a_watermark_that_one_channel_misses() -> None:
     )
 
 
-def test_in_a_prefix_the_last_watermark_may_be_under_way() -> None:
+def test_last_watermark_of_prefix_may_be_missing() -> None:
     history = History().hears(WATERMARK, 5).sends(WATERMARK, 5, 0)
     assert history.broken("task-watermark", whole=False) == []
     assert history.broken("task-watermark") == ["an expected watermark or status is not sent"]
 
 
-def test_a_watermark_that_nobody_told() -> None:
+def test_watermark_without_cause_violates() -> None:
     history = History().sends(WATERMARK, 1, 0).hears(WATERMARK, 5).sends(WATERMARK, 4, 1)
     assert sorted(map(str, history.broken("task-watermark", whole=False))) == ["a watermark or status has no cause"] * 2
 
 
 @pytest.mark.parametrize(("sent", "broken"), [(3, 0), (8, 4)])
-def test_two_inputs_go_with_the_slower_one(sent: int, broken: int) -> None:
+def test_two_inputs_have_minimum_watermark(sent: int, broken: int) -> None:
     """Rule 8.16."""
     history = History(inputs=2).hears(WATERMARK, 8, of=1).hears(WATERMARK, 3, of=0).sends(WATERMARK, sent)
     assert len(history.broken("task-watermark")) == broken
 
 
-def test_an_idle_input_holds_nobody_back_and_the_last_one_lets_the_task_go_idle() -> None:
+def test_idle_input_is_ignored_and_all_idle_makes_task_idle() -> None:
     """Rule 8.16: the watermark that the input had held back first, then the status."""
     history = History(inputs=2).hears(WATERMARK, 8, of=1).hears(STATUS, IDLE, of=0).sends(WATERMARK, 8)
     history.hears(STATUS, IDLE, of=1).sends(STATUS, IDLE).hears(STATUS, ACTIVE, of=0).sends(STATUS, ACTIVE)
@@ -56,7 +56,7 @@ def test_an_idle_input_holds_nobody_back_and_the_last_one_lets_the_task_go_idle(
     assert history.broken("task-watermark") == history.broken("idle") == []
 
 
-def test_a_status_that_is_not_told_breaks_both_laws() -> None:
+def test_missing_status_violates_task_watermark_and_idle() -> None:
     history = History().hears(STATUS, IDLE).sends(STATUS, IDLE, 0).hears(STATUS, ACTIVE).sends(STATUS, ACTIVE, 0)
     assert history.broken("task-watermark") == [
         "an expected watermark or status is not sent",
@@ -68,12 +68,12 @@ def test_a_status_that_is_not_told_breaks_both_laws() -> None:
     ]
 
 
-def test_a_task_that_is_idle_while_an_input_is_not() -> None:
+def test_idle_task_with_active_input_violates_idle() -> None:
     history = History(inputs=2).hears(STATUS, IDLE, of=0).sends(STATUS, IDLE)
     assert history.broken("idle") == ["a watermark or status has no cause"] * 2
 
 
-def test_a_watermark_and_a_repeated_status_while_idle() -> None:
+def test_watermark_or_repeated_status_while_idle_violates_idle() -> None:
     free = History(inputs=0, chain=(("source", {}),))
     free.sends(STATUS, IDLE).sends(WATERMARK, 3).sends(STATUS, IDLE)
     assert free.broken("idle") == [
@@ -85,7 +85,7 @@ def test_a_watermark_and_a_repeated_status_while_idle() -> None:
     assert free.broken("task-watermark") == [], "a source without a strategy may say what it likes, but to all the same"
 
 
-def test_a_free_source_tells_all_channels_the_same() -> None:
+def test_source_without_strategy_must_send_same_to_all_channels() -> None:
     """Rule 8.18."""
     free = History(inputs=0, chain=(("source", {}),)).sends(WATERMARK, 3).sends(WATERMARK, 4, 0)
     assert free.broken("task-watermark") == ["the watermarks or statuses differ between channels"]
@@ -98,7 +98,7 @@ def source() -> History:
     return history.makes(WATERMARK, 6, records=2, highest=9).sends(WATERMARK, 6)
 
 
-def test_what_a_strategy_made_is_sent_and_the_task_ends_it() -> None:
+def test_watermark_of_strategy_and_final_watermark_satisfy_law() -> None:
     history = source().sends(WATERMARK, MAX_WATERMARK)
     assert history.broken("task-watermark") == []
 
@@ -111,19 +111,19 @@ def test_what_a_strategy_made_is_sent_and_the_task_ends_it() -> None:
         (6, 3, 9, "the strategy did not count the sent records"),
     ],
 )
-def test_a_strategy_that_is_ahead_of_its_records(timestamp: int, records: int, highest: int, what: str) -> None:
+def test_watermark_of_strategy_ahead_of_records_violates(timestamp: int, records: int, highest: int, what: str) -> None:
     """Rule 8.1."""
     history = History(inputs=0, chain=SOURCE).sends(RECORD, 9, 0).sends(RECORD, 7, 1)
     history.makes(WATERMARK, timestamp, records, highest).sends(WATERMARK, timestamp)
     assert history.broken("task-watermark") == [what]
 
 
-def test_a_strategy_only_grows() -> None:
+def test_watermark_of_strategy_that_does_not_grow_violates() -> None:
     """Rule 8.5."""
     assert source().makes(WATERMARK, 6, 2, 9).sends(WATERMARK, 6).broken("task-watermark") == ["does not grow"]
 
 
-def test_splits_hold_each_other_back() -> None:
+def test_merged_watermark_is_minimum_of_splits() -> None:
     """Rule 8.6."""
     history = History(inputs=0, chain=SOURCE)
     history.makes(WATERMARK, 6, 1, 9, split=0).makes(WATERMARK, 3, 1, 6, split=1)
@@ -138,7 +138,7 @@ def test_splits_hold_each_other_back() -> None:
     assert history.broken("task-watermark") == ["was there, but did not hold back the others"]
 
 
-def test_a_merged_watermark_that_no_split_has_reached() -> None:
+def test_merged_watermark_that_no_split_reached_violates() -> None:
     history = History(inputs=0, chain=SOURCE).makes(WATERMARK, 6, 1, 9, split=0).makes(WATERMARK, 5).sends(WATERMARK, 5)
     assert history.broken("task-watermark") == ["no split has reached it"]
 
@@ -146,7 +146,7 @@ def test_a_merged_watermark_that_no_split_has_reached() -> None:
 ASSIGNS = (("watermarks", BOUNDED),)
 
 
-def test_an_operator_that_assigns_timestamps_swallows_all_but_the_end() -> None:
+def test_assigning_operator_swallows_input_watermarks_except_the_last() -> None:
     """Rule 8.7."""
     history = History(chain=ASSIGNS).hears(WATERMARK, 50).hears(STATUS, IDLE).hears(STATUS, ACTIVE)
     history.hears(WATERMARK, MAX_WATERMARK).makes(WATERMARK, MAX_WATERMARK, 0, NO_TIMESTAMP).sends(
@@ -155,7 +155,7 @@ def test_an_operator_that_assigns_timestamps_swallows_all_but_the_end() -> None:
     assert history.broken("task-watermark") == history.broken("idle") == []
 
 
-def test_an_operator_that_assigns_timestamps_and_lets_others_pass() -> None:
+def test_assigning_operator_forwarding_input_watermark_violates() -> None:
     assert (
         History(chain=ASSIGNS).hears(WATERMARK, 50).sends(WATERMARK, 50).broken("task-watermark")
         == ["a watermark or status has no cause"] * 2
@@ -163,7 +163,7 @@ def test_an_operator_that_assigns_timestamps_and_lets_others_pass() -> None:
 
 
 @pytest.mark.parametrize("early", [True, False])
-def test_an_operator_that_assigns_timestamps_ends_when_its_input_does(early: bool) -> None:
+def test_assigning_operator_emits_max_watermark_with_its_input(early: bool) -> None:
     history = History(chain=ASSIGNS)
     if early:
         history.makes(WATERMARK, MAX_WATERMARK, 0, NO_TIMESTAMP).sends(WATERMARK, MAX_WATERMARK)
@@ -181,25 +181,25 @@ def quiet_source(at_ns: int) -> History:
     return history.sends(STATUS, IDLE)
 
 
-def test_a_source_is_idle_only_after_its_timeout() -> None:
+def test_source_idle_before_timeout_violates_idle() -> None:
     """Rule 8.4: more than the timeout."""
     assert quiet_source(6 * MS + 1).broken("idle") == []
     assert quiet_source(6 * MS).broken("idle") == ["idle before the timeout has passed"]
 
 
-def test_a_source_that_never_spoke_is_idle_only_after_its_timeout() -> None:
+def test_source_without_records_idle_before_timeout_violates_idle() -> None:
     history = History(inputs=0, chain=SOURCE)
     history._add("lifecycle", -1, MS, LifeEvent.RUNNING)
     history.makes(STATUS, IDLE, 0, NO_TIMESTAMP, at_ns=2 * MS).sends(STATUS, IDLE)
     assert history.broken("idle") == ["idle before the timeout has passed"]
 
 
-def test_a_strategy_that_speaks_while_idle() -> None:
+def test_watermark_of_idle_strategy_violates_idle() -> None:
     history = quiet_source(9 * MS).makes(WATERMARK, 6, 1, 9)
     assert history.broken("idle") == ["a watermark is sent while idle"]
 
 
-def test_timers_that_give_way_hold_watermarks_back_and_merge_them() -> None:
+def test_interruptible_timers_may_delay_and_merge_watermarks() -> None:
     """Rule 9.18."""
     history = History(chain=(("keyed_process", {"interruptible_timers": True}),))
     history.hears(WATERMARK, 3).hears(WATERMARK, 5).sends(WATERMARK, 5).hears(STATUS, IDLE).sends(STATUS, IDLE)
@@ -207,7 +207,7 @@ def test_timers_that_give_way_hold_watermarks_back_and_merge_them() -> None:
     assert history.sends(WATERMARK, 4, 0).broken("task-watermark") == ["a watermark or status has no cause"]
 
 
-def test_a_task_behind_a_source_that_ends_while_idle_owes_no_last_watermark() -> None:
+def test_task_behind_source_ended_while_idle_needs_no_max_watermark() -> None:
     """Law end: rule 5.8 lets the last watermark of an idle source get lost."""
 
     def ending(*told: int) -> list[object]:

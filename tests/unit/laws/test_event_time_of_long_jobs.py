@@ -33,7 +33,7 @@ def is_watermark(row: Row) -> bool:
 
 
 @pytest.mark.parametrize("number", range(12))
-def test_long_jobs_count_what_the_definitions_count(number: int) -> None:
+def test_long_jobs_get_verdicts_of_oracle(number: int) -> None:
     random, facts = Random(number), long_job().copy()
     for _ in range(number % 3):
         table = random.choice(TABLES)
@@ -50,7 +50,7 @@ def test_long_jobs_count_what_the_definitions_count(number: int) -> None:
 
 @pytest.mark.parametrize("wrong", [None, 0, 150, 299])
 @pytest.mark.parametrize("column", [4, 5, 6, 7, 8])
-def test_many_watermarks_of_one_strategy(wrong: int | None, column: int) -> None:
+def test_changed_row_of_long_strategy_gets_verdict_of_oracle(wrong: int | None, column: int) -> None:
     """Split, kind, timestamp, number of records or highest timestamp of one row is another."""
     strategy: dict[str, object] = {"watermarks": {"kind": "bounded", "bound_ms": 2}}
     history = History(inputs=0, chain=(("source", strategy), ("map", {})))

@@ -22,7 +22,7 @@ def verdicts(history: History) -> dict[str, Verdict]:
 
 
 @pytest.mark.parametrize("inputs", [-FAR, -1, 2, FAR])
-def test_a_number_of_inputs_that_the_facts_contradict(inputs: int) -> None:
+def test_wrong_number_of_inputs_violates_task_watermark(inputs: int) -> None:
     """Nothing can come of an input that a task does not have, or of all together while one never emitted."""
     history = History(inputs=inputs).hears(WATERMARK, 5, of=1).sends(WATERMARK, 5)
     assert history.hears(STATUS, IDLE, of=-1).hears(STATUS, ACTIVE, of=FAR).broken("task-watermark") != []
@@ -31,7 +31,7 @@ def test_a_number_of_inputs_that_the_facts_contradict(inputs: int) -> None:
 
 @pytest.mark.parametrize("kind", [-1, 77, 127])
 @pytest.mark.parametrize("table", ["received", "task_watermark", "sent", "generated_watermark", "async_elements"])
-def test_kinds_that_do_not_exist(table: str, kind: int) -> None:
+def test_unknown_kinds_raise_no_error(table: str, kind: int) -> None:
     facts = tiny_job()
     for row in facts.tables[table]:
         row["kind"] = kind
@@ -39,7 +39,7 @@ def test_kinds_that_do_not_exist(table: str, kind: int) -> None:
     assert len(check_all(facts, laws=laws)) == len(laws)
 
 
-def test_evidence_shows_a_kind_that_does_not_exist_as_its_number() -> None:
+def test_evidence_shows_unknown_kind_as_number() -> None:
     history = History(inputs=0, chain=(("source", {"watermarks": {"kind": "bounded", "bound_ms": 1}}),))
     history.sends(ElementKind.RECORD, 9, 0).makes(77, 5, 0, 0)  # type: ignore[arg-type]
     (row,) = history.judged("task-watermark").evidence
@@ -48,7 +48,7 @@ def test_evidence_shows_a_kind_that_does_not_exist_as_its_number() -> None:
 
 @pytest.mark.parametrize("column", ["input", "input_channel", "source_task", "target_task", "subpartition"])
 @pytest.mark.parametrize("value", [-FAR, -1, 9, FAR])
-def test_channels_at_places_that_do_not_exist(column: str, value: int) -> None:
+def test_unknown_channel_places_raise_no_error(column: str, value: int) -> None:
     facts = tiny_job()
     for row in facts.tables["channels"]:
         row[column] = value
@@ -59,7 +59,7 @@ def test_channels_at_places_that_do_not_exist(column: str, value: int) -> None:
 @pytest.mark.parametrize("table", ["sent", "received", "task_watermark"])
 @pytest.mark.parametrize("column", ["channel", "input", "timestamp", "position"])
 @pytest.mark.parametrize("value", [-(2**63), -1, 2**63 - 1])
-def test_numbers_at_the_ends_of_their_range(table: str, column: str, value: int) -> None:
+def test_extreme_numbers_raise_no_error(table: str, column: str, value: int) -> None:
     facts = tiny_job()
     for row in facts.tables[table]:
         if column in row:
@@ -68,14 +68,14 @@ def test_numbers_at_the_ends_of_their_range(table: str, column: str, value: int)
     assert len(check_all(facts, laws=laws)) == len(laws)
 
 
-def test_what_a_queue_emits_before_all_causes_has_the_place_of_the_first_row() -> None:
+def test_evidence_of_emission_before_all_causes_has_first_seq() -> None:
     chain = (("async_wait", {"mode": "ordered", "capacity": 5}),)
     history = History(chain=chain)
     history._add("async_elements", 0, 0, 0, AsyncAction.EMIT, WATERMARK, 5, 0, 0, 0, 0)
     assert {row["seq"] for row in history.judged("task-watermark").evidence} == {0}
 
 
-def test_settings_of_an_operator_that_are_not_json_are_a_damaged_recording() -> None:
+def test_operator_params_that_are_no_json_are_refused_as_damaged() -> None:
     history = History()
     history.tables["operators"] = [(0, 0, "map", "map", "{", -1, "")]
     with pytest.raises(BadInput, match="damaged: the params of operator 0 of vertex 0 are not JSON"):

@@ -69,7 +69,7 @@ def failure(facts: FactBuilder, changed: list[Cell], status: str) -> str:
 
 @pytest.mark.parametrize("status", ["complete", "failed"])
 @pytest.mark.parametrize("facts", jobs(), ids=["everything", "windows", "async"])
-def test_implausible_values_are_judged_or_refused(facts: FactBuilder, status: str) -> None:
+def test_implausible_values_get_verdicts_or_are_refused(facts: FactBuilder, status: str) -> None:
     found: dict[tuple[str, str, int], str] = {}
     for changed in rounds(facts):
         if failure(facts, changed, status):

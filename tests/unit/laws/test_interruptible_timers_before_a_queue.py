@@ -34,7 +34,7 @@ def _parity(value: Any) -> object:
     return value % 2
 
 
-def test_a_status_that_passes_the_queue_at_once_is_not_missed_there() -> None:
+def test_status_overtaking_queue_satisfies_task_watermark() -> None:
     env = StreamExecutionEnvironment.get_execution_environment().configure(interruptible_timers=True)
     script: list[Entry] = [
         record(1, 1),

@@ -36,18 +36,18 @@ ALL = 2**31
         ("STRING>", '"a"', None),
     ],
 )
-def test_a_key_hashes_as_in_java(key_type: str, text: str, expected: int | None) -> None:
+def test_recorded_key_hash_equals_javas(key_type: str, text: str, expected: int | None) -> None:
     assert recorded_key_hash(key_type, text) == expected
 
 
-def test_hash_codes_are_scattered_as_by_flink() -> None:
+def test_owner_subtask_scrambles_hash_as_flink() -> None:
     hashes = [0, 1, -1, 42, 97, -(2**31), 2**31 - 1]
     expected = [593689054, 68075478, 1982413648, 1134849565, 1455541201, 1718298732, 1653689534]
     assert [owner_subtask(key_hash, ALL, ALL) for key_hash in hashes] == expected
 
 
 @pytest.mark.golden
-def test_keys_belong_to_the_key_groups_and_subtasks_that_flink_chose() -> None:
+def test_owners_of_keys_equal_flinks() -> None:
     names = {"String": "STRING", "Long": "LONG", "Integer": "INT", "Boolean": "BOOLEAN", "Double": "DOUBLE"}
     judged = 0
     for case in cases("component/key_groups"):

@@ -59,13 +59,13 @@ def right(*times: int) -> list[Entry]:
     return [watermark(10), sleep(100), *(record(("k", at), at) for at in times), PAUSE, watermark(14), PAUSE, PAUSE]
 
 
-def test_records_at_the_bounds_are_joined() -> None:
+def test_records_at_bounds_are_joined() -> None:
     pairs, outcome = judged(LEFT, right(10, 14, 15), 4)
     assert pairs == [(10, 10), (10, 14)]
     assert (outcome.verdict, outcome.rows_examined) == (Verdict.HOLDS, 4 + 2)
 
 
-def test_a_record_at_its_bound_is_forgotten_once_the_watermark_is_there() -> None:
+def test_record_at_its_bound_is_removed_when_watermark_arrives() -> None:
     """Rule 10.36: the right record at 14 is not late, but the left one has left its buffer."""
     late = [watermark(14), sleep(600), record(("k", 14), 14)]
     pairs, outcome = judged(LEFT, late, 4)
@@ -80,13 +80,13 @@ def test_a_record_at_its_bound_is_forgotten_once_the_watermark_is_there() -> Non
         ("join_repeats_pair", "recorded, but not expected"),
     ],
 )
-def test_a_faulty_join_breaks_the_law(fault: str, what: str) -> None:
+def test_faulty_join_violates_law(fault: str, what: str) -> None:
     _, outcome = judged(LEFT, right(14), 4, Fault(fault, operator="pairs"))
     assert (outcome.verdict, outcome.violations) == (Verdict.VIOLATED, 1)
     assert (outcome.evidence[0]["what"], outcome.evidence[0]["timestamp"]) == (what, 14)
 
 
-def test_a_join_whose_timers_may_be_interrupted_is_not_judged() -> None:
+def test_join_with_interruptible_timers_is_not_applicable() -> None:
     pairs, outcome = judged(LEFT, right(14), 4, function=Interruptible())
     assert pairs == [(10, 14)]
     assert (outcome.verdict, outcome.reason) == (

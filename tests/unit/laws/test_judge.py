@@ -18,7 +18,7 @@ from tests.support.pages.laws_page import laws_page
 PAGE = Path(__file__).parents[3] / "docs" / "laws.md"
 
 
-def test_every_law_of_an_honest_run_examines_rows_and_holds() -> None:
+def test_every_law_examines_rows_and_holds_on_correct_run() -> None:
     outcomes = check_all(tiny_job())
     assert {one.law for one in outcomes if one.verdict is Verdict.NOT_APPLICABLE} == {"joins", "window-joins"}
     for outcome in outcomes:
@@ -27,7 +27,7 @@ def test_every_law_of_an_honest_run_examines_rows_and_holds() -> None:
             assert outcome.rows_examined > 0
 
 
-def test_every_prefix_of_an_honest_run_breaks_no_law() -> None:
+def test_every_prefix_of_correct_run_violates_no_law() -> None:
     times = sorted(int(row["time_ns"]) for table in tiny_job().tables.values() for row in table if "time_ns" in row)
     for cut in times[::7]:
         facts = tiny_job()
@@ -36,31 +36,31 @@ def test_every_prefix_of_an_honest_run_breaks_no_law() -> None:
             assert outcome.violations == 0, (cut, outcome)
 
 
-def test_no_law_applies_to_a_run_that_ended_before_anything_was_recorded() -> None:
+def test_empty_recording_is_vacuous_for_every_law() -> None:
     for outcome in check_all(MemoryRecorder(Level.FULL), "running"):
         assert (outcome.verdict, outcome.reason) == (Verdict.VACUOUS, NOTHING_RECORDED)
 
 
-def test_seq_that_does_not_ascend_is_a_damaged_recording() -> None:
+def test_descending_seq_is_refused_as_damaged() -> None:
     history = History().sends(ElementKind.WATERMARK, 1).sends(ElementKind.WATERMARK, 2)
     history.tables["sent"].reverse()
     with pytest.raises(BadInput, match="damaged: seq of task 0 does not ascend in table sent"):
         check_all(history)
 
 
-def test_facts_of_a_task_that_is_not_described_are_a_damaged_recording() -> None:
+def test_facts_of_undescribed_task_are_refused_as_damaged() -> None:
     facts = tiny_job()
     facts.drop("tasks", task=4)
     with pytest.raises(BadInput, match="it has facts of task 4, which it does not describe"):
         check_all(facts)
 
 
-def test_a_prefix_judged_as_a_whole_run_breaks_laws() -> None:
+def test_prefix_checked_as_whole_run_violates_laws() -> None:
     facts = tiny_job(Level.ELEMENTS)
     facts.cut(lambda row: int(row["time_ns"]) < 108)
     broken = {outcome.law for outcome in check_all(facts, "complete") if outcome.verdict is Verdict.VIOLATED}
     assert broken == {"channel-end", "channel-fifo", "conservation", "life-cycle", "task-watermark"}
 
 
-def test_the_page_of_the_laws_is_made_of_their_files() -> None:
+def test_laws_page_is_up_to_date() -> None:
     assert PAGE.read_text(encoding="utf-8") == laws_page(), "write it again: make docs"

@@ -54,7 +54,7 @@ def judged(keeps_left: bool, *faults: Fault) -> tuple[MemoryRecorder, dict[str, 
 
 
 @pytest.mark.parametrize("keeps_left", [False, True])
-def test_every_late_record_is_counted_or_kept_aside(keeps_left: bool) -> None:
+def test_every_late_record_is_counted_or_sent_to_side_output(keeps_left: bool) -> None:
     recorder, outcomes = judged(keeps_left)
     intakes, drops = list(recorder.rows("window_intake")), list(recorder.rows("late_drop"))
     assert (len(intakes), sorted(row[6] for row in drops)) == (8, [3, 3, 9, 9])
@@ -63,7 +63,7 @@ def test_every_late_record_is_counted_or_kept_aside(keeps_left: bool) -> None:
 
 
 @pytest.mark.parametrize("keeps_left", [False, True])
-def test_a_late_record_that_is_gone_without_a_trace_breaks_the_law(keeps_left: bool) -> None:
+def test_late_record_without_trace_violates_lateness(keeps_left: bool) -> None:
     _, outcomes = judged(keeps_left, Fault("late_row_vanishes", operator="pairs"))
     assert {law for law, outcome in outcomes.items() if outcome.verdict is Verdict.VIOLATED} == {"lateness"}
     assert outcomes["lateness"].violations == 1

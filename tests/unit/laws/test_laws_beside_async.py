@@ -10,13 +10,13 @@ from tests.support.facts.async_history import IDLE, STATUS, WATERMARK, AsyncHist
 # What laws task-watermark and idle make of a queue of watermarks
 
 
-def test_a_watermark_is_told_when_it_leaves_the_queue() -> None:
+def test_watermark_sent_when_it_leaves_queue_satisfies_law() -> None:
     history = AsyncHistory().takes(0).takes_mark(1, 5).takes_mark(2, 6).done(0, 7).leaves(0, 1, 2).ends()
     assert history.judged("task-watermark").verdict is Verdict.HOLDS
     assert history.judged("task-watermark").rows_examined == 8
 
 
-def test_a_watermark_that_is_told_before_it_leaves_or_not_at_all() -> None:
+def test_watermark_sent_early_or_not_at_all_violates() -> None:
     early = AsyncHistory().takes(0).takes_mark(1, 5).sends(WATERMARK, 5).done(0).emits(0).emits(1).ends()
     assert early.broken("task-watermark") == [
         "a watermark or status has no cause",
@@ -36,7 +36,7 @@ def test_a_watermark_that_is_told_before_it_leaves_or_not_at_all() -> None:
     ]  # fmt: skip
 
 
-def test_in_a_prefix_a_watermark_may_have_left_before_that_is_a_fact() -> None:
+def test_prefix_may_send_watermark_before_its_emission_is_recorded() -> None:
     history = AsyncHistory().takes_mark(0, 5).sends(WATERMARK, 5, 0)
     assert history.broken("task-watermark", whole=False) == []
     assert history.broken("task-watermark") == ["a watermark or status has no cause"]
@@ -53,7 +53,7 @@ def test_in_a_prefix_a_watermark_may_have_left_before_that_is_a_fact() -> None:
     assert gone.broken("task-watermark", whole=False) == ["a watermark or status has no cause"]
 
 
-def test_a_status_overtakes_and_silences_the_watermarks_in_the_queue() -> None:
+def test_status_overtakes_queue_and_suppresses_queued_watermarks() -> None:
     """Rules 5.8, 11.3."""
     history = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).sends(STATUS, IDLE).emits(0)
     assert history.broken_laws(whole=False) == set()
@@ -62,14 +62,14 @@ def test_a_status_overtakes_and_silences_the_watermarks_in_the_queue() -> None:
     assert spoken.broken("idle", whole=False) == ["a watermark is sent while idle"] * 2
 
 
-def test_a_status_that_waits_in_the_queue() -> None:
+def test_status_that_waits_in_queue_violates() -> None:
     late = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).leaves(0).sends(STATUS, IDLE)
     assert late.broken_laws(whole=False) == {"task-watermark"}
     lost = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).leaves(0)
     assert lost.broken_laws() == {"task-watermark", "idle"}
 
 
-def test_what_is_put_is_what_is_heard() -> None:
+def test_put_watermark_must_equal_received_watermark() -> None:
     behind = AsyncHistory(("map", {}), of_async())
     behind.hears(WATERMARK, 5).puts_mark(0, 5, of=1).hears(WATERMARK, 6).puts_mark(1, 7, of=1)
     assert behind.broken("task-watermark", whole=False) == ["a watermark or status has no cause"]
@@ -80,7 +80,7 @@ def test_what_is_put_is_what_is_heard() -> None:
     assert behind.broken("async-order", whole=False) == [], "it is not the head"
 
 
-def test_a_watermark_that_an_idle_output_drops_does_not_reach_an_operator() -> None:
+def test_watermark_dropped_by_idle_output_reaches_no_operator() -> None:
     """Rule 5.8; a valve that is idle emits no watermark, so that the head receives none either."""
     behind = AsyncHistory(("map", {}), of_async()).hears(STATUS, IDLE).sends(STATUS, IDLE).hears(WATERMARK, 5)
     assert behind.broken_laws(whole=False) == set()
@@ -90,7 +90,7 @@ def test_a_watermark_that_an_idle_output_drops_does_not_reach_an_operator() -> N
     assert head.puts_mark(0, 5).emits(0).broken("task-watermark") == ["a watermark or status has no cause"]
 
 
-def test_the_second_queue_of_a_chain_is_told_by_the_first() -> None:
+def test_second_queue_of_chain_receives_watermarks_of_first() -> None:
     def chain() -> AsyncHistory:
         return AsyncHistory(of_async(), of_async("ordered")).takes(0).takes_mark(1, 5).done(0)
 
@@ -105,14 +105,14 @@ def test_the_second_queue_of_a_chain_is_told_by_the_first() -> None:
     assert under_way.broken("task-watermark", whole=False) == []
 
 
-def test_a_status_overtakes_what_the_emitter_of_a_legacy_operator_holds() -> None:
+def test_status_overtakes_elements_of_legacy_emitter() -> None:
     """It waits for a place in the next queue, and lets others at the lock."""
     history = AsyncHistory(of_async(design="legacy"), of_async(design="legacy")).takes_mark(0, 5)
     history.hears(STATUS, IDLE).sends(STATUS, IDLE).puts_mark(0, 5, of=1).emits(0).emits(0, of=1)
     assert history.broken_laws(whole=False) == set()
 
 
-def test_where_nobody_knows_the_statuses_those_that_were_sent_count() -> None:
+def test_sent_statuses_count_where_inputs_have_none() -> None:
     free = AsyncHistory(("source", {}), of_async(), inputs=0)
     free.puts_mark(0, 5, of=1).sends(WATERMARK, 5).emits(0, of=1).sends(STATUS, IDLE).puts_mark(1, 6, of=1).emits(
         1, of=1
@@ -122,7 +122,7 @@ def test_where_nobody_knows_the_statuses_those_that_were_sent_count() -> None:
     assert free.broken("task-watermark") == ["a watermark or status has no cause"] * 2
 
 
-def test_the_last_watermark_of_a_source_is_its_tasks() -> None:
+def test_last_watermark_of_source_comes_from_its_task() -> None:
     """Rule 4.10."""
     source = ("source", {"watermarks": {"kind": "bounded", "bound_ms": 0}})
     history = AsyncHistory(source, of_async(), inputs=0).puts_mark(0, MAX_WATERMARK, of=1)
@@ -133,7 +133,7 @@ def test_the_last_watermark_of_a_source_is_its_tasks() -> None:
     ]
 
 
-def test_a_strategy_behind_a_queue_ends_event_time_when_the_queue_does() -> None:
+def test_strategy_behind_queue_emits_max_watermark_when_queue_does() -> None:
     """Rule 8.7."""
     watermarks = ("watermarks", {"watermarks": {"kind": "custom"}})
 
@@ -155,7 +155,7 @@ def test_a_strategy_behind_a_queue_ends_event_time_when_the_queue_does() -> None
 # Conservation
 
 
-def test_an_async_operator_accounts_for_what_it_took_and_gave() -> None:
+def test_async_operator_counters_equal_put_and_emitted_records() -> None:
     def counted(records_in: int, records_out: int, finished: bool = True) -> list[object]:
         history = AsyncHistory(opens=False).puts(0).life(LifeEvent.OPEN).takes(1, 2).done(1, 7, 9).leaves(1)
         history.done(2).done(0, 8).leaves(2, 0).ends().add("operator_counts", 0, 0, records_in, records_out, 0, 0)
@@ -171,7 +171,7 @@ def test_an_async_operator_accounts_for_what_it_took_and_gave() -> None:
 # Channel-end
 
 
-def test_results_may_come_behind_the_end_of_data_when_nothing_was_drained() -> None:
+def test_results_after_end_of_data_are_allowed_without_drain() -> None:
     """Rules 4.9, 11.19: an answer that comes before the operator is closed is emitted, and read, and passed on."""
 
     def late(drain: int, *chain: tuple[str, dict[str, object]]) -> list[object]:

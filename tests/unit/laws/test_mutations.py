@@ -69,7 +69,7 @@ def violated(outcomes: Outcomes) -> dict[str, int]:
     return {law: o.violations for law, o in outcomes.items() if o.verdict is Verdict.VIOLATED}
 
 
-def test_every_law_examines_rows_and_holds_on_an_honest_recording(outcomes_of: Mapping[str, Outcomes]) -> None:
+def test_every_law_examines_rows_and_holds_on_correct_recording(outcomes_of: Mapping[str, Outcomes]) -> None:
     assert tuple(outcomes_of["honest"]) == LAW_IDS
     found = {law: outcomes_of[law if law in OF_JOINS else "honest"][law] for law in LAW_IDS}
     assert {o.verdict for o in found.values()} == {Verdict.HOLDS}
@@ -77,7 +77,7 @@ def test_every_law_examines_rows_and_holds_on_an_honest_recording(outcomes_of: M
 
 
 @pytest.mark.parametrize("name", MUTATIONS)
-def test_a_mutation_breaks_its_laws_and_no_other(name: str, outcomes_of: Mapping[str, Outcomes]) -> None:
+def test_mutation_violates_exactly_its_laws(name: str, outcomes_of: Mapping[str, Outcomes]) -> None:
     expected = MUTATIONS[name][1]
     found = violated(outcomes_of[name])
     assert set(found) == set(expected)
@@ -86,7 +86,7 @@ def test_a_mutation_breaks_its_laws_and_no_other(name: str, outcomes_of: Mapping
         assert 0 < len(outcomes_of[name][law].evidence) <= EVIDENCE_ROWS
 
 
-def test_evidence_names_the_rows_that_differ(outcomes_of: Mapping[str, Outcomes]) -> None:
+def test_evidence_names_the_different_rows(outcomes_of: Mapping[str, Outcomes]) -> None:
     (row,) = outcomes_of["a_received_record_has_another_payload"]["channel-fifo"].evidence
     sent, received = row["sent"], row["received"]
     assert isinstance(sent, dict)
@@ -95,18 +95,18 @@ def test_evidence_names_the_rows_that_differ(outcomes_of: Mapping[str, Outcomes]
 
 
 @pytest.mark.parametrize("cut", CUTS)
-def test_a_killed_run_is_judged_up_to_its_last_complete_epoch(cut: int, outcomes_of: Mapping[str, Outcomes]) -> None:
+def test_killed_run_is_checked_up_to_last_complete_epoch(cut: int, outcomes_of: Mapping[str, Outcomes]) -> None:
     outcomes = outcomes_of[f"cut {cut}"]
     assert violated(outcomes) == {}
     assert outcomes["channel-fifo"].rows_examined > 0
     assert outcomes["channel-fifo"].reason == "the run is running: its recording is checked as a prefix"
 
 
-def test_a_loss_inside_the_recording_of_a_failed_run_is_seen(outcomes_of: Mapping[str, Outcomes]) -> None:
+def test_loss_inside_failed_run_is_reported(outcomes_of: Mapping[str, Outcomes]) -> None:
     assert set(violated(outcomes_of["failed after a loss"])) == {"channel-fifo"}
 
 
-def test_a_law_without_rows_is_vacuous_and_no_pass(outcomes_of: Mapping[str, Outcomes]) -> None:
+def test_law_without_rows_is_vacuous(outcomes_of: Mapping[str, Outcomes]) -> None:
     verdicts = {law: o.verdict for law, o in outcomes_of["without records"].items()}
     vacuous = {law for law, verdict in verdicts.items() if verdict is Verdict.VACUOUS}
     assert vacuous == {
@@ -122,12 +122,12 @@ def test_a_law_without_rows_is_vacuous_and_no_pass(outcomes_of: Mapping[str, Out
     }
 
 
-def test_a_run_killed_before_its_first_part_passes_no_law(outcomes_of: Mapping[str, Outcomes]) -> None:
+def test_run_killed_before_first_part_is_vacuous_for_every_law(outcomes_of: Mapping[str, Outcomes]) -> None:
     found = {(o.verdict, o.reason) for o in outcomes_of["killed at once"].values()}
     assert found == {(Verdict.VACUOUS, NOTHING_RECORDED)}
 
 
-def test_laws_of_level_full_do_not_apply_below_it(outcomes_of: Mapping[str, Outcomes]) -> None:
+def test_laws_of_level_full_are_not_applicable_below_it(outcomes_of: Mapping[str, Outcomes]) -> None:
     outcomes = outcomes_of["level elements"]
     assert {law for law, o in outcomes.items() if o.verdict is Verdict.NOT_APPLICABLE} == {
         *OF_JOINS,
@@ -136,7 +136,7 @@ def test_laws_of_level_full_do_not_apply_below_it(outcomes_of: Mapping[str, Outc
     assert outcomes["credits"].reason == "needs recording level full, the run was recorded at level elements"
 
 
-def test_what_the_graph_lacks_makes_a_law_not_applicable(outcomes_of: Mapping[str, Outcomes]) -> None:
+def test_laws_about_missing_graph_parts_are_not_applicable(outcomes_of: Mapping[str, Outcomes]) -> None:
     outcomes = outcomes_of["one task"]
     reasons = {law: o.reason for law, o in outcomes.items() if o.verdict is Verdict.NOT_APPLICABLE}
     assert set(reasons) == set(LAW_IDS) - {"conservation", "actions", "mails", "fairness", "life-cycle", "progress"}
@@ -145,7 +145,7 @@ def test_what_the_graph_lacks_makes_a_law_not_applicable(outcomes_of: Mapping[st
     assert outcomes["actions"].verdict is Verdict.VACUOUS
 
 
-def test_every_kind_of_damage_and_every_law_is_among_the_random_ones(at_random: list[Judged]) -> None:
+def test_random_damage_covers_every_kind_and_law(at_random: list[Judged]) -> None:
     damaged = [one.case for one in at_random if one.case.laws]
     kinds = (*KINDS, *KINDS_OF_JOINS)
     assert len(damaged) == DAMAGED + len(KINDS_OF_JOINS)
@@ -153,18 +153,18 @@ def test_every_kind_of_damage_and_every_law_is_among_the_random_ones(at_random: 
     assert set().union(*(kind.laws for kind in kinds)) == set(LAW_IDS)
 
 
-def test_random_damage_breaks_the_laws_that_its_kind_breaks(at_random: list[Judged]) -> None:
+def test_random_damage_violates_laws_of_its_kind(at_random: list[Judged]) -> None:
     missed = {one.case.name: one.case.laws - violated(one.outcomes).keys() for one in at_random}
     assert {name: laws for name, laws in missed.items() if laws} == {}
 
 
-def test_honest_and_cut_recordings_break_no_law(at_random: list[Judged]) -> None:
+def test_correct_and_cut_recordings_violate_no_law(at_random: list[Judged]) -> None:
     honest = [one for one in at_random if one.case.honest]
     assert len(honest) == 10
     assert {one.case.name: broken for one in honest if (broken := violated(one.outcomes))} == {}
 
 
-def test_files_are_judged_as_memory_is(of_the_honest_job: list[Judged], at_random: list[Judged]) -> None:
+def test_files_and_memory_get_same_verdicts(of_the_honest_job: list[Judged], at_random: list[Judged]) -> None:
     differ: dict[tuple[str, str], tuple[Outcome, Outcome]] = {}
     for one in (*of_the_honest_job, *at_random):
         for law, mine in one.in_memory.items():
@@ -175,7 +175,7 @@ def test_files_are_judged_as_memory_is(of_the_honest_job: list[Judged], at_rando
     assert differ == {}
 
 
-def test_the_generated_recording_of_the_benchmark_holds_for_all_laws(tmp_path: Path) -> None:
+def test_generated_benchmark_recording_satisfies_all_laws(tmp_path: Path) -> None:
     write(BigJob(2, 9, 20), tmp_path / "recording")
     outcomes = validate(open_runs([tmp_path])).of(0)
     assert {law: o.verdict for law, o in outcomes.items() if law not in OF_JOINS} == {

@@ -42,13 +42,13 @@ def setting(table: str, column: str, value: int, **where: int | str) -> Change:
         (setting("task_managers", "segments", 0, task_manager=0), "more segments than there are"),
     ],
 )
-def test_each_way_to_lose_a_segment_is_named(change: Change, what: str) -> None:
+def test_each_lost_segment_is_reported(change: Change, what: str) -> None:
     facts = tiny_job()
     change(facts)
     assert what in found(facts, "segments")
 
 
-def test_a_segment_that_is_never_recycled_is_missed_at_the_end_of_a_whole_run_only() -> None:
+def test_segment_never_recycled_violates_only_whole_run() -> None:
     facts = tiny_job()
     rows = facts.tables["segments"]
     last = max(index for index, row in enumerate(rows) if row["pool"] == 0)
@@ -57,13 +57,13 @@ def test_a_segment_that_is_never_recycled_is_missed_at_the_end_of_a_whole_run_on
     assert judge(facts, "segments", "failed").verdict is Verdict.HOLDS
 
 
-def test_a_pool_must_be_described() -> None:
+def test_segment_of_unknown_pool_violates() -> None:
     facts = tiny_job()
     facts.tables["segments"] = [{**facts.find("segments"), "pool": 99}]
     assert found(facts, "segments", "failed") == ["a pool that the task does not have"]
 
 
-def test_overdraft_is_bounded() -> None:
+def test_requests_beyond_size_and_overdraft_violate() -> None:
     facts = tiny_job()
     like = facts.find("segments", pool=0)
     facts.tables["segments"] = []
@@ -73,7 +73,7 @@ def test_overdraft_is_bounded() -> None:
     assert found(facts, "segments", "failed") == ["more than size and overdraft allow"]
 
 
-def test_a_job_without_pools_has_no_segments_to_speak_of() -> None:
+def test_job_without_pools_is_not_applicable() -> None:
     facts = tiny_job()
     facts.tables["pools"] = []
     assert judge(facts, "segments").verdict is Verdict.NOT_APPLICABLE
@@ -150,14 +150,14 @@ def with_queue(steps: list[Step]) -> FactSet:
         ([(QUEUED, DATA, 1, 1), (SENT, DATA, 0, 1), (QUEUED, DATA, 2, 1)], ["queued with a wrong backlog"]),
     ],
 )
-def test_a_backlog_is_what_the_queue_can_hold(steps: list[Step], whats: list[str]) -> None:
+def test_impossible_backlog_violates(steps: list[Step], whats: list[str]) -> None:
     assert found(with_queue(steps), "backlog", "failed") == whats
 
 
 @pytest.mark.parametrize(("exclusive", "whole", "whats"), [
     (4, 1, ["an empty buffer is sent"]), (0, 1, []), (0, 0, ["an empty buffer is sent"]),
 ])  # fmt: skip
-def test_only_a_finished_buffer_is_sent_empty_to_a_receiver_without_exclusive_ones(
+def test_empty_buffer_is_sent_only_when_finished_without_exclusive_buffers(
     exclusive: int, whole: int, whats: list[str]
 ) -> None:
     facts = with_queue([(QUEUED, DATA, 1, 1), (SENT, DATA, 0, whole)])
@@ -166,7 +166,7 @@ def test_only_a_finished_buffer_is_sent_empty_to_a_receiver_without_exclusive_on
     assert found(facts, "backlog", "failed") == whats
 
 
-def test_every_buffer_that_arrives_is_recycled_once() -> None:
+def test_received_buffer_is_recycled_exactly_once() -> None:
     facts = tiny_job()
     first, *_, last = facts.all("buffers", side=RECYCLED, channel=0)
     facts.tables["buffers"].remove(last)
@@ -177,13 +177,13 @@ def test_every_buffer_that_arrives_is_recycled_once() -> None:
     assert judge(facts, "in-flight", "failed").violations == 1
 
 
-def test_what_stays_in_the_queue_breaks_a_whole_run() -> None:
+def test_element_left_in_queue_violates_whole_run() -> None:
     assert found(with_queue([(QUEUED, DATA, 1, 1)]), "backlog") == ["a buffer or event never left its queue"]
     assert found(with_queue([(QUEUED, EVENT, 0, 1)]), "backlog") == ["a buffer or event never left its queue"]
 
 
 @pytest.mark.parametrize("column", ["number", "bytes", "backlog", "kind"])
-def test_a_buffer_arrives_as_it_left(column: str) -> None:
+def test_buffer_changed_in_flight_violates(column: str) -> None:
     facts = tiny_job()
     row = facts.find("buffers", side=RECEIVED, channel=0)
     row[column] = int(row[column]) + 1
@@ -193,7 +193,7 @@ def test_a_buffer_arrives_as_it_left(column: str) -> None:
     )
 
 
-def test_blocking_edges_and_local_channels_have_no_backlog_to_report() -> None:
+def test_blocking_edges_and_local_channels_are_not_applicable() -> None:
     facts = tiny_job()
     for edge in facts.tables["edges"]:
         edge["exchange"] = "BLOCKING"
@@ -204,13 +204,13 @@ def test_blocking_edges_and_local_channels_have_no_backlog_to_report() -> None:
     assert [judge(facts, law).verdict for law in ("backlog", "in-flight")] == [Verdict.NOT_APPLICABLE] * 2
 
 
-def test_data_beyond_the_credit_given_is_found() -> None:
+def test_data_beyond_granted_credit_violates() -> None:
     facts = tiny_job()
     facts.find("credits", channel=0, kind=CreditKind.INITIAL_GRANTED)["credits"] = 0
     assert found(facts, "in-flight")[0] == "a data buffer arrives without credit"
 
 
-def test_credit_without_a_reserved_buffer_is_found() -> None:
+def test_credit_without_reserved_buffer_violates() -> None:
     facts = tiny_job()
     facts.find("buffers", channel=0, side=RECEIVED, kind=EVENT)["credits"] = 0
     assert found(facts, "in-flight") == ["more credit is granted than buffers are reserved"]

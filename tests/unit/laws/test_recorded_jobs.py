@@ -47,43 +47,43 @@ def violated(cases: Judged) -> set[str]:
     return {law for _, outcomes in cases for law, o in outcomes.items() if o.verdict is Verdict.VIOLATED}
 
 
-def test_honest_jobs_break_no_law(all_jobs: Judged) -> None:
+def test_correct_jobs_violate_no_law(all_jobs: Judged) -> None:
     honest = [(case, outcomes) for case, outcomes in all_jobs if case.honest]
     broken = {(case.name, law): o.evidence for case, outcomes in honest for law, o in outcomes.items() if o.violations}
     assert broken.keys() == {("stuck", "progress")}  # a job that is deadlocked
 
 
-def test_every_step_of_an_async_element_is_among_them(async_jobs: Judged) -> None:
+def test_correct_jobs_have_every_step_of_an_async_element(async_jobs: Judged) -> None:
     honest = [case for case, _ in async_jobs if case.honest]
     steps = {int(row["action"]) for case in honest for row in case.facts.rows("async_elements")}
     assert steps == {int(action) for action in AsyncAction}
 
 
-def test_damage_breaks_the_laws_of_async_operators(async_jobs: Judged) -> None:
+def test_damage_violates_async_laws(async_jobs: Judged) -> None:
     assert violated(async_jobs) >= {"async-order", "async-once", "async-capacity", "async-retries"}
 
 
-def test_the_laws_of_event_time_hold_in_jobs_about_it_and_fall_to_damage(event_time_jobs: Judged) -> None:
+def test_event_time_laws_hold_in_correct_jobs_and_fail_after_damage(event_time_jobs: Judged) -> None:
     honest = [outcomes for case, outcomes in event_time_jobs if case.honest]
     assert len(honest) == 4
     assert {outcomes[law].verdict for outcomes in honest for law in OF_EVENT_TIME} == {Verdict.HOLDS}
     assert violated(event_time_jobs) >= {"task-watermark", "idle", "timers"}
 
 
-def test_every_assigner_and_every_trigger_is_among_the_windows(window_jobs: Judged) -> None:
+def test_window_jobs_have_every_assigner_and_trigger(window_jobs: Judged) -> None:
     pairs = {tuple(case.name.split(", ", 1)) for case, _ in window_jobs if case.honest}
     assert {pair[0] for pair in pairs} >= set(ASSIGNERS)
     assert {pair[1] for pair in pairs if len(pair) == 2} >= set(TRIGGERS)
 
 
-def test_the_laws_of_windows_hold_in_jobs_about_them_and_fall_to_damage(window_jobs: Judged) -> None:
+def test_window_laws_hold_in_correct_jobs_and_fail_after_damage(window_jobs: Judged) -> None:
     honest = [outcomes for case, outcomes in window_jobs if case.honest]
     held = {law for outcomes in honest for law in OF_WINDOWS if outcomes[law].verdict is Verdict.HOLDS}
     assert held == set(OF_WINDOWS)
     assert violated(window_jobs) >= {"window-fire", "late-rows", "lateness", "timers"}
 
 
-def test_the_reason_names_the_windows_that_cannot_be_predicted(window_jobs: Judged) -> None:
+def test_reason_names_windows_that_cannot_be_predicted(window_jobs: Judged) -> None:
     (outcomes,) = [outcomes for case, outcomes in window_jobs if case.name == "windows that cannot be foretold"]
     assert outcomes["window-fire"].reason == (
         "not checked: staggered (all), by the data (when it fires), "

@@ -22,7 +22,7 @@ def judge(facts: FactSet, status: str = "complete") -> Outcome:
     return next(outcome for outcome in check_all(facts, status) if outcome.law == "key-routing")
 
 
-def test_every_keyed_record_is_examined_and_goes_to_the_owner_of_its_key_group() -> None:
+def test_every_keyed_record_is_examined_and_routed_to_its_owner() -> None:
     outcome = judge(tiny_job())
     assert (outcome.verdict, outcome.rows_examined) == (Verdict.HOLDS, 11)
 
@@ -39,7 +39,7 @@ def test_every_keyed_record_is_examined_and_goes_to_the_owner_of_its_key_group()
         ("keys", "task", 4, "the sender never described this key", 6),
     ],
 )
-def test_each_way_to_misroute_is_named(table: str, column: str, value: int | str, what: str, violations: int) -> None:
+def test_each_wrong_routing_is_reported(table: str, column: str, value: int | str, what: str, violations: int) -> None:
     facts = tiny_job()
     # Key "a" is sent six times, from task 0, to channel 0.
     facts.find(table, task=0, key=1000)[column] = value
@@ -48,7 +48,7 @@ def test_each_way_to_misroute_is_named(table: str, column: str, value: int | str
     assert {row["what"] for row in outcome.evidence} == {what}
 
 
-def test_a_job_without_a_keyed_edge_has_no_such_law_and_one_without_records_is_vacuous() -> None:
+def test_job_without_keyed_edge_is_not_applicable_and_without_records_vacuous() -> None:
     facts = tiny_job()
     facts.tables["sent"] = facts.all("sent", kind=ElementKind.WATERMARK)
     assert judge(facts).verdict is Verdict.VACUOUS
@@ -57,7 +57,7 @@ def test_a_job_without_a_keyed_edge_has_no_such_law_and_one_without_records_is_v
 
 
 @pytest.mark.golden
-def test_the_judges_hash_and_owner_are_what_flink_answered() -> None:
+def test_hash_and_owner_equal_flinks() -> None:
     boxed = {"String": "STRING", "Integer": "INT", "Long": "LONG", "Double": "DOUBLE", "Boolean": "BOOLEAN"}
     judged = 0
     for case in cases("component/key_groups"):
@@ -104,7 +104,7 @@ def _as_tuple(items: list[Any]) -> tuple[object, ...]:
         (-(2**63), None),
     ],
 )
-def test_a_recorded_key_gives_back_its_hash_whatever_its_type(key: object, declared: Any) -> None:
+def test_recorded_key_of_any_type_gives_its_hash(key: object, declared: Any) -> None:
     assert recorded_key_hash(*key_json(key, declared)) == java_hash(key, declared)
 
 
@@ -112,5 +112,5 @@ def test_a_recorded_key_gives_back_its_hash_whatever_its_type(key: object, decla
     ("key_type", "text"),
     [("STRING", "1"), ("LONG", '"a"'), ("TUPLE<LONG>", "[1,2]"), ("NO_TYPE", "1"), ("LONG", "{"), ("LONG", "9" * 20)],
 )
-def test_what_is_no_key_of_its_type_has_no_hash(key_type: str, text: str) -> None:
+def test_recorded_key_of_wrong_type_has_no_hash(key_type: str, text: str) -> None:
     assert recorded_key_hash(key_type, text) is None

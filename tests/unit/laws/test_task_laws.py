@@ -71,11 +71,11 @@ def with_mails(steps: list[Mail | int | None]) -> FactSet:
         ),
     ],
 )
-def test_mails_run_once_in_their_turn(steps: list[Mail | int | None], whats: list[str]) -> None:
+def test_mails_run_once_by_priority_in_order(steps: list[Mail | int | None], whats: list[str]) -> None:
     assert found(with_mails(steps), "mails") == whats
 
 
-def test_a_mail_that_waits_is_no_violation_of_a_prefix() -> None:
+def test_pending_mail_does_not_violate_prefix() -> None:
     assert judge(with_mails([(PUT, 0, 1, 0)]), "mails", "failed").verdict is Verdict.HOLDS
 
 
@@ -143,7 +143,7 @@ LEFT = "the default action runs before a mail of the batch"
         ("default ~default", ["the default action runs while it is suspended"]),
     ],
 )
-def test_mails_of_a_batch_and_the_default_action_take_turns(story: str, whats: list[str]) -> None:
+def test_mails_of_a_batch_alternate_with_default_action(story: str, whats: list[str]) -> None:
     assert found(with_rounds(story), "fairness") == whats
 
 
@@ -190,22 +190,22 @@ def with_life(steps: Life) -> FactSet:
         (OPENED[:2], ["an element before all operators are open"]),
     ],
 )
-def test_a_life_goes_its_way(steps: Life, whats: list[str]) -> None:
+def test_life_cycle_steps_have_required_order(steps: Life, whats: list[str]) -> None:
     assert found(with_life(steps), "life-cycle", "failed") == whats
 
 
-def test_a_whole_run_has_an_end_for_every_task() -> None:
+def test_task_without_end_violates_whole_run() -> None:
     assert found(with_life([*OPENED, *ENDED, *CLOSED]), "life-cycle") == ["the task never finished"]
 
 
-def test_nothing_finishes_without_drain() -> None:
+def test_finish_without_drain_violates() -> None:
     facts = with_life([*OPENED, *ENDED[:1]])
     for row in facts.all("sent", task=0, kind=ElementKind.END_OF_DATA):
         row["timestamp"] = 0
     assert found(facts, "life-cycle", "failed")[:1] == ["finishes without drain"]
 
 
-def test_end_of_data_needs_the_last_watermark_unless_the_channel_is_idle() -> None:
+def test_end_of_data_needs_max_watermark_unless_channel_is_idle() -> None:
     facts = tiny_job()
     last = facts.find("sent", channel=0, kind=ElementKind.WATERMARK, timestamp=MAX_WATERMARK)
     last["timestamp"] = 77
@@ -214,7 +214,7 @@ def test_end_of_data_needs_the_last_watermark_unless_the_channel_is_idle() -> No
     assert judge(facts, "end").verdict is Verdict.HOLDS
 
 
-def test_without_drain_a_source_sends_no_last_watermark() -> None:
+def test_max_watermark_without_drain_violates() -> None:
     facts = tiny_job()
     facts.find("sent", channel=0, kind=ElementKind.END_OF_DATA)["timestamp"] = 0
     assert found(facts, "end") == ["MAX_WATERMARK, but EndOfData without drain"]
@@ -229,13 +229,13 @@ def test_without_drain_a_source_sends_no_last_watermark() -> None:
         (DONE, -1, "END_OF_PARTITION after the task's end"),
     ],
 )
-def test_ends_of_channels_come_between_the_steps_of_their_task(event: LifeEvent, seq: int, what: str) -> None:
+def test_channel_ends_are_between_life_cycle_steps_of_task(event: LifeEvent, seq: int, what: str) -> None:
     facts = tiny_job()
     facts.find("lifecycle", task=1, event=event)["seq"] = seq
     assert what in found(facts, "end")
 
 
-def test_in_a_prefix_a_finished_task_has_closed_its_channels() -> None:
+def test_finished_task_has_ended_its_channels_in_prefix() -> None:
     facts = tiny_job()
     facts.drop("sent", channel=2, kind=ElementKind.END_OF_PARTITION)
     assert found(facts, "end", "failed") == ["its sender finished, but no END_OF_PARTITION"]

@@ -47,15 +47,13 @@ def with_channel(elements: list[tuple[ElementKind, int]]) -> FactSet:
         ([(WATERMARK, 5), (STATUS, -1), (WATERMARK, 6), (WATERMARK, 6)], 2),
     ],
 )
-def test_watermarks_of_a_channel_grow_between_its_idle_moments(
-    elements: list[tuple[ElementKind, int]], violations: int
-) -> None:
+def test_channel_watermarks_increase_while_active(elements: list[tuple[ElementKind, int]], violations: int) -> None:
     outcome = judge(with_channel(elements), "watermark-monotone")
     assert outcome.violations == violations
     assert outcome.rows_examined == sum(kind is WATERMARK for kind, _ in elements)
 
 
-def test_a_task_watermark_that_stands_still_breaks_the_law_in_its_task() -> None:
+def test_task_watermark_that_does_not_increase_violates() -> None:
     facts = tiny_job()
     rows = facts.all("task_watermark", task=2)
     rows[1]["timestamp"] = rows[0]["timestamp"]
@@ -64,13 +62,13 @@ def test_a_task_watermark_that_stands_still_breaks_the_law_in_its_task() -> None
     assert (outcome.evidence[0]["task"], outcome.evidence[0]["timestamp"]) == (2, rows[0]["timestamp"])
 
 
-def test_without_any_watermark_the_law_is_vacuous() -> None:
+def test_run_without_watermarks_is_vacuous() -> None:
     facts = with_channel([(ElementKind.RECORD, 1)])
     assert judge(facts, "watermark-monotone").verdict is Verdict.VACUOUS
 
 
 @pytest.mark.golden
-def test_the_judges_valve_answers_as_the_real_one() -> None:
+def test_valve_model_equals_flinks_valve() -> None:
     numbers = {"IDLE": -1, "ACTIVE": 0}
     judged = 0
     for case in cases("component/status_watermark_valve"):
@@ -103,7 +101,7 @@ def as_recorded(case: dict[str, Any]) -> FactBuilder:
 
 @pytest.mark.golden
 @pytest.mark.parametrize("epochs", [1, 3])
-def test_the_law_holds_for_what_the_real_valve_emitted_and_for_nothing_less(epochs: int) -> None:
+def test_law_holds_for_emissions_of_flinks_valve_and_no_fewer(epochs: int) -> None:
     law = tuple(law for law in LAWS if law.id == "valve")
     for number, case in enumerate(cases("component/status_watermark_valve")):
         facts = as_recorded(case)
@@ -116,7 +114,7 @@ def test_the_law_holds_for_what_the_real_valve_emitted_and_for_nothing_less(epoc
             assert outcome.violations == 1, case["id"]
 
 
-def test_an_emission_that_the_valve_would_not_make_is_found_at_its_cause() -> None:
+def test_wrong_valve_emission_is_reported_at_its_cause() -> None:
     facts = tiny_job()
     row = facts.all("task_watermark", task=3)[0]
     row["timestamp"] = int(row["timestamp"]) + 1
@@ -125,7 +123,7 @@ def test_an_emission_that_the_valve_would_not_make_is_found_at_its_cause() -> No
     assert outcome.evidence[0]["task"] == 3
 
 
-def test_a_watermark_passed_on_too_late_breaks_the_law_at_both_places() -> None:
+def test_watermark_forwarded_too_late_violates_at_both_places() -> None:
     facts = tiny_job()
     for name in ("received", "task_watermark"):
         for row in facts.tables[name]:
@@ -136,7 +134,7 @@ def test_a_watermark_passed_on_too_late_breaks_the_law_at_both_places() -> None:
     assert judge(facts, "valve").violations == 2
 
 
-def test_a_swallowed_watermark_is_forgiven_only_as_the_last_step_of_a_prefix() -> None:
+def test_missing_emission_is_allowed_only_as_last_step_of_prefix() -> None:
     facts = tiny_job()
     emitted = facts.all("task_watermark", task=4)[-1]
     facts.tables["task_watermark"].remove(emitted)
@@ -149,7 +147,7 @@ def test_a_swallowed_watermark_is_forgiven_only_as_the_last_step_of_a_prefix() -
     assert judge(facts, "valve", "failed").violations == 1
 
 
-def test_a_watermark_that_nothing_caused_breaks_the_law() -> None:
+def test_watermark_without_cause_violates() -> None:
     facts = tiny_job()
     facts.add("task_watermark", facts.tables["task_watermark"][0], task=0)
     first = facts.tables["task_watermark"][0]
@@ -157,7 +155,7 @@ def test_a_watermark_that_nothing_caused_breaks_the_law() -> None:
     assert judge(facts, "valve").violations == 2
 
 
-def test_no_watermark_received_is_vacuous() -> None:
+def test_run_without_received_watermarks_is_vacuous() -> None:
     facts = tiny_job()
     facts.tables["received"] = facts.all("received", kind=ElementKind.RECORD)
     facts.tables["task_watermark"] = []

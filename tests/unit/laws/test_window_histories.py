@@ -174,14 +174,14 @@ HISTORIES = (sliding, before_zero, sessions, dynamic_sessions, counted, last_two
 
 
 @pytest.mark.parametrize("history", HISTORIES, ids=lambda history: history.__name__)
-def test_what_was_worked_out_by_hand_holds(history: object) -> None:
+def test_hand_made_history_satisfies_laws(history: object) -> None:
     assert callable(history)
     for outcome in history().judged():
         assert outcome.verdict is Verdict.HOLDS, outcome
 
 
 @pytest.mark.parametrize("history", HISTORIES, ids=lambda history: history.__name__)
-def test_none_of_its_firings_can_be_missing_twice_or_otherwise(history: object) -> None:
+def test_missing_duplicate_or_changed_firing_violates(history: object) -> None:
     assert callable(history)
     for index in range(len(history().rows("window_fire"))):
         doubled = history()
@@ -198,7 +198,7 @@ def test_none_of_its_firings_can_be_missing_twice_or_otherwise(history: object) 
             assert without.judged()[law].violations >= 1
 
 
-def test_a_clock_firing_before_its_time_and_one_that_was_skipped() -> None:
+def test_early_or_skipped_processing_time_firing_violates() -> None:
     early = by_the_clock()
     row = early.tables["window_fire"][0]
     early.tables["window_fire"][0] = (*row[:3], 9 * MS, *row[4:])
@@ -208,7 +208,7 @@ def test_a_clock_firing_before_its_time_and_one_that_was_skipped() -> None:
     assert [found["what"] for found in skipped.judged()[0].evidence] == ["expected, but not recorded"]
 
 
-def test_what_cannot_be_foretold_is_judged_by_its_contents_and_told_in_the_reason() -> None:
+def test_unpredictable_window_is_checked_by_contents_with_reason() -> None:
     h = History("tumbling_event_time", {"kind": "custom", "class": "Mine"}, size_ms=10)
     h.row(1).row(2).fire((0, 10), 3, ROW, 2, PURGE).row(3).fire((0, 10), 4, ROW, 3)
     outcome = h.judged()[0]
@@ -217,7 +217,7 @@ def test_what_cannot_be_foretold_is_judged_by_its_contents_and_told_in_the_reaso
     assert [found["what"] for found in h.judged()[0].evidence] == ["the window fires with other contents than it has"]
 
 
-def test_windows_of_one_watermark_fire_in_the_order_of_their_time() -> None:
+def test_windows_of_one_watermark_fire_in_order_of_time() -> None:
     h = History("tumbling_event_time", size_ms=10).row(1).row(11).mark(30)
     h.fire((10, 20), 2, TIMER, 19).fire((0, 10), 1, TIMER, 9)
     assert [(found["what"], found["seq"]) for found in h.judged()[0].evidence] == [

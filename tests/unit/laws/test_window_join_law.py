@@ -68,7 +68,7 @@ def sum_of(*numbers: int) -> int:
     return sum(fingerprint(None, ("k", number)) for number in numbers)
 
 
-def test_a_join_records_its_sides_and_its_calls() -> None:
+def test_join_records_sides_and_calls() -> None:
     """Rule 10.37: every pair, the left records outside; nothing where one side has no records."""
     pairs, recorder = joined(pair)
     assert pairs == [(1, 5), (1, 6), (1, 7), (2, 5), (2, 6), (2, 7)]
@@ -81,14 +81,14 @@ def test_a_join_records_its_sides_and_its_calls() -> None:
     assert (outcome(recorder).verdict, outcome(recorder).rows_examined) == (Verdict.HOLDS, 6 + 2)
 
 
-def test_a_co_group_is_called_once_also_where_a_side_is_empty() -> None:
+def test_co_group_is_called_once_even_with_empty_side() -> None:
     groups, recorder = joined(lambda left, right: [(len(left), len(right))], grouped=True)
     assert groups == [(2, 3), (1, 0)]
     assert [row[6] for row in calls(recorder)] == [1, 1]
     assert outcome(recorder).verdict is Verdict.HOLDS
 
 
-def test_a_flat_join_is_called_once_for_each_pair_whatever_it_returns() -> None:
+def test_flat_join_is_called_once_per_pair() -> None:
     class Odd(FlatJoinFunction):
         def join(self, first: Any, second: Any) -> Any:
             return [second[1]] * first[1] if second[1] % 2 else None
@@ -99,14 +99,14 @@ def test_a_flat_join_is_called_once_for_each_pair_whatever_it_returns() -> None:
     assert outcome(recorder).verdict is Verdict.HOLDS
 
 
-def test_the_sides_are_what_the_evictor_leaves() -> None:
+def test_sides_are_the_records_left_by_evictor() -> None:
     pairs, recorder = joined(pair, evictor=TimeEvictor.of(Duration.of_millis(6)))
     assert pairs == [(2, 5), (2, 6), (2, 7)]
     assert [row[2:4] for row in calls(recorder)] == [(1, 3), (1, 0)]
     assert outcome(recorder).verdict is Verdict.HOLDS
 
 
-def test_a_join_whose_evictor_goes_by_the_data_is_not_judged() -> None:
+def test_join_with_delta_evictor_is_not_applicable() -> None:
     evictor = DeltaEvictor.of(100.0, lambda one, other: float(abs(one[1][1] - other[1][1])), False)
     _, recorder = joined(pair, evictor=evictor)
     assert (outcome(recorder).verdict, outcome(recorder).reason) == (
@@ -116,7 +116,7 @@ def test_a_join_whose_evictor_goes_by_the_data_is_not_judged() -> None:
 
 
 @pytest.mark.parametrize(("fault", "called"), [("window_join_forgets_pair", 5), ("window_join_repeats_pair", 7)])
-def test_a_faulty_join_breaks_the_law(fault: str, called: int) -> None:
+def test_faulty_join_violates_law(fault: str, called: int) -> None:
     pairs, recorder = joined(pair, Fault(fault, operator="pairs"))
     assert len(pairs) == called
     found = outcome(recorder)
@@ -127,7 +127,7 @@ def test_a_faulty_join_breaks_the_law(fault: str, called: int) -> None:
     }
 
 
-def test_a_pair_that_takes_the_place_of_another_breaks_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_pair_with_correct_number_of_calls_violates(monkeypatch: pytest.MonkeyPatch) -> None:
     """The number of calls is right then; the sum of products is not."""
 
     def of(self: Pairs, first: Any, second: Any) -> Any:
@@ -140,7 +140,7 @@ def test_a_pair_that_takes_the_place_of_another_breaks_the_law(monkeypatch: pyte
     assert (outcome(recorder).verdict, outcome(recorder).violations) == (Verdict.VIOLATED, 2)
 
 
-def test_of_a_prefix_the_calls_that_follow_from_the_last_cause_may_be_missing() -> None:
+def test_calls_after_last_cause_may_be_missing_in_prefix() -> None:
     _, recorder = joined(pair)
     facts = recorded(recorder)
     last = facts.rows("window_joins")[-1]

@@ -27,7 +27,7 @@ def plan(**params: object) -> WindowPlan:
     return found
 
 
-def test_the_honest_job_fires_on_time_late_but_allowed_and_at_the_end() -> None:
+def test_correct_job_fires_on_time_late_and_at_the_end() -> None:
     facts = tiny_job()
     fires = [(row["key"], row["window_end"], row["watermark"], row["rows"]) for row in facts.tables["window_fire"]]
     assert sorted(fires) == [
@@ -41,13 +41,13 @@ def test_the_honest_job_fires_on_time_late_but_allowed_and_at_the_end() -> None:
 
 
 @pytest.mark.parametrize(("timestamp", "start"), [(-1, -5), (0, 0), (4, 0), (5, 5), (-6, -10)])
-def test_windows_start_where_flinks_do(timestamp: int, start: int) -> None:
+def test_window_starts_equal_flinks(timestamp: int, start: int) -> None:
     columns = (np.array([number]) for number in (timestamp, 0, 0))
     starts, windows = plan(size_ms=5).assign(*columns)
     assert (starts.tolist(), windows.tolist()) == ([start], [1])
 
 
-def test_cleanup_never_passes_the_end_of_time() -> None:
+def test_cleanup_time_never_exceeds_max_watermark() -> None:
     last = last_of(MAX_WATERMARK - 12, MAX_WATERMARK - 2)
     assert last == MAX_WATERMARK - 3
     assert plan(size_ms=10, lateness_ms=5).cleanup_of(last) == MAX_WATERMARK
@@ -55,7 +55,7 @@ def test_cleanup_never_passes_the_end_of_time() -> None:
 
 
 @pytest.mark.parametrize("column", ["window_start", "window_end", "key", "rows", "fingerprint_sum", "fingerprint_xor"])
-def test_a_fire_with_anything_wrong_is_one_missing_and_one_unexpected(column: str) -> None:
+def test_changed_firing_is_one_missing_and_one_unexpected(column: str) -> None:
     facts = tiny_job()
     row = facts.tables["window_fire"][0]
     row[column] = int(row[column]) + 1
@@ -64,7 +64,7 @@ def test_a_fire_with_anything_wrong_is_one_missing_and_one_unexpected(column: st
     assert [found["what"] for found in outcome.evidence] == ["expected, but not recorded", "recorded, but not expected"]
 
 
-def test_a_fire_that_never_happened_and_one_that_happened_twice() -> None:
+def test_missing_or_duplicate_firing_violates() -> None:
     facts = tiny_job()
     row = facts.drop("window_fire", key=1001, window_end=20)
     assert judge(facts, "window-fire").violations == 1
@@ -74,7 +74,7 @@ def test_a_fire_that_never_happened_and_one_that_happened_twice() -> None:
     assert judge(facts, "window-fire").violations == 1
 
 
-def test_a_window_that_loses_a_row_is_found_by_its_fingerprint() -> None:
+def test_firing_with_missing_record_violates_by_fingerprint() -> None:
     facts = tiny_job()
     fire = facts.find("window_fire", key=1000, rows=3)
     lost = facts.find("window_intake", key=1000)
@@ -84,7 +84,7 @@ def test_a_window_that_loses_a_row_is_found_by_its_fingerprint() -> None:
     assert judge(facts, "window-fire").violations == 2
 
 
-def test_a_fire_before_its_watermark_or_after_the_next_intake_is_out_of_place() -> None:
+def test_firing_before_its_watermark_or_after_next_intake_violates() -> None:
     early = tiny_job()
     fire = early.find("window_fire", key=1002, window_end=20)
     cause = early.find("task_watermark", task=2, timestamp=24)
@@ -101,7 +101,7 @@ def test_a_fire_before_its_watermark_or_after_the_next_intake_is_out_of_place() 
 @pytest.mark.parametrize(
     ("table", "law"), [("window_intake", "window-fire"), ("window_fire", "window-fire"), ("late_drop", "late-rows")]
 )
-def test_the_operators_own_watermark_must_be_its_tasks(table: str, law: str) -> None:
+def test_watermark_of_operator_must_be_that_of_its_task(table: str, law: str) -> None:
     facts = tiny_job()
     facts.tables[table][-1]["watermark"] = 7
     outcome = judge(facts, law)
@@ -109,7 +109,7 @@ def test_the_operators_own_watermark_must_be_its_tasks(table: str, law: str) -> 
     assert outcome.evidence[0]["what"] == "the recorded watermark is not the watermark of the task"
 
 
-def test_a_late_row_that_was_kept_is_missing_among_the_drops_only() -> None:
+def test_missing_late_drop_violates_only_late_rows() -> None:
     facts = tiny_job()
     facts.drop("late_drop", timestamp=6)
     outcome = judge(facts, "late-rows")
@@ -118,7 +118,7 @@ def test_a_late_row_that_was_kept_is_missing_among_the_drops_only() -> None:
     assert judge(facts, "late-rows", "canceled").violations == 1
 
 
-def test_a_row_dropped_that_was_not_late_is_unexpected() -> None:
+def test_drop_of_record_that_was_not_late_violates() -> None:
     facts = tiny_job()
     on_time = facts.find("window_intake", key=1000, timestamp=9)
     facts.add(
@@ -130,13 +130,13 @@ def test_a_row_dropped_that_was_not_late_is_unexpected() -> None:
     assert [row["what"] for row in judge(facts, "late-rows").evidence] == ["recorded, but not expected"]
 
 
-def test_a_late_row_in_the_wrong_output_breaks_the_law() -> None:
+def test_late_record_in_wrong_output_violates() -> None:
     facts = tiny_job()
     facts.tables["late_drop"][0]["side_output"] = 0
     assert judge(facts, "late-rows").violations == 2
 
 
-def test_another_lateness_makes_other_rows_late() -> None:
+def test_other_lateness_makes_other_records_late() -> None:
     facts = tiny_job()
     params = json.loads(str(facts.find("operators", kind="window")["params"]))
     facts.find("operators", kind="window")["params"] = json.dumps({**params, "lateness_ms": 0})
@@ -146,7 +146,7 @@ def test_another_lateness_makes_other_rows_late() -> None:
     assert judge(TinyJob(Level.ELEMENTS, lateness_ms=0).play(), "late-rows").verdict is Verdict.HOLDS
 
 
-def test_effects_of_the_last_cause_may_be_missing_in_a_prefix() -> None:
+def test_effects_of_last_cause_may_be_missing_in_prefix() -> None:
     facts = tiny_job()
     last = facts.find("task_watermark", task=2, timestamp=MAX_WATERMARK)
     facts.cut(lambda row: row["task"] != 2 or int(row["seq"]) <= int(last["seq"]))
@@ -157,7 +157,7 @@ def test_effects_of_the_last_cause_may_be_missing_in_a_prefix() -> None:
 @pytest.mark.parametrize(
     "change", [{"assigner": "sliding_event_time"}, {"assigner": "MyWindows"}, {"stagger": "random"}, {"size_ms": None}]
 )
-def test_other_windows_are_not_judged(change: dict[str, object]) -> None:
+def test_unsupported_windows_are_not_applicable(change: dict[str, object]) -> None:
     facts = tiny_job()
     operator = facts.find("operators", kind="window")
     operator["params"] = json.dumps(json.loads(str(operator["params"])) | change)
@@ -165,7 +165,7 @@ def test_other_windows_are_not_judged(change: dict[str, object]) -> None:
         assert judge(facts, law).verdict is Verdict.NOT_APPLICABLE
 
 
-def test_a_window_inside_a_chain_or_with_two_inputs_is_not_judged() -> None:
+def test_window_inside_chain_or_with_two_inputs_is_not_applicable() -> None:
     inside = tiny_job()
     inside.find("operators", kind="window")["input_operator"] = 0
     assert judge(inside, "window-fire").verdict is Verdict.NOT_APPLICABLE
@@ -175,7 +175,7 @@ def test_a_window_inside_a_chain_or_with_two_inputs_is_not_judged() -> None:
     assert judge(two_inputs, "late-rows").verdict is Verdict.NOT_APPLICABLE
 
 
-def test_a_window_that_took_nothing_in_is_vacuous() -> None:
+def test_window_without_intake_is_vacuous() -> None:
     facts = tiny_job()
     for table in ("window_intake", "window_fire", "late_drop"):
         facts.tables[table] = []

@@ -53,7 +53,7 @@ def judged_in_parts(case: Case, parts: int) -> Counts:
     return {law: (each.examined, each.violations) for law, each in found.items() if each.examined}
 
 
-def test_parts_of_the_keys_count_together_what_one_machine_counts() -> None:
+def test_counts_of_key_partitions_sum_to_those_of_one_machine() -> None:
     damaged = 0
     for case in cases():
         expected = judged(case)

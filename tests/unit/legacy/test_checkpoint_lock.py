@@ -44,13 +44,13 @@ def holding(name: str, cost_ns: int) -> Work:
     return work
 
 
-def test_one_has_it_at_a_time_and_who_came_first_is_the_next() -> None:
+def test_lock_is_held_by_one_actor_in_order_of_request() -> None:
     assert run(holding("a", 50), holding("b", 1), holding("c", 1)) == [
         "a has it", "a gives it away", "b has it", "b gives it away", "c has it", "c gives it away",
     ]  # fmt: skip
 
 
-def test_who_waits_for_more_than_the_lock_lets_others_pass_and_keeps_its_turn() -> None:
+def test_actor_waiting_for_condition_releases_lock_and_keeps_its_turn() -> None:
     """As Object.wait does."""
     places: list[int] = []
 
@@ -76,7 +76,7 @@ def test_who_waits_for_more_than_the_lock_lets_others_pass_and_keeps_its_turn() 
     assert run(waits, makes_place, comes_last) == ["there is a place", "the place is mine", "the last one"]
 
 
-def test_the_lock_is_not_taken_twice_and_not_released_by_others() -> None:
+def test_lock_cannot_be_acquired_twice_or_released_by_others() -> None:
     def work(actor: Actor, lock: CheckpointLock, log: list[str]) -> None:
         with pytest.raises(InvariantViolation, match="releases a lock that it does not hold"):
             lock.release(actor)

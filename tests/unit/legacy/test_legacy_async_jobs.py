@@ -92,7 +92,7 @@ def numbers(*values: int) -> list[Entry]:
     return [record(value, value) for value in values]
 
 
-def test_the_emitter_works_while_the_task_waits_for_a_place_inside_an_element() -> None:
+def test_emitter_works_while_task_waits_for_queue_slot_inside_element() -> None:
     """Rules 11.31, 11.32, 11.39."""
     env, sink = env_of(), CollectSink()
     asked(source(env, numbers(1, 2)).rebalance(), after(10), capacity=1).sink_to(sink)
@@ -115,7 +115,7 @@ def test_the_emitter_works_while_the_task_waits_for_a_place_inside_an_element() 
 
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])
-def test_both_designs_emit_the_same_in_the_same_order(mode: str) -> None:
+def test_both_designs_emit_same_elements_in_same_order(mode: str) -> None:
     script = [*numbers(5, 1, 4), watermark(5), *numbers(9, 2), sleep(1), watermark(9), *numbers(3)]
     found = {}
     for design in ("mailbox", "legacy"):
@@ -141,7 +141,7 @@ class Alarm(KeyedProcessFunction):
 
 
 @pytest.mark.parametrize(("design", "fires_at"), [("mailbox", 100), ("legacy", 11)])
-def test_a_timer_of_an_operator_above_fires_in_the_middle_of_its_own_element(design: str, fires_at: int) -> None:
+def test_timer_fires_inside_element_only_in_legacy_design(design: str, fires_at: int) -> None:
     """In the mailbox design it has to wait until the element is over (rule 3.21); what comes out is the same."""
     env, sink = env_of(), CollectSink()
     keyed = source(env, [record("a", 1)]).key_by(lambda value: 0).process(Alarm()).name("alarm")
@@ -152,7 +152,7 @@ def test_a_timer_of_an_operator_above_fires_in_the_middle_of_its_own_element(des
     assert fired == [fires_at]
 
 
-def test_timers_and_elements_that_wait_for_a_place_go_in_as_they_came() -> None:
+def test_waiting_timer_and_element_enter_queue_in_order() -> None:
     """Rule 11.37: two threads wait, and the field for the waiting element holds the later one only."""
     env, sink = env_of(), CollectSink()
     keyed = source(env, [record("a", 1)]).key_by(lambda value: 0).process(Alarm()).name("alarm")
@@ -165,7 +165,7 @@ def test_timers_and_elements_that_wait_for_a_place_go_in_as_they_came() -> None:
     assert [element.value for element in asking.elements if isinstance(element, StreamRecord)] == ["a", "alarm"]
 
 
-def test_a_snapshot_in_the_middle_of_an_emission_holds_the_element_and_what_came_of_it() -> None:
+def test_snapshot_during_emission_has_element_and_its_results() -> None:
     """An element leaves the queue only when all its results were handed on (rule 11.32), which waits here."""
     env, sink = env_of(), CollectSink()
     first = asked(source(env, numbers(1)).rebalance(), lambda v: Reply(AT_ONCE, (10, 11, 12)), name="first")
@@ -179,7 +179,7 @@ def test_a_snapshot_in_the_middle_of_an_emission_holds_the_element_and_what_came
     assert steps(recorder, "first")[-2:] == ["EMIT 0 at 205", "EMIT 1 at 305"]
 
 
-def test_a_timeout_ends_the_future_and_the_function_is_not_asked() -> None:
+def test_timed_out_element_fails_task_when_emitter_reaches_it() -> None:
     """Rule 11.31: the task fails over it when the emitter comes to it."""
     env, sink = env_of(), CollectSink()
     silent: Answers = lambda value: Reply(50 if value == 1 else None, (value,))  # noqa: E731
@@ -193,7 +193,7 @@ def test_a_timeout_ends_the_future_and_the_function_is_not_asked() -> None:
     assert steps(recorder)[2:] == ["PUT 1 at 0", "TIMEOUT 0 at 21", "FAIL 0 at 21", "EMIT 0 at 21"]
 
 
-def test_an_outcome_cancels_the_timer_of_the_timeout() -> None:
+def test_outcome_cancels_timeout_timer() -> None:
     env = env_of()
     asked(source(env, [*numbers(1), sleep(100)]).rebalance(), after(5), timeout_ms=20).sink_to(CollectSink())
     _, recorder = run(env)
@@ -205,7 +205,7 @@ def test_an_outcome_cancels_the_timer_of_the_timeout() -> None:
     assert worked_ms == [5, 100], "the emitter alone, for the record and the last watermark"
 
 
-def test_an_error_behind_a_pending_head_waits_for_its_turn() -> None:
+def test_failed_element_behind_pending_head_waits_for_its_turn() -> None:
     """Rule 11.32; today it would fail the task at once (rule 11.15)."""
     failed_at = {}
     for design in ("mailbox", "legacy"):
@@ -219,7 +219,7 @@ def test_an_error_behind_a_pending_head_waits_for_its_turn() -> None:
     assert failed_at == {"mailbox": 5, "legacy": 40}
 
 
-def test_the_time_of_a_timeout_passes_while_the_element_waits_for_a_place() -> None:
+def test_timeout_counts_while_element_waits_for_queue_slot() -> None:
     """Rule 11.31: the facts of an element without a place are told once it has one."""
     env = env_of()
     asked(source(env, [*numbers(1, 2), sleep(100)]).rebalance(), after(40), 1, timeout_ms=50).sink_to(CollectSink())
@@ -234,7 +234,7 @@ def test_the_time_of_a_timeout_passes_while_the_element_waits_for_a_place() -> N
     assert steps(recorder)[4:] == ["PUT 1 at 40", "INVOKE 1 at 40", "TIMEOUT 1 at 42", "FAIL 1 at 42", "EMIT 1 at 42"]
 
 
-def test_what_fails_behind_the_operator_names_its_own_record_and_reaches_a_task_that_waits_for_a_place() -> None:
+def test_failure_behind_operator_names_its_record_and_ends_waiting_task() -> None:
     def fails(value: int) -> int:
         if value == 1:
             raise ValueError("not this one")
@@ -249,7 +249,7 @@ def test_what_fails_behind_the_operator_names_its_own_record_and_reaches_a_task_
     assert result.elapsed_ns == 10 * NS_PER_MS
 
 
-def test_back_pressure_in_the_emitter_keeps_the_lock() -> None:
+def test_back_pressure_in_emitter_keeps_lock() -> None:
     """No snapshot, no timer, no element until the buffer is there (rule 5.42)."""
     env, sink = env_of(segment_size_bytes=64), CollectSink()
     many: Answers = lambda value: Reply(5, tuple(range(400)))  # noqa: E731
@@ -265,7 +265,7 @@ def test_back_pressure_in_the_emitter_keeps_the_lock() -> None:
     assert emitted - START_NS > 200 * NS_PER_MS
 
 
-def test_the_end_of_the_input_waits_until_the_queue_is_empty() -> None:
+def test_end_of_input_waits_until_queue_is_empty() -> None:
     """Rule 11.36."""
     env, sink = env_of(), CollectSink()
     asked(source(env, numbers(1, 2)).rebalance(), after(30), capacity=5).sink_to(sink)
@@ -277,7 +277,7 @@ def test_the_end_of_the_input_waits_until_the_queue_is_empty() -> None:
     assert ended == [START_NS + 30 * NS_PER_MS]
 
 
-def test_a_stop_without_drain_emits_nothing_behind_the_end_of_data() -> None:
+def test_stop_without_drain_emits_nothing_after_end_of_data() -> None:
     env, sink = env_of(), CollectSink()
     stream = source(env, [*numbers(1, 2, 3), sleep(500)])
     asked(stream, lambda value: Reply(10 * int(str(value)), (value,)), capacity=5).rebalance().sink_to(sink)
@@ -289,7 +289,7 @@ def test_a_stop_without_drain_emits_nothing_behind_the_end_of_data() -> None:
     assert kinds == ["RECORD", "END_OF_DATA", "END_OF_PARTITION"]
 
 
-def test_nothing_is_emitted_between_the_end_of_data_without_drain_and_the_end_of_the_input() -> None:
+def test_nothing_is_emitted_between_end_of_data_without_drain_and_end_of_input() -> None:
     """The link is slow, so the one event comes some time after the other."""
     env, sink = env_of(buffer_timeout_ms=1, links=(Link(bytes_per_second=1000),)), CollectSink()
     stream = source(env, [*numbers(*range(60)), sleep(500)]).rebalance()
@@ -303,7 +303,7 @@ def test_nothing_is_emitted_between_the_end_of_data_without_drain_and_the_end_of
     assert max(out) < max(at for at in done if at < closed), "some were done in time, but too late"
 
 
-def test_the_operator_works_in_the_task_of_a_legacy_source() -> None:
+def test_operator_works_in_task_of_legacy_source() -> None:
     """The case in which checkpoints of Flink 1.8 really came from another thread."""
     env, sink = env_of(), CollectSink()
     asked(source(env, [*numbers(1, 2, 3), watermark(3)], legacy=True), after(20), capacity=1).sink_to(sink)
@@ -342,13 +342,13 @@ def restored(
     return result, recorder, sink.values()
 
 
-def test_restored_elements_are_put_in_and_asked_again() -> None:
+def test_restored_elements_are_put_and_called_again() -> None:
     result, recorder, values = restored([StreamRecord(1, 1), Watermark(1)], capacity=2)
     assert (result.status, values) == (JobStatus.FINISHED, [1, 9])
     assert [o for o in check_all(recorder, "complete") if o.verdict is Verdict.VIOLATED] == []
 
 
-def test_more_restored_elements_than_places_wait_for_ever_and_the_report_says_why() -> None:
+def test_more_restored_elements_than_capacity_deadlock_with_report() -> None:
     """Rule 11.38: the element that waited for a place when the snapshot was taken is one too many."""
     result, _, values = restored([StreamRecord(1, 1), StreamRecord(2, 2), StreamRecord(3, 3)], capacity=2)
     assert (result.status, values) == (JobStatus.DEADLOCKED, [])
@@ -360,7 +360,7 @@ def test_more_restored_elements_than_places_wait_for_ever_and_the_report_says_wh
     assert report in result.report
 
 
-def test_the_report_of_a_run_that_stands_still_tells_who_waits_for_the_lock() -> None:
+def test_deadlock_report_names_threads_waiting_for_queue_slot() -> None:
     """No answer ever comes: the loop and a timer wait for a place in the queue."""
     env = env_of()
     keyed = source(env, [record("a", 1)]).key_by(lambda value: 0).process(Alarm()).name("alarm")
@@ -388,7 +388,7 @@ def test_both_designs_in_one_chain_are_refused() -> None:
     assert sink.values() == [1]
 
 
-def test_the_operator_needs_a_task_with_a_lock() -> None:
+def test_operator_without_checkpoint_lock_is_refused() -> None:
     """A description that does not tell of the design leaves the task without one."""
     env = env_of()
     asked(source(env, numbers(1)).rebalance(), after(1)).sink_to(CollectSink())
@@ -399,14 +399,14 @@ def test_the_operator_needs_a_task_with_a_lock() -> None:
         MiniCluster(graph, RunOptions()).run()
 
 
-def test_a_run_on_the_real_clock_emits_the_same() -> None:
+def test_run_on_real_clock_emits_same_elements() -> None:
     env, sink = env_of(), CollectSink()
     asked(source(env, numbers(1, 2, 3)).rebalance(), after(2), capacity=1, mode="unordered").sink_to(sink)
     result, _ = run(env, clock="real")
     assert (result.status, sink.values()) == (JobStatus.FINISHED, [1, 2, 3])
 
 
-def test_an_operator_snapshot_says_what_it_is() -> None:
+def test_operator_snapshot_has_name_count_elements_and_inside() -> None:
     env = env_of()
     asked(source(env, [*numbers(1), sleep(50)]).rebalance(), after(20)).sink_to(CollectSink())
     result, _ = run(env, SnapshotTask(5 * NS_PER_MS, "ask"))

@@ -66,7 +66,7 @@ def elements(recorder: MemoryRecorder) -> list[tuple[str, int]]:
     return [(ElementKind(row[5]).name, row[6]) for row in sorted(recorder.rows("sent"))]
 
 
-def test_a_function_that_returns_ends_the_job_with_drain() -> None:
+def test_returning_function_ends_job_with_drain() -> None:
     """Rules 4.9, 4.10: its end is a mail of the task."""
 
     def body(me: Loop, ctx: SourceContext) -> None:
@@ -86,7 +86,7 @@ def test_a_function_that_returns_ends_the_job_with_drain() -> None:
     ]  # fmt: skip
 
 
-def test_a_record_without_a_timestamp_keeps_that_of_the_one_before() -> None:
+def test_record_without_timestamp_repeats_previous_timestamp() -> None:
     """Flink reuses one stream record."""
 
     def body(me: Loop, ctx: SourceContext) -> None:
@@ -99,7 +99,7 @@ def test_a_record_without_a_timestamp_keeps_that_of_the_one_before() -> None:
     assert sink.records() == [("a", None), ("b", 7), ("c", 7)]
 
 
-def test_a_record_after_an_idle_time_makes_the_stream_active_first() -> None:
+def test_record_after_idle_emits_active_status_first() -> None:
     def body(me: Loop, ctx: SourceContext) -> None:
         ctx.mark_as_temporarily_idle()
         ctx.collect("a")
@@ -109,7 +109,7 @@ def test_a_record_after_an_idle_time_makes_the_stream_active_first() -> None:
     assert elements(recorder)[:3] == [("STATUS", -1), ("STATUS", 0), ("RECORD", -(2**63))]
 
 
-def test_a_mail_runs_between_two_records_of_a_function_that_never_pauses() -> None:
+def test_mail_runs_between_records_of_function_that_never_pauses() -> None:
     """The lock is free between records; a marker is due every millisecond, and each record takes 100 us."""
 
     def body(me: Loop, ctx: SourceContext) -> None:
@@ -123,7 +123,7 @@ def test_a_mail_runs_between_two_records_of_a_function_that_never_pauses() -> No
     assert at == [0, 11, 22, 33], "one before the first record, then one after every ten"
 
 
-def test_no_mail_runs_while_the_function_holds_the_lock() -> None:
+def test_no_mail_runs_while_function_holds_lock() -> None:
     """What is emitted inside is one piece: all marker mails wait."""
 
     def body(me: Loop, ctx: SourceContext) -> None:
@@ -138,7 +138,7 @@ def test_no_mail_runs_while_the_function_holds_the_lock() -> None:
 
 
 @pytest.mark.parametrize("inside", [True, False], ids=["inside the lock", "outside of it"])
-def test_a_sleep_inside_the_lock_keeps_the_mails_waiting(inside: bool) -> None:
+def test_sleep_inside_lock_delays_mails(inside: bool) -> None:
     def body(me: Loop, ctx: SourceContext) -> None:
         if inside:
             with ctx.get_checkpoint_lock():
@@ -152,7 +152,7 @@ def test_a_sleep_inside_the_lock_keeps_the_mails_waiting(inside: bool) -> None:
     assert marked == ([0, 10] if inside else [0, 3, 6, 9])
 
 
-def test_a_function_that_waits_for_a_buffer_holds_the_lock_so_that_no_mail_runs() -> None:
+def test_function_waiting_for_buffer_holds_lock() -> None:
     """Rules 5.40, 5.42: no overdraft, and the wait is inside an action of the task."""
 
     def body(me: Loop, ctx: SourceContext) -> None:
@@ -174,7 +174,7 @@ def test_a_function_that_waits_for_a_buffer_holds_the_lock_so_that_no_mail_runs(
     assert blocked == [ActionPhase.WAIT, ActionPhase.RESUME] * (len(blocked) // 2), "and nothing came between"
 
 
-def test_what_the_function_does_is_recorded_inside_the_wait_of_its_task() -> None:
+def test_actions_of_function_are_recorded_inside_wait_of_task() -> None:
     def body(me: Loop, ctx: SourceContext) -> None:
         ctx.collect(1)
 
@@ -197,9 +197,7 @@ def test_what_the_function_does_is_recorded_inside_the_wait_of_its_task() -> Non
     ],
     ids=["stop with drain", "stop", "cancel"],
 )
-def test_a_stop_and_a_cancellation_ask_the_function_to_return(
-    action: RunAction, status: str, ends: list[tuple[str, int]]
-) -> None:
+def test_stop_and_cancel_call_cancel_of_function(action: RunAction, status: str, ends: list[tuple[str, int]]) -> None:
     """Rules 4.20, 4.23."""
 
     def body(me: Loop, ctx: SourceContext) -> None:
@@ -217,7 +215,7 @@ def test_a_stop_and_a_cancellation_ask_the_function_to_return(
         assert sink.values() == list(range(result.records_read))
 
 
-def test_a_stop_does_not_shorten_a_sleep_and_a_cancellation_does() -> None:
+def test_cancel_interrupts_sleep_and_stop_does_not() -> None:
     """Rule 4.20: a stop only asks, a cancellation interrupts."""
 
     def body(me: Loop, ctx: SourceContext) -> None:
@@ -231,7 +229,7 @@ def test_a_stop_does_not_shorten_a_sleep_and_a_cancellation_does() -> None:
 
 
 @pytest.mark.parametrize("drain", [True, False])
-def test_the_first_stop_decides_how_the_task_ends(drain: bool) -> None:
+def test_first_stop_decides_drain(drain: bool) -> None:
     """The second one comes while the function has not returned yet, and changes nothing."""
 
     def body(me: Loop, ctx: SourceContext) -> None:
@@ -245,7 +243,7 @@ def test_the_first_stop_decides_how_the_task_ends(drain: bool) -> None:
 
 
 @pytest.mark.parametrize("exit_type", [SystemExit, asyncio.CancelledError, GreenletExit, GeneratorExit, StopIteration])
-def test_an_exit_of_the_function_is_a_failure(exit_type: type[BaseException]) -> None:
+def test_exit_exception_of_function_fails_job(exit_type: type[BaseException]) -> None:
     def body(me: Loop, ctx: SourceContext) -> None:
         ctx.collect(1)
         raise exit_type("no more")
@@ -255,7 +253,7 @@ def test_an_exit_of_the_function_is_a_failure(exit_type: type[BaseException]) ->
     assert f"{exit_type.__name__}: no more" in str(result.error)
 
 
-def test_a_failing_function_fails_the_job_with_its_cause() -> None:
+def test_failing_function_fails_job_with_cause() -> None:
     def body(me: Loop, ctx: SourceContext) -> None:
         ctx.collect(1)
         raise ValueError("no more")
@@ -276,7 +274,7 @@ class Two(ParallelSourceFunction):
         raise AssertionError("nobody cancels it")
 
 
-def test_only_a_parallel_function_may_have_several_subtasks() -> None:
+def test_only_parallel_source_function_may_have_several_subtasks() -> None:
     env, sink = env_of(parallelism=2), CollectSink()
     env.add_source(Two(), "two").sink_to(sink)
     assert run(env)[0].records_read == 2
@@ -291,7 +289,7 @@ SCRIPTS = (
 
 
 @pytest.mark.parametrize("legacy", [True, False])
-def test_a_source_says_the_same_in_either_kind_of_task(legacy: bool) -> None:
+def test_source_emits_same_elements_in_both_task_types(legacy: bool) -> None:
     env, sink = env_of(cost_ns=0), CollectSink()
     script = ScriptedSource(*SCRIPTS)
     env.add_source(LegacySource(script) if legacy else script, "s").sink_to(sink).disable_chaining()
@@ -308,7 +306,7 @@ def test_a_source_says_the_same_in_either_kind_of_task(legacy: bool) -> None:
 
 
 @pytest.mark.parametrize("policy", ["fifo", "random"])
-def test_the_same_seed_gives_the_same_facts(policy: str) -> None:
+def test_equal_seeds_give_equal_facts(policy: str) -> None:
     def body(me: Loop, ctx: SourceContext) -> None:
         for n in range(200):
             ctx.collect(n)
@@ -322,7 +320,7 @@ def test_the_same_seed_gives_the_same_facts(policy: str) -> None:
     assert len(digests) == 1
 
 
-def test_a_legacy_source_measures_no_busy_time() -> None:
+def test_legacy_source_measures_no_busy_time() -> None:
     """Rule 13.1: Flink's NaN."""
     env, _ = job(lambda me, ctx: ctx.sleep(5001))
     result, _ = run(env)

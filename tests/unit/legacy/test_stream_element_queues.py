@@ -56,7 +56,7 @@ def polled(queue: LegacyStreamElementQueue) -> str:
     return out
 
 
-def test_the_ordered_queue_lets_nothing_past_its_head() -> None:
+def test_ordered_queue_blocks_behind_its_head() -> None:
     """Rule 11.33."""
     executor = Executor()
     queue = LegacyOrderedStreamElementQueue(5, executor)
@@ -68,7 +68,7 @@ def test_the_ordered_queue_lets_nothing_past_its_head() -> None:
     assert polled(queue) == "ab1", "a head that is done is seen without its callback"
 
 
-def test_an_element_stays_until_it_is_polled() -> None:
+def test_element_stays_in_queue_until_polled() -> None:
     """Rules 11.32, 11.35, 11.37."""
     executor = Executor()
     for queue in (LegacyOrderedStreamElementQueue(1, executor), LegacyUnorderedStreamElementQueue(1, executor)):
@@ -81,7 +81,7 @@ def test_an_element_stays_until_it_is_polled() -> None:
         assert (queue.poll(), len(queue), queue.values()) == (record, 0, [])
 
 
-def test_who_would_wait_in_java_is_told_so() -> None:
+def test_peek_and_poll_without_completed_element_would_block() -> None:
     for queue in (LegacyOrderedStreamElementQueue(2, Executor()), LegacyUnorderedStreamElementQueue(2, Executor())):
         filled(queue, "a")
         for wait in (queue.peek, queue.poll):
@@ -89,7 +89,7 @@ def test_who_would_wait_in_java_is_told_so() -> None:
                 wait()
 
 
-def test_the_executor_moves_what_is_done_into_the_line_of_the_unordered_queue() -> None:
+def test_executor_moves_completed_records_into_unordered_queue() -> None:
     """Rule 11.34."""
     executor = Executor()
     queue = LegacyUnorderedStreamElementQueue(5, executor)
@@ -102,7 +102,7 @@ def test_the_executor_moves_what_is_done_into_the_line_of_the_unordered_queue() 
     assert [name(entry) for entry in queue.values()] == ["b"]
 
 
-def test_no_record_passes_a_watermark_of_the_unordered_queue() -> None:
+def test_no_record_overtakes_watermark_in_unordered_queue() -> None:
     """Rule 11.34: what is done in a later set is moved when that becomes the first, in its order."""
     executor = Executor()
     queue = LegacyUnorderedStreamElementQueue(9, executor)
@@ -120,7 +120,7 @@ def test_no_record_passes_a_watermark_of_the_unordered_queue() -> None:
     assert polled(queue) == "c6f"
 
 
-def test_a_watermark_that_finds_nothing_before_it_leaves_at_once() -> None:
+def test_watermark_without_earlier_elements_is_polled_at_once() -> None:
     executor = Executor()
     queue = LegacyUnorderedStreamElementQueue(9, executor)
     filled(queue, "12a3")
@@ -128,7 +128,7 @@ def test_a_watermark_that_finds_nothing_before_it_leaves_at_once() -> None:
     assert polled(queue) == "12"
 
 
-def test_the_first_outcome_counts_and_those_who_asked_last_are_told_first() -> None:
+def test_first_outcome_wins_and_callbacks_run_last_registered_first() -> None:
     """As java.util.concurrent.CompletableFuture does it."""
     told: list[str] = []
     entry = FutureRecordEntry("a", 1)

@@ -32,7 +32,7 @@ class Task:
         self.executor(priority).execute(lambda: self.ran.append(name), name, options)
 
 
-def test_an_operator_yields_to_itself_to_those_behind_it_and_to_control_mails() -> None:
+def test_yield_runs_mails_of_own_and_higher_priorities() -> None:
     """Rule 3.21: with mails main, op1, op2, notify, op2 runs op2 and notify; op1 also op1; main the rest."""
     task = Task()
     for priority, name in ((-1, "main"), (1, "op1"), (2, "op2"), (MAX_PRIORITY, "notify")):
@@ -48,7 +48,7 @@ def test_an_operator_yields_to_itself_to_those_behind_it_and_to_control_mails() 
     assert task.ran == ["op2", "notify", "op1", "main"]
 
 
-def test_a_deferrable_mail_never_runs_inside_a_yield() -> None:
+def test_deferrable_mail_never_runs_inside_yield() -> None:
     """Rule 3.7."""
     task = Task()
     task.put(3, "later", MailOptions.DEFERRABLE)
@@ -57,14 +57,14 @@ def test_a_deferrable_mail_never_runs_inside_a_yield() -> None:
     assert task.ran == ["later"]
 
 
-def test_an_urgent_mail_does_not_pass_the_priority_filter() -> None:
+def test_urgent_mail_does_not_pass_priority_filter() -> None:
     """Rule 3.6."""
     task = Task()
     task.put(-1, "urgent", MailOptions.URGENT)
     assert not task.executor(0).try_yield()
 
 
-def test_yield_waits_until_a_mail_of_its_priority_is_there() -> None:
+def test_yield_waits_for_mail_of_its_priority() -> None:
     task = Task()
     task.put(-1, "main")
     task.arrives = [(1, "upstream"), (2, "mine")]
@@ -72,7 +72,7 @@ def test_yield_waits_until_a_mail_of_its_priority_is_there() -> None:
     assert (task.waits, task.ran) == ([2], ["mine"])
 
 
-def test_a_mail_run_inside_a_yield_may_yield_itself() -> None:
+def test_mail_run_inside_yield_may_yield() -> None:
     task = Task()
     inner = task.executor(2)
 
@@ -88,7 +88,7 @@ def test_a_mail_run_inside_a_yield_may_yield_itself() -> None:
     assert task.ran == ["outer begins", "inner", "outer ends"]
 
 
-def test_any_mail_asks_for_an_interruption() -> None:
+def test_any_mail_requests_interruption() -> None:
     """Rule 3.23."""
     task = Task()
     executor = task.executor(5)
@@ -97,7 +97,7 @@ def test_any_mail_asks_for_an_interruption() -> None:
     assert executor.should_interrupt()
 
 
-def test_an_executor_is_idle_when_the_default_action_is_suspended_and_no_mail_waits() -> None:
+def test_executor_is_idle_when_default_action_is_suspended_without_mails() -> None:
     """Rule 3.23."""
     task = Task()
     executor = task.executor(1)
@@ -111,7 +111,7 @@ def test_an_executor_is_idle_when_the_default_action_is_suspended_and_no_mail_wa
     assert not executor.is_idle()
 
 
-def test_a_quiesced_mailbox_takes_no_mail_but_runs_those_it_has() -> None:
+def test_quiesced_mailbox_refuses_mails_and_runs_queued_ones() -> None:
     """Rules 3.9, 3.14, 3.16: control mails are dropped silently, others are refused."""
     task = Task()
     task.put(0, "last")
@@ -124,7 +124,7 @@ def test_a_quiesced_mailbox_takes_no_mail_but_runs_those_it_has() -> None:
     assert task.processor.mailbox.close() == []
 
 
-def test_taking_without_a_mail_would_block() -> None:
+def test_take_without_mail_would_block() -> None:
     with pytest.raises(WouldBlock):
         TaskMailbox().take_nowait(-1)
 

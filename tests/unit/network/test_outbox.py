@@ -16,7 +16,7 @@ class Effect:
         self.log.append(self.name)
 
 
-def test_flushes_come_first_then_readers_priority_events_local_channels_and_what_goes_upstream() -> None:
+def test_publish_runs_effects_in_order_of_their_kind() -> None:
     outbox, log = Outbox(), list[str]()
     outbox.sealed = True
     outbox.hold_upstream(Effect("upstream", log))
@@ -31,7 +31,7 @@ def test_flushes_come_first_then_readers_priority_events_local_channels_and_what
     assert len(log) == 5
 
 
-def test_a_reader_and_a_local_channel_are_held_once_and_everything_else_as_often_as_it_is_given() -> None:
+def test_readers_and_local_channels_are_held_once_and_others_every_time() -> None:
     outbox, log = Outbox(), list[str]()
     effects = [Effect("first", log), Effect("second", log)]
     for effect in (*effects, *reversed(effects)):

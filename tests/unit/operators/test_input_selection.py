@@ -28,7 +28,7 @@ class Selecting:
         return self.selections.pop(0) if len(self.selections) > 1 else self.selections[0]
 
 
-def test_a_selection_counts_inputs_from_one() -> None:
+def test_selection_counts_inputs_from_one() -> None:
     selection = InputSelection.of(1, 3)
     assert selection.input_mask == 0b101
     assert [selection.is_input_selected(input_id) for input_id in (1, 2, 3)] == [True, False, True]
@@ -37,12 +37,12 @@ def test_a_selection_counts_inputs_from_one() -> None:
 
 
 @pytest.mark.parametrize("input_id", [0, -1, 64, True, "1"])
-def test_a_selection_of_an_input_that_cannot_be_is_refused(input_id: int) -> None:
+def test_selection_of_invalid_input_is_refused(input_id: int) -> None:
     with pytest.raises(BadInput, match="expected the id of an input, from 1 to 63"):
         InputSelection.of(input_id)
 
 
-def test_the_next_input_is_the_one_after_the_last_in_a_circle() -> None:
+def test_next_input_follows_last_one_cyclically() -> None:
     def following(last_read: int, candidates: int) -> int:
         return InputSelection.fair_select_next_index(-1, candidates, last_read)
 
@@ -57,7 +57,7 @@ def test_more_than_63_inputs_are_refused() -> None:
         MultipleInputSelectionHandler(None, 64)
 
 
-def test_of_two_inputs_the_first_is_read_first_and_then_they_alternate() -> None:
+def test_two_inputs_are_read_alternately_from_the_first() -> None:
     handler = MultipleInputSelectionHandler(None, 2)
     read, last = [], 1
     for _ in range(4):
@@ -67,7 +67,7 @@ def test_of_two_inputs_the_first_is_read_first_and_then_they_alternate() -> None
     assert read == [0, 1, 0, 1]
 
 
-def test_an_input_that_has_nothing_is_passed_over_until_it_is_asked_again() -> None:
+def test_unavailable_input_is_skipped_until_available() -> None:
     handler = MultipleInputSelectionHandler(None, 2)
     assert handler.update_status_and_selection(NOTHING, 0) is MORE
     assert handler.should_set_available_for_another_input
@@ -78,7 +78,7 @@ def test_an_input_that_has_nothing_is_passed_over_until_it_is_asked_again() -> N
     assert handler.select_next_input_index(0) == 0
 
 
-def test_the_data_of_the_task_end_with_the_last_input() -> None:
+def test_data_of_task_ends_with_last_input() -> None:
     handler = MultipleInputSelectionHandler(None, 2)
     assert handler.update_status_and_selection(END_OF_DATA, 0) is MORE
     assert not handler.are_all_data_inputs_finished
@@ -88,21 +88,21 @@ def test_the_data_of_the_task_end_with_the_last_input() -> None:
     assert handler.update_status_and_selection(END_OF_INPUT, 0) is END_OF_INPUT
 
 
-def test_an_input_that_stopped_before_the_last_one_drained_stops_the_task() -> None:
+def test_stopped_input_before_drained_one_stops_task() -> None:
     handler = MultipleInputSelectionHandler(None, 2)
     handler.update_status_and_selection(STOPPED, 0)
     assert handler.update_status_and_selection(END_OF_DATA, 1) is STOPPED
 
 
 @pytest.mark.parametrize("first", [STOPPED, END_OF_DATA])
-def test_a_last_input_that_stops_ends_no_data(first: DataInputStatus) -> None:
+def test_last_input_that_stops_ends_no_data(first: DataInputStatus) -> None:
     """Rule 4.22."""
     handler = MultipleInputSelectionHandler(None, 2)
     handler.update_status_and_selection(first, 0)
     assert handler.update_status_and_selection(STOPPED, 1) is MORE
 
 
-def test_the_operator_is_asked_after_every_answer() -> None:
+def test_selection_is_requested_after_every_status() -> None:
     first, second = InputSelection.FIRST, InputSelection.SECOND
     handler = MultipleInputSelectionHandler(Selecting(first, second, first, second), 2)
     handler.next_selection()
@@ -114,7 +114,7 @@ def test_the_operator_is_asked_after_every_answer() -> None:
     assert read == [0, 1, 0]
 
 
-def test_an_input_whose_data_ended_is_read_to_its_end_though_nobody_selects_it() -> None:
+def test_input_after_end_of_data_is_read_without_selection() -> None:
     handler = MultipleInputSelectionHandler(Selecting(InputSelection.FIRST, InputSelection.SECOND), 2)
     handler.next_selection()
     handler.update_status_and_selection(END_OF_DATA, 0)
@@ -123,7 +123,7 @@ def test_an_input_whose_data_ended_is_read_to_its_end_though_nobody_selects_it()
     assert [handler.is_input_selected(index) for index in (0, 1)] == [False, True]
 
 
-def test_selecting_only_inputs_that_are_finished_is_an_error() -> None:
+def test_selecting_only_finished_inputs_is_refused() -> None:
     handler = MultipleInputSelectionHandler(Selecting(InputSelection.FIRST), 2)
     handler.next_selection()
     handler.update_status_and_selection(END_OF_DATA, 0)
@@ -131,7 +131,7 @@ def test_selecting_only_inputs_that_are_finished_is_an_error() -> None:
         handler.update_status_and_selection(END_OF_INPUT, 0)
 
 
-def test_once_all_data_ended_the_operator_is_not_asked_any_more() -> None:
+def test_selection_is_not_requested_after_all_data_ended() -> None:
     handler = MultipleInputSelectionHandler(Selecting(InputSelection.FIRST), 2)
     handler.update_status_and_selection(END_OF_DATA, 0)
     handler.update_status_and_selection(END_OF_DATA, 1)
@@ -139,7 +139,7 @@ def test_once_all_data_ended_the_operator_is_not_asked_any_more() -> None:
     assert handler.update_status_and_selection(END_OF_INPUT, 1) is END_OF_INPUT
 
 
-def test_one_input_alone_to_its_end() -> None:
+def test_one_to_its_end_selects_one_input_until_its_end() -> None:
     order = OneToItsEnd(2)
     order.record_read(2)
     assert order.next_selection() == InputSelection.SECOND
@@ -149,7 +149,7 @@ def test_one_input_alone_to_its_end() -> None:
     assert order.next_selection() == InputSelection.ALL
 
 
-def test_strict_turns_pass_over_inputs_that_ended() -> None:
+def test_strict_turns_skip_ended_inputs() -> None:
     order = StrictTurns(3)
 
     def next_id() -> int:
@@ -169,7 +169,7 @@ def test_strict_turns_pass_over_inputs_that_ended() -> None:
     assert order.next_selection() == InputSelection.ALL
 
 
-def test_an_unknown_reading_is_refused() -> None:
+def test_unknown_reading_is_refused() -> None:
     assert reading_order("any") is None
     with pytest.raises(BadInput, match="expected one of any, first, second, alternate, got 'third'"):
         reading_order("third")  # type: ignore[arg-type]

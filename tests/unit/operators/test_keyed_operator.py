@@ -48,7 +48,7 @@ def operator_of(harness: OneInputOperatorHarness) -> KeyedProcessOperator:
     return harness.operator
 
 
-def test_the_timers_of_one_subtask_go_on_in_two() -> None:
+def test_timers_of_one_subtask_are_restored_in_two() -> None:
     with subtask(0, 1) as old:
         old.process_elements([(key, 50 + number) for number, key in enumerate("abcdefgh")])
         timers = operator_of(old).snapshot_timers()
@@ -70,7 +70,7 @@ def test_the_timers_of_one_subtask_go_on_in_two() -> None:
     assert sorted(fired) == sorted(expected)
 
 
-def test_a_processing_timer_that_is_overdue_fires_at_once() -> None:
+def test_overdue_processing_time_timer_fires_at_once() -> None:
     with subtask(0, 1) as old:
         old.process_element("a", 50)
         timers = operator_of(old).snapshot_timers()
@@ -82,6 +82,6 @@ def test_a_processing_timer_that_is_overdue_fires_at_once() -> None:
         assert late.output == [("rec", ("PROCESSING_TIME", "a", 50), None)]
 
 
-def test_timers_of_another_subtask_are_refused() -> None:
+def test_timers_of_other_subtask_are_refused() -> None:
     with pytest.raises(BadInput, match="key group 5 is not one of 0 to 3"):
         operator_of(subtask(0, 2)).restore_timers({5: {"user-timers": TimersSnapshot((), ())}})

@@ -49,7 +49,7 @@ def a_mail(bench: OneInputOperatorHarness) -> None:
     bench.mailbox.execute(lambda: bench.collected.collect("mail", None), "a mail")
 
 
-def test_without_a_mail_all_timers_fire_and_the_watermark_follows() -> None:
+def test_without_mail_all_timers_fire_before_watermark() -> None:
     with harness(Reminder()) as bench:
         bench.process_elements([("a", 1), ("a", 2)])
         bench.take_output()
@@ -57,7 +57,7 @@ def test_without_a_mail_all_timers_fire_and_the_watermark_follows() -> None:
         assert bench.take_output() == [("rec", "a at 1 of 5", 1), ("rec", "a at 2 of 5", 2), ("wm", 5)]
 
 
-def test_a_mail_that_waits_comes_after_one_timer_and_a_later_mail_goes_on() -> None:
+def test_pending_mail_runs_after_one_timer() -> None:
     with harness(Reminder()) as bench:
         bench.process_elements([("a", 1), ("a", 2), ("a", 3)])
         bench.take_output()
@@ -72,7 +72,7 @@ def test_a_mail_that_waits_comes_after_one_timer_and_a_later_mail_goes_on() -> N
         ]  # fmt: skip
 
 
-def test_the_mail_that_goes_on_never_runs_inside_a_yield() -> None:
+def test_continuation_mail_never_runs_inside_yield() -> None:
     """Rule 3.7."""
     with harness(Reminder()) as bench:
         bench.process_elements([("a", 1), ("a", 2)])
@@ -84,7 +84,7 @@ def test_the_mail_that_goes_on_never_runs_inside_a_yield() -> None:
         assert bench.output[-1] == ("wm", 5)
 
 
-def test_a_record_between_two_timers_sees_the_new_watermark() -> None:
+def test_record_between_timers_sees_new_watermark() -> None:
     with harness(Reminder()) as bench:
         bench.process_elements([("a", 1), ("a", 4)])
         a_mail(bench)
@@ -98,7 +98,7 @@ def test_a_record_between_two_timers_sees_the_new_watermark() -> None:
         ]  # fmt: skip
 
 
-def test_watermarks_meanwhile_become_one() -> None:
+def test_watermarks_during_interruption_are_merged() -> None:
     """The highest counts, one mail is enough, and a lower one changes nothing."""
     with harness(Reminder()) as bench:
         bench.process_elements([("a", 1), ("a", 2), ("a", 7)])
@@ -116,7 +116,7 @@ def test_watermarks_meanwhile_become_one() -> None:
         assert bench.take_output() == [("rec", "mail", None), ("wm", 8)]
 
 
-def test_the_last_timer_too_gives_way_and_the_watermark_waits_with_it() -> None:
+def test_watermark_waits_when_mail_interrupts_after_last_timer() -> None:
     with harness(Reminder()) as bench:
         bench.process_element("a", 1)
         a_mail(bench)
@@ -124,7 +124,7 @@ def test_the_last_timer_too_gives_way_and_the_watermark_waits_with_it() -> None:
         assert bench.output[-1] == ("rec", f"a at 1 of {MAX_WATERMARK}", 1)
 
 
-def test_job_and_function_must_both_want_it() -> None:
+def test_job_and_function_must_both_allow_interruption() -> None:
     for function, of_job in ((Reminder(), False), (Reminder(allows=False), True)):
         with harness(function, of_job=of_job) as bench:
             bench.process_elements([("a", 1), ("a", 2)])

@@ -25,7 +25,7 @@ class Diary:
         self.story.append("close")
 
 
-def test_everything_is_written_in_order_flushed_at_the_end_and_closed() -> None:
+def test_writer_gets_records_in_order_then_flush_and_close() -> None:
     diary = Diary()
     with OneInputOperatorHarness(SinkOperator(diary)) as harness:
         harness.process_elements([("a", 1), ("b", None)])
@@ -35,7 +35,7 @@ def test_everything_is_written_in_order_flushed_at_the_end_and_closed() -> None:
     assert harness.operator.records_in == 2
 
 
-def test_a_failing_job_closes_the_writer_without_flushing() -> None:
+def test_failing_job_closes_writer_without_flush() -> None:
     diary = Diary()
     harness = OneInputOperatorHarness(SinkOperator(diary))
     harness.operator.close()

@@ -18,7 +18,7 @@ def harness_of(strategy: WatermarkStrategy, interval_ms: int = 200) -> OneInputO
     return OneInputOperatorHarness(TimestampsAndWatermarksOperator(strategy, interval_ms))
 
 
-def test_a_watermark_made_from_a_record_follows_it() -> None:
+def test_watermark_of_record_follows_it_and_only_increasing_ones() -> None:
     """Rules 8.3, 8.5: and only increasing ones pass."""
     with harness_of(WatermarkStrategy.for_each_record(5)) as harness:
         harness.process_elements([("a", 100), ("b", 98), ("c", 101)])
@@ -26,21 +26,21 @@ def test_a_watermark_made_from_a_record_follows_it() -> None:
         assert harness.processing_time.live_timers_ms() == []
 
 
-def test_the_extractor_decides_the_timestamp() -> None:
+def test_extractor_determines_timestamp() -> None:
     strategy = WatermarkStrategy.for_each_record(0).with_timestamp_assigner(lambda value, ts: int(str(value)) + ts % 10)
     with harness_of(strategy) as harness:
         harness.process_element(40, 3)
         assert harness.output == [("rec", 40, 43), ("wm", 42)]
 
 
-def test_a_record_without_timestamp_gets_the_one_that_means_none() -> None:
+def test_record_without_timestamp_gets_no_timestamp_value() -> None:
     """Rule 8.8."""
     with harness_of(WatermarkStrategy.no_watermarks()) as harness:
         harness.process_element("a", None)
         assert harness.output == [("rec", "a", NO_TIMESTAMP)]
 
 
-def test_incoming_watermarks_and_statuses_are_swallowed_except_the_last_watermark() -> None:
+def test_incoming_watermarks_and_statuses_are_swallowed_except_the_last() -> None:
     """Rule 8.7."""
     with harness_of(WatermarkStrategy.no_watermarks()) as harness:
         harness.process_watermark(500)
@@ -50,7 +50,7 @@ def test_incoming_watermarks_and_statuses_are_swallowed_except_the_last_watermar
         assert harness.output == [("wm", MAX_WATERMARK)]
 
 
-def test_periodic_watermarks_come_every_interval_and_drift_with_each_run() -> None:
+def test_periodic_timer_is_registered_from_time_of_each_run() -> None:
     """Rule 8.2: the next timer is asked for at the time of the run, plus the interval."""
     with harness_of(WatermarkStrategy.for_monotonous_timestamps()) as harness:
         harness.process_element("a", 10)
@@ -64,7 +64,7 @@ def test_periodic_watermarks_come_every_interval_and_drift_with_each_run() -> No
         assert harness.take_output() == []
 
 
-def test_an_interval_of_zero_never_emits_periodically_but_once_at_the_end() -> None:
+def test_interval_zero_emits_watermark_only_at_end() -> None:
     """Rules 8.2, 8.7: finish emits once more."""
     with harness_of(WatermarkStrategy.for_monotonous_timestamps(), interval_ms=0) as harness:
         harness.process_element("a", 10)
@@ -73,7 +73,7 @@ def test_an_interval_of_zero_never_emits_periodically_but_once_at_the_end() -> N
         assert harness.output == [("rec", "a", 10), ("wm", 9)]
 
 
-def test_the_periodic_timer_keeps_a_run_alive_exactly_while_it_has_something_to_say() -> None:
+def test_periodic_timer_keeps_run_alive_only_with_pending_effect() -> None:
     """D4: a daemon timer, except while a watermark is unemitted or an idle countdown runs."""
     with harness_of(WatermarkStrategy.for_monotonous_timestamps()) as harness:
         assert not harness.processing_time.keeps_alive()
@@ -83,7 +83,7 @@ def test_the_periodic_timer_keeps_a_run_alive_exactly_while_it_has_something_to_
         assert not harness.processing_time.keeps_alive()
 
 
-def test_a_quiet_stream_becomes_idle_and_the_next_watermark_wakes_it_up() -> None:
+def test_quiet_stream_becomes_idle_until_next_watermark() -> None:
     """Rule 8.4."""
     with harness_of(WatermarkStrategy.for_monotonous_timestamps().with_idleness(300)) as harness:
         harness.process_element("a", 10)
@@ -97,7 +97,7 @@ def test_a_quiet_stream_becomes_idle_and_the_next_watermark_wakes_it_up() -> Non
         assert harness.take_output() == [("rec", "b", 20), ("st", ACTIVE), ("wm", 19)]
 
 
-def test_time_spent_back_pressured_is_not_idle_time() -> None:
+def test_back_pressured_time_is_not_idle_time() -> None:
     """Rule 8.4: the task pauses the clock on which idleness is measured."""
     operator = TimestampsAndWatermarksOperator(WatermarkStrategy.no_watermarks().with_idleness(300))
     with OneInputOperatorHarness(operator) as harness:
@@ -111,7 +111,7 @@ def test_time_spent_back_pressured_is_not_idle_time() -> None:
         assert harness.take_output() == [("st", IDLE)]
 
 
-def test_an_assigner_that_gives_no_whole_milliseconds_is_refused_by_name() -> None:
+def test_assigner_without_whole_milliseconds_is_refused_by_name() -> None:
     strategy = WatermarkStrategy.no_watermarks().with_timestamp_assigner(lambda value, _: value)  # type: ignore[return-value, arg-type]
     with harness_of(strategy) as harness:
         for value in (1.5, "1", 2**63, True):

@@ -42,7 +42,7 @@ def fill(values: DistinctValues, count: int, start: int = 0) -> None:
             values.add(hashed, encoded)
 
 
-def test_each_record_is_kept_once_in_the_order_of_the_first_time() -> None:
+def test_each_record_value_is_kept_once_in_order_of_first_occurrence() -> None:
     recorder = MemoryRecorder(Level.ELEMENTS)
     one, two = TaskTrace(0, Clock(), recorder), TaskTrace(1, Clock(), recorder)
     numbers = [trace.fingerprint(at, value) for trace in (one, two) for at, value in ((None, "b"), (5, ("a", 1)))]
@@ -56,7 +56,7 @@ def test_each_record_is_kept_once_in_the_order_of_the_first_time() -> None:
 
 
 @pytest.mark.parametrize("limit_bytes", [100_000, 1 << 20])
-def test_a_sample_follows_where_the_size_ends_and_all_of_it_fits(limit_bytes: int) -> None:
+def test_values_beyond_limit_are_sampled_within_the_limit(limit_bytes: int) -> None:
     values, count = DistinctValues(limit_bytes), 100_000
     fill(values, count)
     numbers, timestamps, texts = values.take()
@@ -71,7 +71,7 @@ def test_a_sample_follows_where_the_size_ends_and_all_of_it_fits(limit_bytes: in
     assert texts[-1] == f'["some text",{timestamps[-1]}]'.encode()
 
 
-def test_what_is_kept_does_not_depend_on_when_rows_are_taken() -> None:
+def test_kept_values_do_not_depend_on_when_rows_are_taken() -> None:
     at_once, by_and_by = DistinctValues(10_000), DistinctValues(10_000)
     fill(at_once, 3000)
     taken: list[int] = []
@@ -82,7 +82,7 @@ def test_what_is_kept_does_not_depend_on_when_rows_are_taken() -> None:
     assert by_and_by.counts == at_once.counts
 
 
-def test_a_value_that_would_take_too_much_is_left_out_and_counted() -> None:
+def test_too_large_value_is_left_out_and_counted() -> None:
     values = DistinctValues(25_600)
     for value in ("x" * 100, "y" * 50, "x" * 100):
         number = fingerprint(None, value)
@@ -92,13 +92,13 @@ def test_a_value_that_would_take_too_much_is_left_out_and_counted() -> None:
     assert (values.counts.stored, values.counts.distinct, values.counts.too_large) == (1, 2, 1)
 
 
-def test_with_a_size_of_0_nothing_is_kept() -> None:
+def test_limit_zero_keeps_no_value() -> None:
     values = DistinctValues(0)
     fill(values, 10)
     assert (values.take(), values.known, values.counts.stored) == (([], [], []), set(), 0)
 
 
-def test_a_run_says_in_its_manifest_how_many_values_it_kept(tmp_path: Path) -> None:
+def test_manifest_has_counts_of_kept_values(tmp_path: Path) -> None:
     run = run_scenario(SCENARIO, out=tmp_path / "all")
     assert run.manifest is not None
     found = run.manifest.record_values
@@ -114,7 +114,7 @@ def test_a_run_says_in_its_manifest_how_many_values_it_kept(tmp_path: Path) -> N
     assert none.manifest.rows[RECORD_VALUES.name] == 0
 
 
-def test_a_changed_value_is_damage(tmp_path: Path) -> None:
+def test_changed_value_is_refused_as_damage(tmp_path: Path) -> None:
     writer = RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription(), rows_per_epoch=2)
     trace = TaskTrace(0, Clock(), writer)
     for number in range(5):
@@ -129,7 +129,7 @@ def test_a_changed_value_is_damage(tmp_path: Path) -> None:
         Recording.open(tmp_path).static_rows(RECORD_VALUES.name)
 
 
-def test_the_values_of_a_fact_are_in_its_epoch_or_an_earlier_one(tmp_path: Path) -> None:
+def test_value_of_a_fact_is_in_its_epoch_or_an_earlier_one(tmp_path: Path) -> None:
     writer = RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription(), rows_per_epoch=3)
     trace = TaskTrace(0, Clock(), writer)
     for number in range(10):

@@ -36,7 +36,7 @@ def seq(fact: Fact) -> int:
     return fact.row[0]
 
 
-def test_no_fact_is_lost_and_none_told_twice(recording: Recording) -> None:
+def test_every_fact_is_returned_once(recording: Recording) -> None:
     told: dict[str, list[tuple[int, ...]]] = {}
     for fact in merged_facts(recording, Selection()):
         told.setdefault(fact.table, []).append(fact.row)
@@ -46,7 +46,7 @@ def test_no_fact_is_lost_and_none_told_twice(recording: Recording) -> None:
         assert sorted(told.get(table.name, [])) == sorted(recording.rows(table.name)), table.name
 
 
-def test_time_never_goes_back_and_a_task_keeps_its_order(recording: Recording) -> None:
+def test_times_never_decrease_and_seq_of_task_increases(recording: Recording) -> None:
     facts = list(merged_facts(recording, Selection()))
 
     assert [fact.time_ns for fact in facts] == sorted(fact.time_ns for fact in facts)
@@ -55,14 +55,14 @@ def test_time_never_goes_back_and_a_task_keeps_its_order(recording: Recording) -
         assert mine == sorted(mine)
 
 
-def test_the_size_of_parts_makes_no_difference(recording: Recording, tmp_path: Path) -> None:
+def test_facts_do_not_depend_on_size_of_parts(recording: Recording, tmp_path: Path) -> None:
     whole = record_job(tmp_path / "one", 1 << 18)
 
     assert len(whole.epochs) == 1
     assert list(merged_facts(whole, Selection())) == list(merged_facts(recording, Selection()))
 
 
-def test_depth_counts_the_actions_and_waits_around_a_fact(recording: Recording) -> None:
+def test_depth_counts_enclosing_actions_and_waits(recording: Recording) -> None:
     depths = dict.fromkeys(range(5), 0)
     for fact in merged_facts(recording, Selection()):
         phase = fact.row[TABLES["actions"].names.index("phase")] if fact.table == "actions" else None
@@ -73,7 +73,7 @@ def test_depth_counts_the_actions_and_waits_around_a_fact(recording: Recording) 
             depths[fact.task] += 1
 
 
-def test_a_selection_is_the_same_as_leaving_out_the_rest(recording: Recording) -> None:
+def test_selection_equals_filtering_all_facts(recording: Recording) -> None:
     everything = list(merged_facts(recording, Selection()))
     times = [fact.time_ns for fact in everything]
     from_ns, to_ns = times[len(times) // 3], times[2 * len(times) // 3]
@@ -96,13 +96,13 @@ def test_a_selection_is_the_same_as_leaving_out_the_rest(recording: Recording) -
     ]
 
 
-def test_facts_of_a_channel_leave_out_what_belongs_to_no_channel(recording: Recording) -> None:
+def test_channel_selection_excludes_facts_without_channel(recording: Recording) -> None:
     facts = merged_facts(recording, Selection(channels=frozenset({1})))
 
     assert {fact.table for fact in facts} == {"sent", "received", "buffers", "credits"}
 
 
-def test_a_clock_that_goes_back_stands_still_instead(tmp_path: Path) -> None:
+def test_decreasing_real_clock_times_are_raised_to_the_previous_time(tmp_path: Path) -> None:
     """On the real clock facts that others record of a task may be later than its own next ones."""
     writer = RecordingWriter(tmp_path / "real", Level.FULL, RunDescription(clock="real"), rows_per_epoch=2)
     life = writer.appender(TABLES["lifecycle"])
@@ -117,14 +117,14 @@ def test_a_clock_that_goes_back_stands_still_instead(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_recording_of_elements_has_no_depth(tmp_path: Path) -> None:
+def test_recording_of_elements_has_depth_zero(tmp_path: Path) -> None:
     facts = list(merged_facts(record_job(tmp_path / "elements", 100, Level.ELEMENTS), Selection()))
 
     assert {fact.depth for fact in facts} == {0}
     assert "buffers" not in {fact.table for fact in facts}
 
 
-def test_a_missing_part_is_told(tmp_path: Path) -> None:
+def test_missing_part_is_refused(tmp_path: Path) -> None:
     recording = record_job(tmp_path / "damaged", 100)
     next(iter((tmp_path / "damaged" / "received").iterdir())).unlink()
 

@@ -50,12 +50,12 @@ def write(directory: Path, rows: int = 100, finish: bool = True) -> None:
         writer.finish(RunStatus.COMPLETE)
 
 
-def test_a_run_directory_and_its_recording_open_the_same(tmp_path: Path) -> None:
+def test_run_directory_and_recording_directory_open_the_same(tmp_path: Path) -> None:
     write(tmp_path / "recording")
     assert Recording.open(tmp_path).rows("sent") == Recording.open(tmp_path / "recording").rows("sent")
 
 
-def test_a_table_is_an_arrow_table_with_the_columns_of_its_schema(tmp_path: Path) -> None:
+def test_table_is_arrow_table_with_schema_columns(tmp_path: Path) -> None:
     write(tmp_path)
     table = Recording.open(tmp_path).table("sent")
     assert table.schema == arrow_schema(schema.SENT)
@@ -63,20 +63,20 @@ def test_a_table_is_an_arrow_table_with_the_columns_of_its_schema(tmp_path: Path
     assert Recording.open(tmp_path).table("received").num_rows == 0
 
 
-def test_a_recording_still_running_is_read_up_to_its_last_epoch(tmp_path: Path) -> None:
+def test_running_recording_is_read_up_to_last_epoch(tmp_path: Path) -> None:
     write(tmp_path, finish=False)
     recording = Recording.open(tmp_path)
     assert (recording.status, recording.is_complete, recording.row_count("sent")) == (RunStatus.RUNNING, False, 90)
 
 
-def test_parts_after_a_missing_marker_do_not_count(tmp_path: Path) -> None:
+def test_parts_after_missing_marker_are_ignored(tmp_path: Path) -> None:
     write(tmp_path, finish=False)
     (tmp_path / "epochs" / "00001.json").unlink()
     assert Recording.open(tmp_path).row_count("sent") == 30
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9")
-def test_a_process_killed_at_any_moment_leaves_its_complete_epochs(tmp_path: Path) -> None:
+def test_killed_process_leaves_complete_epochs(tmp_path: Path) -> None:
     process = subprocess.Popen([sys.executable, "-c", ENDLESS, str(tmp_path)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     for line in process.stdout:
@@ -133,7 +133,9 @@ def _edit(path: Path, old: str, new: str) -> None:
         ),
     ],
 )
-def test_each_damage_is_named(tmp_path: Path, damage: Callable[[Path], object], message: str) -> None:
+def test_each_damage_is_refused_with_its_message(
+    tmp_path: Path, damage: Callable[[Path], object], message: str
+) -> None:
     write(tmp_path)
     other = RecordingWriter(tmp_path / "other", Level.ELEMENTS, RunDescription())
     other.appender(schema.CHOICES)(0, 0, 1)
@@ -143,12 +145,12 @@ def test_each_damage_is_named(tmp_path: Path, damage: Callable[[Path], object], 
         Recording.open(tmp_path).table("sent")
 
 
-def test_a_path_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_missing_path_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such recording"):
         Recording.open(tmp_path / "nothing")
 
 
-def test_a_flipped_bit_in_any_part_is_found_by_whoever_reads_it(tmp_path: Path) -> None:
+def test_flipped_bit_in_part_is_detected_when_read(tmp_path: Path) -> None:
     write(tmp_path)
     path = tmp_path / "sent" / "part-00001.parquet"
     content = bytearray(path.read_bytes())
@@ -160,12 +162,12 @@ def test_a_flipped_bit_in_any_part_is_found_by_whoever_reads_it(tmp_path: Path) 
         recording.part("sent", 1)
 
 
-def test_the_page_about_the_format_is_current() -> None:
+def test_recording_page_is_up_to_date() -> None:
     page = Path(__file__).parents[3] / "docs" / "recording.md"
     assert page.read_text(encoding="utf-8") == recording_page(), "write it again: make docs"
 
 
-def test_the_manifest_is_json_that_people_can_read(tmp_path: Path) -> None:
+def test_manifest_is_readable_json(tmp_path: Path) -> None:
     write(tmp_path)
     manifest = json.loads((tmp_path / "manifest.json").read_text())
     assert manifest["status"] == "complete"

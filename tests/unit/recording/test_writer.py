@@ -49,7 +49,7 @@ def write(directory: Path, rows: int = 100, rows_per_epoch: int = 30, level: Lev
     return writer
 
 
-def test_what_is_read_back_is_what_was_recorded(tmp_path: Path) -> None:
+def test_recording_reads_back_equal(tmp_path: Path) -> None:
     write(tmp_path / "r", level=Level.FULL).finish(RunStatus.COMPLETE)
     memory = MemoryRecorder(Level.FULL)
     record(memory, 100)
@@ -62,7 +62,7 @@ def test_what_is_read_back_is_what_was_recorded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("rows_per_epoch", [1, 2, 30, 100, 1000, 5000])
-def test_the_digest_depends_on_the_facts_and_not_on_how_they_are_stored(tmp_path: Path, rows_per_epoch: int) -> None:
+def test_digest_does_not_depend_on_rows_per_epoch(tmp_path: Path, rows_per_epoch: int) -> None:
     memory = MemoryRecorder(Level.FULL)
     record(memory, 100)
     manifest = write(tmp_path, rows_per_epoch=rows_per_epoch, level=Level.FULL).finish(RunStatus.COMPLETE)
@@ -70,20 +70,20 @@ def test_the_digest_depends_on_the_facts_and_not_on_how_they_are_stored(tmp_path
     assert Recording.open(tmp_path).computed_facts_digest == manifest.facts_digest
 
 
-def test_a_block_grows_to_the_size_of_an_epoch(tmp_path: Path) -> None:
+def test_epoch_may_be_larger_than_initial_block(tmp_path: Path) -> None:
     manifest = write(tmp_path, rows=5000, rows_per_epoch=3001).finish(RunStatus.COMPLETE)
     assert (manifest.epochs, manifest.rows["sent"]) == (2, 5000)
     assert [rows["sent"] for rows in Recording.open(tmp_path).epochs] == [3001, 1999]
 
 
 @pytest.mark.parametrize("change", [{"rows": 99}, {"level": Level.FULL}])
-def test_other_facts_have_another_digest(tmp_path: Path, change: dict[str, int]) -> None:
+def test_different_facts_have_different_digests(tmp_path: Path, change: dict[str, int]) -> None:
     one = write(tmp_path / "one").finish(RunStatus.COMPLETE)
     other = write(tmp_path / "other", **change).finish(RunStatus.COMPLETE)  # type: ignore[arg-type]
     assert one.facts_digest != other.facts_digest
 
 
-def test_the_overall_digest_covers_the_run_its_status_and_its_failure_and_not_versions(tmp_path: Path) -> None:
+def test_manifest_digest_covers_run_status_and_failure_but_not_versions(tmp_path: Path) -> None:
     one = write(tmp_path / "one").finish(RunStatus.COMPLETE)
     again = write(tmp_path / "again").finish(RunStatus.COMPLETE)
     assert again == one
@@ -99,7 +99,7 @@ def test_the_overall_digest_covers_the_run_its_status_and_its_failure_and_not_ve
     assert one.model_copy(update={"versions": {}}).hashed() == one.digest
 
 
-def test_the_same_facts_give_the_same_bytes_in_every_file_but_the_walls(tmp_path: Path) -> None:
+def test_equal_facts_give_equal_files_except_wall_json(tmp_path: Path) -> None:
     for name in ("one", "two"):
         write(tmp_path / name, level=Level.FULL).finish(RunStatus.COMPLETE, wall={"note": name})
     files = sorted(p.relative_to(tmp_path / "one") for p in (tmp_path / "one").rglob("*") if p.is_file())
@@ -109,7 +109,7 @@ def test_the_same_facts_give_the_same_bytes_in_every_file_but_the_walls(tmp_path
             assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes(), file
 
 
-def test_an_epoch_closes_in_every_table_when_one_is_full(tmp_path: Path) -> None:
+def test_full_table_closes_epoch_in_every_table(tmp_path: Path) -> None:
     write(tmp_path, rows=100, rows_per_epoch=30)
     markers = sorted((tmp_path / "epochs").iterdir())
     assert [path.name for path in markers] == ["00000.json", "00001.json", "00002.json"]
@@ -134,7 +134,7 @@ def test_integers_are_delta_packed_and_only_enums_have_dictionaries(tmp_path: Pa
     assert group.column(0).compression == "ZSTD"
 
 
-def test_facts_above_the_level_are_ignored_in_memory_and_on_disk(tmp_path: Path) -> None:
+def test_facts_above_level_are_ignored_in_memory_and_on_disk(tmp_path: Path) -> None:
     memory = MemoryRecorder(Level.ELEMENTS)
     record(memory, 10)
     manifest = write(tmp_path, rows=10).finish(RunStatus.COMPLETE)
@@ -143,13 +143,13 @@ def test_facts_above_the_level_are_ignored_in_memory_and_on_disk(tmp_path: Path)
     assert not (tmp_path / "timers").exists()
 
 
-def test_a_run_without_facts_leaves_a_readable_recording(tmp_path: Path) -> None:
+def test_run_without_facts_leaves_readable_recording(tmp_path: Path) -> None:
     RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription()).finish(RunStatus.COMPLETE)
     recording = Recording.open(tmp_path)
     assert (recording.is_complete, recording.epochs, recording.rows("sent")) == (True, (), [])
 
 
-def test_an_old_recording_is_replaced_as_a_whole(tmp_path: Path) -> None:
+def test_old_recording_is_replaced_completely(tmp_path: Path) -> None:
     write(tmp_path, rows=200, level=Level.FULL).finish(RunStatus.COMPLETE)
     (tmp_path / "sent" / ".part-00099.parquet.tmp").write_bytes(b"left by a killed run")
     write(tmp_path, rows=10).finish(RunStatus.COMPLETE)
@@ -161,7 +161,7 @@ def test_an_old_recording_is_replaced_as_a_whole(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name", ["notes.txt", "sent/notes.txt", "results/part-00000.parquet", "sent/deep/part-00000.parquet"]
 )
-def test_a_directory_with_anything_else_in_it_is_refused_and_left_alone(tmp_path: Path, name: str) -> None:
+def test_directory_with_foreign_file_is_refused_and_unchanged(tmp_path: Path, name: str) -> None:
     write(tmp_path).finish(RunStatus.COMPLETE)
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text("mine")
@@ -171,14 +171,14 @@ def test_a_directory_with_anything_else_in_it_is_refused_and_left_alone(tmp_path
     assert sorted(tmp_path.rglob("*")) == before
 
 
-def test_parts_without_a_manifest_of_ours_are_not_taken_for_ours(tmp_path: Path) -> None:
+def test_parts_with_foreign_manifest_are_refused(tmp_path: Path) -> None:
     write(tmp_path).finish(RunStatus.COMPLETE)
     (tmp_path / "manifest.json").write_text('{"name": "another program"}')
     with pytest.raises(BadInput, match=r"has no manifest\.json of a recording"):
         write(tmp_path)
 
 
-def test_a_link_is_never_followed_or_removed(tmp_path: Path) -> None:
+def test_symbolic_link_is_refused(tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "sent").symlink_to(tmp_path / "elsewhere")
@@ -186,14 +186,14 @@ def test_a_link_is_never_followed_or_removed(tmp_path: Path) -> None:
         write(tmp_path / "r")
 
 
-def test_a_file_in_the_way_is_named(tmp_path: Path) -> None:
+def test_file_in_place_of_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "r").write_text("")
     with pytest.raises(BadInput, match="is a file; give a directory"):
         write(tmp_path / "r")
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a directory that cannot be written")
-def test_a_disk_that_refuses_ends_in_a_clear_error(tmp_path: Path) -> None:
+def test_write_error_is_reported_and_leaves_no_part(tmp_path: Path) -> None:
     writer = write(tmp_path, rows=5)
     (tmp_path / "sent").write_text("a file where the table's folder should be")
     with pytest.raises(RecordingFailed, match="cannot be written"):
@@ -203,7 +203,7 @@ def test_a_disk_that_refuses_ends_in_a_clear_error(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.rglob("*.parquet*")] == []
 
 
-def test_an_epoch_that_the_disk_refuses_is_dropped_and_nothing_follows_it(tmp_path: Path) -> None:
+def test_epoch_with_write_error_is_dropped_and_none_follows(tmp_path: Path) -> None:
     writer = RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription(), rows_per_epoch=10)
     choose = writer.appender(schema.CHOICES)
     for step in range(15):
@@ -225,7 +225,7 @@ def test_an_epoch_that_the_disk_refuses_is_dropped_and_nothing_follows_it(tmp_pa
     assert [path.name for path in (tmp_path / "choices").iterdir()] == ["part-00000.parquet"]
 
 
-def test_parts_are_sorted_by_task_and_cut_into_groups_of_whole_tasks(tmp_path: Path) -> None:
+def test_parts_are_sorted_by_task_and_grouped_by_whole_tasks(tmp_path: Path) -> None:
     writer = RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription(), rows_per_epoch=1 << 20)
     append = writer.appender(schema.LATENCIES)
     tasks = {0: 20_000, 1: 5, 2: 9_000, 3: 9_000, 5: 140_000, 6: 1}
@@ -243,7 +243,7 @@ def test_parts_are_sorted_by_task_and_cut_into_groups_of_whole_tasks(tmp_path: P
     assert list(zip(rows["task"], rows["seq"], strict=True)) == [(t, s) for t, n in tasks.items() for s in range(n)]
 
 
-def test_a_recording_is_finished_once_and_never_made_at_level_off(tmp_path: Path) -> None:
+def test_recording_is_finished_once_and_refused_at_level_off(tmp_path: Path) -> None:
     writer = write(tmp_path)
     writer.finish(RunStatus.STOPPED)
     with pytest.raises(InvariantViolation):
@@ -254,7 +254,7 @@ def test_a_recording_is_finished_once_and_never_made_at_level_off(tmp_path: Path
         RecordingWriter(tmp_path / "none", Level.FULL, RunDescription(), rows_per_epoch=0)
 
 
-def test_the_manifest_knows_nothing_of_the_machine_or_the_clock(tmp_path: Path) -> None:
+def test_manifest_has_no_machine_or_wall_clock_data(tmp_path: Path) -> None:
     run = RunDescription(
         scenario=scenario_text("scenarios/x.yaml", "flowsim: 1\n"), inputs={"data/x.csv": "00"}, seed=1
     )
@@ -270,7 +270,7 @@ def test_the_manifest_knows_nothing_of_the_machine_or_the_clock(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("path", ["/etc/x.yaml", "C:\\x.yaml"])
-def test_absolute_paths_do_not_enter_a_manifest(path: str) -> None:
+def test_absolute_path_in_manifest_is_refused(path: str) -> None:
     with pytest.raises(ValueError, match="expected a relative path"):
         scenario_text(path, "")
     with pytest.raises(ValueError, match="expected a relative path"):
@@ -278,7 +278,7 @@ def test_absolute_paths_do_not_enter_a_manifest(path: str) -> None:
 
 
 @pytest.mark.parametrize("table", schema.FACT_TABLES, ids=lambda table: table.name)
-def test_rows_of_every_table_come_back_as_they_were(tmp_path: Path, table: schema.Table) -> None:
+def test_rows_of_every_table_read_back_equal(tmp_path: Path, table: schema.Table) -> None:
     """A column may bear any name, also one that the code around it could have used."""
     writer = RecordingWriter(tmp_path, Level.FULL, RunDescription())
     append = writer.appender(table)
@@ -292,7 +292,7 @@ def test_rows_of_every_table_come_back_as_they_were(tmp_path: Path, table: schem
     assert list(Recording.open(tmp_path).rows(table.name)) == rows
 
 
-def test_the_attempt_of_a_fact_follows_from_where_each_attempt_of_its_task_begins(tmp_path: Path) -> None:
+def test_attempt_of_fact_follows_from_begins_of_attempts(tmp_path: Path) -> None:
     def facts(recorder: Recorder) -> None:
         clock = Clock()
         one, two = TaskTrace(1, clock, recorder), TaskTrace(2, clock, recorder)

@@ -37,7 +37,7 @@ operators:
     assert found["e"] == [(1000,), (2000,), (12000,), (3000,)]
 
 
-def test_windows_aggregate_and_keep_what_is_late(tmp_path: Path) -> None:
+def test_windows_aggregate_and_keep_late_records(tmp_path: Path) -> None:
     body = """\
 operators:
   per_word:
@@ -66,14 +66,14 @@ operators:
     ]
 
 
-def test_a_reduce_combines_field_by_field(tmp_path: Path) -> None:
+def test_reduce_combines_field_by_field(tmp_path: Path) -> None:
     body = "operators:\n  sums: {input: rows, key_by: [word], reduce: {n: sum, ratio: last}}\n"
     assert results(body + sinks(out="sums"), tmp_path)["out"] == [
         ("b", 1, 0.5), ("a", 2, 1.0), ("b", 13, 2.5), ("a", 5, None),
     ]  # fmt: skip
 
 
-def test_a_union_and_every_partitioner_lose_nothing(tmp_path: Path) -> None:
+def test_union_and_every_partitioner_lose_no_record(tmp_path: Path) -> None:
     body = "operators:\n  all: {input: [rows, rows], filter: true}\n"
     for name in ("forward", "rebalance", "rescale", "shuffle", "broadcast", "global"):
         body += f"  by_{name}: {{input: all, partition: {name}, filter: true, chaining: never, buffer_timeout: 0 ms}}\n"
@@ -82,7 +82,7 @@ def test_a_union_and_every_partitioner_lose_nothing(tmp_path: Path) -> None:
     assert {name: len(values) for name, values in found.items()} == dict.fromkeys(names, 8)
 
 
-def test_python_functions_run_when_they_are_allowed(tmp_path: Path) -> None:
+def test_python_functions_run_only_when_allowed(tmp_path: Path) -> None:
     head = """\
 flowsim: 1
 name: test
@@ -121,7 +121,7 @@ operators:
     ]
 
 
-def test_a_script_says_what_each_subtask_does(tmp_path: Path) -> None:
+def test_script_source_emits_entries_of_each_subtask(tmp_path: Path) -> None:
     head = """\
 flowsim: 1
 name: test
@@ -145,7 +145,7 @@ operators:
     assert results(body + sinks(out="counted"), tmp_path, head=head)["out"] == [("a", 0, 10, 2)]
 
 
-def test_a_generator_draws_the_same_records_from_the_same_seed(tmp_path: Path) -> None:
+def test_equal_seeds_generate_equal_records(tmp_path: Path) -> None:
     head = """\
 flowsim: 1
 name: test
@@ -171,7 +171,7 @@ sources:
     assert {tuple(type(cell) for cell in row) for row in rows} == {(int, int, str, bool, int, float, float)}
 
 
-def test_settings_reach_the_job_and_the_run(tmp_path: Path) -> None:
+def test_settings_reach_job_and_run(tmp_path: Path) -> None:
     settings = """\
 settings: {seed: 9, policy: random, until: 2 s, record: full, parallelism: 2, max_parallelism: 16, buffer_timeout: never,
   segment_size: 2 KiB, network_buffers: 500, cost: 3 us, operator_chaining: false, budget_records: 7, task_managers: one}
@@ -195,7 +195,7 @@ operators:
     assert [(fault.fault, fault.operator, fault.at) for fault in job.faults] == [("drop_element", "kept", 3)]
 
 
-def test_files_are_read_and_written_where_they_belong(tmp_path: Path) -> None:
+def test_files_are_read_and_written_in_their_folders(tmp_path: Path) -> None:
     (tmp_path / "in.csv").write_text("word,n\na,1\nb,2\n")
     text = """\
 flowsim: 1
@@ -214,7 +214,7 @@ sinks: {kept: {input: rows, parquet: {}}, other: {input: rows, csv: {path: a/b}}
     assert (tmp_path / "out" / "a" / "b" / "part-0.csv").read_text() == "n,word\n1,a\n2,b\n"
 
 
-def test_an_endless_generator_needs_an_end(tmp_path: Path) -> None:
+def test_endless_generator_needs_until_or_ending_action(tmp_path: Path) -> None:
     text = "flowsim: 1\nname: t\nsources: {s: {generator: {pace: 1 ms, fields: {n: {sequence: {}}}}}}\n" + sinks(o="s")
     (line,) = refused(text, tmp_path)
     assert line.endswith(
@@ -224,7 +224,7 @@ def test_an_endless_generator_needs_an_end(tmp_path: Path) -> None:
     assert compiled(text + "actions: [{stop: {at: 1 s}}]\n", tmp_path).actions == (StopJob(1_000_000_000),)
 
 
-def test_actions_are_read_with_their_times(tmp_path: Path) -> None:
+def test_actions_have_their_times(tmp_path: Path) -> None:
     text = "flowsim: 1\nname: t\nsources: {s: {collection: {fields: {n: long}, rows: []}}}\n" + sinks(o="s")
     job = compiled(text + "actions: [{stop: {at: 5 s, drain: true}}, {cancel: {at: 3 ms}}]\n", tmp_path)
     assert job.actions == (StopJob(5_000_000_000, drain=True), CancelJob(3_000_000))
@@ -232,7 +232,7 @@ def test_actions_are_read_with_their_times(tmp_path: Path) -> None:
     assert line.endswith("actions[0]: expected one of stop, cancel, snapshot, got stop and cancel")
 
 
-def test_a_snapshot_names_a_node_of_the_scenario_and_ends_no_job(tmp_path: Path) -> None:
+def test_snapshot_names_a_node_and_ends_no_job(tmp_path: Path) -> None:
     text = "flowsim: 1\nname: t\nsources: {s: {collection: {fields: {n: long}, rows: []}}}\n" + sinks(o="s")
     job = compiled(
         text + "actions: [{snapshot: {at: 5 s, task: o}}, {snapshot: {at: 1 s, task: s, subtask: 0}}]\n", tmp_path
@@ -250,7 +250,7 @@ def test_a_snapshot_names_a_node_of_the_scenario_and_ends_no_job(tmp_path: Path)
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "scenarios").glob("*.yaml")), ids=lambda path: path.stem)
-def test_a_shipped_scenario_compiles(path: Path, tmp_path: Path) -> None:
+def test_shipped_scenario_compiles_without_writing(path: Path, tmp_path: Path) -> None:
     job = compile_scenario(load_scenario(path), out_dir=tmp_path)
     assert job.expect.laws
     assert list(tmp_path.iterdir()) == [], "compiling writes nothing"

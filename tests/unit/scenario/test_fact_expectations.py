@@ -51,13 +51,13 @@ def test_facts_are_counted_and_compared(expected: str, wanted: str, found: str, 
     assert (outcome.what, outcome.expected, outcome.found, outcome.met) == ("records (received)", wanted, found, met)
 
 
-def test_facts_on_disk_say_the_same_as_facts_in_memory(tmp_path: Path) -> None:
+def test_facts_on_disk_and_in_memory_give_same_outcome(tmp_path: Path) -> None:
     expected = "of: out, where: {kind: RECORD}, exactly: 3"
     compiled = compile_scenario(load_text(JOB % expected, "three.yaml", Path()), out_dir=tmp_path / "out")
     assert run_compiled(compiled, out=tmp_path / "out").expectations == run(expected).expectations
 
 
-def test_facts_that_were_not_recorded_are_not_judged() -> None:
+def test_expectation_on_unrecorded_facts_is_unchecked() -> None:
     outcome = run("exactly: 3", level=Level.OFF).expectations[-1]
     assert (outcome.met, outcome.reason) == (None, "needs recording level elements")
 
@@ -76,18 +76,18 @@ def test_facts_that_were_not_recorded_are_not_judged() -> None:
         ("of: ouch, exactly: 1", r"there is no node 'ouch' .known: numbers, out."),
     ],
 )
-def test_an_expectation_that_cannot_be_is_told_with_its_place(expected: str, message: str) -> None:
+def test_invalid_expectation_is_refused_with_position(expected: str, message: str) -> None:
     with pytest.raises(BadInput, match=rf"three\.yaml:10:.*{message}"):
         run(expected)
 
 
-def test_a_table_without_tasks_takes_no_name_of_one() -> None:
+def test_of_is_refused_for_table_without_tasks() -> None:
     text = JOB.replace("received", "choices") % "of: out, exactly: 1"
     with pytest.raises(BadInput, match="rows of table choices belong to no task, remove of"):
         compile_scenario(load_text(text, "three.yaml", Path()), out_dir=NOWHERE)
 
 
-def test_a_table_that_is_not_there_is_told_with_the_nearest() -> None:
+def test_unknown_table_is_refused_with_nearest() -> None:
     text = JOB.replace("received", "recieved") % "exactly: 1"
     with pytest.raises(BadInput, match=r"there is no fact table 'recieved' \(did you mean 'received'\?\)"):
         compile_scenario(load_text(text, "three.yaml", Path()), out_dir=NOWHERE)

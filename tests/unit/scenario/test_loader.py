@@ -47,7 +47,7 @@ def errors_of(text: str, *overrides: str) -> list[str]:
     return str(refused.value).splitlines()
 
 
-def test_a_valid_scenario_has_its_values_and_the_defaults_of_flink() -> None:
+def test_valid_scenario_has_its_values_and_flinks_defaults() -> None:
     model = load().model
     assert (model.settings.seed, model.settings.buffer_timeout, model.settings.segment_size) == (7, 0, 32768)
     assert model.operators["grouped"].window is not None
@@ -130,12 +130,12 @@ def test_a_valid_scenario_has_its_values_and_the_defaults_of_flink() -> None:
         ("flowsim: 1\n", "", "s.yaml:1:1 the document: the key 'flowsim' is missing"),
     ],
 )
-def test_an_error_names_its_place_and_what_was_expected(old: str, new: str, error: str) -> None:
+def test_error_names_position_and_expectation(old: str, new: str, error: str) -> None:
     assert old in TEXT
     assert errors_of(TEXT.replace(old, new, 1)) == [error]
 
 
-def test_all_errors_come_in_one_report_in_the_order_of_the_file() -> None:
+def test_all_errors_are_reported_together_in_file_order() -> None:
     text = TEXT.replace("parallelism: 2", "parallelism: 0").replace("seed: 7", "sed: 7").replace("1 s}", "1 sek}")
     with pytest.raises(ScenarioErrors) as refused:
         load(text)
@@ -144,11 +144,11 @@ def test_all_errors_come_in_one_report_in_the_order_of_the_file() -> None:
 
 
 @pytest.mark.parametrize("text", ["[]", "5", "text", "- a"])
-def test_a_document_that_is_no_mapping_is_no_scenario(text: str) -> None:
+def test_document_that_is_no_mapping_is_refused(text: str) -> None:
     assert errors_of(text) == ["s.yaml:1:1 the document: expected a mapping that begins with 'flowsim: 1'"]
 
 
-def test_set_changes_values_under_the_same_rules() -> None:
+def test_set_overrides_values_under_same_rules() -> None:
     scenario = load(
         TEXT, "settings.seed=9", "operators.grouped.parallelism=4", "sources.words.collection.rows[0]=[b, 2]"
     )
@@ -183,11 +183,11 @@ def test_set_changes_values_under_the_same_rules() -> None:
         ),
     ],
 )
-def test_an_override_that_fits_nowhere_is_told_as_such(override: str, error: str) -> None:
+def test_invalid_override_is_refused_with_its_name(override: str, error: str) -> None:
     assert errors_of(TEXT, override) == [error]
 
 
-def test_a_missing_file_names_the_nearest_one(tmp_path: Path) -> None:
+def test_missing_file_is_refused_with_nearest_name(tmp_path: Path) -> None:
     (tmp_path / "flights.yaml").write_text(TEXT)
     assert load_scenario(tmp_path / "flights.yaml").model.name == "small"
     with pytest.raises(ScenarioError, match=r"there is no such file \(did you mean 'flights.yaml'\?\)"):
@@ -196,18 +196,18 @@ def test_a_missing_file_names_the_nearest_one(tmp_path: Path) -> None:
         load_scenario(tmp_path)
 
 
-def test_the_digest_follows_the_meaning_not_the_layout() -> None:
+def test_digest_depends_on_meaning_not_layout() -> None:
     relaid = TEXT.replace("{input: grouped, collect: {}}", "\n    # a comment\n    collect: {}\n    input: grouped")
     assert load(relaid).digest() == load().digest()
     assert load(TEXT, "settings.seed=8").digest() != load().digest()
 
 
-def test_the_published_json_schema_is_current() -> None:
+def test_published_json_schema_is_up_to_date() -> None:
     published = json.loads((ROOT / "docs" / "scenario.schema.json").read_text(encoding="utf-8"))
     assert published == json_schema(), "write it again: make docs"
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "scenarios").glob("*.yaml")), ids=lambda path: path.stem)
-def test_a_shipped_scenario_loads_and_begins_with_what_it_teaches(path: Path) -> None:
+def test_shipped_scenario_loads_and_starts_with_teaches_comment(path: Path) -> None:
     assert load_scenario(path).model.flowsim == 1
     assert path.read_text(encoding="utf-8").startswith("# Teaches ")

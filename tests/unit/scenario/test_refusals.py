@@ -10,7 +10,7 @@ from tests.support.jobs.scenarios import HEAD, compiled, refused, sinks
 
 
 @pytest.mark.parametrize("name", ["../in.csv", "/etc/hostname", "link.csv", "folder", "missing.csv", "a\\0b"])
-def test_inputs_outside_the_folder_and_odd_files_are_refused(name: str, tmp_path: Path) -> None:
+def test_inputs_outside_folder_and_special_files_are_refused(name: str, tmp_path: Path) -> None:
     folder = tmp_path / "scenario"
     (folder / "folder").mkdir(parents=True)
     (tmp_path / "in.csv").write_text("n\n1\n")
@@ -27,7 +27,7 @@ def test_inputs_outside_the_folder_and_odd_files_are_refused(name: str, tmp_path
 @pytest.mark.parametrize(
     "name", ["../elsewhere", "/tmp/elsewhere", "recording", "recording/x", "run.json", ".", "link"]
 )
-def test_outputs_outside_the_output_folder_are_refused(name: str, tmp_path: Path) -> None:
+def test_outputs_outside_output_folder_are_refused(name: str, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "link").symlink_to(tmp_path)
     text = "flowsim: 1\nname: t\nsources: {rows: {collection: {fields: {n: long}, rows: []}}}\n"
@@ -143,7 +143,7 @@ def test_outputs_outside_the_output_folder_are_refused(name: str, tmp_path: Path
         ),
     ],
 )
-def test_what_cannot_work_is_refused_with_its_place(body: str, errors: list[str], tmp_path: Path) -> None:
+def test_invalid_scenario_is_refused_with_position(body: str, errors: list[str], tmp_path: Path) -> None:
     assert refused(HEAD + body, tmp_path) == errors
 
 
@@ -160,6 +160,6 @@ def test_what_cannot_work_is_refused_with_its_place(body: str, errors: list[str]
         ),
     ],
 )  # fmt: skip
-def test_a_source_that_cannot_work_is_refused(old: str, new: str, error: str, tmp_path: Path) -> None:
+def test_invalid_source_is_refused_with_position(old: str, new: str, error: str, tmp_path: Path) -> None:
     (line,) = refused(HEAD.replace(old, new, 1) + sinks(o="rows"), tmp_path)
     assert line.startswith(error)

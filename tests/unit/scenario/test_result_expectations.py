@@ -33,20 +33,18 @@ expect: {results: {EXPECTED}}
         ("[]", False, "0 rows", "row 0 ['a', 1]"),
     ],
 )
-def test_records_are_compared_one_by_one_in_order(
-    rows: str, met: bool, wanted: str, found: str, tmp_path: Path
-) -> None:
+def test_records_are_compared_in_order(rows: str, met: bool, wanted: str, found: str, tmp_path: Path) -> None:
     outcome = run_compiled(compiled(JOB.replace("EXPECTED", f"out: {rows}"), tmp_path)).expectations[-1]
     assert (outcome.what, outcome.met) == ("results of sink out", met)
     assert (outcome.expected, outcome.found) == (wanted, found)
 
 
-def test_a_run_that_was_cut_short_is_not_judged(tmp_path: Path) -> None:
+def test_run_stopped_early_is_unchecked(tmp_path: Path) -> None:
     job = compiled(JOB.replace("EXPECTED", "out: []"), tmp_path)
     outcome = run_compiled(job, until_ns=1).expectations[-1]
     assert (outcome.met, outcome.reason) == (None, "the caller stopped the run early")
 
 
-def test_only_a_collect_sink_has_results_to_compare(tmp_path: Path) -> None:
+def test_results_of_sink_that_is_no_collect_sink_are_refused(tmp_path: Path) -> None:
     (error,) = refused(JOB.replace("EXPECTED", "file: []"), tmp_path)
     assert "there is no collect sink 'file'" in error

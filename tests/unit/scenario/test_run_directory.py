@@ -32,7 +32,7 @@ def tree(folder: Path) -> list[str]:
     return sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*"))
 
 
-def test_an_earlier_run_goes_as_a_whole(tmp_path: Path) -> None:
+def test_earlier_run_is_removed_completely(tmp_path: Path) -> None:
     directory = earlier_run(tmp_path / "o")
     directory.begin("another job", [])
     assert tree(tmp_path / "o") == [".flowsim.lock", "run.json"]
@@ -45,7 +45,7 @@ def test_an_earlier_run_goes_as_a_whole(tmp_path: Path) -> None:
     }
 
 
-def test_a_new_and_an_empty_directory_are_taken(tmp_path: Path) -> None:
+def test_new_and_empty_directories_are_used(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for name in ("deep/new", "empty"):
         directory = RunDirectory(tmp_path / name)
@@ -58,7 +58,7 @@ def test_a_new_and_an_empty_directory_are_taken(tmp_path: Path) -> None:
     "foreign",
     ["notes.txt", "sinks/notes.txt", "sinks/a/notes.txt", "sinks/c/part-0.parquet", "recording/notes.txt", "deep/x/y"],
 )
-def test_a_foreign_file_keeps_everything_as_it_is(tmp_path: Path, foreign: str) -> None:
+def test_foreign_file_is_refused_and_directory_unchanged(tmp_path: Path, foreign: str) -> None:
     directory = earlier_run(tmp_path)
     (tmp_path / foreign).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / foreign).write_text("mine")
@@ -69,7 +69,7 @@ def test_a_foreign_file_keeps_everything_as_it_is(tmp_path: Path, foreign: str) 
 
 
 @pytest.mark.parametrize("link", ["link", "sinks/a/part-7.parquet", "recording"])
-def test_links_are_foreign(tmp_path: Path, link: str) -> None:
+def test_symbolic_links_are_foreign(tmp_path: Path, link: str) -> None:
     elsewhere = tmp_path / "elsewhere"
     RecordingWriter(elsewhere, Level.FULL, RunDescription()).finish(RunStatus.COMPLETE)
     out = tmp_path / "o"
@@ -85,14 +85,14 @@ def test_links_are_foreign(tmp_path: Path, link: str) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"flowsim_run": 2, "sinks": []}', "[1]", '{"flowsim_run": 1}'])
-def test_only_a_run_file_of_ours_makes_a_directory_ours(tmp_path: Path, content: str) -> None:
+def test_directory_with_invalid_run_file_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "run.json").write_text(content)
     with pytest.raises(BadInput, match="is not empty and not the output of an earlier run"):
         RunDirectory(tmp_path).begin("a job", [])
     assert (tmp_path / "run.json").read_text() == content
 
 
-def test_a_run_file_cannot_name_folders_outside(tmp_path: Path) -> None:
+def test_run_file_cannot_name_folders_outside(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     out = tmp_path / "o"
     out.mkdir()
@@ -101,7 +101,7 @@ def test_a_run_file_cannot_name_folders_outside(tmp_path: Path) -> None:
     assert (tmp_path / "empty").is_dir()
 
 
-def test_a_start_that_was_cut_short_is_taken_over(tmp_path: Path) -> None:
+def test_interrupted_start_is_taken_over(tmp_path: Path) -> None:
     (tmp_path / ".run.json.tmp").write_text("{")
     directory = RunDirectory(tmp_path)
     directory.begin("a job", [])
@@ -109,7 +109,7 @@ def test_a_start_that_was_cut_short_is_taken_over(tmp_path: Path) -> None:
     assert tree(tmp_path) == ["run.json"]
 
 
-def test_a_second_run_is_refused_while_the_first_writes_there(tmp_path: Path) -> None:
+def test_second_run_is_refused_while_first_is_writing(tmp_path: Path) -> None:
     first = RunDirectory(tmp_path / "o")
     first.begin("a job", [])
     writer = RecordingWriter(first.recording, Level.FULL, RunDescription())
@@ -124,7 +124,7 @@ def test_a_second_run_is_refused_while_the_first_writes_there(tmp_path: Path) ->
     RunDirectory(tmp_path / "o").begin("another job", [])
 
 
-def test_the_lock_of_a_process_that_is_gone_is_no_lock(tmp_path: Path) -> None:
+def test_lock_of_ended_process_is_ignored(tmp_path: Path) -> None:
     directory = earlier_run(tmp_path / "o")
     (tmp_path / "o" / ".flowsim.lock").write_text('{"pid": 1, "host": "elsewhere"}')
     (tmp_path / "o" / "recording" / ".flowsim.lock").write_text("")
@@ -132,7 +132,7 @@ def test_the_lock_of_a_process_that_is_gone_is_no_lock(tmp_path: Path) -> None:
     assert tree(tmp_path / "o") == [".flowsim.lock", "run.json"]
 
 
-def test_a_file_is_no_directory(tmp_path: Path) -> None:
+def test_file_as_directory_is_refused(tmp_path: Path) -> None:
     (tmp_path / "o").write_text("mine")
     with pytest.raises(BadInput, match="is a file; give a directory with --out"):
         RunDirectory(tmp_path / "o").begin("a job", [])

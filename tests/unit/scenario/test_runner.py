@@ -44,20 +44,20 @@ def run(folder: Path, **options: object) -> ScenarioRun:
     return run_compiled(compiled(folder), **options)  # type: ignore[arg-type]
 
 
-def test_facts_stay_in_memory_without_a_directory_and_have_the_same_digest(tmp_path: Path) -> None:
+def test_facts_in_memory_have_same_digest_as_on_disk(tmp_path: Path) -> None:
     in_memory, on_disk = run(tmp_path, policy="random"), run(tmp_path / "o", policy="random", out=tmp_path / "o")
     assert in_memory.digest == on_disk.digest == Recording.open(tmp_path / "o").computed_facts_digest
     assert in_memory.recording is None
     assert on_disk.facts is None
 
 
-def test_the_caller_wins_over_the_scenario(tmp_path: Path) -> None:
+def test_arguments_override_scenario_settings(tmp_path: Path) -> None:
     done = run(tmp_path, seed=8, policy="random", record=Level.ELEMENTS, until_ns=10**9, budget_records=1)
     settings = done.settings
     assert (settings.seed, settings.policy, settings.record, settings.until_ns) == (8, "random", Level.ELEMENTS, 10**9)
 
 
-def test_the_manifest_tells_how_to_run_it_again(tmp_path: Path) -> None:
+def test_manifest_has_settings_to_repeat_run(tmp_path: Path) -> None:
     done = run(tmp_path / "o", out=tmp_path / "o", seed=8, policy="random", until_ns=10**9, budget_records=2)
     manifest = Recording.open(tmp_path / "o").manifest
     rerun = rerun_of(manifest)
@@ -68,21 +68,21 @@ def test_the_manifest_tells_how_to_run_it_again(tmp_path: Path) -> None:
     assert str(tmp_path) not in manifest.model_dump_json()
 
 
-def test_a_run_whose_faults_came_from_a_program_cannot_be_repeated(tmp_path: Path) -> None:
+def test_run_with_faults_of_a_program_cannot_be_repeated(tmp_path: Path) -> None:
     done = run(tmp_path / "o", out=tmp_path / "o", faults=(Fault("drop_element", "counts"),))
     assert done.manifest is not None
     with pytest.raises(BadInput, match="faults were switched on by a Python program"):
         rerun_of(done.manifest)
 
 
-def test_a_fault_of_the_caller_breaks_the_law_that_it_should(tmp_path: Path) -> None:
+def test_fault_argument_breaks_its_law(tmp_path: Path) -> None:
     done = run(tmp_path, faults=(Fault("drop_element", "counts"),))
     assert done.facts is not None
     verdicts = {outcome.law: outcome.verdict for outcome in check_all(done.facts)}
     assert verdicts["channel-fifo"] is Verdict.VIOLATED
 
 
-def test_a_policy_object_is_followed_and_cannot_be_repeated_from_the_manifest(tmp_path: Path) -> None:
+def test_run_with_policy_object_cannot_be_repeated(tmp_path: Path) -> None:
     done = run(tmp_path / "o", out=tmp_path / "o", policy=ScriptedPolicy([0, 0]))
     assert done.manifest is not None
     assert done.manifest.run.policy == "scripted"
@@ -90,7 +90,7 @@ def test_a_policy_object_is_followed_and_cannot_be_repeated_from_the_manifest(tm
         rerun_of(done.manifest)
 
 
-def test_sinks_and_expectations_tell_what_came_of_the_run(tmp_path: Path) -> None:
+def test_run_has_sink_results_and_expectation_outcomes(tmp_path: Path) -> None:
     done = run(tmp_path)
     (sink,) = done.sinks
     assert (sink.rows, sorted(str(value) for value, _ in sink.records or ())) == (
@@ -99,13 +99,13 @@ def test_sinks_and_expectations_tell_what_came_of_the_run(tmp_path: Path) -> Non
     assert [(e.what, e.met) for e in done.expectations] == [("job", True), ("rows of sink all", True)]
 
 
-def test_progress_is_told_while_it_runs(tmp_path: Path) -> None:
+def test_progress_is_reported_during_run(tmp_path: Path) -> None:
     told: list[Progress] = []
     run(tmp_path, on_progress=told.append)
     assert told[-1].records == 5
 
 
-def test_ctrl_c_leaves_a_whole_recording_that_was_canceled(tmp_path: Path) -> None:
+def test_ctrl_c_leaves_complete_recording_with_status_canceled(tmp_path: Path) -> None:
     pressed: list[Progress] = []
 
     def press_ctrl_c(progress: Progress) -> None:
@@ -123,7 +123,7 @@ def test_ctrl_c_leaves_a_whole_recording_that_was_canceled(tmp_path: Path) -> No
         rerun_of(recording.manifest)
 
 
-def test_a_job_that_an_action_cancels_is_fine_and_can_be_repeated(tmp_path: Path) -> None:
+def test_job_canceled_by_action_meets_expectation_and_can_be_repeated(tmp_path: Path) -> None:
     cancel = ("actions=[{cancel: {at: 3 us}}]", "expect={}")
     done = run_compiled(compiled(tmp_path / "o", *cancel), out=tmp_path / "o")
     assert (done.result.status, done.result.elapsed_ns) == (JobStatus.CANCELED, 3_000)
@@ -137,7 +137,7 @@ def test_a_job_that_an_action_cancels_is_fine_and_can_be_repeated(tmp_path: Path
 
 
 @pytest.mark.parametrize("watermarks", [False, True])
-def test_any_source_can_be_played_by_a_source_function(tmp_path: Path, watermarks: bool) -> None:
+def test_any_source_may_run_as_legacy_source(tmp_path: Path, watermarks: bool) -> None:
     overrides = ["sources.words.legacy=true", "settings.latency_interval=1 ms"]
     if watermarks:
         overrides.append("sources.words.watermarks={timestamp: len(word), emit: every_record}")
@@ -150,7 +150,7 @@ def test_any_source_can_be_played_by_a_source_function(tmp_path: Path, watermark
     assert [o for o in check_all(done.facts) if o.verdict is Verdict.VIOLATED] == []
 
 
-def test_the_same_compiled_scenario_runs_twice(tmp_path: Path) -> None:
+def test_compiled_scenario_runs_twice_with_equal_digest(tmp_path: Path) -> None:
     job = compiled(tmp_path)
     first, second = run_compiled(job), run_compiled(job)
     assert first.result.status is second.result.status is JobStatus.FINISHED

@@ -19,7 +19,7 @@ SMALL = [path for path in sorted(SCENARIOS.glob("*.yaml")) if not path.stem.star
 
 
 @pytest.mark.parametrize("path", SMALL, ids=lambda path: path.stem)
-def test_a_scenario_shows_what_it_says(path: Path, tmp_path: Path) -> None:
+def test_scenario_meets_its_expectations(path: Path, tmp_path: Path) -> None:
     compiled = compile_scenario(load_scenario(path), out_dir=tmp_path / "out", allow_python=True)
     run = run_compiled(compiled, record=Level.FULL)
     assert [outcome for outcome in run.expectations if not outcome.met] == []
@@ -28,5 +28,5 @@ def test_a_scenario_shows_what_it_says(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", SMALL, ids=lambda path: path.stem)
-def test_a_scenario_says_first_what_it_teaches(path: Path) -> None:
+def test_scenario_starts_with_teaches_comment(path: Path) -> None:
     assert path.read_text(encoding="utf-8").startswith("# Teaches ")

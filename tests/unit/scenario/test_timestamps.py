@@ -61,7 +61,7 @@ def problems(operators: str, tmp_path: Path) -> list[str]:
         ("key_by: k, alarm: {after: 1 ms, emit: {k: k}}", "{after", "alarm", "an alarm in event time"),
     ],
 )
-def test_an_event_time_operator_behind_a_source_without_timestamps_is_refused(
+def test_event_time_operator_behind_source_without_timestamps_is_refused(
     operator: str, value: str, path: str, what: str, tmp_path: Path
 ) -> None:
     text = f"  x: {{input: bare, {operator}}}\n"
@@ -90,7 +90,7 @@ def test_an_event_time_operator_behind_a_source_without_timestamps_is_refused(
         ("clock", "add watermarks: {timestamp: alarm_ms} after 'clock', which uses processing time"),
     ],
 )
-def test_what_gives_no_timestamps_is_followed_through_the_job(read: str, advice: str, tmp_path: Path) -> None:
+def test_missing_timestamps_are_traced_through_operators(read: str, advice: str, tmp_path: Path) -> None:
     between = {
         "mapped": "input: bare, map: {add: {n: at}}",
         "kept": "input: mapped, filter: n > 0",
@@ -129,7 +129,7 @@ def test_what_gives_no_timestamps_is_followed_through_the_job(read: str, advice:
         ),
     ],
 )
-def test_what_may_have_timestamps_or_needs_none_is_valid(operators: str, tmp_path: Path) -> None:
+def test_operators_with_possible_or_unneeded_timestamps_are_accepted(operators: str, tmp_path: Path) -> None:
     compiled(SOURCES + operators + sinks(out="x"), tmp_path)
 
 
@@ -142,9 +142,7 @@ def test_what_may_have_timestamps_or_needs_none_is_valid(operators: str, tmp_pat
         "key_by: k, alarm: {after: 1 ms, emit: {k: k}}",
     ],
 )
-def test_a_run_that_meets_a_record_without_a_timestamp_advises_in_terms_of_the_scenario(
-    operator: str, tmp_path: Path
-) -> None:
+def test_record_without_timestamp_fails_run_with_advice_for_scenarios(operator: str, tmp_path: Path) -> None:
     job = compiled(SOURCES + f"  x: {{input: mixed, {operator}}}\n" + sinks(out="x"), tmp_path)
     result = run_compiled(job).result
     assert result.status is JobStatus.FAILED

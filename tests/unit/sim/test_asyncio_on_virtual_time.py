@@ -20,7 +20,7 @@ REFUSED = sorted(
 )
 
 
-def test_gather_timeout_queue_and_sleep_work_and_take_no_real_time() -> None:
+def test_gather_timeout_queue_and_sleep_use_virtual_time() -> None:
     async def producer(queue: asyncio.Queue[int]) -> None:
         for number in range(3):
             await asyncio.sleep(3600)
@@ -40,7 +40,7 @@ def test_gather_timeout_queue_and_sleep_work_and_take_no_real_time() -> None:
     assert run_virtual(main) == ([0, 1, 2], 1.0 + 3 * 3600 + 86_400, True)
 
 
-def test_a_task_group_cancels_its_tasks_in_order_of_creation() -> None:
+def test_task_group_cancels_tasks_in_order_of_creation() -> None:
     log: list[int] = []
 
     async def waits(number: int) -> None:
@@ -63,7 +63,7 @@ def test_a_task_group_cancels_its_tasks_in_order_of_creation() -> None:
     assert len(log) == 500
 
 
-def test_tasks_are_named_by_their_loop_and_not_by_the_process() -> None:
+def test_task_names_are_numbered_per_loop() -> None:
     async def main(_: VirtualTimeLoop) -> list[str]:
         child = asyncio.create_task(asyncio.sleep(0))
         named = asyncio.create_task(asyncio.sleep(0), name="mine")
@@ -75,7 +75,7 @@ def test_tasks_are_named_by_their_loop_and_not_by_the_process() -> None:
     assert run_virtual(main) == run_virtual(main) == ["task-0", "task-1", "mine"]
 
 
-def test_callbacks_run_in_the_context_they_were_given() -> None:
+def test_callbacks_run_in_given_context() -> None:
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="none")
     log: list[str] = []
 
@@ -92,7 +92,7 @@ def test_callbacks_run_in_the_context_they_were_given() -> None:
     assert log == ["main", "inner", "main"]
 
 
-def test_async_generators_left_open_are_closed_in_the_order_in_which_they_were_started() -> None:
+def test_open_async_generators_are_closed_in_order_of_start() -> None:
     log: list[int] = []
     left_open: list[AsyncIterator[int]] = []
 
@@ -113,7 +113,7 @@ def test_async_generators_left_open_are_closed_in_the_order_in_which_they_were_s
     assert log == list(range(50))
 
 
-def test_a_task_factory_is_used() -> None:
+def test_task_factory_is_used() -> None:
     made: list[str] = []
 
     def factory(loop: asyncio.AbstractEventLoop, coroutine: Any, **options: Any) -> asyncio.Task[Any]:
@@ -132,7 +132,7 @@ def test_a_task_factory_is_used() -> None:
     assert made[0] == "child"
 
 
-def test_asyncio_runner_accepts_the_virtual_loop() -> None:
+def test_asyncio_runner_accepts_virtual_loop() -> None:
     async def main() -> float:
         await asyncio.sleep(5)
         return asyncio.get_running_loop().time()
@@ -142,14 +142,14 @@ def test_asyncio_runner_accepts_the_virtual_loop() -> None:
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_every_door_to_the_outside_world_is_refused_by_name(name: str) -> None:
+def test_real_world_method_is_refused_by_name(name: str) -> None:
     loop = VirtualTimeLoop()
     with pytest.raises(VirtualClockRefusal, match=rf"^{name} is not available on the virtual clock: .*--clock real$"):
         getattr(loop, name)()
     loop.close()
 
 
-def test_no_method_of_an_event_loop_is_left_without_an_answer() -> None:
+def test_every_event_loop_method_is_implemented_or_refused() -> None:
     doors = {name for name, _ in inspect.getmembers(asyncio.AbstractEventLoop, inspect.isfunction)}
     unanswered = {name for name in doors if getattr(VirtualTimeLoop, name) is getattr(asyncio.AbstractEventLoop, name)}
     assert {name for name in unanswered if not name.startswith("_")} == set()
@@ -157,7 +157,7 @@ def test_no_method_of_an_event_loop_is_left_without_an_answer() -> None:
     assert len(REFUSED) > 25
 
 
-def test_to_thread_and_open_connection_reach_the_refusal() -> None:
+def test_to_thread_and_open_connection_are_refused() -> None:
     async def threads(_: VirtualTimeLoop) -> None:
         await asyncio.to_thread(int)
 
@@ -170,7 +170,7 @@ def test_to_thread_and_open_connection_reach_the_refusal() -> None:
         run_virtual(connects)
 
 
-def test_call_soon_threadsafe_is_refused_to_other_threads_only() -> None:
+def test_call_soon_threadsafe_is_refused_only_from_other_threads() -> None:
     log: list[str] = []
 
     def from_outside(loop: VirtualTimeLoop) -> None:
@@ -190,7 +190,7 @@ def test_call_soon_threadsafe_is_refused_to_other_threads_only() -> None:
     assert log == ["call_soon_threadsafe", "inside"]
 
 
-def test_a_closed_loop_and_a_loop_inside_a_loop_are_refused() -> None:
+def test_closed_loop_and_nested_loop_are_refused() -> None:
     loop = VirtualTimeLoop()
 
     async def main(outer: VirtualTimeLoop) -> None:

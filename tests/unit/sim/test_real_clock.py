@@ -19,7 +19,7 @@ def in_turn(*callbacks: Callable[[], object]) -> Callable[[], None]:
     return call_all
 
 
-def test_time_is_that_of_the_epoch_and_never_goes_back() -> None:
+def test_time_is_epoch_time_and_never_decreases() -> None:
     async def main(clock: RealClock) -> list[int]:
         return [clock.now_ns for _ in range(1_000)]
 
@@ -29,14 +29,14 @@ def test_time_is_that_of_the_epoch_and_never_goes_back() -> None:
     assert abs(times[0] - before_ns) < 3600 * 10**9
 
 
-def test_the_loop_is_uvloops_where_that_is_installed() -> None:
+def test_loop_is_uvloop_if_installed() -> None:
     pytest.importorskip("uvloop")
     loop = new_real_loop()
     assert type(loop).__module__.startswith("uvloop")
     loop.close()
 
 
-def test_a_timer_is_never_early_and_a_passed_time_means_at_once() -> None:
+def test_timer_is_never_early_and_passed_time_fires_at_once() -> None:
     async def main(clock: RealClock) -> list[tuple[str, bool]]:
         log: list[tuple[str, bool]] = []
         due_ns = clock.now_ns + 2_300_000
@@ -51,7 +51,7 @@ def test_a_timer_is_never_early_and_a_passed_time_means_at_once() -> None:
     assert run_real(main) == [("passed", True), ("due", True)]
 
 
-def test_an_error_in_a_timer_ends_the_run() -> None:
+def test_error_in_timer_ends_run() -> None:
     async def main(clock: RealClock) -> None:
         def fails() -> None:
             raise ValueError("in a timer")
@@ -63,7 +63,7 @@ def test_an_error_in_a_timer_ends_the_run() -> None:
         run_real(main)
 
 
-def test_a_wake_is_remembered_and_a_parked_actor_still_lets_the_loop_turn() -> None:
+def test_wake_is_remembered_and_park_lets_loop_run() -> None:
     async def main(clock: RealClock) -> list[str]:
         log: list[str] = []
         clock.wake(0)
@@ -79,7 +79,7 @@ def test_a_wake_is_remembered_and_a_parked_actor_still_lets_the_loop_turn() -> N
     assert run_real(main) == ["others ran", "remembered", "woken"]
 
 
-def test_a_cancelled_park_keeps_its_wake() -> None:
+def test_cancelled_park_keeps_its_wake() -> None:
     async def main(clock: RealClock) -> str:
         async def actor() -> str:
             try:
@@ -98,14 +98,14 @@ def test_a_cancelled_park_keeps_its_wake() -> None:
     assert run_real(main) == "woken"
 
 
-def test_batches_are_charged_nothing() -> None:
+def test_real_clock_charges_no_cost() -> None:
     async def main(clock: RealClock) -> tuple[int, bool]:
         return clock.scale_cost_ns(3, 10**9), clock.is_virtual
 
     assert run_real(main) == (0, False)
 
 
-def test_it_runs_inside_a_running_loop_too() -> None:
+def test_real_clock_runs_inside_running_loop() -> None:
     async def main(_: RealClock) -> str:
         return "done"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from flowsim.sim.rng import RandomStreams
 
 
-def test_a_stream_gives_the_same_numbers_in_every_process_and_version() -> None:
+def test_stream_has_fixed_numbers_in_every_process_and_version() -> None:
     stream = RandomStreams(42).stream("cost", "map", 0)
     assert [stream.randrange(10**9) for _ in range(3)] == [699112117, 928152641, 163656873]
 
 
-def test_asking_for_a_stream_twice_gives_the_same_numbers_twice() -> None:
+def test_stream_requested_twice_gives_same_numbers() -> None:
     streams = RandomStreams(1)
     first, second = streams.stream("choice"), streams.stream("choice")
     assert [first.random() for _ in range(5)] == [second.random() for _ in range(5)]
@@ -22,7 +22,7 @@ def test_streams_with_different_names_or_seeds_differ() -> None:
     assert len(set(numbers)) == 16
 
 
-def test_drawing_more_from_one_stream_does_not_shift_another() -> None:
+def test_drawing_from_one_stream_does_not_affect_another() -> None:
     streams = RandomStreams(5)
     alone = streams.stream("b").random()
     greedy = streams.stream("a")

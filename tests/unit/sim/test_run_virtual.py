@@ -19,7 +19,7 @@ from flowsim.sim.run_virtual import run_virtual
 from flowsim.sim.virtual_time_loop import VirtualTimeLoop
 
 
-def test_tasks_that_main_leaves_behind_are_cancelled_in_order_and_may_take_their_time() -> None:
+def test_remaining_tasks_are_cancelled_in_order_and_awaited() -> None:
     log: list[tuple[int, float]] = []
     loops: list[VirtualTimeLoop] = []
 
@@ -41,7 +41,7 @@ def test_tasks_that_main_leaves_behind_are_cancelled_in_order_and_may_take_their
     assert loops[0].is_closed()
 
 
-def test_a_standstill_is_a_deadlock_and_still_cleans_up() -> None:
+def test_deadlock_is_raised_after_cleanup() -> None:
     log: list[str] = []
 
     async def main(loop: VirtualTimeLoop) -> None:
@@ -55,7 +55,7 @@ def test_a_standstill_is_a_deadlock_and_still_cleans_up() -> None:
     assert log == ["cleaned up"]
 
 
-def test_an_invariant_violation_found_while_cleaning_up_is_raised() -> None:
+def test_invariant_violation_during_cleanup_is_raised() -> None:
     async def broken() -> None:
         try:
             await asyncio.sleep(100)
@@ -70,7 +70,7 @@ def test_an_invariant_violation_found_while_cleaning_up_is_raised() -> None:
         run_virtual(main)
 
 
-def test_a_run_inside_a_running_loop_takes_a_thread_and_keeps_context_and_errors() -> None:
+def test_run_inside_running_loop_uses_thread_with_context_and_errors() -> None:
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
 
     async def main(_: VirtualTimeLoop) -> tuple[str, bool]:
@@ -104,7 +104,7 @@ def interrupted_main(log: list[str]):  # type: ignore[no-untyped-def]  # A corou
     return main
 
 
-def test_ctrl_c_ends_the_run_between_two_callbacks_and_cleans_up() -> None:
+def test_ctrl_c_ends_run_between_callbacks_and_cleans_up() -> None:
     log: list[str] = []
     with pytest.raises(KeyboardInterrupt):
         run_virtual(interrupted_main(log))
@@ -112,7 +112,7 @@ def test_ctrl_c_ends_the_run_between_two_callbacks_and_cleans_up() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_a_second_ctrl_c_does_not_wait() -> None:
+def test_second_ctrl_c_interrupts_at_once() -> None:
     log: list[str] = []
 
     async def main(_: VirtualTimeLoop) -> None:
@@ -126,7 +126,7 @@ def test_a_second_ctrl_c_does_not_wait() -> None:
     assert log == ["first"]
 
 
-def test_ctrl_c_while_a_run_cleans_up_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+def test_ctrl_c_during_cleanup_raises_once(caplog: pytest.LogCaptureFixture) -> None:
     """Asyncio must not report the task that the interrupt went through."""
 
     async def main(_: VirtualTimeLoop) -> None:
@@ -142,7 +142,7 @@ def test_ctrl_c_while_a_run_cleans_up_is_told_once(caplog: pytest.LogCaptureFixt
     assert caplog.messages == []
 
 
-def test_an_interrupt_that_comes_too_late_for_its_run_is_told_and_does_not_hit_the_next_one() -> None:
+def test_late_interrupt_is_withdrawn_and_does_not_affect_next_run() -> None:
     loop = VirtualTimeLoop()
     loop.run_until_complete(asyncio.sleep(1))
     loop.interrupt()
@@ -153,7 +153,7 @@ def test_an_interrupt_that_comes_too_late_for_its_run_is_told_and_does_not_hit_t
     loop.close()
 
 
-def test_interrupt_from_another_thread_ends_a_run_that_would_never_end() -> None:
+def test_interrupt_from_other_thread_ends_endless_run() -> None:
     async def main(loop: VirtualTimeLoop) -> None:
         thread = threading.Thread(target=loop.interrupt)
         thread.start()
@@ -164,7 +164,7 @@ def test_interrupt_from_another_thread_ends_a_run_that_would_never_end() -> None
         run_virtual(main)
 
 
-def test_a_custom_signal_handler_of_the_caller_is_left_alone() -> None:
+def test_custom_signal_handler_is_kept() -> None:
     seen: list[int] = []
     signal.signal(signal.SIGINT, lambda number, frame: seen.append(number))
     try:
@@ -220,14 +220,14 @@ def outcome(seed: int, hash_seed: str) -> str:
     return finished.stdout
 
 
-def test_the_same_seed_makes_the_same_choices_in_any_process_under_any_hash_seed() -> None:
+def test_equal_seeds_make_equal_choices_under_any_hash_seed() -> None:
     first = outcome(11, "1")
     assert int(first.split()[0]) > 20
     assert outcome(11, "2") == first
     assert outcome(12, "1") != first
 
 
-def test_two_runs_in_one_process_are_alike() -> None:
+def test_two_runs_in_one_process_are_equal() -> None:
     def run() -> list[tuple[int, int, int]]:
         choices: list[tuple[int, int, int]] = []
 

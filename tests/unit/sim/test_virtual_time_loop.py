@@ -46,12 +46,12 @@ def run_actors(loop: VirtualTimeLoop, actors: int, turns: int) -> list[int]:
     return log
 
 
-def test_time_starts_at_one_second_because_flink_reads_zero_as_not_started(loop: VirtualTimeLoop) -> None:
+def test_time_starts_at_one_second(loop: VirtualTimeLoop) -> None:
     assert loop.now_ns == START_NS == 1_000_000_000
     assert loop.time() == 1.0
 
 
-def test_time_jumps_to_each_timer_and_keeps_every_nanosecond(loop: VirtualTimeLoop) -> None:
+def test_time_jumps_to_each_timer_with_nanosecond_precision(loop: VirtualTimeLoop) -> None:
     log: list[tuple[str, int]] = []
     far_ns = START_NS + 10**18 + 1
     loop.call_at_ns(far_ns, in_turn(lambda: log.append(("far", loop.now_ns)), loop.stop))
@@ -60,7 +60,7 @@ def test_time_jumps_to_each_timer_and_keeps_every_nanosecond(loop: VirtualTimeLo
     assert log == [("near", START_NS + 1), ("far", far_ns)]
 
 
-def test_timers_at_the_same_time_run_in_order_of_creation_asyncio_timers_too(loop: VirtualTimeLoop) -> None:
+def test_timers_of_same_time_run_in_order_of_creation(loop: VirtualTimeLoop) -> None:
     log: list[str] = []
     loop.call_at_ns(START_NS + 10**9, lambda: log.append("first"))
     loop.call_later(1.0, log.append, "second")
@@ -70,7 +70,7 @@ def test_timers_at_the_same_time_run_in_order_of_creation_asyncio_timers_too(loo
     assert log == ["first", "second", "third"]
 
 
-def test_a_time_that_has_passed_means_at_once_and_behind_the_timers_that_are_due(loop: VirtualTimeLoop) -> None:
+def test_timer_of_passed_time_runs_after_due_timers(loop: VirtualTimeLoop) -> None:
     log: list[tuple[str, int]] = []
     loop.call_at_ns(START_NS, lambda: log.append(("due", loop.now_ns)))
     loop.call_at_ns(0, lambda: log.append(("passed", loop.now_ns)))
@@ -79,7 +79,7 @@ def test_a_time_that_has_passed_means_at_once_and_behind_the_timers_that_are_due
     assert log == [("due", START_NS), ("passed", START_NS)]
 
 
-def test_a_cancelled_timer_does_not_run_and_does_not_hold_time_up(loop: VirtualTimeLoop) -> None:
+def test_cancelled_timer_does_not_run_and_does_not_delay_time(loop: VirtualTimeLoop) -> None:
     log: list[str] = []
     timer = loop.call_at_ns(START_NS + 5, lambda: log.append("cancelled"))
     loop.call_at_ns(START_NS + 9, loop.stop)
@@ -90,7 +90,7 @@ def test_a_cancelled_timer_does_not_run_and_does_not_hold_time_up(loop: VirtualT
     timer.cancel()
 
 
-def test_a_timer_cancelled_by_another_one_of_the_same_time_does_not_run(loop: VirtualTimeLoop) -> None:
+def test_timer_cancelled_by_timer_of_same_time_does_not_run(loop: VirtualTimeLoop) -> None:
     log: list[str] = []
     loop.call_at_ns(START_NS + 5, lambda: second.cancel())
     second = loop.call_at_ns(START_NS + 5, lambda: log.append("cancelled"))
@@ -99,7 +99,7 @@ def test_a_timer_cancelled_by_another_one_of_the_same_time_does_not_run(loop: Vi
     assert log == []
 
 
-def test_thousands_of_cancelled_timers_are_forgotten_and_the_others_keep_their_order(loop: VirtualTimeLoop) -> None:
+def test_cancelled_timers_are_removed_and_others_keep_order(loop: VirtualTimeLoop) -> None:
     log: list[int] = []
     timers = [loop.call_later(1, log.append, number) for number in range(5_000)]
     for number, timer in enumerate(timers):
@@ -111,7 +111,7 @@ def test_thousands_of_cancelled_timers_are_forgotten_and_the_others_keep_their_o
     assert log == [0, 1_000, 2_000, 3_000, 4_000]
 
 
-def test_all_callbacks_and_due_timers_run_before_an_actor_gets_its_turn(loop: VirtualTimeLoop) -> None:
+def test_callbacks_and_due_timers_run_before_next_actor(loop: VirtualTimeLoop) -> None:
     log: list[str] = []
 
     async def actor() -> None:
@@ -126,11 +126,11 @@ def test_all_callbacks_and_due_timers_run_before_an_actor_gets_its_turn(loop: Vi
     assert log == ["callback", "its callback", "due timer", "turn at 0"]
 
 
-def test_actors_take_turns_in_the_order_in_which_they_became_ready(loop: VirtualTimeLoop) -> None:
+def test_actors_run_in_order_of_becoming_ready(loop: VirtualTimeLoop) -> None:
     assert run_actors(loop, actors=3, turns=2) == [0, 1, 2, 0, 1, 2]
 
 
-def test_a_policy_chooses_among_the_ready_and_only_real_choices_are_recorded() -> None:
+def test_policy_chooses_among_ready_actors_and_real_choices_are_recorded() -> None:
     choices: list[tuple[int, int, int]] = []
     loop = VirtualTimeLoop(ScriptedPolicy([2, 0, 1]), on_choice=lambda *choice: choices.append(choice))
     assert run_actors(loop, actors=3, turns=1) == [2, 0, 1]
@@ -139,7 +139,7 @@ def test_a_policy_chooses_among_the_ready_and_only_real_choices_are_recorded() -
     assert choices == [(0, 2, 3), (1, 0, 2)]
 
 
-def test_the_recorded_choices_of_a_random_run_replay_it() -> None:
+def test_recorded_choices_replay_random_run() -> None:
     choices: list[int] = []
     recorded = VirtualTimeLoop(
         SeededRandomPolicy(RandomStreams(9)), on_choice=lambda step, index, ready: choices.append(index)
@@ -154,7 +154,7 @@ def test_the_recorded_choices_of_a_random_run_replay_it() -> None:
     fifo.close()
 
 
-def test_a_policy_that_answers_out_of_range_is_our_bug() -> None:
+def test_policy_choice_out_of_range_is_refused() -> None:
     class Broken(FifoPolicy):
         def choose(self, ready: object) -> int:
             return -1
@@ -165,7 +165,7 @@ def test_a_policy_that_answers_out_of_range_is_our_bug() -> None:
     loop.close()
 
 
-def test_waking_twice_gives_one_turn_and_waking_early_is_remembered(loop: VirtualTimeLoop) -> None:
+def test_double_wake_gives_one_turn_and_early_wake_is_remembered(loop: VirtualTimeLoop) -> None:
     log: list[str] = []
 
     async def actor() -> None:
@@ -183,7 +183,7 @@ def test_waking_twice_gives_one_turn_and_waking_early_is_remembered(loop: Virtua
     assert log == ["remembered", "woken at 7"]
 
 
-def test_a_cancelled_park_is_taken_back_and_its_wake_stays_remembered(loop: VirtualTimeLoop) -> None:
+def test_cancelled_park_is_undone_and_its_wake_remembered(loop: VirtualTimeLoop) -> None:
     log: list[str] = []
 
     async def actor() -> None:
@@ -207,7 +207,7 @@ def test_a_cancelled_park_is_taken_back_and_its_wake_stays_remembered(loop: Virt
     assert (loop._parked, loop._ready_futures, loop._ready_actors, loop._woken) == ({}, {}, [], set())
 
 
-def test_daemons_alone_do_not_keep_a_run_alive_while_they_have_nothing_to_do(loop: VirtualTimeLoop) -> None:
+def test_idle_daemon_timers_do_not_keep_run_alive(loop: VirtualTimeLoop) -> None:
     quiescent_at: list[int] = []
     loop.on_quiescent = in_turn(lambda: quiescent_at.append(loop.now_ns - START_NS), loop.stop)
     unflushed = ["a"]
@@ -224,7 +224,7 @@ def test_daemons_alone_do_not_keep_a_run_alive_while_they_have_nothing_to_do(loo
     assert unflushed == []
 
 
-def test_a_cancelled_daemon_is_not_asked(loop: VirtualTimeLoop) -> None:
+def test_condition_of_cancelled_daemon_timer_is_not_called(loop: VirtualTimeLoop) -> None:
     asked: list[str] = []
 
     def ask() -> bool:
@@ -238,7 +238,7 @@ def test_a_cancelled_daemon_is_not_asked(loop: VirtualTimeLoop) -> None:
     assert asked == []
 
 
-def test_on_quiescent_may_make_something_ready_and_is_called_again_at_the_next_standstill(
+def test_on_quiescent_is_called_at_every_standstill(
     loop: VirtualTimeLoop,
 ) -> None:
     calls: list[int] = []
@@ -255,7 +255,7 @@ def test_on_quiescent_may_make_something_ready_and_is_called_again_at_the_next_s
     assert calls == [0, 10]
 
 
-def test_what_on_quiescent_raises_ends_the_run(loop: VirtualTimeLoop) -> None:
+def test_exception_of_on_quiescent_ends_run(loop: VirtualTimeLoop) -> None:
     def report() -> None:
         raise Deadlock("A waits for B")
 
@@ -264,7 +264,7 @@ def test_what_on_quiescent_raises_ends_the_run(loop: VirtualTimeLoop) -> None:
         loop.run_until_complete(loop.create_future())
 
 
-def test_the_clock_stops_at_the_bound_and_goes_on_for_what_the_callback_leaves_running() -> None:
+def test_clock_stops_at_until_and_continues_for_cleanup() -> None:
     log: list[tuple[str, int]] = []
 
     async def cleans_up() -> None:
@@ -286,7 +286,7 @@ def test_the_clock_stops_at_the_bound_and_goes_on_for_what_the_callback_leaves_r
     assert log == [("until", 5), ("clean", 10**9 + 5)]
 
 
-def test_a_timer_at_the_very_bound_still_runs_and_without_a_callback_the_bound_is_an_error() -> None:
+def test_timer_at_until_runs_and_passing_it_without_callback_raises() -> None:
     log: list[str] = []
     loop = VirtualTimeLoop(until_ns=START_NS + 5)
     loop.call_at_ns(START_NS + 5, lambda: log.append("ran"))
@@ -297,7 +297,7 @@ def test_a_timer_at_the_very_bound_still_runs_and_without_a_callback_the_bound_i
     assert log == ["ran"]
 
 
-def test_an_error_in_a_timer_of_ours_ends_the_run_and_one_in_a_callback_of_asyncio_is_reported(
+def test_error_in_own_timer_ends_run_and_in_asyncio_callback_is_reported(
     loop: VirtualTimeLoop,
 ) -> None:
     reported: list[str] = []
@@ -317,7 +317,7 @@ def test_an_error_in_a_timer_of_ours_ends_the_run_and_one_in_a_callback_of_async
     ]
 
 
-def test_polling_while_time_stands_still_is_reported_instead_of_hanging(
+def test_polling_without_progress_of_time_raises_livelock(
     loop: VirtualTimeLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(virtual_time_loop, "_LIVELOCK_CALLBACKS", 1_000)
@@ -330,7 +330,7 @@ def test_polling_while_time_stands_still_is_reported_instead_of_hanging(
         loop.run_until_complete(polls())
 
 
-def test_stop_lets_queued_callbacks_run_and_keeps_later_ones_for_the_next_run(loop: VirtualTimeLoop) -> None:
+def test_stop_runs_queued_callbacks_and_keeps_later_ones(loop: VirtualTimeLoop) -> None:
     log: list[str] = []
     loop.call_soon(in_turn(loop.stop, loop.stop, loop.stop, lambda: loop.call_soon(log.append, "next run")))
     loop.call_soon(log.append, "this run")

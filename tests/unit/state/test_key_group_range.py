@@ -22,7 +22,7 @@ INT_MIN, INT_MAX = -(2**31), 2**31 - 1
     [(0, 593689054), (1, 68075478), (-1, 1982413648), (42, 1134849565), (97, 1455541201), (INT_MIN, 1718298732),
      (INT_MAX, 1653689534)],
 )  # fmt: skip
-def test_murmur_hash_scrambles_as_flink_does(code: int, scrambled: int) -> None:
+def test_murmur_hash_equals_flinks(code: int, scrambled: int) -> None:
     assert murmur_hash(code) == scrambled
 
 
@@ -32,14 +32,12 @@ def test_murmur_hash_scrambles_as_flink_does(code: int, scrambled: int) -> None:
      (1, "INT", 86, 2), (42, "INT", 29, 0), (7, None, 113, 3), (-1, None, 94, 2), (2**40, "LONG", 54, 1),
      (True, None, 77, 2), (1.5, None, 65, 2)],
 )  # fmt: skip
-def test_keys_fall_into_the_key_group_and_subtask_that_flink_measured(
-    key: object, key_type: str | None, key_group: int, subtask: int
-) -> None:
+def test_key_group_and_subtask_equal_flinks(key: object, key_type: str | None, key_group: int, subtask: int) -> None:
     assert assign_to_key_group(key, 128, key_type) == key_group
     assert assign_key_to_parallel_operator(key, 128, 4, key_type) == subtask
 
 
-def test_no_stream_is_keyed_by_none() -> None:
+def test_key_none_is_refused() -> None:
     with pytest.raises(ValueNotAllowed, match="a key is None"):
         assign_to_key_group(None, 128)
 
@@ -50,20 +48,20 @@ def test_no_stream_is_keyed_by_none() -> None:
      (32769, 1, 0, "expected 1 to 32768, got 32769"), (128, 2, 2, "expected 0 to 1, got 2"),
      (128, 2, -1, "expected 0 to 1, got -1")],
 )  # fmt: skip
-def test_bounds_are_refused_with_what_was_expected(
+def test_invalid_bounds_are_refused_with_expectation(
     max_parallelism: int, parallelism: int, index: int, complaint: str
 ) -> None:
     with pytest.raises(BadInput, match=complaint):
         compute_key_group_range_for_operator_index(max_parallelism, parallelism, index)
 
 
-def test_a_default_exists_up_to_the_largest_parallelism_only() -> None:
+def test_default_max_parallelism_has_upper_limit() -> None:
     assert compute_default_max_parallelism(32768) == 32768
     with pytest.raises(BadInput, match="max parallelism 32768 is smaller than parallelism 32769"):
         compute_default_max_parallelism(32769)
 
 
-def test_a_range_includes_both_ends() -> None:
+def test_range_includes_both_ends() -> None:
     group_range = KeyGroupRange(3, 5)
     assert [g for g in range(10) if g in group_range] == [3, 4, 5]
     assert [g for g in range(10) if group_range.contains(g)] == [3, 4, 5]

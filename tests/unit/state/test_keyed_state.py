@@ -69,7 +69,7 @@ def test_each_key_has_its_own_value(backend: KeyedStateBackend) -> None:
         backend.validate()
 
 
-def test_a_cleared_value_is_none_and_its_key_is_held_no_longer(backend: KeyedStateBackend) -> None:
+def test_cleared_value_is_none_and_its_key_removed(backend: KeyedStateBackend) -> None:
     count = backend.store().get_state(COUNT)
     backend.set_current_key("a")
     count.clear()
@@ -83,7 +83,7 @@ def test_a_cleared_value_is_none_and_its_key_is_held_no_longer(backend: KeyedSta
     backend.validate()
 
 
-def test_names_and_namespaces_keep_states_apart(backend: KeyedStateBackend) -> None:
+def test_names_and_namespaces_separate_states(backend: KeyedStateBackend) -> None:
     backend.set_current_key("a")
     stores = [backend.store(namespace) for namespace in (None, (0, 10), (10, 20))]
     for i, store in enumerate(stores):
@@ -95,7 +95,7 @@ def test_names_and_namespaces_keep_states_apart(backend: KeyedStateBackend) -> N
     assert stores[1].get_state(ValueStateDescriptor("other", LONG)).value() == -1
 
 
-def test_a_list_state_grows_is_replaced_and_cleared_by_an_empty_update(backend: KeyedStateBackend) -> None:
+def test_list_state_adds_updates_and_is_cleared_by_empty_update(backend: KeyedStateBackend) -> None:
     seen = backend.store().get_list_state(SEEN)
     backend.set_current_key("a")
     assert seen.get() == []
@@ -109,7 +109,7 @@ def test_a_list_state_grows_is_replaced_and_cleared_by_an_empty_update(backend: 
     assert (seen.get(), backend.key_groups()) == ([], [])
 
 
-def test_a_list_state_refuses_none_and_stays_as_it_was(backend: KeyedStateBackend) -> None:
+def test_list_state_refuses_none_and_is_unchanged(backend: KeyedStateBackend) -> None:
     seen = backend.store().get_list_state(SEEN)
     backend.set_current_key("a")
     seen.add(1)
@@ -120,7 +120,7 @@ def test_a_list_state_refuses_none_and_stays_as_it_was(backend: KeyedStateBacken
     assert seen.get() == [1]
 
 
-def test_a_map_state_is_a_map_by_java_equality(backend: KeyedStateBackend) -> None:
+def test_map_state_compares_keys_as_java(backend: KeyedStateBackend) -> None:
     by_name = backend.store().get_map_state(BY_NAME)
     backend.set_current_key("a")
     assert (by_name.is_empty(), by_name.get("x"), by_name.contains("x")) == (True, None, False)
@@ -141,7 +141,7 @@ def test_a_map_state_is_a_map_by_java_equality(backend: KeyedStateBackend) -> No
     assert (by_name.is_empty(), backend.key_groups()) == (True, [])
 
 
-def test_reducing_and_aggregating_states_fold_what_is_added(backend: KeyedStateBackend) -> None:
+def test_reducing_and_aggregating_states_fold_added_values(backend: KeyedStateBackend) -> None:
     longest, mean = backend.store().get_reducing_state(LONGEST), backend.store().get_aggregating_state(MEAN)
     backend.set_current_key("a")
     assert (longest.get(), mean.get()) == (None, None)
@@ -154,7 +154,7 @@ def test_reducing_and_aggregating_states_fold_what_is_added(backend: KeyedStateB
     assert (longest.get(), mean.get(), backend.key_groups()) == (None, None, [])
 
 
-def test_namespaces_merge_in_order_into_the_target(backend: KeyedStateBackend) -> None:
+def test_namespaces_merge_in_order_into_target(backend: KeyedStateBackend) -> None:
     backend.set_current_key("other")
     backend.store("w1").get_list_state(SEEN).add(9)
     backend.set_current_key("a")
@@ -176,7 +176,7 @@ def test_namespaces_merge_in_order_into_the_target(backend: KeyedStateBackend) -
     assert backend.store("w1").get_list_state(SEEN).get() == [9]
 
 
-def test_state_does_not_follow_changes_of_what_was_put_in_or_taken_out(backend: KeyedStateBackend) -> None:
+def test_state_is_independent_of_objects_put_in_or_taken_out(backend: KeyedStateBackend) -> None:
     store = backend.store()
     value, seen, by_name = store.get_state(COUNT), store.get_list_state(SEEN), store.get_map_state(BY_NAME)
     backend.set_current_key("a")
@@ -192,7 +192,7 @@ def test_state_does_not_follow_changes_of_what_was_put_in_or_taken_out(backend: 
     assert (value.value(), seen.get(), by_name.items()) == ([1], [[1]], [("k", [1])])
 
 
-def test_what_is_no_value_is_refused_with_the_name_of_the_state(backend: KeyedStateBackend) -> None:
+def test_invalid_value_is_refused_with_name_of_state(backend: KeyedStateBackend) -> None:
     backend.set_current_key("a")
     store = backend.store()
     with pytest.raises(ValueNotAllowed, match=r"state 'count': value\[1\]: builtins.set is not a record value"):
@@ -204,7 +204,7 @@ def test_what_is_no_value_is_refused_with_the_name_of_the_state(backend: KeyedSt
     assert backend.key_groups() == []
 
 
-def test_state_is_handed_out_key_group_by_key_group(backend: KeyedStateBackend) -> None:
+def test_state_entries_are_returned_per_key_group(backend: KeyedStateBackend) -> None:
     keys = ["a", "b", "user-1", 7, 42, (1, "x")]
     for key in keys:
         backend.set_current_key(key)
@@ -220,7 +220,7 @@ def test_state_is_handed_out_key_group_by_key_group(backend: KeyedStateBackend) 
     ]
 
 
-def test_the_declared_key_type_decides_the_key_group() -> None:
+def test_declared_key_type_determines_key_group() -> None:
     for key_type in ("INT", "LONG"):
         backend = KeyedStateBackend(KeyGroupRange(0, 127), 128, key_type)
         backend.set_current_key(-1)
@@ -228,14 +228,14 @@ def test_the_declared_key_type_decides_the_key_group() -> None:
         assert backend.key_groups() == [assign_to_key_group(-1, 128, key_type)]
 
 
-def test_a_key_of_another_subtask_is_noticed() -> None:
+def test_key_of_other_subtask_is_refused() -> None:
     backend = KeyedStateBackend(KeyGroupRange(0, 63), 128)
     backend.set_current_key("a")
     with pytest.raises(InvariantViolation, match="key 'a' of key group 81 reached a subtask that owns 0 to 63"):
         backend.store().get_state(COUNT).update(1)
 
 
-def test_one_name_is_one_kind_of_state(backend: KeyedStateBackend) -> None:
+def test_state_name_has_one_kind(backend: KeyedStateBackend) -> None:
     backend.store().get_state(COUNT)
     with pytest.raises(BadInput, match="'count' was declared with a ValueStateDescriptor before and now with a List"):
         backend.store("w").get_list_state(ListStateDescriptor("count", LONG))
@@ -243,7 +243,7 @@ def test_one_name_is_one_kind_of_state(backend: KeyedStateBackend) -> None:
         backend.store().get_map_state(COUNT)  # type: ignore[arg-type]
 
 
-def test_a_descriptor_needs_a_name_and_types() -> None:
+def test_descriptor_without_name_or_type_is_refused() -> None:
     with pytest.raises(BadInput, match="needs a name"):
         ValueStateDescriptor("", LONG)
     with pytest.raises(BadInput, match=r"state 'x': expected a type such as Types.LONG\(\), got 'LONG'"):

@@ -108,7 +108,7 @@ def living(descriptor: StateDescriptor, builder: TtlBuilder | None = None) -> No
     descriptor.enable_time_to_live((builder or ten_ms()).build())
 
 
-def test_a_fact_names_operator_key_state_and_window(backend: Backend) -> None:
+def test_state_change_has_operator_key_state_and_window(backend: Backend) -> None:
     backend.store().get_state(ValueStateDescriptor("one", LONG)).update(1)
     backend.store(TimeWindow(10, 20)).get_list_state(ListStateDescriptor("two", LONG)).add(1)
     first, second = backend.rows()
@@ -119,7 +119,7 @@ def test_a_fact_names_operator_key_state_and_window(backend: Backend) -> None:
     assert backend.recorder.static_rows(STATES.name) == [(0, 2, 0, "one", "value"), (0, 2, 1, "two", "list")]
 
 
-def test_a_value_state_records_writes_and_clears_and_no_reads(backend: Backend) -> None:
+def test_value_state_records_writes_and_clears_but_no_reads(backend: Backend) -> None:
     count = backend.store().get_state(ValueStateDescriptor("count", LONG))
     count.clear()
     assert count.value() is None
@@ -131,7 +131,7 @@ def test_a_value_state_records_writes_and_clears_and_no_reads(backend: Backend) 
     assert backend.shown() == [(PUT, 1, "1"), (PUT, 1, "[1,2]"), (CLEAR, 0, "")]
 
 
-def test_a_refused_value_is_no_fact(backend: Backend) -> None:
+def test_refused_value_is_not_recorded(backend: Backend) -> None:
     with pytest.raises(ValueNotAllowed):
         backend.store().get_state(ValueStateDescriptor("count", LONG)).update(object())
     with pytest.raises(ValueNotAllowed):
@@ -139,7 +139,7 @@ def test_a_refused_value_is_no_fact(backend: Backend) -> None:
     assert backend.shown() == []
 
 
-def test_a_list_state_records_every_element_and_the_length(backend: Backend) -> None:
+def test_list_state_records_each_element_and_length(backend: Backend) -> None:
     seen = backend.store().get_list_state(ListStateDescriptor("seen", LONG))
     seen.add(1)
     seen.add_all(iter([2, 3]))
@@ -150,7 +150,7 @@ def test_a_list_state_records_every_element_and_the_length(backend: Backend) -> 
     assert backend.shown() == [(ADD, 1, "1"), (ADD, 3, "2"), (ADD, 3, "3"), (PUT, 2, "[4,5]"), (CLEAR, 0, "")]
 
 
-def test_a_map_state_records_every_entry_and_the_size(backend: Backend) -> None:
+def test_map_state_records_each_entry_and_size(backend: Backend) -> None:
     rates = backend.store().get_map_state(MapStateDescriptor("rates", STRING, LONG))
     rates["a"] = 1
     rates.put_all({"b": 2, "c": 3})
@@ -169,7 +169,7 @@ def test_a_map_state_records_every_entry_and_the_size(backend: Backend) -> None:
     assert backend.shown() == [*puts, *removes, (PUT, 1, '["e",5]'), (CLEAR, 0, "")]
 
 
-def test_reducing_and_aggregating_states_record_what_is_left_after_a_value(backend: Backend) -> None:
+def test_reducing_and_aggregating_states_record_result_of_add(backend: Backend) -> None:
     reduced = backend.store().get_reducing_state(ReducingStateDescriptor("sum", total, LONG))
     mean = backend.store().get_aggregating_state(AggregatingStateDescriptor("mean", Mean(), LONG))
     for state in (reduced, mean):
@@ -184,7 +184,7 @@ def test_reducing_and_aggregating_states_record_what_is_left_after_a_value(backe
 
 
 @pytest.mark.parametrize("lives", [False, True])
-def test_a_merge_clears_the_absorbed_namespaces_and_writes_the_other(backend: Backend, lives: bool) -> None:
+def test_merge_records_clear_of_absorbed_namespaces_and_put_of_target(backend: Backend, lives: bool) -> None:
     descriptor = ReducingStateDescriptor("sum", total, LONG)
     if lives:
         living(descriptor)
@@ -197,7 +197,7 @@ def test_a_merge_clears_the_absorbed_namespaces_and_writes_the_other(backend: Ba
     assert facts == [(CLEAR, 0, 5, 0), (CLEAR, 10, 15, 0), (PUT, 0, 20, 1)]
 
 
-def test_a_merged_list_is_recorded_whole(backend: Backend) -> None:
+def test_merged_list_is_recorded_whole(backend: Backend) -> None:
     descriptor = ListStateDescriptor("seen", LONG)
     living(descriptor)
     backend.store(TimeWindow(0, 5)).get_list_state(descriptor).add_all([1, 2])
@@ -206,7 +206,7 @@ def test_a_merged_list_is_recorded_whole(backend: Backend) -> None:
     assert backend.shown() == [(CLEAR, 0, ""), (PUT, 2, "[1,2]")]
 
 
-def test_a_read_that_finds_a_single_value_expired_is_recorded(backend: Backend) -> None:
+def test_read_of_expired_single_value_is_recorded(backend: Backend) -> None:
     value, reduced = ValueStateDescriptor("value", LONG), ReducingStateDescriptor("sum", total, LONG)
     mean = AggregatingStateDescriptor("mean", Mean(), LONG)
     for descriptor in (value, reduced, mean):
@@ -224,7 +224,7 @@ def test_a_read_that_finds_a_single_value_expired_is_recorded(backend: Backend) 
     assert backend.shown() == [(EXPIRE, 0, "")] * 3
 
 
-def test_reads_of_a_map_record_the_key_that_expired_or_how_many_are_left(backend: Backend) -> None:
+def test_read_of_expired_map_entries_records_key_or_remaining_size(backend: Backend) -> None:
     descriptor = MapStateDescriptor("rates", STRING, LONG)
     living(descriptor)
     rates = backend.store().get_map_state(descriptor)
@@ -238,7 +238,7 @@ def test_reads_of_a_map_record_the_key_that_expired_or_how_many_are_left(backend
     assert backend.shown() == [(EXPIRE, 4, '"a"'), (EXPIRE, 3, '"b"'), (EXPIRE, 1, "")]
 
 
-def test_a_map_whose_reads_renew_records_what_expired_beside_it(backend: Backend) -> None:
+def test_renewing_read_of_map_records_expired_entries(backend: Backend) -> None:
     descriptor = MapStateDescriptor("rates", STRING, LONG)
     living(descriptor, ten_ms().update_ttl_on_read_and_write())
     rates = backend.store().get_map_state(descriptor)
@@ -251,7 +251,7 @@ def test_a_map_whose_reads_renew_records_what_expired_beside_it(backend: Backend
     assert backend.shown() == [(EXPIRE, 1, "")]
 
 
-def test_a_list_that_drops_expired_elements_when_it_is_read_is_recorded(backend: Backend) -> None:
+def test_renewing_read_of_list_records_expired_elements(backend: Backend) -> None:
     descriptor = ListStateDescriptor("seen", LONG)
     living(descriptor, ten_ms().update_ttl_on_read_and_write())
     seen = backend.store().get_list_state(descriptor)
@@ -267,7 +267,7 @@ def test_a_list_that_drops_expired_elements_when_it_is_read_is_recorded(backend:
     assert backend.shown() == [(EXPIRE, 1, ""), (EXPIRE, 0, "")]
 
 
-def test_a_read_that_renews_the_time_to_live_is_no_change(backend: Backend) -> None:
+def test_read_that_only_renews_ttl_is_not_recorded(backend: Backend) -> None:
     descriptor = ValueStateDescriptor("value", LONG)
     living(descriptor, ten_ms().update_ttl_on_read_and_write())
     value = backend.store().get_state(descriptor)
@@ -281,7 +281,7 @@ def cleaned_up() -> TtlBuilder:
     return StateTtlConfig.new_builder(Duration.of_millis(10)).cleanup_incrementally(10, False)
 
 
-def test_the_cleanup_records_what_it_drops_of_other_keys(backend: Backend) -> None:
+def test_cleanup_records_expired_state_of_other_keys(backend: Backend) -> None:
     descriptor = ListStateDescriptor("seen", LONG)
     living(descriptor, cleaned_up())
     seen = backend.store().get_list_state(descriptor)
@@ -302,7 +302,7 @@ def test_the_cleanup_records_what_it_drops_of_other_keys(backend: Backend) -> No
     assert [(row["entries"], row["key"] == dropped) for row in expired] == [(0, True)]
 
 
-def test_what_the_cleanup_drops_of_the_current_key_is_recorded_once(backend: Backend) -> None:
+def test_cleanup_of_current_key_is_recorded_once(backend: Backend) -> None:
     descriptor = ValueStateDescriptor("value", LONG)
     living(descriptor, cleaned_up())
     value = backend.store().get_state(descriptor)
@@ -312,7 +312,7 @@ def test_what_the_cleanup_drops_of_the_current_key_is_recorded_once(backend: Bac
     assert [action for action, _, _ in backend.shown()] == [PUT, EXPIRE]
 
 
-def test_without_a_key_the_message_is_the_same() -> None:
+def test_state_without_key_is_refused() -> None:
     with pytest.raises(BadInput, match="state 'count': no key is set"):
         Backend(key=None).store().get_state(ValueStateDescriptor("count", LONG)).update(1)
 
@@ -329,7 +329,7 @@ FORWARDED = {"keys", "values", "__iter__", "__getitem__", "__setitem__", "__deli
 
 
 @pytest.mark.parametrize(("kind", "make"), OF_KINDS, ids=lambda value: getattr(value, "__name__", ""))
-def test_an_observed_state_has_every_method_of_its_kind(
+def test_observed_state_overrides_every_method_of_its_kind(
     kind: type[State], make: Callable[[Backend], State], backend: Backend
 ) -> None:
     observed = make(backend)

@@ -47,7 +47,7 @@ def counted(builder: TtlBuilder) -> ValueStateDescriptor:
     return descriptor
 
 
-def test_a_value_is_gone_once_its_time_is_over_and_a_write_renews_it(backend: Backend) -> None:
+def test_value_expires_after_ttl_and_write_renews_it(backend: Backend) -> None:
     count = backend.store().get_state(counted(ten_ms()))
     count.update(1)
     backend.now = 109
@@ -59,7 +59,7 @@ def test_a_value_is_gone_once_its_time_is_over_and_a_write_renews_it(backend: Ba
     assert (count.value(), backend.key_groups()) == (None, [])
 
 
-def test_a_read_renews_a_value_only_where_it_is_told_to(backend: Backend) -> None:
+def test_read_renews_value_only_when_configured(backend: Backend) -> None:
     count = backend.store().get_state(counted(ten_ms().update_ttl_on_read_and_write()))
     count.update(1)
     for backend.now in (109, 118, 127):
@@ -68,21 +68,21 @@ def test_a_read_renews_a_value_only_where_it_is_told_to(backend: Backend) -> Non
     assert count.value() is None
 
 
-def test_an_expired_value_may_be_seen_once_more_if_nothing_cleaned_it_up(backend: Backend) -> None:
+def test_expired_value_may_be_returned_until_cleaned_up(backend: Backend) -> None:
     count = backend.store().get_state(counted(ten_ms().return_expired_if_not_cleaned_up()))
     count.update(1)
     backend.now = 500
     assert (count.value(), count.value()) == (1, None)
 
 
-def test_a_disabled_time_to_live_keeps_values_for_ever(backend: Backend) -> None:
+def test_disabled_ttl_keeps_values(backend: Backend) -> None:
     count = backend.store().get_state(counted(ten_ms().set_update_type(StateTtlConfig.UpdateType.Disabled)))
     count.update(1)
     backend.now = 10**9
     assert count.value() == 1
 
 
-def test_each_element_of_a_list_and_each_value_of_a_map_lives_for_itself(backend: Backend) -> None:
+def test_list_elements_and_map_values_expire_separately(backend: Backend) -> None:
     seen, by_name = ListStateDescriptor("seen", LONG), MapStateDescriptor("by_name", STRING, LONG)
     living(seen, ten_ms())
     living(by_name, ten_ms())
@@ -98,7 +98,7 @@ def test_each_element_of_a_list_and_each_value_of_a_map_lives_for_itself(backend
     assert (elements.get(), entries.get("b"), entries.is_empty()) == ([], None, True)
 
 
-def test_a_read_renews_what_it_shows_of_a_list_and_of_a_map(backend: Backend) -> None:
+def test_read_renews_returned_list_elements_and_map_values(backend: Backend) -> None:
     seen, by_name = ListStateDescriptor("seen", LONG), MapStateDescriptor("by_name", STRING, LONG)
     living(seen, ten_ms().update_ttl_on_read_and_write())
     living(by_name, ten_ms().update_ttl_on_read_and_write())
@@ -110,7 +110,7 @@ def test_a_read_renews_what_it_shows_of_a_list_and_of_a_map(backend: Backend) ->
     assert entries.items() == [("a", 1)]
 
 
-def test_an_access_to_one_key_cleans_up_others(backend: Backend) -> None:
+def test_access_to_one_key_cleans_up_others(backend: Backend) -> None:
     builder = StateTtlConfig.new_builder(Time.milliseconds(10)).cleanup_incrementally(1000, False)
     count = backend.store().get_state(counted(builder))
     count.update(1)
@@ -122,7 +122,7 @@ def test_an_access_to_one_key_cleans_up_others(backend: Backend) -> None:
     assert backend.key_groups() == []
 
 
-def test_a_record_of_any_key_cleans_up_where_every_record_does(backend: Backend) -> None:
+def test_every_record_cleans_up_when_configured(backend: Backend) -> None:
     told = []
     backend.on_move_changed = lambda: told.append("move with what set_current_key_and_id is now")
     count = backend.store().get_state(counted(ten_ms().cleanup_incrementally(1000, True)))
@@ -132,7 +132,7 @@ def test_a_record_of_any_key_cleans_up_where_every_record_does(backend: Backend)
     assert (backend.key_groups(), len(told)) == ([], 1)
 
 
-def test_a_snapshot_leaves_out_what_has_expired_where_it_is_told_to(backend: Backend) -> None:
+def test_full_snapshot_cleanup_omits_expired_entries(backend: Backend) -> None:
     kept, cleaned = ListStateDescriptor("kept", LONG), ListStateDescriptor("cleaned", LONG)
     living(kept, ten_ms())
     living(cleaned, ten_ms().cleanup_full_snapshot())
@@ -149,7 +149,7 @@ def test_a_snapshot_leaves_out_what_has_expired_where_it_is_told_to(backend: Bac
     ]
 
 
-def test_what_a_configuration_says_can_be_asked() -> None:
+def test_configuration_getters_return_its_settings() -> None:
     config = StateTtlConfig.new_builder(Duration.of_seconds(1)).cleanup_in_rocksdb_compact_filter(7).build()
     cleanup = config.get_cleanup_strategies()
     assert config.get_update_type() is StateTtlConfig.UpdateType.OnCreateAndWrite
@@ -176,12 +176,12 @@ def test_what_a_configuration_says_can_be_asked() -> None:
         (lambda: ValueStateDescriptor("n", LONG).enable_time_to_live(10), "'n': enable_time_to_live: expected a State"),  # type: ignore[arg-type]
     ],
 )
-def test_a_wrong_configuration_says_what_was_expected(wrong: object, said: str) -> None:
+def test_invalid_configuration_is_refused(wrong: object, said: str) -> None:
     with pytest.raises(BadInput, match=said):
         wrong()  # type: ignore[operator]
 
 
-def test_state_without_a_key_says_when_it_can_be_used() -> None:
+def test_state_without_key_is_refused_with_advice() -> None:
     state = KeyedStateBackend(KeyGroupRange(0, 127), 128).store().get_state(ValueStateDescriptor("count", LONG))
     for use in (state.value, state.clear, lambda: state.update(1)):
         with pytest.raises(BadInput, match="state 'count': no key is set"):

@@ -27,7 +27,7 @@ def records(count: int) -> bytes:
     return bytes(buffer)
 
 
-def test_an_element_is_a_plain_msgpack_array_told_apart_by_its_length() -> None:
+def test_elements_are_msgpack_arrays_distinguished_by_length() -> None:
     buffer = bytearray()
     encode_record_into(buffer, 5, ("a", 1))
     encode_record_into(buffer, None, [1])
@@ -45,13 +45,13 @@ def test_an_element_is_a_plain_msgpack_array_told_apart_by_its_length() -> None:
     ]
 
 
-def test_a_row_is_an_extension_of_values_and_names() -> None:
+def test_row_is_extension_of_values_and_names() -> None:
     buffer = bytearray()
     encode_record_into(buffer, 0, Row(a=1))
     assert msgpack.unpackb(buffer, use_list=False) == (0, msgpack.ExtType(2, msgpack.packb(((1,), ("a",)))))
 
 
-def test_elements_come_out_in_order_as_they_went_in() -> None:
+def test_elements_are_decoded_in_order() -> None:
     buffer = bytearray()
     encode_watermark_into(buffer, 3)
     encode_record_into(buffer, None, {"k": [Row(1)]})
@@ -64,7 +64,7 @@ def test_elements_come_out_in_order_as_they_went_in() -> None:
     assert decoder.take_tail() == b""
 
 
-def test_a_refused_value_leaves_the_buffer_as_it_was() -> None:
+def test_refused_value_leaves_buffer_unchanged() -> None:
     buffer = bytearray(b"kept")
     for value in (("x" * 5000, "\ud800"), ("x", {1}), [2**63]):
         with pytest.raises(ValueNotAllowed):
@@ -73,7 +73,7 @@ def test_a_refused_value_leaves_the_buffer_as_it_was() -> None:
 
 
 @pytest.mark.parametrize("cut", [0, 1, 2, 7, 1023, 1024, 1025, 3000, 3001, 3002, 3003])
-def test_the_tail_is_what_follows_the_last_complete_element(cut: int) -> None:
+def test_tail_follows_last_complete_element(cut: int) -> None:
     encoded = records(400)
     decoder = ElementDecoder()
     decoder.feed(encoded[:cut])
@@ -86,7 +86,7 @@ def test_the_tail_is_what_follows_the_last_complete_element(cut: int) -> None:
 
 
 @pytest.mark.parametrize("taken", [0, 1, 100, 330, 399, 400])
-def test_iteration_breaks_off_anywhere_and_goes_on(taken: int) -> None:
+def test_interrupted_iteration_continues(taken: int) -> None:
     decoder = ElementDecoder()
     decoder.feed(records(400))
     elements = iter(decoder)
@@ -97,7 +97,7 @@ def test_iteration_breaks_off_anywhere_and_goes_on(taken: int) -> None:
 
 
 @pytest.mark.parametrize("taken", [0, 1, 100, 330, 399, 400])
-def test_a_tail_taken_in_the_middle_holds_every_element_not_seen(taken: int) -> None:
+def test_tail_taken_during_iteration_has_remaining_elements(taken: int) -> None:
     decoder = ElementDecoder()
     decoder.feed(records(400))
     elements = iter(decoder)
@@ -107,7 +107,7 @@ def test_a_tail_taken_in_the_middle_holds_every_element_not_seen(taken: int) -> 
     assert [t for t, _ in decoder] == list(range(taken, 400))
 
 
-def test_an_element_longer_than_many_slices_arrives_whole() -> None:
+def test_element_longer_than_many_slices_arrives_whole() -> None:
     buffer = bytearray()
     encode_record_into(buffer, 1, "before")
     encode_record_into(buffer, 2, "x" * 10_000)
@@ -122,7 +122,7 @@ def test_an_element_longer_than_many_slices_arrives_whole() -> None:
     assert tail == b""
 
 
-def test_feeding_twice_adds_to_what_is_left() -> None:
+def test_second_feed_appends_to_remaining_bytes() -> None:
     encoded = records(3)
     decoder = ElementDecoder()
     decoder.feed(encoded[:20])
@@ -131,7 +131,7 @@ def test_feeding_twice_adds_to_what_is_left() -> None:
     assert [t for t, _ in decoder] == [1, 2]
 
 
-def test_an_empty_decoder_has_neither_elements_nor_tail() -> None:
+def test_empty_decoder_has_no_elements_and_no_tail() -> None:
     decoder = ElementDecoder()
     assert list(decoder) == []
     assert decoder.take_tail() == b""
@@ -151,7 +151,7 @@ class Counted:
 
 
 @pytest.mark.parametrize("count", [1, 3, 400])
-def test_a_buffer_is_recycled_before_the_element_that_ends_with_it(count: int) -> None:
+def test_buffer_is_recycled_before_the_element_that_ends_with_it(count: int) -> None:
     """Rule 7.16."""
     decoder, buffer = ElementDecoder(), Counted()
     decoder.feed(records(count), buffer)
@@ -162,7 +162,7 @@ def test_a_buffer_is_recycled_before_the_element_that_ends_with_it(count: int) -
 
 
 @pytest.mark.parametrize("count", [1, 400])
-def test_a_buffer_that_ends_inside_an_element_is_held_until_the_tail_is_taken(count: int) -> None:
+def test_buffer_ending_inside_element_is_kept_until_tail_is_taken(count: int) -> None:
     decoder, buffer = ElementDecoder(), Counted()
     decoder.feed(records(count) + records(1)[:-1], buffer)
     assert len(list(decoder)) == count

@@ -37,9 +37,7 @@ def of_ms(mean: float, p50: int, p90: int, most: int) -> Distribution:
 
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])
-def test_records_wait_behind_the_watermark_before_them_in_both_modes(
-    mode: str, plan: WritePlan, tmp_path: Path
-) -> None:
+def test_records_wait_behind_preceding_watermark_in_both_modes(mode: str, plan: WritePlan, tmp_path: Path) -> None:
     found = measured(plan, tmp_path, **{ORDER: mode})
     assert found.stages == (
         AsyncStage(
@@ -52,7 +50,7 @@ def test_records_wait_behind_the_watermark_before_them_in_both_modes(
     assert (found.records, found.late, found.late_rows) == (5, {"counted": 1}, 1)
 
 
-def test_without_watermarks_order_alone_holds_records_back(plan: WritePlan, tmp_path: Path) -> None:
+def test_ordered_mode_without_watermarks_holds_records_back(plan: WritePlan, tmp_path: Path) -> None:
     """0 takes until 30, and so do 10, 20 and 5, which are answered at 10; then 40 and the last watermark until 40."""
     (stage,) = measured(plan, tmp_path, NO_WATERMARKS, NO_WINDOW).stages
     assert stage.latency == of_ms(26.0, 30, 30, 30)
@@ -61,7 +59,7 @@ def test_without_watermarks_order_alone_holds_records_back(plan: WritePlan, tmp_
     assert (stage.full_share, stage.mean_queued, stage.mean_records) == (0.75, 140 / 40, 130 / 40)
 
 
-def test_without_watermarks_and_order_nothing_is_held_back(plan: WritePlan, tmp_path: Path) -> None:
+def test_unordered_mode_without_watermarks_holds_nothing_back(plan: WritePlan, tmp_path: Path) -> None:
     """0 takes until 30 and 10, 20 and 5 until 10, when 40 comes, which takes until 20; the last watermark waits from 10 on."""
     (stage,) = measured(plan, tmp_path, NO_WATERMARKS, NO_WINDOW, **{ORDER: "unordered"}).stages
     assert stage.latency == stage.answer == of_ms(14.0, 10, 30, 30)
@@ -70,7 +68,7 @@ def test_without_watermarks_and_order_nothing_is_held_back(plan: WritePlan, tmp_
     assert stage.records_per_s == round(5 / 0.030, 3)
 
 
-def test_calls_count_retries_and_what_is_never_handed_on_is_unfinished(plan: WritePlan, tmp_path: Path) -> None:
+def test_calls_count_retries_and_unemitted_records_are_unfinished(plan: WritePlan, tmp_path: Path) -> None:
     again = "timeout: 100 ms, fails: {first_attempts: 1}, retry: {fixed: {max_attempts: 2, delay: 1 ms}}"
     (stage,) = measured(plan, tmp_path, ("capacity: 4", f"capacity: 4, {again}")).stages
     assert (stage.calls, stage.records, stage.timeouts, stage.unfinished) == (10, 5, 0, 0)
@@ -83,7 +81,7 @@ def test_calls_count_retries_and_what_is_never_handed_on_is_unfinished(plan: Wri
     assert (stage.records, stage.unfinished) == (2, 3)  # 20, and behind it 5 and 40
 
 
-def test_subtasks_are_taken_together(plan: WritePlan, tmp_path: Path) -> None:
+def test_measures_of_subtasks_are_combined(plan: WritePlan, tmp_path: Path) -> None:
     """Over two queues of four: 0, 20 and 40 and a watermark until 30 and 40; 10 and 5 until 10, with a watermark."""
     (stage,) = measured(
         plan,
@@ -98,7 +96,7 @@ def test_subtasks_are_taken_together(plan: WritePlan, tmp_path: Path) -> None:
     assert stage.records_per_s == 5 * 2 / 0.040
 
 
-def test_a_job_without_async_operators_has_the_rest(plan: WritePlan, tmp_path: Path) -> None:
+def test_job_without_async_operators_has_other_measures(plan: WritePlan, tmp_path: Path) -> None:
     change = (
         "    async: {mode: ordered, capacity: 4, latency: {each: takes_ms}, add: {answer: takes_ms + 1}}\n",
         "    map: {add: {answer: takes_ms}}\n",
@@ -109,7 +107,7 @@ def test_a_job_without_async_operators_has_the_rest(plan: WritePlan, tmp_path: P
     assert set(found.back_pressured.values()) == {0.0}
 
 
-def test_a_percentile_is_the_nearest_rank() -> None:
+def test_percentile_is_nearest_rank() -> None:
     assert Distribution.of(np.arange(1, 201)[::-1].astype(np.int64)) == Distribution(100.5, 100, 180, 198, 200)
     assert Distribution.of(np.array([7], dtype=np.int64)) == Distribution(7.0, 7, 7, 7, 7)
     assert Distribution.of(np.empty(0, dtype=np.int64)) is None

@@ -59,7 +59,7 @@ def test_every_combination_has_a_row_in_every_file(plan: WritePlan, tmp_path: Pa
     ]  # fmt: skip
 
 
-def test_the_table_says_it_for_people(plan: WritePlan, tmp_path: Path) -> None:
+def test_markdown_table_has_headings_and_formatted_values(plan: WritePlan, tmp_path: Path) -> None:
     study(plan(), tmp_path / "out", "operators.ask.async.capacity=1,4")
     headings, *lines = (tmp_path / "out" / "study.md").read_text().splitlines()
     assert headings.strip("| ").split(" | ") == [
@@ -73,7 +73,7 @@ def test_the_table_says_it_for_people(plan: WritePlan, tmp_path: Path) -> None:
     ]
 
 
-def test_the_recordings_stay_and_can_be_opened_unless_discarded(plan: WritePlan, tmp_path: Path) -> None:
+def test_recordings_are_kept_unless_discarded(plan: WritePlan, tmp_path: Path) -> None:
     study(plan(), tmp_path / "out")
     assert [path.name for path in sorted((tmp_path / "out" / "runs").iterdir())] == ["001", "002", "003", "004"]
     recording = Recording.open(tmp_path / "out" / "runs" / "003")
@@ -85,14 +85,14 @@ def test_the_recordings_stay_and_can_be_opened_unless_discarded(plan: WritePlan,
 
 
 @pytest.mark.slow
-def test_processes_give_the_same_files_byte_for_byte(plan: WritePlan, tmp_path: Path) -> None:
+def test_several_processes_write_equal_files(plan: WritePlan, tmp_path: Path) -> None:
     study(plan(), tmp_path / "one")
     study(plan(), tmp_path / "three", jobs=3)
     assert files(tmp_path / "one") == files(tmp_path / "three")
 
 
 @pytest.mark.slow
-def test_an_error_in_a_process_is_told_here(plan: WritePlan, tmp_path: Path) -> None:
+def test_error_in_worker_process_is_raised(plan: WritePlan, tmp_path: Path) -> None:
     (tmp_path / "out" / "runs" / "002").mkdir(parents=True)
     (tmp_path / "out" / "runs" / "002" / "mine.txt").write_text("mine")
     (tmp_path / "out" / "study.json").write_text('{"flowsim_study": 1}')
@@ -111,21 +111,19 @@ def test_an_error_in_a_process_is_told_here(plan: WritePlan, tmp_path: Path) -> 
         ("operators.ask.async.mode=ordered,sorted", "the scenario cannot be run with mode=sorted:"),
     ],
 )
-def test_what_the_scenario_refuses_is_told_before_anything_is_written(
-    vary: str, told: str, plan: WritePlan, tmp_path: Path
-) -> None:
+def test_invalid_variation_is_refused_before_writing(vary: str, told: str, plan: WritePlan, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
         study(plan(), tmp_path / "out", vary)
     assert told in str(refused.value)
     assert not (tmp_path / "out").exists()
 
 
-def test_what_an_option_decides_cannot_be_varied(plan: WritePlan, tmp_path: Path) -> None:
+def test_varying_a_setting_given_by_option_is_refused(plan: WritePlan, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"--vary settings.seed: --seed sets it for every run: remove one of the two"):
         study(plan(seed=4), tmp_path / "out", "settings.seed=1,2")
 
 
-def test_an_earlier_study_is_replaced_as_a_whole(plan: WritePlan, tmp_path: Path) -> None:
+def test_earlier_study_is_replaced_completely(plan: WritePlan, tmp_path: Path) -> None:
     study(plan(), tmp_path / "out")
     study(plan(), tmp_path / "out", "operators.ask.async.capacity=2", plot=False)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["runs", "study.csv", "study.json", "study.md"]
@@ -133,9 +131,7 @@ def test_an_earlier_study_is_replaced_as_a_whole(plan: WritePlan, tmp_path: Path
 
 
 @pytest.mark.parametrize("foreign", ["letter.txt", "runs/001/letter.txt", "runs/letter.txt", "runs/letters/one.txt"])
-def test_a_directory_that_holds_anything_else_is_refused_and_left_alone(
-    foreign: str, plan: WritePlan, tmp_path: Path
-) -> None:
+def test_directory_with_foreign_file_is_refused_and_unchanged(foreign: str, plan: WritePlan, tmp_path: Path) -> None:
     study(plan(), tmp_path / "out", "operators.ask.async.capacity=2")
     (tmp_path / "out" / foreign).parent.mkdir(exist_ok=True)
     (tmp_path / "out" / foreign).write_text("dear reader")
@@ -146,7 +142,7 @@ def test_a_directory_that_holds_anything_else_is_refused_and_left_alone(
     assert files(tmp_path / "out") == before
 
 
-def test_a_directory_that_is_no_study_is_refused(plan: WritePlan, tmp_path: Path) -> None:
+def test_directory_without_study_is_refused(plan: WritePlan, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "study.json").write_text('{"my": "study"}')
     with pytest.raises(BadInput, match="holds no study of flowsim"):
@@ -156,7 +152,7 @@ def test_a_directory_that_is_no_study_is_refused(plan: WritePlan, tmp_path: Path
         study(plan(), tmp_path / "file")
 
 
-def test_an_interrupted_study_keeps_the_rows_that_are_there(plan: WritePlan, tmp_path: Path) -> None:
+def test_interrupted_study_keeps_finished_rows(plan: WritePlan, tmp_path: Path) -> None:
     def interrupt(row: StudyRow, done: int) -> None:
         if done == 2:
             raise KeyboardInterrupt
@@ -172,7 +168,7 @@ def test_an_interrupted_study_keeps_the_rows_that_are_there(plan: WritePlan, tmp
     assert (tmp_path / "out" / "study.svg").read_bytes().startswith(b"<?xml")
 
 
-def test_a_job_that_fails_has_its_row_too(plan: WritePlan, tmp_path: Path) -> None:
+def test_failed_job_has_a_row(plan: WritePlan, tmp_path: Path) -> None:
     fails = "capacity: 4, fails: {when: at_ms == 40}"
     found = study(plan(("capacity: 4", fails)), tmp_path / "out", "operators.ask.async.capacity=1,4")
     assert [(row.status, row.is_unexpected) for row in found.rows] == [("failed", True)] * 2
@@ -183,7 +179,7 @@ def test_a_job_that_fails_has_its_row_too(plan: WritePlan, tmp_path: Path) -> No
 # The plot.
 
 
-def test_the_plot_is_the_same_bytes_and_has_a_line_per_mode(plan: WritePlan, tmp_path: Path) -> None:
+def test_plot_is_deterministic_and_has_a_line_per_mode(plan: WritePlan, tmp_path: Path) -> None:
     found = study(plan(), tmp_path / "out")
     drawn = (tmp_path / "out" / "study.svg").read_bytes()
     assert plot_svg(found) == drawn
@@ -201,14 +197,14 @@ def test_the_plot_is_the_same_bytes_and_has_a_line_per_mode(plan: WritePlan, tmp
     assert plot_svg(replace(found, rows=found.rows[:3])) != drawn
 
 
-def test_words_make_an_axis_where_there_are_no_numbers(plan: WritePlan, tmp_path: Path) -> None:
+def test_non_numeric_values_give_a_categorical_axis(plan: WritePlan, tmp_path: Path) -> None:
     study(plan(), tmp_path / "out", "operators.ask.async.mode=ordered,unordered")
     text = (tmp_path / "out" / "study.svg").read_text()
     assert ">ordered</text>" in text
     assert ">mode</text>" in text
 
 
-def test_the_extra_is_named_where_it_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     require_plotting()
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingExtra, match=r"--no-plot skips it\) needs the extra 'study': .*\[study\]'?$"):

@@ -47,13 +47,15 @@ def waits_of(scenario: str | Path, out: Path, until_ns: int | None = None) -> Ta
     # Over 900 ms: two elements for 200 ms; with capacity 1 one element for 300 ms.
     [(5, 2, 0.4444, 0.0), (2, 2, 0.4444, 0.2222), (1, 1, 0.3333, 0.3333)],
 )
-def test_the_fill_of_an_async_queue(capacity: int, peak: int, mean: float, full: float, tmp_path: Path) -> None:
+def test_async_queue_has_peak_mean_and_full_share(
+    capacity: int, peak: int, mean: float, full: float, tmp_path: Path
+) -> None:
     (queue,) = waits_of(ASYNC.replace("CAPACITY", str(capacity)), tmp_path).queues
     assert (queue.operator, queue.task, queue.capacity) == ("asked", "asked (1/1)", capacity)
     assert (queue.peak, queue.mean, queue.full_share) == (peak, mean, full)
 
 
-def test_an_idle_task_with_elements_in_flight_waits_for_answers_else_for_input(tmp_path: Path) -> None:
+def test_idle_task_waits_for_answers_or_input(tmp_path: Path) -> None:
     waits = waits_of(ASYNC.replace("CAPACITY", "5"), tmp_path)
     source, asked, _ = waits.waits
     assert source == (Wait(OWN_DATA, 1.0),)
@@ -61,7 +63,7 @@ def test_an_idle_task_with_elements_in_flight_waits_for_answers_else_for_input(t
     assert asked == (Wait("input from Source: words (1/1)", 0.7778), Wait(ANSWERS, 0.1111))
 
 
-def test_a_queue_that_a_stopped_run_left_filled_counts_to_the_end(tmp_path: Path) -> None:
+def test_queue_filled_when_run_stops_counts_to_the_end(tmp_path: Path) -> None:
     endless = ASYNC.replace("CAPACITY", "5").replace("latency: 100 ms", "latency: 1 h")
     waits = waits_of(endless, tmp_path, until_ns=500_000_000)
     (queue,) = waits.queues
@@ -69,18 +71,18 @@ def test_a_queue_that_a_stopped_run_left_filled_counts_to_the_end(tmp_path: Path
     assert waits.waits[1] == (Wait(ANSWERS, 1.0),)
 
 
-def test_a_task_with_open_windows_waits_for_the_sender_without_a_watermark(tmp_path: Path) -> None:
+def test_task_with_open_windows_waits_for_sender_without_watermark(tmp_path: Path) -> None:
     waits = waits_of(SCENARIOS / "11a_silent_partition.yaml", tmp_path)
     assert waits.waits[-1] == (Wait("a first watermark from Source: empty -> stamped_empty (1/1)", 1.0),)
 
 
-def test_a_source_that_is_ahead_waits_for_alignment(tmp_path: Path) -> None:
+def test_source_ahead_waits_for_alignment(tmp_path: Path) -> None:
     waits = waits_of(SCENARIOS / "22_watermark_alignment.yaml", tmp_path)
     assert [wait.reason for wait in waits.waits[1]] == [ALIGNMENT, OWN_DATA]
     assert waits.waits[1][0].share > 0.5
 
 
-def test_a_back_pressured_task_waits_for_the_credits_of_its_receiver(tmp_path: Path) -> None:
+def test_back_pressured_task_waits_for_credits_of_receiver(tmp_path: Path) -> None:
     waits = waits_of(SCENARIOS / "03_slow_sink_backpressure.yaml", tmp_path, until_ns=100_000_000)
     (wait,) = waits.waits[0]
     assert wait.reason == "credits of Sink: slow (1/1)"

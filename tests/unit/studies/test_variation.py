@@ -32,25 +32,25 @@ def test_values_are_yaml_split_at_commas(text: str, values: tuple[object, ...]) 
         ("a.b=&x 1,*x", "the values are not a list of YAML values"),
     ],
 )
-def test_what_is_no_list_of_different_values_is_refused(text: str, told: str) -> None:
+def test_invalid_list_of_values_is_refused(text: str, told: str) -> None:
     with pytest.raises(BadInput) as refused:
         Variation.parse(text)
     assert told in str(refused.value)
 
 
-def test_the_last_key_varies_fastest() -> None:
+def test_last_key_varies_fastest() -> None:
     variations = parse_variations(["a=1,2", "b=x,y"])
     assert [(one.number, dict(one.values)) for one in combinations_of(variations)] == [
         (1, {"a": 1, "b": "x"}), (2, {"a": 1, "b": "y"}), (3, {"a": 2, "b": "x"}), (4, {"a": 2, "b": "y"}),
     ]  # fmt: skip
 
 
-def test_a_key_is_varied_once() -> None:
+def test_key_varied_twice_is_refused() -> None:
     with pytest.raises(BadInput, match="--vary a: given twice; put all its values in one list"):
         parse_variations(["a=1,2", "a=3"])
 
 
-def test_more_combinations_than_a_study_has_are_refused_with_the_product() -> None:
+def test_too_many_combinations_are_refused_with_product() -> None:
     with pytest.raises(BadInput) as refused:
         parse_variations(["a=" + ",".join(map(str, range(26))), "b=" + ",".join(map(str, range(20)))])
     assert str(refused.value) == (
@@ -60,7 +60,7 @@ def test_more_combinations_than_a_study_has_are_refused_with_the_product() -> No
     assert len(parse_variations(["a=" + ",".join(map(str, range(25))), "b=" + ",".join(map(str, range(20)))])) == 2
 
 
-def test_a_combination_becomes_overrides_and_a_text() -> None:
+def test_combination_has_overrides_and_text() -> None:
     combination = Combination(
         1, {"operators.ask.async.latency": {"each": "n"}, "settings.seed": 2, "x.mode": "ordered"}
     )
@@ -70,12 +70,12 @@ def test_a_combination_becomes_overrides_and_a_text() -> None:
     assert combination.text == 'latency={"each": "n"}, seed=2, mode=ordered'
 
 
-def test_names_are_as_short_as_they_can_be_told_apart() -> None:
+def test_short_names_are_unique() -> None:
     assert short_names(["a.x.n", "b.x.n", "b.m"]) == {"a.x.n": "a.x.n", "b.x.n": "b.x.n", "b.m": "m"}
     assert short_names(["a.n", "n"]) == {"a.n": "a.n", "n": "n"}
 
 
-def test_only_numbers_make_an_axis() -> None:
+def test_only_numbers_are_numeric() -> None:
     assert Variation("a", (1, 2.5)).is_numeric
     assert not Variation("a", (1, True)).is_numeric
     assert not Variation("a", (1, "2 ms")).is_numeric

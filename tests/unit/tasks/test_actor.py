@@ -45,7 +45,7 @@ def live_greenlets() -> int:
     return sum(1 for found in gc.get_objects() if isinstance(found, greenlet) and found and not found.dead)
 
 
-def test_the_bridge_awaits_at_a_single_place() -> None:
+def test_bridge_awaits_at_one_place() -> None:
     source = Path(flowsim.tasks.actor.__file__).read_text()
     awaits = [
         node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Await | ast.AsyncFor | ast.AsyncWith)
@@ -53,7 +53,7 @@ def test_the_bridge_awaits_at_a_single_place() -> None:
     assert len(awaits) == 1
 
 
-def test_a_consumer_waits_for_what_a_producer_makes() -> None:
+def test_consumer_waits_for_producer() -> None:
     log: list[tuple[str, int, int]] = []
 
     def bodies(loop: VirtualTimeLoop, actors: list[Actor]) -> list[Callable[[], None]]:
@@ -86,7 +86,7 @@ def test_a_consumer_waits_for_what_a_producer_makes() -> None:
     assert all(actor.is_done for actor in actors)
 
 
-def test_the_first_turn_of_an_actor_is_a_choice_too() -> None:
+def test_first_turn_of_actor_is_a_choice() -> None:
     log: list[int] = []
     run_bodies(
         lambda loop, actors: [lambda number=number: log.append(number) for number in range(3)],  # type: ignore[misc]
@@ -95,7 +95,7 @@ def test_the_first_turn_of_an_actor_is_a_choice_too() -> None:
     assert log == [2, 1, 0]
 
 
-def test_a_cost_of_zero_gives_way_to_the_other_ready_actors() -> None:
+def test_cost_of_zero_yields_to_other_ready_actors() -> None:
     log: list[int] = []
 
     def bodies(loop: VirtualTimeLoop, actors: list[Actor]) -> list[Callable[[], None]]:
@@ -110,7 +110,7 @@ def test_a_cost_of_zero_gives_way_to_the_other_ready_actors() -> None:
     assert log == [0, 1, 0, 1, 0, 1]
 
 
-def test_a_wait_that_is_ready_already_does_not_give_way() -> None:
+def test_wait_with_true_condition_does_not_yield() -> None:
     log: list[int] = []
 
     def bodies(loop: VirtualTimeLoop, actors: list[Actor]) -> list[Callable[[], None]]:
@@ -125,7 +125,7 @@ def test_a_wait_that_is_ready_already_does_not_give_way() -> None:
     assert log == [0, 0, 1, 1]
 
 
-def test_a_wake_does_not_shorten_the_time_that_is_spent() -> None:
+def test_wake_does_not_shorten_spend() -> None:
     log: list[int] = []
 
     def bodies(loop: VirtualTimeLoop, actors: list[Actor]) -> list[Callable[[], None]]:
@@ -145,7 +145,7 @@ def test_a_wake_does_not_shorten_the_time_that_is_spent() -> None:
     assert log == [1_000]
 
 
-def test_waits_nest_in_calls_and_a_body_may_wait_while_it_handles_an_error() -> None:
+def test_waits_nest_and_may_occur_in_exception_handlers() -> None:
     log: list[object] = []
 
     def bodies(loop: VirtualTimeLoop, actors: list[Actor]) -> list[Callable[[], None]]:
@@ -179,7 +179,7 @@ def test_waits_nest_in_calls_and_a_body_may_wait_while_it_handles_an_error() -> 
     assert log == ["begin outer", "begin inner", "end inner", "end outer", "before", "ValueError('before')"]
 
 
-def test_what_a_body_raises_after_blocking_is_raised_by_run() -> None:
+def test_exception_of_body_after_blocking_is_raised_by_run() -> None:
     def bodies(loop: VirtualTimeLoop, actors: list[Actor]) -> list[Callable[[], None]]:
         def fails() -> None:
             actors[0].spend(10)
@@ -192,7 +192,7 @@ def test_what_a_body_raises_after_blocking_is_raised_by_run() -> None:
     assert [repr(error) for error in caught.value.exceptions] == ["LookupError('from the body')"]
 
 
-def test_results_and_errors_of_awaitables_arrive_in_the_blocked_code() -> None:
+def test_results_and_errors_of_awaitables_reach_blocked_code() -> None:
     log: list[object] = []
 
     async def answers() -> str:
@@ -218,7 +218,7 @@ def test_results_and_errors_of_awaitables_arrive_in_the_blocked_code() -> None:
     assert log == ["answer", "ConnectionError('refused')", 4.0]
 
 
-def test_cancelling_while_blocked_unwinds_the_body_inside_its_greenlet() -> None:
+def test_cancelling_blocked_body_unwinds_it_in_its_greenlet() -> None:
     log: list[str] = []
 
     async def main(loop: VirtualTimeLoop) -> None:
@@ -245,7 +245,7 @@ def test_cancelling_while_blocked_unwinds_the_body_inside_its_greenlet() -> None
     assert log == ["inner finally", f"outer finally at {10**9}"]
 
 
-def test_cancelling_ends_a_call_of_an_awaitable_and_a_running_spend_leaves_no_timer() -> None:
+def test_cancelling_ends_awaitable_and_running_spend_leaves_no_timer() -> None:
     log: list[str] = []
 
     async def never() -> None:
@@ -271,7 +271,7 @@ def test_cancelling_ends_a_call_of_an_awaitable_and_a_running_spend_leaves_no_ti
     assert log == ["call cancelled"]
 
 
-def test_cancelling_before_the_first_turn_never_runs_the_body() -> None:
+def test_cancelling_before_first_turn_never_runs_body() -> None:
     log: list[str] = []
 
     async def main(loop: VirtualTimeLoop) -> None:
@@ -289,7 +289,7 @@ def test_cancelling_before_the_first_turn_never_runs_the_body() -> None:
     assert log == []
 
 
-def test_a_body_that_catches_its_cancellation_and_returns_is_simply_done() -> None:
+def test_body_that_catches_cancellation_and_returns_is_done() -> None:
     async def main(loop: VirtualTimeLoop) -> None:
         def body() -> None:
             try:
@@ -307,7 +307,7 @@ def test_a_body_that_catches_its_cancellation_and_returns_is_simply_done() -> No
     run_virtual(main)
 
 
-def test_a_body_that_cannot_be_ended_is_reported_with_the_place_where_it_blocks() -> None:
+def test_body_that_cannot_be_ended_is_reported_with_its_position() -> None:
     give_up = [False]
     actors: list[Actor] = []
 
@@ -335,7 +335,7 @@ def test_a_body_that_cannot_be_ended_is_reported_with_the_place_where_it_blocks(
     assert actors[0].is_done
 
 
-def test_blocking_outside_of_the_body_is_our_bug() -> None:
+def test_blocking_outside_of_body_is_refused() -> None:
     async def main(loop: VirtualTimeLoop) -> None:
         def meddles() -> None:
             other.wait_until(lambda: False)
@@ -357,7 +357,7 @@ def test_blocking_outside_of_the_body_is_our_bug() -> None:
     run_virtual(main)
 
 
-def test_the_body_shares_the_context_of_its_task() -> None:
+def test_body_shares_context_of_its_task() -> None:
     variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable")
     log: list[str] = []
 
@@ -384,7 +384,7 @@ def test_the_body_shares_the_context_of_its_task() -> None:
 
 
 @pytest.mark.parametrize("ending", ["deadlock", "failure", "interrupt", "main returns"])
-def test_ten_thousand_blocked_actors_are_ended_however_the_run_ends(ending: str) -> None:
+def test_blocked_actors_are_ended_for_every_end_of_run(ending: str) -> None:
     before = live_greenlets()
     unwound: list[int] = []
     actors: list[Actor] = []
@@ -421,7 +421,7 @@ def test_ten_thousand_blocked_actors_are_ended_however_the_run_ends(ending: str)
     assert live_greenlets() == before
 
 
-def test_an_abandoned_loop_ends_its_greenlets_when_it_is_closed() -> None:
+def test_closing_abandoned_loop_ends_its_greenlets() -> None:
     unwound: list[str] = []
     loop = VirtualTimeLoop()
 
@@ -446,7 +446,7 @@ def test_an_abandoned_loop_ends_its_greenlets_when_it_is_closed() -> None:
     assert task_reference() is None
 
 
-def test_the_same_bodies_run_on_the_real_clock() -> None:
+def test_bodies_run_on_real_clock() -> None:
     log: list[str] = []
 
     async def main(clock: RealClock) -> None:

@@ -63,7 +63,7 @@ def on_bench(body: Callable[[Bench], Coroutine[Any, Any, None]]) -> list[object]
     return benches[0].told
 
 
-def test_a_call_begins_at_the_tasks_own_time_and_ends_its_batch() -> None:
+def test_call_starts_at_time_of_task_and_ends_its_batch() -> None:
     async def body(bench: Bench) -> None:
         bench.clock.now_ns += 7 * MS
         bench.calls.run(bench.sleeps(5), bench.answer)
@@ -73,7 +73,7 @@ def test_a_call_begins_at_the_tasks_own_time_and_ends_its_batch() -> None:
     assert on_bench(body) == [(7, "begins"), (12, "done", None)]
 
 
-def test_what_comes_after_a_delay_counts_from_the_tasks_own_time_too() -> None:
+def test_delayed_callback_counts_from_time_of_task() -> None:
     async def body(bench: Bench) -> None:
         bench.clock.now_ns += 7 * MS
         bench.calls.after(5 * MS, lambda: bench.tell("late"))
@@ -84,7 +84,7 @@ def test_what_comes_after_a_delay_counts_from_the_tasks_own_time_too() -> None:
     assert on_bench(body) == [(7, "at once"), (12, "late")]
 
 
-def test_results_and_errors_are_told_as_they_come() -> None:
+def test_results_and_errors_are_reported_in_order_of_time() -> None:
     async def raises(error: BaseException) -> object:
         raise error
 
@@ -100,7 +100,7 @@ def test_results_and_errors_are_told_as_they_come() -> None:
     ]  # fmt: skip
 
 
-def test_what_a_check_raises_over_a_result_is_the_error() -> None:
+def test_exception_of_check_becomes_the_error() -> None:
     def check(result: object) -> None:
         if result != "fine":
             raise TypeError(f"not {result}")
@@ -114,7 +114,7 @@ def test_what_a_check_raises_over_a_result_is_the_error() -> None:
 
 
 @pytest.mark.parametrize("wait_ms", [0, 3], ids=["before it began", "under way"])
-def test_a_cancelled_call_is_told_to_nobody(wait_ms: int) -> None:
+def test_cancelled_call_reports_nothing(wait_ms: int) -> None:
     async def body(bench: Bench) -> None:
         call = bench.calls.run(bench.sleeps(5), bench.answer)
         if wait_ms:
@@ -126,7 +126,7 @@ def test_a_cancelled_call_is_told_to_nobody(wait_ms: int) -> None:
     assert on_bench(body) == ([(0, "begins")] if wait_ms else [])
 
 
-def test_a_call_that_is_cancelled_between_its_beginning_and_its_first_step_was_never_awaited() -> None:
+def test_call_cancelled_before_first_step_closes_its_coroutine() -> None:
     """Its coroutine is closed, or Python would warn of it."""
 
     async def body(bench: Bench) -> None:
@@ -139,7 +139,7 @@ def test_a_call_that_is_cancelled_between_its_beginning_and_its_first_step_was_n
     assert on_bench(body) == []
 
 
-def test_a_cancelled_call_that_answers_all_the_same_is_told_to_nobody() -> None:
+def test_cancelled_call_that_returns_reports_nothing() -> None:
     async def stubborn() -> object:
         try:
             await asyncio.sleep(60)
@@ -156,7 +156,7 @@ def test_a_cancelled_call_that_answers_all_the_same_is_told_to_nobody() -> None:
     assert on_bench(body) == [(1, [])]
 
 
-def test_an_answer_that_comes_when_the_mailbox_is_closed_is_lost() -> None:
+def test_answer_after_mailbox_is_closed_is_lost() -> None:
     """Rule 11.16."""
 
     def closed(result: object = None, error: BaseException | None = None) -> None:
@@ -171,7 +171,7 @@ def test_an_answer_that_comes_when_the_mailbox_is_closed_is_lost() -> None:
     on_bench(body)
 
 
-def test_what_goes_wrong_while_an_answer_is_taken_fails_the_task() -> None:
+def test_exception_of_answer_callback_fails_task() -> None:
     def broken(result: object = None, error: BaseException | None = None) -> None:
         raise KeyError("broken")
 
@@ -187,7 +187,7 @@ def test_what_goes_wrong_while_an_answer_is_taken_fails_the_task() -> None:
     on_bench(body)
 
 
-def test_the_end_waits_for_the_calls_and_then_closes_what_they_shared_in_the_order_of_closing() -> None:
+def test_end_awaits_calls_and_then_close_coroutines_in_order() -> None:
     async def tidy(bench: Bench, name: str) -> None:
         try:
             await asyncio.sleep(60)
@@ -217,9 +217,7 @@ def test_the_end_waits_for_the_calls_and_then_closes_what_they_shared_in_the_ord
 
 
 @pytest.mark.parametrize("wait", [3600, 0.05], ids=["waits", "polls"])
-def test_a_call_that_never_lets_itself_be_ended_is_named_and_thrown_away(
-    wait: float, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_call_that_never_ends_is_named_and_discarded(wait: float, caplog: pytest.LogCaptureFixture) -> None:
     async def stubborn() -> object:
         while True:
             with suppress(asyncio.CancelledError):
@@ -242,7 +240,7 @@ def test_a_call_that_never_lets_itself_be_ended_is_named_and_thrown_away(
         assert on_bench(body) == []
 
 
-def test_an_end_that_is_broken_off_leaves_no_coroutine_unclosed() -> None:
+def test_cancelled_end_leaves_no_coroutine_unclosed() -> None:
     async def slow() -> None:
         await asyncio.sleep(60)
 

@@ -48,7 +48,7 @@ class _FailingTrigger(Trigger[object, Window]):
 
 @pytest.mark.parametrize("level", [Level.OFF, Level.FULL])
 @pytest.mark.parametrize("what", ["process function", "trigger"])
-def test_a_failure_in_a_timer_names_its_key_and_time(what: str, level: Level) -> None:
+def test_failure_in_timer_names_key_and_time(what: str, level: Level) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     keyed = env.add_source(ScriptedSource((record("a", 10), watermark(20)))).key_by(str, Types.STRING())
     if what == "trigger":

@@ -39,21 +39,21 @@ def idle_times(recorder: MemoryRecorder) -> int:
     return sum(row[kind] == ElementKind.STATUS and row[status] == WatermarkStatus.IDLE for row in recorder.rows("sent"))
 
 
-def test_a_source_that_waits_for_buffers_longer_than_the_timeout_stays_active() -> None:
+def test_back_pressured_source_is_not_idle() -> None:
     result, recorder = run(pace_ns=None, sink_cost_ns=2_000_000_000)
     source = result.tasks[0]
     assert source.soft_backpressured_ns + source.hard_backpressured_ns > 10 * IDLE_AFTER_MS * 1_000_000
     assert idle_times(recorder) == 0
 
 
-def test_a_source_without_records_for_longer_than_the_timeout_is_idle() -> None:
+def test_source_without_records_beyond_timeout_is_idle() -> None:
     result, recorder = run(pace_ns=PACE_NS, sink_cost_ns=1000)
     assert result.tasks[0].soft_backpressured_ns == 0
     gaps = PACED_RECORDS - 1
     assert idle_times(recorder) == gaps
 
 
-def test_a_countdown_that_stands_still_does_not_keep_a_run_alive() -> None:
+def test_paused_idle_countdown_does_not_keep_run_alive() -> None:
     """Rule 8.4: behind a sink that never reads again the countdown never ends, but the run does."""
     result, recorder = run(pace_ns=None, sink_cost_ns=1000, faults=(Fault("stop_task", operator="slow"),))
     assert result.status is JobStatus.STOPPED

@@ -19,7 +19,7 @@ def nobody(priority: int) -> None:
     raise AssertionError("waits for a mail that nobody puts")
 
 
-def test_the_default_action_is_suspended_once_at_a_time_and_a_stale_resume_is_ignored() -> None:
+def test_default_action_is_suspended_once_and_stale_resume_ignored() -> None:
     """Rule 3.13."""
     processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody)
     stale = processor.suspend_default_action()
@@ -31,7 +31,7 @@ def test_the_default_action_is_suspended_once_at_a_time_and_a_stale_resume_is_ig
     assert processor.suspension is fresh
 
 
-def test_a_resume_from_outside_is_an_urgent_mail_and_nothing_once_the_mailbox_is_closed() -> None:
+def test_resume_from_other_thread_is_urgent_mail_until_mailbox_closes() -> None:
     processor = MailboxProcessor(lambda: None, TaskMailbox(is_mailbox_thread=lambda: False), nobody)
     suspension = processor.suspend_default_action()
     processor.executor().execute(lambda: None, "before")
@@ -42,7 +42,7 @@ def test_a_resume_from_outside_is_an_urgent_mail_and_nothing_once_the_mailbox_is
     assert processor.suspension is suspension
 
 
-def test_a_suspended_loop_leaves_later_mails_and_goes_on_when_it_is_run_again() -> None:
+def test_suspended_loop_keeps_later_mails_until_run_again() -> None:
     """Rule 3.14."""
     log: list[str] = []
 
@@ -61,7 +61,7 @@ def test_a_suspended_loop_leaves_later_mails_and_goes_on_when_it_is_run_again() 
     assert log == ["mail", "default"]
 
 
-def test_the_time_of_mails_is_not_part_of_a_suspension() -> None:
+def test_time_of_mails_is_not_part_of_suspension() -> None:
     """Rule 3.19: idle for 7 and 5 ns, with a mail of 100 ns between."""
     clock = TaskClock(1_000)
     idle = PeriodTimer(clock)
@@ -90,7 +90,7 @@ def test_the_time_of_mails_is_not_part_of_a_suspension() -> None:
     assert idle.total_ns == 12
 
 
-def test_an_error_reported_from_outside_comes_out_of_the_loop_and_leaves_the_other_mails() -> None:
+def test_reported_error_is_raised_by_loop_and_keeps_other_mails() -> None:
     """Rule 3.15."""
     processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody)
     processor.executor().execute(lambda: None, "left")
@@ -105,7 +105,7 @@ def test_an_error_reported_from_outside_comes_out_of_the_loop_and_leaves_the_oth
         processor.run_mailbox_loop()
 
 
-def test_a_dropped_mail_that_somebody_waits_for_is_cancelled_and_the_others_keep_what_they_answered() -> None:
+def test_dropped_mail_is_cancelled_and_others_keep_results() -> None:
     """Rule 3.9."""
     processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody)
     executor = processor.executor(1)
@@ -123,7 +123,7 @@ def test_a_dropped_mail_that_somebody_waits_for_is_cancelled_and_the_others_keep
         dropped.result_nowait()
 
 
-def test_of_several_urgent_mails_that_end_a_wait_the_last_one_runs_first_and_then_the_others_in_order() -> None:
+def test_last_of_several_urgent_mails_ending_a_wait_runs_first() -> None:
     """Rule 3.4: whoever waits takes right out of the queue, where urgent mails stand reversed."""
     ran: list[str] = []
 
@@ -140,7 +140,7 @@ def test_of_several_urgent_mails_that_end_a_wait_the_last_one_runs_first_and_the
     assert (ran, processor.suspended) == (["u1", "u2", "u3"], True)
 
 
-def test_mails_of_the_loop_are_counted_and_those_of_a_yield_are_not() -> None:
+def test_mails_of_loop_are_counted_and_those_of_yield_are_not() -> None:
     """Rule 3.18."""
     processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody)
     for name in ("a", "b", "c"):
@@ -151,7 +151,7 @@ def test_mails_of_the_loop_are_counted_and_those_of_a_yield_are_not() -> None:
     assert processor.mails_processed == 2
 
 
-def test_a_step_is_a_mail_or_a_default_action_and_a_single_loop_is_both() -> None:
+def test_step_runs_mail_or_default_action_and_single_loop_runs_both() -> None:
     """Rule 3.17."""
     log: list[str] = []
     processor = MailboxProcessor(lambda: log.append("default"), TaskMailbox(), nobody)
@@ -168,7 +168,7 @@ def test_a_step_is_a_mail_or_a_default_action_and_a_single_loop_is_both() -> Non
     assert log == ["a", "b", "default", "default"]
 
 
-def test_a_yield_records_the_least_priority_of_the_mails_it_may_run() -> None:
+def test_yield_records_minimum_priority_of_mails() -> None:
     recorder = MemoryRecorder(Level.FULL)
     processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody, trace=TaskTrace(0, TaskClock(5), recorder))
     processor.executor(7).execute(lambda: None, "mail")
@@ -177,7 +177,7 @@ def test_a_yield_records_the_least_priority_of_the_mails_it_may_run() -> None:
     assert rows == [("WAIT", 3), ("BEGIN", -1), ("END", -1), ("RESUME", 3)]
 
 
-def test_buckets_end_with_the_task_and_add_up() -> None:
+def test_time_buckets_end_with_task_and_sum_to_total() -> None:
     clock = TaskClock(50)
     times = TimeBuckets(clock)
     times.start()
@@ -192,7 +192,7 @@ def test_buckets_end_with_the_task_and_add_up() -> None:
     assert (times.busy_ns, times.idle_ns, times.soft_ns, times.hard_ns, times.total_ns) == (10, 3, 0, 5, 18)
 
 
-def test_every_action_is_recorded_with_its_begin_and_end() -> None:
+def test_every_action_is_recorded_with_begin_and_end() -> None:
     recorder = MemoryRecorder(Level.FULL)
     trace = TaskTrace(0, TaskClock(5), recorder)
     processor = MailboxProcessor(lambda: processor.all_actions_completed(), TaskMailbox(), nobody, trace=trace)

@@ -27,9 +27,7 @@ class Noting(StreamOperator):
 
 
 @pytest.mark.parametrize(("consumers", "while_idle"), [(1, 5), (2, 9)])
-def test_several_consumers_count_a_watermark_that_idleness_drops_and_one_does_not(
-    consumers: int, while_idle: int
-) -> None:
+def test_watermark_gauge_while_idle_depends_on_number_of_consumers(consumers: int, while_idle: int) -> None:
     """In Flink one output has the gauge itself, several share one that comes before them."""
     operators = [Noting() for _ in range(consumers)]
     edges = [OutputEdge(None, ChainingOutput(operator, copies=False, counts=False)) for operator in operators]

@@ -17,9 +17,7 @@ LONG = "x" * 300
 
 @pytest.mark.parametrize("recorder", [None, MemoryRecorder(Level.FULL)], ids=["plain", "recorded"])
 @pytest.mark.parametrize("edge", ["forward", "hash", "broadcast"])
-def test_the_end_of_a_record_that_waited_through_a_beat_is_flushed_at_the_next_one(
-    edge: str, recorder: MemoryRecorder | None
-) -> None:
+def test_record_that_waited_past_flush_is_flushed_at_next_one(edge: str, recorder: MemoryRecorder | None) -> None:
     """Rule 5.3: the sink stands still from 10 to 60 ms, and so does the writer from 20 ms on, past the beat at 30 ms."""
     job = SmallJob(
         segment_size_bytes=32, exclusive_buffers_per_channel=1, floating_buffers_per_gate=1, overdraft_buffers=0,

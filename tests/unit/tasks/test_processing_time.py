@@ -51,14 +51,14 @@ def fired_in(job: SmallJob, source: int, *times_ms: int, **settings: object) -> 
     return fired
 
 
-def test_a_timer_fires_one_millisecond_after_its_time_with_its_own_time_as_argument() -> None:
+def test_timer_fires_one_millisecond_late_with_its_own_timestamp() -> None:
     """Rule 3.26; one for the past fires at once."""
     job = SmallJob(cost_ns=0)
     source = job.script([sleep(20), record(1), sleep(200)])
     assert fired_in(job, source, 50, 20, 19, 90) == [(19, 20), (20, 21), (50, 51), (90, 91), (-1, 220)]
 
 
-def test_a_timer_that_has_not_fired_when_its_operator_finishes_never_does() -> None:
+def test_timer_not_fired_before_finish_never_fires() -> None:
     """Rules 3.27, 4.12."""
     job = SmallJob(cost_ns=0)
     assert fired_in(job, job.script([record(1), sleep(100)]), 40, 150) == [(40, 41), (-1, 100)]
@@ -73,7 +73,7 @@ class LastWords(Alarm):
         super().finish()
 
 
-def test_a_timer_that_is_due_while_its_operator_finishes_never_fires() -> None:
+def test_timer_due_during_finish_never_fires() -> None:
     """Rules 3.27, 4.12: timers are quiesced before ``finish``, which waits here for a slow sink again and again."""
     job = SmallJob(cost_ns=0, segment_size_bytes=64, overdraft_buffers=0)
     fired: list[tuple[int, float]] = []
@@ -90,7 +90,7 @@ def test_a_timer_that_is_due_while_its_operator_finishes_never_fires() -> None:
 
 
 @pytest.mark.parametrize("chain", [True, False], ids=["chained", "behind a channel"])
-def test_a_busy_task_runs_its_timers_on_time(chain: bool) -> None:
+def test_busy_task_fires_timers_on_time(chain: bool) -> None:
     """D4: a batch ends at the next timer, also one that was registered inside it; a record of 1 us may be under way."""
     job = SmallJob()
     source = job.values(lambda _: range(300_000))
@@ -102,7 +102,7 @@ def test_a_busy_task_runs_its_timers_on_time(chain: bool) -> None:
         assert registered + 1 + part_of_ms - 0.002 <= at <= registered + 1 + part_of_ms + 0.002
 
 
-def test_timers_run_while_the_task_waits_for_output_and_their_records_follow() -> None:
+def test_timers_fire_during_soft_back_pressure() -> None:
     """Rules 3.12, 3.19: soft back pressure suspends the default action, not the mails."""
     fired: list[tuple[int, float]] = []
     job = SmallJob(segment_size_bytes=16, buffer_timeout_ms=0, cost_ns=1_000)
@@ -123,7 +123,7 @@ def test_timers_run_while_the_task_waits_for_output_and_their_records_follow() -
     assert result.tasks[0].soft_backpressured_ns > 100 * NS_PER_MS
 
 
-def test_a_periodic_timer_of_an_idle_job_does_not_keep_it_alive() -> None:
+def test_periodic_timer_of_idle_job_does_not_keep_it_alive() -> None:
     """D4: timers that re-arm themselves are daemons; without an effect to come they are no progress."""
 
     class Ticker(StreamOperator):
@@ -145,7 +145,7 @@ def test_a_periodic_timer_of_an_idle_job_does_not_keep_it_alive() -> None:
     assert (result.status.value, result.elapsed_ns) == ("finished", 1_000 * NS_PER_MS)
 
 
-def test_two_full_outputs_resume_the_task_once_each_of_them_was_available() -> None:
+def test_task_resumes_after_each_full_output_was_available() -> None:
     """Rule 4.6: the future of several writers is allOf. A timer's records fill output a again before b has room."""
     fired: list[tuple[int, float]] = []
     to_a, to_b = OutputTag("a"), OutputTag("b")
@@ -170,7 +170,7 @@ def test_two_full_outputs_resume_the_task_once_each_of_them_was_available() -> N
     assert [int(value) for value in often.values if "t" not in str(value)] == list(range(300))  # type: ignore[call-overload]
 
 
-def test_an_endless_job_is_stopped_at_the_very_nanosecond() -> None:
+def test_endless_job_stops_at_exact_nanosecond() -> None:
     job = SmallJob()
     job.sink(job.values(lambda _: count()), by="REBALANCE")
     assert job.run(until_ns=12_345_678).elapsed_ns == 12_345_678
@@ -195,11 +195,11 @@ def source_watermark_times_ms(interval_ms: int, cost_ms: int) -> list[float]:
     ]
 
 
-def test_a_source_speaks_at_the_beats_of_its_interval_and_does_not_drift() -> None:
+def test_periodic_watermarks_have_fixed_interval_without_drift() -> None:
     """Rule 8.2: fixed delay, and not the extra millisecond of rule 9.10."""
     assert source_watermark_times_ms(interval_ms=150, cost_ms=0) == [150.0 * beat for beat in range(1, 14)]
 
 
-def test_a_beat_inside_a_record_is_heard_after_it_and_does_not_move_the_next() -> None:
+def test_periodic_watermark_during_record_is_emitted_after_it() -> None:
     """Rule 8.2: records run from 0 to 90, 190 to 280, 380 to 470, 570 to 660 ms and so on."""
     assert source_watermark_times_ms(interval_ms=200, cost_ms=90)[:4] == [280.0, 470.0, 660.0, 850.0]

@@ -28,14 +28,14 @@ def arrive(channel: RemoteInputChannel, number: int, backlog: int) -> None:
     channel.on_buffer(payload, number, backlog)
 
 
-def test_a_floating_buffer_that_waits_in_a_channel_for_data_is_not_used() -> None:
+def test_floating_buffer_without_data_is_not_used() -> None:
     gate, channel = measured()
     channel.on_sender_backlog(3)
     assert channel.floating_available == 3
     assert (gate.used_buffers, gate.total_buffers) == (0, 6)
 
 
-def test_what_holds_data_is_used_until_it_is_recycled() -> None:
+def test_buffer_with_data_is_used_until_recycled() -> None:
     """Data go into floating buffers first (rule 6.3), then into exclusive ones."""
     gate, channel = measured()
     channel.on_sender_backlog(1)

@@ -22,7 +22,7 @@ def interval(gauge: TimerGauge, clock: Clock, spent_ms: int, rest_ms: int) -> No
     gauge.update()
 
 
-def test_the_value_is_the_share_of_the_intervals_so_far() -> None:
+def test_value_is_share_of_intervals_so_far() -> None:
     clock = Clock(1000)
     gauge = TimerGauge(clock)
 
@@ -35,7 +35,7 @@ def test_the_value_is_the_share_of_the_intervals_so_far() -> None:
     assert gauge.accumulated_ms == 2500
 
 
-def test_a_measurement_that_still_runs_counts_up_to_the_update() -> None:
+def test_running_measurement_counts_up_to_update() -> None:
     clock = Clock(1000)
     gauge = TimerGauge(clock)
 
@@ -50,7 +50,7 @@ def test_a_measurement_that_still_runs_counts_up_to_the_update() -> None:
     assert gauge.accumulated_ms == 10_000
 
 
-def test_the_oldest_of_twelve_samples_is_forgotten() -> None:
+def test_oldest_of_twelve_samples_is_dropped() -> None:
     clock = Clock(1000)
     gauge = TimerGauge(clock)
 
@@ -63,7 +63,7 @@ def test_the_oldest_of_twelve_samples_is_forgotten() -> None:
     assert gauge.value == 11 * 1000 // (5 * 12)
 
 
-def test_a_measurement_that_begins_at_time_zero_is_lost() -> None:
+def test_measurement_started_at_time_zero_is_lost() -> None:
     clock = Clock(0)
     gauge = TimerGauge(clock)
 
@@ -76,7 +76,7 @@ def test_a_measurement_that_begins_at_time_zero_is_lost() -> None:
     assert gauge.value == 0
 
 
-def test_an_interval_of_another_length_gives_milliseconds_per_second_too() -> None:
+def test_value_of_other_interval_is_milliseconds_per_second() -> None:
     clock = Clock(1000)
     gauge = TimerGauge(clock, interval_ms=100)
 
@@ -85,7 +85,7 @@ def test_an_interval_of_another_length_gives_milliseconds_per_second_too() -> No
     assert gauge.value == 250
 
 
-def test_the_interval_that_the_end_cuts_short_counts_for_as_long_as_it_was() -> None:
+def test_shortened_last_interval_counts_with_its_length() -> None:
     clock = Clock(1000)
     gauge = TimerGauge(clock)
 
@@ -99,5 +99,5 @@ def test_the_interval_that_the_end_cuts_short_counts_for_as_long_as_it_was() -> 
     assert gauge.value_with(1000) == 5100 * 1000 // 6000
 
 
-def test_without_any_time_there_is_no_share() -> None:
+def test_value_without_elapsed_time_is_zero() -> None:
     assert TimerGauge(Clock(1000)).value_with(0) == 0

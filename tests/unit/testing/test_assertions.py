@@ -27,12 +27,12 @@ def numbers(count: int = 10) -> StreamExecutionEnvironment:
     return env
 
 
-def test_a_job_that_keeps_the_laws_answers_its_run() -> None:
+def test_job_that_satisfies_laws_returns_its_run() -> None:
     run = assert_laws(numbers(3), must_examine=["channel-fifo", "actions"])
     assert sorted(run.values()) == [0, 1, 2]  # type: ignore[type-var]
 
 
-def test_a_violated_law_is_told_with_sentence_evidence_and_the_line_to_reproduce() -> None:
+def test_violated_law_is_reported_with_sentence_evidence_and_reproduce_line() -> None:
     schedule = Schedule("random", 7, 1)
     with pytest.raises(AssertionError) as failed:
         assert_laws(numbers(), schedule=schedule, faults=[Fault("corrupt_element", channel=0, at=2)])
@@ -47,21 +47,21 @@ def test_a_violated_law_is_told_with_sentence_evidence_and_the_line_to_reproduce
     )
 
 
-def test_only_the_first_rows_of_evidence_are_shown() -> None:
+def test_report_shows_first_rows_of_evidence() -> None:
     with pytest.raises(
         AssertionError, match=r"the received element differs from the sent element: .*\n    \.\.\. and \d+ more\n"
     ):
         assert_laws(numbers(40), faults=[Fault("drop_element")])
 
 
-def test_an_expected_violation_passes_and_its_absence_fails() -> None:
+def test_expected_violation_passes_and_its_absence_fails() -> None:
     faults = [Fault("drop_element"), Fault("lose_record_in_chain")]
     assert_laws(numbers(), faults=faults, expect_violated=["channel-fifo", "conservation"])
     with pytest.raises(AssertionError, match="law channel-fifo was expected to be violated, but: holds, "):
         assert_laws(numbers(), expect_violated=["channel-fifo"])
 
 
-def test_a_law_that_must_examine_rows_may_neither_be_vacuous_nor_inapplicable() -> None:
+def test_must_examine_refuses_vacuous_and_not_applicable_law() -> None:
     with pytest.raises(AssertionError, match="law window-fire must examine rows, but: not applicable, 0 rows"):
         assert_laws(numbers(), must_examine=["window-fire"])
     with pytest.raises(AssertionError, match="needs recording level full, the run was recorded at level elements"):
@@ -73,24 +73,24 @@ def test_a_law_that_must_examine_rows_may_neither_be_vacuous_nor_inapplicable() 
         assert_laws(keyed, must_examine=["key-routing"])
 
 
-def test_a_law_that_does_not_exist_is_bad_input() -> None:
+def test_unknown_law_is_refused() -> None:
     with pytest.raises(BadInput, match="there is no law 'fifo'; there are: distribution, channel-end, channel-fifo, "):
         assert_laws(numbers(), must_examine=["fifo"])
 
 
-def test_a_run_is_judged_as_it_was_run() -> None:
+def test_finished_run_is_checked_with_its_own_schedule() -> None:
     run = run_job(numbers())
     assert assert_laws(run) is run
     with pytest.raises(BadInput, match="a finished run already has its schedule"):
         assert_laws(run, schedule=FIFO)
 
 
-def test_the_output_of_a_multiset_is_the_same_under_all_schedules() -> None:
+def test_same_multiset_of_outputs_passes_for_all_schedules() -> None:
     runs = assert_same_output_for_all_schedules(numbers)
     assert [run.schedule for run in runs] == list(some_schedules())
 
 
-def test_an_order_that_depends_on_the_schedule_is_told_with_both_runs() -> None:
+def test_schedule_dependent_order_is_reported_with_both_runs() -> None:
     with pytest.raises(AssertionError) as failed:
         assert_same_output_for_all_schedules(numbers, view=outputs)
     message = str(failed.value)
@@ -98,7 +98,7 @@ def test_an_order_that_depends_on_the_schedule_is_told_with_both_runs() -> None:
     assert f"  first: run_job(job, schedule={FIFO!r})\n  other: run_job(job, schedule=Schedule(" in message
 
 
-def test_values_that_only_some_schedules_emit_are_named() -> None:
+def test_schedule_dependent_values_are_named() -> None:
     """Where each subtask numbers its records, the seed of rebalance decides who gets which number."""
 
     def job() -> StreamExecutionEnvironment:
@@ -113,7 +113,7 @@ def test_values_that_only_some_schedules_emit_are_named() -> None:
         assert_same_output_for_all_schedules(job)
 
 
-def test_equal_values_of_other_types_are_other_values() -> None:
+def test_equal_values_of_different_types_differ() -> None:
     results = iter([1, True])
 
     def job() -> StreamExecutionEnvironment:
@@ -125,6 +125,6 @@ def test_equal_values_of_other_types_are_other_values() -> None:
         assert_same_output_for_all_schedules(job, schedules=some_schedules(1))
 
 
-def test_no_schedule_at_all_is_bad_input() -> None:
+def test_empty_list_of_schedules_is_refused() -> None:
     with pytest.raises(BadInput, match="no schedule was given"):
         assert_same_output_for_all_schedules(numbers, schedules=[])

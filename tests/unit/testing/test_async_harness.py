@@ -18,7 +18,7 @@ from flowsim.testing import async_harness as harness_module
 
 
 @pytest.mark.parametrize("module", [harness_module, calls_module])
-def test_the_examples_in_its_documentation_run(module: Any) -> None:
+def test_documentation_examples_run(module: Any) -> None:
     assert doctest.testmod(module).failed == 0
     assert doctest.testmod(module).attempted >= 2
 
@@ -27,7 +27,7 @@ def echo(value: Any, attempt: int) -> Reply:
     return Reply(value, ((value, attempt),))
 
 
-def test_an_ordered_operator_holds_back_what_is_done_until_its_head_is() -> None:
+def test_ordered_operator_waits_for_its_head() -> None:
     with AsyncFunctionHarness(ScriptedCalls(echo)) as harness:
         harness.process_elements([(20, 1), (5, 2)])
         harness.wait_until(19)
@@ -36,7 +36,7 @@ def test_an_ordered_operator_holds_back_what_is_done_until_its_head_is() -> None
         assert harness.take_output() == [("rec", (20, 1), 1), ("rec", (5, 1), 2)]
 
 
-def test_a_full_queue_lets_time_go_on_until_there_is_space() -> None:
+def test_full_queue_advances_time_until_slot_is_free() -> None:
     with AsyncFunctionHarness(ScriptedCalls(echo), capacity=1) as harness:
         harness.process_element(20, 1)
         assert harness.processing_time.current_processing_time_ms() == 1
@@ -46,7 +46,7 @@ def test_a_full_queue_lets_time_go_on_until_there_is_space() -> None:
         assert harness.take_output() == [("rec", (20, 1), 1), ("rec", (5, 1), 2), ("wm", 9)]
 
 
-def test_a_snapshot_holds_what_waits_and_time_without_events_passes() -> None:
+def test_snapshot_has_queued_elements_and_wait_until_advances_time() -> None:
     with AsyncFunctionHarness(ScriptedCalls(echo)) as harness:
         harness.process_element(500, 1)
         harness.process_watermark(3)
@@ -55,7 +55,7 @@ def test_a_snapshot_holds_what_waits_and_time_without_events_passes() -> None:
         assert harness.snapshot_state() == [StreamRecord(500, 1), Watermark(3)]
 
 
-def test_an_answer_at_the_ms_of_the_timeout_is_in_time() -> None:
+def test_answer_at_millisecond_of_timeout_is_in_time() -> None:
     calls = ScriptedCalls(echo, lambda value: ("too late",))
     with AsyncFunctionHarness(calls, timeout_ms=30, mode="unordered") as harness:
         harness.process_elements([(31, 1), (30, 2)])
@@ -63,14 +63,14 @@ def test_an_answer_at_the_ms_of_the_timeout_is_in_time() -> None:
         assert harness.take_output() == [("rec", (30, 1), 2), ("rec", "too late", 1)]
 
 
-def test_who_never_answers_without_a_timeout_is_a_deadlock_at_the_end() -> None:
+def test_silent_call_without_timeout_is_deadlock_at_end() -> None:
     with AsyncFunctionHarness(ScriptedCalls(lambda value, attempt: Reply(None))) as harness:
         harness.process_element("silence", 1)
         with pytest.raises(Deadlock, match="yields"):
             harness.end_of_input()
 
 
-def test_a_call_is_tried_again_and_an_error_in_the_end_names_the_record() -> None:
+def test_call_is_retried_and_final_error_names_record() -> None:
     calls = ScriptedCalls(lambda value, attempt: Reply(2, error=OSError("down")))
     again = AsyncRetryStrategy.fixed_delay(2, 10, None, lambda error: True)
     with AsyncFunctionHarness(calls, timeout_ms=1000, retry_strategy=again) as harness:
@@ -91,7 +91,7 @@ class Sleeps(AsyncFunction):
         return [value]
 
 
-def test_coroutines_that_do_not_wait_are_answered_and_others_are_referred_to_a_job() -> None:
+def test_coroutine_without_wait_is_answered_and_with_wait_refused() -> None:
     with AsyncFunctionHarness(Doubles()) as harness:
         harness.process_elements([(2, 1), (7, 2)])
         harness.end_of_input()

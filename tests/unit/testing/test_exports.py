@@ -28,10 +28,10 @@ def run(before: str, after: str) -> list[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout.splitlines()
 
 
-def test_async_steps_is_the_strategy_whatever_was_imported_before() -> None:
+def test_async_steps_is_the_strategy_after_any_import() -> None:
     for before in ("AsyncStep", "async_jobs", "RandomJob", "flowsim.testing.async_strategies"):
         assert run(before, "nothing") == ["True"]
 
 
-def test_no_export_becomes_a_module_once_all_submodules_are_imported() -> None:
+def test_no_export_becomes_a_module_after_importing_all_submodules() -> None:
     assert run("FIFO", "all") == ["[]", "True"]

@@ -14,12 +14,12 @@ from flowsim.testing.harness import ManualClock, ManualProcessingTimeService, On
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 
 
-def test_the_example_in_its_documentation_runs() -> None:
+def test_documentation_example_runs() -> None:
     assert doctest.testmod(harness_module).failed == 0
     assert doctest.testmod(harness_module).attempted == 2
 
 
-def test_timers_run_by_time_then_by_registration_and_may_register_more() -> None:
+def test_timers_fire_by_time_then_registration_and_may_register_more() -> None:
     clock = ManualClock(NS_PER_MS)
     time = ManualProcessingTimeService(clock)
     ran: list[str] = []
@@ -41,7 +41,7 @@ def test_timers_run_by_time_then_by_registration_and_may_register_more() -> None
     assert time.live_timers_ms() == []
 
 
-def test_time_does_not_go_back_and_a_daemon_timer_keeps_nothing_alive() -> None:
+def test_time_does_not_decrease_and_daemon_timer_keeps_nothing_alive() -> None:
     clock = ManualClock(30 * NS_PER_MS)
     time = ManualProcessingTimeService(clock)
     time.register_timer(90, print, daemon_while_not=lambda: False)
@@ -52,7 +52,7 @@ def test_time_does_not_go_back_and_a_daemon_timer_keeps_nothing_alive() -> None:
     assert time.current_processing_time_ms() == 30
 
 
-def test_yielding_runs_the_mails_in_order_and_without_any_is_a_deadlock() -> None:
+def test_yield_runs_mails_in_order_and_without_mail_is_deadlock() -> None:
     ran: list[int] = []
     bench = OneInputOperatorHarness(MapOperator(str))
     mailbox = bench.context.mailbox_executor
@@ -67,7 +67,7 @@ def test_yielding_runs_the_mails_in_order_and_without_any_is_a_deadlock() -> Non
     assert ran == [1, 2]
 
 
-def test_the_operator_is_closed_even_when_the_test_fails() -> None:
+def test_operator_is_closed_when_test_fails() -> None:
     class Recording(MapOperator):
         closed = 0
 
@@ -79,7 +79,7 @@ def test_the_operator_is_closed_even_when_the_test_fails() -> None:
     assert Recording.closed == 1
 
 
-def test_the_end_of_input_is_the_last_watermark_then_end_input_then_finish() -> None:
+def test_end_of_input_is_max_watermark_then_end_input_then_finish() -> None:
     """Rules 4.9-4.12."""
 
     class Telling(StreamOperator):
@@ -95,7 +95,7 @@ def test_the_end_of_input_is_the_last_watermark_then_end_input_then_finish() -> 
         assert bench.output == []
 
 
-def test_a_subtask_owns_its_share_of_the_key_groups() -> None:
+def test_subtask_owns_its_key_group_range() -> None:
     """Rule 1.20."""
     bench = OneInputOperatorHarness(MapOperator(str), subtask_index=1, parallelism=2, max_parallelism=8)
     assert (bench.context.key_group_range.start, bench.context.key_group_range.end) == (4, 7)

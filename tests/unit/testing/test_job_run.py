@@ -20,7 +20,7 @@ def env() -> StreamExecutionEnvironment:
     return StreamExecutionEnvironment.get_execution_environment()
 
 
-def test_what_the_last_operator_emits_is_seen_at_each_of_its_subtasks(env: StreamExecutionEnvironment) -> None:
+def test_outputs_of_last_operator_are_collected_per_subtask(env: StreamExecutionEnvironment) -> None:
     env.from_collection(["a", "b", "a"]).key_by(lambda word: word).map(str.upper).set_parallelism(2).name("upper")
     run = run_job(env)
     assert outputs(run) == {"upper": [["B"], ["A", "A"]]}
@@ -29,7 +29,7 @@ def test_what_the_last_operator_emits_is_seen_at_each_of_its_subtasks(env: Strea
     assert per_key_order(run, lambda word: word) == {"B": ["B"], "A": ["A", "A"]}
 
 
-def test_a_sink_of_the_job_keeps_its_records_and_is_seen_too(env: StreamExecutionEnvironment) -> None:
+def test_existing_sink_keeps_its_records_and_is_an_output(env: StreamExecutionEnvironment) -> None:
     sink = CollectSink()
     numbers = env.from_collection(range(3))
     numbers.sink_to(sink).name("numbers")
@@ -39,14 +39,14 @@ def test_a_sink_of_the_job_keeps_its_records_and_is_seen_too(env: StreamExecutio
     assert run.outputs() == {"numbers": [[0, 1, 2]], "tens": [[0, 10, 20]]}
 
 
-def test_ends_of_the_same_name_are_numbered(env: StreamExecutionEnvironment) -> None:
+def test_ends_of_same_name_are_numbered(env: StreamExecutionEnvironment) -> None:
     numbers = env.from_collection([1])
     numbers.map(lambda n: n)
     numbers.map(lambda n: -n)
     assert run_job(env).outputs() == {"Map": [[1]], "Map 2": [[-1]]}
 
 
-def test_asking_for_an_end_that_is_not_there_names_those_that_are(env: StreamExecutionEnvironment) -> None:
+def test_unknown_end_is_refused_with_known_ones(env: StreamExecutionEnvironment) -> None:
     numbers = env.from_collection([1])
     numbers.map(lambda n: n).name("one")
     numbers.map(lambda n: n).name("other")
@@ -57,13 +57,13 @@ def test_asking_for_an_end_that_is_not_there_names_those_that_are(env: StreamExe
         run.values("third")
 
 
-def test_a_key_at_two_subtasks_has_no_order(env: StreamExecutionEnvironment) -> None:
+def test_key_at_two_subtasks_has_no_order(env: StreamExecutionEnvironment) -> None:
     env.from_collection(["a", "a"]).rebalance().map(str).set_parallelism(2)
     with pytest.raises(BadInput, match="key 'a' arrived at subtasks 0 and 1: their values have no common order"):
         run_job(env).per_key(lambda word: word)
 
 
-def test_a_job_can_be_run_again_and_is_not_changed(env: StreamExecutionEnvironment) -> None:
+def test_job_is_unchanged_by_run_and_can_run_again(env: StreamExecutionEnvironment) -> None:
     env.from_collection(range(20)).rebalance().map(lambda n: n).set_parallelism(3)
     plan = env.get_execution_plan()
     first, second = run_job(env, schedule=Schedule("random", 3, 1)), run_job(env, schedule=Schedule("random", 3, 1))
@@ -75,13 +75,13 @@ def test_a_job_can_be_run_again_and_is_not_changed(env: StreamExecutionEnvironme
     assert run_job(graph, schedule=Schedule("random", 3, 1)).facts.facts_digest() == first.facts.facts_digest()
 
 
-def test_schedules_differ_in_what_is_recorded(env: StreamExecutionEnvironment) -> None:
+def test_schedules_give_different_facts(env: StreamExecutionEnvironment) -> None:
     env.from_collection(range(20)).rebalance().map(lambda n: n).set_parallelism(2).rebalance().map(lambda n: n)
     digests = [run_job(env, schedule=schedule).facts.facts_digest() for schedule in some_schedules(6)]
     assert len(set(digests)) == len(digests)
 
 
-def test_the_line_to_reproduce_makes_the_same_run(env: StreamExecutionEnvironment) -> None:
+def test_reproduce_line_gives_same_run(env: StreamExecutionEnvironment) -> None:
     env.from_collection(range(20)).rebalance().map(lambda n: n).set_parallelism(2)
     run = run_job(env, schedule=Schedule("random", 5, 2), faults=[Fault("drop_element", at=3)])
     again = eval(run.reproduce, {"run_job": run_job, "job": env, "Schedule": Schedule, "Fault": Fault})
@@ -89,7 +89,7 @@ def test_the_line_to_reproduce_makes_the_same_run(env: StreamExecutionEnvironmen
     assert again.facts.facts_digest() == run.facts.facts_digest()
 
 
-def test_a_claim_that_is_not_true_names_evidence_and_seed(env: StreamExecutionEnvironment) -> None:
+def test_false_claim_raises_with_evidence_and_schedule(env: StreamExecutionEnvironment) -> None:
     env.from_collection([2, 1]).map(lambda n: n)
     run = run_job(env, schedule=Schedule("random", 11, 1))
     run.claim("there are two", len(run.values()) == 2)
@@ -101,7 +101,7 @@ def test_a_claim_that_is_not_true_names_evidence_and_seed(env: StreamExecutionEn
     )
 
 
-def test_until_bounds_a_job_and_its_facts_are_judged_as_a_prefix(env: StreamExecutionEnvironment) -> None:
+def test_until_stops_job_and_facts_are_checked_as_prefix(env: StreamExecutionEnvironment) -> None:
     env.add_source(ScriptedSource([record(1), sleep(500), record(2)])).rebalance().map(lambda n: n)
     run = run_job(env, until_ms=300)
     assert run.result.status is JobStatus.STOPPED
@@ -114,7 +114,7 @@ def test_without_facts_no_law_applies(env: StreamExecutionEnvironment) -> None:
     assert {outcome.verdict for outcome in run_job(env, level=Level.OFF).outcomes} == {Verdict.NOT_APPLICABLE}
 
 
-def test_a_failed_job_is_told_in_the_result_and_raised_by_the_assertion(env: StreamExecutionEnvironment) -> None:
+def test_failed_job_is_a_result_and_raised_by_assert_laws(env: StreamExecutionEnvironment) -> None:
     env.from_collection([1, 0]).rebalance().map(lambda n: 1 // n).name("divide")
     run = run_job(env, schedule=Schedule(seed=4))
     assert run.result.status is JobStatus.FAILED
@@ -123,7 +123,7 @@ def test_a_failed_job_is_told_in_the_result_and_raised_by_the_assertion(env: Str
     assert failed.value.__notes__ == [f"reproduce: {run.reproduce}"]
 
 
-def test_a_deadlock_is_raised_by_the_assertion(env: StreamExecutionEnvironment) -> None:
+def test_deadlock_is_raised_by_assert_laws(env: StreamExecutionEnvironment) -> None:
     env.configure(segment_size_bytes=16, exclusive_buffers_per_channel=1, floating_buffers_per_gate=1)
     env.from_collection(range(200)).rebalance().map(lambda n: n)
     with pytest.raises(Deadlock, match="waits for"):

@@ -43,7 +43,7 @@ TWO = ("--flowsim-schedule", "random/1/8", "--flowsim-schedule", "fifo/9/1")
     [(NONE, 4, 2), (("--flowsim-seeds", "1"), 3, 0), (TWO, 2, 1)],
     ids=["default", "seeds", "schedules"],
 )
-def test_a_test_with_the_fixture_runs_once_per_schedule(
+def test_with_fixture_runs_once_per_schedule(
     tmp_path: Path, arguments: tuple[str, ...], passed: int, failed: int
 ) -> None:
     run = run_pytest(tmp_path, *arguments)
@@ -52,11 +52,11 @@ def test_a_test_with_the_fixture_runs_once_per_schedule(
     assert (f"{failed} failed" in summary) == (failed > 0), run.stdout
 
 
-def test_a_failing_schedule_is_named_by_the_test(tmp_path: Path) -> None:
+def test_failing_schedule_is_in_test_id(tmp_path: Path) -> None:
     assert "FAILED test_user.py::test_it[random/2/1]" in run_pytest(tmp_path).stdout
 
 
-def test_a_schedule_that_is_none_is_told_to_the_user(tmp_path: Path) -> None:
+def test_invalid_schedule_option_is_refused(tmp_path: Path) -> None:
     run = run_pytest(tmp_path, "--flowsim-schedule", "random/x")
     assert (
         "--flowsim-schedule: expected a schedule such as random/7/1 (policy/seed/budget), got 'random/x'" in run.stdout

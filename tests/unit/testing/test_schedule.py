@@ -13,7 +13,7 @@ from flowsim.testing import schedule as schedule_module
 
 
 @given(schedules())
-def test_a_schedule_comes_back_from_its_token_and_from_its_repr(schedule: Schedule) -> None:
+def test_schedule_is_restored_from_token_and_repr(schedule: Schedule) -> None:
     assert Schedule.of(schedule.token) == schedule
     assert eval(repr(schedule), {"Schedule": Schedule}) == schedule
 
@@ -21,12 +21,12 @@ def test_a_schedule_comes_back_from_its_token_and_from_its_repr(schedule: Schedu
 @pytest.mark.parametrize(
     "token", ["", "random", "random/1", "pct/1/1", "random/-1/1", "random/1/0", "fifo/1/1/", "fifo/1/ 1"]
 )
-def test_what_is_no_schedule_is_refused(token: str) -> None:
+def test_invalid_token_is_refused(token: str) -> None:
     with pytest.raises(BadInput, match=r"expected a schedule such as random/7/1|expected budget_records >= 1"):
         Schedule.of(token)
 
 
-def test_impossible_schedules_are_refused() -> None:
+def test_invalid_arguments_are_refused() -> None:
     with pytest.raises(BadInput, match="there is no policy 'pct'; there are: fifo, random"):
         Schedule("pct")  # type: ignore[arg-type]
     with pytest.raises(BadInput, match="expected a seed >= 0, got -1"):
@@ -35,7 +35,7 @@ def test_impossible_schedules_are_refused() -> None:
         Schedule(budget_records=True)
 
 
-def test_some_schedules_begin_with_the_plain_one_and_alternate_between_large_and_single_batches() -> None:
+def test_some_schedules_start_with_fifo_and_alternate_batch_sizes() -> None:
     assert [schedule.token for schedule in some_schedules(3)] == [
         "fifo/0/4096",
         "random/0/1",
@@ -45,6 +45,6 @@ def test_some_schedules_begin_with_the_plain_one_and_alternate_between_large_and
     assert list(some_schedules(0)) == [FIFO]
 
 
-def test_the_examples_in_the_docstrings_are_true() -> None:
+def test_docstring_examples_run() -> None:
     results = doctest.testmod(schedule_module)
     assert (results.failed, results.attempted) == (0, 2)

@@ -27,7 +27,7 @@ except MissingExtra as error:
 """
 
 
-def test_only_the_strategies_need_the_extra() -> None:
+def test_only_strategies_need_the_extra() -> None:
     run = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, timeout=60, check=False)
     assert run.stderr == ""
     assert run.stdout.splitlines() == [
@@ -36,7 +36,7 @@ def test_only_the_strategies_need_the_extra() -> None:
     ]  # fmt: skip
 
 
-def test_the_plugin_loads_nothing_that_a_test_run_would_wait_for() -> None:
+def test_plugin_imports_only_its_own_modules() -> None:
     program = (
         "import sys; import flowsim.testing.pytest_plugin; print([m for m in sys.modules if m.startswith('flowsim')])"
     )

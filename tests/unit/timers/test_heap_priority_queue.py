@@ -21,7 +21,7 @@ def drained(queue: HeapPriorityQueueSet[str]) -> list[object]:
     return keys
 
 
-def test_ties_come_out_in_the_order_of_flinks_binary_heap() -> None:
+def test_ties_have_order_of_flinks_binary_heap() -> None:
     """Rule 9.3, the executed example: neither insertion order nor the order of Python's heapq."""
     queue: HeapPriorityQueueSet[str] = HeapPriorityQueueSet()
     for key in "abcde":
@@ -30,7 +30,7 @@ def test_ties_come_out_in_the_order_of_flinks_binary_heap() -> None:
     assert drained(queue) == ["z", "c", "e", "d", "a", "b"]
 
 
-def test_an_equal_timer_is_added_once_and_another_namespace_makes_another_timer() -> None:
+def test_equal_timer_is_added_once_and_namespace_distinguishes_timers() -> None:
     """Rule 9.1."""
     queue: HeapPriorityQueueSet[str] = HeapPriorityQueueSet()
     assert queue.add(timer(5, "a"))
@@ -41,7 +41,7 @@ def test_an_equal_timer_is_added_once_and_another_namespace_makes_another_timer(
     assert timer(5, "b") not in queue
 
 
-def test_add_and_remove_say_whether_the_head_changed() -> None:
+def test_add_and_remove_report_whether_head_changed() -> None:
     queue: HeapPriorityQueueSet[str] = HeapPriorityQueueSet()
     assert queue.add(timer(5, "a"))
     assert not queue.add(timer(6, "b"))
@@ -54,7 +54,7 @@ def test_add_and_remove_say_whether_the_head_changed() -> None:
 
 
 @given(st.lists(st.tuples(st.sampled_from(["add", "add", "remove", "poll"]), st.integers(0, 6), st.integers(0, 4))))
-def test_whatever_is_added_and_not_removed_comes_out_once_by_timestamp(commands: list[tuple[str, int, int]]) -> None:
+def test_timers_are_polled_once_by_timestamp(commands: list[tuple[str, int, int]]) -> None:
     queue: HeapPriorityQueueSet[str] = HeapPriorityQueueSet()
     expected: set[tuple[int, int]] = set()
     for command, timestamp, key in commands:

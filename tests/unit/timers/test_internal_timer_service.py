@@ -87,7 +87,7 @@ class _Named:
         self.bench.fired.append((self.name, timer.key, timer.timestamp))
 
 
-def test_a_callback_sees_the_new_watermark_and_its_own_key() -> None:
+def test_callback_sees_new_watermark_and_its_key() -> None:
     """Rule 9.4: the watermark moves first; rule 9.13: the key is set and stays set."""
     bench = Bench()
     bench.key("a").register_event_time_timer("", 5)
@@ -102,7 +102,7 @@ def test_a_callback_sees_the_new_watermark_and_its_own_key() -> None:
     assert bench.service.fired_timers == 2
 
 
-def test_a_timer_registered_while_firing_fires_in_the_same_advance_if_it_is_due() -> None:
+def test_due_timer_registered_by_callback_fires_in_same_advance() -> None:
     """Rule 9.5: also when it is earlier than the timer that registered it."""
     bench = Bench()
     bench.key("a").register_event_time_timer("", 5)
@@ -117,7 +117,7 @@ def test_a_timer_registered_while_firing_fires_in_the_same_advance_if_it_is_due(
     assert bench.service.num_event_time_timers == 1
 
 
-def test_a_timer_behind_the_watermark_waits_for_the_next_advance() -> None:
+def test_timer_behind_watermark_fires_at_next_advance() -> None:
     """Rules 9.6, 9.7: even an advance backwards fires it, since nobody checks here."""
     bench = Bench()
     bench.service.advance_watermark(10)
@@ -128,7 +128,7 @@ def test_a_timer_behind_the_watermark_waits_for_the_next_advance() -> None:
     assert bench.service.current_watermark == 9
 
 
-def test_deleting_needs_the_same_time_key_and_namespace() -> None:
+def test_delete_needs_same_time_key_and_namespace() -> None:
     """Rule 9.11."""
     bench = Bench()
     bench.key("a").register_event_time_timer("w", 5)
@@ -140,7 +140,7 @@ def test_deleting_needs_the_same_time_key_and_namespace() -> None:
     assert bench.service.num_event_time_timers == 0
 
 
-def test_one_and_true_are_two_keys() -> None:
+def test_int_boolean_and_double_keys_are_different() -> None:
     bench = Bench()
     bench.key(1).register_event_time_timer("", 5)
     bench.key(True).register_event_time_timer("", 5)
@@ -149,7 +149,7 @@ def test_one_and_true_are_two_keys() -> None:
     assert bench.service.num_event_time_timers == 3
 
 
-def test_the_timer_at_the_end_of_time_fires_with_the_last_watermark() -> None:
+def test_timer_at_max_watermark_fires_with_last_watermark() -> None:
     bench = Bench()
     bench.key("a").register_event_time_timer("", MAX_WATERMARK)
     bench.service.advance_watermark(MAX_WATERMARK - 1)
@@ -158,7 +158,7 @@ def test_the_timer_at_the_end_of_time_fires_with_the_last_watermark() -> None:
     assert bench.fired == [("event", "a", MAX_WATERMARK)]
 
 
-def test_only_the_earliest_processing_timer_has_a_system_timer() -> None:
+def test_only_earliest_processing_timer_has_a_system_timer() -> None:
     """Rule 9.8."""
     bench = Bench()
     bench.key("a").register_processing_time_timer("", 50)
@@ -168,7 +168,7 @@ def test_only_the_earliest_processing_timer_has_a_system_timer() -> None:
     assert bench.time.live_timers_ms() == [40]
 
 
-def test_processing_timers_fire_up_to_the_registered_time_of_the_system_timer() -> None:
+def test_processing_timers_fire_up_to_time_of_system_timer() -> None:
     """Rule 9.9: not up to now; then the next head gets a system timer of its own."""
     bench = Bench()
     for timestamp in (10, 20, 30):
@@ -181,7 +181,7 @@ def test_processing_timers_fire_up_to_the_registered_time_of_the_system_timer() 
     assert bench.time.live_timers_ms() == [30]
 
 
-def test_a_processing_timer_registered_while_firing_arms_the_system_timer_once() -> None:
+def test_processing_timer_registered_by_callback_registers_system_timer_once() -> None:
     """Rule 9.9."""
     bench = Bench()
     bench.key("a").register_processing_time_timer("", 10)
@@ -192,7 +192,7 @@ def test_a_processing_timer_registered_while_firing_arms_the_system_timer_once()
     assert bench.time.live_timers_ms() == [15]
 
 
-def test_the_system_timer_of_a_deleted_head_finds_nothing_and_arms_the_next() -> None:
+def test_system_timer_of_deleted_head_fires_nothing_and_registers_next() -> None:
     """Rule 9.11."""
     bench = Bench()
     bench.key("a").register_processing_time_timer("", 10)
@@ -204,7 +204,7 @@ def test_the_system_timer_of_a_deleted_head_finds_nothing_and_arms_the_next() ->
     assert bench.time.live_timers_ms() == [20]
 
 
-def test_the_timers_of_a_key_group_move_to_another_service() -> None:
+def test_timers_of_key_group_are_restored_in_other_service() -> None:
     """Rule 9.15: an overdue processing timer fires as soon as the service starts and time is looked at."""
     groups = {name: assign_to_key_group(name, 128) for name in "ab"}
     old = Bench()
@@ -224,7 +224,7 @@ def test_the_timers_of_a_key_group_move_to_another_service() -> None:
     assert old.manager.snapshot_timers_for_key_group(0) == {"timers": TimersSnapshot((), ())}
 
 
-def test_a_snapshot_tells_timers_in_the_order_of_a_java_hash_map() -> None:
+def test_snapshot_has_order_of_java_hash_map() -> None:
     """Rule 9.15: bins by the hash code of time, key and namespace, not the order of registration."""
     bench = Bench()
     group = assign_to_key_group("a", 128)
@@ -234,13 +234,13 @@ def test_a_snapshot_tells_timers_in_the_order_of_a_java_hash_map() -> None:
     assert [timestamp for timestamp, _, _, _ in snapshot.event_time] == [2, 3, 4, 1]
 
 
-def test_timers_of_a_service_that_is_gone_cannot_be_restored() -> None:
+def test_restoring_timers_of_unknown_service_is_refused() -> None:
     bench = Bench()
     with pytest.raises(BadInput, match="'others' that the operator no longer has"):
         bench.manager.restore_timers({0: {"others": TimersSnapshot((), ())}})
 
 
-def test_services_advance_in_the_order_of_a_java_hash_map_of_their_names() -> None:
+def test_services_advance_in_order_of_java_hash_map() -> None:
     """Rule 9.12."""
     bench = Bench()
     for name in ("window-timers", "user-timers", "CLEANUP_TIMER"):
@@ -250,7 +250,7 @@ def test_services_advance_in_the_order_of_a_java_hash_map_of_their_names() -> No
     assert bench.manager.fired_timers == 3
 
 
-def test_a_name_that_is_taken_gives_the_service_as_it_is() -> None:
+def test_service_name_in_use_returns_existing_service() -> None:
     """Rule 9.12: the second triggerable is never called."""
     first, second = Bench(), Bench()
     again: InternalTimerService[str] = first.manager.internal_timer_service("timers", second, lambda name: (0, 0))
@@ -260,7 +260,7 @@ def test_a_name_that_is_taken_gives_the_service_as_it_is() -> None:
     assert (first.fired, second.fired) == ([("event", "a", 5)], [])
 
 
-def test_an_interrupted_advance_leaves_the_rest_and_the_services_behind_it() -> None:
+def test_interrupted_advance_leaves_remaining_timers_and_services() -> None:
     """Rule 9.18: it asks after each timer, also after the last, and the next service keeps its watermark."""
     bench = Bench()
     other = bench.service_named("a service behind")
@@ -276,7 +276,7 @@ def test_an_interrupted_advance_leaves_the_rest_and_the_services_behind_it() -> 
     assert other.current_watermark == 10
 
 
-def test_a_cancelled_task_fires_no_more_timers() -> None:
+def test_cancelled_task_fires_no_more_timers() -> None:
     """Rule 9.14: of either kind; the advance itself is over."""
     bench = Bench()
     for timestamp in (1, 2):
@@ -294,7 +294,7 @@ def test_a_cancelled_task_fires_no_more_timers() -> None:
     assert (bench.service.num_event_time_timers, bench.service.num_processing_time_timers) == (1, 2)
 
 
-def test_negative_times_are_times() -> None:
+def test_negative_times_are_valid() -> None:
     bench = Bench()
     for timestamp in (-(2**63), -5, 0):
         bench.key("a").register_event_time_timer("", timestamp)
@@ -303,14 +303,14 @@ def test_negative_times_are_times() -> None:
     assert [timestamp for _, _, timestamp in bench.fired] == [-(2**63), -5]
 
 
-def test_a_processing_timer_at_the_end_of_time_is_never_armed() -> None:
+def test_processing_timer_at_max_time_has_no_system_timer() -> None:
     """Rule 9.8: nothing is earlier than the head that is not there."""
     bench = Bench()
     bench.key("a").register_processing_time_timer("", MAX_WATERMARK)
     assert (bench.service.num_processing_time_timers, bench.time.live_timers_ms()) == (1, [])
 
 
-def test_a_full_recording_tells_what_happened_to_each_timer_and_nothing_else() -> None:
+def test_full_recording_has_each_register_delete_and_fire() -> None:
     recorder = MemoryRecorder(Level.FULL)
     clock = ManualClock(7)
     bench = Bench(TaskTrace(11, clock, recorder))

@@ -40,7 +40,7 @@ def recorded(
 
 
 @pytest.mark.parametrize("rows_per_epoch", [1, 7, 13, 1000])
-def test_the_first_row_in_time_is_shown_with_both_values(tmp_path: Path, rows_per_epoch: int) -> None:
+def test_first_different_row_is_reported_with_both_values(tmp_path: Path, rows_per_epoch: int) -> None:
     one = recorded(tmp_path / "one")
     other = recorded(tmp_path / "other", rows_per_epoch, changed={25: 99, 31: 5})
     [found] = differences(one, other, ["lifecycle", "task_watermark", "choices", "tasks", "keys"])
@@ -50,12 +50,12 @@ def test_the_first_row_in_time_is_shown_with_both_values(tmp_path: Path, rows_pe
     assert found.columns == (("timestamp", "recorded 25, replayed 99"),)
 
 
-def test_the_same_facts_in_other_epochs_do_not_differ(tmp_path: Path) -> None:
+def test_equal_facts_in_different_epochs_do_not_differ(tmp_path: Path) -> None:
     one, other = recorded(tmp_path / "one", 5), recorded(tmp_path / "other", 9)
     assert differences(one, other, list(one.manifest.table_digests)) == []
 
 
-def test_rows_that_are_missing_or_too_many_differ_from_nothing(tmp_path: Path) -> None:
+def test_missing_or_additional_rows_differ_from_nothing(tmp_path: Path) -> None:
     one, other = recorded(tmp_path / "one", marks=40), recorded(tmp_path / "other", 9, marks=38)
     lost = {found.table: found for found in differences(one, other, ["choices", "task_watermark"])}
     assert lost["task_watermark"].where == "map (1/2) (task 0), at 38.000000 ms, seq 38"
@@ -65,7 +65,7 @@ def test_rows_that_are_missing_or_too_many_differ_from_nothing(tmp_path: Path) -
     assert (more.table, more.recorded) == ("task_watermark", "nothing: there are no more rows")
 
 
-def test_a_description_that_differs_is_shown_as_it_is(tmp_path: Path) -> None:
+def test_different_description_is_reported_with_values(tmp_path: Path) -> None:
     one = recorded(tmp_path / "one")
     writer = RecordingWriter(tmp_path / "other", Level.ELEMENTS, RunDescription())
     writer.static(schema.TASKS, [(0, 0, 0, "map (1/2)", 0, 2, 128, 1), (1, 0, 0, "filter (2/2)", 1, 2, 128, 1)])

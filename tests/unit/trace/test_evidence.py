@@ -55,7 +55,7 @@ def found_by(command: str, recording: Recording) -> list[tuple[int, int]]:
 
 
 @pytest.mark.parametrize("case", CHOSEN, ids=lambda case: case.name)
-def test_evidence_says_where_it_is_and_the_command_shows_that_fact(case: FaultCase, tmp_path: Path) -> None:
+def test_evidence_names_place_and_trace_command_shows_the_fact(case: FaultCase, tmp_path: Path) -> None:
     evidence = judged(case, tmp_path)
     recording = Recording.open(tmp_path)
     assert evidence
@@ -71,7 +71,7 @@ def test_evidence_says_where_it_is_and_the_command_shows_that_fact(case: FaultCa
             assert not re.fullmatch(r"#?\d{10,}", named.get("key", "")), (law, text)
 
 
-def test_a_lost_record_is_named_by_its_value_beside_what_came(tmp_path: Path) -> None:
+def test_changed_record_is_reported_with_both_values(tmp_path: Path) -> None:
     [case] = [case for case in CASES if case.name.startswith("corrupt_element")]
     [text, *_] = judged(case, tmp_path)["channel-fifo"]
     assert text.what == "the received element differs from the sent element"
@@ -84,7 +84,7 @@ def test_a_lost_record_is_named_by_its_value_beside_what_came(tmp_path: Path) ->
     assert text.as_data()["trace"] == text.trace
 
 
-def test_rows_of_a_users_own_law_need_no_column(tmp_path: Path) -> None:
+def test_rows_of_custom_law_need_no_column(tmp_path: Path) -> None:
     writer = RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription())
     writer.finish(RunStatus.COMPLETE)
     [text] = EvidenceReader(Recording.open(tmp_path), "r").texts([{"name": "x", "n": 7, "none": None, "list": [1, 2]}])

@@ -82,7 +82,7 @@ def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[RunStatu
 
 
 @pytest.mark.parametrize("case", [case.name for case in CASES])
-def test_files_and_memory_are_judged_alike(case: str, judged: dict[str, tuple[RunStatus, Outcomes, Outcomes]]) -> None:
+def test_files_and_memory_get_same_verdicts(case: str, judged: dict[str, tuple[RunStatus, Outcomes, Outcomes]]) -> None:
     end, from_memory, from_files = judged[case]
     assert tuple(from_files) == LAW_IDS
     for law, mine in from_memory.items():

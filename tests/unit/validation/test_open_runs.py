@@ -41,12 +41,12 @@ def examined(*paths: Path) -> list[int]:
     return [outcome.rows_examined for outcome in judged(*paths)]
 
 
-def test_runs_are_numbered_in_the_order_of_the_arguments(tmp_path: Path) -> None:
+def test_runs_are_numbered_in_order_of_arguments(tmp_path: Path) -> None:
     paths = [steps(n).write(tmp_path / str(n)) for n in (3, 1, 2)]
     assert examined(*paths) == [6, 2, 4]
 
 
-def test_folders_may_have_odd_names(tmp_path: Path) -> None:
+def test_folder_names_may_have_special_characters(tmp_path: Path) -> None:
     names = ["a b", "[1]", "{x,y}", "50%", "a+b", "ü", "*", "q?", "d=1", "plain"]
     paths = [steps(n + 1).write(tmp_path / name) for n, name in enumerate(names)]
     assert examined(*paths) == [2 * n + 2 for n in range(len(names))]
@@ -63,16 +63,16 @@ def test_only_complete_epochs_are_read(tmp_path: Path) -> None:
     assert (outcome.verdict, outcome.reason) == (Verdict.VACUOUS, NOTHING_RECORDED)
 
 
-def test_the_recording_folder_itself_may_be_given(tmp_path: Path) -> None:
+def test_recording_folder_may_be_given(tmp_path: Path) -> None:
     assert examined(steps(2).write(tmp_path) / "recording") == [4]
 
 
-def test_a_recording_that_was_moved_is_judged_the_same(tmp_path: Path) -> None:
+def test_moved_recording_gets_same_verdicts(tmp_path: Path) -> None:
     moved = copytree(steps(2).write(tmp_path / "here"), tmp_path / "there")
     assert judged(tmp_path / "here") == judged(moved)
 
 
-def test_what_is_no_recording_is_refused_by_name(tmp_path: Path) -> None:
+def test_path_without_recording_is_refused_by_name(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no recording given"):
         open_runs([])
     with pytest.raises(BadInput, match="missing: no such recording"):
@@ -95,7 +95,7 @@ def test_what_is_no_recording_is_refused_by_name(tmp_path: Path) -> None:
         ({"rows": {"actions": 3}}, "states 3 rows for table actions, but its parts have 2"),
     ],
 )
-def test_a_damaged_manifest_is_refused(change: dict[str, object], message: str, tmp_path: Path) -> None:
+def test_damaged_manifest_is_refused(change: dict[str, object], message: str, tmp_path: Path) -> None:
     path = steps(1).write(tmp_path)
     manifest = path / "recording" / "manifest.json"
     manifest.write_text(json.dumps(json.loads(manifest.read_text()) | change))
@@ -111,7 +111,7 @@ def test_a_damaged_manifest_is_refused(change: dict[str, object], message: str, 
         ("mails", 3, r"mails/part-00002.parquet: task 0 begins with seq 3, but an epoch before has seq 4"),
     ],
 )
-def test_seq_that_does_not_ascend_is_damage(table: str, epochs: int, message: str, tmp_path: Path) -> None:
+def test_descending_seq_is_refused_as_damaged(table: str, epochs: int, message: str, tmp_path: Path) -> None:
     facts = FactBuilder(Level.FULL)
     facts.add("tasks", name="source (1/1)", parallelism=1, max_parallelism=128)
     facts.add("actions", seq=4)
@@ -155,7 +155,7 @@ def test_damaged_markers_are_refused(tmp_path: Path) -> None:
         open_runs([tmp_path])
 
 
-def test_a_report_lists_laws_in_order_and_fits_into_json(tmp_path: Path) -> None:
+def test_report_lists_laws_in_order_and_serializes_to_json(tmp_path: Path) -> None:
     broken = steps(3)
     broken.remove("actions", broken.rows("actions")[3])
     paths = [steps(2).write(tmp_path / "good"), broken.write(tmp_path / "bad")]
@@ -179,12 +179,12 @@ def test_a_report_lists_laws_in_order_and_fits_into_json(tmp_path: Path) -> None
     assert sentence.startswith("The actions of a task never overlap")
 
 
-def test_an_unknown_law_is_refused(tmp_path: Path) -> None:
+def test_unknown_law_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="there is no law 'gravity'"):
         validate(open_runs([steps(1).write(tmp_path)]), ["gravity"])
 
 
-def test_a_damaged_recording_leaves_the_verdicts_on_the_others(tmp_path: Path) -> None:
+def test_damaged_recording_keeps_verdicts_of_others(tmp_path: Path) -> None:
     paths = [steps(2).write(tmp_path / name) for name in ("first", "second", "third")]
     part = next((paths[1] / "recording" / "actions").iterdir())
     part.write_bytes(part.read_bytes()[:-1])
@@ -208,7 +208,7 @@ class FailsAfterOne:
         raise EngineFailed("out of executors")
 
 
-def test_an_engine_that_fails_leaves_the_verdicts_reached_so_far(tmp_path: Path) -> None:
+def test_failing_engine_keeps_earlier_verdicts(tmp_path: Path) -> None:
     paths = [steps(2).write(tmp_path / name) for name in ("first", "second", "third")]
     with pytest.raises(NotJudged, match=r"^out of executors \(2 recordings\)$") as refused:
         validate(open_runs(paths), ["actions"], FailsAfterOne())

@@ -60,7 +60,7 @@ def in_shards(run: RecordedRun, random: Random) -> dict[str, Outcome]:
 
 
 @pytest.mark.parametrize("number", range(12))
-def test_number_order_and_size_of_shards_and_epochs_change_nothing(tmp_path: Path, number: int) -> None:
+def test_division_into_shards_and_epochs_does_not_change_outcomes(tmp_path: Path, number: int) -> None:
     random = Random(number)
     run = damaged(tmp_path / "one", number, epochs=1)
     whole = validate([run]).of(0)
@@ -71,7 +71,7 @@ def test_number_order_and_size_of_shards_and_epochs_change_nothing(tmp_path: Pat
             assert found == {law: whole[law] for law in found}
 
 
-def test_every_file_is_verified_by_exactly_one_piece_and_every_task_is_in_one(tmp_path: Path) -> None:
+def test_every_file_is_verified_once_and_every_task_is_in_one_piece(tmp_path: Path) -> None:
     runs = [damaged(tmp_path, number, epochs=2) for number in range(3)]
     works = [(number, run, Errand(tuple(LAWS))) for number, run in enumerate(runs)]
     pieces = [piece for shard in shards_of(works, cores=2) for piece in shard]
@@ -83,7 +83,7 @@ def test_every_file_is_verified_by_exactly_one_piece_and_every_task_is_in_one(tm
             assert sum(task in piece.tasks for piece in mine) == 1
 
 
-def test_the_keys_of_a_task_that_is_too_big_are_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_keys_of_large_task_are_split(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (run,) = open_runs([honest_job(seed=1, records=40).write(tmp_path)])
     monkeypatch.setattr("flowsim.validation.shards._LEAST_ROWS", 20)
     monkeypatch.setattr("flowsim.validation.shards._MOST_ROWS", 20)
@@ -101,7 +101,7 @@ def test_the_keys_of_a_task_that_is_too_big_are_split(tmp_path: Path, monkeypatc
     )
 
 
-def test_a_worker_answers_damage_as_a_row(tmp_path: Path) -> None:
+def test_worker_reports_damage_as_row(tmp_path: Path) -> None:
     run = damaged(tmp_path, 0, epochs=2)
     part = Path(run.files.directory) / "sent" / "part-00001.parquet"
     part.write_bytes(part.read_bytes()[:-1] + b"!")

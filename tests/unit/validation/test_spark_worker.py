@@ -51,7 +51,7 @@ print(len(flowsim.laws.catalogue.LAWS))
 """
 
 
-def test_a_worker_needs_only_numpy_and_pyarrow(tmp_path: Path) -> None:
+def test_worker_needs_only_numpy_and_pyarrow(tmp_path: Path) -> None:
     (run,) = open_runs([honest_job(records=11).write(tmp_path)])
     judged, _ = applicable(LAWS, run.graph, run.level)
     examiner = ShardExaminer([(0, run, Errand(tuple(judged)))], [[Piece(0, TaskRange(0, 100), 0, 1)]])

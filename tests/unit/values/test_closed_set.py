@@ -68,7 +68,7 @@ def wrappings(value: object) -> list[object]:
 
 
 @pytest.mark.parametrize("value", REFUSED, ids=lambda v: type(v).__name__)
-def test_whatever_is_outside_the_closed_set_is_refused_at_any_place(value: object) -> None:
+def test_value_outside_closed_set_is_refused_anywhere(value: object) -> None:
     for wrapped in wrappings(value):
         with pytest.raises(ValueNotAllowed, match="value") as refused:
             check(wrapped)
@@ -91,7 +91,7 @@ def test_whatever_is_outside_the_closed_set_is_refused_at_any_place(value: objec
     [2**64, 2**70, -(2**63) - 1, object(), "\ud800", 1j],
     ids=lambda t: "object" if type(t) is object else ascii(t),
 )
-def test_a_timestamp_that_cannot_be_encoded_is_refused_and_loses_no_record(timestamp: int, value: object) -> None:
+def test_invalid_timestamp_is_refused_and_loses_no_record(timestamp: int, value: object) -> None:
     buffer = bytearray(b"before")
     with pytest.raises(ValueNotAllowed, match="timestamp: expected whole milliseconds of 64 bits or None, got"):
         encode_into(buffer, timestamp, value)
@@ -108,7 +108,7 @@ def test_a_timestamp_that_cannot_be_encoded_is_refused_and_loses_no_record(times
         ("a\ud800", "value: text with a lone surrogate cannot be encoded: 'a\\ud800'"),
     ],
 )  # fmt: skip
-def test_a_refusal_names_the_place_and_the_way_out(value: object, message: str) -> None:
+def test_refusal_names_place_and_advice(value: object, message: str) -> None:
     with pytest.raises(ValueNotAllowed) as refused:
         check(value)
     assert str(refused.value) == message
@@ -122,7 +122,7 @@ def nested(kind: str, depth: int) -> object:
 
 
 @pytest.mark.parametrize("kind", ["tuple", "list", "dict", "row"])
-def test_values_nest_a_hundred_deep_and_no_deeper(kind: str) -> None:
+def test_values_nest_at_most_one_hundred_deep(kind: str) -> None:
     deepest = nested(kind, MAX_DEPTH)
     check(deepest)
     assert decode_value(encode_value(deepest)) == deepest
@@ -133,7 +133,7 @@ def test_values_nest_a_hundred_deep_and_no_deeper(kind: str) -> None:
             refuse(nested(kind, MAX_DEPTH + 1))
 
 
-def test_a_value_that_contains_itself_is_refused() -> None:
+def test_value_containing_itself_is_refused() -> None:
     cyclic: list[object] = [1]
     cyclic.append(cyclic)
     with pytest.raises(ValueNotAllowed, match="contains itself"):
@@ -152,20 +152,20 @@ def test_dict_keys_nest_no_deeper_than_values() -> None:
 
 
 @pytest.mark.parametrize("limit", [2**63 - 1, -(2**63), 2**32, 2**31, -(2**31) - 1, 0xCF, 0xCFFFFFFF])
-def test_the_limits_of_int64_pass(limit: int) -> None:
+def test_int64_limits_are_accepted(limit: int) -> None:
     for wrapped in wrappings(limit):
         check(wrapped)
         assert decode_value(encode_value(wrapped)) == wrapped
 
 
-def test_a_copy_of_what_cannot_change_is_the_same_object() -> None:
+def test_copy_of_immutable_value_is_same_object() -> None:
     for value in (None, 1, "a", (1, "a", None), ((1,), (2,)), Row(1, (2, 3)), ()):
         assert copy_value(value) is value
         assert checked_copy(value) is value
 
 
 @pytest.mark.parametrize("copied", [copy_value, checked_copy])
-def test_a_copy_does_not_follow_changes_of_the_original(copied: Callable[[object], object]) -> None:
+def test_copy_is_independent_of_original(copied: Callable[[object], object]) -> None:
     inner: list[object] = [1]
     original = (inner, {"k": inner}, Row(f=inner), [inner])
     copy = copied(original)

@@ -14,13 +14,13 @@ from flowsim.values.types import TypeInformation, Types
 INT, STRING = Types.INT(), Types.STRING()
 
 
-def test_an_undeclared_int_is_a_long_and_a_declared_one_what_it_says() -> None:
+def test_undeclared_int_hashes_as_long_and_declared_int_as_declared() -> None:
     assert java_hash(-1) == java_hash(-1, Types.LONG()) == 0
     assert java_hash(-1, INT) == java_hash(-1, "SHORT") == java_hash(-1, "BYTE") == -1
     assert java_hash(2**40) == 256
 
 
-def test_floats_hash_by_their_bits_with_one_nan() -> None:
+def test_floats_hash_by_bits_with_one_nan() -> None:
     assert java_hash(1.5) == 1073217536
     assert java_hash(math.nan) == java_hash(-math.nan) == 2146959360
     assert (java_hash(0.0), java_hash(-0.0)) == (0, -(2**31))
@@ -29,13 +29,13 @@ def test_floats_hash_by_their_bits_with_one_nan() -> None:
     assert java_hash(-math.inf, Types.FLOAT()) == -8388608
 
 
-def test_text_hashes_over_utf_16_units() -> None:
+def test_text_hashes_over_utf16_units() -> None:
     assert java_hash("") == 0
     assert java_hash("😀") == 0xD83D * 31 + 0xDE00
     assert java_hash("a", Types.CHAR()) == 97
 
 
-def test_tuples_start_at_zero_and_lists_at_one() -> None:
+def test_tuple_hash_starts_at_zero_and_list_hash_at_one() -> None:
     assert java_hash(()) == 0
     assert java_hash(("a",)) == 97
     assert java_hash(("a", None)) == 3007
@@ -44,13 +44,13 @@ def test_tuples_start_at_zero_and_lists_at_one() -> None:
     assert java_hash([]) == 1
 
 
-def test_a_map_adds_its_entries_up() -> None:
+def test_map_hash_is_sum_of_entries() -> None:
     assert java_hash({"k": 3}) == 104
     assert java_hash({"q": 5, "k": 3}, Types.MAP(STRING, INT)) == 220
     assert java_hash({"k": [Row("a"), None]}) == 5993
 
 
-def test_bytes_hash_by_content_of_signed_bytes() -> None:
+def test_bytes_hash_as_signed_bytes() -> None:
     assert java_hash(b"\0\0\0") == 29791
     assert java_hash(b"\xff", Types.PRIMITIVE_ARRAY(Types.BYTE())) == 30
 
@@ -75,11 +75,11 @@ def test_bytes_hash_by_content_of_signed_bytes() -> None:
     ],
     ids=repr,
 )
-def test_a_row_hashes_its_contents_deeply_by_its_own_rule(row: Row, hash_code: int) -> None:
+def test_row_hashes_its_contents_deeply(row: Row, hash_code: int) -> None:
     assert java_hash(row) == hash_code
 
 
-def test_declared_types_reach_into_containers() -> None:
+def test_declared_types_apply_inside_containers() -> None:
     assert java_hash((-1,), Types.TUPLE([INT])) == -1
     assert java_hash([-1], Types.LIST(INT)) == java_hash([-1], Types.PRIMITIVE_ARRAY(INT)) == 30
     assert java_hash(Row(-1), Types.ROW([INT])) == 31 + 30
@@ -111,18 +111,18 @@ def test_declared_types_reach_into_containers() -> None:
         ((1,), Types.LIST(INT)),
     ],
 )
-def test_a_value_that_does_not_fit_its_declared_type_is_refused(value: object, declared: TypeInformation) -> None:
+def test_value_not_fitting_declared_type_is_refused(value: object, declared: TypeInformation) -> None:
     with pytest.raises(ValueNotAllowed, match="does not fit its declared type"):
         java_hash(value, declared)
 
 
-def test_what_has_no_java_hash_is_refused() -> None:
+def test_value_without_java_hash_is_refused() -> None:
     for value in ({1}, 2**63, object()):
         with pytest.raises(ValueNotAllowed, match="no Java hash"):
             java_hash(value)
 
 
-def test_none_hashes_as_zero_but_is_no_key() -> None:
+def test_none_hashes_as_zero_but_is_refused_as_key() -> None:
     assert java_hash(None) == java_hash(None, INT) == 0
     with pytest.raises(ValueNotAllowed, match="a key is None"):
         key_hash(None)

@@ -13,11 +13,11 @@ def filled(*numbers: int) -> JavaHashMap[int, bool]:
     return numbered
 
 
-def test_bins_come_in_order_and_one_bin_in_the_order_of_insertion() -> None:
+def test_keys_are_ordered_by_bin_then_insertion() -> None:
     assert list(filled(17, 2, 1, 18)) == [17, 1, 2, 18]
 
 
-def test_a_key_keeps_its_place_until_it_is_removed() -> None:
+def test_key_keeps_its_position_until_removed() -> None:
     numbers = filled(1, 17, 33)
     numbers.put(1, False)
     assert list(numbers) == [1, 17, 33]
@@ -28,7 +28,7 @@ def test_a_key_keeps_its_place_until_it_is_removed() -> None:
     assert list(numbers) == [17, 33, 1]
 
 
-def test_the_thirteenth_key_doubles_the_table_and_no_key_makes_it_smaller() -> None:
+def test_thirteenth_key_doubles_table_and_removal_never_shrinks_it() -> None:
     numbers = filled(16, *range(11))
     assert list(numbers)[:2] == [16, 0]
     numbers.put(11, True)
@@ -38,23 +38,23 @@ def test_the_thirteenth_key_doubles_the_table_and_no_key_makes_it_smaller() -> N
     assert list(numbers) == [0, 11, 16]
 
 
-def test_the_ninth_key_of_a_bin_doubles_a_small_table() -> None:
+def test_ninth_key_of_bin_doubles_small_table() -> None:
     assert list(filled(*(16 * n for n in range(8)))) == [16 * n for n in range(8)]
     assert list(filled(*(16 * n for n in range(9)))) == [0, 32, 64, 96, 128, 16, 48, 80, 112]
 
 
-def test_a_crowded_bin_of_a_large_table_is_led_by_the_root_of_its_tree() -> None:
+def test_tree_bin_starts_with_its_root() -> None:
     assert list(filled(*(64 * n for n in range(11)))) == [192, 0, 64, 128, 256, 320, 384, 448, 512, 576, 640]
 
 
-def test_a_new_key_enters_a_tree_behind_its_parent_and_the_tree_is_balanced_as_in_java() -> None:
+def test_new_key_follows_its_parent_in_tree_and_tree_is_balanced_as_in_java() -> None:
     """The answer of java.util.HashMap."""
     numbers = filled(*(64 * n for n in (3, 9, 1, 12, 7, 0, 5, 11, 2, 8, 10, 4, 6, 13)))
     numbers.remove(576)
     assert list(numbers) == [448, 192, 64, 768, 832, 0, 320, 384, 256, 704, 128, 512, 640]
 
 
-def test_a_tree_that_shrinks_is_a_list_again() -> None:
+def test_small_tree_becomes_list_again() -> None:
     numbers = filled(*(64 * n for n in range(11)))
     for n in range(10, 2, -1):
         numbers.remove(64 * n)
@@ -63,7 +63,7 @@ def test_a_tree_that_shrinks_is_a_list_again() -> None:
     assert list(numbers)[-1] == 640
 
 
-def test_capacities() -> None:
+def test_capacities_equal_javas() -> None:
     assert [capacity_for(n) for n in (0, 1, 2, 3, 6, 7, 12, 13)] == [1, 2, 4, 4, 8, 16, 16, 32]
     assert [capacity_after(n) for n in (0, 12, 13, 25)] == [16, 16, 32, 64]
     assert in_order_of_bins([9, 1, 8], java_hash, 8) == [8, 9, 1]

@@ -18,7 +18,7 @@ DIFFERENT = [
 ]  # fmt: skip
 
 
-def test_keys_that_python_confuses_are_told_apart() -> None:
+def test_keys_equal_in_python_but_not_in_java_are_distinguished() -> None:
     assert len({state_key(key): key for key in DIFFERENT}) == len(DIFFERENT)
     assert len({key_fingerprint(key) for key in DIFFERENT}) == len(DIFFERENT)
 
@@ -30,23 +30,23 @@ def test_every_nan_is_the_same_key() -> None:
     assert key_fingerprint((1, math.nan)) == key_fingerprint((1, other))
 
 
-def test_str_int_and_their_tuples_stand_for_themselves() -> None:
+def test_strings_ints_and_their_tuples_are_unchanged_as_state_key() -> None:
     for key in ("a", 7, ("a", 7), ()):
         assert state_key(key) is key
 
 
 @pytest.mark.parametrize("key", [[1], {"a": 1}, ([1],), ("a", ({},)), Row([])])
-def test_a_list_or_dict_is_no_key(key: object) -> None:
+def test_mutable_value_is_refused_as_key(key: object) -> None:
     with pytest.raises(ValueNotAllowed, match="cannot be a key, since its content can change"):
         state_key(key)
 
 
-def test_what_is_no_value_is_no_key() -> None:
+def test_invalid_value_is_refused_as_key() -> None:
     with pytest.raises(ValueNotAllowed, match="is not a record value"):
         state_key(frozenset())
 
 
-def test_the_declared_type_is_part_of_the_fingerprint() -> None:
+def test_declared_type_is_part_of_fingerprint() -> None:
     assert key_fingerprint(1) == key_fingerprint(1, Types.LONG()) == key_fingerprint(1, "LONG")
     assert key_fingerprint(1, "INT") != key_fingerprint(1, "LONG")
     assert key_fingerprint(("a", 1)) == key_fingerprint(("a", 1), "TUPLE<STRING,LONG>")
@@ -67,11 +67,11 @@ def test_the_declared_type_is_part_of_the_fingerprint() -> None:
         (Row(a=1, b="x"), "ROW<a:LONG,b:STRING>", '[1,"x"]'),
     ],
 )
-def test_a_key_is_told_as_type_and_json(key: object, type_name: str, text: str) -> None:
+def test_key_is_recorded_as_type_and_json(key: object, type_name: str, text: str) -> None:
     assert key_json(key) == (type_name, text)
     json.loads(text)
 
 
-def test_a_declared_key_type_is_told_as_declared() -> None:
+def test_declared_key_type_is_recorded_as_declared() -> None:
     assert key_json(7, "INT") == ("INT", "7")
     assert key_json(7, Types.PICKLED_BYTE_ARRAY()) == ("LONG", "7")

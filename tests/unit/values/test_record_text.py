@@ -34,12 +34,12 @@ TEXTS: list[tuple[object, str]] = [
 
 
 @pytest.mark.parametrize(("value", "text"), TEXTS)
-def test_a_value_is_json(value: object, text: str) -> None:
+def test_value_is_json(value: object, text: str) -> None:
     assert record_texts([encode_record(5, value)]) == ([5], [text.encode()])
     json.loads(text)
 
 
-def test_records_of_a_batch_do_not_disturb_each_other() -> None:
+def test_records_of_a_batch_are_independent() -> None:
     flat = [(value, text) for value, text in TEXTS if type(value) in (int, str, tuple) and "[[" not in text]
     for chosen in (flat, TEXTS, flat * 500, TEXTS * 100):
         encoded = [encode_record(None if place % 2 else place, value) for place, (value, _) in enumerate(chosen)]
@@ -48,5 +48,5 @@ def test_records_of_a_batch_do_not_disturb_each_other() -> None:
         assert timestamps == [None if place % 2 else place for place in range(len(chosen))]
 
 
-def test_no_record_has_no_text() -> None:
+def test_empty_batch_has_no_texts() -> None:
     assert record_texts([]) == ([], [])

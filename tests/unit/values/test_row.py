@@ -10,7 +10,7 @@ import pytest
 from flowsim.values.row import Row
 
 
-def test_fields_are_read_by_position_by_name_and_as_attribute() -> None:
+def test_fields_are_read_by_position_name_and_attribute() -> None:
     row = Row(name="ada", age=36)
     assert (row[0], row["age"], row.name) == ("ada", 36, "ada")
     assert (len(row), list(row), 36 in row) == (2, ["ada", 36], True)
@@ -18,14 +18,14 @@ def test_fields_are_read_by_position_by_name_and_as_attribute() -> None:
     assert row.as_dict() == {"name": "ada", "age": 36}
 
 
-def test_a_row_of_strings_makes_rows_with_these_names() -> None:
+def test_row_of_strings_creates_rows_with_these_names() -> None:
     person = Row("name", "age")
     assert person("ada", 36) == Row(name="ada", age=36)
     with pytest.raises(ValueError, match="2 field names"):
         person("ada")
 
 
-def test_names_are_part_of_equality_and_not_of_the_hash() -> None:
+def test_names_are_part_of_equality_but_not_of_hash() -> None:
     assert Row(1, 2) != Row(a=1, b=2)
     assert Row(a=1, b=2) != Row(b=1, a=2)
     assert Row(1, 2) != (1, 2)
@@ -34,7 +34,7 @@ def test_names_are_part_of_equality_and_not_of_the_hash() -> None:
         hash(Row([]))
 
 
-def test_a_row_cannot_be_changed() -> None:
+def test_row_is_immutable() -> None:
     row = Row(a=1)
     with pytest.raises(AttributeError, match="immutable"):
         row.a = 2
@@ -42,7 +42,7 @@ def test_a_row_cannot_be_changed() -> None:
         del row._values
 
 
-def test_missing_fields_are_named() -> None:
+def test_missing_field_is_named() -> None:
     with pytest.raises(KeyError, match="no field 'b'"):
         Row(a=1)["b"]
     with pytest.raises(AttributeError, match="no field 'b'"):
@@ -51,7 +51,7 @@ def test_missing_fields_are_named() -> None:
         Row(1).as_dict()
 
 
-def test_values_come_by_position_or_by_name_but_not_both() -> None:
+def test_values_by_position_and_name_together_are_refused() -> None:
     with pytest.raises(ValueError, match="not both"):
         Row(1, a=2)
     with pytest.raises(ValueError, match="distinct strings"):
@@ -60,17 +60,17 @@ def test_values_come_by_position_or_by_name_but_not_both() -> None:
         Row.of([1, 2], ["a"])
 
 
-def test_nested_named_rows_become_dicts_on_request() -> None:
+def test_recursive_as_dict_converts_nested_named_rows() -> None:
     row = Row(a=Row(b=1), c=[Row(d=2)], e=(Row(3),), f={"g": Row(h=4)})
     assert row.as_dict(recursive=True) == {"a": {"b": 1}, "c": [{"d": 2}], "e": (Row(3),), "f": {"g": {"h": 4}}}
 
 
-def test_repr_reads_as_the_call_that_makes_it() -> None:
+def test_repr_is_the_constructor_call() -> None:
     assert repr(Row(1, "a")) == "Row(1, 'a')"
     assert repr(Row(a=1, b=Row())) == "Row(a=1, b=Row())"
 
 
-def test_rows_survive_pickling_and_copying() -> None:
+def test_pickled_and_copied_rows_are_equal() -> None:
     for row in (Row(1, [2]), Row(a=1, b=[2])):
         assert pickle.loads(pickle.dumps(row)) == row
         assert copy.deepcopy(row) == row

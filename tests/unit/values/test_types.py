@@ -32,12 +32,12 @@ ALL = [
 
 
 @pytest.mark.parametrize(("declared", "name"), ALL, ids=[name for _, name in ALL])
-def test_every_type_has_a_stable_name_that_reads_back(declared: TypeInformation, name: str) -> None:
+def test_every_type_name_is_stable_and_parses_back(declared: TypeInformation, name: str) -> None:
     assert declared.name == name == str(declared)
     assert parse_type(name) == declared
 
 
-def test_spaces_in_a_name_do_not_matter() -> None:
+def test_spaces_in_type_name_are_ignored() -> None:
     assert parse_type(" ROW < a : INT , b:TUPLE<STRING> > ") == parse_type("ROW<a:INT,b:TUPLE<STRING>>")
 
 
@@ -61,7 +61,7 @@ def test_spaces_in_a_name_do_not_matter() -> None:
         ("TUPLE<" * 150, "nested 100 deep"),
     ],
 )
-def test_a_bad_name_is_refused_with_what_was_expected(name: str, complaint: str) -> None:
+def test_invalid_type_name_is_refused_with_expectation(name: str, complaint: str) -> None:
     with pytest.raises(BadInput, match=complaint):
         parse_type(name)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flowsim.watermark.combined_watermark_status import IndexedCombinedWatermarkStatus
 
 
-def test_the_slower_input_decides_and_an_idle_one_does_not_count() -> None:
+def test_slower_input_decides_and_idle_input_is_ignored() -> None:
     combined = IndexedCombinedWatermarkStatus(2)
     assert not combined.update_watermark(0, 10)
     assert combined.update_watermark(1, 5)
@@ -14,7 +14,7 @@ def test_the_slower_input_decides_and_an_idle_one_does_not_count() -> None:
     assert combined.combined_watermark == 10
 
 
-def test_a_watermark_on_an_idle_input_makes_it_active_without_a_status() -> None:
+def test_watermark_on_idle_input_makes_it_active() -> None:
     combined = IndexedCombinedWatermarkStatus(2)
     combined.update_status(0, True)
     combined.update_status(1, True)
@@ -23,7 +23,7 @@ def test_a_watermark_on_an_idle_input_makes_it_active_without_a_status() -> None
     assert not combined.idle
 
 
-def test_all_idle_means_the_maximum_and_the_combined_watermark_never_goes_back() -> None:
+def test_all_idle_gives_maximum_and_combined_watermark_never_decreases() -> None:
     combined = IndexedCombinedWatermarkStatus(2)
     combined.update_watermark(0, 10)
     combined.update_watermark(1, 5)

@@ -45,7 +45,7 @@ def now() -> int:
     return 1
 
 
-def test_a_users_generator_is_not_done_while_it_says_something_new() -> None:
+def test_custom_generator_is_pending_while_it_emits_new_watermarks() -> None:
     """D4: a run goes on while a periodic call may have an effect, and no longer."""
     generator = WatermarkStrategy.for_generator(Creeping).create_generator(now)
     heard = Heard()
@@ -59,7 +59,7 @@ def test_a_users_generator_is_not_done_while_it_says_something_new() -> None:
     assert pending == [True, True, True, False]
 
 
-def test_statuses_that_change_something_are_news_too() -> None:
+def test_changed_statuses_are_a_pending_effect() -> None:
     class Sleepy:
         def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
             output.mark_active()
@@ -76,7 +76,7 @@ def test_statuses_that_change_something_are_news_too() -> None:
     assert heard.said == ["active", "idle", "idle"]
 
 
-def test_what_is_no_watermark_is_refused_with_the_generators_name() -> None:
+def test_invalid_watermark_is_refused_with_name_of_generator() -> None:
     class Wrong(Creeping):
         def on_event(self, event: object, timestamp: int, output: WatermarkOutput) -> None:
             output.emit_watermark(1.5)  # type: ignore[arg-type]
@@ -85,17 +85,17 @@ def test_what_is_no_watermark_is_refused_with_the_generators_name() -> None:
         WatermarkStrategy.for_generator(Wrong).create_generator(now).on_event("x", 1, Heard())
 
 
-def test_what_is_no_generator_is_refused() -> None:
+def test_object_without_generator_methods_is_refused() -> None:
     with pytest.raises(TypeError, match="expected a WatermarkGenerator, got 5 without on_event"):
         WatermarkStrategy.for_generator(lambda: 5).create_generator(now)  # type: ignore[arg-type, return-value]
 
 
-def test_a_generator_of_flowsims_own_is_not_watched() -> None:
+def test_provided_generator_is_not_wrapped() -> None:
     generator = WatermarkStrategy.for_monotonous_timestamps().create_generator(now)
     assert watched(generator) is generator
 
 
-def test_a_record_may_carry_the_watermark_that_follows_it() -> None:
+def test_punctuated_generator_emits_watermark_of_record() -> None:
     """Rule 8.3."""
     strategy = WatermarkStrategy.for_punctuated(lambda value, timestamp: timestamp - 1 if value == "mark" else None)
     generator, heard = strategy.create_generator(now), Heard()
@@ -110,7 +110,7 @@ def test_a_record_may_carry_the_watermark_that_follows_it() -> None:
         wrong.create_generator(now).on_event("x", 1, heard)
 
 
-def test_an_observed_generator_counts_the_record_before_it_speaks() -> None:
+def test_observed_generator_counts_record_before_its_watermark() -> None:
     observed = ObservedGenerator(WatermarkStrategy.for_each_record(0).create_generator(now))
     seen: list[tuple[int, int, int]] = []
 
@@ -125,7 +125,7 @@ def test_an_observed_generator_counts_the_record_before_it_speaks() -> None:
     assert not observed.has_pending_effect(8)
 
 
-def test_a_strategy_says_what_recordings_call_it() -> None:
+def test_strategy_params_describe_its_kind() -> None:
     assert WatermarkStrategy.for_bounded_out_of_orderness(5).with_idleness(9).params == {
         "kind": "bounded", "bound_ms": 5, "per_record": False, "idle_ms": 9,
     }  # fmt: skip

@@ -37,32 +37,32 @@ def after(generator: WatermarkGenerator, *timestamps: int) -> list[object]:
     return listener.heard
 
 
-def test_the_bound_is_how_far_behind_the_highest_timestamp_the_watermark_stays() -> None:
+def test_bounded_watermark_is_bound_plus_one_behind_maximum() -> None:
     """Rule 8.1."""
     assert after(BoundedOutOfOrdernessWatermarks(5), 100, 97) == [94]
     assert after(AscendingTimestampsWatermarks(), 100) == [99]
 
 
-def test_before_the_first_event_the_bounded_watermark_is_no_watermark() -> None:
+def test_bounded_watermark_before_first_event_is_no_timestamp() -> None:
     """Rule 8.1: no underflow at the lower end of time."""
     assert after(BoundedOutOfOrdernessWatermarks(5)) == [NO_TIMESTAMP]
 
 
-def test_a_negative_bound_is_refused() -> None:
+def test_negative_bound_is_refused() -> None:
     with pytest.raises(ValueError, match="0 ms or more, got -1"):
         BoundedOutOfOrdernessWatermarks(-1)
 
 
-def test_the_per_record_generator_speaks_at_every_record_and_never_periodically() -> None:
+def test_per_record_generator_emits_at_every_record_and_never_periodically() -> None:
     assert after(PerRecordBoundedWatermarks(5), 100, 97, 103) == [94, 94, 97]
 
 
-def test_no_watermarks_says_nothing() -> None:
+def test_no_watermarks_emits_nothing() -> None:
     assert after(NoWatermarks(), 1, 2) == []
     assert not NoWatermarks().has_pending_effect(NO_TIMESTAMP)
 
 
-def test_an_unemitted_watermark_is_a_pending_effect_of_a_periodic_generator() -> None:
+def test_unemitted_watermark_is_a_pending_effect() -> None:
     generator = BoundedOutOfOrdernessWatermarks(5)
     assert not generator.has_pending_effect(NO_TIMESTAMP)
     generator.on_event("x", 100, Listener())
@@ -81,7 +81,7 @@ class Clock:
         return self.now_ns
 
 
-def test_the_first_quiet_call_only_notes_the_time() -> None:
+def test_first_quiet_call_only_starts_the_idle_timeout() -> None:
     """Rule 8.4: idleness is declared at the first later call *more* than the timeout after it, and once."""
     clock, listener = Clock(), Listener()
     generator = WatermarksWithIdleness(AscendingTimestampsWatermarks(), 10, clock)
@@ -95,7 +95,7 @@ def test_the_first_quiet_call_only_notes_the_time() -> None:
     assert heard_at == [(0, [4]), (200, [4]), (210, [4]), (211, ["idle"]), (400, [])]
 
 
-def test_an_idle_countdown_is_a_pending_effect_until_idleness_is_declared() -> None:
+def test_idle_countdown_is_a_pending_effect_until_idle() -> None:
     clock, listener = Clock(), Listener()
     generator = WatermarksWithIdleness(NoWatermarks(), 10, clock)
     assert generator.has_pending_effect(NO_TIMESTAMP)
@@ -108,6 +108,6 @@ def test_an_idle_countdown_is_a_pending_effect_until_idleness_is_declared() -> N
     assert generator.has_pending_effect(NO_TIMESTAMP)
 
 
-def test_an_idle_timeout_of_zero_is_refused() -> None:
+def test_idle_timeout_of_zero_is_refused() -> None:
     with pytest.raises(ValueError, match="above 0 ms, got 0"):
         WatermarksWithIdleness(NoWatermarks(), 0, Clock())

@@ -39,7 +39,7 @@ class Bench:
         return list(self.heard)
 
 
-def test_one_channel_passes_increasing_watermarks_only() -> None:
+def test_single_channel_passes_only_increasing_watermarks() -> None:
     bench = Bench(1)
     assert bench.watermark(5, 0) == [5]
     assert bench.watermark(5, 0) == []
@@ -47,7 +47,7 @@ def test_one_channel_passes_increasing_watermarks_only() -> None:
     assert bench.watermark(MAX_WATERMARK, 0) == [MAX_WATERMARK]
 
 
-def test_the_slowest_channel_decides() -> None:
+def test_slowest_channel_determines_watermark() -> None:
     bench = Bench(3)
     assert bench.watermark(10, 0) == []
     assert bench.watermark(7, 1) == []
@@ -56,14 +56,14 @@ def test_the_slowest_channel_decides() -> None:
     assert bench.watermark(12, 1) == [10]
 
 
-def test_an_idle_channel_stops_holding_the_others_back() -> None:
+def test_idle_channel_no_longer_holds_back_the_minimum() -> None:
     """Rule 8.10: the channel that went idle held the output, so the minimum of the rest comes out at once."""
     bench = Bench(2)
     assert bench.watermark(10, 0) == []
     assert bench.status(IDLE, 1) == [10]
 
 
-def test_all_channels_idle_flushes_the_maximum_watermark() -> None:
+def test_all_channels_idle_emits_maximum_watermark() -> None:
     """Rule 8.10: the last channel to go idle held the output; nobody is left to wait for."""
     bench = Bench(3)
     bench.watermark(9, 0)
@@ -74,7 +74,7 @@ def test_all_channels_idle_flushes_the_maximum_watermark() -> None:
     assert bench.status(IDLE, 2) == [9, IDLE]
 
 
-def test_all_channels_idle_flushes_nothing_when_the_last_one_was_behind_the_output() -> None:
+def test_all_channels_idle_emits_no_watermark_if_last_was_behind_output() -> None:
     """Rule 8.13: the flush asks whether the *last* channel to go idle held the output, by equality."""
     bench = Bench(3)
     bench.watermark(3, 1)
@@ -88,7 +88,7 @@ def test_all_channels_idle_flushes_nothing_when_the_last_one_was_behind_the_outp
     assert bench.valve.last_output_watermark == 8
 
 
-def test_each_channel_that_held_the_output_frees_the_next_one() -> None:
+def test_each_idle_channel_at_the_output_releases_next_minimum() -> None:
     bench = Bench(3)
     bench.watermark(20, 0)
     bench.watermark(5, 1)
@@ -98,7 +98,7 @@ def test_each_channel_that_held_the_output_frees_the_next_one() -> None:
     assert bench.status(IDLE, 2) == [20, IDLE]
 
 
-def test_a_watermark_on_an_idle_channel_is_dropped_and_not_stored() -> None:
+def test_watermark_on_idle_channel_is_dropped() -> None:
     """Rule 8.14."""
     bench = Bench(2)
     bench.status(IDLE, 1)
@@ -108,7 +108,7 @@ def test_a_watermark_on_an_idle_channel_is_dropped_and_not_stored() -> None:
     assert bench.watermark(2, 1) == [2]
 
 
-def test_a_channel_that_fell_behind_while_idle_catches_up_before_it_counts() -> None:
+def test_channel_behind_output_after_idleness_must_catch_up() -> None:
     """Rules 8.11, 8.13."""
     bench = Bench(2)
     bench.watermark(1, 1)
@@ -123,7 +123,7 @@ def test_a_channel_that_fell_behind_while_idle_catches_up_before_it_counts() -> 
     assert bench.watermark(15, 1) == [15]
 
 
-def test_nothing_comes_out_while_no_channel_is_aligned() -> None:
+def test_no_watermark_is_emitted_while_no_channel_is_aligned() -> None:
     """Rule 8.13: every active channel lags behind the output."""
     bench = Bench(2)
     bench.watermark(10, 0)
@@ -136,7 +136,7 @@ def test_nothing_comes_out_while_no_channel_is_aligned() -> None:
     assert bench.watermark(11, 1) == [11]
 
 
-def test_repeated_statuses_are_ignored_and_waking_up_says_only_active() -> None:
+def test_repeated_statuses_are_ignored() -> None:
     """Rule 8.12."""
     bench = Bench(1)
     assert bench.status(ACTIVE, 0) == []
@@ -145,14 +145,14 @@ def test_repeated_statuses_are_ignored_and_waking_up_says_only_active() -> None:
     assert bench.status(ACTIVE, 0) == [ACTIVE]
 
 
-def test_a_fast_channel_costs_no_memory_while_another_stands_still() -> None:
+def test_fast_channel_stores_only_its_latest_watermark() -> None:
     bench = Bench(2)
     for timestamp in range(1000):
         assert bench.watermark(timestamp, 0) == []
     assert bench.watermark(2000, 1) == [999]
 
 
-def test_a_valve_needs_a_channel() -> None:
+def test_valve_without_channels_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one channel"):
         Bench(0)
 
@@ -207,7 +207,7 @@ COMMANDS = st.lists(
 
 
 @given(COMMANDS)
-def test_the_heap_of_aligned_channels_equals_the_rules_written_plainly(
+def test_valve_equals_naive_implementation_of_rules(
     commands: list[tuple[int, int | WatermarkStatus]],
 ) -> None:
     bench, naive = Bench(3), NaiveValve(3)

@@ -9,7 +9,7 @@ from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.watermark.watermark_strategy import WatermarkAlignmentParams
 
 
-def test_the_oldest_of_three_samples_lags_three_intervals_behind() -> None:
+def test_oldest_of_three_samples_lags_three_intervals() -> None:
     sampler = WatermarkSampler(3)
     seen = []
     for watermark in (10, 20, 30, 40, 40, 40):
@@ -21,7 +21,7 @@ def test_the_oldest_of_three_samples_lags_three_intervals_behind() -> None:
     ]  # fmt: skip
 
 
-def test_a_sampler_without_samples_answers_the_latest_value() -> None:
+def test_sampler_without_samples_returns_latest_value() -> None:
     sampler = WatermarkSampler(0)
     sampler.add_latest(7)
     assert (sampler.oldest_sample, sampler.is_settled) == (7, True)
@@ -29,7 +29,7 @@ def test_a_sampler_without_samples_answers_the_latest_value() -> None:
         WatermarkSampler(-1)
 
 
-def test_the_limit_is_the_slowest_and_the_drift_and_saturates() -> None:
+def test_limit_is_slowest_watermark_plus_drift_and_saturates() -> None:
     params = WatermarkAlignmentParams("group", 100)
     assert params.update_interval_ms == 1000
     assert params.limit_above(5) == 105
@@ -40,6 +40,6 @@ def test_the_limit_is_the_slowest_and_the_drift_and_saturates() -> None:
 @pytest.mark.parametrize(
     ("drift", "interval", "told"), [(-1, 1000, "drift must be 0 ms"), (0, 0, "interval must be 1")]
 )
-def test_bad_parameters_are_refused(drift: int, interval: int, told: str) -> None:
+def test_invalid_parameters_are_refused(drift: int, interval: int, told: str) -> None:
     with pytest.raises(ValueError, match=told):
         WatermarkAlignmentParams("group", drift, interval)

@@ -15,14 +15,14 @@ def now() -> int:
     return 1
 
 
-def test_a_strategy_makes_a_generator_of_its_own_for_every_subtask() -> None:
+def test_strategy_creates_own_generator_for_every_subtask() -> None:
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(20)
     first, second = strategy.create_generator(now), strategy.create_generator(now)
     assert type(first) is BoundedOutOfOrdernessWatermarks
     assert first is not second
 
 
-def test_settings_are_added_without_changing_the_strategy_they_are_added_to() -> None:
+def test_adding_settings_does_not_change_the_strategy() -> None:
     plain = WatermarkStrategy.no_watermarks()
     settled = plain.with_idleness(5).with_timestamp_assigner(lambda value, timestamp: timestamp + 1)
     assert type(plain.create_generator(now)) is NoWatermarks
@@ -32,7 +32,7 @@ def test_settings_are_added_without_changing_the_strategy_they_are_added_to() ->
     assert settled.timestamp_extractor("x", 1) == 2
 
 
-def test_periodic_emission_is_asked_for_only_where_it_can_have_an_effect() -> None:
+def test_strategy_is_periodic_only_when_calls_have_an_effect() -> None:
     assert WatermarkStrategy.for_monotonous_timestamps().periodic
     assert not WatermarkStrategy.for_each_record(3).periodic
     assert not WatermarkStrategy.no_watermarks().periodic
@@ -40,7 +40,7 @@ def test_periodic_emission_is_asked_for_only_where_it_can_have_an_effect() -> No
     assert type(WatermarkStrategy.for_each_record(3).create_generator(now)) is PerRecordBoundedWatermarks
 
 
-def test_a_bad_bound_or_timeout_is_refused_when_the_strategy_is_built() -> None:
+def test_invalid_bound_or_timeout_is_refused_when_built() -> None:
     with pytest.raises(ValueError, match="0 ms or more"):
         WatermarkStrategy.for_bounded_out_of_orderness(-1)
     with pytest.raises(ValueError, match="0 ms or more"):
@@ -60,7 +60,7 @@ class Stream:
         self.heard.append(status)
 
 
-def test_only_increasing_watermarks_reach_the_stream_and_wake_it_up_first() -> None:
+def test_output_emits_only_increasing_watermarks_after_active() -> None:
     """Rule 8.5."""
     stream = Stream()
     output = WatermarkToDataOutput(stream)
@@ -74,7 +74,7 @@ def test_only_increasing_watermarks_reach_the_stream_and_wake_it_up_first() -> N
     assert stream.heard == [5, WatermarkStatus.IDLE, WatermarkStatus.ACTIVE, 6]
 
 
-def test_the_relative_clock_stands_still_while_anybody_pauses_it() -> None:
+def test_relative_clock_stops_while_paused_and_pauses_nest() -> None:
     """Rule 8.4: back pressure does not count as idle time, and pauses nest."""
     times = iter((100, 150, 175, 180))
     clock = PausableRelativeClock(lambda: next(times))

@@ -24,7 +24,7 @@ def values(elements: list[object]) -> list[object]:
     return [value for value, _ in elements]  # type: ignore[misc]
 
 
-def test_one_subtask_emits_all_rows_in_file_order_without_timestamps(flights: str, subtask: Callable) -> None:
+def test_single_subtask_emits_all_rows_in_file_order_without_timestamps(flights: str, subtask: Callable) -> None:
     source = CsvSource(flights, COLUMNS)
     assert source.required_parallelism == 1
     assert subtask(source.create_reader()).drain() == [
@@ -32,7 +32,7 @@ def test_one_subtask_emits_all_rows_in_file_order_without_timestamps(flights: st
     ]  # fmt: skip
 
 
-def test_a_poll_ends_with_its_batch_and_the_next_goes_on(flights: str, subtask: Callable) -> None:
+def test_poll_ends_with_batch_and_next_poll_continues(flights: str, subtask: Callable) -> None:
     reading = subtask(CsvSource(flights, COLUMNS).create_reader())
     assert reading.poll(records=2) is DataInputStatus.MORE_AVAILABLE
     assert values(reading.take()) == [("JFK", 1), ("EWR", 2)]
@@ -43,46 +43,44 @@ def test_a_poll_ends_with_its_batch_and_the_next_goes_on(flights: str, subtask: 
 
 
 @pytest.mark.parametrize(("rows", "flown"), [(1, [1]), (3, [1, 2, 3]), (5, [1, 2, 3, 4, 5]), (9, [1, 2, 3, 4, 5])])
-def test_only_the_first_rows_are_read_when_that_is_asked_for(
-    rows: int, flown: list[int], flights: str, subtask: Callable
-) -> None:
+def test_rows_limits_rows_read(rows: int, flown: list[int], flights: str, subtask: Callable) -> None:
     reading = subtask(CsvSource(flights, COLUMNS, rows=rows).create_reader())
     assert [flight for _, flight in values(reading.drain())] == flown  # type: ignore[misc]
 
 
-def test_the_first_rows_end_in_a_later_block(tmp_path: Path, subtask: Callable) -> None:
+def test_rows_limit_may_be_in_later_block(tmp_path: Path, subtask: Callable) -> None:
     path = tmp_path / "many.csv"
     path.write_text("origin,flight\n" + "".join(f"JFK,{row:0100d}\n" for row in range(6_000)))
     reading = subtask(CsvSource(path, {"flight": "string"}, rows=5_000).create_reader())
     assert [int(flight) for (flight,) in values(reading.drain())] == list(range(5_000))  # type: ignore[misc]
 
 
-def test_rows_are_counted_in_the_file_and_not_in_the_share_of_a_subtask(flights: str, subtask: Callable) -> None:
+def test_rows_limit_counts_rows_of_file_before_split(flights: str, subtask: Callable) -> None:
     source = CsvSource(flights, COLUMNS, split_by="origin", rows=3)
     parts = [values(subtask(source.create_reader(), index, 2).drain()) for index in range(2)]
     assert parts == [[("EWR", 2), ("LGA", 3)], [("JFK", 1)]]
 
 
-def test_split_by_gives_sorted_values_to_subtasks_in_turn(flights: str, subtask: Callable) -> None:
+def test_split_by_assigns_sorted_values_round_robin(flights: str, subtask: Callable) -> None:
     source = CsvSource(flights, COLUMNS, split_by="origin")
     assert source.required_parallelism is None
     parts = [values(subtask(source.create_reader(), index, 2).drain()) for index in range(2)]
     assert parts == [[("EWR", 2), ("LGA", 3), ("EWR", 4)], [("JFK", 1), ("JFK", 5)]]
 
 
-def test_declared_groups_decide_the_subtask_and_leave_spare_subtasks_empty(flights: str, subtask: Callable) -> None:
+def test_groups_assign_values_to_subtasks_in_order(flights: str, subtask: Callable) -> None:
     source = CsvSource(flights, COLUMNS, split_by="origin", groups=[["LGA", "JFK"], "EWR"])
     parts = [values(subtask(source.create_reader(), index, 3).drain()) for index in range(3)]
     assert parts == [[("JFK", 1), ("LGA", 3), ("JFK", 5)], [("EWR", 2), ("EWR", 4)], []]
 
 
-def test_a_row_that_belongs_to_no_declared_group_is_refused_where_it_stands(flights: str, subtask: Callable) -> None:
+def test_value_without_group_is_refused_with_line_and_column(flights: str, subtask: Callable) -> None:
     source = CsvSource(flights, COLUMNS, split_by="origin", groups=["JFK", "EWR"])
     with pytest.raises(BadInput, match=r"flights.csv:4:1 column 'origin': value 'LGA' belongs to no declared group"):
         subtask(source.create_reader()).drain()
 
 
-def test_the_description_names_the_file_without_its_folder(flights: str) -> None:
+def test_params_have_file_name_without_folder(flights: str) -> None:
     assert CsvSource(flights, COLUMNS, split_by="origin").params == {
         "file": "flights.csv", "columns": ["origin", "flight"], "split_by": "origin",
     }  # fmt: skip
@@ -97,7 +95,7 @@ def test_the_description_names_the_file_without_its_folder(flights: str) -> None
         ({"delimiter": ";;"}, "expected a delimiter of one character, got ';;'"),
     ],
 )
-def test_bad_options_are_refused_when_the_source_is_made(flights: str, options: dict[str, object], told: str) -> None:
+def test_invalid_options_are_refused_by_constructor(flights: str, options: dict[str, object], told: str) -> None:
     with pytest.raises(BadInput) as refused:
         CsvSource(flights, COLUMNS, **options)  # type: ignore[arg-type]
     assert told in str(refused.value)

@@ -26,39 +26,37 @@ def rows(path: str, columns: tuple[Column, ...] = COLUMNS) -> list[tuple[object,
 
 
 @pytest.mark.parametrize("name", ["in.csv", "in.csv.gz"])
-def test_rows_come_in_file_order_with_their_declared_types(tmp_path: Path, name: str) -> None:
+def test_rows_have_file_order_and_declared_types(tmp_path: Path, name: str) -> None:
     path = written(tmp_path, "name,count,at,share,ok\na,1,2,0.5,true\nb,-1,9223372036854775807,1e3,false\n", name)
     read = rows(path)
     assert read == [("a", 1, 2, 0.5, True), ("b", -1, 2**63 - 1, 1000.0, False)]
     assert [list(map(type, row)) for row in read] == [[str, int, int, float, bool]] * 2
 
 
-def test_an_empty_field_is_none_except_in_a_string_column(tmp_path: Path) -> None:
+def test_empty_field_is_none_except_in_string_column(tmp_path: Path) -> None:
     assert rows(written(tmp_path, "name,count,at,share,ok\n,,,,\n")) == [("", None, None, None, None)]
 
 
-def test_only_the_empty_field_means_none(tmp_path: Path) -> None:
+def test_only_empty_field_is_none(tmp_path: Path) -> None:
     assert rows(written(tmp_path, "name\nNA\nnull\n"), columns_of({"name": "string"}, "t")) == [("NA",), ("null",)]
 
 
-def test_columns_are_chosen_by_name_and_come_in_declared_order(tmp_path: Path) -> None:
+def test_columns_are_selected_by_name_in_declared_order(tmp_path: Path) -> None:
     path = written(tmp_path, "a,b,c\n1,2,3\n")
     assert rows(path, columns_of({"c": "long", "a": "long"}, "t")) == [(3, 1)]
 
 
-def test_quoted_fields_hold_delimiters_quotes_and_line_ends_across_blocks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_quoted_fields_may_span_lines_and_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(csv_file, "BLOCK_SIZE_BYTES", 64)
     path = written(tmp_path, "a,b\n" + '"x,""y""\nz",1\n' * 40)
     assert rows(path, columns_of({"a": "string", "b": "long"}, "t")) == [('x,"y"\nz', 1)] * 40
 
 
-def test_a_byte_order_mark_is_not_part_of_the_first_name(tmp_path: Path) -> None:
+def test_byte_order_mark_is_not_part_of_first_name(tmp_path: Path) -> None:
     assert rows(written(tmp_path, "\ufeffa\n1\n"), columns_of({"a": "long"}, "t")) == [(1,)]
 
 
-def test_kept_values_select_rows_and_none_matches_an_empty_field(tmp_path: Path) -> None:
+def test_kept_values_select_rows_and_none_matches_empty_field(tmp_path: Path) -> None:
     path = written(tmp_path, "k,v\n1,a\n2,b\n,c\n1,d\n")
     file = CsvFile(path, columns_of({"k": "long", "v": "string"}, "t"))
     assert list(file.blocks(("k", [1, None]))) == [[(1, "a"), (None, "c"), (1, "d")]]
@@ -75,7 +73,7 @@ def test_kept_values_select_rows_and_none_matches_an_empty_field(tmp_path: Path)
         ("boolean", "maybe", "a boolean (true or false) or nothing"),
     ],
 )
-def test_a_field_of_the_wrong_type_is_named_with_file_line_and_column(
+def test_field_of_wrong_type_is_refused_with_file_line_and_column(
     tmp_path: Path, column_type: str, text: str, expected: str
 ) -> None:
     path = written(tmp_path, f'name,v\n"two\nlines",\n\n"a,b","{text}"\n')
@@ -84,31 +82,31 @@ def test_a_field_of_the_wrong_type_is_named_with_file_line_and_column(
     assert str(refused.value) == f"{path}:5:7 column 'v': expected {expected}, got {text!r}"
 
 
-def test_the_column_counts_letters_before_an_unquoted_field(tmp_path: Path) -> None:
+def test_column_position_counts_characters_before_unquoted_field(tmp_path: Path) -> None:
     path = written(tmp_path, "a,b,c\nxyz,7,8\nxy,q,8\n")
     with pytest.raises(BadInput, match=r":3:4 column 'b': expected a long .* got 'q'$"):
         rows(path, columns_of({"a": "string", "b": "long"}, "t"))
 
 
-def test_text_that_converts_though_it_looks_odd_is_not_blamed(tmp_path: Path) -> None:
+def test_convertible_field_is_not_reported_for_later_bad_field(tmp_path: Path) -> None:
     path = written(tmp_path, "a\n 7 \n1e5\nx\n")
     with pytest.raises(BadInput, match=r":4:1 column 'a': expected a double or nothing, got 'x'$"):
         rows(path, columns_of({"a": "double"}, "t"))
 
 
-def test_bytes_that_are_not_utf8_are_refused_where_they_stand(tmp_path: Path) -> None:
+def test_invalid_utf8_is_refused_with_line_and_column(tmp_path: Path) -> None:
     path = written(tmp_path, "a,b\nfine,x\n1,\udcff\n")
     with pytest.raises(BadInput, match=r":3:3 column 'b': expected UTF-8 text"):
         rows(path, columns_of({"b": "string"}, "t"))
 
 
-def test_a_row_of_the_wrong_length_is_named(tmp_path: Path) -> None:
+def test_row_of_wrong_length_is_refused_with_line(tmp_path: Path) -> None:
     path = written(tmp_path, "a,b\n1,2\n3\n")
     with pytest.raises(BadInput, match=r":3:1 expected 2 fields as in the header, got 1$"):
         rows(path, columns_of({"a": "long"}, "t"))
 
 
-def test_missing_columns_are_listed_with_the_nearest_names(tmp_path: Path) -> None:
+def test_missing_columns_are_refused_with_nearest_names(tmp_path: Path) -> None:
     path = written(tmp_path, "origin,dest\nA,B\n")
     with pytest.raises(BadInput) as refused:
         rows(path, columns_of({"orgin": "string", "dest": "string", "zzz": "long"}, "t"))
@@ -122,14 +120,14 @@ def test_missing_columns_are_listed_with_the_nearest_names(tmp_path: Path) -> No
     ("content", "told"),
     [(b"", ":1:1 the file is empty"), (b"a,a\n1,2\n", ":1:1 the header has column 'a' more than once")],
 )
-def test_an_unusable_header_is_refused(tmp_path: Path, content: bytes, told: str) -> None:
+def test_invalid_header_is_refused(tmp_path: Path, content: bytes, told: str) -> None:
     path = tmp_path / "in.csv"
     path.write_bytes(content)
     with pytest.raises(BadInput, match=told):
         rows(str(path), columns_of({"a": "long"}, "t"))
 
 
-def test_a_missing_file_and_a_truncated_archive_are_bad_input(tmp_path: Path) -> None:
+def test_missing_file_and_truncated_archive_are_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="cannot be read: No such file"):
         rows(str(tmp_path / "none.csv"))
     whole = gzip.compress(b"a\n" + b"".join(b"%d\n" % (i * i * 7919) for i in range(5000)), mtime=0)
@@ -139,11 +137,11 @@ def test_a_missing_file_and_a_truncated_archive_are_bad_input(tmp_path: Path) ->
         rows(str(path), columns_of({"a": "long"}, "t"))
 
 
-def test_a_header_without_rows_is_an_empty_file_of_rows(tmp_path: Path) -> None:
+def test_header_without_rows_gives_no_rows(tmp_path: Path) -> None:
     assert rows(written(tmp_path, "a\n"), columns_of({"a": "long"}, "t")) == []
 
 
-def test_an_unknown_type_is_refused_with_the_nearest_one() -> None:
+def test_unknown_column_type_is_refused_with_nearest_type() -> None:
     with pytest.raises(BadInput) as refused:
         columns_of({"a": "boolan"}, "csv source 'x'")
     assert str(refused.value) == (

@@ -48,7 +48,7 @@ def numbers(elements: list[object]) -> list[object]:
 
 
 @FORMATS
-def test_file_i_is_read_by_subtask_i_modulo_the_parallelism(
+def test_file_i_is_read_by_subtask_i_modulo_parallelism(
     tmp_path: Path, subtask: Callable, files_of: Callable[..., Source]
 ) -> None:
     source = files_of(tmp_path, [1, 2], [3], [], [4, 5], [6])
@@ -58,15 +58,13 @@ def test_file_i_is_read_by_subtask_i_modulo_the_parallelism(
 
 
 @FORMATS
-def test_a_subtask_without_a_file_ends_at_once(
-    tmp_path: Path, subtask: Callable, files_of: Callable[..., Source]
-) -> None:
+def test_subtask_without_file_ends_at_once(tmp_path: Path, subtask: Callable, files_of: Callable[..., Source]) -> None:
     source = files_of(tmp_path, [1], [2])
     assert subtask(source.create_reader(), 2, 4).poll() is DataInputStatus.END_OF_DATA
 
 
 @FORMATS
-def test_a_batch_may_end_inside_a_file(tmp_path: Path, subtask: Callable, files_of: Callable[..., Source]) -> None:
+def test_batch_may_end_inside_file(tmp_path: Path, subtask: Callable, files_of: Callable[..., Source]) -> None:
     reading = subtask(files_of(tmp_path, [1, 2], [3]).create_reader())
     seen = []
     for _ in range(3):
@@ -77,13 +75,13 @@ def test_a_batch_may_end_inside_a_file(tmp_path: Path, subtask: Callable, files_
 
 
 @FORMATS
-def test_a_recording_is_told_names_without_folders(tmp_path: Path, files_of: Callable[..., Source]) -> None:
+def test_params_have_file_names_without_folders(tmp_path: Path, files_of: Callable[..., Source]) -> None:
     source = files_of(tmp_path, [1], [2])
     names = [f"{i}.{source.kind}" for i in range(2)]
     assert source.params == {"files": names, "columns": ["n"]}
 
 
-def test_every_file_is_checked_before_anything_runs(tmp_path: Path) -> None:
+def test_constructor_checks_every_file(tmp_path: Path) -> None:
     first, second = tmp_path / "a.parquet", tmp_path / "b.parquet"
     pq.write_table(pa.table({"n": pa.array([1], pa.int64())}), first)
     pq.write_table(pa.table({"m": pa.array([1], pa.int64())}), second)
@@ -95,19 +93,19 @@ def test_every_file_is_checked_before_anything_runs(tmp_path: Path) -> None:
         ParquetSource([])
 
 
-def test_one_file_may_be_read_at_any_parallelism_but_by_one_subtask(tmp_path: Path, subtask: Callable) -> None:
+def test_single_file_is_read_by_one_subtask_at_any_parallelism(tmp_path: Path, subtask: Callable) -> None:
     source = json_lines(tmp_path, [1, 2])
     assert numbers(subtask(source.create_reader(), 0, 2).drain()) == [1, 2]
     assert subtask(source.create_reader(), 1, 2).drain() == []
 
 
-def test_several_csv_files_are_not_split_by_a_column(tmp_path: Path) -> None:
+def test_split_by_of_several_csv_files_is_refused(tmp_path: Path) -> None:
     csv(tmp_path, [1], [2])
     with pytest.raises(BadInput, match="split_by distributes the rows of one file"):
         CsvSource([tmp_path / "0.csv", tmp_path / "1.csv"], {"n": "long"}, split_by="n")
 
 
-def test_a_bad_line_in_the_second_file_is_named(tmp_path: Path, subtask: Callable) -> None:
+def test_bad_line_of_second_file_is_refused_with_position(tmp_path: Path, subtask: Callable) -> None:
     source = json_lines(tmp_path, [1], [2])
     (tmp_path / "1.jsonl").write_text('{"n": "x"}\n')
     with pytest.raises(BadInput, match=r"1\.jsonl:1:7 key 'n': expected a long"):
@@ -138,7 +136,7 @@ class Splits:
 
 
 @FORMATS
-def test_each_file_is_a_split_that_begins_and_ends(
+def test_each_file_is_a_split_with_begin_and_end(
     tmp_path: Path, context: Callable, files_of: Callable[..., Source]
 ) -> None:
     source = files_of(tmp_path, [1], [], [2])
@@ -152,7 +150,7 @@ def test_each_file_is_a_split_that_begins_and_ends(
     ]  # fmt: skip
 
 
-def test_a_split_that_is_paused_waits_with_all_behind_it(tmp_path: Path, context: Callable) -> None:
+def test_paused_split_stops_reading_of_later_splits(tmp_path: Path, context: Callable) -> None:
     reader, output = json_lines(tmp_path, [1, 2], [3]).create_reader(), Splits()
     first = str(tmp_path / "0.jsonl")
     output.stop_after = 1

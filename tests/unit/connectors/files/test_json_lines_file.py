@@ -24,7 +24,7 @@ def written(folder: Path, text: str) -> Path:
     return path
 
 
-def test_keys_are_columns_in_declared_order_and_what_is_missing_is_none(tmp_path: Path) -> None:
+def test_keys_are_columns_in_declared_order_and_missing_keys_are_none(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         '{"ratio": 1, "name": "ä", "more": [1], "number": -9223372036854775808}\n\n  \n{"flag": true, "name": null}\n',
@@ -34,13 +34,13 @@ def test_keys_are_columns_in_declared_order_and_what_is_missing_is_none(tmp_path
     assert type(rows[0][2]) is float
 
 
-def test_a_compressed_file_reads_the_same(tmp_path: Path) -> None:
+def test_compressed_file_gives_same_rows(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"number": 1}\n{"number": 2}'))
     assert rows_of(path, number="long") == [(1,), (2,)]
 
 
-def test_a_long_file_comes_in_several_blocks(tmp_path: Path) -> None:
+def test_long_file_is_read_in_several_blocks(tmp_path: Path) -> None:
     count = BLOCK_LINES + 2
     path = written(tmp_path, "".join(f'{{"number": {n}}}\n' for n in range(count)))
     blocks = list(JsonLinesFile(path, columns_of({"number": "long"}, "test")).blocks())
@@ -65,19 +65,19 @@ def test_a_long_file_comes_in_several_blocks(tmp_path: Path) -> None:
         ('{"flag": 0}', "2:10", "expected a boolean"),
     ],
 )
-def test_a_bad_line_is_named_with_its_place(tmp_path: Path, line: str, where: str, told: str) -> None:
+def test_bad_line_is_refused_with_position(tmp_path: Path, line: str, where: str, told: str) -> None:
     path = written(tmp_path, f"{{}}\n{line}\n")
     with pytest.raises(BadInput, match=rf"rows\.jsonl:{where} .*{re.escape(told)}"):
         rows_of(path)
 
 
-def test_a_later_block_counts_its_lines_on(tmp_path: Path) -> None:
+def test_line_numbers_continue_in_later_block(tmp_path: Path) -> None:
     path = written(tmp_path, "{}\n" * (BLOCK_LINES + 5) + "x\n")
     with pytest.raises(BadInput, match=rf"rows\.jsonl:{BLOCK_LINES + 6}:1 invalid JSON"):
         rows_of(path)
 
 
-def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
+def test_unreadable_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"none.jsonl: cannot be read: No such file"):
         JsonLinesFile(tmp_path / "none.jsonl", columns_of(FIELDS, "test")).check()
     path = tmp_path / "rows.jsonl"

@@ -23,7 +23,7 @@ def rows_of(path: Path, **declared: str) -> list[tuple[object, ...]]:
     return [row for block in file.blocks() for row in block]
 
 
-def test_rows_come_in_file_order_with_the_declared_columns_in_declared_order(tmp_path: Path) -> None:
+def test_rows_have_file_order_and_declared_column_order(tmp_path: Path) -> None:
     path = written(
         tmp_path,
         {
@@ -38,7 +38,7 @@ def test_rows_come_in_file_order_with_the_declared_columns_in_declared_order(tmp
     assert [type(cell) for cell in rows[0]] == [bool, str, int, float]
 
 
-def test_without_declaration_all_columns_are_read_as_they_are(tmp_path: Path) -> None:
+def test_undeclared_columns_are_all_read_with_their_types(tmp_path: Path) -> None:
     path = written(tmp_path, {"b": pa.array([7], pa.int64()), "a": pa.array(["x"]), "i": pa.array([1], pa.int32())})
     file = ParquetFile(path)
     assert [(column.name, column.type.value) for column in file.columns] == [
@@ -48,18 +48,18 @@ def test_without_declaration_all_columns_are_read_as_they_are(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
-def test_a_timestamp_is_milliseconds_since_1970(tmp_path: Path, unit: str) -> None:
+def test_timestamp_is_read_as_milliseconds_since_1970(tmp_path: Path, unit: str) -> None:
     moments = [datetime(2013, 1, 1, 5, tzinfo=UTC), datetime(1969, 12, 31, 23, 59, 59, tzinfo=UTC), None]
     path = written(tmp_path, {"at": pa.array(moments, pa.timestamp(unit, "UTC"))})
     assert rows_of(path, at="long") == [(1_357_016_400_000,), (-1000,), (None,)]
 
 
-def test_what_is_finer_than_a_millisecond_is_cut_off_towards_the_past(tmp_path: Path) -> None:
+def test_timestamp_is_rounded_down_to_milliseconds(tmp_path: Path) -> None:
     path = written(tmp_path, {"at": pa.array([1_999, -1, -1_000, -1_001], pa.timestamp("us"))})
     assert rows_of(path, at="long") == [(1,), (-1,), (-1,), (-2,)]
 
 
-def test_a_long_file_comes_in_several_blocks(tmp_path: Path) -> None:
+def test_long_file_is_read_in_several_blocks(tmp_path: Path) -> None:
     count = 2 * BATCH_ROWS + 1
     path = written(tmp_path, {"n": pa.array(range(count), pa.int64())})
     blocks = list(ParquetFile(path, columns_of({"n": "long"}, "test")).blocks())
@@ -67,7 +67,7 @@ def test_a_long_file_comes_in_several_blocks(tmp_path: Path) -> None:
     assert [row[0] for block in blocks for row in block] == list(range(count))
 
 
-def test_a_missing_column_is_named_with_the_nearest(tmp_path: Path) -> None:
+def test_missing_column_is_refused_with_nearest_name(tmp_path: Path) -> None:
     path = written(tmp_path, {"carrier": pa.array(["AA"])})
     with pytest.raises(BadInput, match=r"no column 'carier' \(did you mean 'carrier'\?\); it has: carrier"):
         rows_of(path, carier="string")
@@ -83,19 +83,19 @@ def test_a_missing_column_is_named_with_the_nearest(tmp_path: Path) -> None:
         (pa.array([1], pa.timestamp("ms")), "int", r"the file has timestamp\[ms\]"),
     ],
 )
-def test_a_column_of_another_type_is_refused(tmp_path: Path, array: pa.Array, declared: str, told: str) -> None:
+def test_column_of_other_type_is_refused(tmp_path: Path, array: pa.Array, declared: str, told: str) -> None:
     path = written(tmp_path, {"c": array})
     with pytest.raises(BadInput, match=f"column 'c': .*{told}"):
         rows_of(path, c=declared)
 
 
-def test_a_column_that_no_type_holds_must_not_be_read_undeclared(tmp_path: Path) -> None:
+def test_undeclared_column_of_unsupported_type_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, {"c": pa.array([[1]])})
     with pytest.raises(BadInput, match=r"column 'c' is list.*declare the columns to read"):
         ParquetFile(path)
 
 
-def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
+def test_file_that_is_not_parquet_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     path.write_text("a,b\n")
     with pytest.raises(BadInput, match=r"rows.parquet: cannot be read as Parquet: "):
@@ -104,7 +104,7 @@ def test_what_is_no_parquet_is_refused(tmp_path: Path) -> None:
         ParquetFile(tmp_path / "none.parquet")
 
 
-def test_a_file_that_breaks_off_says_so(tmp_path: Path) -> None:
+def test_truncated_file_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path, {"n": pa.array(range(100_000), pa.int64())})
     file = ParquetFile(path, columns_of({"n": "long"}, "test"))
     content = bytearray(path.read_bytes())

@@ -55,7 +55,7 @@ def names(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_parquet_keeps_rows_in_order_with_declared_names_and_types(tmp_path: Path, writing: Callable) -> None:
+def test_parquet_keeps_row_order_names_and_types(tmp_path: Path, writing: Callable) -> None:
     sink = ParquetSink(tmp_path / "out", FIELDS, row_group_rows=3)
     writing(sink, 1, 2).write(*ROWS * 4).complete()
     file = pq.ParquetFile(tmp_path / "out" / "part-1.parquet")
@@ -66,20 +66,20 @@ def test_parquet_keeps_rows_in_order_with_declared_names_and_types(tmp_path: Pat
     assert file.num_row_groups == 3
 
 
-def test_equal_rows_make_equal_parquet_bytes(tmp_path: Path, writing: Callable) -> None:
+def test_equal_rows_give_equal_parquet_bytes(tmp_path: Path, writing: Callable) -> None:
     for folder in ("one", "two"):
         writing(ParquetSink(tmp_path / folder, FIELDS)).write(*ROWS * 100).complete()
     assert (tmp_path / "one/part-0.parquet").read_bytes() == (tmp_path / "two/part-0.parquet").read_bytes()
 
 
-def test_a_sink_without_rows_leaves_an_empty_file_with_its_columns(tmp_path: Path, writing: Callable) -> None:
+def test_sink_without_rows_writes_file_with_columns(tmp_path: Path, writing: Callable) -> None:
     writing(ParquetSink(tmp_path, FIELDS)).complete()
     assert pq.read_table(tmp_path / "part-0.parquet").column_names == list(FIELDS)
     writing(CsvSink(tmp_path, FIELDS)).complete()
     assert (tmp_path / "part-0.csv").read_text() == "name,count,at,share,ok\n"
 
 
-def test_csv_quotes_what_needs_it_and_leaves_none_empty(tmp_path: Path, writing: Callable) -> None:
+def test_csv_quotes_where_needed_and_writes_none_as_empty(tmp_path: Path, writing: Callable) -> None:
     writing(CsvSink(tmp_path, FIELDS)).write(*ROWS).complete()
     assert (tmp_path / "part-0.csv").read_bytes() == (
         b'name,count,at,share,ok\na,1,1099511627776,0.5,true\n"b,\n",,,,false\n'
@@ -87,9 +87,7 @@ def test_csv_quotes_what_needs_it_and_leaves_none_empty(tmp_path: Path, writing:
 
 
 @pytest.mark.parametrize("make", [ParquetSink, CsvSink])
-def test_nothing_stands_under_the_final_name_until_the_part_is_complete(
-    tmp_path: Path, writing: Callable, make: Callable
-) -> None:
+def test_file_has_temporary_name_until_complete(tmp_path: Path, writing: Callable, make: Callable) -> None:
     suffix = {ParquetSink: "parquet", CsvSink: "csv"}[make]
     part = writing(make(tmp_path, FIELDS)).write(*ROWS)
     assert names(tmp_path) == [f".part-0.{suffix}.inprogress"]
@@ -98,9 +96,7 @@ def test_nothing_stands_under_the_final_name_until_the_part_is_complete(
 
 
 @pytest.mark.parametrize("make", [ParquetSink, CsvSink])
-def test_a_failed_run_leaves_neither_its_own_part_nor_one_of_an_earlier_run(
-    tmp_path: Path, writing: Callable, make: Callable
-) -> None:
+def test_failed_run_removes_parts_of_this_and_earlier_runs(tmp_path: Path, writing: Callable, make: Callable) -> None:
     for index in range(3):
         writing(make(tmp_path, FIELDS), index, 3).write(*ROWS).complete()
     (tmp_path / "notes.txt").write_text("not a part")
@@ -108,7 +104,7 @@ def test_a_failed_run_leaves_neither_its_own_part_nor_one_of_an_earlier_run(
     assert names(tmp_path) == ["notes.txt"]
 
 
-def test_rows_are_taken_from_tuples_lists_rows_dicts_and_single_values(tmp_path: Path, writing: Callable) -> None:
+def test_tuples_lists_rows_dicts_and_single_values_are_written(tmp_path: Path, writing: Callable) -> None:
     sink = ParquetSink(tmp_path, {"a": "long", "b": "string"})
     writing(sink).write((1, "t"), [2, "l"], Row(3, "r"), Row(a=4, b="n"), {"b": "d", "a": 5}).complete()
     rows = [tuple(row.values()) for row in pq.read_table(tmp_path / "part-0.parquet").to_pylist()]
@@ -128,7 +124,7 @@ def test_rows_are_taken_from_tuples_lists_rows_dicts_and_single_values(tmp_path:
         ({"a": 1, "c": "x"}, "expected the fields a, b, got a, c"),
     ],
 )
-def test_a_value_that_does_not_fit_is_refused_by_name(
+def test_value_of_wrong_type_is_refused_with_column(
     tmp_path: Path, writing: Callable, value: object, told: str
 ) -> None:
     part = writing(ParquetSink(tmp_path, {"a": "int", "b": "string"})).write((1, "fine"))
@@ -137,7 +133,7 @@ def test_a_value_that_does_not_fit_is_refused_by_name(
     assert told in str(refused.value)
 
 
-def test_collect_keeps_one_run_per_subtask(writing: Callable) -> None:
+def test_collect_sink_keeps_records_of_last_run_per_subtask(writing: Callable) -> None:
     sink = CollectSink()
     writing(sink, 1, 2).write("b", timestamp=5)
     writing(sink, 0, 2).write("a", "c")
@@ -151,18 +147,18 @@ def test_collect_keeps_one_run_per_subtask(writing: Callable) -> None:
     ("identifier", "parallelism", "line"),
     [("", 1, "(1, 'x')\n"), ("", 4, "3> (1, 'x')\n"), ("out", 1, "out> (1, 'x')\n"), ("out", 4, "out:3> (1, 'x')\n")],
 )
-def test_print_has_the_prefix_of_flink(writing: Callable, identifier: str, parallelism: int, line: str) -> None:
+def test_print_line_has_flinks_prefix(writing: Callable, identifier: str, parallelism: int, line: str) -> None:
     stream = io.StringIO()
     writing(PrintSink(identifier, stream), 2 if parallelism > 1 else 0, parallelism).write((1, "x")).complete()
     assert stream.getvalue() == line
 
 
-def test_print_goes_to_the_standard_output_of_the_moment(writing: Callable, capsys: pytest.CaptureFixture[str]) -> None:
+def test_print_writes_to_current_standard_output(writing: Callable, capsys: pytest.CaptureFixture[str]) -> None:
     writing(PrintSink()).write("seen").complete()
     assert capsys.readouterr().out == "seen\n"
 
 
-def test_json_lines_are_objects_with_the_fields_in_declared_order(tmp_path: Path, writing: Callable) -> None:
+def test_json_lines_are_objects_with_fields_in_declared_order(tmp_path: Path, writing: Callable) -> None:
     writing(JsonLinesSink(tmp_path / "out", FIELDS), 1, 2).write(
         *ROWS, ("\u00e4\u2028", -1, -(2**63), -0.0, None)
     ).complete()
@@ -176,7 +172,7 @@ def test_json_lines_are_objects_with_the_fields_in_declared_order(tmp_path: Path
 
 
 @pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
-def test_json_has_no_number_for_what_is_not_finite(tmp_path: Path, writing: Callable, number: float) -> None:
+def test_non_finite_number_is_refused_in_json(tmp_path: Path, writing: Callable, number: float) -> None:
     sink = writing(JsonLinesSink(tmp_path / "out", {"a": "long", "x": "double"}))
     with pytest.raises(ValueNotAllowed, match=f"no number for NaN and infinity: a = 1, x = {number}"):
         sink.write((1, number))

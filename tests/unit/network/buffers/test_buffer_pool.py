@@ -33,7 +33,7 @@ def movements(recorder: MemoryRecorder) -> list[tuple[SegmentAction, int, int, i
     return [(SegmentAction(row[4]), *row[5:]) for row in recorder.rows("segments")]
 
 
-def test_a_segment_is_taken_handed_out_recycled_and_returned_in_the_facts() -> None:
+def test_segment_movements_are_recorded() -> None:
     recorder, trace = traced()
     pool = NetworkBufferPool(4, 8).create_buffer_pool(1, 1, 1, overdraft=1, pool_id=7, trace=trace)
     own, lent = pool.request_builder(0), pool.request_builder(0)
@@ -56,7 +56,7 @@ def test_a_segment_is_taken_handed_out_recycled_and_returned_in_the_facts() -> N
     ]
 
 
-def test_a_pool_that_is_resized_says_so_before_it_gives_back() -> None:
+def test_resize_is_recorded_before_segments_are_returned() -> None:
     recorder, trace = traced()
     network = NetworkBufferPool(6, 8)
     network.create_buffer_pool(2, UNLIMITED, pool_id=0, trace=trace)
@@ -71,7 +71,7 @@ def test_a_pool_that_is_resized_says_so_before_it_gives_back() -> None:
         max_size=80,
     )
 )  # fmt: skip
-def test_the_facts_of_all_pools_add_up_to_what_they_hold(commands: list[tuple[str, int, int]]) -> None:
+def test_recorded_movements_equal_state_of_pools(commands: list[tuple[str, int, int]]) -> None:
     recorder, trace = traced()
     network = NetworkBufferPool(12, 8)
     pools = [
@@ -106,7 +106,7 @@ def test_the_facts_of_all_pools_add_up_to_what_they_hold(commands: list[tuple[st
     assert sum(pool.requested for pool in pools) == network.total_segments - network.available_segments
 
 
-def test_a_blocked_writer_is_not_woken_by_its_own_segment_while_another_channel_is_at_its_limit() -> None:
+def test_blocked_writer_stays_blocked_while_other_channel_is_at_limit() -> None:
     """Rules 5.35, 5.42."""
     pool = NetworkBufferPool(8, 4).create_buffer_pool(3, 3, 2, max_buffers_per_channel=2)
     log: list[str] = []
@@ -134,7 +134,7 @@ def _waiting(log: list[str], meanwhile: Callable[[], None]) -> Callable[[LocalBu
     return wait
 
 
-def test_what_is_reserved_cannot_become_the_overdraft_of_others() -> None:
+def test_reserved_segments_are_no_overdraft_of_other_pools() -> None:
     """Rule 6.20."""
     network = NetworkBufferPool(6, 8)
     safe = network.create_buffer_pool(3, 3)
@@ -144,7 +144,7 @@ def test_what_is_reserved_cannot_become_the_overdraft_of_others() -> None:
     assert [safe.request_segment() is None for _ in range(3)] == [False, False, False]
 
 
-def test_only_what_is_guaranteed_can_be_reserved_and_only_while_others_did_not_take_it() -> None:
+def test_only_guaranteed_segments_can_be_reserved_while_available() -> None:
     network = NetworkBufferPool(4, 8)
     late = network.create_buffer_pool(2, 2)
     greedy = network.create_buffer_pool(2, 2, 1, overdraft=20)
@@ -159,7 +159,7 @@ def test_only_what_is_guaranteed_can_be_reserved_and_only_while_others_did_not_t
         late.reserve_segments(1)
 
 
-def test_a_segment_that_came_back_and_was_reserved_then_is_not_handed_out() -> None:
+def test_returned_segment_reserved_by_network_is_not_handed_out() -> None:
     """Law C.7: the pools together never hold more than there is."""
     network = NetworkBufferPool(3, 8)
     pool = network.create_buffer_pool(1, 1, 1, overdraft=2)
@@ -171,7 +171,7 @@ def test_a_segment_that_came_back_and_was_reserved_then_is_not_handed_out() -> N
     assert (pool.request_builder(0), network.available_segments) == (None, 0)
 
 
-def test_reserved_segments_that_come_back_are_shared_again() -> None:
+def test_returned_reserved_segments_are_redistributed() -> None:
     network = NetworkBufferPool(6, 8)
     pool = network.create_buffer_pool(1, UNLIMITED)
     network.reserve(5)
@@ -183,6 +183,6 @@ def test_reserved_segments_that_come_back_are_shared_again() -> None:
 @pytest.mark.parametrize(
     ("required", "maximum", "per_channel", "overdraft"), [(0, 1, 1, 0), (2, 1, 1, 0), (1, 1, 0, 0), (1, 1, 1, -1)]
 )
-def test_limits_that_are_none_are_refused(required: int, maximum: int, per_channel: int, overdraft: int) -> None:
+def test_invalid_limits_are_refused(required: int, maximum: int, per_channel: int, overdraft: int) -> None:
     with pytest.raises(IllegalArgument):
         NetworkBufferPool(4, 8).create_buffer_pool(required, maximum, 1, per_channel, overdraft)

@@ -15,7 +15,7 @@ from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent, StopMode
 from tests.support.network import Listener, NeverWaits, Recycled
 
 
-def test_a_buffer_that_is_recycled_more_often_than_retained_is_a_bug() -> None:
+def test_buffer_recycled_more_often_than_retained_is_refused() -> None:
     back = Recycled()
     buffer = NetworkBuffer(MemorySegment(8), back)
     buffer.retain()
@@ -27,7 +27,7 @@ def test_a_buffer_that_is_recycled_more_often_than_retained_is_a_bug() -> None:
         buffer.recycle()
 
 
-def test_a_segment_goes_back_when_the_writer_every_copy_and_every_slice_let_go() -> None:
+def test_segment_is_recycled_after_builder_copies_and_slices_are_closed() -> None:
     back = Recycled()
     builder = BufferBuilder(MemorySegment(8), back)
     consumer = builder.create_consumer_from_beginning()
@@ -44,7 +44,7 @@ def test_a_segment_goes_back_when_the_writer_every_copy_and_every_slice_let_go()
     assert back.segments[0].data == b""
 
 
-def test_a_broadcast_takes_one_segment_for_all_its_subpartitions_and_gives_it_back_after_the_last() -> None:
+def test_broadcast_takes_one_segment_until_last_subpartition_recycles() -> None:
     """Rule 5.12."""
     pool = NetworkBufferPool(8, 4).create_buffer_pool(4, 8, 3)
     partition = ResultPartition(3, pool, NeverWaits())
@@ -60,7 +60,7 @@ def test_a_broadcast_takes_one_segment_for_all_its_subpartitions_and_gives_it_ba
     assert pool.used_segments == 0
 
 
-def test_an_event_lies_behind_all_bytes_of_every_subpartition_and_takes_no_segment() -> None:
+def test_event_is_behind_data_of_every_subpartition_and_takes_no_segment() -> None:
     """Rule 5.13."""
     pool = NetworkBufferPool(8, 64).create_buffer_pool(3, 8, 2)
     partition = ResultPartition(2, pool, NeverWaits())
@@ -72,7 +72,7 @@ def test_an_event_lies_behind_all_bytes_of_every_subpartition_and_takes_no_segme
     assert [each.buffer.payload for each in taken if each is not None] == [b"a", b"", b"b"]
 
 
-def test_a_partition_that_is_released_gives_everything_back() -> None:
+def test_released_partition_recycles_all_segments() -> None:
     """Rule 4.26: open, resting and queued buffers, unicast and broadcast."""
     network = NetworkBufferPool(20, 4)
     pool = network.create_buffer_pool(4, 20, 3)
@@ -90,7 +90,7 @@ def test_a_partition_that_is_released_gives_everything_back() -> None:
     assert (other.used_segments, network.available_segments) == (0, 20)
 
 
-def test_a_builder_that_rests_goes_on_where_it_stopped() -> None:
+def test_detached_builder_continues_where_it_stopped() -> None:
     pool = NetworkBufferPool(8, 64).create_buffer_pool(2, 8, 1)
     partition = ResultPartition(1, pool, NeverWaits())
     partition.emit(b"a", 0)
@@ -107,11 +107,11 @@ def test_a_builder_that_rests_goes_on_where_it_stopped() -> None:
     assert pool.used_segments == 1
 
 
-def test_events_are_as_long_as_flink_writes_them() -> None:
+def test_serialized_event_sizes_equal_flinks() -> None:
     assert [len(EventBuffer(e)) for e in (EndOfData(StopMode.DRAIN), EndOfPartitionEvent())] == [5, 4]
 
 
-def test_a_subpartition_has_one_reader() -> None:
+def test_second_read_view_is_refused() -> None:
     """Rule 5.31."""
     subpartition = PipelinedSubpartition(0)
     subpartition.create_read_view(Listener())
@@ -119,7 +119,7 @@ def test_a_subpartition_has_one_reader() -> None:
         subpartition.create_read_view(Listener())
 
 
-def test_memory_that_cannot_be_guaranteed_is_refused() -> None:
+def test_pool_beyond_guaranteed_memory_is_refused() -> None:
     """Rule 5.39."""
     network = NetworkBufferPool(5, 8)
     network.reserve(2)
@@ -130,7 +130,7 @@ def test_memory_that_cannot_be_guaranteed_is_refused() -> None:
         network.create_buffer_pool(2, 10)
 
 
-def test_exclusive_buffers_of_channels_are_no_overdraft_for_others() -> None:
+def test_exclusive_buffers_are_no_overdraft_of_other_pools() -> None:
     """Rules 5.36, 6.1, law C.7: all pools together never hold more than the memory there is."""
     network = NetworkBufferPool(5, 8)
     network.reserve(3)
@@ -139,7 +139,7 @@ def test_exclusive_buffers_of_channels_are_no_overdraft_for_others() -> None:
     assert network.available_segments == 0
 
 
-def test_waiters_are_told_when_a_pool_turns_available_and_when_it_is_destroyed() -> None:
+def test_callbacks_run_when_pool_becomes_available_or_is_destroyed() -> None:
     pool = NetworkBufferPool(2, 8).create_buffer_pool(2, 2, 1)
     told: list[str] = []
     first, second = pool.request_builder(0), pool.request_builder(0)

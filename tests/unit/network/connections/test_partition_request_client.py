@@ -109,7 +109,7 @@ def until_queued(called: list[str]) -> list[str]:
     return called[: called.index(ARRIVAL[-1]) + 1]
 
 
-def test_a_credit_takes_nine_calls_from_the_recycled_buffer_to_the_queue_of_the_sender() -> None:
+def test_credit_takes_nine_calls_from_recycled_buffer_to_sender_queue() -> None:
     """As docs/architecture.md lists them."""
     connection = Connection()
     called = until_queued(calls_of(connection.receive().recycle))
@@ -117,7 +117,7 @@ def test_a_credit_takes_nine_calls_from_the_recycled_buffer_to_the_queue_of_the_
     assert len(called) == 9
 
 
-def test_the_credit_of_a_running_batch_leaves_at_its_end_and_waits_for_the_end_of_the_sender_s() -> None:
+def test_credit_of_running_batch_is_sent_at_its_end() -> None:
     """Decision D4: each outbox holds it once."""
     connection = Connection()
     connection.receiver.sealed = connection.sender.sealed = True
@@ -129,7 +129,7 @@ def test_the_credit_of_a_running_batch_leaves_at_its_end_and_waits_for_the_end_o
     assert published[:3] == ["Outbox.publish", "CreditBasedSequenceNumberingViewReader.publish", ARRIVAL[-1]]
 
 
-def test_a_credit_over_a_wire_takes_three_calls_more() -> None:
+def test_credit_over_wire_takes_three_more_calls() -> None:
     connection = Connection(timed=True)
     assert calls_of(connection.receive().recycle) == [*UPSTREAM, *SEND, "Wire.send"]
     assert connection.reader.credits == EXCLUSIVE
@@ -138,7 +138,7 @@ def test_a_credit_over_a_wire_takes_three_calls_more() -> None:
 
 
 @pytest.mark.parametrize("timed", [False, True])
-def test_credits_that_come_together_before_the_message_is_written_are_one_message(timed: bool) -> None:
+def test_credits_are_combined_until_message_is_written(timed: bool) -> None:
     """Rule 6.8."""
     connection = Connection(timed=timed)
     connection.receiver.sealed = True
@@ -151,7 +151,7 @@ def test_credits_that_come_together_before_the_message_is_written_are_one_messag
 
 
 @pytest.mark.parametrize("timed", [False, True])
-def test_a_resume_and_a_buffer_size_reach_the_subpartition_in_the_order_in_which_they_were_given(timed: bool) -> None:
+def test_resume_and_buffer_size_reach_subpartition_in_order(timed: bool) -> None:
     """Rules 6.13, 6.24: without exclusive buffers the credits that the receiver has given away are void."""
     connection = Connection(exclusive=0, timed=timed)
     connection.queue.add_credit(5, 1)

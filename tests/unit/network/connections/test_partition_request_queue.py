@@ -74,7 +74,7 @@ class Connection:
             self.queue.enqueue_available_reader(reader)
 
 
-def test_the_next_buffer_leaves_when_the_one_before_is_written() -> None:
+def test_next_buffer_is_sent_when_previous_is_written() -> None:
     """Rule 6.15: and readers take turns, one buffer each."""
     connection = Connection([3, 2])
     connection.notify_all()  # The first reader queues again behind its first buffer, before the second one joins.
@@ -87,7 +87,7 @@ def test_the_next_buffer_leaves_when_the_one_before_is_written() -> None:
     assert (len(wire.sent), [reader.registered for reader in connection.readers]) == (5, [False, False])
 
 
-def test_a_reader_that_joins_an_empty_queue_is_served_while_a_buffer_is_still_being_written() -> None:
+def test_reader_joining_empty_queue_is_served_while_buffer_is_being_written() -> None:
     """Rule 6.15: only the wire itself can refuse."""
     connection = Connection([1, 1])
     connection.queue.enqueue_available_reader(connection.readers[0])
@@ -95,7 +95,7 @@ def test_a_reader_that_joins_an_empty_queue_is_served_while_a_buffer_is_still_be
     assert connection.wire.sent == [(0, 0), (1, 0)]
 
 
-def test_a_wire_that_is_not_writable_holds_everything_until_it_is() -> None:
+def test_unwritable_wire_delays_all_readers() -> None:
     connection = Connection([1, 1])
     wire = connection.wire
     wire.is_writable = False
@@ -108,7 +108,7 @@ def test_a_wire_that_is_not_writable_holds_everything_until_it_is() -> None:
     assert wire.sent == [(0, 0), (1, 0)]
 
 
-def test_without_exclusive_buffers_the_backlog_is_announced_and_a_resume_voids_the_credits() -> None:
+def test_without_exclusive_buffers_backlog_is_announced_and_resume_resets_credit() -> None:
     """Rule 6.13."""
     connection = Connection([2], credit=0)
     reader, queue, wire = connection.readers[0], connection.queue, connection.wire
@@ -124,7 +124,7 @@ def test_without_exclusive_buffers_the_backlog_is_announced_and_a_resume_voids_t
     assert (reader.credits, wire.announced, wire.sent[3:]) == (0, [2, 1], [])
 
 
-def test_a_wire_that_is_free_again_takes_nothing_before_the_sender_s_batch_is_over() -> None:
+def test_free_wire_sends_nothing_before_batch_of_sender_ends() -> None:
     """Decision D4: the reader that queued itself before the batch has buffers of the batch by now."""
     connection = Connection([2])
     connection.notify_all()

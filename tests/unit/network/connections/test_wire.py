@@ -87,7 +87,7 @@ class NamedBuffer(Named):
         self.then()
 
 
-def test_a_message_occupies_the_wire_for_its_size_and_arrives_after_the_latency() -> None:
+def test_message_occupies_wire_for_its_size_and_arrives_after_latency() -> None:
     clock = Clock()
     log = Log(clock)
     wire = Wire(clock, 5 * MS, 1_000_000)
@@ -98,7 +98,7 @@ def test_a_message_occupies_the_wire_for_its_size_and_arrives_after_the_latency(
     assert (wire.is_busy, wire.bytes_in_flight, wire.messages_in_flight) == (False, 0, 0)
 
 
-def test_without_a_limit_a_message_leaves_at_once() -> None:
+def test_message_without_bandwidth_limit_is_written_at_once() -> None:
     clock = Clock()
     log = Log(clock)
     wire = Wire(clock, 5 * MS, None)
@@ -108,7 +108,7 @@ def test_without_a_limit_a_message_leaves_at_once() -> None:
     assert log.events == [(0, "a written"), (0, "b written"), (5 * MS, "a arrives"), (5 * MS, "b arrives")]
 
 
-def test_time_on_the_wire_is_rounded_up() -> None:
+def test_transmission_time_is_rounded_up() -> None:
     clock = Clock()
     log = Log(clock)
     Wire(clock, 0, 3).send(log.message("a", 1))
@@ -117,9 +117,7 @@ def test_time_on_the_wire_is_rounded_up() -> None:
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 100)), max_size=30), st.integers(0, 50), st.integers(1, 5))
-def test_messages_arrive_in_order_whenever_they_were_sent(
-    sends: list[tuple[int, int]], latency_ns: int, bytes_per_ns: int
-) -> None:
+def test_messages_arrive_in_order_of_sending(sends: list[tuple[int, int]], latency_ns: int, bytes_per_ns: int) -> None:
     """Each is sent ``gap`` ns after the one before has left."""
     clock = Clock()
     log = Log(clock)
@@ -145,7 +143,7 @@ def test_messages_arrive_in_order_whenever_they_were_sent(
     assert wire.bytes_in_flight == 0
 
 
-def test_a_closed_connection_drops_what_is_in_flight_and_what_comes_later() -> None:
+def test_closed_connection_drops_messages_in_flight_and_later_ones() -> None:
     clock = Clock()
     log = Log(clock)
     connection = TimedConnection(clock, 10 * MS, 1_000_000)
@@ -159,7 +157,7 @@ def test_a_closed_connection_drops_what_is_in_flight_and_what_comes_later() -> N
     assert connection.describe() == ""
 
 
-def test_a_pair_of_tasks_has_one_connection_and_the_report_names_those_in_use() -> None:
+def test_each_pair_of_tasks_has_one_connection() -> None:
     clock = Clock()
     connections = TimedConnections(clock)
     first = connections.connect(0, 1, MS, None)
@@ -172,7 +170,7 @@ def test_a_pair_of_tasks_has_one_connection_and_the_report_names_those_in_use() 
 
 
 @pytest.mark.parametrize("latency_ns", [0, MS])
-def test_a_dropped_message_never_arrives(latency_ns: int) -> None:
+def test_dropped_message_never_arrives(latency_ns: int) -> None:
     clock = Clock()
     log = Log(clock)
     wire = Wire(clock, latency_ns, 1_000)

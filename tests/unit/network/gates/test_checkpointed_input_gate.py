@@ -31,7 +31,7 @@ class Mailbox:
         self.mails.append(command)
 
 
-def test_the_end_of_data_is_acknowledged_to_the_sender_of_that_channel() -> None:
+def test_end_of_data_is_acknowledged_on_its_channel() -> None:
     """Rule 7.12: once for each channel."""
     gate = gate_of(2)
     read = CheckpointedInputGate(gate)
@@ -44,7 +44,7 @@ def test_the_end_of_data_is_acknowledged_to_the_sender_of_that_channel() -> None
     assert (sent_back(first), sent_back(second)) == (["processed"], ["processed"])
 
 
-def test_events_are_processed_before_the_task_gets_them() -> None:
+def test_events_are_handled_before_the_task_gets_them() -> None:
     """Rule 7.12."""
     gate, handler = gate_of(1), Handler()
     read = CheckpointedInputGate(gate, handler)
@@ -55,7 +55,7 @@ def test_events_are_processed_before_the_task_gets_them() -> None:
     assert handler.events == [CheckpointBarrier(1, 1, Alignment.ALIGNED), EndOfPartitionEvent()]
 
 
-def test_it_is_finished_only_when_a_finished_gate_was_found_empty() -> None:
+def test_gate_is_finished_when_finished_gate_was_polled_empty() -> None:
     """Rule 7.13."""
     gate = gate_of(1)
     read = CheckpointedInputGate(gate)
@@ -67,7 +67,7 @@ def test_it_is_finished_only_when_a_finished_gate_was_found_empty() -> None:
     assert read.finished
 
 
-def test_one_urgent_mail_reads_all_priority_events_and_the_next_one_comes_with_the_next_event() -> None:
+def test_one_urgent_mail_reads_all_priority_events() -> None:
     """Rule 7.14: the data stays where it is."""
     gate, handler, mailbox = gate_of(2), Handler(), Mailbox()
     read, mails = CheckpointedInputGate(gate, handler), mailbox.mails
@@ -82,7 +82,7 @@ def test_one_urgent_mail_reads_all_priority_events_and_the_next_one_comes_with_t
     assert len(mails) == 1
 
 
-def test_a_priority_event_that_the_task_read_first_leaves_the_mail_nothing_to_do() -> None:
+def test_mail_does_nothing_when_task_already_read_priority_event() -> None:
     """Rule 7.14."""
     gate, mailbox = gate_of(1), Mailbox()
     read, mails = CheckpointedInputGate(gate), mailbox.mails

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flowsim.network.gates.input_gate import AvailabilityHelper
 
 
-def test_who_waited_last_is_told_first_and_everybody_once() -> None:
+def test_waiting_callbacks_run_once_last_registered_first() -> None:
     """As the dependents of a Java future."""
     flag, told = AvailabilityHelper(), list[int]()
     for number in range(3):
@@ -15,14 +15,14 @@ def test_who_waited_last_is_told_first_and_everybody_once() -> None:
     assert (told, flag.available) == ([2, 1, 0], True)
 
 
-def test_who_comes_when_it_is_on_is_told_at_once() -> None:
+def test_callback_of_available_helper_runs_at_once() -> None:
     flag, told = AvailabilityHelper(), list[str]()
     flag.set_available()
     flag.when_available(lambda: told.append("now"))
     assert told == ["now"]
 
 
-def test_who_waits_again_while_being_told_waits_for_the_next_time() -> None:
+def test_callback_registered_during_notification_waits_for_next() -> None:
     flag, told = AvailabilityHelper(), list[str]()
 
     def again() -> None:

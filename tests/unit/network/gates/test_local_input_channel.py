@@ -49,7 +49,7 @@ class Pair:
         return payloads
 
 
-def test_a_resumed_channel_is_queued_again_when_there_is_something_behind_the_barrier() -> None:
+def test_resumed_channel_is_queued_when_data_follows_barrier() -> None:
     """Rules 5.27, 6.17."""
     pair = Pair()
     pair.subpartition.add_event(CheckpointBarrier(1, 1, Alignment.ALIGNED))
@@ -73,7 +73,7 @@ def test_empty_buffers_are_skipped() -> None:
     assert pair.read() == [b"a"]
 
 
-def test_what_a_running_batch_wrote_cannot_be_read_before_its_end() -> None:
+def test_data_of_running_batch_is_readable_after_its_end() -> None:
     """Decision D4."""
     pair = Pair()
     pair.producer.sealed = True
@@ -83,7 +83,7 @@ def test_what_a_running_batch_wrote_cannot_be_read_before_its_end() -> None:
     assert (pair.gate.is_available, pair.read()) == (True, [b"later"])
 
 
-def test_a_priority_event_of_a_running_batch_is_announced_at_its_end() -> None:
+def test_priority_event_of_running_batch_is_announced_at_its_end() -> None:
     """Decision D4, rule 5.28."""
     pair = Pair()
     pair.producer.sealed = True
@@ -93,7 +93,7 @@ def test_a_priority_event_of_a_running_batch_is_announced_at_its_end() -> None:
     assert pair.gate.priority_availability.available
 
 
-def test_a_buffer_size_reaches_the_producer_at_the_end_of_the_consumer_s_batch() -> None:
+def test_buffer_size_reaches_producer_at_end_of_consumer_batch() -> None:
     """Decision D4, rule 6.24."""
     pair = Pair()
     pair.consumer.sealed = True
@@ -103,7 +103,7 @@ def test_a_buffer_size_reaches_the_producer_at_the_end_of_the_consumer_s_batch()
     assert (pair.subpartition.buffer_size_bytes, pair.gate.announced_size_bytes) == (6, 6)
 
 
-def test_a_priority_event_is_read_first() -> None:
+def test_priority_event_is_read_first() -> None:
     """Rule 7.5: a late notice of it changes nothing."""
     pair = Pair()
     pair.add(b"data")
@@ -116,7 +116,7 @@ def test_a_priority_event_is_read_first() -> None:
     assert (pair.gate.priority_availability.available, pair.read()) == (False, [b"data"])
 
 
-def test_a_released_channel_reads_nothing_and_cannot_be_resumed() -> None:
+def test_released_channel_reads_nothing_and_cannot_resume() -> None:
     pair = Pair()
     pair.channel.release()
     pair.add(b"a")

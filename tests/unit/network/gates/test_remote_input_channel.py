@@ -22,14 +22,14 @@ from tests.support.network import Channels, Recycled, Returned, SentBack
 from tests.support.operators.receiving import barrier, data, gate_of, remote, sent_back
 
 
-def test_an_arriving_buffer_reserves_floating_buffers_for_what_the_sender_still_has() -> None:
+def test_received_buffer_reserves_floating_buffers_for_backlog() -> None:
     """The trace of section 6: two exclusive, four floating; a buffer with backlog 3 arrives."""
     channel = remote(gate_of(1, exclusive=2, floating=4))
     channel.on_buffer(data(), 0, 3)
     assert (channel.buffers.required, channel.buffers.available, channel.unannounced_credit) == (5, 5, 4)
 
 
-def test_a_buffer_is_copied_into_reserved_memory_and_the_sender_s_segment_is_free_at_once() -> None:
+def test_received_buffer_is_copied_and_sender_segment_recycled() -> None:
     sender, gate = Recycled(), gate_of(1)
     remote(gate).on_buffer(data(b"abc", sender), 0, 0)
     assert len(sender.segments) == 1
@@ -38,7 +38,7 @@ def test_a_buffer_is_copied_into_reserved_memory_and_the_sender_s_segment_is_fre
     assert polled.received.payload == b"abc"
 
 
-def test_increments_of_credit_coalesce_until_the_message_is_written() -> None:
+def test_credit_increments_are_combined_until_message_is_written() -> None:
     """Rule 6.8."""
     gate = gate_of(1, exclusive=2, floating=4)
     channel = remote(gate)
@@ -50,7 +50,7 @@ def test_increments_of_credit_coalesce_until_the_message_is_written() -> None:
     assert (sent_back(channel), channel.get_and_reset_unannounced_credit()) == (["credit", "credit"], 1)
 
 
-def test_floating_memory_is_used_before_exclusive_memory() -> None:
+def test_floating_buffers_are_used_before_exclusive_ones() -> None:
     """Rule 6.3."""
     channel = remote(gate_of(1, exclusive=2, floating=2))
     channel.on_sender_backlog(2)
@@ -59,7 +59,7 @@ def test_floating_memory_is_used_before_exclusive_memory() -> None:
     assert (channel.buffers.exclusive_available, channel.buffers.available) == (2, 3)
 
 
-def test_a_recycled_exclusive_buffer_beyond_the_demand_gives_back_a_floating_one_and_announces_nothing() -> None:
+def test_recycled_exclusive_buffer_beyond_demand_returns_floating_buffer() -> None:
     """Rule 6.5; rule 6.7: less demand alone gives nothing back."""
     gate = gate_of(1, exclusive=2, floating=2)
     channel = remote(gate)
@@ -79,7 +79,7 @@ def test_a_recycled_exclusive_buffer_beyond_the_demand_gives_back_a_floating_one
     assert (channel.buffers.available, channel.unannounced_credit, gate.pool.free_segments) == (2, 0, 2)
 
 
-def test_a_floating_buffer_that_comes_back_goes_to_the_channel_that_has_waited_longest() -> None:
+def test_returned_floating_buffer_goes_to_longest_waiting_channel() -> None:
     """Rules 6.4, 6.6: one registration per channel, first come first served."""
     gate = gate_of(3, exclusive=1, floating=1)
     holder, first, second = remote(gate, 0), remote(gate, 1), remote(gate, 2)
@@ -94,7 +94,7 @@ def test_a_floating_buffer_that_comes_back_goes_to_the_channel_that_has_waited_l
     assert [c.unannounced_credit for c in (holder, first, second)] == [1, 1, 0]
 
 
-def test_a_channel_that_needs_no_buffer_any_more_leaves_it_to_the_next_one() -> None:
+def test_channel_without_demand_passes_floating_buffer_on() -> None:
     """Rule 6.6."""
     gate = gate_of(3, exclusive=1, floating=1)
     holder, satisfied, waiting = remote(gate, 0), remote(gate, 1), remote(gate, 2)
@@ -105,7 +105,7 @@ def test_a_channel_that_needs_no_buffer_any_more_leaves_it_to_the_next_one() -> 
     assert [c.unannounced_credit for c in (satisfied, waiting)] == [0, 1]
 
 
-def test_sequence_numbers_must_be_consecutive() -> None:
+def test_non_consecutive_sequence_number_is_refused() -> None:
     """Rule 6.14."""
     channel = remote(gate_of(1))
     channel.on_buffer(data(), 0, 0)
@@ -113,7 +113,7 @@ def test_sequence_numbers_must_be_consecutive() -> None:
         channel.on_buffer(data(), 2, 0)
 
 
-def test_a_data_buffer_without_a_reserved_one_is_a_bug() -> None:
+def test_data_buffer_without_reserved_buffer_is_refused() -> None:
     channel = remote(gate_of(1, exclusive=1, floating=1))
     channel.on_buffer(data(), 0, 0)
     channel.on_buffer(data(), 1, 0)
@@ -121,14 +121,14 @@ def test_a_data_buffer_without_a_reserved_one_is_a_bug() -> None:
         channel.on_buffer(data(), 2, 0)
 
 
-def test_the_demand_goes_down_with_every_buffer_that_is_taken_even_below_zero() -> None:
+def test_each_requested_buffer_reduces_demand_even_below_zero() -> None:
     """Rule 6.3: a demand of -1 then needs two buffers more than one of 1."""
     channel = remote(gate_of(1, exclusive=2, floating=2))
     channel.buffers.request_buffer()
     assert channel.buffers.required == -1
 
 
-def test_without_exclusive_buffers_a_blocking_event_gives_all_floating_buffers_back() -> None:
+def test_without_exclusive_buffers_blocking_event_returns_floating_buffers() -> None:
     """Rule 6.13: and the credits for them are void when the channel is resumed."""
     gate = gate_of(1, exclusive=0, floating=3)
     channel = remote(gate)
@@ -141,7 +141,7 @@ def test_without_exclusive_buffers_a_blocking_event_gives_all_floating_buffers_b
     assert (channel.unannounced_credit, sent_back(channel)) == (0, ["credit", "resume"])
 
 
-def test_with_exclusive_buffers_a_blocking_event_changes_no_memory() -> None:
+def test_with_exclusive_buffers_blocking_event_keeps_buffers() -> None:
     channel = remote(gate_of(1, exclusive=1, floating=2))
     channel.on_sender_backlog(2)
     channel.on_buffer(barrier(Alignment.ALIGNED), 0, 0)
@@ -149,7 +149,7 @@ def test_with_exclusive_buffers_a_blocking_event_changes_no_memory() -> None:
     assert (channel.buffers.available, channel.unannounced_credit) == (3, 2)
 
 
-def test_an_empty_buffer_hands_its_memory_back_and_is_never_seen() -> None:
+def test_empty_buffer_is_recycled_and_never_read() -> None:
     """Rule 6.13: only its sequence number counts."""
     gate = gate_of(1, exclusive=0, floating=1)
     channel = remote(gate)
@@ -160,7 +160,7 @@ def test_an_empty_buffer_hands_its_memory_back_and_is_never_seen() -> None:
     assert channel.queued_buffers == 1
 
 
-def test_a_priority_event_is_read_before_what_arrived_earlier() -> None:
+def test_priority_event_is_read_before_earlier_data() -> None:
     """Rule 5.28, at the receiver."""
     gate = gate_of(1)
     channel = remote(gate)
@@ -176,7 +176,7 @@ def test_a_priority_event_is_read_before_what_arrived_earlier() -> None:
     )
 
 
-def test_a_timeoutable_barrier_is_announced_ahead_of_the_data_before_it() -> None:
+def test_timeoutable_barrier_is_announced_before_data_and_may_overtake() -> None:
     """And it overtakes that data when it has waited too long (rule 7.14)."""
     gate = gate_of(1)
     channel = remote(gate)
@@ -196,7 +196,7 @@ def test_a_timeoutable_barrier_is_announced_ahead_of_the_data_before_it() -> Non
         channel.convert_to_priority_event(1)
 
 
-def test_a_released_channel_cannot_be_resumed_and_its_exclusive_buffers_are_free_for_others() -> None:
+def test_released_channel_returns_exclusive_buffers_and_cannot_resume() -> None:
     """Those in use follow as they are recycled."""
     back, pool = Returned(), NetworkBufferPool(1, 8).create_buffer_pool(1, 1)
     gate = SingleInputGate(
@@ -215,7 +215,7 @@ def test_a_released_channel_cannot_be_resumed_and_its_exclusive_buffers_are_free
         channel.resume_consumption()
 
 
-def test_the_buffers_in_use_are_those_queued_and_those_wanted_beyond_the_exclusive_ones() -> None:
+def test_buffers_in_use_are_queued_ones_and_demand_beyond_exclusive() -> None:
     """Rule 6.23."""
     gate = gate_of(1, exclusive=2, floating=8)
     channel = remote(gate)
@@ -223,7 +223,7 @@ def test_the_buffers_in_use_are_those_queued_and_those_wanted_beyond_the_exclusi
     assert (channel.buffers_in_use, gate.buffers_in_use) == (4, 4)
 
 
-def test_a_channel_that_ends_gives_exclusive_memory_back_last() -> None:
+def test_released_channel_returns_exclusive_memory_last() -> None:
     """So that a pool which may grow now takes nothing for a segment that is about to come back to it."""
     memory = NetworkBufferPool(2, 32)
     pool = memory.create_buffer_pool(1, 2)

@@ -21,7 +21,7 @@ def order_of(gate: SingleInputGate) -> list[int]:
     return order
 
 
-def test_buffers_that_arrive_at_a_closed_gate_are_dropped_and_their_segments_go_back() -> None:
+def test_buffers_arriving_at_closed_gate_are_recycled() -> None:
     """Also on a channel that is used for the first time after that."""
     sender, gate = Recycled(), gate_of(2, exclusive=1, floating=1)
     remote(gate, 0).on_buffer(data(sender=sender), 0, 5)
@@ -35,7 +35,7 @@ def test_buffers_that_arrive_at_a_closed_gate_are_dropped_and_their_segments_go_
     assert gate.queued_buffers == 0
 
 
-def test_channels_take_turns_one_buffer_each() -> None:
+def test_channels_are_read_round_robin() -> None:
     """Rule 7.3."""
     gate = gate_of(3, exclusive=3)
     for index in (0, 1, 2):
@@ -47,7 +47,7 @@ def test_channels_take_turns_one_buffer_each() -> None:
     assert order == [(0, 0), (1, 0), (2, 0), (1, 1), (2, 1), (2, 2)]
 
 
-def test_a_gate_is_at_its_end_when_every_channel_is() -> None:
+def test_gate_ends_when_every_channel_ended() -> None:
     """Rules 7.6, 7.7, 7.13."""
     gate = gate_of(2)
     for index in (0, 1):
@@ -63,7 +63,7 @@ def test_a_gate_is_at_its_end_when_every_channel_is() -> None:
     assert (gate.finished, gate.is_available, gate.poll()) == (True, True, None)
 
 
-def test_one_channel_that_stopped_without_drain_stops_the_gate() -> None:
+def test_one_channel_stopped_without_drain_stops_gate() -> None:
     """Rule 7.7."""
     gate = gate_of(2)
     remote(gate, 0).on_buffer(EventBuffer(EndOfData(StopMode.NO_DRAIN)), 0, 0)
@@ -73,7 +73,7 @@ def test_one_channel_that_stopped_without_drain_stops_the_gate() -> None:
     assert gate.end_of_data_status() is EndOfDataStatus.STOPPED
 
 
-def test_a_poll_says_whether_more_is_queued() -> None:
+def test_poll_reports_whether_more_is_queued() -> None:
     """Rule 7.4."""
     gate = gate_of(2)
     remote(gate, 0).on_buffer(data(), 0, 0)
@@ -85,7 +85,7 @@ def test_a_poll_says_whether_more_is_queued() -> None:
     assert not gate.is_available
 
 
-def test_a_channel_with_a_priority_event_is_read_first_and_keeps_no_place_behind() -> None:
+def test_channel_with_priority_event_is_read_first_and_queued_once() -> None:
     """Rules 7.1, 7.3: it stands in the queue once."""
     gate = gate_of(3)
     for index in range(3):
@@ -94,7 +94,7 @@ def test_a_channel_with_a_priority_event_is_read_first_and_keeps_no_place_behind
     assert order_of(gate) == [2, 0, 1, 2]
 
 
-def test_the_last_priority_event_ends_the_availability_of_priority_events() -> None:
+def test_last_priority_event_resets_priority_availability() -> None:
     """Rules 7.2, 7.4."""
     gate, calls = gate_of(2), list[str]()
     gate.priority_availability.when_available(lambda: calls.append("priority"))
@@ -109,7 +109,7 @@ def test_the_last_priority_event_ends_the_availability_of_priority_events() -> N
     assert not gate.priority_availability.available
 
 
-def test_a_late_notice_of_a_priority_event_that_was_read_already_is_ignored() -> None:
+def test_late_notification_of_read_priority_event_is_ignored() -> None:
     """Rule 7.5."""
     gate = gate_of(1)
     channel = remote(gate)
@@ -134,12 +134,12 @@ def test_a_late_notice_of_a_priority_event_that_was_read_already_is_ignored() ->
         (5, -1, False),
     ],
 )
-def test_sequence_numbers_wrap_around(number: int, last: int, outdated: bool) -> None:
+def test_sequence_number_comparison_wraps_around(number: int, last: int, outdated: bool) -> None:
     """Rule 7.5: after the greatest 32-bit number comes the least."""
     assert is_outdated(number, last) is outdated
 
 
-def test_an_ended_channel_is_never_queued_again() -> None:
+def test_ended_channel_is_never_queued_again() -> None:
     """Rules 7.1, 7.6: what waited behind its end is not read."""
     gate = gate_of(2)
     channel = remote(gate)
@@ -153,7 +153,7 @@ def test_an_ended_channel_is_never_queued_again() -> None:
     assert (gate.poll(), channel.released) == (None, True)
 
 
-def test_a_finished_gate_stays_available_and_gives_nothing() -> None:
+def test_finished_gate_stays_available_and_empty() -> None:
     """Rules 7.6, 7.8: so that the poll after the last event happens, after closing, too."""
     gate = gate_of(1)
     remote(gate).on_buffer(EventBuffer(EndOfPartitionEvent()), 0, 0)
@@ -164,7 +164,7 @@ def test_a_finished_gate_stays_available_and_gives_nothing() -> None:
     assert (gate.is_available, gate.poll(), gate.poll()) == (True, None, None)
 
 
-def test_a_closed_gate_that_had_not_finished_cannot_be_read() -> None:
+def test_polling_closed_unfinished_gate_is_refused() -> None:
     """Rule 7.8."""
     gate = gate_of(1)
     gate.close()

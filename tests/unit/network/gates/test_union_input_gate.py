@@ -11,7 +11,7 @@ from flowsim.streamrecord.events import Alignment, EndOfData, EndOfPartitionEven
 from tests.support.operators.receiving import barrier, data, gate_of, remote
 
 
-def test_united_gates_take_turns_and_end_together() -> None:
+def test_united_gates_are_read_in_turn_and_end_together() -> None:
     """Rules 7.10, 7.11."""
     left, right = gate_of(1, exclusive=3), gate_of(1, exclusive=3, first_index=1)
     union, calls = UnionInputGate([left, right]), list[str]()
@@ -37,7 +37,7 @@ def test_united_gates_take_turns_and_end_together() -> None:
 @pytest.mark.parametrize(
     "modes", [(StopMode.DRAIN, StopMode.NO_DRAIN), (StopMode.NO_DRAIN, StopMode.DRAIN)], ids=["last", "first"]
 )
-def test_one_gate_that_stopped_without_drain_stops_the_union(modes: tuple[StopMode, StopMode]) -> None:
+def test_one_gate_stopped_without_drain_stops_union(modes: tuple[StopMode, StopMode]) -> None:
     """Rule 7.11."""
     gates = [gate_of(1), gate_of(1, first_index=1)]
     union = UnionInputGate(gates)
@@ -48,7 +48,7 @@ def test_one_gate_that_stopped_without_drain_stops_the_union(modes: tuple[StopMo
     assert union.end_of_data_status() is EndOfDataStatus.STOPPED
 
 
-def test_a_gate_with_a_priority_event_goes_first() -> None:
+def test_gate_with_priority_event_is_read_first() -> None:
     """Rule 7.10, with the priority of rule 7.3."""
     left, right = gate_of(1, exclusive=3), gate_of(1, exclusive=3, first_index=1)
     union, calls = UnionInputGate([left, right]), list[str]()
@@ -65,7 +65,7 @@ def test_a_gate_with_a_priority_event_goes_first() -> None:
     assert (indexes, union.poll(), union.is_available) == ([0, 1], None, False)
 
 
-def test_a_gate_with_another_priority_event_stays_in_front() -> None:
+def test_gate_with_second_priority_event_stays_first() -> None:
     left, right = gate_of(1), gate_of(2, first_index=1)
     union = UnionInputGate([left, right])
     remote(left).on_buffer(data(), 0, 0)
@@ -75,7 +75,7 @@ def test_a_gate_with_another_priority_event_stays_in_front() -> None:
     assert [found.channel.index for found in polled if found is not None] == [1, 2, 0]
 
 
-def test_gates_that_have_data_already_are_queued_when_they_are_united() -> None:
+def test_gates_with_data_are_queued_when_united() -> None:
     left, right = gate_of(1), gate_of(1, first_index=1)
     remote(right).on_buffer(data(), 0, 0)
     union = UnionInputGate([left, right])

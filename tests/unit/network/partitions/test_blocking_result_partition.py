@@ -36,7 +36,7 @@ def everything(reader: SubpartitionView) -> list[object]:
     return found
 
 
-def test_nothing_can_be_read_before_the_end_and_everything_after_it(tmp_path: Path) -> None:
+def test_partition_is_readable_only_after_finish(tmp_path: Path) -> None:
     connector = Connector()
     output = partition(tmp_path / "spill", connector=connector)
     output.emit(b"a record that spans buffers", 0)
@@ -51,7 +51,7 @@ def test_nothing_can_be_read_before_the_end_and_everything_after_it(tmp_path: Pa
     assert everything(view(output, 1)) == ends
 
 
-def test_every_reader_reads_everything_from_the_begin(tmp_path: Path) -> None:
+def test_every_reader_reads_from_the_beginning(tmp_path: Path) -> None:
     output = partition(tmp_path / "spill", subpartitions=1)
     output.emit(b"12345678", 0)
     output.emit(b"9", 0)
@@ -62,7 +62,7 @@ def test_every_reader_reads_everything_from_the_begin(tmp_path: Path) -> None:
     assert everything(first) == [b"9", EndOfPartitionEvent()]
 
 
-def test_a_reader_tells_backlog_what_is_next_and_its_own_sequence_numbers(tmp_path: Path) -> None:
+def test_poll_returns_backlog_next_type_and_sequence_number(tmp_path: Path) -> None:
     output = partition(tmp_path / "spill", subpartitions=1)
     output.emit(b"12345678", 0)
     output.emit(b"9", 0)
@@ -78,13 +78,13 @@ def test_a_reader_tells_backlog_what_is_next_and_its_own_sequence_numbers(tmp_pa
     assert not reader.is_available(True)
 
 
-def test_an_event_at_the_head_is_available_without_credit(tmp_path: Path) -> None:
+def test_event_at_head_is_available_without_credit(tmp_path: Path) -> None:
     output = partition(tmp_path / "spill", subpartitions=1)
     output.finish()
     assert view(output, 0).is_available(False)
 
 
-def test_a_broadcast_is_spilled_for_each_reader_and_its_segment_is_free_again(tmp_path: Path) -> None:
+def test_broadcast_is_spilled_per_subpartition_and_segment_recycled(tmp_path: Path) -> None:
     output = partition(tmp_path / "spill", subpartitions=3)
     output.broadcast(b"to all of you")
     output.finish()
@@ -92,7 +92,7 @@ def test_a_broadcast_is_spilled_for_each_reader_and_its_segment_is_free_again(tm
     assert (output.pool.used_segments, output.spilled_bytes) == (0, 39)
 
 
-def test_the_producer_is_never_held_back_by_a_reader(tmp_path: Path) -> None:
+def test_producer_is_not_blocked_by_reader(tmp_path: Path) -> None:
     """A thousand times what its pool can hold: only the buffer being filled is in memory."""
     output = partition(tmp_path / "spill", subpartitions=1)
     for _ in range(16_000):
@@ -102,7 +102,7 @@ def test_the_producer_is_never_held_back_by_a_reader(tmp_path: Path) -> None:
     assert b"".join(piece for piece in everything(view(output, 0)) if isinstance(piece, bytes)) == b"x" * 16_000
 
 
-def test_the_file_goes_when_it_is_released_and_the_last_reader_is_through(tmp_path: Path) -> None:
+def test_file_is_deleted_after_release_and_last_reader(tmp_path: Path) -> None:
     output = partition(tmp_path / "spill")
     output.emit(b"data", 0)
     output.finish()
@@ -115,7 +115,7 @@ def test_the_file_goes_when_it_is_released_and_the_last_reader_is_through(tmp_pa
 
 
 @pytest.mark.parametrize("finished", [False, True], ids=["in the middle", "after the end"])
-def test_discarding_removes_the_file_whoever_reads_it(tmp_path: Path, finished: bool) -> None:
+def test_discard_deletes_file_despite_readers(tmp_path: Path, finished: bool) -> None:
     output = partition(tmp_path / "spill")
     output.emit(b"data of more than one buffer", 0)
     if finished:
@@ -127,13 +127,13 @@ def test_discarding_removes_the_file_whoever_reads_it(tmp_path: Path, finished: 
     assert output.pool.used_segments == 0
 
 
-def test_a_partition_without_data_makes_no_file(tmp_path: Path) -> None:
+def test_partition_without_data_makes_no_file(tmp_path: Path) -> None:
     output = partition(tmp_path / "spill")
     output.finish()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_flush_spills_what_is_there_and_begins_a_new_buffer(tmp_path: Path) -> None:
+def test_flush_spills_data_and_starts_new_buffer(tmp_path: Path) -> None:
     output = partition(tmp_path / "spill", subpartitions=1)
     output.emit(b"ab", 0)
     output.flush(0)

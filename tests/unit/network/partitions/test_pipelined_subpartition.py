@@ -47,7 +47,7 @@ def barrier(checkpoint: int, alignment: Alignment) -> CheckpointBarrier:
     return CheckpointBarrier(checkpoint, 0, alignment)
 
 
-def test_every_buffer_and_event_is_reported_when_it_is_queued() -> None:
+def test_queued_buffers_and_events_are_recorded() -> None:
     recorder = MemoryRecorder(Level.FULL)
     subpartition = PipelinedSubpartition(0, trace=TaskTrace(3, TaskClock(1), recorder), channel_id=5)
     add(subpartition, b"one")
@@ -65,7 +65,7 @@ def test_every_buffer_and_event_is_reported_when_it_is_queued() -> None:
     ]
 
 
-def test_a_flush_is_reported_when_it_takes_effect_and_a_buffer_that_is_skipped_when_it_is() -> None:
+def test_effective_flush_and_skipped_buffer_are_recorded() -> None:
     """Rules 5.22, 5.23."""
     recorder = MemoryRecorder(Level.FULL)
     subpartition = PipelinedSubpartition(0, trace=TaskTrace(3, TaskClock(1), recorder), channel_id=5)
@@ -85,7 +85,7 @@ def test_a_flush_is_reported_when_it_takes_effect_and_a_buffer_that_is_skipped_w
     ]
 
 
-def test_a_read_says_whether_the_buffer_ended_with_it() -> None:
+def test_poll_reports_whether_buffer_is_whole() -> None:
     subpartition = PipelinedSubpartition(0)
     builder = add(subpartition, b"ab", finished=False)
     first = subpartition.poll()
@@ -97,7 +97,7 @@ def test_a_read_says_whether_the_buffer_ended_with_it() -> None:
     assert [polled and polled.whole for polled in (first, second, third)] == [False, True, True]
 
 
-def test_a_timeoutable_barrier_read_in_its_place_has_overtaken_nothing() -> None:
+def test_timeoutable_barrier_read_in_order_overtakes_nothing() -> None:
     subpartition, kept = PipelinedSubpartition(0), Kept()
     subpartition.set_channel_state_writer(kept)
     add(subpartition, b"before")
@@ -110,7 +110,7 @@ def test_a_timeoutable_barrier_read_in_its_place_has_overtaken_nothing() -> None
     assert subpartition.queued_buffers == 0
 
 
-def test_a_timeoutable_barrier_that_timed_out_overtakes_and_says_what() -> None:
+def test_timed_out_barrier_overtakes_and_keeps_overtaken_buffers() -> None:
     told: list[int] = []
     subpartition, kept = PipelinedSubpartition(0), Kept()
     subpartition.set_channel_state_writer(kept)
@@ -133,7 +133,7 @@ def test_a_timeoutable_barrier_that_timed_out_overtakes_and_says_what() -> None:
 
 
 @pytest.mark.parametrize("ending", ["abort", "next barrier", "release"])
-def test_a_promise_that_cannot_be_kept_is_broken_with_a_reason(ending: str) -> None:
+def test_channel_state_future_fails_when_barrier_is_aborted(ending: str) -> None:
     subpartition, kept = PipelinedSubpartition(0), Kept()
     subpartition.set_channel_state_writer(kept)
     subpartition.add_event(barrier(4, Alignment.TIMEOUTABLE))
@@ -147,12 +147,12 @@ def test_a_promise_that_cannot_be_kept_is_broken_with_a_reason(ending: str) -> N
     assert kept.futures[0].payloads is None
 
 
-def test_an_aligned_barrier_may_not_overtake() -> None:
+def test_aligned_barrier_with_priority_is_refused() -> None:
     with pytest.raises(IllegalState):
         PipelinedSubpartition(0).add_event(barrier(1, Alignment.ALIGNED), has_priority=True)
 
 
-def test_what_an_unaligned_barrier_overtakes_is_kept_the_unfinished_tail_included() -> None:
+def test_unaligned_barrier_keeps_overtaken_buffers_including_unfinished() -> None:
     """Rule 5.28: only the first priority event is announced."""
     told: list[int] = []
     subpartition, kept = PipelinedSubpartition(0), Kept()

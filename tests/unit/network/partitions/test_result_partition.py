@@ -34,7 +34,7 @@ def pieces(subpartition: PipelinedSubpartition) -> list[bytes]:
     return found
 
 
-def test_a_buffer_ends_at_the_size_that_its_reader_wishes_for() -> None:
+def test_buffer_ends_at_size_requested_by_reader() -> None:
     """Rules 5.17, 6.24: the wish counts from the next buffer on."""
     made, (subpartition,) = partition()
     made.emit(b"1234", 0)
@@ -45,7 +45,7 @@ def test_a_buffer_ends_at_the_size_that_its_reader_wishes_for() -> None:
     assert pieces(subpartition) == [b"1234123412341234", b"123412", b"34"]
 
 
-def test_the_record_that_opens_a_buffer_fits_into_it_whatever_the_wish() -> None:
+def test_record_that_opens_buffer_fits_despite_smaller_requested_size() -> None:
     made, (subpartition,) = partition(wish=2)
     made.emit(b"twelve bytes", 0)
     made.emit(b"x", 0)
@@ -53,7 +53,7 @@ def test_the_record_that_opens_a_buffer_fits_into_it_whatever_the_wish() -> None
     assert pieces(subpartition) == [b"twelve bytes", b"xa", b" record of twent", b"y-one"]
 
 
-def test_a_buffer_of_all_has_the_smallest_size_that_any_reader_wishes_for() -> None:
+def test_broadcast_buffer_has_smallest_requested_size() -> None:
     made, subpartitions = partition(count=3)
     for subpartition, wish in zip(subpartitions, (9, 5, 12), strict=True):
         subpartition.notify_new_buffer_size(wish)
@@ -62,7 +62,7 @@ def test_a_buffer_of_all_has_the_smallest_size_that_any_reader_wishes_for() -> N
     assert [pieces(subpartition) for subpartition in subpartitions] == [[b"12312", b"31231", b"23"]] * 3
 
 
-def test_a_limited_buffer_grows_rather_than_block_the_writer() -> None:
+def test_limited_buffer_grows_instead_of_blocking_writer() -> None:
     """Rule 5.17: by the record that would fill it and one byte."""
     made, (subpartition,) = partition(buffers=2, wish=4)
     made.emit(b"123", 0)
@@ -76,7 +76,7 @@ def test_a_limited_buffer_grows_rather_than_block_the_writer() -> None:
     assert (builder.capacity, pieces(subpartition)) == (8, [b"1234567"])
 
 
-def test_a_latency_marker_of_a_broadcast_writer_gets_a_buffer_of_its_subpartition() -> None:
+def test_latency_marker_of_broadcast_writer_uses_unicast_buffer() -> None:
     """Rules 5.6, 5.12: unicast and broadcast buffers are never open together."""
     made, subpartitions = partition(count=2)
     made.broadcast(b"all")
@@ -86,7 +86,7 @@ def test_a_latency_marker_of_a_broadcast_writer_gets_a_buffer_of_its_subpartitio
     assert [pieces(subpartition) for subpartition in subpartitions] == [[b"all", b"all"], [b"all", b"one", b"all"]]
 
 
-def test_bytes_and_buffers_count_when_they_are_finished_a_broadcast_for_each_subpartition() -> None:
+def test_finished_bytes_and_buffers_count_per_subpartition() -> None:
     """Rule 5.14."""
     made, _ = partition(count=3)
     made.emit(b"1234", 0)
@@ -97,7 +97,7 @@ def test_bytes_and_buffers_count_when_they_are_finished_a_broadcast_for_each_sub
     assert (made.buffers_out, made.bytes_out) == (4, 19)
 
 
-def test_a_record_passes_though_its_length_prefix_lies_in_two_buffers() -> None:
+def test_length_prefix_may_span_two_buffers() -> None:
     """Rule 5.11, with the four bytes of length that Flink writes before each record."""
     made, (subpartition,) = partition(segment_bytes=3)
     frame = (5).to_bytes(4, "big") + b"value"
@@ -107,7 +107,7 @@ def test_a_record_passes_though_its_length_prefix_lies_in_two_buffers() -> None:
     assert pieces(subpartition) == [(frame * 2)[at : at + 3] for at in range(0, 18, 3)]
 
 
-def test_after_the_end_nothing_can_be_written() -> None:
+def test_writing_after_end_is_refused() -> None:
     made, _ = partition()
     made.notify_end_of_data(StopMode.DRAIN)
     made.notify_end_of_data(StopMode.DRAIN)
@@ -118,7 +118,7 @@ def test_after_the_end_nothing_can_be_written() -> None:
             write()
 
 
-def test_a_closed_partition_keeps_what_is_queued_and_returns_the_rest() -> None:
+def test_closed_partition_keeps_queued_buffers_and_returns_the_rest() -> None:
     made, (subpartition,) = partition()
     made.emit(b"data", 0)
     made.finish()

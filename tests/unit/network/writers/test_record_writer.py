@@ -67,14 +67,14 @@ class Bench:
         return [subpartition.flush_requested for subpartition in self.subpartitions]
 
 
-def test_timeout_zero_flushes_the_subpartition_that_got_the_record_and_no_other() -> None:
+def test_timeout_zero_flushes_only_subpartition_of_record() -> None:
     bench = Bench(0)
     bench.writer.collect(1, 10)
     bench.writer.collect(2, 10)
     assert (bench.told, bench.flushed()) == ([1, 2], [False, True, True])
 
 
-def test_timeout_zero_flushes_all_after_a_watermark_and_after_a_broadcast_record() -> None:
+def test_timeout_zero_flushes_all_after_watermark_or_broadcast() -> None:
     selector, broadcast = Bench(0), Bench(0, broadcast=True)
     selector.writer.emit_watermark(5)
     broadcast.writer.collect(1, 10)
@@ -82,7 +82,7 @@ def test_timeout_zero_flushes_all_after_a_watermark_and_after_a_broadcast_record
     assert selector.told == broadcast.told == [0, 1, 2]
 
 
-def test_timeout_minus_one_never_flushes_only_full_buffers_and_events_move() -> None:
+def test_timeout_minus_one_sends_only_full_buffers_and_events() -> None:
     bench = Bench(-1, segment_bytes=8)
     bench.writer.collect(0, None)
     assert (bench.told, bench.flushed()) == ([], [False] * 3)
@@ -93,7 +93,7 @@ def test_timeout_minus_one_never_flushes_only_full_buffers_and_events_move() -> 
     assert (bench.told, bench.flushed()) == ([0, 1, 2], [False] * 3)
 
 
-def test_a_positive_timeout_leaves_it_to_the_flusher_which_hears_of_data() -> None:
+def test_positive_timeout_leaves_flush_to_flusher() -> None:
     bench = Bench(100)
     bench.writer.collect(0, None)
     assert (bench.told, bench.armed > 0) == ([], True)
@@ -101,7 +101,7 @@ def test_a_positive_timeout_leaves_it_to_the_flusher_which_hears_of_data() -> No
     assert bench.told == [0]
 
 
-def test_a_latency_marker_of_a_broadcast_writer_reaches_one_subpartition_only() -> None:
+def test_latency_marker_of_broadcast_writer_reaches_one_subpartition() -> None:
     """Rule 5.6."""
     bench = Bench(-1, broadcast=True)
     bench.writer.collect(1, 10)
@@ -111,7 +111,7 @@ def test_a_latency_marker_of_a_broadcast_writer_reaches_one_subpartition_only() 
     assert sorted(read) == [2, 2, 3]
 
 
-def test_random_markers_reach_every_subpartition_in_the_long_run() -> None:
+def test_random_latency_markers_reach_every_subpartition() -> None:
     bench = Bench(-1)
     for number in range(60):
         bench.writer.emit_latency_marker(LatencyMarker(number, 0, 0))
@@ -119,7 +119,7 @@ def test_random_markers_reach_every_subpartition_in_the_long_run() -> None:
     assert (sum(read), min(read) > 5) == (60, True)
 
 
-def test_watermarks_are_dropped_while_the_announced_status_is_idle_and_only_changes_are_announced() -> None:
+def test_idle_status_drops_watermarks_and_only_changes_are_sent() -> None:
     """Rule 5.8."""
     bench = Bench(-1)
     bench.writer.emit_watermark_status(WatermarkStatus.ACTIVE)
@@ -133,7 +133,7 @@ def test_watermarks_are_dropped_while_the_announced_status_is_idle_and_only_chan
 
 
 @pytest.mark.parametrize("alignment", [Alignment.ALIGNED, Alignment.UNALIGNED])
-def test_a_barrier_goes_to_all_behind_the_data_or_before_it(alignment: Alignment) -> None:
+def test_barrier_is_sent_to_all_subpartitions_behind_or_before_data(alignment: Alignment) -> None:
     """Rules 5.7, 5.28."""
     bench = Bench(-1)
     bench.writer.collect(1, 10)
@@ -144,7 +144,7 @@ def test_a_barrier_goes_to_all_behind_the_data_or_before_it(alignment: Alignment
     assert bench.read(0) == bench.read(2) == [barrier]
 
 
-def test_a_broadcast_record_counts_once_and_takes_one_segment() -> None:
+def test_broadcast_record_counts_once_and_takes_one_segment() -> None:
     """Rule 5.12."""
     bench = Bench(-1, broadcast=True)
     bench.writer.collect("for all", 10)

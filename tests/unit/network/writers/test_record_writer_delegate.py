@@ -29,14 +29,14 @@ class Output:
         self.pool.recycle(self._taken.pop())
 
 
-def test_the_number_of_outputs_decides_the_kind() -> None:
+def test_number_of_outputs_decides_delegate_class() -> None:
     outputs = [Output(), Output()]
     assert isinstance(record_writer_delegate([]), NonRecordWriter)
     assert isinstance(record_writer_delegate(outputs[:1]), SingleRecordWriter)
     assert isinstance(record_writer_delegate(outputs), MultipleRecordWriters)
 
 
-def test_without_outputs_nothing_holds_a_task_back() -> None:
+def test_delegate_without_outputs_is_always_available() -> None:
     called: list[str] = []
     writers = record_writer_delegate([])
     assert writers.available
@@ -44,7 +44,7 @@ def test_without_outputs_nothing_holds_a_task_back() -> None:
     assert called == ["now"]
 
 
-def test_one_output_calls_back_when_it_has_a_buffer_again() -> None:
+def test_single_output_calls_back_when_available_again() -> None:
     called: list[str] = []
     output = Output()
     writers = record_writer_delegate([output])
@@ -68,7 +68,7 @@ def test_several_outputs_are_available_when_all_are() -> None:
     assert writers.available
 
 
-def test_several_outputs_call_back_when_each_that_was_full_had_a_buffer_since() -> None:
+def test_several_outputs_call_back_after_each_was_available_since() -> None:
     """As a future of all futures: it is not taken back when the first fills up again."""
     called: list[str] = []
     outputs = [Output(), Output(), Output()]
@@ -84,7 +84,7 @@ def test_several_outputs_call_back_when_each_that_was_full_had_a_buffer_since() 
     assert (called, writers.available) == (["all"], False)
 
 
-def test_several_free_outputs_call_back_at_once() -> None:
+def test_available_outputs_call_back_at_once() -> None:
     called: list[str] = []
     record_writer_delegate([Output(), Output()]).when_available(lambda: called.append("now"))
     assert called == ["now"]

@@ -17,7 +17,7 @@ PUT, INVOKE, RETRY, COMPLETE, FAIL, TIMEOUT, EMIT = AsyncAction
 RECORD, WATERMARK = ElementKind.RECORD, ElementKind.WATERMARK
 
 
-def test_elements_are_numbered_as_they_come_and_told_with_kind_and_time() -> None:
+def test_elements_are_numbered_and_recorded_with_kind_and_timestamp() -> None:
     with AsyncBench() as bench:
         bench.process_element("a", 7)
         bench.process_watermark(8)
@@ -29,7 +29,7 @@ def test_elements_are_numbered_as_they_come_and_told_with_kind_and_time() -> Non
 
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])
-def test_queued_is_what_was_put_less_what_was_emitted_after_every_step(mode: Any) -> None:
+def test_queued_equals_put_minus_emitted_after_every_step(mode: Any) -> None:
     """I11.e."""
     with AsyncBench(mode) as bench:
         bench.process_elements([("a", 1), ("b", 2)])
@@ -44,7 +44,7 @@ def test_queued_is_what_was_put_less_what_was_emitted_after_every_step(mode: Any
         assert queued == 0
 
 
-def test_the_outcome_is_told_when_it_is_taken_and_the_emission_when_the_results_were_handed_on() -> None:
+def test_outcome_is_recorded_when_received_and_emission_after_results() -> None:
     with AsyncBench() as bench:
         bench.process_element("a", 7)
         bench.calls.answer("a", "x", "y")
@@ -56,7 +56,7 @@ def test_the_outcome_is_told_when_it_is_taken_and_the_emission_when_the_results_
         ]  # fmt: skip
 
 
-def test_an_outcome_that_comes_too_late_is_no_fact() -> None:
+def test_late_outcome_is_not_recorded() -> None:
     with AsyncBench() as bench:
         bench.process_element("a", 7)
         bench.calls.answer("a", "x")
@@ -66,7 +66,7 @@ def test_an_outcome_that_comes_too_late_is_no_fact() -> None:
         assert bench.steps() == [(0, "PUT"), (0, "INVOKE"), (0, "COMPLETE"), (0, "EMIT")]
 
 
-def test_an_error_is_told_and_its_element_leaves_without_rows() -> None:
+def test_failed_element_is_emitted_without_rows() -> None:
     with AsyncBench() as bench:
         bench.process_element("a", 7)
         bench.calls.future("a").complete_exceptionally(ValueError())
@@ -74,7 +74,7 @@ def test_an_error_is_told_and_its_element_leaves_without_rows() -> None:
         assert bench.facts("action", "rows")[2:] == [(FAIL, 0), (EMIT, 0)]
 
 
-def test_a_timeout_is_told_before_the_function_is_asked_and_calls_are_counted_from_1() -> None:
+def test_timeout_is_recorded_before_function_call_and_attempts_count_from_one() -> None:
     strategy = FixedDelayRetryStrategy(2, 5, lambda results: not results)
     with AsyncBench(timeout_ms=20, strategy=strategy) as bench:
         seen: list[tuple[Any, ...]] = []
@@ -87,7 +87,7 @@ def test_a_timeout_is_told_before_the_function_is_asked_and_calls_are_counted_fr
         assert seen[-1] == (TIMEOUT,)
 
 
-def test_an_element_that_waits_for_its_place_is_no_fact_before_it_has_one() -> None:
+def test_element_waiting_for_queue_slot_is_not_recorded_before() -> None:
     with AsyncBench(capacity=1) as bench:
         bench.process_element("a", 7)
         seen: list[list[tuple[int, str]]] = []
@@ -97,7 +97,7 @@ def test_an_element_that_waits_for_its_place_is_no_fact_before_it_has_one() -> N
         assert seen == [[(0, "PUT"), (0, "INVOKE"), (0, "COMPLETE")]]
 
 
-def test_restored_elements_are_put_again_and_counted_from_0() -> None:
+def test_restored_elements_are_put_and_numbered_from_zero() -> None:
     with AsyncBench(restored=[StreamRecord("a", 1), Watermark(2)]) as bench:
         assert bench.facts("entry", "action", "kind") == [
             (0, PUT, RECORD), (0, INVOKE, RECORD), (1, PUT, WATERMARK)

@@ -19,7 +19,7 @@ from tests.support.operators.async_wait_harness import AsyncBench, HandCalls
 
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])
-def test_results_take_the_place_of_records_and_watermarks_wait_their_turn(mode: Any) -> None:
+def test_results_replace_records_and_watermarks_keep_their_position(mode: Any) -> None:
     with AsyncBench(mode) as bench:
         bench.process_element("a", 1)
         bench.process_watermark(1)
@@ -30,7 +30,7 @@ def test_results_take_the_place_of_records_and_watermarks_wait_their_turn(mode: 
         assert bench.output == [("rec", "A1", 1), ("rec", "A2", 1), ("wm", 1), ("rec", "B", 2)]
 
 
-def test_unordered_results_leave_as_their_mails_run_not_as_they_were_given() -> None:
+def test_unordered_results_are_emitted_in_order_of_mails() -> None:
     with AsyncBench("unordered") as bench:
         bench.process_elements([("a", 1), ("b", 2)])
         bench.calls.answer("b", "B")
@@ -40,7 +40,7 @@ def test_unordered_results_leave_as_their_mails_run_not_as_they_were_given() -> 
         assert bench.output == [("rec", "B", 2), ("rec", "A", 1)]
 
 
-def test_an_answer_within_the_call_is_still_only_a_mail() -> None:
+def test_answer_within_the_call_is_emitted_by_mail() -> None:
     """Rule 11.4."""
     with AsyncBench() as bench:
         bench.calls.at_once = lambda value, future: future.complete([value])
@@ -50,7 +50,7 @@ def test_an_answer_within_the_call_is_still_only_a_mail() -> None:
         assert bench.output == [("rec", "a", 1)]
 
 
-def test_a_mail_emits_one_element_and_leaves_the_next_to_another_mail() -> None:
+def test_each_mail_emits_one_element_and_leaves_next_to_another_mail() -> None:
     """Rule 11.13: other mails come between."""
     with AsyncBench() as bench:
         bench.process_elements([("a", 1), ("b", 2), ("c", 3)])
@@ -61,13 +61,13 @@ def test_a_mail_emits_one_element_and_leaves_the_next_to_another_mail() -> None:
         assert bench.output == [("rec", "a", 1), ("rec", "other", None), ("rec", "b", 2), ("rec", "c", 3)]
 
 
-def test_a_watermark_in_an_empty_queue_passes_within_the_call() -> None:
+def test_watermark_in_empty_queue_is_emitted_at_once() -> None:
     with AsyncBench(capacity=1) as bench:
         bench.process_watermark(5)
         assert bench.output == [("wm", 5)]
 
 
-def test_statuses_and_latency_markers_overtake_what_is_queued() -> None:
+def test_statuses_and_latency_markers_overtake_queue() -> None:
     """Rule 11.3."""
     marker = LatencyMarker(1, 7, 0)
     with AsyncBench() as bench:
@@ -77,7 +77,7 @@ def test_statuses_and_latency_markers_overtake_what_is_queued() -> None:
         assert bench.output == [("st", WatermarkStatus.IDLE), ("latency", marker)]
 
 
-def test_a_full_queue_yields_in_the_middle_of_the_element_before_it_is_put_or_called() -> None:
+def test_full_queue_yields_before_element_is_put_or_called() -> None:
     """Rule 11.1: the mail of the first element makes room, and only then the second one is called."""
     with AsyncBench(capacity=1) as bench:
         bench.process_element("a", 1)
@@ -90,7 +90,7 @@ def test_a_full_queue_yields_in_the_middle_of_the_element_before_it_is_put_or_ca
         ]  # fmt: skip
 
 
-def test_a_yield_does_not_run_mails_that_are_not_meant_for_it() -> None:
+def test_yield_leaves_mails_of_lower_priority_and_deferrable_ones() -> None:
     """Those of operators above in the chain, of the task itself, and those that may be deferred (rule 3.21)."""
     with AsyncBench(capacity=1) as bench:
         bench.process_element("a", 1)
@@ -105,7 +105,7 @@ def test_a_yield_does_not_run_mails_that_are_not_meant_for_it() -> None:
         assert [element[1] for element in bench.output[2:]] == ["task", "above", "late"]
 
 
-def test_a_watermark_yields_for_its_place_too() -> None:
+def test_watermark_yields_for_queue_slot() -> None:
     with AsyncBench(capacity=1) as bench:
         bench.process_element("a", 1)
         with pytest.raises(Deadlock):
@@ -115,7 +115,7 @@ def test_a_watermark_yields_for_its_place_too() -> None:
         assert bench.output == [("wm", 2)]
 
 
-def test_the_timeout_runs_from_when_the_element_has_its_place() -> None:
+def test_timeout_starts_when_element_has_queue_slot() -> None:
     """Rule 11.1: the wait for space does not count."""
     with AsyncBench(capacity=1, timeout_ms=10) as bench:
         bench.process_element("a", 1)
@@ -129,13 +129,13 @@ def test_the_timeout_runs_from_when_the_element_has_its_place() -> None:
         assert bench.processing_time.live_timers_ms() == [18]
 
 
-def test_a_timeout_of_0_sets_no_timer() -> None:
+def test_timeout_zero_registers_no_timer() -> None:
     with AsyncBench(timeout_ms=0) as bench:
         bench.process_element("a", 1)
         assert bench.processing_time.live_timers_ms() == []
 
 
-def test_the_timer_is_set_before_the_function_is_called() -> None:
+def test_timer_is_registered_before_function_is_called() -> None:
     with AsyncBench(timeout_ms=10) as bench:
         seen: list[list[int]] = []
         bench.calls.at_once = lambda value, future: seen.append(bench.processing_time.live_timers_ms())
@@ -143,14 +143,14 @@ def test_the_timer_is_set_before_the_function_is_called() -> None:
         assert seen == [[11]]
 
 
-def test_a_timeout_so_long_that_the_sum_does_not_fit_is_over_at_once() -> None:
+def test_timeout_beyond_64_bits_is_over_at_once() -> None:
     """As in Flink, whose sum of longs wraps around."""
     with AsyncBench(timeout_ms=2**63 - 1) as bench:
         bench.process_element("a", 1)
         assert bench.processing_time.live_timers_ms() == [-(2**63)]
 
 
-def test_a_result_cancels_the_timeout_when_its_mail_runs() -> None:
+def test_result_cancels_timeout_when_its_mail_runs() -> None:
     with AsyncBench(timeout_ms=10) as bench:
         bench.process_element("a", 1)
         bench.calls.answer("a", "A")
@@ -159,7 +159,7 @@ def test_a_result_cancels_the_timeout_when_its_mail_runs() -> None:
         assert bench.processing_time.live_timers_ms() == []
 
 
-def test_a_result_whose_mail_only_waits_prevents_the_timeout() -> None:
+def test_result_with_pending_mail_prevents_timeout() -> None:
     """Rule 11.18."""
     with AsyncBench(timeout_ms=10) as bench:
         bench.process_element("a", 1)
@@ -170,7 +170,7 @@ def test_a_result_whose_mail_only_waits_prevents_the_timeout() -> None:
         assert bench.output == [("rec", "A", 1)]
 
 
-def test_a_timeout_may_give_the_results_and_a_late_answer_is_ignored() -> None:
+def test_results_of_timeout_win_over_late_answer() -> None:
     """Rules 11.12, 11.17."""
     with AsyncBench(timeout_ms=10) as bench:
         bench.calls.on_timeout = lambda value, future: future.complete([f"no {value}"])
@@ -180,7 +180,7 @@ def test_a_timeout_may_give_the_results_and_a_late_answer_is_ignored() -> None:
         assert bench.output == [("rec", "no a", 1)]
 
 
-def test_a_timeout_that_does_nothing_leaves_the_element_until_an_answer_comes() -> None:
+def test_timeout_without_results_keeps_element_until_answer() -> None:
     """Rule 11.17."""
     with AsyncBench(capacity=1, timeout_ms=10) as bench:
         bench.process_element("a", 1)
@@ -192,7 +192,7 @@ def test_a_timeout_that_does_nothing_leaves_the_element_until_an_answer_comes() 
         assert bench.output == [("rec", "A", 1)]
 
 
-def test_the_first_outcome_counts_and_all_later_ones_are_ignored() -> None:
+def test_first_outcome_wins() -> None:
     with AsyncBench() as bench:
         bench.process_element("a", 1)
         future = bench.calls.future("a")
@@ -205,7 +205,7 @@ def test_the_first_outcome_counts_and_all_later_ones_are_ignored() -> None:
         assert (bench.output, bench.failures) == ([("rec", "first", 1)], [])
 
 
-def test_results_can_be_made_in_the_task_itself() -> None:
+def test_complete_from_runs_supplier_in_task() -> None:
     with AsyncBench() as bench:
         made: list[str] = []
 
@@ -221,7 +221,7 @@ def test_results_can_be_made_in_the_task_itself() -> None:
         assert bench.facts("action", "rows")[-2:] == [(AsyncAction.COMPLETE, -1), (AsyncAction.EMIT, 1)]
 
 
-def test_an_error_fails_the_task_from_outside_and_frees_the_place_all_the_same() -> None:
+def test_error_fails_task_and_frees_queue_slot() -> None:
     """Rule 11.15."""
     with AsyncBench(capacity=1) as bench:
         bench.process_element("a", 1)
@@ -238,7 +238,7 @@ def test_an_error_fails_the_task_from_outside_and_frees_the_place_all_the_same()
 @pytest.mark.parametrize(
     ("wrong", "got"), [(None, "None"), ("text", "'text' of type str"), (7, "7 of type int"), ({"a": 1}, "of type dict")]
 )
-def test_what_is_no_list_of_results_fails_the_task_in_the_mail(wrong: Any, got: str) -> None:
+def test_invalid_results_fail_task_in_mail(wrong: Any, got: str) -> None:
     """Rule 11.12."""
     with AsyncBench() as bench:
         bench.process_element("a", 1)
@@ -247,7 +247,7 @@ def test_what_is_no_list_of_results_fails_the_task_in_the_mail(wrong: Any, got: 
             bench.run_mails()
 
 
-def test_a_tuple_and_any_other_sequence_are_results_too() -> None:
+def test_any_sequence_is_a_valid_result() -> None:
     with AsyncBench() as bench:
         bench.process_elements([("a", 1), ("b", 2)])
         bench.calls.future("a").complete(("A", "a"))
@@ -256,7 +256,7 @@ def test_a_tuple_and_any_other_sequence_are_results_too() -> None:
         assert [element[1] for element in bench.output] == ["A", "a", 0, 1]
 
 
-def test_an_outcome_is_refused_where_it_comes_from_once_the_mailbox_takes_no_mail() -> None:
+def test_outcome_after_quiesce_is_refused() -> None:
     """Rule 11.16. The element counts as answered, so it does not time out either."""
     with AsyncBench(timeout_ms=10) as bench:
         bench.process_element("a", 1)
@@ -267,7 +267,7 @@ def test_an_outcome_is_refused_where_it_comes_from_once_the_mailbox_takes_no_mai
         assert (bench.calls.timed_out, bench.output) == ([], [])
 
 
-def test_the_mail_for_the_next_element_is_quietly_left_out_of_a_closed_mailbox() -> None:
+def test_mail_for_next_element_is_skipped_after_quiesce() -> None:
     """Rule 11.16."""
     with AsyncBench() as bench:
         bench.process_elements([("a", 1), ("b", 2)])
@@ -278,7 +278,7 @@ def test_the_mail_for_the_next_element_is_quietly_left_out_of_a_closed_mailbox()
         assert bench.output == [("rec", "A", 1)]
 
 
-def test_the_end_of_input_waits_until_the_queue_is_empty() -> None:
+def test_end_of_input_waits_until_queue_is_empty() -> None:
     """Rule 11.19."""
     with AsyncBench() as bench:
         bench.process_elements([("a", 1), ("b", 2)])
@@ -290,7 +290,7 @@ def test_the_end_of_input_waits_until_the_queue_is_empty() -> None:
         assert bench.output == [("rec", "A", 1), ("rec", "B", 2)]
 
 
-def test_with_object_reuse_a_record_is_copied_before_it_is_kept() -> None:
+def test_object_reuse_copies_record_before_queueing() -> None:
     """Rule 11.1."""
     reused = ["a"]
     with AsyncBench(object_reuse=True) as copying, AsyncBench() as keeping:
@@ -300,20 +300,20 @@ def test_with_object_reuse_a_record_is_copied_before_it_is_kept() -> None:
         assert (copying.calls.values, keeping.calls.values) == ([["a"]], [["b"]])
 
 
-def test_records_cost_time_before_they_wait_and_are_counted_once() -> None:
+def test_records_cost_time_before_queueing_and_count_once() -> None:
     with AsyncBench(cost_ns=5) as bench:
         began_ns = bench.clock.now_ns
         bench.process_elements([("a", 1), ("b", 2)])
         assert (bench.operator.records_in, bench.clock.now_ns - began_ns) == (2, 10)
 
 
-def test_the_function_is_opened_and_closed_once() -> None:
+def test_function_is_opened_and_closed_once() -> None:
     with AsyncBench() as bench:
         assert bench.calls.life == ["open"]
     assert bench.calls.life == ["open", "close"]
 
 
-def test_what_the_function_raises_fails_the_task_within_the_element() -> None:
+def test_exception_of_function_fails_task_within_element() -> None:
     """Rule 11.4."""
 
     def raise_(value: Any, future: ResultFuture) -> None:
@@ -336,19 +336,19 @@ def test_what_the_function_raises_fails_the_task_within_the_element() -> None:
         ((0, 1, "ordered", FixedDelayRetryStrategy(1, 1, None, lambda error: True)), "retries needs a timeout above 0"),
     ],
 )
-def test_wrong_arguments_are_refused(arguments: Any, message: str) -> None:
+def test_invalid_arguments_are_refused(arguments: Any, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         AsyncWaitOperator(HandCalls(), *arguments)
 
 
-def test_a_strategy_without_predicates_retries_nothing_and_needs_no_timeout() -> None:
+def test_strategy_without_predicates_retries_nothing_without_timeout() -> None:
     with AsyncBench(strategy=FixedDelayRetryStrategy(3, 5)) as bench:
         bench.process_element("a", 1)
         bench.answer("a")
         assert bench.calls.values == ["a"]
 
 
-def test_one_that_retries_needs_no_more_than_a_timeout_of_1_ms() -> None:
+def test_retrying_strategy_accepts_timeout_of_one_millisecond() -> None:
     with AsyncBench(timeout_ms=1, strategy=FixedDelayRetryStrategy(1, 5, lambda results: True)) as bench:
         bench.process_element("a", 1)
         assert bench.calls.values == ["a"]

@@ -11,7 +11,7 @@ from tests.support.operators.async_wait_harness import AsyncBench
 
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])
-def test_a_snapshot_holds_what_is_in_the_queue_done_or_not(mode: Any) -> None:
+def test_snapshot_has_all_queued_elements(mode: Any) -> None:
     with AsyncBench(mode) as bench:
         bench.process_elements([("a", 1), ("b", None)])
         bench.process_watermark(2)
@@ -22,7 +22,7 @@ def test_a_snapshot_holds_what_is_in_the_queue_done_or_not(mode: Any) -> None:
         ]  # fmt: skip
 
 
-def test_a_snapshot_of_an_unordered_queue_begins_with_what_is_done_as_it_was_done() -> None:
+def test_unordered_snapshot_starts_with_completed_elements_of_segment() -> None:
     """Rule 11.20, in each segment; so it is put in again in another order than it came."""
     with AsyncBench("unordered") as bench:
         bench.process_watermark(0)
@@ -40,7 +40,7 @@ def test_a_snapshot_of_an_unordered_queue_begins_with_what_is_done_as_it_was_don
         assert bench.calls.values == ["z", "c", "b", "a"]
 
 
-def test_a_snapshot_does_not_change_with_its_records() -> None:
+def test_snapshot_does_not_change_with_its_records() -> None:
     with AsyncBench() as bench:
         value = ["a"]
         bench.process_element(value, 1)
@@ -49,7 +49,7 @@ def test_a_snapshot_does_not_change_with_its_records() -> None:
         assert snapshot == [StreamRecord(["a"], 1)]
 
 
-def test_restored_elements_are_put_in_and_asked_again_in_the_order_of_the_state() -> None:
+def test_restored_elements_are_put_and_called_in_order_of_state() -> None:
     """Rule 11.22: they are no records in, since they were already."""
     state: list[StreamElement] = [StreamRecord("a", 1), Watermark(2), StreamRecord("b", None)]
     with AsyncBench(restored=state, timeout_ms=10) as bench:
@@ -62,12 +62,12 @@ def test_restored_elements_are_put_in_and_asked_again_in_the_order_of_the_state(
         assert bench.output == [("rec", "A", 1), ("wm", 2), ("rec", "B", None)]
 
 
-def test_restored_watermarks_before_all_records_are_emitted_while_opening() -> None:
+def test_restored_leading_watermarks_are_emitted_during_open() -> None:
     with AsyncBench(restored=[Watermark(2), StreamRecord("a", 3)]) as bench:
         assert bench.output == [("wm", 2)]
 
 
-def test_more_restored_elements_than_the_capacity_make_opening_yield() -> None:
+def test_more_restored_elements_than_capacity_yield_during_open() -> None:
     """Rule 11.22."""
     bench = AsyncBench(restored=[StreamRecord("a", 1), StreamRecord("b", 2), StreamRecord("c", 3)], capacity=1)
     bench.calls.at_once = lambda value, future: future.complete([value])
@@ -76,7 +76,7 @@ def test_more_restored_elements_than_the_capacity_make_opening_yield() -> None:
         assert bench.calls.values == ["a", "b", "c"]
 
 
-def test_what_was_restored_is_not_restored_again() -> None:
+def test_state_is_restored_only_once() -> None:
     with AsyncBench(restored=[StreamRecord("a", 1)]) as bench:
         bench.operator.open()
         assert bench.calls.values == ["a"]

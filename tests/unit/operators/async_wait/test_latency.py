@@ -52,24 +52,24 @@ latencies = st.one_of(
 
 
 @given(latencies, st.integers(0, 2**32))
-def test_a_latency_is_a_whole_number_of_nanoseconds_and_the_same_for_the_same_seed(latency: Latency, seed: int) -> None:
+def test_latency_is_whole_nanoseconds_and_equal_for_equal_seeds(latency: Latency, seed: int) -> None:
     first = drawn(copy.deepcopy(latency), 20, seed)
     assert all(type(ns) is int and 0 <= ns <= max(MAX_LATENCY_NS, 2 * 10**15) for ns in first)
     assert first == drawn(copy.deepcopy(latency), 20, seed)
 
 
-def test_a_fixed_latency_draws_no_chance() -> None:
+def test_fixed_latency_uses_no_random_number() -> None:
     random = Random(1)
     before = random.getstate()
     assert FixedLatency(7).draw_ns(None, random) == 7
     assert random.getstate() == before
 
 
-def test_a_uniform_latency_reaches_both_limits_and_nothing_beyond() -> None:
+def test_uniform_latency_reaches_both_limits_and_no_more() -> None:
     assert set(drawn(UniformLatency(3, 6), 200)) == {3, 4, 5, 6}
 
 
-def test_a_normal_latency_is_cut_off_at_zero_by_drawing_again() -> None:
+def test_normal_latency_is_redrawn_below_zero() -> None:
     found = drawn(NormalLatency(0, 100 * MS), 4000)
     assert min(found) >= 0
     assert found.count(0) == 0
@@ -77,42 +77,42 @@ def test_a_normal_latency_is_cut_off_at_zero_by_drawing_again() -> None:
     assert mean(found) == pytest.approx(math.sqrt(2 / math.pi) * 100 * MS, rel=0.05)
 
 
-def test_a_lognormal_latency_has_the_median_and_the_percentile_that_were_asked_for() -> None:
+def test_lognormal_latency_has_given_median_and_percentile() -> None:
     found = drawn(LognormalLatency.of_percentiles(20 * MS, 200 * MS), 40_000)
     assert median(found) == pytest.approx(20 * MS, rel=0.03)
     assert percentile(found, 0.99) == pytest.approx(200 * MS, rel=0.06)
 
 
-def test_a_lognormal_latency_of_sigma_0_is_its_median() -> None:
+def test_lognormal_latency_with_sigma_zero_is_its_median() -> None:
     assert set(drawn(LognormalLatency(5, 0.0), 5)) == set(drawn(LognormalLatency.of_percentiles(5, 5), 5)) == {5}
 
 
-def test_an_exponential_latency_has_its_mean_and_forgets_its_age() -> None:
+def test_exponential_latency_has_its_mean_and_no_memory() -> None:
     found = drawn(ExponentialLatency(10 * MS), 40_000)
     assert mean(found) == pytest.approx(10 * MS, rel=0.03)
     older = [ns - 10 * MS for ns in found if ns > 10 * MS]
     assert mean(older) == pytest.approx(10 * MS, rel=0.03)
 
 
-def test_a_trace_is_read_from_its_beginning_by_every_copy_and_begins_again_at_its_end() -> None:
+def test_trace_latency_starts_anew_in_every_copy_and_repeats() -> None:
     trace = TraceLatency([5, 0, 7])
     assert drawn(trace, 4) == [5, 0, 7, 5]
     assert drawn(copy.deepcopy(trace), 2) == [5, 0]
     assert drawn(trace, 2) == [0, 7]
 
 
-def test_the_latency_of_a_record_is_what_the_function_says_in_milliseconds() -> None:
+def test_record_latency_is_milliseconds_of_function() -> None:
     latency = RecordLatency(lambda value: value)
     assert [latency.draw_ns(ms, Random(1)) for ms in (0, 3, 0.5, 1e-7)] == [0, 3 * MS, MS // 2, 0]
 
 
 @pytest.mark.parametrize("said", [-1, -0.5, math.nan, math.inf, None, "5", True, 10**20])
-def test_the_latency_of_a_record_that_is_no_number_of_milliseconds_names_the_record(said: object) -> None:
+def test_invalid_record_latency_names_the_record(said: object) -> None:
     with pytest.raises(BadInput, match=r"expected milliseconds of at least 0, got .* for \('r', 1\)"):
         RecordLatency(lambda _: said).draw_ns(("r", 1), Random(1))
 
 
-def test_spikes_befall_a_share_of_the_calls() -> None:
+def test_spikes_affect_given_share_of_calls() -> None:
     found = drawn(SpikyLatency(FixedLatency(1), 0.25, UniformLatency(100, 200)), 20_000)
     assert sum(ns >= 100 for ns in found) / len(found) == pytest.approx(0.25, abs=0.02)
     assert set(drawn(SpikyLatency(FixedLatency(1), 0.0, FixedLatency(2)), 50)) == {1}
@@ -137,12 +137,12 @@ WRONG: list[tuple[Callable[[], Latency], str]] = [
 
 
 @pytest.mark.parametrize(("make", "message"), WRONG, ids=[message for _, message in WRONG])
-def test_what_is_no_latency_is_refused(make: Callable[[], Latency], message: str) -> None:
+def test_invalid_latency_is_refused(make: Callable[[], Latency], message: str) -> None:
     with pytest.raises(BadInput) as error:
         make()
     assert str(error.value) == message
 
 
-def test_a_latency_sees_the_record_through_its_spikes() -> None:
+def test_spiky_latency_passes_record_to_inner_latency() -> None:
     value: Value = 8
     assert SpikyLatency(FixedLatency(1), 1.0, RecordLatency(lambda ms: ms)).draw_ns(value, Random(1)) == 8 * MS

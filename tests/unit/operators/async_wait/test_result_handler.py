@@ -40,7 +40,7 @@ def wait(bench: AsyncBench, ms: int) -> None:
     bench.run_mails()
 
 
-def test_an_outcome_that_is_asked_for_is_tried_again_after_the_pause() -> None:
+def test_matching_outcome_is_retried_after_the_pause() -> None:
     with retrying() as bench:
         bench.process_element("a", 1)
         bench.answer("a")
@@ -52,7 +52,7 @@ def test_an_outcome_that_is_asked_for_is_tried_again_after_the_pause() -> None:
         assert bench.output == [("rec", "A", 1)]
 
 
-def test_an_error_that_is_asked_for_is_tried_again_and_others_fail_the_task() -> None:
+def test_matching_error_is_retried_and_others_fail_the_task() -> None:
     with retrying() as bench:
         bench.process_element("a", 1)
         bench.calls.future("a").complete_exceptionally(ValueError())
@@ -64,7 +64,7 @@ def test_an_error_that_is_asked_for_is_tried_again_and_others_fail_the_task() ->
         assert [str(failure) for failure in bench.failures] == ["could not complete the element: KeyError: 'no'"]
 
 
-def test_with_n_attempts_allowed_the_function_is_called_n_plus_1_times() -> None:
+def test_n_retries_call_function_n_plus_one_times() -> None:
     """Rule 11.25; then the last outcome counts, whatever it is."""
     with retrying(strategy=fixed(max_attempts=2)) as bench:
         bench.process_element("a", 1)
@@ -80,7 +80,7 @@ def test_with_n_attempts_allowed_the_function_is_called_n_plus_1_times() -> None
         ]  # fmt: skip
 
 
-def test_every_outcome_is_a_mail_first_and_a_second_one_counts_only_if_it_is_the_first_mail() -> None:
+def test_first_outcome_mail_wins_over_second() -> None:
     with retrying() as bench:
         bench.process_element("a", 1)
         future = bench.calls.future("a")
@@ -91,7 +91,7 @@ def test_every_outcome_is_a_mail_first_and_a_second_one_counts_only_if_it_is_the
         assert (bench.output, list(bench.waiting.awaiting_retry)) == ([], [0])
 
 
-def test_an_element_that_awaits_a_retry_keeps_its_place() -> None:
+def test_element_awaiting_retry_keeps_its_queue_slot() -> None:
     """Rule 11.29."""
     with retrying(capacity=1) as bench:
         bench.process_element("a", 1)
@@ -100,7 +100,7 @@ def test_an_element_that_awaits_a_retry_keeps_its_place() -> None:
             bench.process_element("b", 2)
 
 
-def test_an_exponential_pause_is_shared_by_all_records_of_the_subtask() -> None:
+def test_exponential_backoff_is_shared_by_records_of_subtask() -> None:
     """Rule 11.26: b's first retry resets the pause, so a's second one waits no longer than b's first times two."""
     strategy = ExponentialBackoffDelayRetryStrategy(5, 10, 1000, 2.0, is_empty)
     with retrying(timeout_ms=10_000, strategy=strategy) as bench:
@@ -122,7 +122,7 @@ def test_an_exponential_pause_is_shared_by_all_records_of_the_subtask() -> None:
         assert pauses == [10, 20, 10, 20]
 
 
-def test_the_predicates_are_asked_even_if_nothing_can_be_tried_again_any_more() -> None:
+def test_predicates_are_called_even_when_no_retry_is_possible() -> None:
     asked: list[Sequence[Any]] = []
 
     def asks(results: Sequence[Any]) -> bool:
@@ -138,7 +138,7 @@ def test_the_predicates_are_asked_even_if_nothing_can_be_tried_again_any_more() 
 
 
 @pytest.mark.parametrize(("after_ms", "waiting"), [(20, [0]), (21, [])])
-def test_an_element_has_timed_out_only_when_more_than_its_timeout_has_passed(after_ms: int, waiting: list[int]) -> None:
+def test_element_times_out_only_after_more_than_timeout(after_ms: int, waiting: list[int]) -> None:
     """Rule 11.24: whether the timer of the timeout has fired does not matter."""
     with retrying(timeout_ms=20) as bench:
         bench.process_element("a", 1)
@@ -147,7 +147,7 @@ def test_an_element_has_timed_out_only_when_more_than_its_timeout_has_passed(aft
         assert list(bench.waiting.awaiting_retry) == waiting
 
 
-def test_a_timeout_ends_the_waiting_and_asks_the_function_once() -> None:
+def test_timeout_cancels_pending_retry_and_calls_timeout_once() -> None:
     """Rule 11.26: one timeout covers all calls, and the retry that was awaited does not come."""
     with retrying(timeout_ms=20, strategy=fixed(pause_ms=50)) as bench:
         bench.calls.on_timeout = lambda value, future: future.complete([f"no {value}"])
@@ -160,7 +160,7 @@ def test_a_timeout_ends_the_waiting_and_asks_the_function_once() -> None:
 
 
 @pytest.mark.parametrize("results", [["no a"], None], ids=["answered", "left alone"])
-def test_a_retry_whose_mail_waits_behind_that_of_the_timeout_does_not_come(results: list[str] | None) -> None:
+def test_retry_mail_behind_timeout_mail_does_nothing(results: list[str] | None) -> None:
     """Cancelling its timer comes too late."""
     with retrying(timeout_ms=20, strategy=fixed(pause_ms=20)) as bench:
         bench.calls.on_timeout = lambda value, future: None if results is None else future.complete(results)
@@ -174,7 +174,7 @@ def test_a_retry_whose_mail_waits_behind_that_of_the_timeout_does_not_come(resul
         assert (bench.calls.timed_out, bench.calls.values) == (["a"], ["a"])
 
 
-def test_results_given_at_the_timeout_are_final_because_the_element_has_timed_out_by_then() -> None:
+def test_results_given_by_timeout_are_final() -> None:
     """Rule 11.26: they ask for a retry, and would get one without the millisecond of rule 9.10."""
     with retrying(timeout_ms=20) as bench:
         bench.calls.on_timeout = lambda value, future: future.complete([])
@@ -185,7 +185,7 @@ def test_results_given_at_the_timeout_are_final_because_the_element_has_timed_ou
         assert bench.calls.values == ["a"]
 
 
-def test_a_timeout_that_does_nothing_leaves_the_element_to_the_call_that_runs() -> None:
+def test_timeout_without_results_leaves_element_to_running_call() -> None:
     with retrying(timeout_ms=20) as bench:
         bench.process_element("a", 1)
         wait(bench, 25)
@@ -197,7 +197,7 @@ def test_a_timeout_that_does_nothing_leaves_the_element_to_the_call_that_runs() 
 # The end of input.
 
 
-def test_at_the_end_of_input_who_awaits_a_retry_is_called_once_more_at_once_and_that_is_final() -> None:
+def test_end_of_input_calls_pending_retry_once_with_final_outcome() -> None:
     """Rule 11.27."""
     with retrying() as bench:
         bench.process_elements([("a", 1), ("b", 2)])
@@ -209,7 +209,7 @@ def test_at_the_end_of_input_who_awaits_a_retry_is_called_once_more_at_once_and_
         assert bench.processing_time.live_timers_ms() == []
 
 
-def test_at_the_end_of_input_a_retry_that_runs_already_is_called_once_more_too() -> None:
+def test_end_of_input_calls_running_retry_once_more() -> None:
     """Rule 11.27: it joined those that await a retry with its first one, and leaves them only with its last outcome."""
     with retrying() as bench:
         bench.process_element("a", 1)
@@ -221,7 +221,7 @@ def test_at_the_end_of_input_a_retry_that_runs_already_is_called_once_more_too()
         assert (bench.calls.values, bench.output) == (["a", "a", "a"], [("rec", "A", 1)])
 
 
-def test_at_the_end_of_input_a_retry_whose_mail_waits_already_comes_on_top() -> None:
+def test_end_of_input_adds_a_call_to_queued_retry_mail() -> None:
     """Rule 11.27: cancelling its timer comes too late."""
     with retrying(strategy=fixed(max_attempts=1)) as bench:
         bench.process_element("a", 1)
@@ -233,7 +233,7 @@ def test_at_the_end_of_input_a_retry_whose_mail_waits_already_comes_on_top() -> 
         assert (bench.calls.values, bench.output) == (["a", "a", "a"], [("rec", "A", 1)])
 
 
-def test_an_element_that_timed_out_before_its_first_retry_is_called_at_the_end_for_nothing() -> None:
+def test_end_of_input_calls_element_timed_out_before_first_retry() -> None:
     """Rule 11.28."""
     with retrying(timeout_ms=20, strategy=fixed(pause_ms=50)) as bench:
         bench.calls.on_timeout = lambda value, future: future.complete([f"no {value}"])
@@ -247,7 +247,7 @@ def test_an_element_that_timed_out_before_its_first_retry_is_called_at_the_end_f
         assert bench.output == [("rec", "no a", 1)]
 
 
-def test_one_that_timed_out_later_is_not_called_at_the_end() -> None:
+def test_end_of_input_does_not_call_element_timed_out_after_first_retry() -> None:
     with retrying(timeout_ms=20, strategy=fixed(pause_ms=5)) as bench:
         bench.calls.on_timeout = lambda value, future: future.complete([f"no {value}"])
         bench.process_element("a", 1)
@@ -259,7 +259,7 @@ def test_one_that_timed_out_later_is_not_called_at_the_end() -> None:
         assert bench.calls.values == ["a", "a"]
 
 
-def test_after_the_end_of_input_an_outcome_is_final_at_once_and_an_error_fails_the_task() -> None:
+def test_outcomes_after_end_of_input_are_final() -> None:
     with retrying() as bench:
         bench.process_elements([("a", 1), ("b", 2), ("c", 3)])
         bench.executor.execute(lambda: bench.calls.answer("a"), "an answer")
@@ -275,7 +275,7 @@ def test_after_the_end_of_input_an_outcome_is_final_at_once_and_an_error_fails_t
 
 
 @pytest.mark.parametrize("wrong", [None, "text", 7])
-def test_what_is_no_list_of_results_is_refused_at_once_and_the_call_goes_on(wrong: Any) -> None:
+def test_invalid_results_are_refused_and_call_continues(wrong: Any) -> None:
     """Rule 11.12."""
     with retrying() as bench:
         bench.process_element("a", 1)
@@ -290,7 +290,7 @@ def supply(bench: AsyncBench, supplier: Callable[[], Any]) -> None:
     bench.run_mails()
 
 
-def test_what_a_supplier_raises_is_an_outcome_like_any_other_error() -> None:
+def test_exception_of_supplier_is_an_outcome() -> None:
     def fail() -> Any:
         raise ValueError("not yet")
 
@@ -304,7 +304,7 @@ def test_what_a_supplier_raises_is_an_outcome_like_any_other_error() -> None:
 
 
 @pytest.mark.parametrize("wrong", [None, "text"])
-def test_a_supplier_of_what_is_no_list_fails_the_task_without_a_retry(wrong: Any) -> None:
+def test_supplier_of_invalid_results_fails_task_without_retry(wrong: Any) -> None:
     """Nobody asks the predicates about it."""
     strategy = FixedDelayRetryStrategy(2, 5, lambda results: True, lambda error: True)
     with retrying(strategy=strategy) as bench:
@@ -317,7 +317,7 @@ def test_a_supplier_of_what_is_no_list_fails_the_task_without_a_retry(wrong: Any
         assert bench.processing_time.live_timers_ms() == [], "what comes after the last outcome is not tried again"
 
 
-def test_a_predicate_that_raises_fails_the_task_unless_a_supplier_brought_the_results() -> None:
+def test_exception_of_predicate_fails_task_unless_from_supplier() -> None:
     """Then the error is taken for an outcome that comes too late, as in Flink, and only the timeout ends the waiting."""
 
     def raises(results: Sequence[Any]) -> bool:
@@ -337,7 +337,7 @@ def test_a_predicate_that_raises_fails_the_task_unless_a_supplier_brought_the_re
         assert [str(failure) for failure in bench.failures] == ["could not complete the element: TimeoutError: over"]
 
 
-def test_results_that_are_made_while_the_mailbox_is_being_closed_are_lost_quietly() -> None:
+def test_results_of_supplier_after_quiesce_are_lost() -> None:
     """Their mail still runs, but the next one, which completes the element, is refused inside of it."""
 
     def fail() -> Any:
@@ -353,7 +353,7 @@ def test_results_that_are_made_while_the_mailbox_is_being_closed_are_lost_quietl
         assert [str(failure) for failure in bench.failures] == ["could not complete the element: KeyError: 'b'"]
 
 
-def test_an_outcome_is_refused_where_it_comes_from_once_the_mailbox_takes_no_mail() -> None:
+def test_outcome_after_quiesce_is_refused() -> None:
     """Rule 11.16."""
     with retrying() as bench:
         bench.process_element("a", 1)
@@ -367,7 +367,7 @@ def test_an_outcome_is_refused_where_it_comes_from_once_the_mailbox_takes_no_mai
                 outcome(bench.calls.future("a"))
 
 
-def test_a_pause_so_long_that_the_sum_does_not_fit_is_over_at_once() -> None:
+def test_pause_beyond_64_bits_is_over_at_once() -> None:
     with retrying(strategy=fixed(pause_ms=2**63 - 1)) as bench:
         bench.process_element("a", 1)
         bench.answer("a")

@@ -62,24 +62,24 @@ def invocations(recorder: MemoryRecorder) -> list[tuple[int, int]]:
     return [(row[entry], row[attempt]) for row in rows if row[action] == AsyncAction.INVOKE]
 
 
-def test_results_come_when_the_latency_has_passed() -> None:
+def test_results_are_emitted_after_their_latency() -> None:
     backwards = RecordLatency(lambda value: 100 - 10 * value)  # type: ignore[operator]
     assert unordered(SimulatedAsyncFunction(itself, backwards), 5) == [4, 3, 2, 1, 0]
 
 
-def test_a_call_may_have_no_results_or_several() -> None:
+def test_call_may_have_any_number_of_results() -> None:
     several = SimulatedAsyncFunction(lambda value: [value] * value, AT_ONCE)  # type: ignore[operator]
     assert unordered(several, 4) == [1, 2, 2, 3, 3, 3]
 
 
-def test_the_same_seed_gives_the_same_order_and_another_seed_another() -> None:
+def test_order_of_results_depends_on_seed() -> None:
     function = SimulatedAsyncFunction(itself, UniformLatency(0, 50 * MS))
     assert unordered(function, 30, seed=7) == unordered(function, 30, seed=7)
     assert unordered(function, 30, seed=7) != unordered(function, 30, seed=8)
     assert sorted(unordered(function, 30, seed=8)) == list(range(30))  # type: ignore[type-var]
 
 
-def test_every_subtask_draws_from_a_stream_of_its_own_and_reads_a_trace_from_its_beginning() -> None:
+def test_subtasks_draw_from_own_streams_and_start_trace_anew() -> None:
     sink = CollectSink()
     stream = of_numbers(6, parallelism=2).rebalance()
     traced = SimulatedAsyncFunction(itself, TraceLatency([30 * MS, 20 * MS, 10 * MS]))
@@ -97,14 +97,14 @@ def test_every_subtask_draws_from_a_stream_of_its_own_and_reads_a_trace_from_its
     assert first != second
 
 
-def test_a_call_that_fails_fails_the_job_and_the_record_is_named() -> None:
+def test_failing_call_fails_job_with_record() -> None:
     function = SimulatedAsyncFunction(itself, AT_ONCE, failure=lambda value: value == 3)
     with pytest.raises(JobFailed, match="3") as error:
         unordered(function, 5)
     assert "the simulated call failed (attempt 1)" in str(error.value)
 
 
-def test_what_the_results_raise_is_the_answer_of_the_call_and_may_be_tried_again() -> None:
+def test_exception_of_results_is_an_outcome_and_may_be_retried() -> None:
     recorder = MemoryRecorder(Level.ELEMENTS)
     function = SimulatedAsyncFunction(lambda value: [1 // value], AT_ONCE)  # type: ignore[operator]
     strategy = AsyncRetryStrategy.fixed_delay(2, 10, None, lambda error: isinstance(error, ZeroDivisionError))
@@ -114,7 +114,7 @@ def test_what_the_results_raise_is_the_answer_of_the_call_and_may_be_tried_again
     assert invocations(recorder) == [(0, 1), (1, 1), (0, 2), (0, 3)]
 
 
-def test_the_first_attempts_fail_and_the_next_one_is_answered() -> None:
+def test_first_attempts_fail_and_next_is_answered() -> None:
     recorder = MemoryRecorder(Level.ELEMENTS)
     failing = SomeCalls(when=lambda value: value == 1, first_attempts=2)
     function = SimulatedAsyncFunction(itself, FixedLatency(5 * MS), failure=failing)
@@ -126,37 +126,37 @@ def test_the_first_attempts_fail_and_the_next_one_is_answered() -> None:
     assert [attempt for entry, attempt in called if entry != 1] == [1, 1]
 
 
-def test_a_silent_call_times_out_and_fails_the_job_as_by_default() -> None:
+def test_silent_call_times_out_and_fails_job_by_default() -> None:
     with pytest.raises(JobFailed, match="Async function call has timed out"):
         unordered(SimulatedAsyncFunction(itself, AT_ONCE, silence=lambda value: value == 2), 4)
 
 
-def test_a_silent_call_may_give_other_results_when_its_time_is_over() -> None:
+def test_on_timeout_gives_results_of_silent_call() -> None:
     function = SimulatedAsyncFunction(
         itself, AT_ONCE, silence=lambda value: value == 2, on_timeout=lambda value: [value, "late"]
     )
     assert unordered(function, 4) == [0, 1, 3, 2, "late"]
 
 
-def test_a_timeout_that_does_nothing_leaves_a_silent_call_waiting_for_ever() -> None:
+def test_silent_call_without_timeout_action_never_ends() -> None:
     function = SimulatedAsyncFunction(itself, AT_ONCE, silence=lambda value: value == 2, on_timeout="nothing")
     with pytest.raises(Deadlock):
         unordered(function, 4)
 
 
-def test_a_timeout_that_does_nothing_takes_the_answer_that_comes_later() -> None:
+def test_late_answer_is_emitted_when_timeout_does_nothing() -> None:
     function = SimulatedAsyncFunction(itself, FixedLatency(5_000 * MS), on_timeout="nothing")
     assert unordered(function, 2) == [0, 1]
 
 
-def test_a_share_of_the_calls_is_befallen_and_the_seed_says_which() -> None:
+def test_seed_determines_which_share_of_calls_is_silent() -> None:
     silent = SimulatedAsyncFunction(itself, AT_ONCE, silence=0.3, on_timeout=lambda value: [-1])
     found = unordered(silent, 100, seed=3)
     assert found == unordered(silent, 100, seed=3)
     assert 15 <= found.count(-1) <= 45
 
 
-def test_some_calls_are_those_that_meet_all_that_is_said() -> None:
+def test_some_calls_must_meet_every_condition() -> None:
     random = Random(1)
     both = SomeCalls(share=1.0, when=lambda value: value == "a", first_attempts=2)
     asked = [(value, attempt) for value in "ab" for attempt in (1, 2, 3)]
@@ -172,7 +172,7 @@ def test_some_calls_are_those_that_meet_all_that_is_said() -> None:
         (1.0, 0, "the first attempts of a call: expected at least 1, got 0"),
     ],
 )
-def test_what_are_no_calls_is_refused(share: float, first_attempts: int | None, message: str) -> None:
+def test_invalid_some_calls_are_refused(share: float, first_attempts: int | None, message: str) -> None:
     with pytest.raises(BadInput) as error:
         SomeCalls(share=share, first_attempts=first_attempts)
     assert str(error.value) == message

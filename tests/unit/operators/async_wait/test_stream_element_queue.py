@@ -47,13 +47,13 @@ def complete(queue: StreamElementQueue, entry: QueueEntry, *results: Any) -> Non
 
 @BOTH
 @pytest.mark.parametrize("capacity", [0, -1])
-def test_a_queue_that_could_hold_nothing_is_refused(queue_class: Any, capacity: int) -> None:
+def test_capacity_below_one_is_refused(queue_class: Any, capacity: int) -> None:
     with pytest.raises(BadInput, match=f"at least 1, got {capacity}"):
         queue_class(capacity)
 
 
 @BOTH
-def test_a_watermark_takes_a_place_like_a_record(queue_class: Any) -> None:
+def test_watermark_takes_a_slot_like_a_record(queue_class: Any) -> None:
     queue = queue_class(2)
     filled(queue, "a", 5)
     assert not queue.try_put(StreamRecordQueueEntry(2, "b", None))
@@ -62,7 +62,7 @@ def test_a_watermark_takes_a_place_like_a_record(queue_class: Any) -> None:
 
 
 @BOTH
-def test_exactly_one_element_is_emitted_at_a_time(queue_class: Any) -> None:
+def test_one_element_is_emitted_per_call(queue_class: Any) -> None:
     queue, output = queue_class(3), CollectingOutput()
     records = filled(queue, "a", "b")
     complete(queue, records["a"], 1, 2)
@@ -73,7 +73,7 @@ def test_exactly_one_element_is_emitted_at_a_time(queue_class: Any) -> None:
 
 
 @BOTH
-def test_a_queue_in_which_nothing_is_done_emits_nothing(queue_class: Any) -> None:
+def test_queue_without_completed_elements_emits_nothing(queue_class: Any) -> None:
     queue, output = queue_class(3), CollectingOutput()
     assert queue.emit_completed_element(output) is None
     filled(queue, "a")
@@ -82,7 +82,7 @@ def test_a_queue_in_which_nothing_is_done_emits_nothing(queue_class: Any) -> Non
 
 
 @BOTH
-def test_results_have_the_timestamp_of_their_record_and_no_results_are_an_answer_too(queue_class: Any) -> None:
+def test_results_have_timestamp_of_record_and_may_be_empty(queue_class: Any) -> None:
     queue, output = queue_class(3), CollectingOutput()
     with_time, without = StreamRecordQueueEntry(0, "a", 7), StreamRecordQueueEntry(1, "b", 8)
     assert queue.try_put(with_time)
@@ -96,7 +96,7 @@ def test_results_have_the_timestamp_of_their_record_and_no_results_are_an_answer
 
 
 @BOTH
-def test_later_results_replace_those_that_were_not_emitted_yet(queue_class: Any) -> None:
+def test_later_results_replace_results_not_yet_emitted(queue_class: Any) -> None:
     queue = queue_class(3)
     records = filled(queue, "a")
     complete(queue, records["a"], 1)
@@ -105,7 +105,7 @@ def test_later_results_replace_those_that_were_not_emitted_yet(queue_class: Any)
 
 
 @BOTH
-def test_results_that_come_after_the_emission_change_nothing(queue_class: Any) -> None:
+def test_results_after_emission_are_ignored(queue_class: Any) -> None:
     queue = queue_class(3)
     records = filled(queue, "a", "b")
     complete(queue, records["a"], 1)
@@ -116,7 +116,7 @@ def test_results_that_come_after_the_emission_change_nothing(queue_class: Any) -
 
 @BOTH
 @pytest.mark.parametrize("wrong", [None, "ab", b"ab", 5, {"a": 1}, {1, 2}, iter([1])])
-def test_what_is_no_list_of_results_leaves_the_record_undone(queue_class: Any, wrong: Any) -> None:
+def test_invalid_results_leave_record_incomplete(queue_class: Any, wrong: Any) -> None:
     queue = queue_class(3)
     records = filled(queue, "a")
     with pytest.raises(TypeError, match="results of an async call must be a list"):
@@ -127,7 +127,7 @@ def test_what_is_no_list_of_results_leaves_the_record_undone(queue_class: Any, w
 
 
 @BOTH
-def test_nobody_can_complete_a_watermark(queue_class: Any) -> None:
+def test_completing_watermark_is_refused(queue_class: Any) -> None:
     queue = queue_class(3)
     entry = WatermarkQueueEntry(0, 5)
     assert queue.try_put(entry)
@@ -135,7 +135,7 @@ def test_nobody_can_complete_a_watermark(queue_class: Any) -> None:
         queue.complete(entry, [])
 
 
-def test_ordered_what_is_done_waits_for_all_before_it() -> None:
+def test_ordered_completed_element_waits_for_earlier_ones() -> None:
     queue = OrderedStreamElementQueue(9)
     records = filled(queue, "a", 5, "b", "c")
     complete(queue, records["c"], "C")
@@ -145,7 +145,7 @@ def test_ordered_what_is_done_waits_for_all_before_it() -> None:
     assert emitted(queue) == ["A", 5, "B", "C"]
 
 
-def test_unordered_records_leave_as_they_are_done_but_never_past_a_watermark() -> None:
+def test_unordered_records_never_overtake_watermark() -> None:
     """The example of rule 11.11: a b c | W5 | d e | W6 | W7 | f."""
     queue = UnorderedStreamElementQueue(20)
     records = filled(queue, "a", "b", "c", 5, "d", "e", 6, 7, "f")
@@ -162,13 +162,13 @@ def test_unordered_records_leave_as_they_are_done_but_never_past_a_watermark() -
     assert (emitted(queue), len(queue)) == (["F"], 0)
 
 
-def test_unordered_watermarks_in_a_row_leave_in_order() -> None:
+def test_unordered_consecutive_watermarks_are_emitted_in_order() -> None:
     queue = UnorderedStreamElementQueue(5)
     filled(queue, 1, 2, 3)
     assert (emitted(queue), len(queue)) == ([1, 2, 3], 0)
 
 
-def test_unordered_an_empty_queue_takes_records_and_watermarks_again() -> None:
+def test_unordered_empty_queue_accepts_elements_again() -> None:
     queue = UnorderedStreamElementQueue(2)
     filled(queue, 1)
     assert emitted(queue) == [1]
@@ -177,14 +177,14 @@ def test_unordered_an_empty_queue_takes_records_and_watermarks_again() -> None:
     assert emitted(queue) == ["A", 2]
 
 
-def test_an_ordered_snapshot_holds_everything_in_the_order_of_the_queue() -> None:
+def test_ordered_snapshot_has_queue_order() -> None:
     queue = OrderedStreamElementQueue(9)
     records = filled(queue, "a", 5, "b")
     complete(queue, records["b"], "B")
     assert queue.values() == [StreamRecord("a", None), Watermark(5), StreamRecord("b", None)]
 
 
-def test_an_unordered_snapshot_holds_what_is_done_first_in_every_segment() -> None:
+def test_unordered_snapshot_has_completed_elements_first_in_segment() -> None:
     queue = UnorderedStreamElementQueue(9)
     records = filled(queue, "a", "b", "c", 5, "d", "e")
     for name in "cbe":

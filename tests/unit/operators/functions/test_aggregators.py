@@ -17,7 +17,7 @@ SUM, MIN, MIN_BY = AggregationType.SUM, AggregationType.MIN, AggregationType.MIN
 NAMED = Types.ROW_NAMED(["who", "much"], [Types.STRING(), Types.INT()])
 
 
-def test_a_field_is_meant_by_position_or_by_name() -> None:
+def test_field_is_selected_by_position_or_name() -> None:
     assert aggregator(SUM, "f1", None)(("a", 1), ("a", 2)) == ("a", 3)
     assert aggregator(SUM, 1, None)(["a", 1], ["a", 2]) == ["a", 3]
     assert aggregator(SUM, "much", None)({"much": 1}, {"much": 2}) == {"much": 3}
@@ -28,13 +28,13 @@ def test_a_field_is_meant_by_position_or_by_name() -> None:
     assert total.as_dict() == {"who": "a", "much": 3}
 
 
-def test_a_sum_overflows_as_the_declared_type_does() -> None:
+def test_sum_overflows_as_declared_type() -> None:
     assert aggregator(SUM, 0, Types.BYTE())(127, 1) == -128
     assert aggregator(SUM, 0, None)(2**63 - 1, 1) == -(2**63)
     assert aggregator(SUM, 0, Types.FLOAT())(3.4e38, 3.4e38) == float("inf")
 
 
-def test_min_keeps_the_other_fields_of_the_first_record_and_min_by_takes_the_whole_record() -> None:
+def test_min_keeps_other_fields_and_min_by_takes_whole_record() -> None:
     first, other = ("a", 2, "first"), ("a", 1, "other")
     assert aggregator(MIN, 1, None)(first, other) == ("a", 1, "first")
     assert aggregator(MIN_BY, 1, None)(first, other) == other
@@ -61,12 +61,12 @@ def test_min_keeps_the_other_fields_of_the_first_record_and_min_by_takes_the_who
         (lambda: aggregator(MIN, "y", None)({"x": 1}, {"x": 2}), "no field 'y': expected one of x"),
     ],
 )
-def test_what_has_no_such_field_or_no_sum_or_order_is_refused(make: Callable[[], object], said: str) -> None:
+def test_unknown_field_or_unsupported_type_is_refused(make: Callable[[], object], said: str) -> None:
     with pytest.raises(BadInput, match=said):
         make()
 
 
-def test_every_record_gives_the_reduction_of_its_key_with_its_own_timestamp() -> None:
+def test_each_record_emits_reduction_of_its_key_with_its_timestamp() -> None:
     operator = GroupedReduceOperator(aggregator(SUM, 1, None))
     with OneInputOperatorHarness(operator, key_selector=lambda value: value[0]) as harness:  # type: ignore[index]
         harness.process_elements([(("a", 1), 10), (("b", 5), None), (("a", 2), 7)])

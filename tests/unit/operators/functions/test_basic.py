@@ -32,7 +32,7 @@ class Doubler:
         return value * 2
 
 
-def test_map_keeps_the_timestamp_and_forwards_everything_else() -> None:
+def test_map_keeps_timestamp_and_forwards_other_elements() -> None:
     marker = LatencyMarker(1, 2, 3)
     with OneInputOperatorHarness(MapOperator(str)) as harness:
         harness.process_element(1, 10)
@@ -45,7 +45,7 @@ def test_map_keeps_the_timestamp_and_forwards_everything_else() -> None:
         assert harness.operator.records_in == 2
 
 
-def test_a_function_is_opened_before_its_first_record_and_closed_once() -> None:
+def test_function_is_opened_before_first_record_and_closed_once() -> None:
     doubler = Doubler()
     harness = OneInputOperatorHarness(MapOperator(doubler.map, doubler), subtask_index=1, parallelism=2)
     with harness:
@@ -55,20 +55,20 @@ def test_a_function_is_opened_before_its_first_record_and_closed_once() -> None:
     assert harness.output == [("rec", 8, None)]
 
 
-def test_a_function_that_was_never_opened_is_not_closed() -> None:
+def test_function_never_opened_is_not_closed() -> None:
     doubler = Doubler()
     OneInputOperatorHarness(MapOperator(doubler.map, doubler)).operator.close()
     assert doubler.story == []
 
 
-def test_filter_counts_what_it_drops() -> None:
+def test_filter_counts_dropped_records() -> None:
     with OneInputOperatorHarness(FilterOperator(lambda value: value != 2)) as harness:
         harness.process_elements([(1, 1), (2, 2), (3, 3)])
         assert harness.output == [("rec", 1, 1), ("rec", 3, 3)]
         assert (harness.operator.records_in, harness.operator.records_dropped) == (3, 1)
 
 
-def test_flat_map_emits_each_result_as_it_is_yielded() -> None:
+def test_flat_map_emits_each_result_when_yielded() -> None:
     seen_by_function: list[int] = []
 
     def letters(value: object) -> Iterator[object] | None:
@@ -88,7 +88,7 @@ def test_flat_map_emits_each_result_as_it_is_yielded() -> None:
         assert seen_by_function == [1, 2]
 
 
-def test_each_record_costs_its_time_before_it_is_emitted() -> None:
+def test_record_costs_time_before_emission() -> None:
     """D4: the cost is charged first thing."""
     with OneInputOperatorHarness(MapOperator(lambda value: harness.clock.now_ns), cost_ns=1000) as harness:
         start = harness.clock.now_ns
@@ -99,7 +99,7 @@ def test_each_record_costs_its_time_before_it_is_emitted() -> None:
         assert harness.output[-1] == ("rec", start + 2005, 3)
 
 
-def test_state_without_a_key_is_refused_with_the_way_out() -> None:
+def test_state_without_key_is_refused_with_advice() -> None:
     class Stateful(Doubler):
         def open(self, runtime_context: RuntimeContext) -> None:
             runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))

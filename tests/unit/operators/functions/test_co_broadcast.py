@@ -75,7 +75,7 @@ class Counts(KeyedBroadcastProcessFunction):
         yield "timer", ctx.get_current_key(), self.count.value(), ctx.get_broadcast_state(RULES).get("x")
 
 
-def test_a_record_sees_what_was_broadcast_before_it() -> None:
+def test_record_sees_earlier_broadcast_elements() -> None:
     with MultipleInputOperatorHarness(CoBroadcastWithNonKeyedOperator(Rules(), [RULES])) as harness:
         harness.element(1, "early", 5)
         harness.watermark(1, 30)
@@ -97,7 +97,7 @@ def keyed() -> MultipleInputOperatorHarness:
     return MultipleInputOperatorHarness(operator, key_selectors=[lambda value: value], key_type="STRING")
 
 
-def test_a_broadcast_element_reaches_the_state_of_all_keys_by_key_group_and_timers_see_what_is_broadcast() -> None:
+def test_broadcast_element_reaches_state_of_all_keys_by_key_group() -> None:
     with keyed() as harness:
         for key in ("b", "a", "b"):
             harness.element(1, key)
@@ -115,7 +115,7 @@ def test_a_broadcast_element_reaches_the_state_of_all_keys_by_key_group_and_time
         ]
 
 
-def test_after_going_through_all_keys_the_last_one_is_current() -> None:
+def test_apply_to_keyed_state_leaves_last_key_current() -> None:
     class Last(Counts):
         def process_broadcast_element(self, value: object, ctx: KeyedBroadcastContext) -> Iterable[object]:
             before = self.count.value()
@@ -137,7 +137,7 @@ def test_after_going_through_all_keys_the_last_one_is_current() -> None:
         assert (harness.operator.current_key, harness.operator.state.current_key) == ("a", "a")  # type: ignore[attr-defined]
 
 
-def test_the_side_that_is_not_broadcast_may_not_change_broadcast_state() -> None:
+def test_read_only_broadcast_state_cannot_be_changed() -> None:
     store = OperatorStateStore()
     store.get_broadcast_state(RULES).put_all({"x": 1, "y": None})
     seen = store.get_read_only_broadcast_state(RULES)
@@ -163,7 +163,7 @@ def test_the_side_that_is_not_broadcast_may_not_change_broadcast_state() -> None
 
 
 @pytest.mark.parametrize("kind", [Rules, Counts])
-def test_a_record_of_the_other_side_that_changes_broadcast_state_fails_the_job(
+def test_changing_broadcast_state_for_a_record_is_refused(
     kind: type[Rules] | type[Counts],
 ) -> None:
     class Changing(kind):  # type: ignore[valid-type,misc]
@@ -179,7 +179,7 @@ def test_a_record_of_the_other_side_that_changes_broadcast_state_fails_the_job(
         harness.element(1, "any")
 
 
-def test_a_state_that_was_not_broadcast_is_named_with_those_that_were() -> None:
+def test_unknown_broadcast_state_is_refused_with_known_ones() -> None:
     class Wrong(Rules):
         def process_element(self, value: object, ctx: ReadOnlyBroadcastContext) -> Iterable[object]:
             return ctx.get_broadcast_state(OTHER).items()
@@ -191,7 +191,7 @@ def test_a_state_that_was_not_broadcast_is_named_with_those_that_were() -> None:
         harness.element(1, "any")
 
 
-def test_timers_of_a_stream_without_keys_are_refused() -> None:
+def test_timers_without_keys_are_refused() -> None:
     class Timed(Rules):
         def process_element(self, value: object, ctx: ReadOnlyBroadcastContext) -> Iterable[object]:
             ctx.timer_service().register_event_time_timer(1)
@@ -204,7 +204,7 @@ def test_timers_of_a_stream_without_keys_are_refused() -> None:
         harness.element(1, "any")
 
 
-def test_broadcast_state_is_a_map_without_a_time_to_live() -> None:
+def test_broadcast_state_with_ttl_or_of_other_kind_is_refused() -> None:
     living = MapStateDescriptor("living", Types.STRING(), Types.LONG())
     living.enable_time_to_live(StateTtlConfig.new_builder(Duration.of_hours(1)).build())
     with pytest.raises(BadInput, match="'living': broadcast state has no time to live"):
@@ -213,7 +213,7 @@ def test_broadcast_state_is_a_map_without_a_time_to_live() -> None:
         check_broadcast_descriptor(COUNT, "broadcast")
 
 
-def test_a_broadcast_element_without_a_timestamp_has_the_least_one_and_hands_it_to_side_outputs() -> None:
+def test_broadcast_element_without_timestamp_gives_side_outputs_no_timestamp() -> None:
     """Rule 9.19."""
 
     class Tells(BroadcastProcessFunction):

@@ -37,7 +37,7 @@ class Tagging(MultipleInputOperator):
         self.collect(("end", input_id), None)
 
 
-def test_each_input_has_a_door_and_an_end_of_its_own() -> None:
+def test_each_input_has_its_own_process_and_end_methods() -> None:
     with MultipleInputOperatorHarness(Tagging(3)) as harness:
         harness.element(3, "c", 30)
         harness.element(1, "a")
@@ -53,7 +53,7 @@ def test_each_input_has_a_door_and_an_end_of_its_own() -> None:
         assert harness.operator.records_in == 2
 
 
-def test_records_cost_what_the_operator_costs() -> None:
+def test_records_cost_time_of_operator() -> None:
     with MultipleInputOperatorHarness(Tagging(2)) as harness:
         harness.operator.set_cost_ns(7)
         before = harness.clock.now_ns
@@ -62,7 +62,7 @@ def test_records_cost_what_the_operator_costs() -> None:
         assert harness.clock.now_ns - before == 14
 
 
-def test_the_watermark_is_the_least_of_all_inputs() -> None:
+def test_watermark_is_minimum_of_inputs() -> None:
     with MultipleInputOperatorHarness(Tagging(2)) as harness:
         harness.watermark(1, 10)
         assert harness.take_output() == []
@@ -72,7 +72,7 @@ def test_the_watermark_is_the_least_of_all_inputs() -> None:
         assert harness.take_output() == [("wm", 4), ("wm", 7), ("wm", 10)]
 
 
-def test_an_idle_input_holds_nothing_back_and_its_status_stays_inside() -> None:
+def test_idle_input_is_ignored_and_its_status_is_not_forwarded() -> None:
     with MultipleInputOperatorHarness(Tagging(2)) as harness:
         harness.watermark(1, 10)
         harness.status(2, IDLE)
@@ -81,7 +81,7 @@ def test_an_idle_input_holds_nothing_back_and_its_status_stays_inside() -> None:
         assert harness.take_output() == []
 
 
-def test_when_all_inputs_are_idle_the_greatest_watermark_comes_before_the_status() -> None:
+def test_all_inputs_idle_emits_greatest_watermark_then_idle() -> None:
     with MultipleInputOperatorHarness(Tagging(2)) as harness:
         harness.watermark(1, 10)
         harness.watermark(2, 5)
@@ -91,7 +91,7 @@ def test_when_all_inputs_are_idle_the_greatest_watermark_comes_before_the_status
         assert harness.output == [("wm", 5), ("wm", 10), ("st", IDLE), ("st", ACTIVE)]
 
 
-def test_a_watermark_wakes_an_idle_input_without_a_status() -> None:
+def test_watermark_of_idle_input_counts_without_status() -> None:
     with MultipleInputOperatorHarness(Tagging(2)) as harness:
         harness.status(1, IDLE)
         harness.watermark(1, 3)
@@ -99,7 +99,7 @@ def test_a_watermark_wakes_an_idle_input_without_a_status() -> None:
         assert harness.output == [("wm", 3)]
 
 
-def test_a_co_map_has_a_function_per_input_and_drops_nothing_but_none() -> None:
+def test_co_map_has_function_per_input_and_drops_only_none() -> None:
     def even(value: object) -> object:
         assert isinstance(value, int)
         return value if value % 2 == 0 else None
@@ -112,7 +112,7 @@ def test_a_co_map_has_a_function_per_input_and_drops_nothing_but_none() -> None:
         assert harness.operator.records_in == 3
 
 
-def test_a_co_flat_map_gives_any_number() -> None:
+def test_co_flat_map_emits_any_number_of_records() -> None:
     operator = CoFlatMapOperator(lambda value: str(value).split(), lambda value: None)
     with MultipleInputOperatorHarness(operator) as harness:
         harness.element(1, "a b", 1)
@@ -138,7 +138,7 @@ class Sides:
         yield OutputTag("second"), (value, ctx.timestamp())
 
 
-def test_a_co_process_function_sees_time_and_can_emit_aside() -> None:
+def test_co_process_function_reads_time_and_emits_to_side_output() -> None:
     function = Sides()
     with MultipleInputOperatorHarness(CoProcessOperator(function)) as harness:
         harness.watermark(1, 9)
@@ -173,7 +173,7 @@ class Enrich:
         yield "cleared", ctx.get_current_key(), timestamp
 
 
-def test_both_inputs_share_the_state_and_timers_of_a_key() -> None:
+def test_both_inputs_share_state_and_timers_of_key() -> None:
     operator = KeyedCoProcessOperator(Enrich())
     selectors = (lambda value: value, lambda value: value[0])  # type: ignore[index]
     with MultipleInputOperatorHarness(operator, key_selectors=selectors, key_type="STRING") as harness:
@@ -188,12 +188,12 @@ def test_both_inputs_share_the_state_and_timers_of_a_key() -> None:
         assert harness.take_output() == [("rec", ("eur", None), 101)]
 
 
-def test_a_keyed_operator_needs_a_key_for_both_inputs() -> None:
+def test_keyed_operator_without_key_for_both_inputs_is_refused() -> None:
     with pytest.raises(BadInput, match="needs a key for each of its two inputs"):
         MultipleInputOperatorHarness(KeyedCoProcessOperator(Enrich()), key_selectors=(lambda value: value,))
 
 
-def test_an_order_hears_of_records_and_ends() -> None:
+def test_reading_order_follows_records_and_ends() -> None:
     operator = CoMapOperator(lambda value: value, lambda value: value, order=StrictTurns(2))
     with MultipleInputOperatorHarness(operator) as harness:
         selectable = operator.input_selectable
@@ -206,7 +206,7 @@ def test_an_order_hears_of_records_and_ends() -> None:
         assert masks == [1, 2, 1]
 
 
-def test_an_operator_that_selects_for_itself_is_asked() -> None:
+def test_operator_with_next_selection_is_its_own_input_selectable() -> None:
     class SelectingItself(Tagging):
         def next_selection(self) -> object:
             return None

@@ -63,7 +63,7 @@ def buffered(joined: OneInputOperatorHarness) -> list[tuple[str, object]]:
     return [(entry.name, entry.content) for group in groups for entry in operator.state.entries_of_key_group(group)]
 
 
-def test_a_record_meets_those_of_its_key_within_the_bounds_and_results_carry_the_later_timestamp() -> None:
+def test_record_joins_records_of_its_key_within_bounds() -> None:
     with harness(-2, 3) as joined:
         for number, timestamp in enumerate((7, 8, 10, 13, 14)):
             joined.element(2, f"a{number}", timestamp)
@@ -77,14 +77,14 @@ def test_a_record_meets_those_of_its_key_within_the_bounds_and_results_carry_the
         ]
 
 
-def test_exclusive_bounds_leave_out_what_lies_on_them() -> None:
+def test_exclusive_bounds_exclude_records_on_them() -> None:
     assert bounds(-2, 3, exclusive=True) == IntervalBounds(-1, 2)
     assert bounds(1, 1, exclusive=True) == IntervalBounds(2, 0)
     with pytest.raises(ValueError, match="the lower bound 2 ms is above the upper one 1 ms"):
         bounds(2, 1)
 
 
-def test_records_of_one_timestamp_meet_in_the_order_of_their_arrival() -> None:
+def test_records_of_equal_timestamp_join_in_order_of_arrival() -> None:
     with harness(0, 0) as joined:
         joined.element(1, "a-first", 5)
         joined.element(1, "a-second", 5)
@@ -92,7 +92,7 @@ def test_records_of_one_timestamp_meet_in_the_order_of_their_arrival() -> None:
         assert [element[1] for element in joined.output if element[0] == "rec"] == [("a-first", "a"), ("a-second", "a")]
 
 
-def test_partners_come_in_the_order_of_a_java_hash_map_of_their_timestamps() -> None:
+def test_partners_have_order_of_java_hash_map() -> None:
     """Rule 10.34: 17 shares a bin with 1 and came first."""
     with harness(-100, 100) as joined:
         for timestamp in (17, 2, 1):
@@ -105,7 +105,7 @@ def test_partners_come_in_the_order_of_a_java_hash_map_of_their_timestamps() -> 
     ("lower_ms", "upper_ms", "left_gone_at", "right_gone_at"),
     [(-2, 3, 13, 12), (0, 0, 10, 10), (1, 4, 14, 10), (-4, -1, 10, 14)],
 )
-def test_a_record_is_forgotten_when_nothing_in_time_could_meet_it(
+def test_record_is_removed_when_no_partner_can_arrive(
     lower_ms: int, upper_ms: int, left_gone_at: int, right_gone_at: int
 ) -> None:
     """Rule 10.36: never before its own timestamp."""
@@ -118,7 +118,7 @@ def test_a_record_is_forgotten_when_nothing_in_time_could_meet_it(
             assert buffered(joined) == []
 
 
-def test_a_record_at_the_watermark_is_in_time_and_one_before_it_joins_nothing() -> None:
+def test_record_at_watermark_joins_and_late_record_does_not() -> None:
     """Rule 10.35."""
     with harness(-5, 5, late_left=LATE) as joined:
         joined.element(2, "a", 10)
@@ -131,12 +131,12 @@ def test_a_record_at_the_watermark_is_in_time_and_one_before_it_joins_nothing() 
 
 
 @pytest.mark.parametrize("timestamp", [None, -(2**63)])
-def test_a_record_without_a_timestamp_is_refused(timestamp: int | None) -> None:
+def test_record_without_timestamp_is_refused(timestamp: int | None) -> None:
     with harness(0, 1) as joined, pytest.raises(BadInput, match="without a timestamp cannot be joined by time"):
         joined.element(1, "a", timestamp)
 
 
-def test_a_late_record_is_recorded_with_its_key_the_watermark_and_where_it_went() -> None:
+def test_late_record_is_recorded_with_key_watermark_and_output() -> None:
     recorder = MemoryRecorder(Level.FULL)
     operator = IntervalJoinOperator(Pairs(), bounds(0, 1), late_right=LATE)
     with OneInputOperatorHarness(
@@ -153,7 +153,7 @@ def test_a_late_record_is_recorded_with_its_key_the_watermark_and_where_it_went(
     ]
 
 
-def test_the_two_cleanup_timers_of_one_key_and_time_are_told_apart() -> None:
+def test_cleanup_timers_of_both_buffers_are_distinguished() -> None:
     recorder = MemoryRecorder(Level.FULL)
     operator = IntervalJoinOperator(Pairs(), bounds(0, 0))
     with OneInputOperatorHarness(
@@ -167,13 +167,13 @@ def test_the_two_cleanup_timers_of_one_key_and_time_are_told_apart() -> None:
     assert namespaces == [("REGISTER", 1, 1), ("REGISTER", 2, 2), ("FIRE", 1, 1), ("FIRE", 2, 2)]
 
 
-def test_the_function_is_opened_and_closed_once() -> None:
+def test_function_is_opened_and_closed_once() -> None:
     function = Pairs()
     with MultipleInputOperatorHarness(IntervalJoinOperator(function, bounds(0, 1)), key_selectors=(key_of, key_of)):
         assert function.life == ["open"]
     assert function.life == ["open", "close"]
 
 
-def test_both_inputs_need_keys() -> None:
+def test_join_without_keys_for_both_inputs_is_refused() -> None:
     with pytest.raises(BadInput, match="needs a key for each of its two inputs"):
         OneInputOperatorHarness(IntervalJoinOperator(Pairs(), bounds(0, 1)), key_selector=key_of)

@@ -39,7 +39,7 @@ class Sorter(Function):
         ctx.output(OutputTag("seen"), [value, ctx.timestamp(), ctx.timer_service().current_watermark()])
 
 
-def test_results_are_yielded_and_a_tag_sends_them_aside() -> None:
+def test_yielded_results_and_side_outputs_are_emitted() -> None:
     with OneInputOperatorHarness(ProcessOperator(Sorter())) as harness:
         harness.process_element(1, 10)
         harness.process_watermark(10)
@@ -54,7 +54,7 @@ def test_results_are_yielded_and_a_tag_sends_them_aside() -> None:
         ]
 
 
-def test_results_may_also_be_returned_as_a_list_or_not_at_all() -> None:
+def test_results_may_be_returned_as_list_or_none() -> None:
     class Returning(Function):
         def process_element(self, value: object, ctx: ProcessContext) -> list[object] | None:
             return [value, value] if value == "twice" else None
@@ -64,7 +64,7 @@ def test_results_may_also_be_returned_as_a_list_or_not_at_all() -> None:
         assert harness.output == [("rec", "twice", 1), ("rec", "twice", 1)]
 
 
-def test_timers_without_a_key_are_refused() -> None:
+def test_timers_without_key_are_refused() -> None:
     """Rule 9.17."""
 
     class Timing(Function):
@@ -113,7 +113,7 @@ def keyed() -> OneInputOperatorHarness:
     return OneInputOperatorHarness(KeyedProcessOperator(Counter()), key_selector=lambda value: str(value)[0])
 
 
-def test_an_event_timer_sees_its_keys_state_and_emits_with_its_own_time() -> None:
+def test_event_time_timer_has_state_of_its_key_and_its_timestamp() -> None:
     """Rules 9.4, 9.13: watermark first, then timers, then the watermark goes on (rule 8.15)."""
     with keyed() as harness:
         harness.process_elements([("a1", 10), ("b1", 11), ("a2", 10)])
@@ -127,7 +127,7 @@ def test_an_event_timer_sees_its_keys_state_and_emits_with_its_own_time() -> Non
         ]
 
 
-def test_a_processing_timer_emits_without_a_timestamp_and_to_the_side_with_its_own() -> None:
+def test_processing_time_timer_emits_without_timestamp() -> None:
     """As KeyedProcessOperator does: the collector's timestamp is erased, a side output carries the timer's."""
     with keyed() as harness:
         harness.process_element("a1", None)
@@ -159,12 +159,12 @@ def test_deleted_timers_do_not_fire() -> None:
         assert harness.output == [("wm", 9)]
 
 
-def test_a_keyed_operator_on_a_stream_without_keys_is_refused() -> None:
+def test_keyed_operator_without_keys_is_refused() -> None:
     with pytest.raises(BadInput, match=r"KeyedProcessOperator needs a keyed stream: put key_by"):
         OneInputOperatorHarness(KeyedProcessOperator(Counter()))
 
 
-def test_a_timer_needs_whole_milliseconds() -> None:
+def test_timer_without_whole_milliseconds_is_refused() -> None:
     class Careless(Function):
         def process_element(self, value: object, ctx: ProcessContext) -> None:
             getattr(ctx.timer_service(), "register_event_time_timer")(value)  # noqa: B009 - the type is what is tested

@@ -60,7 +60,7 @@ def polled(operator: SourceOperator) -> list[DataInputStatus]:
     return statuses
 
 
-def test_a_reader_is_polled_to_its_end_and_then_the_input_is_over() -> None:
+def test_reader_is_polled_to_end_of_input() -> None:
     """Rule 4.14: END_OF_INPUT is the answer after END_OF_DATA."""
     reader = ListReader(("a", 1), None, ("b", 2))
     operator = SourceOperator(reader)
@@ -74,7 +74,7 @@ def test_a_reader_is_polled_to_its_end_and_then_the_input_is_over() -> None:
     assert reader.story == ["open", "close"]
 
 
-def test_a_batch_ends_at_the_records_whose_cost_reaches_its_end() -> None:
+def test_batch_ends_with_record_whose_cost_reaches_its_end() -> None:
     operator = SourceOperator(ListReader(("a", 1), ("b", 2), ("c", 3)))
     with OneInputOperatorHarness(operator, cost_ns=10) as harness:
         harness.clock.batch_end_ns = harness.clock.now_ns + 20
@@ -86,7 +86,7 @@ def test_a_batch_ends_at_the_records_whose_cost_reaches_its_end() -> None:
         assert harness.take_output() == [("rec", "c", 3)]
 
 
-def test_a_reader_that_speaks_for_itself_wakes_up_with_its_next_record_or_watermark() -> None:
+def test_reader_without_strategy_becomes_active_with_next_record_or_watermark() -> None:
     """Flink's SourceContext: a watermark passes as it is, also one that goes back."""
     operator = SourceOperator(ListReader(("a", 1), "idle", "idle", ("b", 2), 7, 6, "idle", 8))
     with OneInputOperatorHarness(operator) as harness:
@@ -97,7 +97,7 @@ def test_a_reader_that_speaks_for_itself_wakes_up_with_its_next_record_or_waterm
         ]  # fmt: skip
 
 
-def test_with_a_strategy_each_record_goes_before_its_watermark() -> None:
+def test_strategy_emits_watermark_after_its_record() -> None:
     """Rules 8.3, 8.8."""
     strategy = WatermarkStrategy.for_each_record(0)
     operator = SourceOperator(ListReader(("a", 5), ("b", None)), strategy)
@@ -106,7 +106,7 @@ def test_with_a_strategy_each_record_goes_before_its_watermark() -> None:
         assert harness.output == [("rec", "a", 5), ("wm", 4), ("rec", "b", NO_TIMESTAMP)]
 
 
-def test_periodic_watermarks_come_from_the_source_itself() -> None:
+def test_source_emits_periodic_watermarks() -> None:
     """Rule 8.2."""
     extracted = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda value, _: len(str(value)))
     operator = SourceOperator(ListReader(("abc", None), None), extracted)
@@ -119,7 +119,7 @@ def test_periodic_watermarks_come_from_the_source_itself() -> None:
         assert harness.processing_time.live_timers_ms() == [401]
 
 
-def test_with_a_strategy_idleness_ends_with_the_next_watermark_and_not_with_the_record() -> None:
+def test_strategy_ends_idleness_with_next_watermark() -> None:
     """Rule 8.5."""
     operator = SourceOperator(ListReader("idle", ("a", 5)), WatermarkStrategy.for_each_record(0))
     with OneInputOperatorHarness(operator) as harness:
@@ -127,7 +127,7 @@ def test_with_a_strategy_idleness_ends_with_the_next_watermark_and_not_with_the_
         assert harness.output == [("st", IDLE), ("rec", "a", 5), ("st", ACTIVE), ("wm", 4)]
 
 
-def test_a_source_takes_no_records() -> None:
+def test_processing_element_in_source_is_refused() -> None:
     with (
         OneInputOperatorHarness(SourceOperator(ListReader())) as harness,
         pytest.raises(TypeError, match="is a source"),
@@ -135,7 +135,7 @@ def test_a_source_takes_no_records() -> None:
         harness.process_element("a", 1)
 
 
-def test_an_assigner_in_a_source_is_held_to_whole_milliseconds_too() -> None:
+def test_timestamp_of_assigner_must_be_whole_milliseconds() -> None:
     strategy = WatermarkStrategy.for_each_record(0).with_timestamp_assigner(lambda value, _: value)  # type: ignore[return-value, arg-type]
     operator = SourceOperator(ListReader((1.5, None)), strategy)
     with (

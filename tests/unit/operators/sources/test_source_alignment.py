@@ -51,7 +51,7 @@ class Bench:
         return [row[4:] for row in self.recorder.rows("alignment")]
 
 
-def test_it_stops_reading_after_the_record_that_is_too_far_ahead() -> None:
+def test_reading_stops_after_record_beyond_limit() -> None:
     bench = Bench(record("a", 5), record("b", 21), record("c", 30), record("d", 31))
     bench.source.announce_limit(20)
     assert bench.poll() is MORE
@@ -74,7 +74,7 @@ def test_it_stops_reading_after_the_record_that_is_too_far_ahead() -> None:
     assert bench.pauses() == [(-1, 1, 20, 29), (-1, 0, 29, 29), (-1, 1, 29, 30), (-1, 0, 40, 30)]
 
 
-def test_the_oldest_of_its_samples_decides() -> None:
+def test_oldest_watermark_sample_decides() -> None:
     """Rule 8.23: with two samples it takes two intervals until it waits, and as long until it notices that it need not."""
     bench = Bench(record("a", 50), sleep(10_000), samples=2)
     assert bench.poll() is NOTHING
@@ -87,7 +87,7 @@ def test_the_oldest_of_its_samples_decides() -> None:
     assert bench.pauses() == [(-1, 1, 20, 49)]
 
 
-def test_it_reports_every_interval_once_it_has_a_watermark_and_an_idle_one_holds_nobody_back() -> None:
+def test_reports_start_with_first_watermark_and_idle_source_reports_max() -> None:
     """Rule 8.22."""
     strategy = ALIGNED.with_idleness(350)
     bench = Bench(sleep(150), record("a", 50), sleep(10_000), strategy=strategy)
@@ -101,7 +101,7 @@ def test_it_reports_every_interval_once_it_has_a_watermark_and_an_idle_one_holds
     assert bench.reports == [49] * 6 + [MAX_WATERMARK] * 3
 
 
-def test_the_beat_keeps_a_run_alive_only_while_it_could_change_something() -> None:
+def test_alignment_timer_keeps_job_alive_only_while_it_has_effect() -> None:
     bench = Bench(record("a", 50), sleep(10_000), samples=2)
     alignment = bench.source.alignment
     assert alignment is not None
@@ -114,7 +114,7 @@ def test_the_beat_keeps_a_run_alive_only_while_it_could_change_something() -> No
     assert bench.reports == [49, 49, 49]
 
 
-def test_waiting_for_others_is_no_idle_time() -> None:
+def test_waiting_for_alignment_is_not_idleness() -> None:
     """Rule 8.4."""
     bench = Bench(record("a", 50), record("b", 60), sleep(10_000), strategy=ALIGNED.with_idleness(300))
     bench.source.announce_limit(20)
@@ -127,7 +127,7 @@ def test_waiting_for_others_is_no_idle_time() -> None:
     assert bench.harness.take_output() == [("rec", "b", 60), ("wm", 59)]
 
 
-def test_a_source_that_has_ended_reports_the_maximum() -> None:
+def test_ended_source_reports_max_watermark() -> None:
     """Rule 8.24."""
     bench = Bench(record("a", 50))
     assert bench.poll() is END
@@ -137,7 +137,7 @@ def test_a_source_that_has_ended_reports_the_maximum() -> None:
 
 
 @pytest.mark.parametrize(("mode", "status"), [(StopMode.DRAIN, END), (StopMode.NO_DRAIN, DataInputStatus.STOPPED)])
-def test_a_source_that_waits_can_be_stopped(mode: StopMode, status: DataInputStatus) -> None:
+def test_paused_source_can_be_stopped(mode: StopMode, status: DataInputStatus) -> None:
     bench = Bench(record("a", 50), record("b", 60))
     bench.source.announce_limit(20)
     bench.poll()
@@ -150,7 +150,7 @@ def test_a_source_that_waits_can_be_stopped(mode: StopMode, status: DataInputSta
     assert bench.harness.take_output() == [("rec", "a", 50), ("wm", 49)]
 
 
-def test_of_two_splits_the_one_ahead_waits_and_the_other_is_read() -> None:
+def test_split_ahead_is_paused_and_other_is_read() -> None:
     """Rule 8.24."""
     bench = Bench(
         record("a", 5, split="p"), record("b", 50, split="q"), record("c", 60, split="q"), record("d", 8, split="p"),
@@ -172,7 +172,7 @@ def test_of_two_splits_the_one_ahead_waits_and_the_other_is_read() -> None:
     assert bench.poll() is END
 
 
-def test_neither_an_idle_split_nor_one_that_has_ended_is_paused() -> None:
+def test_idle_and_ended_splits_are_not_paused() -> None:
     """Rule 8.24."""
     script = (
         record("a", 50, split="p"), record("b", 60, split="q"), record("c", 5, split="r"), idle(split="p"), end(split="q"),
@@ -201,7 +201,7 @@ class UnpausableReader:
         """Nothing."""
 
 
-def test_a_reader_that_cannot_pause_its_splits_is_refused_when_it_should() -> None:
+def test_reader_that_cannot_pause_splits_is_refused() -> None:
     source = SourceOperator(UnpausableReader(), ALIGNED, alignment_sample_count=0)
     with OneInputOperatorHarness(source):
         source.announce_limit(20)

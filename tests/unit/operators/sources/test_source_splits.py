@@ -36,7 +36,7 @@ def poll(harness: OneInputOperatorHarness) -> DataInputStatus:
     return status
 
 
-def test_a_split_that_said_nothing_yet_holds_the_others_back() -> None:
+def test_split_without_watermark_delays_others() -> None:
     script = record("x", 9, split="a"), sleep(1), record("y", 5, split="b")
     with playing(*script, strategy=PER_RECORD) as harness:
         poll(harness)
@@ -46,7 +46,7 @@ def test_a_split_that_said_nothing_yet_holds_the_others_back() -> None:
         assert harness.take_output() == [("rec", "y", 5), ("wm", 4)]
 
 
-def test_periodic_watermarks_of_splits_count_when_all_have_spoken() -> None:
+def test_periodic_watermark_needs_watermarks_of_all_splits() -> None:
     with playing(record("x", 9, split="a"), record("y", 5, split="b"), sleep(10_000), strategy=MONOTONOUS) as harness:
         poll(harness)
         assert harness.processing_time.keeps_alive()
@@ -55,7 +55,7 @@ def test_periodic_watermarks_of_splits_count_when_all_have_spoken() -> None:
         assert not harness.processing_time.keeps_alive()
 
 
-def test_a_split_that_ends_lets_the_others_go_with_the_next_periodic_call() -> None:
+def test_ended_split_releases_others_at_next_periodic_call() -> None:
     """Whatever the strategy: nothing tells the others that one has left."""
     script = record("x", 9, split="a"), record("y", 5, split="b"), end(split="b"), sleep(10_000)
     with playing(*script, strategy=PER_RECORD) as harness:
@@ -67,7 +67,7 @@ def test_a_split_that_ends_lets_the_others_go_with_the_next_periodic_call() -> N
         assert not harness.processing_time.keeps_alive()
 
 
-def test_each_split_is_idle_by_itself_and_the_source_when_all_are() -> None:
+def test_splits_are_idle_separately_and_source_when_all_are() -> None:
     """Rules 8.4, 8.6: the first quiet call notes the time, and 300 ms is not more than 300 ms."""
     script = (
         record("x", 9, split="a"), record("y", 5, split="b"), sleep(450), record("z", 20, split="a"), sleep(10_000),
@@ -87,7 +87,7 @@ def test_each_split_is_idle_by_itself_and_the_source_when_all_are() -> None:
         assert harness.take_output() == [("st", IDLE)]
 
 
-def test_a_record_without_a_split_has_event_time_of_its_own() -> None:
+def test_record_without_split_uses_main_output() -> None:
     """The main output is merged with nothing: the higher watermark counts."""
     script = record("x", 9, split="a"), record("y", 30), record("z", 40, split="a")
     with playing(*script, strategy=PER_RECORD) as harness:
@@ -97,7 +97,7 @@ def test_a_record_without_a_split_has_event_time_of_its_own() -> None:
         ]  # fmt: skip
 
 
-def test_a_source_whose_splits_are_all_idle_is_active_while_its_main_output_is() -> None:
+def test_source_with_idle_splits_is_active_while_main_output_is() -> None:
     """Rule 8.6."""
     script = record("x", 9, split="a"), record("y", 30), idle(split="a"), sleep(1), idle()
     with playing(*script, strategy=PER_RECORD) as harness:
@@ -108,7 +108,7 @@ def test_a_source_whose_splits_are_all_idle_is_active_while_its_main_output_is()
         assert harness.take_output() == [("st", IDLE)]
 
 
-def test_splits_that_speak_for_themselves_are_merged() -> None:
+def test_watermarks_emitted_by_splits_are_merged() -> None:
     script = (
         record("x", 1, split="a"), watermark(10, split="a"), watermark(4, split="b"), idle(split="b"),
         idle(split="a"), record("y", 2, split="b"), watermark(12, split="b"), watermark(11, split="a"),
@@ -121,7 +121,7 @@ def test_splits_that_speak_for_themselves_are_merged() -> None:
         assert harness.operator.records_in == 2
 
 
-def test_records_are_counted_over_all_outputs_and_cost_the_same() -> None:
+def test_records_of_all_outputs_are_counted_and_cost_the_same() -> None:
     script = record("x", 1, split="a"), end(split="a"), record("y", 2), record("z", 3, split="b")
     for strategy in (None, MONOTONOUS):
         operator = SourceOperator(ScriptedSource(script).create_reader(), strategy)
@@ -132,7 +132,7 @@ def test_records_are_counted_over_all_outputs_and_cost_the_same() -> None:
             assert (operator.records_in, harness.clock.now_ns - began_ns) == (3, 21)
 
 
-def test_what_splits_and_the_source_make_is_recorded_with_what_they_had_seen() -> None:
+def test_generated_watermarks_are_recorded_with_split_and_count() -> None:
     recorder = MemoryRecorder(Level.ELEMENTS)
     script = (
         record("x", 9, split="a"), record("y", 5, split="b"), record("z", 7, split="b"), idle(split="b"),

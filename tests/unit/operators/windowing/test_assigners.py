@@ -81,12 +81,12 @@ def windows(
     return [(window.start, window.end) for window in assigned]
 
 
-def test_a_record_gets_the_one_tumbling_window_around_its_timestamp() -> None:
+def test_record_gets_the_tumbling_window_around_its_timestamp() -> None:
     assigner = TumblingEventTimeWindows(10, 3)
     assert [windows(assigner, at) for at in (-8, 2, 3, 12)] == [[(-17, -7)], [(-7, 3)], [(3, 13)], [(3, 13)]]
 
 
-def test_a_negative_offset_shifts_windows_to_earlier_starts() -> None:
+def test_negative_offset_shifts_windows_to_earlier_starts() -> None:
     assert windows(TumblingEventTimeWindows(10, -3), 8) == [(7, 17)]
     # Java's difference from a negative offset wraps around here; from the same offset above 0 it would not.
     at = MAX_WATERMARK - 1
@@ -94,17 +94,17 @@ def test_a_negative_offset_shifts_windows_to_earlier_starts() -> None:
     assert windows(TumblingEventTimeWindows(13, 8), at) == [(at - 11, NO_TIMESTAMP)]
 
 
-def test_sliding_windows_come_newest_first() -> None:
+def test_sliding_windows_are_assigned_newest_first() -> None:
     assert windows(SlidingEventTimeWindows(10, 3), 11) == [(9, 19), (6, 16), (3, 13)]
     assert windows(SlidingEventTimeWindows(10, 5, 2), -1) == [(-3, 7), (-8, 2)]
 
 
-def test_a_slide_above_the_size_leaves_gaps_in_which_records_belong_to_no_window() -> None:
+def test_slide_above_size_leaves_gaps() -> None:
     assigner = SlidingEventTimeWindows(2, 5)
     assert [windows(assigner, at) for at in (4, 5, 6, 7)] == [[], [(5, 7)], [(5, 7)], []]
 
 
-def test_windows_that_would_begin_before_the_least_timestamp_are_left_out() -> None:
+def test_windows_before_smallest_timestamp_are_left_out() -> None:
     """Where Flink counts on from the other end of time."""
     first = NO_TIMESTAMP
     assert windows(SlidingEventTimeWindows(10, 4, 2), first + 10) == [
@@ -114,7 +114,7 @@ def test_windows_that_would_begin_before_the_least_timestamp_are_left_out() -> N
     assert windows(SlidingEventTimeWindows(50, 10), first + 40) == []
 
 
-def test_processing_time_windows_go_by_the_clock_and_ask_for_no_timestamp() -> None:
+def test_processing_time_windows_use_clock_and_need_no_timestamp() -> None:
     clock = Subtask(now=12)
     assert windows(TumblingProcessingTimeWindows(10, 3), None, clock) == [(3, 13)]
     assert windows(SlidingProcessingTimeWindows(10, 5), 777, clock) == [(10, 20), (5, 15)]
@@ -122,12 +122,12 @@ def test_processing_time_windows_go_by_the_clock_and_ask_for_no_timestamp() -> N
     assert windows(DynamicProcessingTimeSessionWindows(ItsLength()), None, clock, "four") == [(12, 16)]
 
 
-def test_a_session_begins_at_the_timestamp_and_lasts_for_the_gap() -> None:
+def test_session_starts_at_timestamp_and_lasts_for_gap() -> None:
     assert windows(EventTimeSessionWindows(5), -2) == [(-2, 3)]
     assert windows(DynamicEventTimeSessionWindows(ItsLength()), 10, element="three") == [(10, 15)]
 
 
-def test_a_session_takes_a_record_without_timestamp_for_the_least_one() -> None:
+def test_session_accepts_record_without_timestamp_and_others_refuse() -> None:
     """Rule 10.2: the other event-time windows refuse it."""
     assert windows(EventTimeSessionWindows(5), None) == [(NO_TIMESTAMP, NO_TIMESTAMP + 5)]
     for assigner in (TumblingEventTimeWindows(5), SlidingEventTimeWindows(5, 5)):
@@ -137,7 +137,7 @@ def test_a_session_takes_a_record_without_timestamp_for_the_least_one() -> None:
 
 
 @pytest.mark.parametrize("gap", [0, -1, None, 1.5, True])
-def test_a_dynamic_gap_that_is_no_length_fails_and_says_for_which_record(gap: object) -> None:
+def test_invalid_dynamic_gap_is_refused_with_record(gap: object) -> None:
     for assigner in (DynamicEventTimeSessionWindows(Answers(gap)), DynamicProcessingTimeSessionWindows(Answers(gap))):
         with pytest.raises(
             BadInput, match=rf"expected the gap extractor to return 1 to .* ms, got {gap} for 'the record'"
@@ -145,13 +145,13 @@ def test_a_dynamic_gap_that_is_no_length_fails_and_says_for_which_record(gap: ob
             windows(assigner, 0, element="the record")
 
 
-def test_the_global_window_takes_every_record() -> None:
+def test_global_window_takes_every_record() -> None:
     for assigner in (GlobalWindows(), GlobalWindows(end_of_stream=True)):
         assert list(assigner.assign_windows("x", None, Subtask())) == [GLOBAL_WINDOW]
         assert not assigner.is_event_time()
 
 
-def test_a_natural_stagger_lets_windows_begin_when_the_first_record_came() -> None:
+def test_natural_stagger_is_set_by_first_record() -> None:
     """Rule 10.3: whatever the timestamp of that record, and only that record decides."""
     assigner, subtask = TumblingEventTimeWindows(10, 1, WindowStagger.NATURAL), Subtask(now=1004)
     assert windows(assigner, 0, subtask) == [(-5, 5)]
@@ -159,11 +159,11 @@ def test_a_natural_stagger_lets_windows_begin_when_the_first_record_came() -> No
     assert windows(assigner, 5, subtask) == [(5, 15)]
 
 
-def test_a_natural_stagger_is_a_difference_that_wraps_around_like_its_window() -> None:
+def test_natural_stagger_wraps_around() -> None:
     assert WindowStagger.NATURAL.stagger_offset(NO_TIMESTAMP + 5, 1000, Random(0)) == 197
 
 
-def test_a_random_stagger_comes_from_the_chance_of_the_subtask() -> None:
+def test_random_stagger_uses_random_of_subtask() -> None:
     def starts(seed: int) -> set[int]:
         assigner, subtask = TumblingProcessingTimeWindows(1000, 0, WindowStagger.RANDOM), Subtask(0, seed)
         found = set()
@@ -176,7 +176,7 @@ def test_a_random_stagger_comes_from_the_chance_of_the_subtask() -> None:
     assert starts(4) != starts(3)
 
 
-def test_copies_of_an_assigner_have_staggers_of_their_own() -> None:
+def test_copies_of_assigner_have_own_staggers() -> None:
     pattern = TumblingEventTimeWindows(10, 0, WindowStagger.NATURAL)
     first, second = copy.deepcopy(pattern), copy.deepcopy(pattern)
     assert windows(first, 0, Subtask(now=3)) == [(-7, 3)]
@@ -184,33 +184,33 @@ def test_copies_of_an_assigner_have_staggers_of_their_own() -> None:
 
 
 @pytest.mark.parametrize(("size", "offset"), [(0, 0), (-1, 0), (10, 10), (10, -10)])
-def test_a_tumbling_window_without_length_or_with_too_great_an_offset_is_refused(size: int, offset: int) -> None:
+def test_invalid_tumbling_size_or_offset_is_refused(size: int, offset: int) -> None:
     for kind in (TumblingEventTimeWindows, TumblingProcessingTimeWindows):
         with pytest.raises(BadInput, match=r"\|offset\| < size, got size"):
             kind(size, offset)
 
 
 @pytest.mark.parametrize(("size", "slide", "offset"), [(0, 5, 0), (10, 0, 0), (10, 5, 5), (10, 5, -5), (10, -5, 0)])
-def test_a_sliding_window_without_length_or_slide_is_refused(size: int, slide: int, offset: int) -> None:
+def test_invalid_sliding_size_slide_or_offset_is_refused(size: int, slide: int, offset: int) -> None:
     for kind in (SlidingEventTimeWindows, SlidingProcessingTimeWindows):
         with pytest.raises(BadInput, match=r"\|offset\| < slide, got size"):
             kind(size, slide, offset)
 
 
-def test_a_record_in_more_than_ten_million_windows_is_refused_in_event_time() -> None:
+def test_more_than_ten_million_windows_per_record_are_refused() -> None:
     SlidingEventTimeWindows(10_000_000, 1)
     SlidingProcessingTimeWindows(10_000_001, 1)
     with pytest.raises(BadInput, match="choose a longer slide"):
         SlidingEventTimeWindows(10_000_001, 1)
 
 
-def test_a_session_without_gap_is_refused() -> None:
+def test_session_gap_of_zero_is_refused() -> None:
     for kind in (EventTimeSessionWindows, ProcessingTimeSessionWindows):
         with pytest.raises(BadInput, match="a gap of at least 1 ms, got 0 ms"):
             kind(0)
 
 
-def test_each_assigner_brings_the_trigger_of_its_time() -> None:
+def test_default_trigger_has_time_domain_of_assigner() -> None:
     extractor = ItsLength()
     event_time: list[WindowAssigner] = [
         TumblingEventTimeWindows(1), SlidingEventTimeWindows(1, 1), EventTimeSessionWindows(1),
@@ -237,7 +237,7 @@ def test_each_assigner_brings_the_trigger_of_its_time() -> None:
     ],
     ids=lambda trigger: type(trigger).__name__,
 )  # fmt: skip
-def test_sessions_refuse_a_trigger_that_cannot_merge(trigger: Trigger) -> None:
+def test_sessions_with_trigger_that_cannot_merge_are_refused(trigger: Trigger) -> None:
     """Rule 10.24: when the job is built, not at the first merge."""
     for assigner in (EventTimeSessionWindows(1), DynamicProcessingTimeSessionWindows(ItsLength())):
         with pytest.raises(BadInput, match=rf"the trigger {type(trigger).__name__} cannot: use one"):

@@ -61,13 +61,13 @@ def evicting(
 @pytest.mark.parametrize(
     ("after", "fired"), [(False, [["b"], ["b", "d"]]), (True, [["a", "b"], ["b", "c", "d"]])], ids=["before", "after"]
 )
-def test_what_was_taken_out_is_gone_for_later_firings(after: bool, fired: list[list[str]]) -> None:
+def test_evicted_records_are_gone_for_later_firings(after: bool, fired: list[list[str]]) -> None:
     with OneInputOperatorHarness(evicting(after), key_selector=lambda value: 0) as harness:
         harness.process_elements([("a", 1), ("b", 2), ("c", 3), ("d", 4)])
         assert [each[1] for each in harness.output] == fired  # type: ignore[misc]
 
 
-def test_the_function_is_called_even_if_nothing_was_left_and_then_the_window_is_empty() -> None:
+def test_function_is_called_although_evictor_left_nothing() -> None:
     operator = evicting(trigger=CountTrigger(1))
     with OneInputOperatorHarness(operator, key_selector=lambda value: 0) as harness:
         harness.process_element("a", 1)
@@ -75,7 +75,7 @@ def test_the_function_is_called_even_if_nothing_was_left_and_then_the_window_is_
         assert operator.panes.by_window == {}
 
 
-def test_an_empty_window_that_fires_emits_nothing() -> None:
+def test_empty_window_emits_nothing() -> None:
     operator = EvictingWindowOperator(
         TumblingEventTimeWindows(10), Odd(True), InternalProcessWindowFunction(Rows()), None, 5
     )
@@ -90,14 +90,14 @@ def test_an_empty_window_that_fires_emits_nothing() -> None:
         assert operator.timers.num_event_time_timers == 0
 
 
-def test_a_fold_is_done_when_the_window_fires_over_what_the_evictor_left() -> None:
+def test_fold_is_computed_over_records_left_by_evictor() -> None:
     folded = FoldingWindowFunction(lambda values: "+".join(map(str, values)), PassThroughWindowFunction())
     with OneInputOperatorHarness(evicting(function=folded), key_selector=lambda value: 0) as harness:
         harness.process_elements([("a", 2), ("b", 4), ("c", 5), ("d", 6)])
         assert [each[1] for each in harness.output] == ["a+b", "a+b+d"]  # type: ignore[misc]
 
 
-def test_a_recording_says_of_a_firing_what_the_function_was_given_and_of_a_purge_what_was_purged() -> None:
+def test_recorded_firing_has_records_of_function_and_purge_has_purged_ones() -> None:
     class PurgeThird(CountTrigger):
         def on_element(self, element: object, timestamp: int | None, window: Window, ctx: object) -> TriggerResult:  # type: ignore[override]
             return TriggerResult.PURGE if element == "c" else TriggerResult.FIRE
@@ -113,7 +113,7 @@ def test_a_recording_says_of_a_firing_what_the_function_was_given_and_of_a_purge
     assert told == [(0, 0, WindowResult.FIRE), (1, b, WindowResult.FIRE), (2, b ^ c, WindowResult.PURGE)]
 
 
-def test_the_last_n_of_every_m_records() -> None:
+def test_count_evictor_keeps_last_n_of_every_m_records() -> None:
     """Java's countWindow(3, 2)."""
     operator = EvictingWindowOperator(
         GlobalWindows(), CountEvictor(3), InternalProcessWindowFunction(Rows()), CountTrigger(2)
@@ -123,7 +123,7 @@ def test_the_last_n_of_every_m_records() -> None:
         assert [each[1] for each in harness.output] == [[0, 1], [1, 2, 3], [3, 4, 5]]  # type: ignore[misc]
 
 
-def test_a_purging_trigger_leaves_nothing_for_the_next_firing() -> None:
+def test_purging_trigger_leaves_nothing_for_next_firing() -> None:
     operator = evicting(trigger=PurgingTrigger(CountTrigger(2)))
     with OneInputOperatorHarness(operator, key_selector=lambda value: 0) as harness:
         harness.process_elements([("a", 2), ("b", 4), ("c", 6), ("d", 8)])

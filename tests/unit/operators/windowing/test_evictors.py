@@ -39,42 +39,42 @@ def distance(one: object, last: object) -> float:
     return abs(last - one)
 
 
-def test_the_count_evictor_keeps_the_records_that_came_last() -> None:
+def test_count_evictor_keeps_last_records() -> None:
     assert before(CountEvictor(2), ("a", 5), ("b", 1), ("c", None)) == ["b", "c"]
     assert before(CountEvictor(3), ("a", 5), ("b", 1), ("c", None)) == ["a", "b", "c"]
     assert before(CountEvictor(0), ("a", 5), ("b", 1)) == []
 
 
-def test_the_time_evictor_keeps_what_is_less_than_its_length_older_than_the_newest() -> None:
+def test_time_evictor_keeps_records_younger_than_length() -> None:
     assert before(TimeEvictor(3), ("a", 4), ("b", 7), ("c", 5), ("d", -9)) == ["b", "c"]
 
 
-def test_the_time_evictor_does_nothing_where_the_first_record_has_no_timestamp() -> None:
+def test_time_evictor_does_nothing_if_first_record_has_no_timestamp() -> None:
     assert before(TimeEvictor(3), ("a", None), ("b", 7), ("c", 0)) == ["a", "b", "c"]
     assert before(TimeEvictor(3)) == []
 
 
-def test_the_time_evictor_refuses_a_window_where_only_some_records_have_timestamps() -> None:
+def test_time_evictor_refuses_window_with_some_timestamps_missing() -> None:
     with pytest.raises(BadInput, match="assign timestamps to all records"):
         before(TimeEvictor(3), ("a", 1), ("b", None))
 
 
-def test_the_delta_evictor_keeps_what_is_closer_to_the_last_record_than_the_threshold() -> None:
+def test_delta_evictor_keeps_records_closer_than_threshold() -> None:
     assert before(DeltaEvictor(3, distance), (1, 0), (4, 0), (9, 0), (7, 0)) == [9, 7]
     assert before(DeltaEvictor(4, distance), (1, 0), (4, 0), (9, 0), (7, 0)) == [4, 9, 7]
 
 
-def test_the_delta_evictor_takes_even_the_last_record_when_nothing_is_close_enough() -> None:
+def test_delta_evictor_removes_all_records_if_none_is_close() -> None:
     assert before(DeltaEvictor(0, distance), (1, 0), (4, 0)) == []
     assert before(DeltaEvictor(0, distance)) == []
 
 
-def test_a_distance_that_is_not_a_number_evicts_nothing() -> None:
+def test_delta_evictor_with_nan_distance_removes_nothing() -> None:
     assert before(DeltaEvictor(0, lambda one, last: float("nan")), (1, 0), (4, 0)) == [1, 4]
 
 
 @pytest.mark.parametrize("late", [False, True])
-def test_an_evictor_acts_either_before_or_after_the_window_function(late: bool) -> None:
+def test_evictor_acts_either_before_or_after_window_function(late: bool) -> None:
     evictors: list[Evictor] = [CountEvictor(1, late), TimeEvictor(1, late), DeltaEvictor(1, distance, late)]
     for evictor in evictors:
         acting, idle = (after, before) if late else (before, after)

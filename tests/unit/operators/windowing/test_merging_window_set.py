@@ -45,7 +45,7 @@ class Sessions(MergingWindowSet):
         self.merges.append((result, list(merged), state, list(states)))
 
 
-def test_a_window_that_meets_no_other_keeps_its_own_contents() -> None:
+def test_separate_window_keeps_its_own_contents() -> None:
     windows = Sessions()
     assert windows.add(0) == TimeWindow(0, 5)
     assert windows.add(6) == TimeWindow(6, 11)
@@ -54,7 +54,7 @@ def test_a_window_that_meets_no_other_keeps_its_own_contents() -> None:
     assert windows.merges == []
 
 
-def test_the_contents_stay_under_the_first_window_however_far_the_session_grows() -> None:
+def test_contents_stay_under_first_window_while_session_grows() -> None:
     windows = Sessions()
     for start in (0, 20, 5, 10, 14):
         actual = windows.add(start)
@@ -64,7 +64,7 @@ def test_the_contents_stay_under_the_first_window_however_far_the_session_grows(
     assert windows.state_window(TimeWindow(20, 25)) == TimeWindow(20, 25)
 
 
-def test_a_window_that_closes_a_gap_merges_the_contents_of_both_sides_into_one() -> None:
+def test_window_closing_gap_merges_contents_of_both_sides() -> None:
     windows = Sessions()
     windows.add(0)
     windows.add(8)
@@ -76,7 +76,7 @@ def test_a_window_that_closes_a_gap_merges_the_contents_of_both_sides_into_one()
     assert windows.windows() == [result]
 
 
-def test_a_window_inside_another_is_no_merge() -> None:
+def test_window_inside_another_is_no_merge() -> None:
     windows = Sessions()
     windows.add(0)
     windows.add(3)
@@ -86,7 +86,7 @@ def test_a_window_inside_another_is_no_merge() -> None:
     assert windows.state_window(TimeWindow(0, 8)) == TimeWindow(0, 5)
 
 
-def test_a_window_that_equals_a_grown_one_loses_what_that_kept_elsewhere() -> None:
+def test_window_equal_to_grown_one_loses_mapping_to_state_window() -> None:
     """As Flink does; a fixed gap never makes such a window."""
     windows = Sessions()
     windows.add(0)
@@ -95,7 +95,7 @@ def test_a_window_that_equals_a_grown_one_loses_what_that_kept_elsewhere() -> No
     assert windows.state_window(TimeWindow(0, 8)) == TimeWindow(0, 8)
 
 
-def test_a_retired_window_is_in_flight_no_more() -> None:
+def test_retired_window_is_removed_and_cannot_be_retired_again() -> None:
     windows = Sessions()
     windows.add(0)
     windows.retire_window(TimeWindow(0, 5))
@@ -104,7 +104,7 @@ def test_a_retired_window_is_in_flight_no_more() -> None:
         windows.retire_window(TimeWindow(0, 5))
 
 
-def test_a_set_is_written_only_when_it_has_changed_and_read_back_as_it_was() -> None:
+def test_set_is_persisted_only_when_changed_and_restored_equal() -> None:
     kept = Kept()
     windows = Sessions(kept)
     windows.persist()
@@ -121,7 +121,7 @@ def test_a_set_is_written_only_when_it_has_changed_and_read_back_as_it_was() -> 
     assert kept.written == 1
 
 
-def test_a_window_is_its_own_even_while_others_merge_that_were_read_back_unmerged() -> None:
+def test_separate_window_keeps_contents_while_restored_ones_merge() -> None:
     """A list that no job writes by itself: a merge always follows the window that causes it."""
     one, other = TimeWindow(0, 5), TimeWindow(3, 8)
     windows = Sessions(Kept((one, one), (other, other)))
@@ -131,7 +131,7 @@ def test_a_window_is_its_own_even_while_others_merge_that_were_read_back_unmerge
     assert set(windows.windows()) == {TimeWindow(0, 8), TimeWindow(50, 55)}
 
 
-def test_an_assigner_that_merges_windows_nobody_has_is_refused() -> None:
+def test_merge_of_unknown_windows_is_refused() -> None:
     class Confused(EventTimeSessionWindows):
         def merge_windows(self, windows: Collection[Window], callback: MergeCallback) -> None:
             callback.merge([TimeWindow(1, 2)], TimeWindow(0, 9))

@@ -89,7 +89,7 @@ def nothing_is_left(operator: WindowOperator) -> bool:
     )
 
 
-def test_records_closer_than_the_gap_share_a_session_even_if_the_one_between_comes_last() -> None:
+def test_records_closer_than_gap_share_session_in_any_order() -> None:
     operator = sessions()
     with bench(operator) as harness:
         harness.process_elements([("a1", 0), ("a2", 8), ("b1", 3), ("a3", 4)])
@@ -101,7 +101,7 @@ def test_records_closer_than_the_gap_share_a_session_even_if_the_one_between_com
         assert nothing_is_left(operator)
 
 
-def test_contents_stay_under_the_state_window_while_the_session_grows() -> None:
+def test_contents_stay_under_state_window_while_session_grows() -> None:
     """Rules 10.25, 10.27."""
     operator = sessions()
     with bench(operator) as harness:
@@ -112,7 +112,7 @@ def test_contents_stay_under_the_state_window_while_the_session_grows() -> None:
         assert operator.timers.num_event_time_timers == 1
 
 
-def test_the_timers_of_absorbed_windows_are_gone() -> None:
+def test_timers_of_absorbed_windows_are_deleted() -> None:
     """Rules 10.26, 10.28: with a lateness each window has two."""
     operator = sessions(lateness=3)
     with bench(operator) as harness:
@@ -128,7 +128,7 @@ def test_the_timers_of_absorbed_windows_are_gone() -> None:
         assert nothing_is_left(operator)
 
 
-def test_a_timer_that_a_trigger_left_behind_for_an_absorbed_window_is_ignored() -> None:
+def test_timer_left_for_absorbed_window_is_ignored() -> None:
     """Rule 10.28."""
 
     class Careless(EventTimeTrigger):
@@ -144,7 +144,7 @@ def test_a_timer_that_a_trigger_left_behind_for_an_absorbed_window_is_ignored() 
         assert harness.take_output() == [("rec", (0, 9, ["a1", "a2"]), 8), ("wm", 8)]
 
 
-def test_a_late_record_that_meets_a_window_still_kept_makes_it_fire_again() -> None:
+def test_late_record_merging_with_kept_window_fires_again() -> None:
     operator = sessions(lateness=10)
     with bench(operator) as harness:
         harness.process_element("a1", 10)
@@ -156,7 +156,7 @@ def test_a_late_record_that_meets_a_window_still_kept_makes_it_fire_again() -> N
         assert nothing_is_left(operator)
 
 
-def test_a_late_record_that_meets_nothing_is_dropped_and_leaves_no_window() -> None:
+def test_late_record_without_window_is_dropped_and_leaves_no_window() -> None:
     """Rule 10.27."""
     operator = sessions(late_tag=OutputTag("late"))
     with bench(operator) as harness:
@@ -166,7 +166,7 @@ def test_a_late_record_that_meets_nothing_is_dropped_and_leaves_no_window() -> N
         assert nothing_is_left(operator)
 
 
-def test_a_purge_empties_the_session_and_keeps_it() -> None:
+def test_purge_empties_session_and_keeps_window() -> None:
     """A purge does not touch the set of windows: the session goes on growing."""
     operator = sessions(trigger=PurgingTrigger(CountTrigger(2)))
     with bench(operator) as harness:
@@ -179,7 +179,7 @@ def test_a_purge_empties_the_session_and_keeps_it() -> None:
         assert nothing_is_left(operator)
 
 
-def test_the_counters_of_merged_windows_are_added_and_asked_at_the_next_record() -> None:
+def test_counts_of_merged_windows_are_added_and_checked_at_next_record() -> None:
     """Rule 10.19."""
     operator = sessions(trigger=CountTrigger(4))
     with bench(operator) as harness:
@@ -189,7 +189,7 @@ def test_the_counters_of_merged_windows_are_added_and_asked_at_the_next_record()
         assert harness.take_output() == [("rec", (0, 15, ["a1", "a2", "a3", "a4"]), 14)]
 
 
-def test_state_that_cannot_be_merged_is_refused_by_name() -> None:
+def test_trigger_state_that_cannot_merge_is_refused_by_name() -> None:
     class Forgetful(EventTimeTrigger):
         def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
             ctx.merge_partitioned_state(ValueStateDescriptor("last", Types.LONG()))  # type: ignore[arg-type]
@@ -200,7 +200,7 @@ def test_state_that_cannot_be_merged_is_refused_by_name() -> None:
             harness.process_element("a2", 3)
 
 
-def test_a_trigger_may_keep_lists_and_merge_them() -> None:
+def test_list_state_of_trigger_is_merged() -> None:
     listed = ListStateDescriptor("listed", Types.STRING())
 
     class Listing(EventTimeTrigger):
@@ -228,7 +228,7 @@ def test_a_trigger_may_keep_lists_and_merge_them() -> None:
 
 
 @pytest.mark.parametrize("contents", [ReducingContents(lambda a, b: a + b), AggregatingContents(MergingSum())])  # type: ignore[operator]
-def test_folded_contents_merge_with_the_same_function(contents: WindowContents) -> None:
+def test_folded_contents_merge_with_same_function(contents: WindowContents) -> None:
     operator = create_window_operator(
         EventTimeSessionWindows(5), contents, InternalProcessWindowFunction(Session(), single_value=True)
     )
@@ -238,7 +238,7 @@ def test_folded_contents_merge_with_the_same_function(contents: WindowContents) 
         assert harness.output == [("rec", (0, 13, [111]), 12), ("wm", 12)]
 
 
-def test_an_aggregate_without_merge_is_refused_when_the_operator_is_built() -> None:
+def test_aggregate_without_merge_is_refused_when_built() -> None:
     with pytest.raises(BadInput, match=r"Sum has no merge\(acc_a, acc_b\), which merging windows need"):
         sessions(contents=AggregatingContents(Sum()))
     create_window_operator(
@@ -246,7 +246,7 @@ def test_an_aggregate_without_merge_is_refused_when_the_operator_is_built() -> N
     )
 
 
-def test_a_trigger_that_cannot_merge_is_refused_when_the_operator_is_built() -> None:
+def test_trigger_that_cannot_merge_is_refused_when_built() -> None:
     """Rule 10.24."""
     with pytest.raises(BadInput, match=r"DeltaTrigger.*cannot"):
         sessions(trigger=DeltaTrigger(1.0, lambda a, b: 0.0, Types.STRING()))
@@ -263,7 +263,7 @@ class Shrinking(EventTimeSessionWindows):
         super().merge_windows(windows, Ending())
 
 
-def test_a_merge_into_a_window_that_is_over_fails_with_window_key_and_watermark() -> None:
+def test_merge_into_expired_window_fails_with_window_key_and_watermark() -> None:
     """Rule 10.26."""
     with bench(sessions(assigner=Shrinking(5), lateness=2)) as harness:
         harness.process_element("a1", 10)
@@ -274,7 +274,7 @@ def test_a_merge_into_a_window_that_is_over_fails_with_window_key_and_watermark(
             harness.process_element("a2", 5)
 
 
-def test_a_lateness_near_the_end_of_time_overflows_at_a_merge_as_in_flink() -> None:
+def test_lateness_near_max_watermark_overflows_at_merge_as_in_flink() -> None:
     """Rule 10.26: the sum of end and lateness is a Java long."""
     with bench(sessions(lateness=MAX_WATERMARK)) as harness:
         harness.process_element("a1", 10)
@@ -283,7 +283,7 @@ def test_a_lateness_near_the_end_of_time_overflows_at_a_merge_as_in_flink() -> N
             harness.process_element("a2", 12)
 
 
-def test_sessions_of_processing_time_merge_by_the_clock_and_go_by_it() -> None:
+def test_processing_time_sessions_merge_and_fire_by_clock() -> None:
     operator = sessions(assigner=ProcessingTimeSessionWindows(5))
     with bench(operator) as harness:
         harness.set_processing_time(100)
@@ -296,7 +296,7 @@ def test_sessions_of_processing_time_merge_by_the_clock_and_go_by_it() -> None:
         assert nothing_is_left(operator)
 
 
-def test_a_function_of_merging_windows_has_no_state_per_window() -> None:
+def test_window_state_of_merging_windows_is_refused() -> None:
     """Rule 10.29."""
 
     class Counting(Session):
@@ -315,7 +315,7 @@ def test_a_function_of_merging_windows_has_no_state_per_window() -> None:
             harness.process_watermark(4)
 
 
-def test_an_evictor_sees_the_records_of_all_merged_windows() -> None:
+def test_evictor_sees_records_of_all_merged_windows() -> None:
     function = InternalProcessWindowFunction(Session())
     operator = EvictingWindowOperator(EventTimeSessionWindows(5), CountEvictor(2), function)
     with bench(operator) as harness:

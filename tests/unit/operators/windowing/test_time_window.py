@@ -24,15 +24,15 @@ def merged(*bounds: tuple[int, int]) -> list[tuple[list[Window], Window]]:
     return told.merges
 
 
-def test_a_window_starts_at_the_multiple_of_its_size_below_also_before_the_epoch() -> None:
+def test_window_start_is_multiple_of_size_also_before_epoch() -> None:
     assert [TimeWindow.get_window_start_with_offset(at, 0, 5) for at in (-6, -5, -1, 0, 4, 5)] == [-10, -5, -5, 0, 0, 5]
 
 
-def test_an_offset_shifts_the_starts_and_may_be_negative_or_longer_than_the_window() -> None:
+def test_offset_shifts_starts_and_may_be_negative_or_above_size() -> None:
     assert [TimeWindow.get_window_start_with_offset(7, offset, 5) for offset in (2, -3, 12, 3)] == [7, 7, 7, 3]
 
 
-def test_what_lies_behind_the_greatest_timestamp_wraps_around_to_the_least() -> None:
+def test_windows_beyond_largest_timestamp_wrap_around() -> None:
     last = window_from(TimeWindow.get_window_start_with_offset(MAX_WATERMARK, 0, 1000), 1000)
     assert last == TimeWindow(MAX_WATERMARK - 807, NO_TIMESTAMP + 192)
     assert window_from(MAX_WATERMARK - 9, 10) == TimeWindow(MAX_WATERMARK - 9, NO_TIMESTAMP)
@@ -42,11 +42,11 @@ def test_what_lies_behind_the_greatest_timestamp_wraps_around_to_the_least() -> 
     assert TimeWindow.get_window_start_with_offset(MAX_WATERMARK, -10, 1000) == MAX_WATERMARK - 201
 
 
-def test_the_last_millisecond_of_a_window_is_the_one_before_its_end() -> None:
+def test_max_timestamp_is_end_minus_one() -> None:
     assert TimeWindow(0, 10).max_timestamp() == 9
 
 
-def test_windows_that_touch_intersect_and_their_cover_spans_both() -> None:
+def test_touching_windows_intersect_and_cover_spans_both() -> None:
     assert TimeWindow(0, 5).intersects(TimeWindow(5, 9))
     assert TimeWindow(5, 9).intersects(TimeWindow(0, 5))
     assert not TimeWindow(0, 5).intersects(TimeWindow(6, 9))
@@ -54,19 +54,19 @@ def test_windows_that_touch_intersect_and_their_cover_spans_both() -> None:
     assert TimeWindow(4, 9).cover(TimeWindow(0, 5)) == TimeWindow(0, 9)
 
 
-def test_windows_merge_transitively_and_others_stay_alone() -> None:
+def test_windows_merge_transitively() -> None:
     (members, cover), *rest = merged((20, 25), (0, 5), (9, 12), (5, 9), (100, 101))
     assert sorted((window.start, window.end) for window in members) == [(0, 5), (5, 9), (9, 12)]
     assert cover == TimeWindow(0, 12)
     assert rest == []
 
 
-def test_a_window_merged_with_itself_is_no_merge() -> None:
+def test_window_merged_with_itself_is_no_merge() -> None:
     assert merged((0, 5), (0, 5)) == []
     assert merged() == []
 
 
-def test_the_merged_come_in_the_order_of_a_java_hash_set() -> None:
+def test_merged_windows_have_order_of_java_hash_set() -> None:
     """Neither in the order of their starts nor in the order given: the first of them may keep the contents."""
     ((members, _),) = merged((0, 5), (1, 6), (2, 7), (3, 8), (4, 9))
     order = [window.start for window in members]
@@ -79,7 +79,7 @@ def _bin(start: int, end: int) -> int:
     return (bits ^ bits >> 16) & 15
 
 
-def test_the_global_window_is_one_value_that_ends_with_time() -> None:
+def test_global_window_is_a_single_value() -> None:
     assert GlobalWindow.get() == GlobalWindow() == GLOBAL_WINDOW
     assert len({GlobalWindow(), GLOBAL_WINDOW}) == 1
     assert TimeWindow(NO_TIMESTAMP, MAX_WATERMARK) != GLOBAL_WINDOW

@@ -63,13 +63,13 @@ def distance(old: object, new: object) -> float:
     return float(new - old)
 
 
-def test_a_result_fires_purges_both_or_neither() -> None:
+def test_trigger_result_has_fire_and_purge() -> None:
     assert [(result.is_fire(), result.is_purge()) for result in (CONTINUE, FIRE, PURGE, FIRE_AND_PURGE)] == [
         (False, False), (True, False), (False, True), (True, True),
     ]  # fmt: skip
 
 
-def test_event_time_fires_at_the_last_millisecond_of_the_window_and_at_no_other() -> None:
+def test_event_time_trigger_fires_only_at_last_millisecond() -> None:
     on = On(EventTimeTrigger())
     assert (on.element(), on.ctx.told()) == (CONTINUE, ["+e99"])
     assert [on.event_time(98), on.event_time(99), on.event_time(150)] == [CONTINUE, FIRE, CONTINUE]
@@ -78,7 +78,7 @@ def test_event_time_fires_at_the_last_millisecond_of_the_window_and_at_no_other(
     assert on.ctx.told() == ["-e99"]
 
 
-def test_event_time_fires_at_once_for_a_record_whose_window_has_passed() -> None:
+def test_event_time_trigger_fires_at_once_for_passed_window() -> None:
     on = On(EventTimeTrigger())
     on.ctx.watermark = 98
     assert (on.element(), on.ctx.told()) == (CONTINUE, ["+e99"])
@@ -86,7 +86,7 @@ def test_event_time_fires_at_once_for_a_record_whose_window_has_passed() -> None
     assert (on.element(), on.ctx.told()) == (FIRE, [])
 
 
-def test_event_time_waits_for_the_end_of_a_merged_window_unless_that_has_passed() -> None:
+def test_event_time_trigger_registers_timer_of_merged_window_unless_passed() -> None:
     on = On(EventTimeTrigger())
     on.ctx.watermark = 98
     on.merge(WINDOW)
@@ -96,7 +96,7 @@ def test_event_time_waits_for_the_end_of_a_merged_window_unless_that_has_passed(
     assert on.ctx.told() == []
 
 
-def test_processing_time_fires_when_any_timer_comes() -> None:
+def test_processing_time_trigger_fires_at_any_timer() -> None:
     on = On(ProcessingTimeTrigger())
     assert (on.element(), on.ctx.told()) == (CONTINUE, ["+p99"])
     assert [on.processing_time(99), on.processing_time(7), on.event_time(99)] == [FIRE, FIRE, CONTINUE]
@@ -108,7 +108,7 @@ def test_processing_time_fires_when_any_timer_comes() -> None:
     assert on.ctx.told() == ["+p99", "-p99"]
 
 
-def test_a_count_fires_at_every_n_records_of_a_window_and_keeps_its_count_in_state() -> None:
+def test_count_trigger_fires_every_n_records_of_a_window() -> None:
     on = On(CountTrigger(3))
     assert [on.element() for _ in range(7)] == [CONTINUE, CONTINUE, FIRE, CONTINUE, CONTINUE, FIRE, CONTINUE]
     assert on.ctx.kept() == {"count@0:100": 1}
@@ -118,7 +118,7 @@ def test_a_count_fires_at_every_n_records_of_a_window_and_keeps_its_count_in_sta
     assert [on.event_time(99), on.processing_time(99), on.ctx.told()] == [CONTINUE, CONTINUE, []]
 
 
-def test_counts_of_merged_windows_are_added_up_and_the_next_record_asks() -> None:
+def test_count_trigger_adds_counts_of_merged_windows() -> None:
     first, second, both = TimeWindow(0, 10), TimeWindow(20, 30), TimeWindow(0, 30)
     on = On(CountTrigger(4))
     for window in (first, first, second, second, second):
@@ -129,7 +129,7 @@ def test_counts_of_merged_windows_are_added_up_and_the_next_record_asks() -> Non
     assert on.ctx.kept() == {}
 
 
-def test_purging_turns_every_fire_into_fire_and_purge_and_leaves_the_rest_to_the_other() -> None:
+def test_purging_trigger_purges_at_every_fire_and_delegates_the_rest() -> None:
     on = On(PurgingTrigger(EventTimeTrigger()))
     assert (on.element(), on.ctx.told()) == (CONTINUE, ["+e99"])
     assert [on.event_time(99), on.event_time(5), on.processing_time(5)] == [FIRE_AND_PURGE, CONTINUE, CONTINUE]
@@ -143,7 +143,7 @@ def test_purging_turns_every_fire_into_fire_and_purge_and_leaves_the_rest_to_the
     assert on.ctx.told() == ["+e99", "-e99"]
 
 
-def test_continuous_event_time_fires_at_each_multiple_of_the_interval_and_at_the_end() -> None:
+def test_continuous_event_time_trigger_fires_at_interval_and_at_end() -> None:
     on = On(ContinuousEventTimeTrigger(30))
     assert (on.element(35), on.ctx.told()) == (CONTINUE, ["+e99", "+e60"])
     assert (on.element(5), on.ctx.told()) == (CONTINUE, ["+e99"])
@@ -157,14 +157,14 @@ def test_continuous_event_time_fires_at_each_multiple_of_the_interval_and_at_the
     assert (on.element(5), on.ctx.told()) == (FIRE, [])
 
 
-def test_before_zero_continuous_event_time_waits_for_a_multiple_more() -> None:
+def test_continuous_event_time_trigger_rounds_up_before_zero() -> None:
     """Java's remainder has the sign of the timestamp."""
     on = On(ContinuousEventTimeTrigger(10), TimeWindow(-100, 100))
     on.element(-15)
     assert on.ctx.told() == ["+e99", "+e0"]
 
 
-def test_of_merged_windows_the_earliest_next_firing_counts() -> None:
+def test_continuous_event_time_trigger_merges_to_earliest_firing() -> None:
     first, second, both = TimeWindow(0, 50), TimeWindow(40, 90), TimeWindow(0, 90)
     on = On(ContinuousEventTimeTrigger(30))
     on.at(first).element(35)
@@ -176,7 +176,7 @@ def test_of_merged_windows_the_earliest_next_firing_counts() -> None:
     assert on.ctx.told() == []
 
 
-def test_continuous_processing_time_goes_by_the_clock_and_cuts_the_last_interval_short() -> None:
+def test_continuous_processing_time_trigger_shortens_last_interval() -> None:
     on = On(ContinuousProcessingTimeTrigger(30))
     on.ctx.now = 65
     assert (on.element(5), on.ctx.told()) == (CONTINUE, ["+p90"])
@@ -190,18 +190,18 @@ def test_continuous_processing_time_goes_by_the_clock_and_cuts_the_last_interval
     assert (on.ctx.told(), on.ctx.kept()) == (["-p99"], {})
 
 
-def test_continuous_processing_time_fails_at_a_foreign_timer_while_it_waits_for_none() -> None:
+def test_continuous_processing_time_trigger_refuses_unknown_timer() -> None:
     with pytest.raises(BadInput, match="the trigger did not register the timer at 5 ms"):
         On(ContinuousProcessingTimeTrigger(30)).processing_time(5)
 
 
 @pytest.mark.parametrize("kind", [ContinuousEventTimeTrigger, ContinuousProcessingTimeTrigger])
-def test_a_continuous_trigger_without_interval_is_refused(kind: type[ContinuousEventTimeTrigger]) -> None:
+def test_continuous_trigger_without_interval_is_refused(kind: type[ContinuousEventTimeTrigger]) -> None:
     with pytest.raises(BadInput, match="an interval of at least 1 ms, got 0 ms"):
         kind(0)
 
 
-def test_a_delta_fires_when_a_record_is_farther_from_the_noted_one_than_the_threshold() -> None:
+def test_delta_trigger_fires_when_distance_exceeds_threshold() -> None:
     on = On(DeltaTrigger(3, distance, Types.LONG()))
     assert [on.element(0, value) for value in (10, 13, 14, 17, 18)] == [CONTINUE, CONTINUE, FIRE, CONTINUE, FIRE]
     assert on.ctx.kept() == {"last-element@0:100": 18}
@@ -211,7 +211,7 @@ def test_a_delta_fires_when_a_record_is_farther_from_the_noted_one_than_the_thre
     assert On(DeltaTrigger(3, lambda old, new: float("nan"), Types.LONG())).element() is CONTINUE
 
 
-def test_a_time_out_fires_what_the_other_trigger_left_waiting_for_too_long() -> None:
+def test_timeout_trigger_fires_after_timeout() -> None:
     on = On(ProcessingTimeoutTrigger(CountTrigger(3), 50))
     on.ctx.now = 7
     assert (on.element(), on.ctx.told()) == (CONTINUE, ["+p57"])
@@ -220,13 +220,13 @@ def test_a_time_out_fires_what_the_other_trigger_left_waiting_for_too_long() -> 
     assert (on.processing_time(57), on.ctx.told(), on.ctx.kept()) == (FIRE, ["-p57"], {})
 
 
-def test_a_time_out_is_over_when_the_other_trigger_fires_in_time() -> None:
+def test_timeout_ends_when_nested_trigger_fires() -> None:
     on = On(ProcessingTimeoutTrigger(PurgingTrigger(CountTrigger(2)), 50))
     on.element()
     assert (on.element(), on.ctx.told(), on.ctx.kept()) == (FIRE_AND_PURGE, ["+p50", "-p50"], {})
 
 
-def test_a_time_out_may_begin_anew_with_every_record_and_may_keep_what_was_counted() -> None:
+def test_timeout_may_restart_with_each_record_and_keep_state() -> None:
     on = On(ProcessingTimeoutTrigger(CountTrigger(9), 50, reset_on_element=True, clear_on_timeout=False))
     on.element()
     on.ctx.now = 20
@@ -235,12 +235,12 @@ def test_a_time_out_may_begin_anew_with_every_record_and_may_keep_what_was_count
     assert (on.processing_time(70), on.ctx.kept()) == (FIRE, {"count@0:100": 2, "timeout@0:100": 70})
 
 
-def test_any_timer_of_the_window_is_a_time_out_and_purges_only_if_the_other_trigger_does() -> None:
+def test_timeout_trigger_fires_at_any_timer_and_purges_like_nested_one() -> None:
     on = On(ProcessingTimeoutTrigger(PurgingTrigger(EventTimeTrigger()), 50))
     assert [on.event_time(98), on.event_time(99), on.processing_time(1)] == [FIRE, FIRE_AND_PURGE, FIRE]
 
 
-def test_nothing_fires_a_window_that_never_fires() -> None:
+def test_never_trigger_never_fires() -> None:
     on = On(NeverTrigger(), GLOBAL_WINDOW)
     assert [on.element(), on.event_time(MAX_WATERMARK), on.processing_time(9)] == [CONTINUE, CONTINUE, CONTINUE]
     on.merge(GLOBAL_WINDOW)
@@ -248,7 +248,7 @@ def test_nothing_fires_a_window_that_never_fires() -> None:
     assert on.ctx.told() == []
 
 
-def test_the_end_of_the_stream_fires_the_global_window_and_nothing_else_does() -> None:
+def test_end_of_stream_trigger_fires_only_at_max_watermark() -> None:
     on = On(EndOfStreamTrigger(), GLOBAL_WINDOW)
     assert (on.element(), on.ctx.told()) == (CONTINUE, [f"+e{MAX_WATERMARK}"])
     assert [on.event_time(99), on.event_time(MAX_WATERMARK), on.processing_time(9)] == [CONTINUE, FIRE, CONTINUE]
@@ -257,7 +257,7 @@ def test_the_end_of_the_stream_fires_the_global_window_and_nothing_else_does() -
     assert on.ctx.told() == []
 
 
-def test_a_trigger_of_ones_own_says_how_it_merges_or_is_asked_in_vain() -> None:
+def test_custom_trigger_merges_only_with_on_merge() -> None:
     class Always(Trigger):
         def on_element(
             self, element: object, timestamp: int | None, window: Window, ctx: TriggerContext
@@ -288,7 +288,7 @@ def test_a_trigger_of_ones_own_says_how_it_merges_or_is_asked_in_vain() -> None:
     assert (on.trigger.can_merge(), on.ctx.told(), on.element()) == (True, ["+e99"], FIRE_AND_PURGE)
 
 
-def test_a_trigger_that_leaves_a_door_undefined_cannot_be_made() -> None:
+def test_trigger_with_undefined_method_cannot_be_constructed() -> None:
     class Half(Trigger):
         def clear(self, window: Window, ctx: TriggerContext) -> None:
             return

@@ -61,7 +61,7 @@ def windowed(
     )  # fmt: skip
 
 
-def test_a_window_fires_when_the_watermark_reaches_its_last_millisecond_before_the_watermark_goes_on() -> None:
+def test_window_fires_when_watermark_reaches_its_last_millisecond() -> None:
     """Rules 10.11, 10.17, I10.c."""
     with OneInputOperatorHarness(windowed(), key_selector=one_key) as harness:
         harness.process_elements([("a", 1), ("b", 9), ("c", 10)])
@@ -73,14 +73,14 @@ def test_a_window_fires_when_the_watermark_reaches_its_last_millisecond_before_t
         assert harness.take_output() == [("rec", ["c"], 19), ("wm", MAX_WATERMARK)]
 
 
-def test_each_key_has_windows_of_its_own() -> None:
+def test_each_key_has_its_own_windows() -> None:
     with OneInputOperatorHarness(windowed(), key_selector=first_letter) as harness:
         harness.process_elements([("a1", 1), ("b1", 2), ("a2", 3)])
         harness.process_watermark(9)
         assert harness.output == [("rec", ["a1", "a2"], 9), ("rec", ["b1"], 9), ("wm", 9)]
 
 
-def test_late_but_allowed_rows_fire_the_whole_window_again_one_by_one() -> None:
+def test_each_late_allowed_record_fires_whole_window_again() -> None:
     """Rule 10.12, the executed example: size 10, lateness 3, the watermark follows each record."""
     operator = windowed(10, 3)
     with OneInputOperatorHarness(operator, key_selector=one_key) as harness:
@@ -99,7 +99,7 @@ def test_late_but_allowed_rows_fire_the_whole_window_again_one_by_one() -> None:
     assert operator.records_dropped == 2
 
 
-def test_a_late_record_goes_to_the_side_output_or_the_counter_but_not_both() -> None:
+def test_late_record_goes_to_side_output_or_counter() -> None:
     """Rule 10.10: the side output keeps the record's timestamp."""
     for tag, side, dropped in ((LATE, [("side", "late", "late", 5)], 0), (None, [], 1)):
         with OneInputOperatorHarness(windowed(10, 0, tag), key_selector=one_key) as harness:
@@ -110,7 +110,7 @@ def test_a_late_record_goes_to_the_side_output_or_the_counter_but_not_both() -> 
             assert harness.operator.records_dropped == dropped
 
 
-def test_a_record_at_the_watermark_is_late_only_if_its_window_has_been_cleaned_up() -> None:
+def test_record_at_watermark_is_late_only_after_cleanup() -> None:
     """Rule 10.9."""
     with OneInputOperatorHarness(windowed(10, 0, LATE), key_selector=one_key) as harness:
         harness.process_watermark(8)
@@ -119,7 +119,7 @@ def test_a_record_at_the_watermark_is_late_only_if_its_window_has_been_cleaned_u
         assert harness.output == [("wm", 8), ("rec", ["kept", "kept too"], 9), ("wm", 9)]
 
 
-def test_nothing_of_a_window_is_left_after_its_cleanup_time() -> None:
+def test_window_leaves_no_state_after_cleanup_time() -> None:
     """Rules 10.13, 10.15, I10.d: with lateness 0 one timer does both, with more there are two."""
     for lateness, timers in ((0, 1), (5, 2)):
         function = Rows()
@@ -135,7 +135,7 @@ def test_nothing_of_a_window_is_left_after_its_cleanup_time() -> None:
             assert function.cleared == TimeWindow(0, 10)
 
 
-def test_lateness_beyond_the_end_of_time_means_that_a_window_is_never_cleaned_up() -> None:
+def test_lateness_beyond_max_watermark_never_cleans_up() -> None:
     """Rule 10.8."""
     operator = windowed(10, MAX_WATERMARK)
     with OneInputOperatorHarness(operator, key_selector=one_key) as harness:
@@ -147,7 +147,7 @@ def test_lateness_beyond_the_end_of_time_means_that_a_window_is_never_cleaned_up
         assert operator.timers.num_event_time_timers == 0
 
 
-def test_at_the_end_of_time_a_record_is_late_whatever_the_lateness() -> None:
+def test_record_at_max_watermark_is_late_for_any_lateness() -> None:
     """Rule 10.9: the sum of timestamp and lateness is a Java long."""
     with OneInputOperatorHarness(windowed(10, MAX_WATERMARK, LATE), key_selector=one_key) as harness:
         harness.process_watermark(MAX_WATERMARK)
@@ -155,7 +155,7 @@ def test_at_the_end_of_time_a_record_is_late_whatever_the_lateness() -> None:
         assert harness.output == [("wm", MAX_WATERMARK), ("side", "late", "late", 3)]
 
 
-def test_a_record_without_timestamp_is_refused_with_the_way_out() -> None:
+def test_record_without_timestamp_is_refused_with_advice() -> None:
     """Rule 10.2."""
     with OneInputOperatorHarness(windowed(), key_selector=one_key) as harness:
         for timestamp in (None, NO_TIMESTAMP):
@@ -163,7 +163,7 @@ def test_a_record_without_timestamp_is_refused_with_the_way_out() -> None:
                 harness.process_element("a", timestamp)
 
 
-def test_a_sliding_window_takes_a_record_into_every_window_newest_first() -> None:
+def test_sliding_windows_take_record_newest_first_and_gaps_drop_it() -> None:
     """Rule 10.4: and a gap between windows takes it into none, without calling it late."""
     assigner = SlidingEventTimeWindows(10, 5)
     with OneInputOperatorHarness(windowed(assigner=assigner), key_selector=one_key) as harness:
@@ -197,7 +197,7 @@ def add(first: Any, second: Any) -> object:
     return first + second
 
 
-def test_contents_can_be_folded_record_by_record() -> None:
+def test_contents_are_folded_record_by_record() -> None:
     for contents, expected in ((AggregatingContents(Average()), 2.0), (ReducingContents(add), 6)):
         operator = windowed(contents=contents, function=PassThroughWindowFunction())
         with OneInputOperatorHarness(operator, key_selector=one_key) as harness:
@@ -206,7 +206,7 @@ def test_contents_can_be_folded_record_by_record() -> None:
             assert harness.output == [("rec", expected, 9), ("wm", MAX_WATERMARK)]
 
 
-def test_a_folded_window_can_still_have_a_window_function_which_gets_one_value() -> None:
+def test_window_function_of_folded_window_gets_one_value() -> None:
     class Labelled(Rows):
         def process(self, key: object, context: WindowContext, elements: Iterable[object]) -> list[object]:
             return [[key, context.window().end, *elements]]
@@ -220,7 +220,7 @@ def test_a_folded_window_can_still_have_a_window_function_which_gets_one_value()
         assert harness.output[0] == ("rec", ["k", 10, 3], 9)
 
 
-def test_a_plain_window_function_gets_key_window_and_rows() -> None:
+def test_plain_window_function_gets_key_window_and_records() -> None:
     class Applied:
         def open(self, runtime_context: RuntimeContext) -> None:
             self.is_open = True
@@ -239,7 +239,7 @@ def test_a_plain_window_function_gets_key_window_and_rows() -> None:
         assert harness.output == [("rec", ["k", 0, "a", "b"], 9), ("side", "late", "aside", 9), ("wm", 9)]
 
 
-def test_what_a_function_does_to_its_rows_does_not_change_the_window() -> None:
+def test_function_changing_its_list_does_not_change_the_window() -> None:
     class Greedy(Rows):
         def process(self, key: object, context: WindowContext, elements: Iterable[object]) -> list[object]:
             assert isinstance(elements, list)
@@ -255,7 +255,7 @@ def test_what_a_function_does_to_its_rows_does_not_change_the_window() -> None:
         assert harness.output == [("rec", ["a"], 9), ("wm", 9), ("rec", ["a", "b"], 9)]
 
 
-def test_a_function_keeps_state_per_window_and_per_key() -> None:
+def test_function_has_state_per_window_and_per_key() -> None:
     """Per-window state ends with the window, global state does not."""
     firings = ValueStateDescriptor("firings", Types.LONG())
 
@@ -286,7 +286,7 @@ def test_a_function_keeps_state_per_window_and_per_key() -> None:
         ]
 
 
-def test_a_count_trigger_fires_every_n_rows_and_contents_accumulate_unless_purged() -> None:
+def test_count_trigger_accumulates_contents_unless_purged() -> None:
     """Rules 10.19, 10.20: cleanup itself emits nothing (rule 10.16)."""
     for trigger, second in ((CountTrigger(2), ["a", "b", "c", "d"]), (PurgingTrigger(CountTrigger(2)), ["c", "d"])):
         operator = windowed(trigger=trigger)
@@ -298,7 +298,7 @@ def test_a_count_trigger_fires_every_n_rows_and_contents_accumulate_unless_purge
             assert operator.state.key_groups() == []
 
 
-def test_a_purged_window_that_fires_without_rows_emits_nothing() -> None:
+def test_purged_window_without_records_emits_nothing() -> None:
     """Rules 10.13, 10.14: the trigger is asked, the contents are empty."""
 
     class FirstRowThenEnd(EventTimeTrigger):
@@ -314,7 +314,7 @@ def test_a_purged_window_that_fires_without_rows_emits_nothing() -> None:
         assert harness.output == [("rec", ["a"], 9), ("wm", 9)]
 
 
-def test_processing_time_windows_fire_by_the_clock_and_know_no_lateness() -> None:
+def test_processing_time_window_fires_by_clock_without_lateness() -> None:
     """Rules 10.8, 10.9, 10.13: cleanup at the window's last millisecond, in processing time."""
 
     class TumblingProcessingTime(WindowAssigner[object, TimeWindow]):
@@ -349,7 +349,7 @@ def test_processing_time_windows_fire_by_the_clock_and_know_no_lateness() -> Non
         assert operator.panes.by_window == {}
 
 
-def test_the_shortcut_is_taken_only_where_assigner_and_trigger_are_the_common_ones() -> None:
+def test_fast_path_is_used_only_for_common_assigner_and_trigger() -> None:
     class Subclass(TumblingEventTimeWindows):
         """Adds nothing, as the DataStream API's own spelling does."""
 
@@ -364,7 +364,7 @@ def test_the_shortcut_is_taken_only_where_assigner_and_trigger_are_the_common_on
     assert type(windowed(assigner=SlidingEventTimeWindows(5, 5))) is WindowOperator
 
 
-def test_a_negative_lateness_is_refused() -> None:
+def test_negative_lateness_is_refused() -> None:
     with pytest.raises(ValueError, match="0 ms or more, got -1"):
         windowed(10, -1)
 
@@ -376,7 +376,7 @@ class _Forgetful(CountTrigger):
         return None  # type: ignore[return-value]
 
 
-def test_a_trigger_that_answers_no_trigger_result_is_named() -> None:
+def test_trigger_without_trigger_result_is_refused_by_name() -> None:
     with (
         pytest.raises(BadInput, match="trigger _Forgetful: expected a TriggerResult, got None"),
         OneInputOperatorHarness(windowed(trigger=_Forgetful(2)), key_selector=one_key) as harness,

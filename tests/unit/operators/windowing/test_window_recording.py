@@ -83,7 +83,7 @@ def fires(recorder: MemoryRecorder) -> list[tuple[int, ...]]:
     )
 
 
-def test_every_record_is_told_at_intake_and_every_firing_with_the_rows_that_went_into_it() -> None:
+def test_intake_and_firings_are_recorded_with_their_records() -> None:
     late = ("a3", 4)
     for contents in (ListContents(), ReducingContents(lambda first, second: [first, second])):
         recorder, _ = run(window_operator(5, None, contents), late)
@@ -96,7 +96,7 @@ def test_every_record_is_told_at_intake_and_every_firing_with_the_rows_that_went
         assert recorder.static_rows("keys") == [(7, KEY[1], KEY[0], "STRING", '"a"')]
 
 
-def test_a_late_drop_tells_whether_the_row_went_aside() -> None:
+def test_late_drop_is_recorded_with_side_output() -> None:
     for tag, side in ((OutputTag("late"), 1), (None, 0)):
         recorder, _ = run(window_operator(0, tag), ("a3", 4))
         found = columns(
@@ -105,7 +105,7 @@ def test_a_late_drop_tells_whether_the_row_went_aside() -> None:
         assert found == [(*KEY, 4, fingerprint(4, "a3"), 9, side)]
 
 
-def test_seq_orders_intake_timer_and_firing_as_they_happened() -> None:
+def test_seq_orders_intake_timer_and_firing() -> None:
     recorder, _ = run(window_operator())
     story = sorted(
         (row[0], table) for table in ("window_intake", "timers", "window_fire") for row in recorder.rows(table)
@@ -114,7 +114,7 @@ def test_seq_orders_intake_timer_and_firing_as_they_happened() -> None:
     assert [table for _, table in story] == names
 
 
-def test_a_recorded_run_emits_what_an_unrecorded_one_does() -> None:
+def test_recorded_run_emits_same_as_unrecorded_run() -> None:
     _, recorded = run(window_operator(5), ("a3", 4), ("a4", 12))
     with OneInputOperatorHarness(window_operator(5), key_selector=lambda value: str(value)[0]) as harness:
         harness.process_elements(STREAM)
@@ -124,27 +124,27 @@ def test_a_recorded_run_emits_what_an_unrecorded_one_does() -> None:
         assert [emitted for emitted in harness.output if emitted[0] != "wm"] == recorded
 
 
-def test_the_fault_window_loses_row_fires_with_a_row_too_few() -> None:
+def test_window_loses_row_fires_with_one_record_less() -> None:
     recorder, emitted = run(window_operator(), faults=["window_loses_row"])
     assert len(recorder.rows("window_intake")) == 2
     assert fires(recorder) == [(0, 10, 9, *account(("a1", 1)))]
     assert emitted == [("rec", ["a1"], 9)]
 
 
-def test_the_fault_window_fires_early_fires_before_the_watermark() -> None:
+def test_window_fires_early_fires_before_watermark() -> None:
     recorder, emitted = run(window_operator(), faults=["window_fires_early"])
     assert fires(recorder) == [(0, 10, NO_TIMESTAMP, *account(("a1", 1))), (0, 10, 9, *account(*STREAM))]
     assert emitted == [("rec", ["a1"], 9), ("rec", ["a1", "a2"], 9)]
 
 
-def test_the_fault_late_row_kept_fires_a_window_that_was_over() -> None:
+def test_late_row_kept_fires_expired_window() -> None:
     recorder, emitted = run(window_operator(), ("a3", 4), faults=["late_row_kept"])
     assert recorder.rows("late_drop") == []
     assert fires(recorder)[1] == (0, 10, 9, *account(("a3", 4)))
     assert emitted[1] == ("rec", ["a3"], 9)
 
 
-def test_the_fault_late_row_lost_early_drops_a_row_in_time() -> None:
+def test_late_row_lost_early_drops_record_in_time() -> None:
     recorder, emitted = run(window_operator(), faults=["late_row_lost_early"])
     assert columns(recorder, "late_drop", "timestamp", "watermark") == [(3, NO_TIMESTAMP)]
     assert fires(recorder) == [(0, 10, 9, *account(("a1", 1)))]
@@ -152,7 +152,7 @@ def test_the_fault_late_row_lost_early_drops_a_row_in_time() -> None:
 
 
 @pytest.mark.parametrize("fault", ["window_loses_row", "window_fires_early", "late_row_kept", "late_row_lost_early"])
-def test_a_fault_changes_the_output_of_an_unrecorded_run_too(fault: str) -> None:
+def test_fault_changes_output_of_unrecorded_run(fault: str) -> None:
     outputs = []
     for faults in ((), (fault,)):
         operator = WindowOperator(
@@ -205,7 +205,7 @@ class Purging(EventTimeTrigger):
         return TriggerResult.PURGE if element == "a1" else TriggerResult.FIRE_AND_PURGE
 
 
-def test_a_firing_tells_what_it_was_about_and_whether_it_purged() -> None:
+def test_firing_is_recorded_with_cause_and_result() -> None:
     """A timer's firing has the timer's time, a record's the record's timestamp; a purge alone is told too."""
     one, two = ("a1", 1), ("a2", 3)
     numbers = [fingerprint(t, v) for v, t in (one, two)]
@@ -221,7 +221,7 @@ def test_a_firing_tells_what_it_was_about_and_whether_it_purged() -> None:
 
 
 @pytest.mark.parametrize("contents", [ListContents(), ReducingContents(lambda first, second: None)])
-def test_a_merge_tells_each_absorbed_window_and_the_merged_one_fires_with_all_rows(contents: WindowContents) -> None:
+def test_merge_is_recorded_with_absorbed_windows_and_all_records(contents: WindowContents) -> None:
     """Also where the fold comes to nothing: what went into the window is told all the same."""
     rows = [("a1", 0), ("a2", 8), ("a3", 4)]
     recorder = play(with_sessions(contents), *rows)
@@ -230,7 +230,7 @@ def test_a_merge_tells_each_absorbed_window_and_the_merged_one_fires_with_all_ro
     assert fires(recorder) == [(0, 13, MAX_WATERMARK, *account(*rows))]
 
 
-def test_the_gap_that_an_extractor_gave_is_told_at_the_intake_and_asked_for_once() -> None:
+def test_extracted_gap_is_recorded_at_intake_and_extracted_once() -> None:
     extractor = Extractor()
     recorder = play(with_sessions(extractor=extractor), ("a3", 0), ("a7", 20))
     assert columns(recorder, "window_intake", "timestamp", "gap") == [(0, 3), (20, 7)]
@@ -238,19 +238,19 @@ def test_the_gap_that_an_extractor_gave_is_told_at_the_intake_and_asked_for_once
     assert extractor.asked == 2
 
 
-def test_the_fault_session_loses_rows_forgets_what_one_of_two_merged_windows_had() -> None:
+def test_session_loses_rows_loses_contents_of_one_merged_window() -> None:
     recorder = play(with_sessions(), ("a1", 0), ("a2", 8), ("a3", 4), faults=["session_loses_rows"])
     assert fires(recorder) == [(0, 13, MAX_WATERMARK, *account(("a2", 8), ("a3", 4)))]
 
 
 @pytest.mark.parametrize("lateness", [0, 3])
-def test_the_fault_window_fires_twice_handles_its_end_twice(lateness: int) -> None:
+def test_window_fires_twice_fires_at_its_end_twice(lateness: int) -> None:
     recorder = play(window_operator(lateness), ("a1", 1), ("a2", 12), faults=["window_fires_twice"])
     first, second = (0, 10, MAX_WATERMARK, *account(("a1", 1))), (10, 20, MAX_WATERMARK, *account(("a2", 12)))
     assert fires(recorder) == [first, first, second]
 
 
-def test_the_fault_purge_forgotten_leaves_the_rows_of_the_first_purge() -> None:
+def test_purge_forgotten_keeps_records_of_first_purge() -> None:
     counting = create_window_operator(
         GlobalWindows(), ListContents(), PassThroughWindowFunction(), PurgingTrigger(CountTrigger(2))
     )

@@ -54,13 +54,13 @@ def calls(block: str, tmp_path: Path) -> list[int]:
     return [row[entry] for row in run.facts.rows("async_elements") if row[action] == AsyncAction.INVOKE]
 
 
-def test_ordered_results_stand_as_the_records_and_unordered_ones_as_the_answers_came(tmp_path: Path) -> None:
+def test_ordered_and_unordered_results_have_their_order(tmp_path: Path) -> None:
     latency = 'latency: {each: "100 - 5 * n"}, select: {n: n, m: n * 2}'
     assert answers(f"{{mode: ordered, {latency}}}", tmp_path) == [(1, 2), (2, 4), (12, 24), (3, 6)]
     assert answers(f"{{mode: unordered, {latency}}}", tmp_path) == [(12, 24), (3, 6), (2, 4), (1, 2)]
 
 
-def test_the_legacy_design_gives_the_same_results(tmp_path: Path) -> None:
+def test_legacy_design_gives_same_results(tmp_path: Path) -> None:
     latency = 'design: legacy, latency: {each: "100 - 5 * n"}, select: {n: n, m: n * 2}'
     assert answers(f"{{mode: ordered, {latency}}}", tmp_path) == [(1, 2), (2, 4), (12, 24), (3, 6)]
     assert answers(f"{{mode: unordered, {latency}}}", tmp_path) == [(12, 24), (3, 6), (2, 4), (1, 2)]
@@ -72,7 +72,7 @@ def test_the_legacy_design_gives_the_same_results(tmp_path: Path) -> None:
     assert node.description.params["design"] == "legacy"
 
 
-def test_what_is_added_stands_behind_the_record_or_in_place_of_a_field(tmp_path: Path) -> None:
+def test_added_field_is_appended_or_replaces_a_field(tmp_path: Path) -> None:
     found = answers("{mode: ordered, latency: 5 ms, add: {n: n + 1, long_word: word + word}}", tmp_path)
     assert found[0] == ("b", 2, 0.5, "bb")
 
@@ -91,7 +91,7 @@ def test_what_is_added_stands_behind_the_record_or_in_place_of_a_field(tmp_path:
         "{each: 0.5}",
     ],
 )
-def test_every_latency_answers_every_record(latency: str, tmp_path: Path) -> None:
+def test_every_latency_form_answers_every_record(latency: str, tmp_path: Path) -> None:
     (tmp_path / "trace.txt").write_text("5\n1\n")
     (tmp_path / "trace.csv").write_text("took\n700\n")
     block = f"{{mode: unordered, latency: {latency}, spikes: {{share: 0.5, latency: {latency}}}, add: {{}}}}"
@@ -104,7 +104,7 @@ def test_every_latency_answers_every_record(latency: str, tmp_path: Path) -> Non
     assert [file.name for file in job.inputs] == [name for name in ("trace.txt", "trace.csv") if name in latency]
 
 
-def test_a_lookup_adds_the_columns_of_the_row_with_the_key(tmp_path: Path) -> None:
+def test_lookup_adds_columns_of_row_with_key(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id;who;size\na;Ann;3\nz;Zed;4\n")
     table = "csv: t.csv, delimiter: ';', columns: {who: string, id: string, size: int}, key: word, key_column: id"
     wanted = {
@@ -133,7 +133,7 @@ def test_a_lookup_adds_the_columns_of_the_row_with_the_key(tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("key", ["split(word)", "[word]"])
-def test_a_key_of_the_lookup_that_is_a_list_is_told_and_not_a_traceback(key: str, tmp_path: Path) -> None:
+def test_lookup_key_that_is_a_list_fails_job_with_message(key: str, tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,who\na,Ann\n")
     table = f'csv: t.csv, columns: {{id: string, who: string}}, key: "{key}", key_column: id'
     job = compiled(HEAD + body(f"{{mode: ordered, latency: 5 ms, lookup: {{{table}}}}}"), tmp_path, tmp_path)
@@ -141,7 +141,7 @@ def test_a_key_of_the_lookup_that_is_a_list_is_told_and_not_a_traceback(key: str
         execute(job.stream_graph(), job.run_options())
 
 
-def test_a_call_that_fails_fails_the_job(tmp_path: Path) -> None:
+def test_failing_call_fails_the_job(tmp_path: Path) -> None:
     with pytest.raises(JobFailed, match="the simulated call failed"):
         answers("{mode: ordered, latency: 5 ms, add: {m: n}, fails: {when: n == 12}}", tmp_path)
     assert ns("{mode: ordered, latency: 5 ms, add: {m: n}, fails: {share: 0.0}}", tmp_path) == [1, 2, 12, 3]
@@ -149,12 +149,12 @@ def test_a_call_that_fails_fails_the_job(tmp_path: Path) -> None:
         answers("{mode: ordered, latency: 5 ms, add: {m: n}, fails: {share: 1.0}}", tmp_path)
 
 
-def test_what_an_expression_raises_is_an_answer_that_is_an_error(tmp_path: Path) -> None:
+def test_exception_of_expression_is_an_error_of_the_call(tmp_path: Path) -> None:
     with pytest.raises(JobFailed, match="ZeroDivisionError"):
         answers("{mode: ordered, latency: 5 ms, select: {m: 1 // (n - 12)}}", tmp_path)
 
 
-def test_what_becomes_of_a_record_whose_time_ran_out(tmp_path: Path) -> None:
+def test_on_timeout_drops_replaces_or_ignores_record(tmp_path: Path) -> None:
     block = "{{mode: unordered, timeout: 100 ms, latency: 5 ms, silent: {{when: n == 2}}, add: {{m: n}}{0}}}"
     with pytest.raises(JobFailed, match="timed out"):
         answers(block.format(""), tmp_path)
@@ -166,12 +166,12 @@ def test_what_becomes_of_a_record_whose_time_ran_out(tmp_path: Path) -> None:
         answers(block.format(", on_timeout: nothing"), tmp_path)
 
 
-def test_a_timeout_that_does_nothing_waits_for_the_answer(tmp_path: Path) -> None:
+def test_on_timeout_nothing_waits_for_late_answer(tmp_path: Path) -> None:
     block = "{mode: unordered, timeout: 100 ms, latency: {each: n * 100}, add: {m: n}, on_timeout: nothing}"
     assert ns(block, tmp_path) == [1, 2, 3, 12]
 
 
-def test_spikes_take_longer(tmp_path: Path) -> None:
+def test_spikes_use_their_own_latency(tmp_path: Path) -> None:
     block = "{{mode: unordered, latency: 5 ms, add: {{m: n}}, spikes: {{share: {0}, latency: {{each: 1000 - n}}}}}}"
     assert ns(block.format(1), tmp_path) == [12, 3, 2, 1]
     assert ns(block.format(0), tmp_path) == [1, 2, 12, 3]
@@ -180,7 +180,7 @@ def test_spikes_take_longer(tmp_path: Path) -> None:
 RETRY = "{{mode: ordered, timeout: 1 s, latency: 1 ms, {0}, retry: {{fixed: {{max_attempts: 2, delay: 10 ms}}{1}}}}}"
 
 
-def test_errors_are_tried_again_by_default(tmp_path: Path) -> None:
+def test_errors_are_retried_by_default(tmp_path: Path) -> None:
     block = RETRY.format("add: {m: n}, fails: {when: n == 2, first_attempts: 2}", "")
     assert ns(block, tmp_path) == [1, 2, 12, 3]
     assert calls(block, tmp_path).count(1) == 3
@@ -190,18 +190,18 @@ def test_errors_are_tried_again_by_default(tmp_path: Path) -> None:
         answers(RETRY.format("add: {m: n}, fails: {when: n == 2}", ", on_error: false, when: m > 99"), tmp_path)
 
 
-def test_unordered_results_pass_a_record_that_is_tried_again(tmp_path: Path) -> None:
+def test_unordered_results_overtake_retried_record(tmp_path: Path) -> None:
     block = RETRY.format("add: {m: n}, fails: {when: n == 1, first_attempts: 1}", "")
     assert ns(block.replace("ordered", "unordered"), tmp_path) == [2, 12, 3, 1]
 
 
-def test_results_are_tried_again_that_meet_the_condition_and_the_last_ones_count(tmp_path: Path) -> None:
+def test_results_meeting_condition_are_retried(tmp_path: Path) -> None:
     block = RETRY.format("add: {m: n * 2}", ", when: m == 24")
     assert ns(block, tmp_path) == [1, 2, 12, 3]
     assert [calls(block, tmp_path).count(entry) for entry in range(4)] == [1, 1, 3, 1]
 
 
-def test_answers_without_results_are_tried_again_only_when_that_is_said(tmp_path: Path) -> None:
+def test_empty_results_are_retried_only_when_set(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("id,who\na,Ann\n")
     table = "lookup: {csv: t.csv, columns: {id: string, who: string}, key: word, key_column: id, missing: drop}"
     for said, times in (("", 1), (", when_empty: true", 3), (", when: n > 0", 1)):
@@ -215,7 +215,7 @@ def test_answers_without_results_are_tried_again_only_when_that_is_said(tmp_path
         assert called.count(1) == (3 if "when: n" in said else 1)
 
 
-def test_pauses_grow_up_to_a_limit(tmp_path: Path) -> None:
+def test_retry_pauses_grow_up_to_maximum(tmp_path: Path) -> None:
     block = (
         "{mode: ordered, timeout: 2 s, latency: 0, add: {m: n}, fails: {when: n == 2, first_attempts: 4}, "
         "retry: {exponential: {max_attempts: 4, initial: 10 ms, max: 50 ms, multiplier: 3}}}"
@@ -233,7 +233,7 @@ def test_pauses_grow_up_to_a_limit(tmp_path: Path) -> None:
     assert [after - before for before, after in pairwise(at_ms)] == [11, 31, 51, 51]
 
 
-def test_a_python_class_makes_the_calls(tmp_path: Path) -> None:
+def test_python_class_performs_the_calls(tmp_path: Path) -> None:
     block = "{{mode: {0}, timeout: 1 s, python: flowsim_user_code:Waiting, fields: {{w: string, tens: long}}}}"
     expected = [("b", 10), ("a", 20), ("b", -1), ("a", 30)]
     assert answers(block.format("ordered"), tmp_path, allow_python=True) == expected
@@ -242,7 +242,7 @@ def test_a_python_class_makes_the_calls(tmp_path: Path) -> None:
     assert answers(shape, tmp_path, allow_python=True) == [("b",), ("a",), ("b",), ("a",)]
 
 
-def test_the_graph_is_that_of_the_python_api(tmp_path: Path) -> None:
+def test_graph_equals_that_of_python_api(tmp_path: Path) -> None:
     block = "{mode: unordered, capacity: 7, timeout: 3 s, latency: 1 ms, add: {m: n}}"
     text = HEAD + body(block).replace("    input: rows\n", "    input: rows\n    chaining: head\n")
     node = next(node for node in compiled(text, tmp_path).stream_graph().nodes.values() if node.name == "x")

@@ -389,13 +389,13 @@ REFUSED: list[tuple[str, str, str]] = [
 
 
 @pytest.mark.parametrize(("block", "place", "message"), REFUSED, ids=[block for block, _, _ in REFUSED])
-def test_a_wrong_block_is_refused_where_it_is_wrong(block: str, place: str, message: str, folder: Path) -> None:
+def test_invalid_block_is_refused_with_position(block: str, place: str, message: str, folder: Path) -> None:
     said = refused(text_of(block), folder, folder)
     assert [line.replace(str(folder), "DIR") for line in said] == [f"s.yaml:{place} operators.x.async{message}"]
 
 
 @pytest.mark.parametrize("name", ["outside.txt", "outside.csv"])
-def test_files_outside_the_folder_are_read_when_that_is_allowed(name: str, folder: Path) -> None:
+def test_files_outside_folder_are_read_when_allowed(name: str, folder: Path) -> None:
     (folder.parent / "outside.csv").write_text("id,who\na,Ann\n")
     block = {
         "outside.txt": "mode: ordered\nlatency: {trace: {path: ../outside.txt}}\nadd: {m: n}",
@@ -407,14 +407,14 @@ def test_files_outside_the_folder_are_read_when_that_is_allowed(name: str, folde
 
 
 @pytest.mark.parametrize("name", ["double", "WholeWindow"])
-def test_python_that_is_no_asynchronous_function_is_refused(name: str, tmp_path: Path) -> None:
+def test_python_name_that_is_no_async_function_is_refused(name: str, tmp_path: Path) -> None:
     block = f"mode: ordered\npython: flowsim_user_code:{name}\nfields: {{w: string}}"
     (line,) = refused(text_of(block), tmp_path, allow_python=True)
     expected = "expected the class of an AsyncFunction or ResultFutureFunction"
     assert line == f"s.yaml:18:15 operators.x.async.python: {expected}, got flowsim_user_code:{name}"
 
 
-def test_all_that_is_wrong_with_a_block_comes_in_one_report(folder: Path) -> None:
+def test_all_errors_of_a_block_are_reported_together(folder: Path) -> None:
     block = OK + "capacity: 0\ntimeout: soon\nfails: {share: 2.0}\nadd: {m: n}"
     assert [line.split()[1] for line in refused(text_of(block), folder, folder)] == [
         "operators.x.async.capacity:",
@@ -423,7 +423,7 @@ def test_all_that_is_wrong_with_a_block_comes_in_one_report(folder: Path) -> Non
     ]
 
 
-def test_a_key_of_the_block_counts_as_a_kind_of_operator(folder: Path) -> None:
+def test_async_key_counts_as_operator_kind(folder: Path) -> None:
     text = text_of(OK + "add: {m: n}").replace("    input: rows\n", "    input: rows\n    filter: n > 0\n")
     (line,) = refused(text, folder, folder)
     assert line.startswith("s.yaml:15:5 operators.x: expected one of map, filter, ")

@@ -71,7 +71,7 @@ def refused(text: str, folder: Path) -> list[str]:
     return str(error.value).splitlines()
 
 
-def test_each_input_has_a_map_of_its_own(tmp_path: Path) -> None:
+def test_each_input_has_its_own_map(tmp_path: Path) -> None:
     body = """\
   both:
     input: orders
@@ -87,7 +87,7 @@ def test_each_input_has_a_map_of_its_own(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_a_flat_map_of_each_input_and_a_union_as_the_second(tmp_path: Path) -> None:
+def test_flat_map_per_input_with_union_as_second(tmp_path: Path) -> None:
     body = """\
   both:
     input: orders
@@ -104,7 +104,7 @@ def test_a_flat_map_of_each_input_and_a_union_as_the_second(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("key", ["", "      key_by: [item, name]\n"])
-def test_an_expression_may_see_the_timestamp(key: str, tmp_path: Path) -> None:
+def test_expression_may_use_timestamp(key: str, tmp_path: Path) -> None:
     body = f"""\
   both:
     input: orders
@@ -119,7 +119,7 @@ def test_an_expression_may_see_the_timestamp(key: str, tmp_path: Path) -> None:
     assert sorted(found, key=str) == [("a", 1000), ("a", 3000), ("a", 5), ("b", 2000), ("b", 5)]
 
 
-def test_a_python_function_shares_the_state_of_a_key_and_emits_aside(tmp_path: Path) -> None:
+def test_python_function_shares_keyed_state_and_emits_to_side_output(tmp_path: Path) -> None:
     (tmp_path / "priced_here.py").write_text(PRICED)
     body = """\
   both:
@@ -137,7 +137,7 @@ def test_a_python_function_shares_the_state_of_a_key_and_emits_aside(tmp_path: P
     assert sorted(found["seen"]) == [("a",), ("b",)]  # type: ignore[type-var]
 
 
-def test_without_keys_a_python_function_is_a_co_process_function(tmp_path: Path) -> None:
+def test_python_function_without_keys_is_co_process_function(tmp_path: Path) -> None:
     (tmp_path / "plain_here.py").write_text(PRICED)
     body = """\
   both:
@@ -201,13 +201,13 @@ MAPS = "[{select: {a: item}}, {select: {a: name}}]"
         ),
     ],
 )
-def test_what_cannot_be_connected_is_refused(operator: str, error: str, tmp_path: Path) -> None:
+def test_invalid_connect_is_refused(operator: str, error: str, tmp_path: Path) -> None:
     lines = refused(HEAD + f"  both: {operator}\n" + SINK, tmp_path)
     assert error in lines[0]
     assert lines[0].startswith("s.yaml:")
 
 
-def test_readers_of_a_connect_that_failed_stay_silent(tmp_path: Path) -> None:
+def test_readers_of_invalid_connect_report_no_further_error(tmp_path: Path) -> None:
     body = """\
   both:
     input: orders

@@ -22,14 +22,14 @@ operators:
 """ + sinks(out="subtasks")
 
 
-def test_a_custom_partition_is_a_python_function_of_key_and_number_of_subtasks(tmp_path: Path) -> None:
+def test_custom_partition_is_python_function_of_key_and_subtask_count(tmp_path: Path) -> None:
     job = compiled(HEAD + custom("last_for_b"), tmp_path, allow_python=True)
     result = execute(job.stream_graph(), job.run_options())
     read = {task.name: task.records_in for task in result.tasks if task.name.startswith("subtasks")}
     assert read == {"subtasks (1/3)": 2, "subtasks (2/3)": 0, "subtasks (3/3)": 2}
 
 
-def test_a_custom_partition_that_leaves_the_subtasks_fails_the_job(tmp_path: Path) -> None:
+def test_custom_partition_with_invalid_subtask_fails_job(tmp_path: Path) -> None:
     job = compiled(HEAD + custom("Outside"), tmp_path, allow_python=True)
     result = MiniCluster(job.stream_graph(), job.run_options()).run()
     assert result.status is JobStatus.FAILED
@@ -56,7 +56,7 @@ def test_a_custom_partition_that_leaves_the_subtasks_fails_the_job(tmp_path: Pat
         ),
     ],
 )
-def test_a_custom_partition_that_cannot_be_is_refused_where_it_stands(
+def test_invalid_custom_partition_is_refused_with_position(
     reference: str, key: str, allowed: bool, problem: str, tmp_path: Path
 ) -> None:
     (line,) = refused(HEAD + custom(reference, key), tmp_path, allow_python=allowed)[:1]
@@ -66,7 +66,7 @@ def test_a_custom_partition_that_cannot_be_is_refused_where_it_stands(
 @pytest.mark.parametrize(
     "partition", ["forward", "rebalance", "rescale", "shuffle", "broadcast", "global", "{python: 'a:b', key: word}"]
 )
-def test_a_keyed_input_cannot_be_partitioned_otherwise(partition: str, tmp_path: Path) -> None:
+def test_partition_of_keyed_input_is_refused(partition: str, tmp_path: Path) -> None:
     body = f"operators:\n  x: {{input: rows, key_by: word, partition: {partition}, reduce: {{n: sum}}}}\n" + sinks(
         out="x"
     )

@@ -43,14 +43,14 @@ def found(tmp_path: Path, block: str, *sides: str) -> dict[str, list[object]]:
     return results(block + sinks(**streams), tmp_path, head=HEAD)
 
 
-def test_a_window_join_gives_each_pair_of_a_window(tmp_path: Path) -> None:
+def test_window_join_emits_each_pair_of_a_window(tmp_path: Path) -> None:
     block = """\
     join: {to: right, key_by: [k, code], window: {tumbling: 10 ms}, select: {key: left.k, a: left.n, b: right.n}}
 """
     assert found(tmp_path, block)["out"] == [("a", 1, 10), ("a", 2, 20)]
 
 
-def test_a_late_record_joins_while_lateness_allows_it(tmp_path: Path) -> None:
+def test_late_record_joins_within_allowed_lateness(tmp_path: Path) -> None:
     block = """\
     join:
       to: right
@@ -61,7 +61,7 @@ def test_a_late_record_joins_while_lateness_allows_it(tmp_path: Path) -> None:
     assert found(tmp_path, block)["out"] == [(1, 10), (1, 10), (4, 10), (2, 20)]
 
 
-def test_a_co_group_also_gives_keys_of_one_side(tmp_path: Path) -> None:
+def test_co_group_emits_keys_of_one_side(tmp_path: Path) -> None:
     block = """\
     co_group:
       to: right
@@ -79,7 +79,7 @@ def test_a_co_group_also_gives_keys_of_one_side(tmp_path: Path) -> None:
     ("side", "groups"),
     [("left: {s: sum(n)}", [("a", 7), ("b", 3), ("c", None)]), ("right: {n: count()}", [("a", 2), ("b", 0), ("c", 1)])],
 )
-def test_a_co_group_may_aggregate_one_side_alone(tmp_path: Path, side: str, groups: list[object]) -> None:
+def test_co_group_may_aggregate_one_side_only(tmp_path: Path, side: str, groups: list[object]) -> None:
     block = f"""\
     co_group:
       to: right
@@ -90,7 +90,7 @@ def test_a_co_group_may_aggregate_one_side_alone(tmp_path: Path, side: str, grou
     assert sorted(found(tmp_path, block)["out"], key=str) == groups
 
 
-def test_a_co_group_of_which_an_evictor_left_nothing_gives_nothing(tmp_path: Path) -> None:
+def test_co_group_with_all_records_evicted_emits_nothing(tmp_path: Path) -> None:
     block = """\
     co_group:
       to: right
@@ -101,7 +101,7 @@ def test_a_co_group_of_which_an_evictor_left_nothing_gives_nothing(tmp_path: Pat
     assert found(tmp_path, block)["out"] == []
 
 
-def test_an_interval_join_gives_pairs_whose_times_are_near(tmp_path: Path) -> None:
+def test_interval_join_emits_pairs_within_bounds(tmp_path: Path) -> None:
     block = """\
     interval_join:
       to: right
@@ -123,9 +123,7 @@ def test_an_interval_join_gives_pairs_whose_times_are_near(tmp_path: Path) -> No
         ("lower: -1 ms\n      upper: 2 ms\n      lower_exclusive: true", [(1, 10)]),
     ],
 )
-def test_the_bounds_of_an_interval_count_unless_they_are_exclusive(
-    tmp_path: Path, bounds: str, pairs: list[object]
-) -> None:
+def test_interval_bounds_are_inclusive_unless_exclusive(tmp_path: Path, bounds: str, pairs: list[object]) -> None:
     block = f"""\
     interval_join:
       to: right
@@ -136,7 +134,7 @@ def test_the_bounds_of_an_interval_count_unless_they_are_exclusive(
     assert found(tmp_path, block)["out"] == pairs
 
 
-def test_a_record_looks_up_what_every_subtask_remembers(tmp_path: Path) -> None:
+def test_broadcast_lookup_reads_state_of_every_subtask(tmp_path: Path) -> None:
     """The steps of the right side come later: only the last record of the left finds its partner."""
     block = """\
     broadcast: {to: right, put: code, get: k, add: {found: right.n}, missing: {found: "-1"}}
@@ -144,7 +142,7 @@ def test_a_record_looks_up_what_every_subtask_remembers(tmp_path: Path) -> None:
     assert found(tmp_path, block)["out"] == [("a", 1, -1), ("a", 2, -1), ("b", 3, -1), ("a", 4, 20)]
 
 
-def test_a_record_that_finds_nothing_is_dropped_unless_told_otherwise(tmp_path: Path) -> None:
+def test_broadcast_lookup_drops_unmatched_record_by_default(tmp_path: Path) -> None:
     block = "    broadcast: {to: right, put: code, get: k, add: {sum: left.n + right.n}}\n"
     assert found(tmp_path, block)["out"] == [("a", 4, 24)]
 
@@ -164,7 +162,7 @@ OWN = {
 
 
 @pytest.mark.parametrize("block", OWN)
-def test_functions_of_ones_own_take_part(tmp_path: Path, block: str) -> None:
+def test_user_defined_functions_are_called(tmp_path: Path, block: str) -> None:
     got = results(f"    {block}\n" + sinks(out="two"), tmp_path, head=HEAD, allow_python=True)
     assert sorted(got["out"]) == OWN[block]
 
@@ -179,11 +177,11 @@ ROLLING = {
 
 
 @pytest.mark.parametrize("kind", ROLLING)
-def test_a_rolling_aggregate_gives_a_result_for_each_record(tmp_path: Path, kind: str) -> None:
+def test_rolling_aggregate_emits_for_each_record(tmp_path: Path, kind: str) -> None:
     assert found(tmp_path, f"    key_by: k\n    {kind}: n\n")["out"] == ROLLING[kind]
 
 
-def test_an_alarm_goes_off_unless_it_is_cancelled(tmp_path: Path) -> None:
+def test_alarm_fires_unless_cancelled(tmp_path: Path) -> None:
     block = """\
     key_by: k
     alarm: {when: n < 4, after: 5 ms, cancel: n == 2, emit: {key: k, n: n}}
@@ -193,7 +191,7 @@ def test_an_alarm_goes_off_unless_it_is_cancelled(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("renew", "at"), [("true", 72), ("false", 61)])
-def test_an_alarm_that_is_set_again_moves_if_it_may(tmp_path: Path, renew: str, at: int) -> None:
+def test_repeated_alarm_is_moved_only_with_renew(tmp_path: Path, renew: str, at: int) -> None:
     block = f"""\
     key_by: k
     alarm: {{when: "k == 'a' and n < 4", after: 60 ms, renew: {renew}, emit: {{key: k}}}}
@@ -201,7 +199,7 @@ def test_an_alarm_that_is_set_again_moves_if_it_may(tmp_path: Path, renew: str, 
     assert found(tmp_path, block)["out"] == [("a", at)]
 
 
-def test_an_alarm_by_the_clock_goes_off_so_long_after_the_record_came(tmp_path: Path) -> None:
+def test_processing_time_alarm_fires_after_arrival_of_record(tmp_path: Path) -> None:
     block = """\
     key_by: k
     alarm: {when: n == 1, after: 15 ms, time: processing, emit: {key: k, n: n}}
@@ -243,7 +241,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("block", REFUSED)
-def test_what_cannot_work_is_refused(tmp_path: Path, block: str) -> None:
+def test_invalid_block_is_refused(tmp_path: Path, block: str) -> None:
     errors = refused(HEAD + f"    {block}\n" + sinks(out="two"), tmp_path)
     assert any(REFUSED[block] in error for error in errors), errors
     assert all(error.startswith("s.yaml:") for error in errors)

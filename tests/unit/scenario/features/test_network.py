@@ -48,7 +48,7 @@ ALL = """\
 """
 
 
-def test_all_of_it_reaches_the_job_under_the_names_of_the_graph(tmp_path: Path) -> None:
+def test_network_settings_reach_job_under_names_of_graph(tmp_path: Path) -> None:
     job = compiled(ALL, tmp_path)
     graph = job.stream_graph()
     assert graph.settings.task_managers == {"left": ["Source: rows", "bigger/0"], "right": ["bigger/2-3"]}
@@ -69,14 +69,14 @@ def test_all_of_it_reaches_the_job_under_the_names_of_the_graph(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("exchange", ["pipelined_bounded", "pipelined", "blocking"])
-def test_every_exchange_mode_gives_the_same_results(exchange: str, tmp_path: Path) -> None:
+def test_every_exchange_mode_gives_same_results(exchange: str, tmp_path: Path) -> None:
     job = compiled(f"  exchange: {exchange}\n", tmp_path, BODY.replace(", exchange: pipelined", ""))
     assert MiniCluster(job.stream_graph(), job.run_options()).run().status is JobStatus.FINISHED
     assert job.sinks[0].collected is not None
     assert sorted(row[0] for row in job.sinks[0].collected.values()) == [2, 3]  # type: ignore[index]
 
 
-def test_debloating_that_is_not_enabled_is_none(tmp_path: Path) -> None:
+def test_disabled_debloating_is_none(tmp_path: Path) -> None:
     assert compiled("  buffer_debloat: {enabled: false}\n", tmp_path).stream_graph().settings.buffer_debloat is None
 
 
@@ -118,11 +118,11 @@ def test_debloating_that_is_not_enabled_is_none(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_what_cannot_be_is_told_with_its_place_in_the_file(settings: str, message: str, tmp_path: Path) -> None:
+def test_invalid_network_setting_is_refused_with_position(settings: str, message: str, tmp_path: Path) -> None:
     assert refused(settings, tmp_path) == [message]
 
 
-def test_a_chain_in_two_places_is_told_with_the_second(tmp_path: Path) -> None:
+def test_chain_placed_twice_is_refused_at_second_place(tmp_path: Path) -> None:
     body = BODY.replace(", parallelism: 4", "")
     settings = "  task_managers:\n    a: [rows]\n    b: [bigger]\n"
     (message,) = refused(settings, tmp_path, body)
@@ -132,7 +132,7 @@ def test_a_chain_in_two_places_is_told_with_the_second(tmp_path: Path) -> None:
     )
 
 
-def test_a_buffer_timeout_before_a_blocking_exchange_is_told_at_the_operator(tmp_path: Path) -> None:
+def test_buffer_timeout_before_blocking_exchange_is_refused_at_operator(tmp_path: Path) -> None:
     body = BODY.replace("filter: n > 1,", "filter: n > 1, buffer_timeout: 5 ms,").replace("pipelined", "blocking")
     (message,) = refused("  seed: 1\n", tmp_path, body)
     assert message == (

@@ -67,7 +67,7 @@ KINDS = {
 
 
 @pytest.mark.parametrize("window", KINDS)
-def test_each_kind_of_window_gives(window: str, tmp_path: Path) -> None:
+def test_window_kind_emits_hand_computed_results(window: str, tmp_path: Path) -> None:
     assert found(tmp_path, window) == KINDS[window]
 
 
@@ -78,28 +78,28 @@ def test_sliding_windows_overlap(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_late_rows_can_be_kept(tmp_path: Path) -> None:
+def test_late_output_keeps_late_records(tmp_path: Path) -> None:
     assert found(tmp_path, "{tumbling: 10 ms, late_output: late}", side="late") == [
         KINDS["{tumbling: 10 ms}"], [("a", 5)],
     ]  # fmt: skip
 
 
-def test_an_early_firing_trigger_fires_again_at_the_end(tmp_path: Path) -> None:
+def test_early_firing_trigger_fires_again_at_end(tmp_path: Path) -> None:
     window = "{tumbling: 20 ms, trigger: {continuous_event_time: 8 ms}}"
     at_8_and_16, at_end = [("a", 0, 20, 3, 7), ("b", 0, 20, 1, 3)] * 2, [("b", 0, 20, 1, 3), ("a", 0, 20, 4, 12)]
     assert found(tmp_path, window) == at_8_and_16 + at_end
 
 
-def test_a_window_without_a_key_takes_all_records(tmp_path: Path) -> None:
+def test_window_without_key_takes_all_records(tmp_path: Path) -> None:
     assert found(tmp_path, "{tumbling: 10 ms}", key="# no key") == [(0, 10, 3, 6), (10, 20, 1, 4)]
     assert found(tmp_path, "{count: 3}", key="# no key") == [(3, 6)]
 
 
-def test_a_window_can_be_reduced(tmp_path: Path) -> None:
+def test_window_may_be_reduced(tmp_path: Path) -> None:
     assert found(tmp_path, "{tumbling: 10 ms}", "reduce: {n: max}") == [("a", 2), ("b", 3), ("a", 4)]
 
 
-def test_triggers_and_evictors_of_ones_own_are_classes(tmp_path: Path) -> None:
+def test_python_classes_as_trigger_and_evictor(tmp_path: Path) -> None:
     window = "{tumbling: 10 ms, trigger: {python: 'flowsim_user_code:OnEvery'}}"
     at_once = [("a", 0, 10, 1, 1), ("a", 0, 10, 2, 3), ("b", 0, 10, 1, 3), ("a", 10, 20, 1, 4)]
     assert found(tmp_path, window, allow_python=True) == at_once
@@ -108,13 +108,13 @@ def test_triggers_and_evictors_of_ones_own_are_classes(tmp_path: Path) -> None:
     assert found(tmp_path, window, allow_python=True) == firsts
 
 
-def test_what_is_no_evictor_class_is_refused(tmp_path: Path) -> None:
+def test_python_name_that_is_no_evictor_is_refused(tmp_path: Path) -> None:
     window = "{tumbling: 1 s, evictor: {python: 'flowsim_user_code:OnEvery'}}"
     (error,) = refused(HEAD + operator(window) + sinks(out="w"), tmp_path, allow_python=True)
     assert "s.yaml:21:47 operators.w.window.evictor.python: expected an Evictor class" in error
 
 
-def test_processing_time_windows_still_open_at_the_end_vanish(tmp_path: Path) -> None:
+def test_processing_time_windows_open_at_end_are_dropped(tmp_path: Path) -> None:
     """Question T03: pending processing-time timers are not fired when the input ends."""
     assert found(tmp_path, "{tumbling: 1 h, time: processing}") == []
 
@@ -146,7 +146,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("window", REFUSED)
-def test_what_no_window_can_be_is_refused(window: str, tmp_path: Path) -> None:
+def test_invalid_window_is_refused_with_position(window: str, tmp_path: Path) -> None:
     (error,) = refused(HEAD + operator(window) + sinks(out="w"), tmp_path)
     assert REFUSED[window] in error
     assert "s.yaml:21:" in error

@@ -33,18 +33,18 @@ def fold(columns: dict[str, str], rows: list[tuple[object, ...]]) -> object:
     return function.get_result(accumulator)
 
 
-def test_every_aggregate_of_some_rows() -> None:
+def test_every_aggregate_of_sample_records() -> None:
     assert fold(ALL, list(ROWS)) == (3, 3, 39, 78, 5, 20, 13.0, "EWR", "LGA", 1)
 
 
-def test_nulls_are_ignored_and_aggregates_of_nothing_are_null() -> None:
+def test_nulls_are_ignored_and_empty_aggregates_are_null() -> None:
     columns = {name: source for name, source in ALL.items() if name not in ("twice", "late")}
     rows: list[tuple[object, ...]] = [(None, None, 1.0), *ROWS, (None, None, 1.0)]
     assert fold(columns, rows) == (5, 3, 39, 5, 20, 13.0, "EWR", "LGA")
     assert fold(columns, []) == (0, 0, None, None, None, None, None, None)
 
 
-def test_the_schema_of_the_results_is_known() -> None:
+def test_schema_of_aggregates_is_inferred() -> None:
     _, schema = compile_aggregates(ALL | {"r": "max(ratio)", "s": "sum(ratio)"}, SCHEMA)
     types = dict(zip(schema.names, (kind.value for kind in schema.types), strict=True))
     assert types == {
@@ -54,7 +54,7 @@ def test_the_schema_of_the_results_is_known() -> None:
 
 
 @pytest.mark.parametrize("split", range(4))
-def test_merging_two_parts_is_folding_the_whole(split: int) -> None:
+def test_merging_two_parts_equals_folding_the_whole(split: int) -> None:
     function, _ = compile_aggregates(ALL, SCHEMA)
     parts = [function.create_accumulator(), function.create_accumulator()]
     for index, row in enumerate(ROWS):
@@ -62,14 +62,14 @@ def test_merging_two_parts_is_folding_the_whole(split: int) -> None:
     assert function.get_result(function.merge(*parts)) == fold(ALL, list(ROWS))
 
 
-def test_accumulators_share_nothing() -> None:
+def test_accumulators_share_no_state() -> None:
     function, _ = compile_aggregates({"rows": "count()"}, SCHEMA)
     first, second = function.create_accumulator(), function.create_accumulator()
     function.add(ROWS[0], first)
     assert (function.get_result(first), function.get_result(second)) == ((1,), (0,))
 
 
-def test_a_sum_beyond_int64_fails_with_a_clear_error() -> None:
+def test_sum_beyond_int64_fails_with_message() -> None:
     with pytest.raises(ExpressionFailure, match="an int64 has 64"):
         fold({"total": "sum(delay)"}, [("EWR", 2**62, 0.0), ("EWR", 2**62, 0.0)])
 
@@ -92,7 +92,7 @@ def test_a_sum_beyond_int64_fails_with_a_clear_error() -> None:
         ("max(*value)", "'*' arguments are not part of the language"),
     ],
 )
-def test_what_is_no_aggregate_is_refused(source: str, words: str) -> None:
+def test_invalid_aggregate_is_refused(source: str, words: str) -> None:
     with pytest.raises(ExpressionError) as refused:
         compile_aggregates({"rows": "count()", "bad": source}, SCHEMA)
     assert (refused.value.message, refused.value.column) == (words, "bad")

@@ -93,32 +93,32 @@ def refusal(source: str) -> ExpressionError:
         ("hash(origin)", 69088, LONG),
     ],
 )
-def test_an_expression_gives_the_value_and_the_static_type(source: str, result: object, kind: FieldType) -> None:
+def test_expression_gives_value_and_static_type(source: str, result: object, kind: FieldType) -> None:
     value = evaluate(source)
     assert (value, type(value)) == (result, type(result))
     assert compile_expression(source, SCHEMA).type is kind
 
 
-def test_every_function_of_the_table_is_exercised() -> None:
+def test_every_function_is_used_by_a_test_case() -> None:
     sources = " ".join(mark.args[1][i][0] for mark in _marks() for i in range(len(mark.args[1])))
     assert [name for name in FUNCTIONS if f"{name}(" not in sources] == []
 
 
 def _marks() -> list[pytest.Mark]:
-    return list(getattr(test_an_expression_gives_the_value_and_the_static_type, "pytestmark", []))
+    return list(getattr(test_expression_gives_value_and_static_type, "pytestmark", []))
 
 
-def test_a_plain_comparison_compiles_to_the_code_of_a_lambda() -> None:
+def test_plain_comparison_compiles_to_code_of_a_lambda() -> None:
     function = compile_expression("delay > 15", SCHEMA).function
     by_hand = eval("lambda v: v[2] > 15")
     assert [i.opname for i in dis.get_instructions(function)] == [i.opname for i in dis.get_instructions(by_hand)]
 
 
-def test_the_function_has_no_builtins() -> None:
+def test_compiled_function_has_no_builtins() -> None:
     assert compile_expression("delay", SCHEMA).function.__globals__["__builtins__"] == {}
 
 
-def test_fields_shadow_the_names_of_the_record_and_its_timestamp() -> None:
+def test_fields_shadow_the_names_value_and_timestamp() -> None:
     schema = RecordSchema(("value", "timestamp"), (LONG, LONG))
     expression = compile_expression("value + timestamp", schema)
     assert not expression.uses_timestamp
@@ -206,13 +206,13 @@ def test_huge_deep_and_broken_sources_are_refused(source: str) -> None:
         "int(extra)",
     ],
 )
-def test_results_beyond_the_limits_fail_while_running_and_quickly(source: str) -> None:
+def test_results_beyond_limits_fail_at_run_time(source: str) -> None:
     expression = compile_expression(source, SCHEMA)
     with pytest.raises(ExpressionFailure):
         expression.function(RECORD)
 
 
-def test_texts_and_tuples_cannot_double_without_end() -> None:
+def test_long_strings_and_tuples_fail_at_run_time() -> None:
     doubled = compile_expression("origin + origin", SCHEMA).function
     assert doubled(("ab",)) == "abab"
     with pytest.raises(ExpressionFailure, match="longer than 1048576"):
@@ -242,12 +242,12 @@ def test_texts_and_tuples_cannot_double_without_end() -> None:
         ("delay >", 7, "not an expression: invalid syntax"),
     ],
 )
-def test_an_error_points_into_the_expression_and_names_the_nearest_name(source: str, offset: int, words: str) -> None:
+def test_error_has_offset_and_nearest_name(source: str, offset: int, words: str) -> None:
     error = refusal(source)
     assert (error.message, error.offset) == (words, offset)
 
 
-def test_a_record_keeps_adds_and_replaces_fields() -> None:
+def test_record_keeps_adds_and_replaces_fields() -> None:
     added = compile_record([("route", "origin + dest")], SCHEMA, keep=True)
     assert added.schema.names == (*SCHEMA.names, "route")
     assert added.function(RECORD) == (*RECORD, "EWRIAH")
@@ -260,13 +260,13 @@ def test_a_record_keeps_adds_and_replaces_fields() -> None:
     assert selected.function(RECORD, 9) == (9, "EWR")
 
 
-def test_an_error_in_a_record_names_its_column() -> None:
+def test_error_in_record_names_its_column() -> None:
     with pytest.raises(ExpressionError) as refused:
         compile_record([("a", "delay"), ("b", "dlay")], SCHEMA, keep=False)
     assert refused.value.column == "b"
 
 
-def test_compiled_code_holds_only_names_that_were_made_here() -> None:
+def test_compiled_code_uses_only_generated_names() -> None:
     function = compile_expression("f'{max(delay, 1) ** 2}' + origin if extra else lower(dest)", SCHEMA).function
     names = set(function.__code__.co_names)
     assert all(name.startswith("_") for name in names)

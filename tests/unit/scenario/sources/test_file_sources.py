@@ -45,7 +45,7 @@ def read(text: str, tmp_path: Path, **permissions: bool) -> list[object]:
 
 
 @FORMATS
-def test_a_pattern_reads_its_files_in_sorted_order(tmp_path: Path, form: str, suffix: str) -> None:
+def test_pattern_reads_files_in_sorted_order(tmp_path: Path, form: str, suffix: str) -> None:
     for name, number in (("part-2", 3), ("part-1", 1), ("other", 9), ("part-10", 2)):
         write(tmp_path, suffix, name, number)
     text = scenario(form, f"'part-*.{suffix}'")
@@ -55,7 +55,7 @@ def test_a_pattern_reads_its_files_in_sorted_order(tmp_path: Path, form: str, su
 
 
 @FORMATS
-def test_a_list_reads_its_files_in_its_order_shared_out_over_subtasks(tmp_path: Path, form: str, suffix: str) -> None:
+def test_list_reads_files_in_its_order_split_over_subtasks(tmp_path: Path, form: str, suffix: str) -> None:
     for name, numbers in (("a", (1, 2)), ("b", (3,)), ("c", (4,))):
         write(tmp_path, suffix, name, *numbers)
     text = scenario(form, f"[c.{suffix}, a.{suffix}, b.{suffix}]", "    parallelism: 2\n")
@@ -63,7 +63,7 @@ def test_a_list_reads_its_files_in_its_order_shared_out_over_subtasks(tmp_path: 
 
 
 @FORMATS
-def test_event_time_of_several_files_is_that_of_each(tmp_path: Path, form: str, suffix: str) -> None:
+def test_each_file_has_its_own_event_time(tmp_path: Path, form: str, suffix: str) -> None:
     """File b begins earlier than a ends: read one after the other, its rows are behind the watermark (rule 8.6)."""
     write(tmp_path, suffix, "a", 1000, 25_000)
     write(tmp_path, suffix, "b", 2000)
@@ -84,14 +84,14 @@ sinks:
     assert read(text.replace("PARALLELISM", "parallelism: 2"), tmp_path) == []
 
 
-def test_parquet_brings_its_own_columns(tmp_path: Path) -> None:
+def test_parquet_source_infers_columns(tmp_path: Path) -> None:
     pq.write_table(pa.table({"word": ["a", "b"], "n": pa.array([1, 2], pa.int64())}), tmp_path / "x.parquet")
     job = compiled(scenario("parquet: {path: PATH}", "x.parquet"), tmp_path, tmp_path)
     assert job.sinks[0].schema.names == ("word", "n")
     assert [kind.value for kind in job.sinks[0].schema.types] == ["string", "long"]
 
 
-def test_a_jsonl_sink_writes_a_file_per_subtask_that_a_jsonl_source_reads(tmp_path: Path) -> None:
+def test_jsonl_sink_writes_parts_that_jsonl_source_reads(tmp_path: Path) -> None:
     write(tmp_path, "csv", "a", 1, 2)
     job = compiled(scenario(CSV, "a.csv", sink="jsonl: {}"), tmp_path, tmp_path)
     run_compiled(job, out=tmp_path / "out", record=Level.OFF)
@@ -112,7 +112,7 @@ def test_a_jsonl_sink_writes_a_file_per_subtask_that_a_jsonl_source_reads(tmp_pa
         ("[]", "path"),
     ],
 )
-def test_files_that_cannot_be_read_are_refused(tmp_path: Path, path: str, told: str) -> None:
+def test_unreadable_files_are_refused_with_position(tmp_path: Path, path: str, told: str) -> None:
     folder = tmp_path / "inner"
     folder.mkdir()
     write(folder, "csv", "a", 1)
@@ -122,7 +122,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path: Path, path: str, told: 
     assert told in error
 
 
-def test_a_wrong_row_fails_the_job_with_its_place(tmp_path: Path) -> None:
+def test_bad_row_fails_job_with_file_position(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"n": 1}\n{"n": "two"}\n')
     job = compiled(scenario(JSONL, "a.jsonl"), tmp_path, tmp_path)
     with pytest.raises(JobFailed, match=r"operator Source: rows: .*a\.jsonl:2:7 key 'n': expected a long"):

@@ -35,7 +35,7 @@ WAYS = {
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_each_way_makes_its_watermarks(way: str, tmp_path: Path) -> None:
+def test_each_form_of_watermarks_emits_expected_timestamps(way: str, tmp_path: Path) -> None:
     """All records come before the first periodic call, so a periodic generator says nothing until the end."""
     run = run_compiled(compiled(JOB.replace("WAY", way), tmp_path, allow_python=True), record=Level.ELEMENTS)
     assert run.facts is not None
@@ -44,9 +44,7 @@ def test_each_way_makes_its_watermarks(way: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("way", "made"), [("periodic", [149, 299, 449]), ("never", [])])
-def test_a_periodic_watermark_comes_with_the_clock_and_none_where_none_is_wanted(
-    way: str, made: list[int], tmp_path: Path
-) -> None:
+def test_periodic_watermarks_follow_clock_and_never_emits_none(way: str, made: list[int], tmp_path: Path) -> None:
     rows = "collection: {fields: {at: long, last: boolean}, rows: [[10, false], [30, true], [20, false], [50, true]]}"
     assert rows in JOB
     # Records at 0, 150, 300, 450 and 600 ms; the generator is asked every 200 ms, so 600 belongs to the end.
@@ -72,13 +70,13 @@ def test_a_periodic_watermark_comes_with_the_clock_and_none_where_none_is_wanted
         ("alignment: {group: g, max_drift: 1 s, interval: 0}", "interval"),
     ],
 )
-def test_what_makes_no_watermarks_is_refused(way: str, told: str, tmp_path: Path) -> None:
+def test_invalid_watermarks_are_refused(way: str, told: str, tmp_path: Path) -> None:
     (error,) = refused(JOB.replace("WAY", way), tmp_path, allow_python=True)
     assert error.startswith("s.yaml:6:")
     assert told in error
 
 
-def test_an_operator_cannot_be_aligned(tmp_path: Path) -> None:
+def test_alignment_of_operator_is_refused(tmp_path: Path) -> None:
     operator = "operators: {w: {input: rows, watermarks: {timestamp: at, alignment: {group: g, max_drift: 1 s}}}}\n"
     (error,) = refused(JOB.replace(", WAY", "") + operator, tmp_path)
     assert "alignment pauses sources" in error

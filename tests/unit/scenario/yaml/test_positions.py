@@ -20,7 +20,7 @@ REFUSED = [
 ]
 
 
-def test_every_value_and_key_knows_its_place() -> None:
+def test_every_value_and_key_has_its_position() -> None:
     document = read_document("a: 1\nlist:\n  - x\n  - {b: 'text', c: 2.5}\n", "s.yaml")
     assert document.value == {"a": 1, "list": ["x", {"b": "text", "c": 2.5}]}
     assert document.position(("a",)) == SourcePosition("s.yaml", 1, 4)
@@ -67,13 +67,13 @@ def test_every_value_and_key_knows_its_place() -> None:
         ("0000000000000000001", 1),
     ],
 )
-def test_scalars_are_what_they_look_like(text: str, value: object) -> None:
+def test_scalars_have_the_expected_type(text: str, value: object) -> None:
     read = read_document(text, "s.yaml").value
     assert (read, type(read)) == (value, type(value))
 
 
 @pytest.mark.parametrize("text", REFUSED)
-def test_what_could_surprise_or_explode_is_refused_with_its_place(text: str) -> None:
+def test_ambiguous_or_unsafe_yaml_is_refused_with_position(text: str) -> None:
     with pytest.raises(ScenarioError) as refused:
         read_document(text, "s.yaml")
     assert refused.value.position is not None
@@ -110,12 +110,12 @@ def test_what_could_surprise_or_explode_is_refused_with_its_place(text: str) -> 
         "{" * 40,
     ],
 )
-def test_bombs_end_in_an_error(text: str) -> None:
+def test_malicious_yaml_is_refused(text: str) -> None:
     with pytest.raises(ScenarioError):
         read_document(text, "s.yaml")
 
 
-def test_a_file_must_be_small_utf_8_text() -> None:
+def test_file_must_be_small_utf8_text() -> None:
     with pytest.raises(ScenarioError, match=r"s\.yaml:2:3 expected UTF-8 text, got byte 0xff"):
         decode(b"a: 1\nb:\xff", "s.yaml")
     with pytest.raises(ScenarioError, match=f"at most {MAX_FILE_BYTES} bytes"):
@@ -123,6 +123,6 @@ def test_a_file_must_be_small_utf_8_text() -> None:
     assert read_document(decode(b"\xef\xbb\xbfa: \xc3\xa9", "s.yaml"), "s.yaml").value == {"a": "é"}
 
 
-def test_a_path_reads_as_people_write_it() -> None:
+def test_path_text_joins_keys_and_indexes() -> None:
     assert path_text(("operators", "hourly", "rows", 3, "x")) == "operators.hourly.rows[3].x"
     assert path_text(()) == "the document"

@@ -61,7 +61,7 @@ def ignore(input_id: int) -> None:
     """Nobody listens to the ends of inputs."""
 
 
-def test_inputs_that_have_something_take_turns_from_the_first_on() -> None:
+def test_available_inputs_are_read_in_turn_from_the_first() -> None:
     log: list[str] = []
     processor = StreamMultipleInputProcessor(
         [Told("a", log, MORE, MORE, MORE), Told("b", log, MORE, MORE)], None, ignore
@@ -70,7 +70,7 @@ def test_inputs_that_have_something_take_turns_from_the_first_on() -> None:
     assert log == ["a", "b", "a", "b", "a"]
 
 
-def test_an_input_that_gets_something_is_noticed_while_another_is_read() -> None:
+def test_input_that_becomes_available_is_read_in_turn() -> None:
     log: list[str] = []
     busy, quiet = Told("a", log, *[MORE] * 9), Told("b", log)
     processor = StreamMultipleInputProcessor([busy, quiet], None, ignore)
@@ -81,7 +81,7 @@ def test_an_input_that_gets_something_is_noticed_while_another_is_read() -> None
     assert statuses == [MORE] * 7
 
 
-def test_a_task_waits_for_any_selected_input() -> None:
+def test_task_waits_for_any_selected_input() -> None:
     log: list[str] = []
     first, second = Told("a", log), Told("b", log)
     processor = StreamMultipleInputProcessor([first, second], None, ignore)
@@ -95,7 +95,7 @@ def test_a_task_waits_for_any_selected_input() -> None:
     assert processor.is_available
 
 
-def test_an_input_that_is_not_selected_wakes_nobody() -> None:
+def test_unselected_input_does_not_wake_the_task() -> None:
     log: list[str] = []
     first, second = Told("a", log), Told("b", log)
     processor = StreamMultipleInputProcessor([first, second], Selecting(InputSelection.FIRST), ignore)
@@ -111,7 +111,7 @@ def test_an_input_that_is_not_selected_wakes_nobody() -> None:
     assert log == ["a", "a"]
 
 
-def test_the_operator_is_first_asked_when_the_first_element_is_wanted() -> None:
+def test_first_selection_is_requested_at_first_element() -> None:
     """It may decide in ``open`` what it selects."""
     log: list[str] = []
     operator = Selecting(InputSelection.FIRST)
@@ -121,7 +121,7 @@ def test_the_operator_is_first_asked_when_the_first_element_is_wanted() -> None:
     assert log == ["b"]
 
 
-def test_the_end_of_each_input_is_told_by_its_id_and_the_task_ends_with_the_last() -> None:
+def test_end_of_each_input_is_reported_by_id_and_task_ends_with_last() -> None:
     log: list[str] = []
     ended: list[int] = []
     first = Told("a", log, END_OF_DATA, MORE, END_OF_INPUT)
@@ -132,7 +132,7 @@ def test_the_end_of_each_input_is_told_by_its_id_and_the_task_ends_with_the_last
     assert processor.is_available
 
 
-def test_what_is_told_of_the_inputs_is_told_of_all() -> None:
+def test_measures_are_combined_over_inputs_and_close_reaches_all() -> None:
     log: list[str] = []
     inputs = [Told("a", log, records=5), Told("b", log, records=3)]
     processor = StreamMultipleInputProcessor(inputs, None, ignore)

@@ -48,7 +48,7 @@ def seen_behind_async(capacity: int, *scripts: Sequence[Entry]) -> list[str]:
     return seen
 
 
-def test_a_buffer_is_recycled_before_its_last_record_waits_for_space() -> None:
+def test_buffer_is_recycled_before_its_last_record_waits_for_queue_slot() -> None:
     """r2 gets in at 6 s, when r1 is answered; nothing but the input holds its buffer."""
     job, recorder = SmallJob(buffer_timeout_ms=0), MemoryRecorder(Level.FULL)
     calls = ScriptedCalls(lambda value, attempt: Reply(5_000, (value,)))
@@ -61,18 +61,18 @@ def test_a_buffer_is_recycled_before_its_last_record_waits_for_space() -> None:
     assert (SegmentAction.RECYCLED, 1_100) in moved
 
 
-def test_a_status_overtakes_the_watermark_that_waits_for_the_next_mail() -> None:
+def test_status_overtakes_watermark_waiting_for_next_mail() -> None:
     """The buffer of r4 is forgotten before r4 waits for space: the action after the next mail reads the status."""
     script = [record("r1", 1), record("r2", 2), watermark(2), record("r4", 4), idle(), sleep(1_000)]
     assert seen_behind_async(3, script)[:4] == ["r1", "r2", "IDLE", "r4"]
 
 
-def test_a_status_overtakes_the_record_that_waits_for_the_next_mail() -> None:
+def test_status_overtakes_record_waiting_for_next_mail() -> None:
     script = [record("r1", 1), record("r2", 2), record("r3", 3), record("r4", 4), idle(), sleep(1_000)]
     assert seen_behind_async(3, script)[:5] == ["r1", "r2", "IDLE", "r3", "r4"]
 
 
-def test_a_mail_runs_after_an_event_before_the_next_buffer_is_read() -> None:
+def test_mail_runs_after_event_before_next_buffer() -> None:
     """Two other channels end while r6 waits: a mail runs after each EndOfData."""
     script = [*(record(f"r{number}", number) for number in range(1, 7)), sleep(50), idle(), sleep(1_000)]
     ending = [idle(), sleep(20), EndEntry()]

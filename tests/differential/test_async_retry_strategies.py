@@ -44,9 +44,7 @@ def strategies(differential: Differential) -> Any:
     return differential.flink.java.org.apache.flink.streaming.util.retryable.AsyncRetryStrategies
 
 
-def test_an_exponential_backoff_shares_its_last_pause_as_flinks_does(
-    differential: Differential, strategies: Any
-) -> None:
+def test_exponential_backoff_shares_last_pause_as_in_flink(differential: Differential, strategies: Any) -> None:
     @differential.settings(60)
     @given(st.integers(1, 5), pauses_ms, pauses_ms, multipliers, attempts)
     def compare(max_attempts: int, initial: int, longest: int, multiplier: float, asked: list[int]) -> None:
@@ -60,7 +58,7 @@ def test_an_exponential_backoff_shares_its_last_pause_as_flinks_does(
     compare()
 
 
-def test_a_fixed_delay_is_flinks_and_refuses_the_same_numbers(differential: Differential, strategies: Any) -> None:
+def test_fixed_delay_equals_flinks_and_refuses_same_numbers(differential: Differential, strategies: Any) -> None:
     @differential.settings(40)
     @given(st.integers(-1, 5), st.one_of(st.integers(-2, 2), pauses_ms), attempts)
     def compare(max_attempts: int, pause: int, asked: list[int]) -> None:
@@ -77,7 +75,7 @@ def test_a_fixed_delay_is_flinks_and_refuses_the_same_numbers(differential: Diff
     compare()
 
 
-def test_without_retries_nothing_is_ever_tried_again(differential: Differential, strategies: Any) -> None:
+def test_no_retry_strategy_equals_flinks(differential: Differential, strategies: Any) -> None:
     with differential.comparing("no retries", commands=14):
         asked = list(range(7))
         assert answers(NO_RETRY_STRATEGY, asked) == differential.flink.calls(

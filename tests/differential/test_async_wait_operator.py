@@ -27,7 +27,7 @@ def compare(differential: Differential, case: dict[str, Any]) -> None:
         assert ours.answers(theirs) == theirs, case
 
 
-def test_every_step_of_the_operator_is_flinks(differential: Differential) -> None:
+def test_every_step_equals_flinks(differential: Differential) -> None:
     @differential.settings(50)
     @given(case_of())
     def compare_one(case: dict[str, Any]) -> None:
@@ -36,7 +36,7 @@ def test_every_step_of_the_operator_is_flinks(differential: Differential) -> Non
     compare_one()
 
 
-def test_every_step_is_flinks_in_long_scripts_full_of_retries_and_timeouts(differential: Differential) -> None:
+def test_long_scripts_with_retries_and_timeouts_equal_flinks(differential: Differential) -> None:
     @differential.settings(150)
     @given(st.integers(0, 2**32 - 1))
     @example(44121)  # results made by the task while its mailbox is being closed

@@ -140,5 +140,5 @@ class BlockingResultPartitionMachine(DifferentialMachine):
         return " ".join(map(java_text, seen))
 
 
-def test_a_blocking_partition_is_flinks(differential: Differential) -> None:
+def test_blocking_partition_equals_flinks(differential: Differential) -> None:
     differential.run(BlockingResultPartitionMachine, examples=30, steps=30)

@@ -157,5 +157,5 @@ class BufferBuilderMachine(DifferentialMachine):
         return " ".join([*map(java_text, seen), *consumers])
 
 
-def test_builder_and_consumers_are_flinks(differential: Differential) -> None:
+def test_builder_and_consumers_equal_flinks(differential: Differential) -> None:
     differential.run(BufferBuilderMachine, examples=40, steps=30)

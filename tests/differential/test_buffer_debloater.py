@@ -154,17 +154,17 @@ class GateBuffersSpecMachine(DifferentialMachine):
             self.same(theirs, lambda ours=ours: (ours.exclusive, ours.floating_required, ours.floating_maximum))
 
 
-def test_the_average_of_buffer_sizes_is_flinks(differential: Differential) -> None:
+def test_average_of_buffer_sizes_equals_flinks(differential: Differential) -> None:
     differential.run(BufferSizeEMAMachine, examples=30)
 
 
-def test_the_debloater_is_flinks(differential: Differential) -> None:
+def test_debloater_equals_flinks(differential: Differential) -> None:
     differential.run(BufferDebloaterMachine, examples=40)
 
 
-def test_the_throughput_is_flinks(differential: Differential) -> None:
+def test_throughput_equals_flinks(differential: Differential) -> None:
     differential.run(ThroughputCalculatorMachine, examples=40)
 
 
-def test_the_buffers_of_a_gate_are_flinks(differential: Differential) -> None:
+def test_buffers_of_gate_equal_flinks(differential: Differential) -> None:
     differential.run(GateBuffersSpecMachine, examples=15)

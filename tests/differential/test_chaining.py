@@ -103,7 +103,7 @@ def chains(names: list[str]) -> list[list[str]]:
     return sorted(sorted(re.findall(r"n\d+", name)) for name in names)
 
 
-def test_operators_are_chained_as_flink_chains_them(differential: Differential) -> None:
+def test_chains_equal_flinks(differential: Differential) -> None:
     real = differential.flink.java.flowsim.differential.Chains
 
     @differential.settings(150)

@@ -190,5 +190,5 @@ class CreditSenderMachine(DifferentialMachine):
         self.subpartitions[channel].finish()
 
 
-def test_a_connection_sends_what_flink_s_sends(differential: Differential) -> None:
+def test_sent_messages_equal_flinks(differential: Differential) -> None:
     differential.run(CreditSenderMachine, examples=60, steps=40)

@@ -33,7 +33,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("wall_clock_seed", seeds(metafunc.config, range(3), one_in=20))
 
 
-def test_random_jobs_emit_what_flink_emits_in_its_order(differential: Differential, seed: int) -> None:
+def test_output_of_random_jobs_equals_flinks_in_order(differential: Differential, seed: int) -> None:
     job, expected = determined(differential.flink, seed)
     with differential.comparing(f"async jobs: {job['family']}", commands=expected.elements):
         told = divergence(differential, job, expected)
@@ -42,14 +42,14 @@ def test_random_jobs_emit_what_flink_emits_in_its_order(differential: Differenti
 
 
 @pytest.mark.parametrize("name", MAILS_THAT_WAIT)
-def test_a_yield_leaves_mails_of_operators_before_it_as_flink_does(differential: Differential, name: str) -> None:
+def test_yield_leaves_mails_of_upstream_operators_as_in_flink(differential: Differential, name: str) -> None:
     job = MAILS_THAT_WAIT[name]
     expected = theirs(differential.flink, job)
     with differential.comparing("async jobs: mails that wait", commands=expected.elements):
         assert difference(job, expected, ours(job)) == ""
 
 
-def test_jobs_on_the_wall_clock_emit_what_flink_emits(
+def test_output_of_wall_clock_jobs_equals_flinks(
     request: pytest.FixtureRequest, differential: Differential, wall_clock_seed: int
 ) -> None:
     apart_ms = 20 if request.config.getoption("--flink-examples") else 60
@@ -61,7 +61,7 @@ def test_jobs_on_the_wall_clock_emit_what_flink_emits(
             pytest.fail(report(differential.flink, job, told), pytrace=False)
 
 
-def test_no_law_is_broken_by_a_job_that_does_what_flink_does(seed: int) -> None:
+def test_jobs_equal_to_flinks_violate_no_law(seed: int) -> None:
     job = AsyncJobWriter(seed).job()
     recorder = MemoryRecorder(Level.FULL)
     status = "failed" if ours(job, recorder=recorder).failure else "complete"

@@ -253,7 +253,7 @@ class SourceOperatorMachine(DifferentialMachine):
             self.harness.__exit__(None, None, None)
 
 
-def test_the_source_operator_is_flinks(differential: Differential) -> None:
+def test_source_operator_equals_flinks(differential: Differential) -> None:
     differential.run(SourceOperatorMachine, examples=60, steps=40)
 
 
@@ -331,5 +331,5 @@ class TimestampsAndWatermarksMachine(DifferentialMachine):
             self.harness.__exit__(None, None, None)
 
 
-def test_the_operator_that_assigns_timestamps_is_flinks(differential: Differential) -> None:
+def test_timestamps_and_watermarks_operator_equals_flinks(differential: Differential) -> None:
     differential.run(TimestampsAndWatermarksMachine, examples=60, steps=40)

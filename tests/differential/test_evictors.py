@@ -64,7 +64,7 @@ def left(ours: Evictor, elements: list[TimestampedValue], before: bool) -> str:
 
 
 @pytest.mark.parametrize("kind", ["count", "time", "delta"])
-def test_the_same_records_stay_as_in_flink(differential: Differential, kind: str) -> None:
+def test_remaining_records_equal_flinks(differential: Differential, kind: str) -> None:
     real = differential.flink.java.flowsim.differential.Evictors
     cases = st.tuples(numbers[kind], st.booleans(), st.booleans(), contents)
     if kind == "delta":

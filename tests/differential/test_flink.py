@@ -14,13 +14,13 @@ def mailbox(flink: Flink) -> object:
     return flink.java.org.apache.flink.streaming.runtime.tasks.mailbox.TaskMailboxImpl()
 
 
-def test_a_callback_that_calls_java_again_stays_on_the_thread_that_called_it(flink: Flink) -> None:
+def test_callback_that_calls_java_stays_on_its_thread(flink: Flink) -> None:
     real = mailbox(flink)
     supplier = flink.implement("java.util.function.Supplier", get=lambda: real.isMailboxThread())
     assert flink.java.java.util.Objects.requireNonNullElseGet(None, supplier) is True
 
 
-def test_a_callback_can_throw_an_exception_of_java(flink: Flink) -> None:
+def test_callback_can_throw_java_exception(flink: Flink) -> None:
     def refuse() -> None:
         raise Throws("java.lang.IllegalArgumentException", "not this one")
 
@@ -31,7 +31,7 @@ def test_a_callback_can_throw_an_exception_of_java(flink: Flink) -> None:
     assert repr(thrown(caught.value)) == "IllegalArgumentException('not this one')"
 
 
-def test_many_calls_are_one_round_trip_and_each_has_its_answer(flink: Flink) -> None:
+def test_many_calls_take_one_round_trip_with_separate_answers(flink: Flink) -> None:
     real = mailbox(flink)
     *answers, refused = flink.calls(
         real, "size", ("tryTake", -1), "drain", "getState", "close", "getState", "tryTakeFromBatch"
@@ -41,7 +41,7 @@ def test_many_calls_are_one_round_trip_and_each_has_its_answer(flink: Flink) -> 
     assert refused.name == "MailboxClosedException"
 
 
-def test_private_members_can_be_reached(flink: Flink) -> None:
+def test_private_members_are_accessible(flink: Flink) -> None:
     real = flink.new(MAILBOX, ["java.lang.Thread"], flink.java.java.lang.Thread.currentThread())
     assert flink.field(MAILBOX, "hasNewMail", real) is False
     flink.set_field(MAILBOX, "hasNewMail", real, True)
@@ -49,6 +49,6 @@ def test_private_members_can_be_reached(flink: Flink) -> None:
     assert flink.method(MAILBOX, "checkPutStateConditions")(real) is None
 
 
-def test_a_long_can_stay_a_long(flink: Flink) -> None:
+def test_boxed_long_stays_a_long(flink: Flink) -> None:
     arrays = flink.java.java.util.Arrays
     assert arrays.deepHashCode(flink.boxed("Long", -1)) != arrays.deepHashCode(flink.boxed("Integer", -1))

@@ -130,13 +130,13 @@ def _local(gate: SingleInputGate, index: int) -> InputChannel:
     return LocalInputChannel(gate, index, index, Outbox(), Outbox(), None)
 
 
-def test_a_gate_of_remote_channels_is_read_as_flink_s(differential: Differential) -> None:
+def test_gate_of_remote_channels_equals_flinks(differential: Differential) -> None:
     differential.run(SingleInputGateMachine, examples=40, steps=40)
 
 
-def test_a_gate_of_local_channels_is_read_as_flink_s(differential: Differential) -> None:
+def test_gate_of_local_channels_equals_flinks(differential: Differential) -> None:
     differential.run(LocalInputChannelMachine, examples=40, steps=40)
 
 
-def test_united_gates_are_read_as_flink_s(differential: Differential) -> None:
+def test_union_gate_equals_flinks(differential: Differential) -> None:
     differential.run(UnionInputGateMachine, examples=40, steps=40)

@@ -230,15 +230,15 @@ class ProcessorMachine(DifferentialMachine):
             self.awake = []
 
 
-def test_selection_is_flinks(differential: Differential) -> None:
+def test_selection_equals_flinks(differential: Differential) -> None:
     differential.run(SelectionHandlerMachine, examples=60, steps=40)
 
 
-def test_reading_several_inputs_is_flinks(differential: Differential) -> None:
+def test_reading_of_several_inputs_equals_flinks(differential: Differential) -> None:
     differential.run(ProcessorMachine, examples=80, steps=50)
 
 
-def test_the_next_input_is_flinks(differential: Differential) -> None:
+def test_next_input_equals_flinks(differential: Differential) -> None:
     # py4j finds a static method by its name alone, and here a method of objects has the same name.
     real = differential.flink.method(
         "org.apache.flink.streaming.api.operators.InputSelection", "fairSelectNextIndex", "long", "long", "int"

@@ -120,7 +120,7 @@ def told(joined: MultipleInputOperatorHarness) -> list[str]:
     return lines
 
 
-def test_joins_and_their_cleanup_are_flinks(differential: Differential) -> None:
+def test_joins_and_cleanup_equal_flinks(differential: Differential) -> None:
     real = differential.flink.java.org.apache.flink.streaming.api.operators.IntervalJoins
 
     @differential.settings(60)

@@ -26,7 +26,7 @@ def agrees(differential: Differential, case: Case) -> None:
                 assert result.tasks[1].hard_backpressured_ns > 0
 
 
-def test_a_fan_out_beyond_the_overdraft_runs_no_mail_before_its_element_ends(differential: Differential) -> None:
+def test_fan_out_beyond_overdraft_runs_no_mail_inside_its_element(differential: Differential) -> None:
     put = [
         ["mail", target, options, f"{options} {target}", []] for target in (1, 2) for options in ("options", "urgent")
     ]
@@ -40,7 +40,7 @@ def test_a_fan_out_beyond_the_overdraft_runs_no_mail_before_its_element_ends(dif
     agrees(differential, case)
 
 
-def test_timers_whose_records_fill_the_output_run_one_after_the_other(differential: Differential) -> None:
+def test_timers_that_fill_output_run_consecutively(differential: Differential) -> None:
     timers = [["timer", 2 * number + 1, f"t{number}", [["emit", f"of-t{number}", 250]]] for number in range(3)]
     case = {
         "source": [["r", "0", 0], ["r", "1", 1]],
@@ -49,7 +49,7 @@ def test_timers_whose_records_fill_the_output_run_one_after_the_other(differenti
     agrees(differential, case)
 
 
-def test_a_watermark_whose_timers_fill_the_output_is_one_action(differential: Differential) -> None:
+def test_watermark_whose_timers_fill_output_is_one_action(differential: Differential) -> None:
     mail = ["mail", 1, "urgent", "put by a timer", []]
     case = {
         "source": [["r", "0", 0], ["w", 50], ["r", "1", 51]],
@@ -66,7 +66,7 @@ def test_a_watermark_whose_timers_fill_the_output_is_one_action(differential: Di
     agrees(differential, case)
 
 
-def test_an_operator_that_yields_in_the_middle_of_its_element_runs_what_flink_runs(differential: Differential) -> None:
+def test_yield_inside_element_runs_same_mails_as_in_flink(differential: Differential) -> None:
     mails = [["mail", target, "options", f"to {target}", []] for target in (1, 2, 3)]
     case = {
         "source": [["r", "0", 0], ["r", "1", 1]],
@@ -84,5 +84,5 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("seed", seeds(metafunc.config, range(12)))
 
 
-def test_random_chains_do_everything_in_the_order_of_flink(differential: Differential, seed: int) -> None:
+def test_random_chains_act_in_order_of_flink(differential: Differential, seed: int) -> None:
     agrees(differential, Writer(random.Random(seed)).case())

@@ -26,7 +26,7 @@ SCRAMBLED_TO_THE_EDGES = [-2_089_875_627, 1_814_469_223, 994_512_208, -1_035_494
 max_parallelisms = st.one_of(st.integers(1, 300), st.sampled_from([1 << 7, 1 << 10, 32_768, 32_767]))
 
 
-def test_every_key_has_the_hash_the_key_group_and_the_subtask_that_flink_gives_it(differential: Differential) -> None:
+def test_hash_key_group_and_subtask_of_keys_equal_flinks(differential: Differential) -> None:
     real = differential.flink.java.flowsim.differential.Keys
 
     @differential.settings(60)
@@ -45,7 +45,7 @@ def test_every_key_has_the_hash_the_key_group_and_the_subtask_that_flink_gives_i
     compare()
 
 
-def test_every_hash_is_scrambled_as_flink_scrambles_it(differential: Differential) -> None:
+def test_scrambled_hashes_equal_flinks(differential: Differential) -> None:
     real = differential.flink.java.flowsim.differential.Keys
 
     @differential.settings(20)
@@ -59,7 +59,7 @@ def test_every_hash_is_scrambled_as_flink_scrambles_it(differential: Differentia
     compare()
 
 
-def test_every_key_group_belongs_to_the_subtask_that_flink_gives_it_to(differential: Differential) -> None:
+def test_owners_of_key_groups_equal_flinks(differential: Differential) -> None:
     real = differential.flink.java.flowsim.differential.Keys
 
     @differential.settings(30)

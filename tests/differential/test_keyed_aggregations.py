@@ -88,7 +88,7 @@ def ours(script: dict[str, Any]) -> list[Any]:
     return found
 
 
-def test_every_aggregation_is_flinks_for_every_type_of_field(differential: Differential) -> None:
+def test_aggregations_equal_flinks_for_every_field_type(differential: Differential) -> None:
     @differential.settings(300)
     @given(scripts())
     def compare(script: dict[str, Any]) -> None:

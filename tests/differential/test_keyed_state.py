@@ -219,7 +219,7 @@ def check(differential: Differential, subject: str, script: Script) -> None:
                 assert ours.answer(command) == answer, (number, command)
 
 
-def test_every_state_answers_as_on_the_real_heap_in_the_same_order(differential: Differential) -> None:
+def test_states_equal_flinks_heap_in_order(differential: Differential) -> None:
     @differential.settings(60)
     @given(st.integers(0, 2**32))
     def compare(seed: int) -> None:
@@ -228,7 +228,7 @@ def test_every_state_answers_as_on_the_real_heap_in_the_same_order(differential:
     compare()
 
 
-def test_every_state_with_a_time_to_live_answers_as_the_real_one(differential: Differential) -> None:
+def test_states_with_ttl_equal_flinks(differential: Differential) -> None:
     @differential.settings(80)
     @given(st.integers(0, 2**32))
     def compare(seed: int) -> None:

@@ -30,15 +30,13 @@ class Pools:
         return got
 
 
-def test_an_overdraft_takes_the_guaranteed_segment_of_a_pool_that_has_not_asked_for_it(
-    flink: Flink, differential: Differential
-) -> None:
+def test_overdraft_takes_guaranteed_segment_not_yet_requested(flink: Flink, differential: Differential) -> None:
     """The first pool's overdraft takes one more, and the second misses it."""
     with differential.comparing(SUBJECT, commands=6):
         assert Pools(flink).requests(0, 0, 0, 0, 1, 1) == [True, True, True, False, True, False]
 
 
-def test_reserved_segments_cannot_be_lent(flink: Flink, differential: Differential) -> None:
+def test_reserved_segments_are_not_available_as_overdraft(flink: Flink, differential: Differential) -> None:
     """What our deployment does where memory is scarce, and what the real gates do."""
     pools = Pools(flink)
     for theirs, mine in zip(pools.real[:2], pools.ours[:2], strict=True):

@@ -157,7 +157,7 @@ CASES = [
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: "-".join(map(str, case.values())))
-def test_operators_live_and_end_as_on_flink(differential: Differential, case: dict[str, Any]) -> None:
+def test_life_cycles_equal_flinks(differential: Differential, case: dict[str, Any]) -> None:
     expected = theirs(differential.flink, case)
     with differential.comparing("jobs: the lives of operators", commands=sum(map(len, expected.values()))):
         for options in ({}, {"policy": "random", "seed": 3}):

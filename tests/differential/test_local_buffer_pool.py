@@ -208,7 +208,7 @@ class Pools:
 ON_A_POOL = ("set_num_buffers", "set_overdraft", "lazy_destroy", "listen", "when_available")
 
 
-def test_pools_of_one_network_are_flinks(differential: Differential) -> None:
+def test_pools_of_one_network_equal_flinks(differential: Differential) -> None:
     probe = differential.flink.java.flowsim.differential.PoolDriver
 
     def play(commands: list[Command]) -> Answers:

@@ -363,5 +363,5 @@ class MailboxProcessorMachine(DifferentialMachine):
         self.command(self.probe.close, self.ours.processor.close)
 
 
-def test_every_mail_and_default_action_runs_when_the_real_processor_runs_it(differential: Differential) -> None:
+def test_order_of_mails_and_default_actions_equals_flinks(differential: Differential) -> None:
     differential.run(MailboxProcessorMachine, examples=80, steps=30)

@@ -99,7 +99,7 @@ commands = st.tuples(
 )
 
 
-def test_windows_in_flight_merge_and_keep_their_contents_where_flinks_do(differential: Differential) -> None:
+def test_merging_and_state_windows_equal_flinks(differential: Differential) -> None:
     real = differential.flink.java.flowsim.differential.MergingSets
 
     @differential.settings(60)
@@ -120,7 +120,7 @@ def test_windows_in_flight_merge_and_keep_their_contents_where_flinks_do(differe
     compare()
 
 
-def test_time_windows_merge_as_in_flink_in_its_order(differential: Differential) -> None:
+def test_merged_time_windows_equal_flinks_in_order(differential: Differential) -> None:
     real = differential.flink.java.flowsim.differential.MergingSets
     some = st.lists(st.one_of(windows, windows, windows, odd_windows), min_size=1, max_size=60)
 

@@ -358,5 +358,5 @@ class NetworkInputMachine(DifferentialMachine):
         assert "\n".join(ours) == "\n".join(theirs)
 
 
-def test_elements_events_mails_and_recycled_buffers_follow_each_other_as_in_flink(differential: Differential) -> None:
+def test_order_of_elements_events_mails_and_recycled_buffers_equals_flinks(differential: Differential) -> None:
     differential.run(NetworkInputMachine, examples=180, steps=30)

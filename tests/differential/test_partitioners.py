@@ -49,7 +49,7 @@ def agrees(differential: Differential, real: Any, ours: StreamPartitioner, value
 
 
 @pytest.mark.parametrize("kind", ["FORWARD", "REBALANCE", "RESCALE", "GLOBAL"])
-def test_the_channels_follow_each_other_as_in_flink(differential: Differential, kind: str) -> None:
+def test_sequence_of_channels_equals_flinks(differential: Differential, kind: str) -> None:
     @differential.settings(15)
     @given(st.integers(1, 12), st.integers(1, 120))
     def compare(channels: int, records: int) -> None:
@@ -69,7 +69,7 @@ def test_the_channels_follow_each_other_as_in_flink(differential: Differential, 
     compare()
 
 
-def test_every_key_goes_to_the_channel_that_flink_sends_it_to(differential: Differential) -> None:
+def test_channel_of_every_key_equals_flinks(differential: Differential) -> None:
     @differential.settings(40)
     @given(st.data(), st.integers(1, 300))
     def compare(data: st.DataObject, max_parallelism: int) -> None:
@@ -88,7 +88,7 @@ def test_every_key_goes_to_the_channel_that_flink_sends_it_to(differential: Diff
     compare()
 
 
-def test_a_broadcast_chooses_no_channel(differential: Differential) -> None:
+def test_broadcast_selects_no_channel(differential: Differential) -> None:
     real = differential.flink.java.flowsim.differential.Partitioners("BROADCAST", 3, 128)
     ours = BroadcastPartitioner(3)
     with differential.comparing("BroadcastPartitioner", commands=1):
@@ -98,7 +98,7 @@ def test_a_broadcast_chooses_no_channel(differential: Differential) -> None:
             ours.select_channel(1)
 
 
-def test_a_shuffle_reaches_every_channel_there_and_here(differential: Differential) -> None:
+def test_shuffle_reaches_every_channel(differential: Differential) -> None:
     """What it chooses is random on both sides."""
     for channels in range(1, 9):
         real = differential.flink.java.flowsim.differential.Partitioners("SHUFFLE", channels, 128)
@@ -109,7 +109,7 @@ def test_a_shuffle_reaches_every_channel_there_and_here(differential: Differenti
             assert set(theirs) == {ours.select_channel(1) for _ in range(600)} == set(range(channels))
 
 
-def test_a_custom_partitioner_fails_where_flink_fails(differential: Differential) -> None:
+def test_custom_partitioner_fails_where_flink_fails(differential: Differential) -> None:
     """Rule 2.2: the user's errors, and channels that do not exist, which fail there when the record is emitted."""
 
     def partition(key: Any, channels: int) -> int:

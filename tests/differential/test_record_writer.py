@@ -207,5 +207,5 @@ class RecordWriterMachine(DifferentialMachine):
         return " ".join(map(java_text, seen))
 
 
-def test_writers_are_flinks(differential: Differential) -> None:
+def test_writers_equal_flinks(differential: Differential) -> None:
     differential.run(RecordWriterMachine, examples=40, steps=40)

@@ -29,5 +29,5 @@ class RemoteInputChannelMachine(RemoteGatesMachine):
                 self.do(("recycle", index), self.held.pop(index).recycle)
 
 
-def test_channels_reserve_announce_and_give_back_as_flink_s(differential: Differential) -> None:
+def test_reserved_announced_and_returned_buffers_equal_flinks(differential: Differential) -> None:
     differential.run(RemoteInputChannelMachine, examples=50, steps=40)

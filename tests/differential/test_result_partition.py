@@ -288,5 +288,5 @@ class ResultPartitionMachine(DifferentialMachine):
         return " ".join(map(java_text, seen))
 
 
-def test_a_partition_and_its_subpartitions_are_flinks(differential: Differential) -> None:
+def test_partition_and_subpartitions_equal_flinks(differential: Differential) -> None:
     differential.run(ResultPartitionMachine, examples=50, steps=50)

@@ -156,7 +156,7 @@ def long_script(chance: Random) -> list[tuple[Any, ...]]:
 
 
 @pytest.mark.parametrize("ordered", [True, False], ids=["ordered", "unordered"])
-def test_the_queue_is_flinks_with_all_its_segments(differential: Differential, ordered: bool) -> None:
+def test_queue_and_segments_equal_flinks(differential: Differential, ordered: bool) -> None:
     @differential.settings(40)
     @given(st.sampled_from([1, 2, 3, 5, 8, 0, -1]), commands)
     def compare_one(capacity: int, some: list[tuple[Any, ...]]) -> None:
@@ -166,7 +166,7 @@ def test_the_queue_is_flinks_with_all_its_segments(differential: Differential, o
 
 
 @pytest.mark.parametrize("ordered", [True, False], ids=["ordered", "unordered"])
-def test_the_queue_is_flinks_in_long_scripts(differential: Differential, ordered: bool) -> None:
+def test_queue_equals_flinks_in_long_scripts(differential: Differential, ordered: bool) -> None:
     """With the shorter ones more than 20,000 commands of each queue."""
 
     @differential.settings(65)

@@ -80,5 +80,5 @@ def text(mail: Mail | None) -> str | None:
     return None if mail is None else mail.description
 
 
-def test_every_command_is_answered_as_the_real_mailbox_answers_it(differential: Differential) -> None:
+def test_every_command_equals_flinks(differential: Differential) -> None:
     differential.run(TaskMailboxMachine, examples=40, steps=60)

@@ -74,5 +74,5 @@ class TimerGaugeMachine(DifferentialMachine):
         self.same(theirs, lambda: [ours.value, ours.max_single_measurement_ms, ours.accumulated_ms, ours.is_measuring])
 
 
-def test_the_gauge_is_flinks(differential: Differential) -> None:
+def test_gauge_equals_flinks(differential: Differential) -> None:
     differential.run(TimerGaugeMachine, examples=25)

@@ -226,7 +226,7 @@ def script_of(ours: OurServices, some: list[tuple[Any, ...]]) -> str:
     return "\n".join(lines)
 
 
-def test_services_fire_snapshot_and_restore_as_flinks(differential: Differential) -> None:
+def test_services_fire_snapshot_and_restore_as_in_flink(differential: Differential) -> None:
     real = differential.flink.java.flowsim.differential.TimerServices
 
     @differential.settings(60)
@@ -248,7 +248,7 @@ def test_services_fire_snapshot_and_restore_as_flinks(differential: Differential
     compare()
 
 
-def test_timers_of_equal_times_fire_after_a_restore_as_in_flink(differential: Differential) -> None:
+def test_timers_of_equal_time_fire_after_restore_as_in_flink(differential: Differential) -> None:
     """Rule 9.15: the order in which a snapshot is told and read decides the ties."""
     real = differential.flink.java.flowsim.differential.TimerServices
 
@@ -280,7 +280,7 @@ queue_commands = st.one_of(
 )  # fmt: skip
 
 
-def test_the_queue_is_flinks_move_for_move_and_its_sets_come_in_the_order_of_flinks(differential: Differential) -> None:
+def test_queue_moves_and_set_order_equal_flinks(differential: Differential) -> None:
     real = differential.flink.java.flowsim.differential.TimerQueues
 
     def answer(queue: HeapPriorityQueueSet[None], command: tuple[Any, ...], groups: int) -> str:
@@ -329,7 +329,7 @@ map_keys = st.one_of(
 )  # fmt: skip
 
 
-def test_maps_give_out_their_keys_in_javas_order(differential: Differential) -> None:
+def test_hash_map_order_equals_javas(differential: Differential) -> None:
     real = differential.flink.java.flowsim.differential.TimerQueues
 
     @differential.settings(40)
@@ -353,7 +353,7 @@ def test_maps_give_out_their_keys_in_javas_order(differential: Differential) -> 
     compare()
 
 
-def test_a_system_timer_waits_a_millisecond_longer_than_asked(differential: Differential) -> None:
+def test_system_timer_waits_one_millisecond_longer(differential: Differential) -> None:
     """Rule 9.10."""
     from flowsim.tasks.processing_time import processing_time_delay_ms
 

@@ -160,7 +160,7 @@ class Played:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_triggers_decide_register_and_keep_what_flinks_do(differential: Differential, kind: str) -> None:
+def test_triggers_equal_flinks(differential: Differential, kind: str) -> None:
     real = differential.flink.java.flowsim.differential.Triggers
 
     @differential.settings(40)

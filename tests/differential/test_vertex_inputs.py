@@ -44,7 +44,7 @@ def inputs(edge: EdgeExpansion, targets: int) -> list[list[list[int]]]:
     ]
 
 
-def test_pointwise_edges_connect_what_flink_connects(differential: Differential) -> None:
+def test_pointwise_edges_equal_flinks(differential: Differential) -> None:
     real = differential.flink.java.flowsim.differential.Connections
 
     @differential.settings(120)
@@ -58,7 +58,7 @@ def test_pointwise_edges_connect_what_flink_connects(differential: Differential)
     compare()
 
 
-def test_all_to_all_edges_connect_what_flink_connects(differential: Differential) -> None:
+def test_all_to_all_edges_equal_flinks(differential: Differential) -> None:
     real = differential.flink.java.flowsim.differential.Connections
 
     @differential.settings(20)

@@ -134,7 +134,7 @@ def ours_of_valve(script: list[str]) -> list[str]:
     return answers
 
 
-def test_the_valve_is_flinks(differential: Differential) -> None:
+def test_valve_equals_flinks(differential: Differential) -> None:
     scripts = differential.flink.java.flowsim.differential.EventTimeScripts
 
     def play(script: list[str]) -> Answers:
@@ -178,7 +178,7 @@ class CombinedStatusMachine(EventTimeMachine):
         return self.real.getCombinedWatermark(), self.real.isIdle()
 
 
-def test_the_combined_status_of_several_inputs_is_flinks(differential: Differential) -> None:
+def test_combined_status_of_several_inputs_equals_flinks(differential: Differential) -> None:
     differential.run(CombinedStatusMachine, examples=20, steps=40)
 
 
@@ -242,7 +242,7 @@ class MultiplexerMachine(EventTimeMachine):
         assert not self.ours.has_pending_effect(), pending
 
 
-def test_the_multiplexer_of_splits_is_flinks(differential: Differential) -> None:
+def test_multiplexer_of_splits_equals_flinks(differential: Differential) -> None:
     differential.run(MultiplexerMachine, examples=30, steps=40)
 
 
@@ -284,7 +284,7 @@ def ours_of_generator(script: list[str]) -> list[str]:
     return answers
 
 
-def test_the_generators_are_flinks(differential: Differential) -> None:
+def test_generators_equal_flinks(differential: Differential) -> None:
     scripts = differential.flink.java.flowsim.differential.EventTimeScripts
 
     def play(script: list[str]) -> Answers:
@@ -316,7 +316,7 @@ class PausableClockMachine(EventTimeMachine):
         self.alike(self.real.relativeTimeNanos, self.ours.relative_time_ns)
 
 
-def test_the_clock_that_stands_still_is_flinks(differential: Differential) -> None:
+def test_pausable_clock_equals_flinks(differential: Differential) -> None:
     differential.run(PausableClockMachine, examples=20, steps=40)
 
 
@@ -344,7 +344,7 @@ class WatermarkToDataOutputMachine(EventTimeMachine):
             self.alike(lambda: self.real.markActive(), lambda: self.ours.mark_active())
 
 
-def test_the_output_of_a_source_is_flinks(differential: Differential) -> None:
+def test_output_of_source_equals_flinks(differential: Differential) -> None:
     differential.run(WatermarkToDataOutputMachine, examples=20, steps=40)
 
 
@@ -374,7 +374,7 @@ class SamplerMachine(EventTimeMachine):
         )
 
 
-def test_the_sampler_is_flinks(differential: Differential) -> None:
+def test_sampler_equals_flinks(differential: Differential) -> None:
     differential.run(SamplerMachine, examples=20, steps=30)
 
 
@@ -401,11 +401,11 @@ class AggregatorMachine(EventTimeMachine):
         self.alike(lambda: self.least(self.real).getTimestamp(), lambda: self.ours.aggregated_watermark)
 
 
-def test_the_aggregation_of_reports_is_flinks(differential: Differential) -> None:
+def test_aggregation_of_reports_equals_flinks(differential: Differential) -> None:
     differential.run(AggregatorMachine, examples=20, steps=30)
 
 
-def test_the_parameters_of_alignment_are_flinks(differential: Differential) -> None:
+def test_alignment_parameters_equal_flinks(differential: Differential) -> None:
     params = differential.flink.java.org.apache.flink.api.common.eventtime.WatermarkAlignmentParams
     for drift in (0, 1, 1000, MAX_WATERMARK - 1):
         with differential.comparing("WatermarkAlignmentParams", commands=3):
@@ -484,5 +484,5 @@ class SourceCoordinatorMachine(EventTimeMachine):
         return f"{{{', '.join(f'{index}={one.told[0]}' for index, one in subtasks.items() if one.told)}}}"
 
 
-def test_the_coordinators_of_a_group_are_flinks(differential: Differential) -> None:
+def test_source_coordinators_equal_flinks(differential: Differential) -> None:
     differential.run(SourceCoordinatorMachine, examples=20, steps=40)

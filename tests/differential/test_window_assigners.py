@@ -111,7 +111,7 @@ def record_of(kind: str) -> st.SearchStrategy[Record]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_records_get_the_windows_that_flink_gives_them(differential: Differential, kind: str) -> None:
+def test_windows_of_records_equal_flinks(differential: Differential, kind: str) -> None:
     real = differential.flink.java.flowsim.differential.Assigners
 
     @differential.settings(25)
@@ -142,14 +142,14 @@ def test_records_get_the_windows_that_flink_gives_them(differential: Differentia
     compare()
 
 
-def test_every_assigner_is_described_by_the_name_it_is_compared_under() -> None:
+def test_every_assigner_is_described_by_its_kind() -> None:
     for kind in KINDS:
         assigner = ours(kind, 10, 5, 0, WindowStagger.ALIGNED)
         described = describe_window(assigner, assigner.get_default_trigger(None), 0, False)["assigner"]
         assert described == ("global" if kind.startswith("global") else kind)
 
 
-def test_windows_start_where_flink_lets_them_start(differential: Differential) -> None:
+def test_window_starts_equal_flinks(differential: Differential) -> None:
     """Any long for a timestamp and an offset: differences and ends wrap around as Java's do."""
     real = differential.flink.java.flowsim.differential.Assigners
     sizes = st.one_of(st.integers(1, 100), st.integers(1, MAX_WATERMARK))

@@ -415,7 +415,7 @@ def cases(draw: st.DrawFn) -> Case:
     return {**case, "commands": commands}
 
 
-def test_every_record_watermark_and_time_does_what_it_does_in_flink(differential: Differential) -> None:
+def test_window_operator_equals_flinks(differential: Differential) -> None:
     """Rules 10.7 to 10.31: output in order, calls of clear, timers of both kinds, late records, entries of state."""
     flink = differential.flink
     run = flink.java.org.apache.flink.streaming.api.operators.WindowOperators.run

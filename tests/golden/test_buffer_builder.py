@@ -55,7 +55,7 @@ def outcome(builder: BufferBuilder, consumers: list[BufferConsumer], command: li
         return None, ERRORS[type(misuse)]
 
 
-def test_every_command_is_answered_as_flink_answers_it() -> None:
+def test_every_command_equals_flinks() -> None:
     """Misuse too, and what a misused consumer shows afterwards. What the oracle calls committed is the writer's position."""
     commands = 0
     for case in cases("component/buffer_builder"):

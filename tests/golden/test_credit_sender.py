@@ -92,7 +92,7 @@ class Play:
         }
 
 
-def test_every_command_sends_what_flink_sent() -> None:
+def test_sent_messages_equal_flinks() -> None:
     """Barriers block and resume among them, and channels without exclusive buffers."""
     commands = 0
     for case in cases("component/credit_sender"):

@@ -34,7 +34,7 @@ def arrived(case: dict[str, Any]) -> Arrivals:
     return arrivals
 
 
-def test_every_source_spreads_its_records_over_the_targets_as_in_flink() -> None:
+def test_records_are_distributed_over_targets_as_in_flink() -> None:
     """Exactly for what is determined; rebalance up to where it starts, shuffle only in its sum."""
     examined = records = 0
     for case in cases("job/distribution"):

@@ -30,7 +30,7 @@ def run(queue: HeapPriorityQueueSet[None], command: list[object]) -> object:
             raise ValueError(f"unknown command {command}")
 
 
-def test_every_step_of_400_command_sequences_agrees_with_flink() -> None:
+def test_every_step_equals_flinks() -> None:
     with gzip.open(DATA, "rt") as lines:
         cases = [json.loads(line) for line in lines]
     assert len(cases) == 400

@@ -106,7 +106,7 @@ def heard(emitted: list[Emitted]) -> dict[str, list[object]]:
 
 
 @pytest.mark.parametrize("case", cases())
-def test_the_operator_emits_what_flink_emitted(case: dict[str, Any]) -> None:
+def test_output_equals_flinks(case: dict[str, Any]) -> None:
     assert case["result"]["error"] is None
     expected = case["result"]["out"]
     got = {f"{name}/{i}": list_ for i, s in enumerate(run(case)) for name, list_ in heard(s.output).items()}
@@ -114,7 +114,7 @@ def test_the_operator_emits_what_flink_emitted(case: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("case", cases())
-def test_no_record_and_no_timer_is_left_at_the_end(case: dict[str, Any]) -> None:
+def test_no_record_and_no_timer_remain_at_end(case: dict[str, Any]) -> None:
     for subtask in run(case):
         operator = subtask.operator
         assert isinstance(operator, IntervalJoinOperator)

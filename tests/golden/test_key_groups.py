@@ -50,7 +50,7 @@ def tuple_and_type(items: list[Any]) -> tuple[tuple[object, ...], TypeInformatio
     return tuple(values), Types.TUPLE(types)
 
 
-def test_every_key_has_the_hash_the_key_group_and_the_subtask_that_flink_gave_it() -> None:
+def test_hash_key_group_and_subtask_of_keys_equal_flinks() -> None:
     seen = cases("key")
     assert len(seen) > 1000
     for case in seen:
@@ -66,23 +66,23 @@ def test_every_key_has_the_hash_the_key_group_and_the_subtask_that_flink_gave_it
 
 
 @pytest.mark.parametrize("boxed", ["String", "Long", "Double", "Boolean"])
-def test_without_a_declared_type_the_java_class_follows_from_the_value(boxed: str) -> None:
+def test_undeclared_type_follows_from_value(boxed: str) -> None:
     for case in cases("key"):
         if case["type"] == boxed:
             assert java_hash(case["key"]) == case["hash"], case
 
 
-def test_every_hash_falls_into_the_key_group_that_flink_gave_it() -> None:
+def test_key_groups_of_hashes_equal_flinks() -> None:
     for case in cases("hash"):
         assert murmur_hash(case["hash"]) % case["max_parallelism"] == case["key_group"], case
 
 
-def test_every_default_max_parallelism_is_the_one_flink_derives() -> None:
+def test_default_max_parallelism_equals_flinks() -> None:
     for case in cases("default_max_parallelism"):
         assert compute_default_max_parallelism(case["parallelism"]) == case["max_parallelism"], case
 
 
-def test_every_range_and_owner_of_key_groups_is_the_one_flink_computes() -> None:
+def test_ranges_and_owners_of_key_groups_equal_flinks() -> None:
     for case in cases("ranges"):
         p, max_p = case["parallelism"], case["max_parallelism"]
         ranges = [compute_key_group_range_for_operator_index(max_p, p, i) for i in range(p)]

@@ -78,7 +78,7 @@ def told(entry: FutureEntry) -> str:
 
 
 @pytest.mark.parametrize("kind", ["ordered", "unordered"])
-def test_every_command_is_answered_as_by_the_real_queue(kind: str) -> None:
+def test_every_command_equals_flinks(kind: str) -> None:
     """Rules 11.33 to 11.35, 11.37."""
     compared = 0
     for number, case in enumerate(CASES):

@@ -105,7 +105,7 @@ def explained(case: dict[str, Any], order: tuple[int, ...]) -> tuple[int, Any, A
     return len(case["cmds"]), None, None
 
 
-def test_some_order_of_the_pools_explains_every_answer_of_flink() -> None:
+def test_answers_equal_flinks_in_some_order_of_pools() -> None:
     """Order (0, 1, 2) alone explains 360 of the 400 cases."""
     commands = in_one_order = 0
     for case in cases("component/local_buffer_pool"):

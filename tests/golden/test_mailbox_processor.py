@@ -71,7 +71,7 @@ def _nobody_else_puts_mails(priority: int) -> None:
     raise AssertionError(f"waits for a mail of priority {priority}, but nobody else puts one")
 
 
-def test_every_step_runs_the_mail_or_the_default_action_that_flink_ran() -> None:
+def test_every_step_runs_same_mail_or_default_action_as_flink() -> None:
     steps = 0
     for case in cases("component/mailbox_processor"):
         play = Play(case["defaults"])
@@ -95,7 +95,7 @@ def test_every_step_runs_the_mail_or_the_default_action_that_flink_ran() -> None
     assert steps == 4_986
 
 
-def test_every_loop_runs_until_all_actions_are_completed_and_drains_the_rest_as_flink_does() -> None:
+def test_every_loop_runs_to_completion_and_drains_as_flink() -> None:
     loops = 0
     for case in cases("component/mailbox_processor_loop"):
         play = Play(case["defaults"])

@@ -40,7 +40,7 @@ def all_listed(windows: Collection[Window]) -> list[list[int]]:
     return sorted(map(listed, windows))
 
 
-def test_the_merging_window_set_agrees_with_flink_command_for_command() -> None:
+def test_every_command_equals_flinks() -> None:
     commands = merges = 0
     for case in cases("component/merging_window_set"):
         windows = MergingWindowSet(EventTimeSessionWindows(case["gap"]), NothingKept())

@@ -58,7 +58,7 @@ def partitioner(case: dict[str, Any]) -> StreamPartitioner:
     raise AssertionError(f"unknown partitioner {case['kind']}")
 
 
-def test_every_partitioner_chooses_the_channels_that_flink_chose() -> None:
+def test_selected_channels_equal_flinks() -> None:
     """What shuffle chose is random there and here: of it only the properties are compared.
 
     The cases also name the mappers that hand data in flight to other subtasks when a job is rescaled, which needs recovery.

@@ -106,7 +106,7 @@ class Play:
         return answer
 
 
-def test_every_command_is_answered_as_flink_answers_it() -> None:
+def test_every_command_equals_flinks() -> None:
     """All cases, all commands: barriers that block, barriers that overtake, and what they are refused for."""
     commands = 0
     for number, case in enumerate(cases("component/pipelined_subpartition")):

@@ -73,7 +73,7 @@ class Play:
         }
 
 
-def test_every_command_leaves_the_buffers_and_notifications_that_flink_left() -> None:
+def test_buffers_and_notifications_equal_flinks() -> None:
     commands = 0
     for case in cases("component/result_partition_emit"):
         play = Play(case)

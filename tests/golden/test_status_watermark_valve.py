@@ -23,7 +23,7 @@ class Listener:
         self.heard.append(["st", status.name])
 
 
-def test_every_step_of_600_command_sequences_agrees_with_flink() -> None:
+def test_every_step_equals_flinks() -> None:
     with gzip.open(DATA, "rt") as lines:
         cases = [json.loads(line) for line in lines]
     assert len(cases) == 600

@@ -47,7 +47,7 @@ class Driver:
         return [list(element) for element in emitted]
 
 
-def test_every_recorded_command_is_answered_as_flink_answers_it() -> None:
+def test_every_command_equals_flinks() -> None:
     commands = {"ordered": 0, "unordered": 0}
     for case in cases("component/stream_element_queue"):
         driver = Driver(QUEUES[case["mode"]](case["capacity"]))

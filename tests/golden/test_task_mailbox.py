@@ -37,7 +37,7 @@ def answer(mailbox: TaskMailbox, command: list[Any]) -> Any:
     raise AssertionError(f"unknown command {command}")
 
 
-def test_every_recorded_command_is_answered_as_flink_answers_it() -> None:
+def test_every_command_equals_flinks() -> None:
     commands = 0
     for case in cases("component/task_mailbox"):
         mailbox = TaskMailbox()

@@ -57,7 +57,7 @@ def generator_of(case: dict[str, Any], clock: ManualClock) -> WatermarkGenerator
     return inner if case["kind"] == "bounded" else WatermarksWithIdleness(inner, case["idle_ms"], clock)
 
 
-def test_generators_with_and_without_idleness_agree_with_flink() -> None:
+def test_generators_with_and_without_idleness_equal_flinks() -> None:
     cases = golden_cases("watermark_generators")
     assert len(cases) == 400
     for case in cases:
@@ -74,7 +74,7 @@ def test_generators_with_and_without_idleness_agree_with_flink() -> None:
             assert listener.heard == expected, (case["id"], number, command)
 
 
-def test_the_combined_watermark_of_several_inputs_agrees_with_flink() -> None:
+def test_combined_watermark_of_several_inputs_equals_flinks() -> None:
     cases = golden_cases("combined_watermark_status")
     assert len(cases) == 300
     for case in cases:
@@ -108,7 +108,7 @@ def run_on_multiplexer(multiplexer: WatermarkOutputMultiplexer, command: list[An
     return None
 
 
-def test_the_multiplexed_watermark_of_several_splits_agrees_with_flink() -> None:
+def test_multiplexed_watermark_of_splits_equals_flinks() -> None:
     cases = golden_cases("watermark_output_multiplexer")
     assert len(cases) == 300
     for case in cases:

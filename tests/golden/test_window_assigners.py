@@ -39,7 +39,7 @@ def windows(assigner: WindowAssigner, timestamp: int) -> list[list[int]]:
     return [[w.start, w.end] for w in assigner.assign_windows("x", timestamp, NoProcessingTime())]
 
 
-def test_tumbling_windows_agree_with_flink() -> None:
+def test_tumbling_windows_equal_flinks() -> None:
     cases = cases_of("tumbling")
     assert len(cases) == 400
     for case in cases:
@@ -47,7 +47,7 @@ def test_tumbling_windows_agree_with_flink() -> None:
         assert [windows(assigner, timestamp) for timestamp in case["ts"]] == case["windows"], case["id"]
 
 
-def test_sliding_windows_agree_with_flink() -> None:
+def test_sliding_windows_equal_flinks() -> None:
     cases = cases_of("sliding")
     assert len(cases) == 400
     for case in cases:
@@ -56,7 +56,7 @@ def test_sliding_windows_agree_with_flink() -> None:
         assert [windows(assigner, timestamp) for timestamp in case["ts"]] == case["windows"], case["id"]
 
 
-def test_window_starts_with_any_offset_agree_with_flink() -> None:
+def test_window_starts_with_any_offset_equal_flinks() -> None:
     cases = cases_of("window_start")
     assert len(cases) == 200
     for case in cases:
@@ -74,7 +74,7 @@ class Merges:
         self.told.append([members, [merge_result.start, merge_result.end]])
 
 
-def test_sessions_are_assigned_and_merged_as_in_flink() -> None:
+def test_assigned_and_merged_sessions_equal_flinks() -> None:
     cases = cases_of("session_merge")
     assert len(cases) == 200
     for case in cases:
@@ -87,7 +87,7 @@ def test_sessions_are_assigned_and_merged_as_in_flink() -> None:
     assert sum(len(case["merges"]) for case in cases) > 200
 
 
-def test_what_flink_refuses_is_refused() -> None:
+def test_arguments_that_flink_refuses_are_refused() -> None:
     assert [case["error"][0] for case in cases_of("error_tumbling")] == ["IllegalArgumentException"] * 3
     for size, offset in ((10, 10), (0, 0), (10, -10)):
         with pytest.raises(BadInput, match=r"\|offset\| < size"):

@@ -215,14 +215,14 @@ def probes(subtasks: list[OneInputOperatorHarness], with_late: bool) -> dict[str
 
 
 @pytest.mark.parametrize("case", golden_jobs("tumbling", "sliding", "session", "timers", "idle_end"))
-def test_operators_emit_what_flink_emitted(case: dict[str, Any]) -> None:
+def test_output_equals_flinks(case: dict[str, Any]) -> None:
     assert case["result"]["error"] is None
     subtasks = run(case)
     assert probes(subtasks, bool(case["params"].get("side_output"))) == case["result"]["out"]
 
 
 @pytest.mark.parametrize("case", golden_jobs("tumbling", "sliding", "session"))
-def test_no_window_state_or_timer_is_left_at_the_end(case: dict[str, Any]) -> None:
+def test_no_window_state_or_timer_remains_at_end(case: dict[str, Any]) -> None:
     for subtask in run(case):
         operator = subtask.operator
         assert isinstance(operator, WindowOperator)

@@ -69,7 +69,7 @@ def run(
     seed=st.integers(0, 9),
 )  # fmt: skip
 @settings(max_examples=60)
-def test_aligned_sources_come_to_their_ends_and_emit_nothing_while_they_wait(
+def test_aligned_sources_finish_and_emit_nothing_while_paused(
     sources: list[tuple[list[list[Entry]], WatermarkStrategy]], samples: int, seed: int
 ) -> None:
     # A split that is paused just before it is declared idle waits for ever, in Flink too (rule 8.24).
@@ -98,7 +98,7 @@ def test_aligned_sources_come_to_their_ends_and_emit_nothing_while_they_wait(
 
 @given(sources=st.lists(st.tuples(SCRIPTS, strategies()), min_size=1, max_size=2), seed=st.integers(0, 9))
 @settings(max_examples=10)
-def test_an_aligned_run_repeats_itself(
+def test_aligned_run_is_deterministic(
     sources: list[tuple[list[list[Entry]], WatermarkStrategy]], seed: int
 ) -> None:  # fmt: skip
     assert run(sources, 3, seed)[0].facts_digest() == run(sources, 3, seed)[0].facts_digest()

@@ -43,19 +43,19 @@ def check(job: RandomJob, run: JobRun) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(async_jobs(max_records=8), schedules())
-def test_what_comes_out_is_what_the_calls_answer_and_every_law_holds(job: RandomJob, schedule: Schedule) -> None:
+def test_output_equals_answers_of_calls_and_laws_hold(job: RandomJob, schedule: Schedule) -> None:
     check(job, run_job(job, schedule=schedule))
 
 
 @settings(max_examples=30, deadline=None)
 @given(async_jobs(max_records=8, designs=("legacy", "mailbox")), schedules())
-def test_so_it_is_with_operators_of_the_legacy_design(job: RandomJob, schedule: Schedule) -> None:
+def test_output_of_legacy_design_equals_answers_of_calls_and_laws_hold(job: RandomJob, schedule: Schedule) -> None:
     check(job, run_job(job, schedule=schedule))
 
 
 @settings(max_examples=15, deadline=None)
 @given(async_jobs(max_records=8, designs=("mailbox", "legacy")), schedules())
-def test_the_same_run_again_records_the_same_facts(job: RandomJob, schedule: Schedule) -> None:
+def test_equal_runs_record_equal_facts(job: RandomJob, schedule: Schedule) -> None:
     first, second = (run_job(job, schedule=schedule) for _ in range(2))
     first.claim("both runs record the same", first.facts.facts_digest() == second.facts.facts_digest())
     first.claim("and put out the same", first.outputs() == second.outputs(), first.outputs(), second.outputs())
@@ -79,14 +79,14 @@ def one_step(step: AsyncStep) -> RandomJob:
     "fault",
     ["async_head_lost", "async_emits_twice", "async_over_capacity", "async_calls_again", "async_results_swapped"],
 )
-def test_this_property_can_fail(step: AsyncStep, fault: str) -> None:
+def test_fault_makes_the_output_property_fail(step: AsyncStep, fault: str) -> None:
     job = one_step(step)
     check(job, run_job(job))
     with pytest.raises(AssertionError, match=f"reproduce: .*{fault}"):
         check(job, run_job(job, faults=[Fault(fault)]))
 
 
-def test_the_model_tells_outcomes_from_the_answers_alone() -> None:
+def test_model_computes_outcomes_from_answers_alone() -> None:
     plain, timeouts, retries = STEPS
     # 7 * number + 5 * attempt + salt chooses the answer.
     assert [plain.outcome(number) for number in (0, 1, 2)] == [(2,), (16,), (7, 19)]
@@ -111,7 +111,7 @@ def test_the_model_tells_outcomes_from_the_answers_alone() -> None:
     by_timeout=st.booleans(),
     schedule=schedules(),
 )
-def test_a_call_that_fails_fails_the_job_over_its_element(
+def test_failing_call_fails_job_with_its_element(
     count: int, failing: int, capacity: int, mode: str, latencies: list[int], by_timeout: bool, schedule: Schedule
 ) -> None:
     """By an error, or by no answer at all in time; what came out before is a beginning of what had to come."""
@@ -158,6 +158,6 @@ def test_a_call_that_fails_fails_the_job_over_its_element(
         (lambda: RandomJob((EIGHT,), (Stage((0,), "default", "map", 1, calls=STEPS[0]),)), "async has calls"),
     ],
 )
-def test_what_the_schedule_would_decide_is_refused(wrong: object, message: str) -> None:
+def test_schedule_dependent_steps_are_refused(wrong: object, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         wrong()  # type: ignore[operator]

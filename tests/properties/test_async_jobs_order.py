@@ -143,7 +143,7 @@ def check_laws(run: JobRun) -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(source=SCRIPTS, steps=STEPS, conf=job_settings(), schedule=schedules())
-def test_order_is_kept_or_kept_between_watermarks(
+def test_output_keeps_order_or_order_between_watermarks(
     source: ScriptedSource, steps: list[AsyncStep], conf: dict[str, int], schedule: Schedule
 ) -> None:
     check_order(source, steps, conf, schedule)
@@ -174,7 +174,7 @@ BUSY = ScriptedSource(
         ("ordered", "async_watermark_withheld"),
     ],
 )  # fmt: skip
-def test_the_order_property_can_fail(mode: Any, fault: str) -> None:
+def test_fault_makes_the_order_property_fail(mode: Any, fault: str) -> None:
     steps = [AsyncStep(mode, 4, SLOW_THEN_FAST)]
     check_order(BUSY, steps, {}, Schedule())
     with pytest.raises(AssertionError, match=f"reproduce: .*{fault}"):
@@ -244,7 +244,7 @@ def rows(run: JobRun, *, ordered: bool) -> dict[str, Counter[object]]:
 @pytest.mark.parametrize("shape", [windows, timers])
 @settings(max_examples=40, deadline=None)
 @given(source=SCRIPTS, steps=STEPS, conf=job_settings(max_parallelism=2), schedule=schedules())
-def test_windows_and_timers_have_the_rows_that_they_would_have_at_once(
+def test_windows_and_timers_equal_those_of_immediate_results(
     shape: Shape, source: ScriptedSource, steps: list[AsyncStep], conf: dict[str, int], schedule: Schedule
 ) -> None:
     """Late rows too: a record passes no watermark, so it is late for a window exactly where it would have been."""
@@ -299,7 +299,7 @@ PAUSES_MS = [1, 1, 1, 1, 40, 1, 1, 1, 1]
     schedule=schedules(),
 )
 @example(pauses_ms=PAUSES_MS, step=SOME_EMPTY, schedule=Schedule())
-def test_at_the_end_of_the_input_who_waits_is_asked_once_more(
+def test_end_of_input_calls_waiting_elements_once_more(
     pauses_ms: list[int], step: AsyncStep, schedule: Schedule
 ) -> None:
     """No errors: one that would have been tried again is final now, and fails the job."""
@@ -313,12 +313,12 @@ def test_at_the_end_of_the_input_who_waits_is_asked_once_more(
 @pytest.mark.parametrize(
     "fault", ["async_calls_again", "async_head_lost", "async_results_swapped", "async_emits_twice"]
 )
-def test_the_end_property_can_fail(fault: str) -> None:
+def test_fault_makes_the_end_property_fail(fault: str) -> None:
     check_end(PAUSES_MS, SOME_EMPTY, Schedule())
     with pytest.raises(AssertionError, match=f"reproduce: .*{fault}"):
         check_end(PAUSES_MS, SOME_EMPTY, Schedule(), [fault])
 
 
-def test_the_last_watermark_comes_last() -> None:
+def test_last_watermark_is_emitted_last() -> None:
     run, seen = probed(BUSY, [AsyncStep("unordered", 3, SLOW_THEN_FAST)], {}, Schedule(), at_once=False)
     assert seen[-1] == ("wm", MAX_WATERMARK), run.reproduce

@@ -71,7 +71,7 @@ def run(
 @pytest.mark.parametrize("design", ["mailbox", "legacy"])
 @settings(max_examples=25, deadline=None)
 @given(latencies, moments, settings_of_jobs)
-def test_what_came_in_was_handed_on_or_is_in_the_snapshot(
+def test_every_element_is_emitted_or_in_snapshot(
     design: str, latencies: list[int], moments: list[int], job: dict[str, object]
 ) -> None:
     result, values = run(design, latencies, moments, job)

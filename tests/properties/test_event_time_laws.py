@@ -171,7 +171,7 @@ def violated(run: JobRun) -> list[object]:
 
 @settings(max_examples=80, deadline=None)
 @given(JOBS, schedules())
-def test_event_time_keeps_its_laws(job: Job, schedule: Schedule) -> None:
+def test_event_time_laws_hold(job: Job, schedule: Schedule) -> None:
     run = run_job(job.build(), schedule=schedule)
     assert run.result.status is JobStatus.FINISHED, run.result.report
     assert violated(run) == []
@@ -181,7 +181,7 @@ def test_event_time_keeps_its_laws(job: Job, schedule: Schedule) -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(JOBS, schedules(), st.integers(0, 1000), st.sampled_from(["stop", "drain", "cancel"]))
-def test_event_time_keeps_its_laws_however_the_job_ends(job: Job, schedule: Schedule, moment: int, how: str) -> None:
+def test_event_time_laws_hold_for_every_end_of_job(job: Job, schedule: Schedule, moment: int, how: str) -> None:
     whole = run_job(job.build(), schedule=schedule)
     at_ns = whole.result.elapsed_ns * moment // 1000
     actions = {"stop": StopJob(at_ns), "drain": StopJob(at_ns, True), "cancel": CancelJob(at_ns)}

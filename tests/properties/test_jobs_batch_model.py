@@ -46,7 +46,7 @@ def key_of(value: tuple[object, ...]) -> Hashable:
 
 
 @given(lines=LINES, settings=job_settings(), schedule=schedules())
-def test_a_word_count_counts_every_word_once(lines: list[str], settings: dict[str, int], schedule: Schedule) -> None:
+def test_word_count_counts_each_word(lines: list[str], settings: dict[str, int], schedule: Schedule) -> None:
     run = run_job(word_count(lines, settings), schedule=schedule)
     expected = Counter(" ".join(lines).split())
     counted = per_key_order(run, key_of)
@@ -124,7 +124,7 @@ LONG_SCRIPT = scripted_sources(max_subtasks=1, min_entries=6, max_entries=24)
 
 @hypothesis_settings(max_examples=3 * hypothesis_settings.default.max_examples)
 @given(source=LONG_SCRIPT, lateness_ms=LATENESS, settings=job_settings(), schedule=schedules())
-def test_windows_over_one_source_are_exactly_those_of_the_model(
+def test_windows_over_one_source_equal_model(
     source: ScriptedSource, lateness_ms: int, settings: dict[str, int], schedule: Schedule
 ) -> None:
     check_windows(run_job(windows(source, lateness_ms, settings), schedule=schedule), source, lateness_ms)
@@ -133,7 +133,7 @@ def test_windows_over_one_source_are_exactly_those_of_the_model(
 @pytest.mark.parametrize(
     "fault", ["window_loses_row", "window_fires_early", "late_row_kept", "late_row_lost_early", "drop_element"]
 )
-def test_the_model_notices_a_broken_machine(fault: str) -> None:
+def test_fault_makes_the_window_model_fail(fault: str) -> None:
     script = [record(("a", 1), 3), record(("a", 2), 5), watermark(12), record(("a", 3), 4), record(("a", 4), 15)]
     source = ScriptedSource(script)
     check_windows(run_job(windows(source, 0, {})), source, 0)
@@ -170,7 +170,7 @@ def ends_idle(script: Iterable[object]) -> bool:
 
 @hypothesis_settings(max_examples=2 * hypothesis_settings.default.max_examples)
 @given(source=LONG_SCRIPTS, lateness_ms=LATENESS, settings=job_settings(), schedule=schedules())
-def test_every_row_is_in_one_window_or_late(
+def test_every_record_is_in_one_window_or_late(
     source: ScriptedSource, lateness_ms: int, settings: dict[str, int], schedule: Schedule
 ) -> None:
     run = run_job(windows(source, lateness_ms, settings), schedule=schedule)
@@ -182,7 +182,7 @@ def test_every_row_is_in_one_window_or_late(
 
 
 @given(source=LONG_SCRIPTS, lateness_ms=LATENESS, settings=job_settings(), schedule=schedules())
-def test_a_window_holds_the_group_of_its_rows_in_time(
+def test_window_equals_group_of_its_records_in_time(
     source: ScriptedSource, lateness_ms: int, settings: dict[str, int], schedule: Schedule
 ) -> None:
     """The batch group-by over the input without the late rows of this very run."""
@@ -216,7 +216,7 @@ def numbers_per_sender(values: Iterable[object]) -> dict[int, list[int]]:
 
 @pytest.mark.parametrize("how", ["hash", "rebalance", "broadcast"])
 @given(source=scripted_sources(), settings=job_settings(), schedule=schedules())
-def test_an_exchange_keeps_the_order_between_two_subtasks(
+def test_exchange_keeps_order_between_two_subtasks(
     how: str, source: ScriptedSource, settings: dict[str, int], schedule: Schedule
 ) -> None:
     source = tagged(source)
@@ -238,7 +238,9 @@ def test_an_exchange_keeps_the_order_between_two_subtasks(
 
 
 @given(source=scripted_sources(), settings=job_settings(), schedule=schedules())
-def test_counts_survive_two_exchanges(source: ScriptedSource, settings: dict[str, int], schedule: Schedule) -> None:
+def test_counts_are_correct_after_two_exchanges(
+    source: ScriptedSource, settings: dict[str, int], schedule: Schedule
+) -> None:
     run = run_job(two_exchanges(source, settings), schedule=schedule)
     expected = Counter(pair[0] for pair in records_of(source))  # type: ignore[index]
     counted = per_key_order(run, key_of)

@@ -38,7 +38,7 @@ LINES = st.lists(st.lists(st.sampled_from(["to", "be", "or", "not"]), max_size=4
 
 
 @given(lines=LINES, settings=job_settings(), schedule=schedules())
-def test_a_word_count_keeps_the_laws(lines: list[str], settings: dict[str, int], schedule: Schedule) -> None:
+def test_word_count_satisfies_laws(lines: list[str], settings: dict[str, int], schedule: Schedule) -> None:
     routed = ("key-routing",) if any(lines) else ()
     assert_laws(word_count(lines, settings), schedule=schedule, must_examine=(*ALWAYS, *routed))
 
@@ -46,7 +46,7 @@ def test_a_word_count_keeps_the_laws(lines: list[str], settings: dict[str, int],
 @given(
     source=scripted_sources(), lateness_ms=st.sampled_from([0, 5, 25]), settings=job_settings(), schedule=schedules()
 )
-def test_windows_keep_the_laws(
+def test_windows_satisfy_laws(
     source: ScriptedSource, lateness_ms: int, settings: dict[str, int], schedule: Schedule
 ) -> None:
     run = assert_laws(windows(source, lateness_ms, settings), schedule=schedule, must_examine=ALWAYS)
@@ -56,14 +56,14 @@ def test_windows_keep_the_laws(
 
 @pytest.mark.parametrize("how", ["hash", "rebalance", "broadcast"])
 @given(source=SCRIPTS, settings=job_settings(), schedule=schedules())
-def test_an_exchange_keeps_the_laws(
+def test_exchange_satisfies_laws(
     how: str, source: ScriptedSource, settings: dict[str, int], schedule: Schedule
 ) -> None:
     assert_laws(exchange(source, how, settings), schedule=schedule, must_examine=ALWAYS)
 
 
 @given(source=SCRIPTS, settings=job_settings(), schedule=schedules())
-def test_two_exchanges_keep_the_laws(source: ScriptedSource, settings: dict[str, int], schedule: Schedule) -> None:
+def test_two_exchanges_satisfy_laws(source: ScriptedSource, settings: dict[str, int], schedule: Schedule) -> None:
     assert_laws(two_exchanges(source, settings), schedule=schedule, must_examine=ALWAYS)
 
 
@@ -74,7 +74,7 @@ def test_two_exchanges_keep_the_laws(source: ScriptedSource, settings: dict[str,
     settings=job_settings(),
     schedule=schedules(),
 )
-def test_interval_joins_keep_the_laws(
+def test_interval_joins_satisfy_laws(
     sources: tuple[ScriptedSource, ScriptedSource],
     lower_ms: int,
     length_ms: int,
@@ -110,7 +110,7 @@ BROKEN = [kind for kind in FAULT_KINDS.values() if kind.law is not None]
 
 
 @pytest.mark.parametrize("kind", BROKEN, ids=[kind.name for kind in BROKEN])
-def test_these_properties_can_fail(kind: FaultKind) -> None:
+def test_fault_makes_the_law_properties_fail(kind: FaultKind) -> None:
     """The same job and the same judge: with a machine broken, the law that must notice does."""
 
     def job() -> StreamExecutionEnvironment:

@@ -48,7 +48,7 @@ def expected(how: str, seen: list[Record]) -> Record:
 
 @settings(max_examples=25, deadline=None)
 @given(records, st.sampled_from(["sum", "min", "max", "min_by", "max_by"]), st.integers(1, 3))
-def test_every_result_of_a_keyed_aggregation_is_that_of_a_batch(some: list[Record], how: str, parallelism: int) -> None:
+def test_keyed_aggregation_equals_batch_results(some: list[Record], how: str, parallelism: int) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     source = env.from_collection(some)
     env.set_parallelism(parallelism)
@@ -67,7 +67,7 @@ steps = st.lists(
 
 @settings(max_examples=60, deadline=None)
 @given(steps, st.integers(1, 20), st.booleans(), st.booleans())
-def test_expired_state_is_never_seen(
+def test_expired_state_is_never_returned(
     some: list[tuple[str, str, int]], ttl_ms: int, renewed_by_reads: bool, in_background: bool
 ) -> None:
     now = 1
@@ -130,7 +130,7 @@ changes = st.lists(st.tuples(st.text("abxyz", min_size=1, max_size=2), st.none()
 
 @settings(max_examples=20, deadline=None)
 @given(changes, st.integers(2, 4))
-def test_every_subtask_has_the_same_broadcast_state_after_the_same_changes(
+def test_subtasks_have_equal_broadcast_state_after_equal_changes(
     some: list[tuple[str, int | None]], parallelism: int
 ) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()

@@ -116,9 +116,7 @@ def test_every_job_finishes_and_loses_nothing(case: Case) -> None:
 
 @pytest.mark.parametrize("buffer_timeout_ms", [-1, 0, 100])
 @pytest.mark.parametrize("segment_size_bytes", [8, 64])
-def test_an_overdraft_takes_nothing_that_is_guaranteed_to_others(
-    buffer_timeout_ms: int, segment_size_bytes: int
-) -> None:
+def test_overdraft_takes_no_guaranteed_segments(buffer_timeout_ms: int, segment_size_bytes: int) -> None:
     """With the real pools this job can stand still: what the fan-out borrows is missing behind its own reader."""
     job = SmallJob(
         task_managers="one", segment_size_bytes=segment_size_bytes, buffer_timeout_ms=buffer_timeout_ms,

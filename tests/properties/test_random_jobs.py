@@ -17,14 +17,14 @@ pytestmark = pytest.mark.property
 
 @settings(max_examples=120, deadline=None)
 @given(random_jobs(), schedules())
-def test_what_comes_out_is_what_the_graph_means_and_every_law_holds(job: RandomJob, schedule: Schedule) -> None:
+def test_output_equals_model_of_graph_and_laws_hold(job: RandomJob, schedule: Schedule) -> None:
     run = run_job(job, schedule=schedule)
     assert run.result.status is JobStatus.FINISHED, run.result.report
     assert {end: Counter(run.values(end)) for end in job.ends} == job.expected()
     assert [outcome for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED] == []
 
 
-def test_the_model_counts_copies_unions_and_keys() -> None:
+def test_model_counts_copies_unions_and_keys() -> None:
     sources = (SourceStage(((1, 2), (6,))), SourceStage(((11,),)))
     stages = (
         Stage((0, 1), "hash", "count", 2),
@@ -53,6 +53,6 @@ def test_the_model_counts_copies_unions_and_keys() -> None:
         (Stage((0,), "default", "map", 1, second=(0,)), "s1: co_map has a second input and nothing else has"),
     ],
 )
-def test_a_job_that_cannot_be_is_refused(stage: Stage, message: str) -> None:
+def test_invalid_job_is_refused(stage: Stage, message: str) -> None:
     with pytest.raises(BadInput, match=message):
         RandomJob((SourceStage(((1,),)),), (stage,))

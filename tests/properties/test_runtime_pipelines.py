@@ -110,7 +110,7 @@ def run(pipeline: Pipeline, recorder: MemoryRecorder | None) -> tuple[JobExecuti
 
 
 @given(pipelines())
-def test_everything_arrives_and_all_laws_hold(pipeline: Pipeline) -> None:
+def test_every_record_arrives_and_laws_hold(pipeline: Pipeline) -> None:
     recorder = MemoryRecorder(Level.FULL)
     result, arrivals = run(pipeline, recorder)
     assert result.status is JobStatus.FINISHED, result.report
@@ -129,7 +129,7 @@ def test_everything_arrives_and_all_laws_hold(pipeline: Pipeline) -> None:
 
 
 @given(pipelines())
-def test_recording_a_run_does_not_change_it(pipeline: Pipeline) -> None:
+def test_recording_does_not_change_the_run(pipeline: Pipeline) -> None:
     recorded_result, recorded = run(pipeline, MemoryRecorder(Level.FULL))
     result, arrivals = run(pipeline, None)
     assert arrivals == recorded
@@ -137,7 +137,7 @@ def test_recording_a_run_does_not_change_it(pipeline: Pipeline) -> None:
 
 
 @given(pipelines())
-def test_records_of_one_sender_reach_one_receiver_in_order(pipeline: Pipeline) -> None:
+def test_records_between_two_subtasks_keep_their_order(pipeline: Pipeline) -> None:
     """Over one edge of any kind; after two the order of one source is kept only along one path (law channel-fifo)."""
     single = Pipeline(
         pipeline.sources, pipeline.sizes, pipeline.stages[:1], pipeline.settings, pipeline.local, pipeline.policy,

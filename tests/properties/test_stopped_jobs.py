@@ -83,7 +83,7 @@ def cut_short(job: RandomJob, run: JobRun) -> RandomJob:
 
 @settings(max_examples=25, deadline=None)
 @given(random_jobs(), schedules(), MOMENTS, st.booleans())
-def test_a_stopped_job_computes_what_its_sources_had_read(
+def test_stopped_job_computes_records_read_by_sources(
     job: RandomJob, schedule: Schedule, moment: int, drain: bool
 ) -> None:
     whole = run_job(job.build(), schedule=schedule)
@@ -95,9 +95,7 @@ def test_a_stopped_job_computes_what_its_sources_had_read(
 
 @settings(max_examples=25, deadline=None)
 @given(random_jobs(), schedules(), MOMENTS)
-def test_a_cancelled_job_has_a_part_of_what_its_sources_had_read(
-    job: RandomJob, schedule: Schedule, moment: int
-) -> None:
+def test_cancelled_job_has_part_of_expected_output(job: RandomJob, schedule: Schedule, moment: int) -> None:
     whole = run_job(job.build(), schedule=schedule)
     run = run_job(job.build(), schedule=schedule, actions=[CancelJob(moment_ns(whole, moment))])
     if run.result.status is JobStatus.FINISHED:
@@ -111,7 +109,7 @@ def test_a_cancelled_job_has_a_part_of_what_its_sources_had_read(
 
 @settings(max_examples=25, deadline=None)
 @given(scripted_sources(), job_settings(), schedules(), MOMENTS, st.booleans())
-def test_only_a_drained_job_flushes_its_windows(
+def test_only_drained_job_flushes_windows(
     source: ScriptedSource, given_settings: dict[str, int], schedule: Schedule, moment: int, drain: bool
 ) -> None:
     """Rule 4.10. A task whose sources had all ended before the stop was drained like any other."""
@@ -134,7 +132,7 @@ def test_only_a_drained_job_flushes_its_windows(
     scripted_sources(min_entries=3, max_entries=14), job_settings(), schedules(),
     st.sampled_from(["hash", "rebalance", "broadcast"]), MOMENTS, st.sampled_from(["input", "stop", "drain", "cancel"]),
 )  # fmt: skip
-def test_a_legacy_source_keeps_the_laws_however_the_job_ends(
+def test_legacy_source_satisfies_laws_for_every_end_of_job(
     source: ScriptedSource, given_settings: dict[str, int], schedule: Schedule, how: str, moment: int, end: str
 ) -> None:
     def job() -> StreamExecutionEnvironment:

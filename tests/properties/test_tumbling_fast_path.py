@@ -98,7 +98,7 @@ def timers_of(operator: WindowOperator) -> object:
     contents=st.sampled_from(sorted(CONTENTS)),
     recorded=st.booleans(),
 )
-def test_the_shortcut_and_the_general_path_cannot_be_told_apart(
+def test_fast_path_equals_general_path(
     commands: list[Command], size: int, offset: int, lateness: int, side_output: bool, contents: str, recorded: bool
 ) -> None:
     assigner = TumblingEventTimeWindows(size, offset % size)

@@ -95,7 +95,7 @@ def run(drawn: Streams, reading: Reading | None, *, record: bool = True) -> tupl
 
 
 @given(drawn=streams(), reading=st.sampled_from(READINGS))
-def test_two_inputs_give_what_their_union_gives(drawn: Streams, reading: Reading) -> None:
+def test_two_inputs_equal_their_union(drawn: Streams, reading: Reading) -> None:
     united, _ = run(drawn, None)
     apart, recorder = run(drawn, reading)
     assert Counter(apart.values) == Counter(united.values)
@@ -136,7 +136,7 @@ def ends_are_told_once(recorder: MemoryRecorder) -> None:
 
 @settings(max_examples=15)
 @given(drawn=streams())
-def test_recording_two_inputs_does_not_change_what_they_do(drawn: Streams) -> None:
+def test_recording_does_not_change_two_input_job(drawn: Streams) -> None:
     recorded, _ = run(drawn, "any", record=True)
     again, _ = run(drawn, "any", record=False)
     assert recorded == again

@@ -72,7 +72,7 @@ def exact(value: object) -> object:
 
 
 @given(VALUES)
-def test_a_value_comes_back_with_its_exact_type_and_content(value: object) -> None:
+def test_value_is_decoded_with_exact_type_and_content(value: object) -> None:
     check(value)
     assert exact(decode_value(encode_value(value))) == exact(value)
     assert exact(copy_value(value)) == exact(value)
@@ -82,7 +82,7 @@ def test_a_value_comes_back_with_its_exact_type_and_content(value: object) -> No
 
 
 @given(TIMESTAMPS, VALUES)
-def test_the_receiver_computes_the_fingerprint_of_the_sender(timestamp: int | None, value: object) -> None:
+def test_receiver_computes_fingerprint_of_sender(timestamp: int | None, value: object) -> None:
     frame = encode_record(timestamp, value)
     decoder = ElementDecoder()
     decoder.feed(frame)
@@ -95,7 +95,7 @@ def test_the_receiver_computes_the_fingerprint_of_the_sender(timestamp: int | No
 
 
 @given(VALUES, VALUES)
-def test_fingerprints_are_equal_for_exactly_equal_values_only(first: object, second: object) -> None:
+def test_fingerprints_are_equal_exactly_for_equal_values(first: object, second: object) -> None:
     assert (fingerprint(0, first) == fingerprint(0, second)) == (exact(first) == exact(second))
 
 
@@ -105,7 +105,7 @@ STRANGERS = st.sampled_from(
 
 
 @given(st.data())
-def test_a_stranger_anywhere_inside_is_refused(data: st.DataObject) -> None:
+def test_invalid_value_anywhere_inside_is_refused(data: st.DataObject) -> None:
     value: Any = data.draw(STRANGERS)
     for _ in range(data.draw(st.integers(0, 4))):
         wrap = data.draw(st.sampled_from(["tuple", "list", "dict", "row"]))
@@ -120,7 +120,7 @@ def test_a_stranger_anywhere_inside_is_refused(data: st.DataObject) -> None:
 
 
 @given(st.binary(max_size=3), st.none() | st.integers() | st.floats() | st.text() | STRANGERS, VALUES | STRANGERS)
-def test_a_record_is_either_encoded_or_refused(before: bytes, timestamp: Any, value: object) -> None:
+def test_record_is_encoded_or_refused(before: bytes, timestamp: Any, value: object) -> None:
     buffer = bytearray(before)
     try:
         encode_record_into(buffer, timestamp, value)
@@ -154,7 +154,7 @@ CLOSE_KEYS = st.recursive(
 
 
 @given(CLOSE_KEYS | KEYS, CLOSE_KEYS | KEYS)
-def test_keys_are_the_same_exactly_when_java_says_so(first: object, second: object) -> None:
+def test_keys_are_equal_exactly_when_equal_in_java(first: object, second: object) -> None:
     same = java_equals(first, second)
     assert (state_key(first) == state_key(second)) == same
     assert (key_fingerprint(first) == key_fingerprint(second)) == same
@@ -164,7 +164,7 @@ def test_keys_are_the_same_exactly_when_java_says_so(first: object, second: obje
 
 
 @given(KEYS)
-def test_a_key_tells_its_type_and_hashes_the_same_under_it(key: object) -> None:
+def test_recorded_key_type_keeps_its_hash(key: object) -> None:
     name, _ = key_json(key)
     declared = infer_type(key)
     assert parse_type(name) == declared
@@ -211,7 +211,7 @@ def expected(element: Sent) -> object:
 
 
 @given(st.data(), st.lists(ELEMENTS, min_size=1, max_size=3), st.integers(1, 40))
-def test_one_decoder_serves_channels_cut_anywhere_and_interleaved_anyhow(
+def test_one_decoder_decodes_interleaved_channels_cut_anywhere(
     data: st.DataObject, sent: list[list[Sent]], tracked_bytes: int
 ) -> None:
     class Decoder(ElementDecoder):

@@ -47,7 +47,7 @@ def damage(facts: Damaged, random: Random) -> None:
 
 
 @given(job=window_jobs(), schedule=schedules(), damages=st.integers(0, 10**6), whole=st.booleans())
-def test_every_window_job_keeps_the_laws_and_machines_count_damage_by_definition(
+def test_window_jobs_satisfy_laws_and_damage_counts_equal_oracle(
     job: WindowJob, schedule: Schedule, damages: int, whole: bool
 ) -> None:
     run = assert_laws(job.build(), schedule=schedule, must_examine=("conservation",))

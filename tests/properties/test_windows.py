@@ -127,7 +127,7 @@ def check_nothing_is_overdue(operator: WindowOperator, watermark: int) -> None:
 
 
 @given(commands=streams(), assigner=ASSIGNERS, trigger=st.none() | ANY_TRIGGER, lateness=LATENESS, evicts=st.booleans())
-def test_nothing_is_left_of_a_window_once_its_time_is_over(
+def test_window_leaves_nothing_after_its_cleanup_time(
     commands: list[Command], assigner: WindowAssigner, trigger: Trigger | None, lateness: int, evicts: bool
 ) -> None:
     """I10.c, I10.d: neither contents nor timers, nor what triggers keep, nor a place in the set of windows."""
@@ -152,9 +152,7 @@ def test_nothing_is_left_of_a_window_once_its_time_is_over(
 
 
 @given(commands=streams(), assigner=ASSIGNERS, lateness=LATENESS)
-def test_a_row_is_in_a_window_or_late_but_not_both(
-    commands: list[Command], assigner: WindowAssigner, lateness: int
-) -> None:
+def test_record_is_either_in_a_window_or_late(commands: list[Command], assigner: WindowAssigner, lateness: int) -> None:
     """I10.a: a slide above the size leaves gaps, whose rows are in no window, and late once the lateness is over."""
     late = OutputTag("late")
     operator = create_window_operator(
@@ -181,7 +179,7 @@ def test_a_row_is_in_a_window_or_late_but_not_both(
 
 
 @given(commands=streams(), assigner=SESSIONS, lateness=LATENESS)
-def test_sessions_of_a_key_never_touch_and_keep_every_row(
+def test_sessions_of_key_never_touch_and_keep_every_record(
     commands: list[Command], assigner: WindowAssigner, lateness: int
 ) -> None:
     """I10.e, and I10.b: with no lateness every row that is not late is fired exactly once."""

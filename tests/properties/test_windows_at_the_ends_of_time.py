@@ -34,7 +34,7 @@ ENDS: dict[str, tuple[Entry, ...]] = {
 
 @pytest.mark.parametrize("end", ENDS)
 @pytest.mark.parametrize("assigner", [name for name in ASSIGNERS if "clock" not in name])
-def test_the_laws_hold_at_either_end_of_time_whatever_the_trigger(assigner: str, end: str) -> None:
+def test_laws_hold_at_both_ends_of_time_for_every_trigger(assigner: str, end: str) -> None:
     plain = WindowJob(assigner, "the assigner's", "none", 0, True, False, (ENDS[end],))
     # One that fires every few ms of a window whose last ms is the greatest of all begins again at the least, as in Flink.
     triggers = [name for name in TRIGGERS if accepted(assigner, name) and not name.startswith("every 4 ms")]
@@ -63,13 +63,13 @@ def _sessions_of(gap_ms: int) -> StreamExecutionEnvironment:
     return env
 
 
-def test_the_greatest_gap_is_recorded_and_its_session_wraps_around() -> None:
+def test_largest_gap_is_recorded_and_its_session_wraps_around() -> None:
     run = assert_laws(_sessions_of(MAX_WATERMARK).stream_graph("sessions"))
     gap = TABLES["window_intake"].names.index("gap")
     assert {row[gap] for row in run.facts.rows("window_intake")} == {MAX_WATERMARK}
 
 
 @pytest.mark.parametrize("level", [Level.OFF, Level.FULL])
-def test_a_gap_of_more_than_64_bits_is_refused_at_every_level(level: Level) -> None:
+def test_gap_beyond_64_bits_is_refused_at_every_level(level: Level) -> None:
     result = run_job(_sessions_of(MAX_WATERMARK + 1).stream_graph("sessions"), level=level).result
     assert "expected the gap extractor to return 1 to 2**63 - 1 ms" in str(result.error)

@@ -123,7 +123,7 @@ with spark_session(master, for_judge=True):
 """The command ``validate`` in one session, once for each file whose name it reads; the file gets what it prints."""
 
 
-def test_a_cluster_says_the_same_though_its_workers_lack_packages_and_die(
+def test_cluster_gives_same_verdicts_despite_missing_packages_and_kills(
     cluster: str, cluster_folder: Path, recordings: list[Path], expected: list[dict[str, Any]], tmp_path: Path
 ) -> None:
     """The workers have only numpy and pyarrow; then an executor is killed in the middle, and then a Python worker."""
@@ -144,7 +144,7 @@ def test_a_cluster_says_the_same_though_its_workers_lack_packages_and_die(
         process.stdin.close()
 
 
-def test_a_worker_without_pyarrow_is_named(cluster: str, recordings: list[Path], tmp_path: Path) -> None:
+def test_worker_without_pyarrow_is_reported(cluster: str, recordings: list[Path], tmp_path: Path) -> None:
     python = bare_python(tmp_path / "bare", "numpy", "py4j", "pyspark")
     process = validating(recordings[1:2], "--master", cluster, python=python)
     _, errors = process.communicate(timeout=240)
@@ -152,7 +152,9 @@ def test_a_worker_without_pyarrow_is_named(cluster: str, recordings: list[Path],
     assert "Spark's Python workers have no pyarrow: install numpy and pyarrow there" in errors
 
 
-def test_spark_connect_says_the_same(recordings: list[Path], expected: list[dict[str, Any]], tmp_path: Path) -> None:
+def test_spark_connect_gives_same_verdicts(
+    recordings: list[Path], expected: list[dict[str, Any]], tmp_path: Path
+) -> None:
     python = bare_python(tmp_path / "bare", *_SHIPPED)
     with connect_server(tmp_path, str(python)) as address:
         assert verdicts(validating(recordings, "--remote", address)) == expected

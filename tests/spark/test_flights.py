@@ -81,20 +81,20 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
     return finished
 
 
-def test_one_seed_gives_the_same_recording_byte_for_byte_in_another_process(runs: dict[str, Run]) -> None:
+def test_equal_seeds_write_equal_recordings_in_two_processes(runs: dict[str, Run]) -> None:
     one, same = runs["one seed"], runs["same seed"]
     assert one.told["digest"] == same.told["digest"]
     assert one.parts == same.parts
     assert len(one.parts) > 20
 
 
-def test_which_rows_of_three_sources_are_late_depends_on_the_schedule(runs: dict[str, Run]) -> None:
+def test_late_rows_of_three_sources_depend_on_schedule(runs: dict[str, Run]) -> None:
     first, second = runs["three sources, seed 1"], runs["three sources, seed 2"]
     assert first.told["digest"] != second.told["digest"]
     assert late_rows(first) != late_rows(second)
 
 
-def test_every_row_is_in_a_window_or_among_the_late_ones(runs: dict[str, Run]) -> None:
+def test_every_flight_is_in_a_window_or_late(runs: dict[str, Run]) -> None:
     for run in runs.values():
         counted = sum(pq.read_table(run.out / "sinks" / "windows").column("flights").to_pylist())
         assert counted + late_rows(run) == FLIGHTS
@@ -104,7 +104,7 @@ def late_rows(run: Run) -> int:
     return pq.read_table(run.out / "sinks" / "late").num_rows
 
 
-def test_every_law_examines_the_flights_and_holds(spark: SparkSession, runs: dict[str, Run]) -> None:
+def test_every_law_examines_flights_and_holds_on_both_engines(spark: SparkSession, runs: dict[str, Run]) -> None:
     full, elements = runs["one seed"], runs["three sources, seed 1"]
     recordings = open_runs([full.out, elements.out])
     report = validate(recordings, engine=OnSpark(spark))
@@ -123,9 +123,7 @@ def test_every_law_examines_the_flights_and_holds(spark: SparkSession, runs: dic
     assert examined[0, "key-routing"] == examined[1, "key-routing"] == FLIGHTS
 
 
-def test_windows_and_late_rows_equal_the_recomputation_from_the_input(
-    spark: SparkSession, runs: dict[str, Run]
-) -> None:
+def test_windows_and_late_rows_equal_recomputation(spark: SparkSession, runs: dict[str, Run]) -> None:
     run = runs["one seed"]
     source = SCENARIOS / "data" / "nyc_flights_2013.csv.gz"
     outcome = recompute(spark, SCENARIOS / "01_nyc_flights_recompute.py", source, run.out, allow_python=True)

@@ -62,7 +62,7 @@ def stage(folder: Path, mode: str) -> AsyncStage:
     return found
 
 
-def test_both_modes_name_every_flight_and_lose_the_same_rows(folder: Path) -> None:
+def test_both_modes_name_every_flight_and_have_equal_late_rows(folder: Path) -> None:
     ordered, unordered = (named(folder, mode) for mode in MODES)
     assert len(ordered) == FLIGHTS
     assert sorted(ordered) == sorted(unordered)
@@ -72,14 +72,14 @@ def test_both_modes_name_every_flight_and_lose_the_same_rows(folder: Path) -> No
     assert len(late[0]) == LATE
 
 
-def test_the_first_answer_for_hawaiian_airlines_is_asked_for_again(folder: Path) -> None:
+def test_first_answer_for_hawaiian_airlines_is_retried(folder: Path) -> None:
     assert sum(row[3] == "HA" for row in named(folder, "ordered")) == OF_HAWAIIAN
     for mode in MODES:
         found = stage(folder, mode)
         assert (found.records, found.calls, found.peak_queued) == (FLIGHTS, FLIGHTS + OF_HAWAIIAN, 64)
 
 
-def test_every_law_holds(spark: SparkSession, folder: Path) -> None:
+def test_every_law_holds_on_both_engines(spark: SparkSession, folder: Path) -> None:
     recordings = open_runs([folder / mode for mode in MODES])
     report = validate(recordings, engine=OnSpark(spark))
     assert report.lines == validate(recordings).lines
@@ -96,20 +96,20 @@ def recomputed(spark: SparkSession, folder: Path, out: Path, mode: str) -> Outco
 
 
 @pytest.mark.parametrize("mode", MODES)
-def test_all_results_equal_the_recomputation(mode: str, spark: SparkSession, folder: Path) -> None:
+def test_results_equal_recomputation(mode: str, spark: SparkSession, folder: Path) -> None:
     outcome = recomputed(spark, folder, folder / mode, mode)
     assert (outcome.verdict, outcome.evidence) == (Verdict.HOLDS, ())
     windows = pq.read_table(folder / mode / "sinks" / "windows").num_rows
     assert outcome.rows_examined == 2 * (FLIGHTS + windows + LATE)
 
 
-def test_what_the_unordered_mode_may_do_breaks_the_order_of_the_ordered_one(spark: SparkSession, folder: Path) -> None:
+def test_unordered_output_violates_recomputation_of_ordered_mode(spark: SparkSession, folder: Path) -> None:
     outcome = recomputed(spark, folder, folder / "unordered", "ordered")
     misplaced = sum(a != b for a, b in zip(*(named(folder, mode) for mode in MODES), strict=True))
     assert (outcome.verdict, outcome.violations) == (Verdict.VIOLATED, 2 * misplaced)
 
 
-def test_a_flight_that_passed_a_watermark_is_noticed(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
+def test_flight_that_overtook_a_watermark_violates(spark: SparkSession, folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder / "unordered" / "sinks", tmp_path / "sinks")
     part = tmp_path / "sinks" / "named" / "part-0.parquet"
     table = pq.read_table(part)

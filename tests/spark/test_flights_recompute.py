@@ -71,13 +71,13 @@ def late_rows() -> list[tuple[object, ...]]:
     return [(*flight(index), f"{ARRIVALS[index][1]}-IAH") for index in LATE]
 
 
-def test_a_right_result_holds(spark: SparkSession, tmp_path: Path) -> None:
+def test_correct_result_holds(spark: SparkSession, tmp_path: Path) -> None:
     outcome = judge(spark, tmp_path, list(WINDOWS), late_rows())
     assert (outcome.verdict, outcome.rows_examined, outcome.evidence) == (Verdict.HOLDS, 2 * 4 + 2 * 2, ())
 
 
 @pytest.mark.parametrize(("wrong", "violations"), [("rows missing", 2), ("rows twice", 2), ("values wrong", 3)])
-def test_a_wrong_result_is_violated(wrong: str, violations: int, spark: SparkSession, tmp_path: Path) -> None:
+def test_wrong_result_is_violated(wrong: str, violations: int, spark: SparkSession, tmp_path: Path) -> None:
     windows: list[tuple[object, ...]] = list(WINDOWS)
     late = late_rows()
     match wrong:

@@ -62,7 +62,7 @@ def rows(run: ScenarioRun, sink: str) -> int:
     return next(outcome.rows for outcome in run.sinks if outcome.name == sink)
 
 
-def test_every_flight_is_somewhere(run: ScenarioRun, folder: Path) -> None:
+def test_every_flight_is_in_an_output(run: ScenarioRun, folder: Path) -> None:
     waves = pq.read_table(folder / "out" / "sinks" / "wave_windows").column("flights").to_pylist()
     assert sum(waves) + rows(run, "wave_late") == FLIGHTS
     assert min(rows(run, sink) for sink in ("route_windows", "route_late", "wave_late", "alarms")) > 0
@@ -72,7 +72,7 @@ def test_every_flight_is_somewhere(run: ScenarioRun, folder: Path) -> None:
     ]  # fmt: skip
 
 
-def test_every_law_holds(spark: SparkSession, run: ScenarioRun, folder: Path) -> None:
+def test_every_law_holds_on_both_engines(spark: SparkSession, run: ScenarioRun, folder: Path) -> None:
     recordings = open_runs([folder / "out"])
     report = validate(recordings, engine=OnSpark(spark))
     assert report.lines == validate(recordings).lines
@@ -83,14 +83,14 @@ def test_every_law_holds(spark: SparkSession, run: ScenarioRun, folder: Path) ->
     ]
 
 
-def test_all_results_equal_the_recomputation(spark: SparkSession, run: ScenarioRun, folder: Path) -> None:
+def test_results_equal_recomputation(spark: SparkSession, run: ScenarioRun, folder: Path) -> None:
     outcome = recompute(spark, SCRIPT, folder / "data" / "nyc_flights_2013.csv.gz", folder / "out", allow_python=True)
     assert (outcome.verdict, outcome.evidence) == (Verdict.HOLDS, ())
     compared = ("route_windows", "route_late", "wave_windows", "wave_late", "alarms", "departures")
     assert outcome.rows_examined == 2 * sum(rows(run, sink) for sink in compared)
 
 
-def test_results_that_are_lost_are_missed(spark: SparkSession, run: ScenarioRun, folder: Path, tmp_path: Path) -> None:
+def test_lost_results_violate(spark: SparkSession, run: ScenarioRun, folder: Path, tmp_path: Path) -> None:
     shutil.copytree(folder / "out" / "sinks", tmp_path / "sinks")
     for sink in ("route_windows", "wave_windows", "departures"):
         part = tmp_path / "sinks" / sink / "part-0.parquet"

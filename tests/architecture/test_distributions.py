@@ -72,20 +72,20 @@ def files_of_the_package() -> set[str]:
     return {path.relative_to(REPOSITORY).as_posix() for path in paths if "__pycache__" not in path.parts}
 
 
-def test_the_wheel_holds_the_whole_package_and_nothing_else(distributions: Distributions) -> None:
+def test_wheel_has_exactly_the_package_files(distributions: Distributions) -> None:
     with zipfile.ZipFile(distributions.wheel) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert "flowsim/py.typed" in names
     assert names == files_of_the_package()
 
 
-def test_the_wheel_carries_the_licence(distributions: Distributions) -> None:
+def test_wheel_has_the_licence(distributions: Distributions) -> None:
     with zipfile.ZipFile(distributions.wheel) as wheel:
         (licence,) = (name for name in wheel.namelist() if name.endswith("/LICENSE"))
         assert wheel.read(licence) == (REPOSITORY / "LICENSE").read_bytes()
 
 
-def test_the_sdist_holds_what_building_and_testing_need(distributions: Distributions) -> None:
+def test_sdist_has_files_for_building_and_testing(distributions: Distributions) -> None:
     with tarfile.open(distributions.sdist) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     assert files_of_the_package() <= names
@@ -99,18 +99,18 @@ def test_the_sdist_holds_what_building_and_testing_need(distributions: Distribut
     assert any(name.startswith("docs/") for name in names)
 
 
-def test_the_package_is_imported_from_an_empty_directory(installed: Path, tmp_path: Path) -> None:
+def test_package_imports_from_empty_directory(installed: Path, tmp_path: Path) -> None:
     found = run_in(tmp_path, installed, "-c", "import flowsim; print(flowsim.__file__, flowsim.__version__)")
     assert found.split() == [str(installed / "flowsim" / "__init__.py"), flowsim.__version__]
 
 
-def test_the_command_helps_from_an_empty_directory(installed: Path, tmp_path: Path) -> None:
+def test_command_prints_help_from_empty_directory(installed: Path, tmp_path: Path) -> None:
     text = run_in(tmp_path, installed, "-m", "flowsim", "--help")
     assert "Usage" in text
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_console_script_names_the_same_command(installed: Path) -> None:
+def test_console_script_is_installed(installed: Path) -> None:
     script = installed / "bin" / ("flowsim.exe" if sys.platform == "win32" else "flowsim")
     assert script.is_file()
     assert shutil.which("flowsim", path=str(script.parent)) == str(script)
@@ -157,7 +157,7 @@ def pip(python: Path, folder: Path, command: str) -> str:
     return output_of(Path(sys.executable), folder, "", "-m", "pip", "--python", str(python), *offline)
 
 
-def test_the_wheel_carries_the_name_that_is_free_on_the_index(distributions: Distributions) -> None:
+def test_wheel_metadata_has_the_distribution_name(distributions: Distributions) -> None:
     with zipfile.ZipFile(distributions.wheel) as wheel:
         (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
         lines = wheel.read(metadata).decode().splitlines()
@@ -166,7 +166,7 @@ def test_the_wheel_carries_the_name_that_is_free_on_the_index(distributions: Dis
     assert [line for line in lines if line.startswith("Requires-Dist: flowsim[")] == []
 
 
-def test_the_command_for_a_missing_extra_works_for_the_wheel(environment_of_the_wheel: Path, tmp_path: Path) -> None:
+def test_install_command_for_missing_extra_works_for_wheel(environment_of_the_wheel: Path, tmp_path: Path) -> None:
     command = output_of(environment_of_the_wheel, tmp_path, "", "-c", WITHOUT_HYPOTHESIS).strip()
     assert command == f"pip install '{DISTRIBUTION}[testing]'"
     done = pip(environment_of_the_wheel, tmp_path, command)
@@ -174,7 +174,7 @@ def test_the_command_for_a_missing_extra_works_for_the_wheel(environment_of_the_
     assert "Requirement already satisfied: hypothesis" in done
 
 
-def test_the_command_for_a_missing_extra_works_for_the_checkout(tmp_path: Path) -> None:
+def test_install_command_for_missing_extra_works_for_checkout(tmp_path: Path) -> None:
     command = output_of(Path(sys.executable), tmp_path, str(REPOSITORY), "-c", WITHOUT_HYPOTHESIS).strip()
     assert command == f"pip install -e {shlex.quote(f'{REPOSITORY}[testing]')}"
     done = pip(Path(sys.executable), tmp_path, command)

@@ -56,7 +56,7 @@ def anchors(page: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
+def test_every_link_of_page_resolves(page: Path) -> None:
     dead = []
     for target in LINK.findall(page.read_text()):
         path, _, anchor = target.partition("#")
@@ -68,7 +68,7 @@ def test_every_link_of_a_page_leads_somewhere(page: Path) -> None:
     assert dead == []
 
 
-def test_every_page_can_be_reached_from_the_readme() -> None:
+def test_every_page_is_reachable_from_readme() -> None:
     seen: set[Path] = set()
     todo = [ROOT / "README.md"]
     while todo:
@@ -122,7 +122,7 @@ def flink_map() -> dict[str, list[str]]:
     return {f"flowsim.{key}": re.findall(r"`([\w.]+)`", names) for key, names in rows}
 
 
-def test_every_class_that_names_its_flink_class_is_in_the_map() -> None:
+def test_every_class_with_flink_docstring_is_in_map() -> None:
     rows = flink_map()
     missing = []
     for module, name, names in mirrors():
@@ -133,7 +133,7 @@ def test_every_class_that_names_its_flink_class_is_in_the_map() -> None:
     assert missing == []
 
 
-def test_every_row_of_the_map_names_what_exists_and_says_so_itself() -> None:
+def test_every_map_row_names_existing_code_with_flink_docstring() -> None:
     said: dict[str, set[str]] = {}
     for module, name, names in mirrors():
         said.setdefault(f"{module}.{name}" if name else module, set()).update(names)
@@ -183,7 +183,7 @@ def stated() -> set[str]:
     )
 
 
-def test_every_rule_that_code_or_tests_cite_is_stated() -> None:
+def test_every_cited_rule_exists() -> None:
     known = stated()
     files = [path for folder in ("flowsim", "tests", "scenarios") for path in sorted((ROOT / folder).rglob("*.py"))]
     files += sorted((ROOT / "scenarios").glob("*.yaml")) + PAGES
@@ -195,20 +195,20 @@ def test_every_rule_that_code_or_tests_cite_is_stated() -> None:
     assert unknown == {}
 
 
-def test_every_rule_that_a_law_rests_on_is_stated() -> None:
+def test_every_rule_of_a_law_exists() -> None:
     assert {law.id: [rule for rule in law.rules if rule not in stated()] for law in LAWS} == {
         law.id: [] for law in LAWS
     }
 
 
-def test_every_section_that_code_refers_to_is_there() -> None:
+def test_every_cited_section_exists() -> None:
     headings = re.findall(r"^#+ (\d+(?:\.[A-F])?)(?: and (\d+\.[A-F]))?", (DOCS / "flink_rules.md").read_text(), re.M)
     known = {number.rstrip(".") for pair in headings for number in pair if number}
     cited = {number for path in PYTHON for number in SECTION.findall(path.read_text())}
     assert sorted(cited - known) == []
 
 
-def test_rules_stand_in_order_and_once() -> None:
+def test_rules_are_ordered_and_unique() -> None:
     numbers = re.findall(rf"^- \*\*({NUMBER})\*\* ", (DOCS / "flink_rules.md").read_text(), re.M)
     assert numbers == sorted(set(numbers), key=lambda number: tuple(map(int, number.split("."))))
 
@@ -300,7 +300,7 @@ def parsed(field: FieldInfo, default: str) -> object:
 
 
 @pytest.mark.parametrize("heading", SECTIONS)
-def test_every_key_of_a_scenario_is_documented_with_its_default(heading: str) -> None:
+def test_every_scenario_key_is_documented_with_default(heading: str) -> None:
     documented = keys_of(heading)
     (model,) = SECTIONS[heading]
     fields = {field.alias or name: field for name, field in model.model_fields.items()}
@@ -328,12 +328,12 @@ def all_models(base: type[Strict]) -> Iterator[type[Strict]]:
         yield from all_models(model)
 
 
-def test_every_model_of_the_format_has_its_section() -> None:
+def test_every_scenario_model_has_a_section() -> None:
     models = {kind for kind in all_models(Strict) if kind.model_fields and kind.__module__.startswith("flowsim.")}
     documented = {model for models in SECTIONS.values() for model in models}
     assert sorted(model.__name__ for model in models - documented) == BASES
 
 
-def test_every_function_of_expressions_is_listed() -> None:
+def test_every_expression_function_is_listed() -> None:
     text = (DOCS / "scenario.md").read_text().split("no calls but these:", 1)[1]
     assert re.findall(r"`(\w+)`", text.split("\n\n", 2)[1]) == list(FUNCTIONS)

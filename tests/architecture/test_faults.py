@@ -29,7 +29,7 @@ def source(module: str) -> str:
 
 
 @pytest.mark.parametrize("module", [name for name in modules() if name.split("/")[0] not in MAY_NAME_FAULTS])
-def test_no_product_class_has_a_fault_flag(module: str) -> None:
+def test_product_module_has_no_fault_flag(module: str) -> None:
     lines = [number for number, line in enumerate(source(module).splitlines(), 1) if FAULT.search(line)]
     if module in OTHER_FAULTS:
         assert lines, f"flowsim/{module} no longer has the word: take it off OTHER_FAULTS"
@@ -38,7 +38,7 @@ def test_no_product_class_has_a_fault_flag(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", modules())
-def test_no_object_changes_its_class_and_no_class_is_made_at_run_time(module: str) -> None:
+def test_module_assigns_no_class_and_makes_none_at_run_time(module: str) -> None:
     for node in ast.walk(ast.parse(source(module))):
         if isinstance(node, ast.Attribute) and node.attr == "__class__":
             assert not isinstance(node.ctx, ast.Store), f"flowsim/{module}:{node.lineno}: assigns __class__"
@@ -46,7 +46,7 @@ def test_no_object_changes_its_class_and_no_class_is_made_at_run_time(module: st
             assert len(node.args) == 1, f"flowsim/{module}:{node.lineno}: makes a class with type()"
 
 
-def test_every_kind_of_fault_is_implemented_by_its_name() -> None:
+def test_every_fault_kind_is_implemented_by_name() -> None:
     named = {
         node.value
         for path in (PACKAGE / "faults").glob("*.py")

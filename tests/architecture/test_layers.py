@@ -37,13 +37,13 @@ OF_PARTS = {"digest", "epoch_marker", "parquet_part", "part_reader"}
 """What laws need of recordings: the files of epochs, and nothing of the manifest."""
 
 
-def test_the_contracts_of_import_linter_hold() -> None:
+def test_import_linter_contracts_hold() -> None:
     command = Path(sys.executable).with_name("lint-imports")
     run = subprocess.run([str(command)], cwd=REPOSITORY, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stdout + run.stderr
 
 
-def test_the_judge_reaches_only_the_schema_values_and_what_reads_recordings() -> None:
+def test_validation_imports_only_schema_values_and_recording_readers() -> None:
     """Through any number of steps: a verdict must not rest on the code that it is about."""
     graph = grimp.build_graph("flowsim", cache_dir=None)
     judge = {"flowsim.laws", "flowsim.validation"}
@@ -53,7 +53,7 @@ def test_the_judge_reaches_only_the_schema_values_and_what_reads_recordings() ->
     assert reached - readers - THE_JUDGE_MAY_IMPORT == set()
 
 
-def test_laws_reach_only_the_schema_values_and_the_parts_of_recordings() -> None:
+def test_laws_import_only_schema_values_and_recording_parts() -> None:
     graph = grimp.build_graph("flowsim", cache_dir=None)
     laws = {"flowsim.laws"} | graph.find_descendants("flowsim.laws")
     reached = {module for part in laws for module in graph.find_upstream_modules(part)} - laws
@@ -61,7 +61,7 @@ def test_laws_reach_only_the_schema_values_and_the_parts_of_recordings() -> None
     assert reached - parts - THE_JUDGE_MAY_IMPORT == set()
 
 
-def test_the_judge_of_the_contracts_sees_a_forbidden_import() -> None:
+def test_forbidden_import_is_detected() -> None:
     graph = grimp.build_graph("flowsim", cache_dir=None)
     graph.add_import(importer="flowsim.validation.spark_session", imported="flowsim.sim.scheduler")
     assert "flowsim.sim.scheduler" in graph.find_upstream_modules("flowsim.validation.spark_session")

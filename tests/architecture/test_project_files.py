@@ -58,20 +58,20 @@ def wanted() -> list[Requirement]:
 
 
 @pytest.mark.parametrize("requirement", wanted(), ids=str)
-def test_every_dependency_is_locked_to_a_version_that_it_allows(requirement: Requirement) -> None:
+def test_dependency_is_locked_to_an_allowed_version(requirement: Requirement) -> None:
     pin = locked()[canonicalize_name(requirement.name)]
     (exact,) = pin.specifier
     assert exact.operator == "=="
     assert requirement.specifier.contains(exact.version)
 
 
-def test_the_lock_names_no_place_to_install_from() -> None:
+def test_lock_and_project_files_name_no_index() -> None:
     for name in (*LOCKS, "pyproject.toml", "Makefile", ".ci/run"):
         text = (REPOSITORY / name).read_text()
         assert re.findall(r"--(?:extra-)?index-url|--find-links|--trusted-host|\bfile://|https?://", text) == [], name
 
 
-def test_every_extra_that_an_error_names_exists() -> None:
+def test_every_extra_named_by_an_error_exists() -> None:
     extras = project()["optional-dependencies"]
     assert isinstance(extras, dict)
     named = set()
@@ -82,7 +82,7 @@ def test_every_extra_that_an_error_names_exists() -> None:
     assert named <= extras.keys()
 
 
-def test_nothing_installs_the_unrelated_package_that_has_the_name_of_ours() -> None:
+def test_no_text_installs_the_unrelated_pypi_package() -> None:
     """On PyPI `flowsim` belongs to others; only the checkout, or the distribution's own name, may be installed."""
     wrong = re.compile(r"\bflowsim\[[\w,]+\]|pip install\s+(?:-\S+\s+)*['\"]?flowsim(?![\w-])")
     assert wrong.search("pip install 'flowsim[spark]'")
@@ -94,15 +94,15 @@ def test_nothing_installs_the_unrelated_package_that_has_the_name_of_ours() -> N
     assert project()["name"] == DISTRIBUTION
 
 
-def test_the_lock_leaves_out_the_project_itself() -> None:
+def test_lock_excludes_the_project() -> None:
     assert f"pip freeze --exclude {DISTRIBUTION} " in (REPOSITORY / "Makefile").read_text()
 
 
-def test_the_version_is_the_one_of_the_package() -> None:
+def test_package_version_has_three_numbers() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", flowsim.__version__)
 
 
-def test_no_file_names_a_path_of_the_machine_it_was_written_on() -> None:
+def test_no_file_names_a_path_of_this_machine() -> None:
     places = {str(REPOSITORY) + "/", str(Path.home()) + "/"}
     if REPOSITORY.parent not in (Path("/"), Path(tempfile.gettempdir()), Path("/tmp")):
         places.add(str(REPOSITORY.parent) + "/")
@@ -112,7 +112,7 @@ def test_no_file_names_a_path_of_the_machine_it_was_written_on() -> None:
         assert found == [], f"{path.relative_to(REPOSITORY)} names {found}"
 
 
-def test_no_document_points_outside_the_project() -> None:
+def test_document_links_stay_inside_the_project() -> None:
     """A path that climbs must still end inside the checkout, where a clone has it too."""
     for path in shipped_texts():
         if path.suffix != ".md":
@@ -122,7 +122,7 @@ def test_no_document_points_outside_the_project() -> None:
             assert (path.parent / target).exists(), f"{path.name}: {target} does not exist"
 
 
-def test_nothing_reaches_beside_the_checkout() -> None:
+def test_no_file_names_a_folder_beside_the_checkout() -> None:
     beside = re.compile(r"(?<![\w./])\.\./(?:\.\./)*" + "shared")
     for path in shipped_texts():
         assert beside.search(path.read_text(encoding="utf-8")) is None, path.relative_to(REPOSITORY)

@@ -98,24 +98,24 @@ FROZEN = {
 LAZY = ("flowsim", "flowsim.connectors", "flowsim.simulation", "flowsim.testing")
 
 
-def test_the_supported_names_are_those_of_the_list() -> None:
+def test_public_names_equal_the_frozen_list() -> None:
     assert {package: sorted(public_names(package)) for package in PACKAGES} == {
         package: sorted(names.split()) for package, names in FROZEN.items()
     }
 
 
-def test_the_page_is_what_the_docstrings_make_of_it() -> None:
+def test_api_page_is_up_to_date() -> None:
     page = (REPOSITORY / "docs" / "api.md").read_text(encoding="utf-8")
     assert page == api_page(), "write it again: make docs"
 
 
 @pytest.mark.parametrize("package", PACKAGES)
-def test_every_supported_name_has_a_docstring(package: str) -> None:
+def test_every_public_name_has_a_docstring(package: str) -> None:
     assert [name for name in public_names(package) if not first_line(package, name)] == []
 
 
 @pytest.mark.parametrize("package", LAZY)
-def test_a_lazy_package_names_the_same_origins_for_type_checkers_as_at_run_time(package: str) -> None:
+def test_lazy_package_has_same_origins_for_type_checkers_and_at_run_time(package: str) -> None:
     module = importlib.import_module(package)
     (checked,) = (node for node in ast.parse(inspect.getsource(module)).body if isinstance(node, ast.If))
     imports = [node for node in checked.body if isinstance(node, ast.ImportFrom)]
@@ -126,20 +126,20 @@ def test_a_lazy_package_names_the_same_origins_for_type_checkers_as_at_run_time(
 
 
 @pytest.mark.parametrize("package", LAZY)
-def test_an_unknown_name_is_an_attribute_error(package: str) -> None:
+def test_unknown_name_raises_attribute_error(package: str) -> None:
     with pytest.raises(AttributeError, match=f"module '{package}' has no attribute 'no_such_name'"):
         importlib.import_module(package).no_such_name  # noqa: B018
 
 
 @pytest.mark.parametrize("package", [package for package in PACKAGES if package != "flowsim.testing"])
-def test_no_submodule_bears_the_name_of_an_export(package: str) -> None:
+def test_no_submodule_has_the_name_of_an_export(package: str) -> None:
     """Importing such a submodule would put it in the place of the exported name."""
     module = importlib.import_module(package)
     submodules = {found.name for found in pkgutil.iter_modules(getattr(module, "__path__", []))}
     assert submodules & set(module.__all__) == set()
 
 
-def test_an_exported_name_is_one_thing_wherever_it_is_exported() -> None:
+def test_exported_name_is_the_same_object_everywhere() -> None:
     values: dict[str, Any] = {}
     for package in PACKAGES:
         for name in public_names(package):
@@ -151,7 +151,7 @@ def run_python(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=120, check=True)
 
 
-def test_help_loads_neither_numpy_nor_arrow_nor_spark_nor_the_api() -> None:
+def test_help_imports_no_heavy_module() -> None:
     run = run_python("-X", "importtime", "-m", "flowsim", "--help")
     assert "Usage: flowsim" in run.stdout
     loaded = {line.rpartition("|")[2].strip() for line in run.stderr.splitlines()}
@@ -161,7 +161,7 @@ def test_help_loads_neither_numpy_nor_arrow_nor_spark_nor_the_api() -> None:
 
 
 @pytest.mark.parametrize("package", LAZY)
-def test_a_lazy_package_loads_nothing_before_a_name_is_used(package: str) -> None:
+def test_lazy_package_imports_nothing_before_use(package: str) -> None:
     program = f"import sys, {package}; print(sorted(name for name in sys.modules if name.startswith('flowsim')))"
     assert run_python("-c", program).stdout.strip() == str(sorted({"flowsim", package}))
 
@@ -170,7 +170,7 @@ IMPORT = re.compile(r"^ *(?:from (flowsim[\w.]*) import ([\w, ]+)|import (flowsi
 PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 
-def test_python_of_the_pages_and_scenarios_imports_only_supported_names() -> None:
+def test_python_in_pages_and_scenarios_imports_only_public_names() -> None:
     internal, seen = [], 0
     for path in [*PAGES, *sorted((REPOSITORY / "scenarios").rglob("*.py"))]:
         text = path.read_text(encoding="utf-8")
@@ -219,7 +219,7 @@ def definitions() -> set[str]:
 
 @pytest.mark.slow
 @pytest.mark.timeout(300)
-def test_the_types_of_supported_names_are_complete() -> None:
+def test_public_types_are_complete() -> None:
     if find_spec("basedpyright") is None:
         pytest.skip("basedpyright is not installed: it is in the extra dev")
     public = definitions()

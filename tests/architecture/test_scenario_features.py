@@ -47,7 +47,7 @@ def field_models(model: type[BaseModel], key: str) -> list[type[BaseModel]]:
     return list(models_in(annotation))
 
 
-def test_every_kind_of_node_has_one_field_and_one_row() -> None:
+def test_every_node_kind_has_one_field_and_one_row() -> None:
     assert keys_of(OperatorModel, OF_ALL_OPERATORS) == sorted(OPERATOR_KINDS)
     assert keys_of(SourceModel, OF_ALL_SOURCES) == sorted(SOURCE_KINDS)
     assert keys_of(SinkModel, OF_ALL_SINKS) == sorted(SINK_KINDS)
@@ -59,13 +59,13 @@ COMPILED_BY: Mapping[tuple[type[BaseModel], str], Any] = {
 }
 
 
-def test_no_two_kinds_are_compiled_by_the_same_function() -> None:
+def test_each_kind_has_its_own_compile_function() -> None:
     functions = list(COMPILED_BY.values())
     assert [kind for (_, kind), function in COMPILED_BY.items() if functions.count(function) > 1] == []
 
 
 @pytest.mark.parametrize(("model", "kind"), COMPILED_BY, ids=lambda value: getattr(value, "__name__", value))
-def test_the_model_of_a_kind_and_what_compiles_it_share_a_file(model: type[BaseModel], kind: str) -> None:
+def test_model_and_compile_function_of_kind_share_a_file(model: type[BaseModel], kind: str) -> None:
     file = COMPILED_BY[model, kind].__module__
     assert file.startswith(FEATURES)
     assert {each.__module__ for each in field_models(model, kind)} <= {file, types.__name__}
@@ -79,7 +79,7 @@ def imports() -> dict[str, set[str]]:
     return {module: graph.find_modules_directly_imported_by(module) & modules for module in modules}
 
 
-def test_features_know_neither_the_table_nor_the_whole_scenario(imports: dict[str, set[str]]) -> None:
+def test_features_import_neither_table_nor_whole_scenario(imports: dict[str, set[str]]) -> None:
     features = [module for module in imports if module.startswith(FEATURES)]
     assert len(features) > 20
     assert {
@@ -87,11 +87,11 @@ def test_features_know_neither_the_table_nor_the_whole_scenario(imports: dict[st
     } == {}
 
 
-def test_no_modules_of_scenarios_import_each_other_in_a_circle(imports: dict[str, set[str]]) -> None:
+def test_scenario_modules_have_no_import_cycle(imports: dict[str, set[str]]) -> None:
     assert len(list(TopologicalSorter(imports).static_order())) == len(imports)  # a circle raises CycleError
 
 
-def test_scenarios_import_nothing_inside_functions() -> None:
+def test_scenario_functions_import_nothing() -> None:
     found = [
         f"{path.relative_to(PACKAGE)}:{inner.lineno}"
         for path in sorted(PACKAGE.rglob("*.py"))

@@ -46,13 +46,13 @@ def summary(folder: Path, switch: str, source: str) -> str:
     return run.stdout.splitlines()[-1].rpartition(" in ")[0]
 
 
-def test_every_kind_of_skip_fails_when_the_switch_is_set(tmp_path: Path) -> None:
+def test_every_kind_of_skip_fails_with_switch(tmp_path: Path) -> None:
     assert summary(tmp_path, "1", TESTS) == "1 failed, 1 xfailed, 2 errors"
 
 
-def test_a_module_that_skips_itself_fails_when_the_switch_is_set(tmp_path: Path) -> None:
+def test_skipped_module_fails_with_switch(tmp_path: Path) -> None:
     assert summary(tmp_path, "1", MODULE) == "1 error"
 
 
-def test_skips_are_skips_without_the_switch(tmp_path: Path) -> None:
+def test_skips_are_skips_without_switch(tmp_path: Path) -> None:
     assert summary(tmp_path, "", TESTS) == "3 skipped, 1 xfailed"

@@ -54,19 +54,19 @@ def functions(node: ast.AST, prefix: str = "") -> Iterator[tuple[str, ast.Functi
         yield from functions(child, name)
 
 
-def test_there_are_modules_to_check() -> None:
+def test_modules_are_found() -> None:
     assert "facts/schema.py" in modules()
 
 
 @pytest.mark.parametrize("module", modules())
-def test_every_module_says_what_it_is(module: str) -> None:
+def test_module_has_a_docstring(module: str) -> None:
     source = tree(module)
     if source.body:  # an empty __init__.py has nothing to say
         assert ast.get_docstring(source), f"flowsim/{module}: a module docstring is missing"
 
 
 @pytest.mark.parametrize("module", modules())
-def test_only_the_shell_awaits(module: str) -> None:
+def test_only_shell_modules_await(module: str) -> None:
     if module.split("/")[0] in MAY_AWAIT:
         return
     waits = (ast.Await, ast.AsyncFor, ast.AsyncWith)
@@ -75,7 +75,7 @@ def test_only_the_shell_awaits(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", [module for module in modules() if is_core(module)])
-def test_chance_is_an_argument_in_the_core(module: str) -> None:
+def test_core_module_takes_random_as_argument(module: str) -> None:
     for node in ast.walk(tree(module)):
         if isinstance(node, ast.Import):
             assert all(name.name != "random" for name in node.names), f"flowsim/{module}:{node.lineno}: imports random"
@@ -88,7 +88,7 @@ def test_chance_is_an_argument_in_the_core(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", [module for module in modules() if is_core(module)])
-def test_no_identity_and_no_hash_of_text_decides_anything_in_the_core(module: str) -> None:
+def test_core_module_calls_neither_id_nor_hash(module: str) -> None:
     """Addresses and Python's salted hashes differ from process to process (D4)."""
     for node in ast.walk(tree(module)):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("id", "hash"):
@@ -96,7 +96,7 @@ def test_no_identity_and_no_hash_of_text_decides_anything_in_the_core(module: st
 
 
 @pytest.mark.parametrize("module", modules())
-def test_a_file_holds_one_idea(module: str) -> None:
+def test_file_is_not_too_long(module: str) -> None:
     lines = len((PACKAGE / module).read_text(encoding="utf-8").splitlines())
     if module in LONGER_FILES:
         assert lines > LONGEST_FILE, f"flowsim/{module} is short again: take it off LONGER_FILES"
@@ -105,7 +105,7 @@ def test_a_file_holds_one_idea(module: str) -> None:
 
 
 @pytest.mark.parametrize("module", modules())
-def test_a_function_can_be_seen_at_once(module: str) -> None:
+def test_functions_are_not_too_long(module: str) -> None:
     for name, node in functions(tree(module)):
         lines = (node.end_lineno or node.lineno) - node.lineno + 1
         if f"{module}:{name}" not in LONGER_FUNCTIONS:
@@ -125,7 +125,7 @@ def late_imports(module: str) -> set[tuple[str, str]]:
     return {(module, name) for module, name in found if name.split(".")[0] == "flowsim"}
 
 
-def test_modules_import_flowsim_at_their_top() -> None:
+def test_modules_import_flowsim_at_top_level() -> None:
     """Otherwise a circle of imports, or what a start costs, hides in a function; validation waits for Spark."""
     found = set().union(*(late_imports(module) for module in modules() if module.split("/")[0] != "validation"))
     assert found == set(LATE_IMPORTS)
@@ -144,11 +144,11 @@ REEXPORTING = [package for package in PACKAGES if exports(package)]
 
 
 @pytest.mark.parametrize("package", REEXPORTING)
-def test_no_submodule_bears_the_name_of_an_export(package: str) -> None:
+def test_no_submodule_has_the_name_of_an_export(package: str) -> None:
     """Importing the submodule would put itself in place of the export: which one is meant depended on what came first."""
     submodules = {path.stem for path in (PACKAGE / package).iterdir() if path.suffix == ".py" or path.is_dir()}
     assert exports(package) & submodules == set(), f"flowsim/{package}: name the submodule otherwise"
 
 
-def test_the_packages_that_export_are_known() -> None:
+def test_exporting_packages_are_known() -> None:
     assert {"datastream", "testing"} <= set(REEXPORTING)

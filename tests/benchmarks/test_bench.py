@@ -14,7 +14,7 @@ def run_bench(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, str(BENCH), *arguments], capture_output=True, text=True, check=False)
 
 
-def test_all_variants_agree_and_the_figures_come_as_json() -> None:
+def test_variants_agree_and_figures_are_json() -> None:
     finished = run_bench("--records", "12345", "--rounds", "1", "--no-wiring", "--json")
     assert finished.returncode == 0, finished.stderr
     figures = json.loads(finished.stdout)
@@ -23,7 +23,7 @@ def test_all_variants_agree_and_the_figures_come_as_json() -> None:
     assert all(row["thousand_records_per_cpu_second"] > 0 for row in figures["w1"])
 
 
-def test_a_variant_that_computes_something_else_stops_the_benchmark() -> None:
+def test_variant_with_wrong_result_stops_benchmark() -> None:
     program = f"""
 import sys
 sys.path.insert(0, {str(BENCH.parent)!r})
@@ -42,7 +42,7 @@ except WrongResult as wrong:
     assert finished.stdout.startswith("loses one: 1 of 1000 windows differ")
 
 
-def test_the_tables_name_every_wiring_and_size() -> None:
+def test_tables_name_every_wiring_and_size() -> None:
     finished = run_bench("--records", "1000", "--rounds", "1", "--only", "bare loop")
     assert finished.returncode == 0, finished.stderr
     assert "1000 x 1000" in finished.stdout

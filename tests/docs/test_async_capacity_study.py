@@ -52,7 +52,7 @@ def stage_of(name: str, told: dict[str, Any]) -> AsyncStage:
     return AsyncStage(operator=name, **{**told, **spread})
 
 
-def test_the_study_is_whole_and_is_of_the_shipped_scenario(told: dict[str, Any]) -> None:
+def test_study_is_complete_and_of_the_shipped_scenario(told: dict[str, Any]) -> None:
     study = study_of(told)
     assert study.is_complete
     assert {row.status for row in study.rows} == {"finished"}
@@ -61,25 +61,23 @@ def test_the_study_is_whole_and_is_of_the_shipped_scenario(told: dict[str, Any])
 
 @pytest.mark.slow
 @pytest.mark.parametrize("values", AGAIN, ids=str)
-def test_a_combination_that_is_run_again_gives_its_row(
-    values: tuple[object, ...], told: dict[str, Any], tmp_path: Path
-) -> None:
+def test_repeated_combination_gives_its_row(values: tuple[object, ...], told: dict[str, Any], tmp_path: Path) -> None:
     study = study_of(told)
     row = next(row for row in study.rows if tuple(row.combination.values.values()) == values)
     again = run_combination(StudyPlan(SCENARIO, study.overrides, allow_python=True), row.combination, tmp_path / "run")
     assert row_data(again) == told["rows"][row.combination.number - 1]
 
 
-def test_the_page_shows_the_table_of_the_study(told: dict[str, Any], page: str) -> None:
+def test_page_has_the_table_of_the_study(told: dict[str, Any], page: str) -> None:
     assert table_text(study_of(told)) in page
 
 
-def test_the_plot_is_drawn_from_the_study(told: dict[str, Any], page: str) -> None:
+def test_plot_is_drawn_from_the_study(told: dict[str, Any], page: str) -> None:
     assert "](async_capacity.svg)" in page
     assert (STUDIES / "async_capacity.svg").read_bytes() == plot_svg(study_of(told))
 
 
-def test_the_command_of_the_page_is_that_of_the_study(told: dict[str, Any], page: str) -> None:
+def test_command_of_page_equals_that_of_study(told: dict[str, Any], page: str) -> None:
     (command,) = re.findall(r"^flowsim study (?:.*\\\n)*.*$", page, re.M)
     varied = dict(re.findall(r"--vary ([\w.]+)=([\w,]+)", command))
     assert varied == {key: ",".join(map(str, values)) for key, values in told["vary"].items()}

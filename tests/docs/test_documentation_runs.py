@@ -144,7 +144,7 @@ SPARK_PAGES = [page for page, blocks in CONSOLE.items() if any(map(needs_spark, 
 PLAIN_PAGES = [page for page in CONSOLE if page not in SPARK_PAGES]
 
 
-def test_the_readme_has_commands_python_and_a_scenario() -> None:
+def test_readme_has_commands_python_and_scenario() -> None:
     """Else the tests below would pass for want of anything to run."""
     for language in ("console", "python", "yaml"):
         assert "README.md" in {snippet.page for snippet in snippets(language)}
@@ -154,7 +154,7 @@ def test_the_readme_has_commands_python_and_a_scenario() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PLAIN_PAGES)
-def test_commands_of_a_page_do_what_it_shows(page: str, workplace: Path, commands_at: Path) -> None:
+def test_commands_of_page_print_what_it_shows(page: str, workplace: Path, commands_at: Path) -> None:
     for block in CONSOLE[page]:
         run_console(block, workplace, commands_at)
 
@@ -163,9 +163,7 @@ def test_commands_of_a_page_do_what_it_shows(page: str, workplace: Path, command
 @pytest.mark.spark
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("page", SPARK_PAGES)
-def test_commands_of_a_page_that_judges_on_spark_do_what_it_shows(
-    page: str, workplace: Path, commands_at: Path
-) -> None:
+def test_commands_of_page_on_spark_print_what_it_shows(page: str, workplace: Path, commands_at: Path) -> None:
     for block in CONSOLE[page]:
         run_console(block, workplace, commands_at)
 
@@ -183,7 +181,7 @@ def run_python(block: Snippet, workplace: Path, *arguments: str) -> subprocess.C
 
 
 @pytest.mark.parametrize("block", PROGRAMS, ids=str)
-def test_python_prints_alone_what_it_shows(block: Snippet, workplace: Path) -> None:
+def test_python_block_prints_what_it_shows(block: Snippet, workplace: Path) -> None:
     done = run_python(block, workplace)
     assert done.returncode == 0, f"{block}\n{done.stderr}"
     expected = re.findall(r"^# -> (.*)$", block.text, re.M)
@@ -193,7 +191,7 @@ def test_python_prints_alone_what_it_shows(block: Snippet, workplace: Path) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", TESTS, ids=str)
-def test_a_test_of_a_page_passes_alone_or_fails_as_the_page_shows(block: Snippet, workplace: Path) -> None:
+def test_block_passes_or_fails_as_page_shows(block: Snippet, workplace: Path) -> None:
     """It fails where the next ``text`` block of the page shows its error."""
     done = run_python(block, workplace, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=ci")
     shown = error_shown_behind(block)
@@ -217,14 +215,14 @@ TUTORIALS = tuple(str(page.relative_to(ROOT)) for page in sorted((ROOT / "docs" 
 
 
 @pytest.mark.parametrize("page", [*REFERENCES_WITH_TIMES, *TUTORIALS])
-def test_a_page_with_times_says_when_the_virtual_clock_starts(page: str) -> None:
+def test_page_with_times_states_start_of_virtual_clock(page: str) -> None:
     said = re.search(r"virtual\s+clock\s+starts\s+at\s+(\d+)\s+s\b", (ROOT / page).read_text())
     assert said is not None
     assert int(said[1]) * 1_000_000_000 == START_NS
 
 
 @pytest.mark.parametrize("snippet", snippets("yaml"), ids=str)
-def test_a_whole_scenario_of_a_page_runs_as_it_expects(snippet: Snippet, tmp_path: Path) -> None:
+def test_scenario_block_meets_its_expectations(snippet: Snippet, tmp_path: Path) -> None:
     if not snippet.text.startswith("flowsim: "):
         return
     compiled = compile_scenario(load_text(snippet.text, str(snippet), ROOT / "scenarios"), out_dir=tmp_path)
@@ -233,7 +231,7 @@ def test_a_whole_scenario_of_a_page_runs_as_it_expects(snippet: Snippet, tmp_pat
     assert (result.status.value, rows | compiled.expect.rows) == (compiled.expect.job, rows)
 
 
-def test_the_verdict_in_the_readme_is_that_of_the_shipped_scenario(tmp_path: Path) -> None:
+def test_readme_verdicts_equal_those_of_the_shipped_scenario(tmp_path: Path) -> None:
     recorder = MemoryRecorder(Level.FULL)
     scenario = load_scenario(ROOT / "scenarios" / "02_wordcount_inline.yaml")
     compiled = compile_scenario(scenario, out_dir=tmp_path)

@@ -44,7 +44,7 @@ class Loads(HTMLParser):
 
 
 @pytest.mark.slow
-def test_the_site_has_a_page_for_every_page_of_the_checkout(site: Path) -> None:
+def test_site_has_a_page_for_every_markdown_page(site: Path) -> None:
     pages = [path.relative_to(ROOT) for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]]
     folders = [page.parent if page.name == "README.md" else page.with_suffix("") for page in pages]
     assert [str(folder) for folder in folders if not (site / folder / "index.html").is_file()] == []
@@ -52,14 +52,14 @@ def test_the_site_has_a_page_for_every_page_of_the_checkout(site: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("package", PACKAGES)
-def test_the_page_of_a_package_has_every_public_name(site: Path, package: str) -> None:
+def test_reference_page_has_every_public_name(site: Path, package: str) -> None:
     page = (site / "reference" / package / "index.html").read_text()
     names = [name for name in public_names(package) if not name.startswith("__")]
     assert [name for name in names if f'id="{package}.{name}"' not in page] == []
 
 
 @pytest.mark.slow
-def test_no_page_loads_anything_from_the_network(site: Path) -> None:
+def test_no_page_loads_from_the_network(site: Path) -> None:
     pages = sorted(site.rglob("*.html"))
     loaded = {str(page.relative_to(site)): Loads(page.read_text()).urls for page in pages}
     assert any(loaded.values())
@@ -69,7 +69,7 @@ def test_no_page_loads_anything_from_the_network(site: Path) -> None:
 
 
 @pytest.mark.slow
-def test_exactly_the_pages_with_diagrams_load_the_script_that_draws_them(site: Path) -> None:
+def test_only_pages_with_diagrams_load_the_mermaid_script(site: Path) -> None:
     drawn = {
         str(path.relative_to(ROOT)) for path in (ROOT / "docs").rglob("*.md") if "\n```mermaid\n" in path.read_text()
     }
@@ -81,14 +81,14 @@ def test_exactly_the_pages_with_diagrams_load_the_script_that_draws_them(site: P
 
 
 @pytest.mark.slow
-def test_pages_can_be_searched_and_name_the_release(site: Path) -> None:
+def test_pages_are_searchable_and_name_the_release(site: Path) -> None:
     index = json.loads((site / "search" / "search_index.json").read_text())
     found = {entry["location"].partition("#")[0] for entry in index["docs"]}
     assert {"", "docs/laws/", "reference/schema/", "reference/flowsim.testing/"} <= found
     assert f"flowsim {flowsim.__version__}" in (site / "index.html").read_text()
 
 
-def test_the_page_of_the_schema_has_every_key_of_every_object() -> None:
+def test_schema_page_has_every_key_of_every_object() -> None:
     page = schema_page(SCHEMA)
     for name, schema in {"The file": SCHEMA, **SCHEMA["$defs"]}.items():
         if "properties" in schema:
@@ -96,7 +96,7 @@ def test_the_page_of_the_schema_has_every_key_of_every_object() -> None:
             assert re.findall(r"^\| `(\w+)` \|", section, re.M) == list(schema["properties"]), name
 
 
-def test_the_page_of_the_schema_shows_types_defaults_and_descriptions() -> None:
+def test_schema_page_shows_types_defaults_and_descriptions() -> None:
     schema = {
         "properties": {"size": {"$ref": "#/$defs/SizeModel"}},
         "required": ["size"],
@@ -124,6 +124,6 @@ def test_the_page_of_the_schema_shows_types_defaults_and_descriptions() -> None:
     ]
 
 
-def test_the_navigation_lists_every_public_package() -> None:
+def test_navigation_lists_every_public_package() -> None:
     listed = re.findall(r"^ +- reference/([\w.]+)\.md$", (ROOT / "mkdocs.yml").read_text(), re.M)
     assert listed == list(PACKAGES)

@@ -14,7 +14,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 p
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test coverage lint format docs site changelog bench bench-judge lock clean
+.PHONY: help install demo test hostile coverage lint format docs site changelog bench bench-judge lock clean
 
 help: ## Shows this list.
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -41,6 +41,9 @@ demo: $(STAMP) ## Runs scenario 01 over all flights, recorded in full, and judge
 
 test: lint $(FLINK_STAMP) ## Everything that must be green: ruff, mypy, import-linter, pytest.
 	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+hostile: $(STAMP) ## Every case of tests/hostile; make test runs about 100 of them.
+	$(BIN)/python -m pytest -q tests/hostile --hostile
 
 # Without Spark and without the real Flink, which measure other code than the core's. TESTS: what pytest runs.
 coverage: $(STAMP) ## Runs the tests under coverage; fails where a core package is below its floor. Report: build/coverage/html.

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         MissingExtra,
         ScenarioError,
     )
+    from flowsim.limits import Limits
     from flowsim.recording.reader import Recording
 
 _MODULE_OF = {
@@ -37,6 +38,7 @@ _MODULE_OF = {
     "Deadlock": "flowsim.errors",
     "InvariantViolation": "flowsim.errors",
     "MissingExtra": "flowsim.errors",
+    "Limits": "flowsim.limits",
     "__version__": "flowsim.distribution",
 }
 
@@ -53,6 +55,7 @@ __all__ = [
     "Deadlock",
     "InvariantViolation",
     "MissingExtra",
+    "Limits",
     "__version__",
 ]
 

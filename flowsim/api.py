@@ -8,6 +8,7 @@ from typing import Literal
 
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.facts.kinds import Level
+from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.reader import Recording
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import Scenario, load_scenario, load_text
@@ -31,13 +32,14 @@ def run_scenario(
     overrides: Sequence[str] = (),
     allow_python: bool = False,
     allow_path: bool = False,
+    limits: Limits | None = None,
 ) -> ScenarioRun:
     """Runs a scenario, given as the path of a YAML file or as YAML text (a string with a line break).
 
     ``out`` is the directory for the recording and for the files of sinks; an earlier run there is replaced. Without
     ``out`` the facts stay in memory. An argument that is None keeps the scenario's own setting. ``overrides`` are
     ``"KEY=VALUE"`` strings as for ``flowsim run --set``. ``until_ns`` counts from the start of the job. Python code and
-    paths outside the scenario's folder need ``allow_python`` and ``allow_path``.
+    paths outside the scenario's folder need ``allow_python`` and ``allow_path``. ``limits`` None: the defaults.
 
     The returned ``ScenarioRun`` has ``result.status`` and ``result.error`` of the job, ``sinks``, ``expectations``,
     ``recording`` and ``digest``. A failed job raises no exception: see ``result.error``. Raises ScenarioError or
@@ -53,7 +55,7 @@ def run_scenario(
     >>> run.result.status.value, run.sinks[0].rows
     ('finished', 2)
     """
-    loaded = _loaded(scenario, overrides)
+    loaded = _loaded(scenario, overrides, limits or DEFAULT_LIMITS)
     name = loaded.model.name
     folder = Path("out", name) if out is None else Path(out)
     compiled = compile_scenario(loaded, out_dir=folder, allow_python=allow_python, allow_path=allow_path)
@@ -98,7 +100,7 @@ def validate_recording(
         return validate(runs, laws, OnSpark(session))
 
 
-def _loaded(scenario: str | Path, overrides: Sequence[str]) -> Scenario:
+def _loaded(scenario: str | Path, overrides: Sequence[str], limits: Limits) -> Scenario:
     if isinstance(scenario, str) and "\n" in scenario:
-        return load_text(scenario, "<text>", Path.cwd(), overrides)
-    return load_scenario(scenario, overrides)
+        return load_text(scenario, "<text>", Path.cwd(), overrides, limits)
+    return load_scenario(scenario, overrides, limits)

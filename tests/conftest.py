@@ -55,6 +55,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="SEED",
         help="the seed that a run with --flink-examples printed, to try the same sequences and jobs again",
     )
+    parser.addoption(
+        "--hostile", action="store_true", help="all cases of tests/hostile (default: about 100, always the same)"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -27,6 +27,12 @@ Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Change a value of the scenario, e.g. settings.parallelism=2."),
 ]
+Limit = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit", metavar="NAME=VALUE", help="Change a limit, e.g. 'scenario_bytes=4 MiB'; docs/limits.md lists them."
+    ),
+]
 Until = Annotated[
     str | None, typer.Option("--until", metavar="DURATION", help="Stop the job after this time on its clock, e.g. 10s.")
 ]

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from flowsim.cli.judging import RecomputePlan
 from flowsim.errors import BadInput
+from flowsim.limits import limits_of
 from flowsim.recording.manifest import WALL, Manifest
 from flowsim.recording.reader import Recording
 from flowsim.scenario.compiled import CompiledScenario
@@ -22,10 +23,11 @@ def compiled_scenario(
     overrides: Sequence[str] | None,
     allow_python: bool,
     allow_path: bool,
+    limits: Sequence[str] | None,
     until_ns: int | None = None,
 ) -> CompiledScenario:
-    """The job of a scenario file; raises ScenarioError. ``until_ns``: the command's ``--until``."""
-    scenario = load_scenario(path, tuple(overrides or ()))
+    """The job of a scenario file; raises BadInput. ``until_ns``: the command's ``--until``."""
+    scenario = load_scenario(path, tuple(overrides or ()), limits_of(limits or ()))
     return compile_scenario(scenario, out_dir=out, allow_python=allow_python, allow_path=allow_path, until_ns=until_ns)
 
 
@@ -33,7 +35,12 @@ ALLOW_PYTHON_NEEDED = "needs --allow-python"
 
 
 def compiled_as_recorded(
-    recording: Recording, folder: Path | None, out: Path, allow_python: bool, allow_path: bool
+    recording: Recording,
+    folder: Path | None,
+    out: Path,
+    allow_python: bool,
+    allow_path: bool,
+    limits: Sequence[str] | None,
 ) -> CompiledScenario:
     """The recorded scenario with the same inputs; raises BadInput if they cannot be found or have changed.
 
@@ -43,7 +50,7 @@ def compiled_as_recorded(
     first: BadInput | None = None
     for candidate in [folder] if folder is not None else _folders(recording):
         try:
-            scenario = recorded_scenario(recording.manifest, candidate)
+            scenario = recorded_scenario(recording.manifest, candidate, limits_of(limits or ()))
             compiled = compile_scenario(
                 scenario, out_dir=out, allow_python=allow_python, allow_path=allow_path, until_ns=until_ns
             )
@@ -57,10 +64,15 @@ def compiled_as_recorded(
 
 
 def recompute_plan(
-    run: int, recording: Recording, folder: Path | None, allow_python: bool, allow_path: bool
+    run: int,
+    recording: Recording,
+    folder: Path | None,
+    allow_python: bool,
+    allow_path: bool,
+    limits: Sequence[str] | None,
 ) -> RecomputePlan | None:
     """The recomputation of the recorded scenario, or None. Raises BadInput."""
-    script = _recompute_script(recording.manifest)
+    script = _recompute_script(recording.manifest, limits)
     if script is None:
         return None
     out = recording.directory.parent
@@ -68,14 +80,14 @@ def recompute_plan(
         return RecomputePlan(run, script, None, out, ALLOW_PYTHON_NEEDED)
     if not recording.is_complete:
         return RecomputePlan(run, script, None, out, f"the run is {recording.status.value}, its results are incomplete")
-    compiled = compiled_as_recorded(recording, folder, out, allow_python, allow_path)
+    compiled = compiled_as_recorded(recording, folder, out, allow_python, allow_path, limits)
     return RecomputePlan(run, script, compiled.recompute, out)
 
 
-def _recompute_script(manifest: Manifest) -> str | None:
+def _recompute_script(manifest: Manifest, limits: Sequence[str] | None) -> str | None:
     if manifest.run.scenario is None:
         return None
-    model = recorded_scenario(manifest, Path()).model
+    model = recorded_scenario(manifest, Path(), limits_of(limits or ())).model
     return None if model.recompute is None else model.recompute.pyspark.partition(":")[0]
 
 

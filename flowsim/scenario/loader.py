@@ -11,10 +11,11 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from flowsim.errors import ScenarioError, SourcePosition, did_you_mean
+from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.scenario.scenario_model import ScenarioModel
 from flowsim.scenario.yaml.messages import report
 from flowsim.scenario.yaml.overrides import apply_overrides
-from flowsim.scenario.yaml.positions import MAX_FILE_BYTES, PositionedDocument, decode, read_document
+from flowsim.scenario.yaml.positions import PositionedDocument, check_size, decode, read_document
 from flowsim.scenario.yaml.problems import Problems
 
 
@@ -27,6 +28,8 @@ class Scenario:
     text: str
     folder: Path
     overrides: tuple[str, ...]
+    limits: Limits = DEFAULT_LIMITS
+    """Of the job that it describes."""
 
     def resolved(self) -> dict[str, object]:
         """The whole scenario with its overrides, as JSON values, without unset values."""
@@ -39,23 +42,26 @@ class Scenario:
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
-def load_scenario(path: str | Path, overrides: Sequence[str] = ()) -> Scenario:
+def load_scenario(path: str | Path, overrides: Sequence[str] = (), limits: Limits = DEFAULT_LIMITS) -> Scenario:
     """Reads, overrides and validates a scenario file; raises ScenarioError with all errors."""
     file = Path(path)
     start = SourcePosition(str(path), 1, 1)
     try:
         with file.open("rb") as opened:
-            raw = opened.read(MAX_FILE_BYTES + 1)
+            raw = opened.read(limits.scenario_bytes + 1)
     except FileNotFoundError:
         raise ScenarioError(_missing(file)) from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ScenarioError(f"{path}: cannot be read: {reason}") from None
-    return load_text(decode(raw, start.file), str(path), file.resolve().parent, overrides)
+    return load_text(decode(raw, start.file, limits), str(path), file.resolve().parent, overrides, limits)
 
 
-def load_text(text: str, file: str, folder: Path, overrides: Sequence[str] = ()) -> Scenario:
+def load_text(
+    text: str, file: str, folder: Path, overrides: Sequence[str] = (), limits: Limits = DEFAULT_LIMITS
+) -> Scenario:
     """The same from a text; ``file`` names it in errors, ``folder`` is the base of its relative paths."""
+    check_size(len(text), file, limits)
     document = read_document(text, file)
     problems = Problems(document)
     if not isinstance(document.value, dict):
@@ -69,7 +75,7 @@ def load_text(text: str, file: str, folder: Path, overrides: Sequence[str] = ())
         report(error, ScenarioModel, document.value, problems)
         problems.raise_any()
         raise
-    return Scenario(model, document, text, folder, tuple(overrides))
+    return Scenario(model, document, text, folder, tuple(overrides), limits)
 
 
 def _check_version(document: PositionedDocument, problems: Problems) -> None:

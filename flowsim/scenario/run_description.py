@@ -11,6 +11,7 @@ from typing import Any, Literal
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
+from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.manifest import Manifest, RunDescription, RunStatus, scenario_text
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.loader import Scenario, load_text
@@ -104,7 +105,7 @@ def recorded_until_ns(manifest: Manifest) -> int | None:
     return _integer(manifest.run.options, "until_ns")
 
 
-def recorded_scenario(manifest: Manifest, folder: Path) -> Scenario:
+def recorded_scenario(manifest: Manifest, folder: Path, limits: Limits = DEFAULT_LIMITS) -> Scenario:
     """The scenario of a recording, as if its file were in ``folder``; raises BadInput, ScenarioError."""
     recorded = manifest.run.scenario
     if recorded is None:
@@ -112,7 +113,7 @@ def recorded_scenario(manifest: Manifest, folder: Path) -> Scenario:
     overrides = manifest.run.options.get("set", [])
     if not isinstance(overrides, list):
         raise BadInput("damaged manifest: run.options.set: expected a list")
-    return load_text(recorded.text, recorded.path, folder, [str(text) for text in overrides])
+    return load_text(recorded.text, recorded.path, folder, [str(text) for text in overrides], limits)
 
 
 def changed_inputs(manifest: Manifest, compiled: CompiledScenario) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Literal
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import InvariantViolation, JobFailed
 from flowsim.facts.kinds import Level
+from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.reader import Recording
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
@@ -62,14 +63,15 @@ class StudyPlan:
     allow_path: bool = False
     keep: bool = True
     """Whether recordings and results are kept after reading."""
+    limits: Limits = DEFAULT_LIMITS
 
     def scenario_digest(self) -> str:
         """Of the scenario without the values of any combination; raises ScenarioError."""
-        return load_scenario(self.scenario, self.overrides).digest()
+        return load_scenario(self.scenario, self.overrides, self.limits).digest()
 
     def compiled(self, combination: Combination, out: Path) -> CompiledScenario:
         """The job of one combination; raises ScenarioError."""
-        scenario = load_scenario(self.scenario, (*self.overrides, *combination.overrides))
+        scenario = load_scenario(self.scenario, (*self.overrides, *combination.overrides), self.limits)
         return compile_scenario(
             scenario, out_dir=out, allow_python=self.allow_python, allow_path=self.allow_path, until_ns=self.until_ns
         )

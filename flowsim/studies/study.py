@@ -75,7 +75,7 @@ def _with_row(study: Study, row: StudyRow) -> Study:
 
 
 def _base(plan: StudyPlan) -> Scenario:
-    return load_scenario(plan.scenario, plan.overrides)
+    return load_scenario(plan.scenario, plan.overrides, plan.limits)
 
 
 def _check(plan: StudyPlan, combinations: Sequence[Combination], directory: StudyDirectory) -> None:

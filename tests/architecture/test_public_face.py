@@ -25,7 +25,7 @@ REPOSITORY = Path(__file__).parents[2]
 FROZEN = {
     "flowsim": """
         run_scenario validate_recording open_recording Recording StreamExecutionEnvironment FlowsimError BadInput
-        ScenarioError JobFailed Deadlock InvariantViolation MissingExtra __version__
+        ScenarioError JobFailed Deadlock InvariantViolation Limits MissingExtra __version__
     """,
     "flowsim.datastream": """
         AggregateFunction AllWindowedStream AsyncDataStream AsyncFunction AsyncRetryPredicate AsyncRetryStrategy

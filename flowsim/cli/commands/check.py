@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 
 from flowsim.cli.command import Answer, command
-from flowsim.cli.options import AllowPath, AllowPython, Json, ScenarioFile, Set, default_out
+from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, default_out
 from flowsim.cli.scenarios import compiled_scenario
 from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
@@ -15,12 +15,13 @@ from flowsim.graph.job_graph import create_job_graph
 def check(
     scenario: ScenarioFile,
     set_: Set = None,
+    limit: Limit = None,
     allow_python: AllowPython = False,
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
     """Check whether a scenario is valid, and report all of its errors."""
-    compiled = compiled_scenario(scenario, default_out(scenario), set_, allow_python, allow_path)
+    compiled = compiled_scenario(scenario, default_out(scenario), set_, allow_python, allow_path, limit)
     execution = create_execution_graph(create_job_graph(compiled.stream_graph()))
     digest = compiled.scenario.digest()
     operators, tasks, channels = len(compiled.stream_graph().nodes), len(execution.subtasks), execution.channel_count

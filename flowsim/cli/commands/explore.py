@@ -14,7 +14,7 @@ from rich.console import Console
 
 from flowsim.cli.command import Answer, command, duration_argument
 from flowsim.cli.exit_code import ExitCode
-from flowsim.cli.options import AllowPath, AllowPython, Json, ScenarioFile, Set, Until
+from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, Until
 from flowsim.cli.progress import count_progress
 from flowsim.cli.scenarios import compiled_scenario
 from flowsim.cli.tables import Column, show_table
@@ -66,6 +66,7 @@ def explore(
     token: TokenText = None,
     until: Until = None,
     set_: Set = None,
+    limit: Limit = None,
     allow_python: AllowPython = False,
     allow_path: AllowPath = False,
     json_output: Json = False,
@@ -76,7 +77,7 @@ def explore(
     with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
 
         def compiled() -> CompiledScenario:
-            return compiled_scenario(scenario, Path(out), set_, allow_python, allow_path, until_ns)
+            return compiled_scenario(scenario, Path(out), set_, allow_python, allow_path, limit, until_ns)
 
         def on_step(step: Step, so_far: Exploration) -> None:
             progress(so_far.runs, len(plan.seeds), f"seed {step.seed}, {so_far.distinct} distinct")
@@ -94,7 +95,7 @@ def explore(
             until_violation=until_violation,
             on_step=on_step,
         )
-    options = _run_options(plan, record, until, set_ or (), allow_python, allow_path)
+    options = _run_options(plan, record, until, set_ or (), limit or (), allow_python, allow_path)
 
     def again(step: Step) -> str:
         return shlex.join(["flowsim", "run", str(scenario), "--seed", str(step.seed), *options])
@@ -126,13 +127,20 @@ def _plan(
 
 
 def _run_options(
-    plan: _Plan, record: str, until: str | None, overrides: Sequence[str], allow_python: bool, allow_path: bool
+    plan: _Plan,
+    record: str,
+    until: str | None,
+    overrides: Sequence[str],
+    limits: Sequence[str],
+    allow_python: bool,
+    allow_path: bool,
 ) -> list[str]:
     """The options with which ``flowsim run`` repeats a run of the exploration, in addition to ``--seed``."""
     changed = [*overrides, *([f"settings.budget_records={plan.budget_records}"] if plan.budget_records else [])]
     options = ["--policy", plan.strategy.name, "--record", record, "--clock", "virtual"]
     options += [] if until is None else ["--until", until]
     options += [word for override in changed for word in ("--set", override)]
+    options += [word for limit in limits for word in ("--limit", limit)]
     options += ["--allow-python"] * allow_python + ["--allow-path"] * allow_path
     return [*options, "--validate", "--engine", "python"]
 

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from flowsim.cli.command import Answer, command
-from flowsim.cli.options import AllowPath, AllowPython, Json, ScenarioFile, Set, default_out
+from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, default_out
 from flowsim.cli.scenarios import compiled_scenario
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex, create_job_graph
@@ -21,12 +21,13 @@ def graph(
     scenario: ScenarioFile,
     form: Format = "text",
     set_: Set = None,
+    limit: Limit = None,
     allow_python: AllowPython = False,
     allow_path: AllowPath = False,
     json_output: Json = False,
 ) -> Answer:
     """Draw the job of a scenario: its tasks (operator chains) with their parallelism, and the edges between tasks."""
-    compiled = compiled_scenario(scenario, default_out(scenario), set_, allow_python, allow_path)
+    compiled = compiled_scenario(scenario, default_out(scenario), set_, allow_python, allow_path, limit)
     execution = create_execution_graph(create_job_graph(compiled.stream_graph()))
     text = mermaid(execution.job) if form == "mermaid" else drawn(execution)
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from flowsim.cli.command import Answer, command
 from flowsim.cli.commands.validate import Folder
 from flowsim.cli.exit_code import ExitCode
-from flowsim.cli.options import AllowPath, AllowPython, Json
+from flowsim.cli.options import AllowPath, AllowPython, Json, Limit
 from flowsim.cli.progress import run_progress
 from flowsim.cli.scenarios import compiled_as_recorded
 from flowsim.errors import BadInput
@@ -42,6 +42,7 @@ def replay(
     recording: RecordingPath,
     out: Out = None,
     folder: Folder = None,
+    limit: Limit = None,
     allow_python: AllowPython = False,
     allow_path: AllowPath = False,
     json_output: Json = False,
@@ -52,10 +53,10 @@ def replay(
     if out is not None and opened.directory.resolve().is_relative_to(out.resolve()):
         raise BadInput(f"--out {out}: contains the recording to replay; choose another directory")
     if out is not None:
-        done = _again(opened, recording, out, folder, allow_python, allow_path, json_output)
+        done = _again(opened, recording, out, folder, limit, allow_python, allow_path, json_output)
         return _answer(opened, done)
     with TemporaryDirectory(prefix="flowsim-replay-") as temporary:
-        done = _again(opened, recording, Path(temporary), folder, allow_python, allow_path, json_output)
+        done = _again(opened, recording, Path(temporary), folder, limit, allow_python, allow_path, json_output)
         return _answer(opened, done)
 
 
@@ -64,6 +65,7 @@ def _again(
     path: Path,
     out: Path,
     folder: Path | None,
+    limit: list[str] | None,
     allow_python: bool,
     allow_path: bool,
     quiet: bool,
@@ -72,7 +74,7 @@ def _again(
         rerun = rerun_of(recording.manifest)
     except BadInput as error:
         raise BadInput(f"{path}: cannot be replayed: {error}") from None
-    compiled = compiled_as_recorded(recording, folder, out, allow_python, allow_path)
+    compiled = compiled_as_recorded(recording, folder, out, allow_python, allow_path, limit)
     with run_progress(f"replaying {compiled.scenario.model.name}", quiet) as progress:
         return run_compiled(
             compiled,

@@ -17,6 +17,7 @@ from flowsim.cli.options import (
     ClockName,
     Engine,
     Json,
+    Limit,
     Master,
     PolicyName,
     RecordLevel,
@@ -66,6 +67,7 @@ def run(
     record_state: RecordState = None,
     until: Until = None,
     set_: Set = None,
+    limit: Limit = None,
     validate: Validate = False,
     engine: Engine = "auto",
     master: Master = None,
@@ -78,7 +80,7 @@ def run(
     judge = Judge(engine, master, remote)
     directory = out or default_out(scenario)
     until_ns = duration_argument("--until", until)
-    compiled = compiled_scenario(scenario, directory, set_, allow_python, allow_path, until_ns)
+    compiled = compiled_scenario(scenario, directory, set_, allow_python, allow_path, limit, until_ns)
     level = None if record is None else Level[record.upper()]
     values_bytes = size_argument("--record-values", record_values)
     settings = resolved_settings(compiled.run, seed, policy, clock, level, until_ns)

@@ -10,9 +10,10 @@ from rich.console import Console
 
 from flowsim.cli.command import Answer, command, duration_argument
 from flowsim.cli.exit_code import ExitCode
-from flowsim.cli.options import AllowPath, AllowPython, Json, PolicyName, ScenarioFile, Seed, Set, Until
+from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, PolicyName, ScenarioFile, Seed, Set, Until
 from flowsim.cli.progress import count_progress
 from flowsim.cli.tables import Column, show_table
+from flowsim.limits import limits_of
 from flowsim.studies.directory import StudyDirectory
 from flowsim.studies.files import study_data, table_of
 from flowsim.studies.plot import require_plotting
@@ -51,6 +52,7 @@ def study(
     vary: Vary,
     out: Out = None,
     set_: Set = None,
+    limit: Limit = None,
     seed: Seed = None,
     policy: PolicyName = None,
     until: Until = None,
@@ -69,7 +71,15 @@ def study(
     if plot:
         require_plotting()
     plan = StudyPlan(
-        scenario, tuple(set_ or ()), seed, policy, duration_argument("--until", until), allow_python, allow_path, keep
+        scenario,
+        tuple(set_ or ()),
+        seed,
+        policy,
+        duration_argument("--until", until),
+        allow_python,
+        allow_path,
+        keep,
+        limits_of(limit or ()),
     )
     directory = out or Path("out") / f"{scenario.stem}-study"
     total = sum(1 for _ in combinations_of(variations))

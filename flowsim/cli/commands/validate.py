@@ -10,7 +10,7 @@ import typer
 from flowsim.cli.command import Answer, command
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.judging import Judge
-from flowsim.cli.options import AllowPath, AllowPython, Engine, Json, Master, Remote
+from flowsim.cli.options import AllowPath, AllowPython, Engine, Json, Limit, Master, Remote
 from flowsim.cli.progress import count_progress
 from flowsim.cli.scenarios import recompute_plan
 from flowsim.cli.verdicts import OpenedRuns, report_data, show_report
@@ -53,6 +53,7 @@ def validate(
     master: Master = None,
     remote: Remote = None,
     folder: Folder = None,
+    limit: Limit = None,
     junit: JUnit = None,
     allow_sql: AllowSql = False,
     allow_python: AllowPython = False,
@@ -62,7 +63,7 @@ def validate(
     """Check the laws on recordings. Exit code 1: a law is violated, or it examined no row."""
     judge = Judge(engine, master, remote, None if law is None else tuple(law), allow_sql)
     with judge.opened(recordings) as opened:
-        plans = [recompute_plan(run, one, folder, allow_python, allow_path) for run, one in enumerate(opened)]
+        plans = [recompute_plan(run, one, folder, allow_python, allow_path, limit) for run, one in enumerate(opened)]
         with count_progress("judging", json_output) as progress:
             report = judge.judge(recordings, opened, [plan for plan in plans if plan is not None], progress)
     if junit is not None:

@@ -27,8 +27,8 @@ from ruamel.yaml.events import (
 )
 
 from flowsim.errors import ScenarioError, SourcePosition
+from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
 
-MAX_FILE_BYTES: Final = 1 << 20
 MAX_NODES: Final = 50_000
 MAX_DEPTH: Final = 32
 MAX_KEY_CHARS: Final = 200
@@ -246,15 +246,21 @@ def _plain(text: str, where: SourcePosition) -> YamlValue:
     return text
 
 
+def check_size(size: int, file: str, limits: Limits) -> None:
+    """Raises ScenarioError for a scenario of more bytes than the limit."""
+    if size > limits.scenario_bytes:
+        expected = f"expected a scenario of at most {limits.scenario_bytes} bytes {to_raise('scenario_bytes')}"
+        raise ScenarioError(expected, SourcePosition(file, 1, 1))
+
+
 def read_document(text: str, file: str) -> PositionedDocument:
     """Reads ``text``; raises ScenarioError with the position of the first unsupported construct."""
     return _Reader(file).read(text.removeprefix("\ufeff"))
 
 
-def decode(raw: bytes, file: str) -> str:
+def decode(raw: bytes, file: str, limits: Limits = DEFAULT_LIMITS) -> str:
     """The text of a scenario file; raises an error if it is too large or not UTF-8."""
-    if len(raw) > MAX_FILE_BYTES:
-        raise ScenarioError(f"expected a file of at most {MAX_FILE_BYTES} bytes", SourcePosition(file, 1, 1))
+    check_size(len(raw), file, limits)
     try:
         return raw.decode("utf-8")
     except UnicodeDecodeError as error:

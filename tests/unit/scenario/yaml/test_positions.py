@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from flowsim.errors import ScenarioError, SourcePosition
-from flowsim.scenario.yaml.positions import MAX_FILE_BYTES, decode, path_text, read_document
+from flowsim.limits import DEFAULT_LIMITS
+from flowsim.scenario.yaml.positions import decode, path_text, read_document
 
 pytestmark = pytest.mark.timeout(20)
 
@@ -118,8 +119,8 @@ def test_malicious_yaml_is_refused(text: str) -> None:
 def test_file_must_be_small_utf8_text() -> None:
     with pytest.raises(ScenarioError, match=r"s\.yaml:2:3 expected UTF-8 text, got byte 0xff"):
         decode(b"a: 1\nb:\xff", "s.yaml")
-    with pytest.raises(ScenarioError, match=f"at most {MAX_FILE_BYTES} bytes"):
-        decode(b" " * (MAX_FILE_BYTES + 1), "s.yaml")
+    with pytest.raises(ScenarioError, match=f"at most {DEFAULT_LIMITS.scenario_bytes} bytes"):
+        decode(b" " * (DEFAULT_LIMITS.scenario_bytes + 1), "s.yaml")
     assert read_document(decode(b"\xef\xbb\xbfa: \xc3\xa9", "s.yaml"), "s.yaml").value == {"a": "é"}
 
 

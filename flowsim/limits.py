@@ -1,0 +1,65 @@
+"""Limits of what one scenario may use. The caller changes them; a scenario cannot.
+
+A limit that is exceeded at load refuses the scenario; one that is exceeded by a record fails the job.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Final
+
+from flowsim.errors import BadInput, did_you_mean
+
+_MOST: Final = 2**62
+_UNITS: Final = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+_VALUE: Final = re.compile(r"([0-9]{1,19}) ?(|KiB|MiB|GiB)", re.ASCII)
+
+
+def _limit(default: int, meaning: str) -> Any:
+    return field(default=default, metadata={"meaning": meaning})
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Every limit with its default: an integer of at least 1. Names that end in ``_bytes`` are sizes in bytes.
+
+    >>> Limits(scenario_bytes=4 << 20).scenario_bytes
+    4194304
+    """
+
+    scenario_bytes: int = _limit(1 << 20, "Size of a scenario file.")
+
+    def __post_init__(self) -> None:
+        for each in fields(self):
+            value = getattr(self, each.name)
+            if type(value) is not int or not 1 <= value <= _MOST:
+                raise BadInput(f"limit {each.name}: expected an integer from 1 to 2^62, got {value!r:.60}")
+
+
+DEFAULT_LIMITS: Final = Limits()
+
+
+def limits_of(settings: Iterable[str]) -> Limits:
+    """The limits with these changes, such as ``scenario_bytes=4 MiB``; raises BadInput.
+
+    >>> limits_of(["scenario_bytes=4 MiB"]).scenario_bytes
+    4194304
+    """
+    names = [each.name for each in fields(Limits)]
+    changed: dict[str, int] = {}
+    for text in settings:
+        name, equals, value = text.partition("=")
+        if name not in names:
+            raise BadInput(f"--limit {text!r:.80}: there is no limit {name!r:.60}{did_you_mean(name, names)}")
+        found = _VALUE.fullmatch(value)
+        if not equals or found is None:
+            raise BadInput(f"--limit {text!r:.80}: expected NAME=VALUE, such as {name}={getattr(DEFAULT_LIMITS, name)}")
+        changed[name] = int(found[1]) * _UNITS[found[2]]
+    return replace(DEFAULT_LIMITS, **changed)
+
+
+def to_raise(name: str) -> str:
+    """The end of a message about a limit: how the caller raises it."""
+    return f"(--limit {name}=N raises the limit)"

@@ -1,0 +1,72 @@
+"""The limits: their values, how the caller changes them, and the page that lists them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Final
+
+import pytest
+
+from flowsim.errors import BadInput
+from flowsim.limits import DEFAULT_LIMITS, Limits, limits_of
+from flowsim.scenario.language import expressions, translator
+from flowsim.scenario.yaml import positions
+from flowsim.values import closed_set
+
+PAGE: Final = (Path(__file__).parents[2] / "docs" / "limits.md").read_text(encoding="utf-8")
+FIXED: Final = {
+    "Values in a scenario": positions.MAX_NODES,
+    "Nested levels of a scenario": positions.MAX_DEPTH,
+    "Characters of a key": positions.MAX_KEY_CHARS,
+    "Characters of an expression": expressions.MAX_SOURCE_CHARS,
+    "Parts of an expression": translator.MAX_NODES,
+    "Nested levels of an expression": translator.MAX_DEPTH,
+    "Nested levels of a record": closed_set.MAX_DEPTH,
+}
+"""The rows of the second table of the page, and the constants that they describe."""
+
+
+def shown(name: str, value: int) -> str:
+    if name.endswith("_bytes"):
+        for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
+            if value % size == 0:
+                return f"{value // size} {unit}"
+    return f"{value:,}"
+
+
+def test_the_page_lists_every_limit_with_its_default() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", PAGE, re.M)
+    assert rows == [
+        (each.name, shown(each.name, getattr(DEFAULT_LIMITS, each.name)), each.metadata["meaning"])
+        for each in fields(Limits)
+    ]
+
+
+def test_the_page_lists_every_fixed_limit() -> None:
+    rows = re.findall(r"^\| ([^`|]+) \| ([\d,]+)[^|]* \|$", PAGE.partition("## Fixed limits")[2], re.M)
+    assert rows == [(what, f"{limit:,}") for what, limit in FIXED.items()]
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ("scenario_byte=1", "there is no limit 'scenario_byte' (did you mean 'scenario_bytes'?)"),
+        ("scenario_bytes", "expected NAME=VALUE, such as scenario_bytes=1048576"),
+        ("scenario_bytes=-1", "expected NAME=VALUE"),
+        ("scenario_bytes=1e9", "expected NAME=VALUE"),
+        ("scenario_bytes=\u0663", "expected NAME=VALUE"),
+        ("scenario_bytes=0", "limit scenario_bytes: expected an integer from 1 to 2^62, got 0"),
+        ("scenario_bytes=9223372036854775807 GiB", "limit scenario_bytes: expected an integer from 1 to 2^62"),
+    ],
+)
+def test_a_setting_that_is_no_limit_is_refused(setting: str, message: str) -> None:
+    with pytest.raises(BadInput) as refused:
+        limits_of([setting])
+    assert message in str(refused.value)
+
+
+def test_the_last_setting_of_a_limit_applies() -> None:
+    assert limits_of(["scenario_bytes=1 KiB", "scenario_bytes=2KiB"]) == Limits(scenario_bytes=2048)
+    assert limits_of([]) == DEFAULT_LIMITS

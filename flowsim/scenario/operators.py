@@ -37,7 +37,7 @@ from flowsim.scenario.features.window_functions import (
 )
 from flowsim.scenario.features.windows import WindowModel
 from flowsim.scenario.sources.watermarks import WatermarksModel, check_watermarks, compile_watermarks
-from flowsim.scenario.types import ExpressionSource, FieldName, FunctionModel, Parallelism, chosen_of
+from flowsim.scenario.types import ExpressionSource, FieldName, FunctionModel, Parallelism, chosen_of, exactly_one_of
 from flowsim.scenario.yaml.positions import Path
 
 Compile = Callable[[CompileContext, Path, Any, Incoming], CompiledStream]
@@ -90,17 +90,25 @@ class HasSideOutputs(Protocol):
     def side_output_names(self) -> list[str]: ...
 
 
-class OperatorModel(EdgeModel):
+class OperatorModel(EdgeModel, json_schema_extra=exactly_one_of(*OPERATOR_KINDS)):
     """One operator; exactly one of the kinds."""
 
-    map: MapModel | None = None
+    map: MapModel | None = Field(default=None, description="One output record for each input record.")
     filter: FilterModel | None = Field(default=None, description="Keeps the records for which this expression is true.")
-    flat_map: FlatMapModel | None = None
-    watermarks: WatermarksModel | None = None
+    flat_map: FlatMapModel | None = Field(
+        default=None, description="Any number of output records for each input record."
+    )
+    watermarks: WatermarksModel | None = Field(
+        default=None, description="Assigns timestamps and watermarks at this operator instead of at the source."
+    )
     key_by: ExpressionSource | list[FieldName] | dict[FieldName, ExpressionSource] | None = Field(
         default=None, description="An expression, a list of fields, or named expressions."
     )
-    window: WindowModel | None = None
+    window: WindowModel | None = Field(
+        default=None,
+        description="The windows of `aggregate`, `reduce` or `process`; without `key_by` one subtask processes "
+        "all records.",
+    )
     aggregate: AggregateModel | None = Field(
         default=None,
         description="Per window: count(), sum(x), min(x), max(x), avg(x), first(x), last(x), with an expression x.",
@@ -134,8 +142,14 @@ class OperatorModel(EdgeModel):
         default=None, description="Interval join: pairs of records that are close in event time."
     )
     broadcast: BroadcastModel | None = Field(default=None, description="Broadcast state from a second input.")
-    max_parallelism: Parallelism | None = None
-    chaining: Literal["always", "head", "never"] = "always"
+    max_parallelism: Parallelism | None = Field(
+        default=None,
+        description="Number of key groups, at least the parallelism. Without it the value of the settings, or "
+        "computed from the parallelism.",
+    )
+    chaining: Literal["always", "head", "never"] = Field(
+        default="always", description="head: the operator starts a chain; never: it is a task of its own."
+    )
 
     @property
     def chosen(self) -> tuple[str, Any]:

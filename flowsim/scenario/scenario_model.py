@@ -1,8 +1,8 @@
-"""The scenario format, version 1, as a pydantic model; ``json_schema()`` gives docs/scenario.schema.json."""
+"""The scenario format, version 1, as a pydantic model."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -20,24 +20,36 @@ class ScenarioModel(Strict):
     """A flowsim scenario: a job, its settings, actions, faults, and expectations."""
 
     flowsim: Literal[1] = Field(description="Version of the format.")
-    name: Name
-    description: Annotated[str, Field(max_length=4000)] | None = None
-    settings: SettingsModel = Field(default_factory=SettingsModel)
-    sources: Annotated[dict[Name, SourceModel], Field(min_length=1, max_length=200)]
-    operators: Annotated[dict[Name, OperatorModel], Field(max_length=500)] = Field(default_factory=dict)
-    sinks: Annotated[dict[Name, SinkModel], Field(min_length=1, max_length=200)]
-    actions: Annotated[list[ActionModel], Field(max_length=100)] = Field(default_factory=list)
-    faults: Annotated[list[FaultModel], Field(max_length=100)] = Field(default_factory=list)
-    expect: ExpectModel = Field(default_factory=ExpectModel)
-    recompute: RecomputeModel | None = None
+    name: Name = Field(
+        description="Name of the job: a letter, then letters, digits, `_` and `-`; at most 64 characters."
+    )
+    description: Annotated[str, Field(max_length=4000)] | None = Field(default=None, description="A text for readers.")
+    settings: SettingsModel = Field(default_factory=SettingsModel, description="How the job runs.")
+    sources: Annotated[dict[Name, SourceModel], Field(min_length=1, max_length=200)] = Field(
+        description="Where records come from: sources by name."
+    )
+    operators: Annotated[dict[Name, OperatorModel], Field(max_length=500)] = Field(
+        default_factory=dict,
+        description="How records are processed: operators by name. An operator reads only from sources and "
+        "operators above it.",
+    )
+    sinks: Annotated[dict[Name, SinkModel], Field(min_length=1, max_length=200)] = Field(
+        description="Where records go: sinks by name."
+    )
+    actions: Annotated[list[ActionModel], Field(max_length=100)] = Field(
+        default_factory=list, description="Actions on the running job."
+    )
+    faults: Annotated[list[FaultModel], Field(max_length=100)] = Field(
+        default_factory=list, description="Faults that break a component of the simulator on purpose."
+    )
+    expect: ExpectModel = Field(
+        default_factory=ExpectModel, description="The expected properties of the run; `flowsim run` checks them."
+    )
+    recompute: RecomputeModel | None = Field(
+        default=None, description="A computation of the results from the input file, independent of flowsim."
+    )
 
     def graph_names(self) -> dict[str, str]:
         """The names of its sources, operators and sinks in the graph."""
         names = {name: f"Source: {name}" for name in self.sources}
         return names | {name: name for name in self.operators} | {name: f"Sink: {name}" for name in self.sinks}
-
-
-def json_schema() -> dict[str, Any]:
-    """The format as a JSON Schema (draft 2020-12)."""
-    schema = ScenarioModel.model_json_schema(mode="validation")
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "flowsim scenario", **schema}

@@ -26,11 +26,15 @@ from flowsim.scenario.yaml.problems import Problems
 class SettingsModel(Strict):
     """How the job runs; the defaults are Flink's, for settings that Flink has."""
 
-    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = 1
+    seed: Annotated[int, Field(ge=0, le=2**63 - 1)] = Field(
+        default=1, description="Seed of all random values: schedule, costs, generated data."
+    )
     policy: Literal["fifo", "random"] = Field(
         default="fifo", description="How the next task is chosen from the ready tasks on the virtual clock."
     )
-    clock: Literal["virtual", "real"] = "virtual"
+    clock: Literal["virtual", "real"] = Field(
+        default="virtual", description="virtual: simulated time, which can be replayed; real: the time of the machine."
+    )
     until: DurationNs | None = Field(default=None, description="Stops the job after this time on its clock.")
     record: Literal["off", "elements", "full"] = Field(default="elements", description="The recording level.")
     record_values: Annotated[ByteSize, Field(ge=0, le=1 << 40)] = Field(
@@ -38,30 +42,48 @@ class SettingsModel(Strict):
         description="Size limit for the recorded values of distinct records; above it a sample is recorded; 0: no values.",
     )
     record_state: bool = Field(
-        default=False, description="Also record every change of keyed state; at level full only."
+        default=False, description="true: every change of keyed state is recorded too; at level full only."
     )
-    parallelism: Parallelism = Field(default=1, description="Default of operators without their own value.")
-    max_parallelism: Parallelism | None = None
+    parallelism: Parallelism = Field(
+        default=1, description="Number of subtasks of sources, operators and sinks without their own value."
+    )
+    max_parallelism: Parallelism | None = Field(
+        default=None,
+        description="Number of key groups of operators without their own value. Without it, computed from the "
+        "parallelism.",
+    )
     buffer_timeout: TimeoutMs = Field(
-        default=100, description="0 flushes after every record; never sends only full buffers."
+        default=100,
+        description="When a partly filled buffer is sent: 0 after each record, `never` only when the buffer is full.",
     )
     segment_size: Annotated[ByteSize, Field(ge=64, le=1 << 26)] = Field(
-        default=32768, description="Size of a network buffer."
+        default=32768, description="Size of a network buffer, 64 B to 64 MiB."
     )
-    network_buffers: Annotated[int, Field(ge=2, le=10_000_000)] | None = None
-    exclusive_buffers_per_channel: Annotated[int, Field(ge=0, le=100_000)] = 2
-    floating_buffers_per_gate: Annotated[int, Field(ge=0, le=100_000)] = 8
+    network_buffers: Annotated[int, Field(ge=2, le=10_000_000)] | None = Field(
+        default=None,
+        description="Number of segments of each task manager. Without it, as many as its pools can request.",
+    )
+    exclusive_buffers_per_channel: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        default=2, description="Number of exclusive buffers of each input channel: its initial credit."
+    )
+    floating_buffers_per_gate: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        default=8, description="Number of buffers that the channels of a gate share; a gate has at least 1."
+    )
     max_buffers_per_channel: Annotated[int, Field(ge=2, le=100_000)] = Field(
         default=10,
-        description="With 1, the buffer that is being filled would use the whole pool, and the job would make no progress.",
+        description="Number of buffers of one channel from which an output pool counts as full; at least 2.",
     )
-    overdraft_buffers: Annotated[int, Field(ge=0, le=100_000)] = 20
-    auto_watermark_interval: DurationMs = 200
+    overdraft_buffers: Annotated[int, Field(ge=0, le=100_000)] = Field(
+        default=20, description="Number of buffers beyond its pool that a task can request inside an element."
+    )
+    auto_watermark_interval: DurationMs = Field(
+        default=200, description="Interval of periodic watermarks; 0: no periodic watermarks."
+    )
     watermark_alignment_buffer_size: Annotated[int, Field(ge=0, le=1000)] = Field(
         default=3, description="Number of watermark samples that a source keeps for alignment; it uses the oldest."
     )
     interruptible_timers: bool = Field(
-        default=False, description="Operators that allow it run waiting mails between two timers."
+        default=False, description="true: operators that allow it run waiting mails between two timers."
     )
     metrics_interval: DurationMs = Field(
         default=5000, description="Interval at which the metrics of every task are sampled; 0: only when the task ends."
@@ -70,20 +92,32 @@ class SettingsModel(Strict):
         default=0,
         description="Interval at which sources emit latency markers; 0: never (Flink's metrics.latency.interval).",
     )
-    operator_chaining: bool = True
-    object_reuse: bool = False
+    operator_chaining: bool = Field(
+        default=True, description="false: no operators are chained, each one is a task of its own."
+    )
+    object_reuse: bool = Field(
+        default=False, description="true: chained operators share records instead of copying them."
+    )
     cost: DurationNs = Field(default=1000, description="Virtual time that one record costs in one operator.")
-    budget_records: Annotated[int, Field(ge=1, le=1_000_000)] = 4096
+    budget_records: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        default=4096,
+        description="Number of records after which another task can run; credits and buffers are sent only then. "
+        "1: after each record.",
+    )
     task_managers: TaskManagersSetting = Field(
         default="each",
         description="each: one task manager per subtask; one: one task manager for all; or a mapping of task managers to "
         "their subtasks. Channels between subtasks of one task manager have no credits.",
     )
-    exchange: Exchange = Field(default="pipelined_bounded", description="Default of inputs without their own value.")
+    exchange: Exchange = Field(default="pipelined_bounded", description="Exchange of inputs without their own value.")
     links: Annotated[list[LinkModel], Field(max_length=1000)] = Field(
-        default_factory=list, description="The first link that matches an edge applies."
+        default_factory=list,
+        description="Latency and bandwidth between task managers; the first link that matches an edge applies.",
     )
-    buffer_debloat: BufferDebloatModel | None = None
+    buffer_debloat: BufferDebloatModel | None = Field(
+        default=None,
+        description="Receivers announce a buffer size to their senders. Without it buffers keep their size.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

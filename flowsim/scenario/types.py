@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable
 from typing import Annotated, Any, ClassVar, Final, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, WithJsonSchema
 
 from flowsim.units import NS_PER_MS, duration_ns
 
@@ -91,37 +91,52 @@ def _to_source(value: object) -> str:
     raise ValueError(f"expected an expression, got {shown(value)}")
 
 
-_DURATION_SCHEMA: Final[dict[str, Any]] = {
-    "anyOf": [{"type": "string", "pattern": DURATION_PATTERN}, {"const": 0}],
-    "examples": ["100 ms", "30 min"],
-}
+UNIT: Final = "x-unit"
+"""Key of a JSON schema for the unit of the value that the model stores; ``json_schema`` shows defaults in it."""
 
-DurationNs = Annotated[int, BeforeValidator(_to_ns), WithJsonSchema(_DURATION_SCHEMA)]
-DurationMs = Annotated[int, BeforeValidator(_to_ms), WithJsonSchema(_DURATION_SCHEMA)]
+
+def _duration_schema(unit: str, pattern: str, *examples: str, zero: bool = True) -> WithJsonSchema:
+    text = {"type": "string", "pattern": pattern, "patternErrorMessage": f"expected a duration such as {examples[0]!r}"}
+    alternatives = {"anyOf": [text, {"const": 0}]} if zero else text
+    return WithJsonSchema({**alternatives, UNIT: unit, "examples": list(examples)})
+
+
+DurationNs = Annotated[int, BeforeValidator(_to_ns), _duration_schema("ns", DURATION_PATTERN, "100 ms", "30 min")]
+DurationMs = Annotated[int, BeforeValidator(_to_ms), _duration_schema("ms", DURATION_PATTERN, "100 ms", "30 min")]
+PositiveNs = Annotated[
+    int, BeforeValidator(_to_ns), Field(ge=1), _duration_schema("ns", DURATION_PATTERN, "100 ms", "30 min", zero=False)
+]
+PositiveMs = Annotated[
+    int, BeforeValidator(_to_ms), Field(ge=1), _duration_schema("ms", DURATION_PATTERN, "100 ms", "30 min", zero=False)
+]
 TimeoutMs = Annotated[
     int,
     BeforeValidator(_to_timeout_ms),
-    WithJsonSchema({"anyOf": [{"type": "string", "pattern": DURATION_PATTERN}, {"enum": [0, "never"]}]}),
+    _duration_schema("timeout", DURATION_PATTERN.replace("^", "^(").replace("$", "|never)$"), "100 ms", "never"),
 ]
 SignedDurationMs = Annotated[
     int,
     BeforeValidator(_to_signed_ms),
-    WithJsonSchema(
-        {
-            "anyOf": [{"type": "string", "pattern": DURATION_PATTERN.replace("^", "^(- ?)?")}, {"const": 0}],
-            "examples": ["-30 min", "1 h"],
-        }
-    ),
+    _duration_schema("ms", DURATION_PATTERN.replace("^", "^(- ?)?"), "-30 min", "1 h"),
 ]
 ByteSize = Annotated[
     int,
     BeforeValidator(byte_size),
-    WithJsonSchema({"anyOf": [{"type": "string", "pattern": SIZE_PATTERN}, {"type": "integer"}]}),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": SIZE_PATTERN, "patternErrorMessage": "expected a size such as '32 KiB'"},
+                {"type": "integer"},
+            ],
+            UNIT: "bytes",
+            "examples": ["32 KiB", "1 MiB"],
+        }
+    ),
 ]
 ExpressionSource = Annotated[
     str,
     BeforeValidator(_to_source),
-    WithJsonSchema({"type": ["string", "number", "boolean"], "description": "an expression over the record's fields"}),
+    WithJsonSchema({"type": ["string", "number", "boolean"], UNIT: "expression"}),
 ]
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 FieldName = Annotated[str, Field(pattern=FIELD_PATTERN)]
@@ -131,7 +146,6 @@ TypeName = Literal["boolean", "int", "long", "double", "string"]
 FieldTypes = Annotated[dict[FieldName, TypeName], Field(min_length=1)]
 Columns = Annotated[dict[FieldName, ExpressionSource], Field(min_length=1)]
 Parallelism = Annotated[int, Field(ge=1, le=32768)]
-PositiveMs = Annotated[DurationMs, Field(ge=1)]
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 FilePath = Annotated[str, Field(min_length=1, max_length=1000)]
@@ -155,11 +169,23 @@ def chosen_of(model: BaseModel, choices: Iterable[K]) -> tuple[K, Any]:
     raise ValueError(f"{expected}, got {' and '.join(key for key, _ in present)}")
 
 
+def exactly_one_of(*keys: str) -> dict[str, JsonValue]:
+    """The part of a model's JSON schema that requires exactly one of some keys."""
+    return {"oneOf": [{"required": [key]} for key in keys]}
+
+
 class FunctionModel(Strict):
     """A Python function or class, and the fields of the tuples it emits."""
 
-    python: PythonReference
-    fields: FieldTypes | None = None
+    python: PythonReference = Field(
+        description="The function or class: package.module:name, only with --allow-python. Modules in the "
+        "scenario's folder are found first."
+    )
+    fields: FieldTypes | None = Field(
+        default=None,
+        description="Names and types of the fields of the emitted tuples; required for a process function, not "
+        "allowed for a filter.",
+    )
     side_outputs: dict[Name, FieldTypes] = Field(
         default_factory=dict, description="For a process function: name and fields of each side output."
     )

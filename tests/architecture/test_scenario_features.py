@@ -25,7 +25,17 @@ OF_ALL_SINKS = {*EdgeModel.model_fields, "chaining"}
 OF_ALL_SOURCES = {"parallelism", "watermarks", "legacy", "cost", "buffer_timeout", "chaining"}
 ABOVE_FEATURES = {
     f"flowsim.scenario.{name}"
-    for name in ("operators", "settings", "scenario_model", "loader", "graph_checks", "compiled", "compiler", "runner")
+    for name in (
+        "operators",
+        "settings",
+        "scenario_model",
+        "json_schema",
+        "loader",
+        "graph_checks",
+        "compiled",
+        "compiler",
+        "runner",
+    )
 }
 
 

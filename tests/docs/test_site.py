@@ -105,8 +105,8 @@ def test_schema_page_shows_types_defaults_and_descriptions() -> None:
                 "description": "A size.",
                 "properties": {
                     "bytes": {
-                        "anyOf": [{"type": "integer"}, {"type": "null"}],
-                        "default": None,
+                        "type": ["integer", "object"],
+                        "allOf": [{"if": {"type": "object"}, "then": {"$ref": "#/$defs/SizeModel"}}],
                         "description": "a | b",
                     },
                     "unit": {"enum": ["k", "M"], "default": "k"},
@@ -118,7 +118,7 @@ def test_schema_page_shows_types_defaults_and_descriptions() -> None:
     rows = [line for line in schema_page(schema).splitlines() if line.startswith("| `")]
     assert rows == [
         "| `size` | [SizeModel](#sizemodel) | *required* |  |",
-        "| `bytes` | integer | `null` | a \\| b |",
+        "| `bytes` | integer or [SizeModel](#sizemodel) | *none* | a \\| b |",
         '| `unit` | `"k"`, `"M"` | `"k"` |  |',
         "| `parts` | list of string | `[]` |  |",
     ]

@@ -16,7 +16,7 @@ from flowsim.errors import BadInput, did_you_mean
 from flowsim.faults.catalogue import FAULT_KINDS
 from flowsim.laws.catalogue import LAW_IDS, LAWS
 from flowsim.laws.law import Law
-from flowsim.scenario.scenario_model import json_schema
+from flowsim.scenario.json_schema import json_schema
 
 OneLaw = Annotated[str | None, typer.Argument(metavar="[LAW]", help="Show only this law and what it counts.")]
 

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from flowsim.cluster.run_actions import CancelJob, RunAction, SnapshotTask, StopJob
 from flowsim.errors import did_you_mean
-from flowsim.scenario.types import DurationNs, Name, Strict, chosen_of, one_of
+from flowsim.scenario.types import DurationNs, Name, Strict, chosen_of, exactly_one_of, one_of
 from flowsim.scenario.yaml.problems import Problems
 
 ACTION_KINDS = ("stop", "cancel", "snapshot")
@@ -41,12 +41,14 @@ class SnapshotModel(Strict):
     )
 
 
-class ActionModel(Strict):
+class ActionModel(Strict, json_schema_extra=exactly_one_of(*ACTION_KINDS)):
     """One action on the running job; exactly one of stop, cancel, snapshot."""
 
-    stop: StopModel | None = None
-    cancel: CancelModel | None = None
-    snapshot: SnapshotModel | None = None
+    stop: StopModel | None = Field(
+        default=None, description="Ends the sources and then the job, whose status is `finished`."
+    )
+    cancel: CancelModel | None = Field(default=None, description="Ends the job immediately; its status is `canceled`.")
+    snapshot: SnapshotModel | None = Field(default=None, description="Requests the state of the operators of one task.")
 
     @property
     def ends_the_job(self) -> bool:

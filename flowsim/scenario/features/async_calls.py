@@ -46,6 +46,7 @@ from flowsim.scenario.types import (
     Strict,
     TimeoutMs,
     chosen_of,
+    exactly_one_of,
     needs_fields,
     one_of,
 )
@@ -91,23 +92,27 @@ class FixedRetryModel(Strict):
     """The same delay each time."""
 
     max_attempts: Count = Field(description="Number of retries; the first call is not counted.")
-    delay: PositiveMs
+    delay: PositiveMs = Field(description="Delay between a result and the next attempt.")
 
 
 class ExponentialRetryModel(Strict):
     """Longer delays each time, up to a limit; all records of a subtask share the last one."""
 
     max_attempts: Count = Field(description="Number of retries; the first call is not counted.")
-    initial: PositiveMs
-    max: PositiveMs
-    multiplier: Annotated[float, Field(gt=0, le=1_000_000)]
+    initial: PositiveMs = Field(description="Delay before the first retry of a record.")
+    max: PositiveMs = Field(description="The longest delay between two attempts.")
+    multiplier: Annotated[float, Field(gt=0, le=1_000_000)] = Field(
+        description="Factor between two delays: each delay is the last one times this number."
+    )
 
 
-class RetryModel(Strict):
+class RetryModel(Strict, json_schema_extra=exactly_one_of("fixed", "exponential")):
     """Which calls are retried, and when; exactly one of fixed, exponential."""
 
-    fixed: FixedRetryModel | None = None
-    exponential: ExponentialRetryModel | None = None
+    fixed: FixedRetryModel | None = Field(default=None, description="The same delay before each retry.")
+    exponential: ExponentialRetryModel | None = Field(
+        default=None, description="A delay that increases with each retry, up to a limit."
+    )
     when: ExpressionSource | None = Field(
         default=None, description="Retry if this is true for a result, over the fields of the result."
     )
@@ -129,7 +134,7 @@ class RetryModel(Strict):
         return self
 
 
-class AsyncModel(Strict):
+class AsyncModel(Strict, json_schema_extra=exactly_one_of(*RESULTS)):
     """Asynchronous calls, several at a time; exactly one of select, add, lookup, python gives the results."""
 
     mode: Literal["ordered", "unordered"] = Field(
@@ -145,7 +150,7 @@ class AsyncModel(Strict):
         description="mailbox: as in Flink today; legacy: with the emitter thread of Flink before 1.10.",
     )
     latency: Latency | None = Field(default=None, description="Latency of the calls.")
-    spikes: SpikesModel | None = None
+    spikes: SpikesModel | None = Field(default=None, description="A share of the calls with another latency.")
     fails: FailsModel | None = Field(default=None, description="Which calls complete with an error.")
     silent: SilentModel | None = Field(default=None, description="Which calls never complete.")
     select: Columns | None = Field(default=None, description="The result's fields, over the record.")
@@ -161,7 +166,9 @@ class AsyncModel(Strict):
         default="fail",
         description="fail: the job fails; drop: no results; nothing: the record waits for its call; a mapping: these results.",
     )
-    retry: RetryModel | None = None
+    retry: RetryModel | None = Field(
+        default=None, description="Which calls are repeated, and when; needs `timeout`. Without it no call is repeated."
+    )
 
     @property
     def timeout_ms(self) -> int:

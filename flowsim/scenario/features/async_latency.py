@@ -10,7 +10,17 @@ from flowsim.connectors.lookup_table import read_latency_trace
 from flowsim.operators.async_wait import latency as latencies
 from flowsim.scenario.context import CompileContext
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
-from flowsim.scenario.types import DurationNs, ExpressionSource, FieldName, FilePath, Strict, chosen_of, one_of
+from flowsim.scenario.types import (
+    DurationNs,
+    ExpressionSource,
+    FieldName,
+    FilePath,
+    PositiveNs,
+    Strict,
+    chosen_of,
+    exactly_one_of,
+    one_of,
+)
 from flowsim.scenario.yaml.positions import Path
 
 Share = Annotated[float, Field(ge=0, le=1)]
@@ -24,8 +34,8 @@ A_FUNCTION = "an asynchronous function"
 class UniformLatencyModel(Strict):
     """Uniform from ``low`` to ``high``."""
 
-    low: DurationNs
-    high: DurationNs
+    low: DurationNs = Field(description="The smallest latency.")
+    high: DurationNs = Field(description="The largest latency; both limits are included.")
 
     @model_validator(mode="after")
     def _in_order(self) -> UniformLatencyModel:
@@ -37,14 +47,14 @@ class UniformLatencyModel(Strict):
 class NormalLatencyModel(Strict):
     """Normal around a mean, never below 0."""
 
-    mean: DurationNs
+    mean: DurationNs = Field(description="Mean of the distribution, before values below 0 are drawn again.")
     standard_deviation: DurationNs = Field(description="A negative value is drawn again.")
 
 
-class LognormalLatencyModel(Strict):
+class LognormalLatencyModel(Strict, json_schema_extra=exactly_one_of("p99", "sigma")):
     """Log-normal: half of the calls below the median, few many times as long; exactly one of p99, sigma."""
 
-    median: Annotated[DurationNs, Field(ge=1)]
+    median: PositiveNs = Field(description="Half of the calls take less time.")
     p99: DurationNs | None = Field(default=None, description="99th percentile of the latency.")
     sigma: Annotated[float, Field(ge=0, le=10)] | None = Field(
         default=None, description="Standard deviation of the latency's natural logarithm."
@@ -61,7 +71,7 @@ class LognormalLatencyModel(Strict):
 class ExponentialLatencyModel(Strict):
     """Exponential, as for a constant rate of answers."""
 
-    mean: DurationNs
+    mean: DurationNs = Field(description="Mean of all latencies.")
 
 
 class TraceLatencyModel(Strict):
@@ -78,14 +88,18 @@ class TraceLatencyModel(Strict):
     unit: LatencyUnit = Field(default="ms", description="Unit of the numbers.")
 
 
-class LatencyModel(Strict):
+class LatencyModel(Strict, json_schema_extra=exactly_one_of(*DISTRIBUTIONS)):
     """The latency of calls; exactly one of uniform, normal, lognormal, exponential, trace, each."""
 
-    uniform: UniformLatencyModel | None = None
-    normal: NormalLatencyModel | None = None
-    lognormal: LognormalLatencyModel | None = None
-    exponential: ExponentialLatencyModel | None = None
-    trace: TraceLatencyModel | None = None
+    uniform: UniformLatencyModel | None = Field(default=None, description="Uniformly distributed between two limits.")
+    normal: NormalLatencyModel | None = Field(default=None, description="Normally distributed, never below 0.")
+    lognormal: LognormalLatencyModel | None = Field(
+        default=None, description="Log-normally distributed, with a long tail, as in many real services."
+    )
+    exponential: ExponentialLatencyModel | None = Field(
+        default=None, description="Exponentially distributed, as if calls completed at a constant rate."
+    )
+    trace: TraceLatencyModel | None = Field(default=None, description="Measured latencies from a file.")
     each: ExpressionSource | None = Field(
         default=None, description="Expression over the record: latency in ms, at least 0."
     )

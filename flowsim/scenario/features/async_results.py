@@ -12,7 +12,16 @@ from flowsim.scenario.context import CompileContext, declared, without_timestamp
 from flowsim.scenario.features.async_latency import A_FUNCTION
 from flowsim.scenario.language.functions import ExpressionFailure
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
-from flowsim.scenario.types import Columns, ExpressionSource, FieldName, FieldTypes, FilePath, Strict, one_of
+from flowsim.scenario.types import (
+    Columns,
+    ExpressionSource,
+    FieldName,
+    FieldTypes,
+    FilePath,
+    Strict,
+    exactly_one_of,
+    one_of,
+)
 from flowsim.scenario.yaml.positions import Path
 
 Results = Callable[[Any], Sequence[object]]
@@ -34,7 +43,9 @@ class LookupModel(Strict):
         default="nulls",
         description="If no row has the key: the fields are null, the record is dropped, or the call fails.",
     )
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = Field(
+        default=",", description="The character between two fields of the file."
+    )
 
     @model_validator(mode="after")
     def _has_key(self) -> LookupModel:
@@ -45,7 +56,7 @@ class LookupModel(Strict):
         return self
 
 
-class TimedOutModel(Strict):
+class TimedOutModel(Strict, json_schema_extra=exactly_one_of("select", "add")):
     """The result of a record that timed out; exactly one of select, add."""
 
     select: Columns | None = Field(default=None, description="The result's fields, over the record.")

@@ -14,14 +14,14 @@ from flowsim.datastream.streams.broadcast_stream import BroadcastConnectedStream
 from flowsim.scenario.context import CompileContext, CompiledStream, emitted_by
 from flowsim.scenario.features.inputs import Incoming, SecondInputModel, key_expression, second_input
 from flowsim.scenario.language.record_schema import RecordSchema
-from flowsim.scenario.types import Columns, ExpressionSource, FunctionModel, needs_fields, one_of
+from flowsim.scenario.types import Columns, ExpressionSource, FunctionModel, exactly_one_of, needs_fields, one_of
 from flowsim.scenario.yaml.positions import Path
 from flowsim.values.types import Types
 
 REMEMBERED: Final = MapStateDescriptor("remembered", Types.PICKLED_BYTE_ARRAY(), Types.PICKLED_BYTE_ARRAY())
 
 
-class BroadcastModel(SecondInputModel):
+class BroadcastModel(SecondInputModel, json_schema_extra=exactly_one_of("add", "process")):
     """Broadcast state: every subtask stores all records of the second input, and looks its own records up in them."""
 
     put: ExpressionSource | None = Field(

@@ -16,11 +16,11 @@ from flowsim.scenario.context import CompileContext, CompiledStream, emitted_by
 from flowsim.scenario.features.inputs import Incoming, Partition, SecondInputModel, partitioned, second_input, two_keys
 from flowsim.scenario.features.maps import FlatMapModel, MapModel, exploded_record, mapped_record
 from flowsim.scenario.language.record_schema import RecordSchema
-from flowsim.scenario.types import ExpressionSource, FunctionModel, needs_fields, one_of
+from flowsim.scenario.types import ExpressionSource, FunctionModel, exactly_one_of, needs_fields, one_of
 from flowsim.scenario.yaml.positions import Path
 
 
-class ConnectModel(SecondInputModel):
+class ConnectModel(SecondInputModel, json_schema_extra=exactly_one_of("map", "flat_map", "process")):
     """A second input, and the functions for both; exactly one of map, flat_map, process."""
 
     partition: Partition | None = Field(

@@ -26,13 +26,16 @@ class FactsModel(Strict):
     where: dict[Annotated[str, Field(max_length=60)], Number | Annotated[str, Field(max_length=60)]] = Field(
         default_factory=dict, description="Maps a column to the number, or the name, that it must have."
     )
-    take: Literal["rows", "sum", "max", "min"] = "rows"
+    take: Literal["rows", "sum", "max", "min"] = Field(
+        default="rows",
+        description="Which number is compared: the count of the rows, or the sum, maximum or minimum of `column`.",
+    )
     column: Annotated[str, Field(max_length=60)] | None = Field(
         default=None, description="The column of sum, max and min."
     )
-    exactly: Number | None = None
-    at_least: Number | None = None
-    at_most: Number | None = None
+    exactly: Number | None = Field(default=None, description="The expected number.")
+    at_least: Number | None = Field(default=None, description="The smallest accepted number.")
+    at_most: Number | None = Field(default=None, description="The largest accepted number.")
 
     @model_validator(mode="after")
     def _fits_the_schema(self) -> FactsModel:
@@ -72,8 +75,15 @@ def number_of(column: Column, value: int | str) -> int:
 class ExpectModel(Strict):
     """The expected properties of a run; otherwise the exit code is 1."""
 
-    laws: dict[Annotated[str, Field(max_length=60)], VerdictName] = Field(default_factory=dict)
-    job: Literal["finished", "failed", "stopped", "canceled", "deadlocked"] = "finished"
+    laws: dict[Annotated[str, Field(max_length=60)], VerdictName] = Field(
+        default_factory=dict,
+        description="The expected verdict of each law. A law that is not named must be neither violated nor vacuous.",
+    )
+    job: Literal["finished", "failed", "stopped", "canceled", "deadlocked"] = Field(
+        default="finished",
+        description="The expected status of the job at its end. If this key is missing, `stopped` is also "
+        "accepted with `settings.until`, and `canceled` with a cancel action.",
+    )
     rows: dict[Name, RowCount] = Field(default_factory=dict, description="Number of rows that each sink receives.")
     results: Annotated[dict[Name, Annotated[list[Row], Field(max_length=10_000)]], Field(max_length=100)] = Field(
         default_factory=dict,

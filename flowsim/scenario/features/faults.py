@@ -16,10 +16,17 @@ from flowsim.scenario.yaml.problems import Problems
 class FaultModel(Strict):
     """A fault injected into the running simulator; the laws must detect it."""
 
-    fault: Annotated[str, Field(min_length=1, max_length=60)]
+    fault: Annotated[str, Field(min_length=1, max_length=60)] = Field(
+        description="Name of the fault; `flowsim faults` lists them."
+    )
     operator: Name | None = Field(default=None, description="The operator, source or sink with the fault.")
-    subtask: Annotated[int, Field(ge=0, le=32767)] | None = None
-    channel: Annotated[int, Field(ge=0)] | None = None
+    subtask: Annotated[int, Field(ge=0, le=32767)] | None = Field(
+        default=None, description="Index of the only subtask with the fault, from 0. Without it all subtasks have it."
+    )
+    channel: Annotated[int, Field(ge=0)] | None = Field(
+        default=None,
+        description="Number of the only channel with the fault, as in the recording. Without it all channels have it.",
+    )
     at: Annotated[int, Field(ge=0)] = Field(
         default=0, description="The element at which the fault happens, counted from 0."
     )

@@ -58,13 +58,23 @@ class EdgeModel(Strict):
     input: StreamName | Annotated[list[StreamName], Field(min_length=1)] = Field(
         description="Name of a source or operator above, OPERATOR.OUTPUT for a side output, a list for a union."
     )
-    partition: Partition | None = None
+    partition: Partition | None = Field(
+        default=None,
+        description="How the records are distributed to the subtasks. Without it: forward between equal "
+        "parallelisms, otherwise rebalance. Not together with a key.",
+    )
     exchange: Exchange | None = Field(
         default=None, description="Exchange mode of its inputs; without it the mode of the settings."
     )
-    parallelism: Parallelism | None = None
+    parallelism: Parallelism | None = Field(
+        default=None, description="Number of subtasks. Without it the parallelism of the settings."
+    )
     cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
-    buffer_timeout: TimeoutMs | None = None
+    buffer_timeout: TimeoutMs | None = Field(
+        default=None,
+        description="When a partly filled output buffer is sent: 0 after each record, `never` only when the "
+        "buffer is full. Without it the timeout of the settings.",
+    )
 
     def inputs(self) -> list[str]:
         """Names of the streams it reads."""

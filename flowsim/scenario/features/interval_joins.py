@@ -23,8 +23,8 @@ class IntervalJoinModel(KeyedSecondInputModel):
         description="Lower bound of (timestamp of right - timestamp of left); may be negative."
     )
     upper: SignedDurationMs = Field(description="Upper bound of (timestamp of right - timestamp of left).")
-    lower_exclusive: bool = False
-    upper_exclusive: bool = False
+    lower_exclusive: bool = Field(default=False, description="true: a pair at exactly the lower bound is not joined.")
+    upper_exclusive: bool = Field(default=False, description="true: a pair at exactly the upper bound is not joined.")
     select: Columns = Field(
         description="The output's fields, over left.FIELD of the first and right.FIELD of the second."
     )

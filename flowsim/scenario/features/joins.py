@@ -35,7 +35,7 @@ def _check_pairs(window: PlainWindowModel) -> None:
 class JoinModel(KeyedSecondInputModel):
     """Window join: one record for each pair of equal keys in one window."""
 
-    window: PlainWindowModel
+    window: PlainWindowModel = Field(description="The windows of both inputs; a pair needs a common window.")
     select: Columns = Field(
         description="The output's fields, over left.FIELD of the first and right.FIELD of the second."
     )
@@ -49,7 +49,7 @@ class JoinModel(KeyedSecondInputModel):
 class CoGroupModel(KeyedSecondInputModel):
     """All records of both inputs with one key and window; aggregates of each side, or a Python function."""
 
-    window: PlainWindowModel
+    window: PlainWindowModel = Field(description="The windows of both inputs.")
     left: Annotated[dict[FieldName, str], Field(min_length=1)] | None = Field(
         default=None, description="Aggregates over the records of the first input, as in aggregate."
     )

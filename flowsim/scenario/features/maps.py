@@ -24,6 +24,7 @@ from flowsim.scenario.types import (
     PythonReference,
     Strict,
     TypeName,
+    exactly_one_of,
     needs_fields,
     one_of,
 )
@@ -32,7 +33,7 @@ from flowsim.scenario.yaml.positions import Path
 FilterModel = ExpressionSource | FunctionModel
 
 
-class MapModel(Strict):
+class MapModel(Strict, json_schema_extra=exactly_one_of("add", "select", "python")):
     """One record out for each one in: added fields, selected expressions, or a Python function."""
 
     add: Columns | None = Field(
@@ -52,7 +53,7 @@ class MapModel(Strict):
         return self
 
 
-class FlatMapModel(Strict):
+class FlatMapModel(Strict, json_schema_extra=exactly_one_of("each", "python")):
     """One record out for each item of a sequence, or the results of a Python function."""
 
     each: ExpressionSource | None = Field(default=None, description="A tuple or list, such as split(line).")
@@ -61,8 +62,15 @@ class FlatMapModel(Strict):
         default=None, description="Type of the item, if the expression does not determine it."
     )
     keep: list[FieldName] = Field(default_factory=list, description="Fields of the input that come before the item.")
-    python: PythonReference | None = None
-    fields: FieldTypes | None = None
+    python: PythonReference | None = Field(
+        default=None,
+        description="A function that yields tuples, or a FlatMapFunction class: package.module:name, only with "
+        "--allow-python.",
+    )
+    fields: FieldTypes | None = Field(
+        default=None,
+        description="Names and types of the fields that the Python function yields; required with `python`.",
+    )
 
     @model_validator(mode="after")
     def _one_form(self) -> FlatMapModel:

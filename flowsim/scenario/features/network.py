@@ -9,7 +9,7 @@ from pydantic import ConfigDict, Field
 
 from flowsim.errors import did_you_mean
 from flowsim.graph.stream_graph import BufferDebloatSettings, Link
-from flowsim.scenario.types import PLACE_PATTERN, ByteSize, DurationMs, DurationNs, Name, Strict
+from flowsim.scenario.types import PLACE_PATTERN, ByteSize, DurationNs, Name, PositiveMs, Strict
 from flowsim.scenario.yaml.problems import Problems
 
 Place = Annotated[str, Field(pattern=PLACE_PATTERN)]
@@ -36,15 +36,24 @@ class LinkModel(Strict):
 class BufferDebloatModel(Strict):
     """Receivers request smaller buffers, so that the data in flight takes about the target time."""
 
-    enabled: bool = True
-    period: Annotated[DurationMs, Field(ge=1)] = 200
-    target: Annotated[DurationMs, Field(ge=1)] = 1000
+    enabled: bool = Field(default=True, description="false: buffers keep their size, as without `buffer_debloat`.")
+    period: PositiveMs = Field(default=200, description="Time between two measurements of the throughput of a gate.")
+    target: PositiveMs = Field(
+        default=1000, description="Time in which a gate should process the data that is in flight."
+    )
     threshold: Annotated[int, Field(ge=0, le=100)] = Field(
         default=25, description="A new buffer size is announced only if it differs by at least this percentage."
     )
-    samples: Annotated[int, Field(ge=1, le=1_000_000)] = 20
-    starting_size: Annotated[ByteSize, Field(ge=1, le=1 << 26)] = 1024
-    minimum_size: Annotated[ByteSize, Field(ge=1, le=1 << 26)] = 256
+    samples: Annotated[int, Field(ge=1, le=1_000_000)] = Field(
+        default=20,
+        description="Number of samples of the moving average: the newest measurement has the weight 2 / (samples + 1).",
+    )
+    starting_size: Annotated[ByteSize, Field(ge=1, le=1 << 26)] = Field(
+        default=1024, description="Size of buffers before the first announcement, at most 64 MiB."
+    )
+    minimum_size: Annotated[ByteSize, Field(ge=1, le=1 << 26)] = Field(
+        default=256, description="Smallest buffer size that a gate announces; at most the segment size."
+    )
 
 
 def compile_debloat(model: BufferDebloatModel | None) -> BufferDebloatSettings | None:

@@ -18,7 +18,7 @@ from flowsim.scenario.features.inputs import EdgeModel, input_stream
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.paths import confined
 from flowsim.scenario.run_directory import RECORDING, RUN_FILE
-from flowsim.scenario.types import Strict, chosen_of, one_of
+from flowsim.scenario.types import Strict, chosen_of, exactly_one_of, one_of
 from flowsim.scenario.yaml.positions import Path
 
 FileSinkKind = Literal["parquet", "csv", "jsonl"]
@@ -45,17 +45,19 @@ class FileSinkModel(Strict):
     )
 
 
-class SinkModel(EdgeModel):
+class SinkModel(EdgeModel, json_schema_extra=exactly_one_of(*SINK_KINDS)):
     """One sink; exactly one of parquet, csv, jsonl, collect, print."""
 
-    parquet: FileSinkModel | None = None
-    csv: FileSinkModel | None = None
-    jsonl: FileSinkModel | None = None
+    parquet: FileSinkModel | None = Field(default=None, description="One Parquet file per subtask.")
+    csv: FileSinkModel | None = Field(default=None, description="One CSV file with a header line per subtask.")
+    jsonl: FileSinkModel | None = Field(
+        default=None, description="One file per subtask, with one JSON object per line."
+    )
     collect: EmptyModel | None = Field(
         default=None, description="Keeps the results in memory, shown at the end of the run."
     )
-    print: EmptyModel | None = None
-    chaining: Literal["always", "never"] = "always"
+    print: EmptyModel | None = Field(default=None, description="Prints each record when it arrives; written as `{}`.")
+    chaining: Literal["always", "never"] = Field(default="always", description="never: the sink is a task of its own.")
 
     @model_validator(mode="after")
     def _one_kind(self) -> SinkModel:

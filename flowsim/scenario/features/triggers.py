@@ -23,6 +23,7 @@ from flowsim.scenario.types import (
     PythonReference,
     Strict,
     chosen_of,
+    exactly_one_of,
     one_of,
 )
 from flowsim.scenario.yaml.positions import Path
@@ -34,21 +35,29 @@ class DeltaModel(Strict):
     of: ExpressionSource = Field(
         description="A numeric expression; the delta is the later record's value minus the earlier record's."
     )
-    threshold: float | int
+    threshold: float | int = Field(
+        description="A trigger fires above this delta; an evictor removes records with this delta or a larger one."
+    )
 
 
 class TimeoutTriggerModel(Strict):
     """Another trigger that also fires some processing time after a record."""
 
-    of: TriggerModel
-    after: PositiveMs
+    of: TriggerModel = Field(description="The nested trigger.")
+    after: PositiveMs = Field(description="The timeout, in processing time.")
     reset_on_record: bool = Field(
         default=False, description="true: every record restarts the timeout; false: only the first starts it."
     )
     clear_on_timeout: bool = Field(default=True, description="A timeout also clears the nested trigger.")
 
 
-class TriggerChoiceModel(Strict):
+TriggerKind = Literal[
+    "count", "continuous_event_time", "continuous_processing_time", "delta", "purging", "timeout", "python"
+]
+TRIGGER_KINDS: tuple[TriggerKind, ...] = get_args(TriggerKind)
+
+
+class TriggerChoiceModel(Strict, json_schema_extra=exactly_one_of(*TRIGGER_KINDS)):
     """A trigger with parameters; exactly one of them."""
 
     count: Count | None = Field(default=None, description="Fires after every N records; the contents stay.")
@@ -62,7 +71,9 @@ class TriggerChoiceModel(Strict):
     purging: TriggerModel | None = Field(
         default=None, description="Another trigger; each firing also purges the window."
     )
-    timeout: TimeoutTriggerModel | None = None
+    timeout: TimeoutTriggerModel | None = Field(
+        default=None, description="Fires like another trigger, and also some time after a record that did not fire it."
+    )
     python: PythonReference | None = Field(default=None, description="A user-defined Trigger class.")
 
     @model_validator(mode="after")
@@ -71,18 +82,17 @@ class TriggerChoiceModel(Strict):
         return self
 
 
-TriggerKind = Literal[
-    "count", "continuous_event_time", "continuous_processing_time", "delta", "purging", "timeout", "python"
-]
-TRIGGER_KINDS: tuple[TriggerKind, ...] = get_args(TriggerKind)
 NamedTrigger = Literal["event_time", "processing_time", "never", "end_of_stream"]
 TriggerModel = NamedTrigger | TriggerChoiceModel
+# The two models above refer to this union.
+TimeoutTriggerModel.model_rebuild()
+TriggerChoiceModel.model_rebuild()
 
 EvictorKind = Literal["count", "time", "delta", "python"]
 EVICTOR_KINDS: tuple[EvictorKind, ...] = get_args(EvictorKind)
 
 
-class EvictorModel(Strict):
+class EvictorModel(Strict, json_schema_extra=exactly_one_of(*EVICTOR_KINDS)):
     """Removes records from a window that fires; exactly one of count, time, delta, python."""
 
     count: Count | None = Field(default=None, description="Keeps the last N records.")

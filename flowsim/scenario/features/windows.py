@@ -28,6 +28,7 @@ from flowsim.scenario.types import (
     SignedDurationMs,
     Strict,
     chosen_of,
+    exactly_one_of,
     one_of,
 )
 from flowsim.scenario.yaml.positions import Path
@@ -36,8 +37,8 @@ from flowsim.scenario.yaml.positions import Path
 class SlidingModel(Strict):
     """Windows of length ``size`` that begin every ``slide``."""
 
-    size: PositiveMs
-    slide: PositiveMs
+    size: PositiveMs = Field(description="Length of a window.")
+    slide: PositiveMs = Field(description="Time between the starts of two windows.")
 
 
 class GapModel(Strict):
@@ -49,19 +50,21 @@ class GapModel(Strict):
 class CountWindowModel(Strict):
     """Windows by count: the last ``size`` records of a key, every ``slide`` records."""
 
-    size: Count
-    slide: Count
+    size: Count = Field(description="Number of records in a window.")
+    slide: Count = Field(description="Number of records between two firings.")
 
 
 AssignerKind = Literal["tumbling", "sliding", "session", "global_window", "count"]
 ASSIGNERS: tuple[AssignerKind, ...] = get_args(AssignerKind)
 
 
-class PlainWindowModel(Strict):
+class PlainWindowModel(Strict, json_schema_extra=exactly_one_of(*ASSIGNERS)):
     """The windows of a record, and when they fire; exactly one of tumbling, sliding, session, global_window, count."""
 
     tumbling: PositiveMs | None = Field(default=None, description="Size of tumbling windows.")
-    sliding: SlidingModel | None = None
+    sliding: SlidingModel | None = Field(
+        default=None, description="Windows of one length that overlap: a record is in several windows."
+    )
     session: PositiveMs | GapModel | None = Field(
         default=None, description="The gap that ends a session, or an expression for it."
     )
@@ -79,9 +82,17 @@ class PlainWindowModel(Strict):
     time: Literal["event", "processing"] = Field(
         default="event", description="Time domain of tumbling, sliding and session windows."
     )
-    trigger: TriggerModel | None = Field(default=None, description="Without it the default trigger of the assigner.")
-    evictor: EvictorModel | None = None
-    allowed_lateness: DurationMs = 0
+    trigger: TriggerModel | None = Field(
+        default=None, description="When the windows fire. Without it the default trigger of the assigner."
+    )
+    evictor: EvictorModel | None = Field(
+        default=None, description="Removes records from a window when it fires. Without it a window keeps all records."
+    )
+    allowed_lateness: DurationMs = Field(
+        default=0,
+        description="Time after the end of a window in which the window still accepts records, and fires for each "
+        "of them.",
+    )
 
     @property
     def assigner(self) -> str:

@@ -42,7 +42,9 @@ class CsvModel(FilesModel):
     """Rows of CSV files (``.gz`` too) with a header line, in file order."""
 
     columns: FieldTypes = Field(description="The columns to read, in this order, with their types.")
-    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = ","
+    delimiter: Annotated[str, Field(min_length=1, max_length=1)] = Field(
+        default=",", description="The character between two fields."
+    )
     rows: Annotated[int, Field(ge=1)] | None = Field(
         default=None, description="Read only the first N rows of each file."
     )

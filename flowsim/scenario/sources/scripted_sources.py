@@ -12,7 +12,7 @@ from flowsim.connectors.memory import CollectionSource
 from flowsim.connectors.source import Source
 from flowsim.scenario.context import CompileContext, declared
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
-from flowsim.scenario.types import DurationMs, FieldTypes, Int64, Name, Row, Strict, chosen_of, one_of
+from flowsim.scenario.types import DurationMs, FieldTypes, Int64, Name, Row, Strict, chosen_of, exactly_one_of, one_of
 from flowsim.scenario.yaml.positions import Path
 
 EntryKind = Literal["record", "watermark", "sleep", "idle", "end"]
@@ -29,21 +29,27 @@ _ACCEPTS: dict[FieldType, Callable[[object], bool]] = {
 class CollectionModel(Strict):
     """Rows written in the scenario itself."""
 
-    fields: FieldTypes
-    rows: list[Row]
+    fields: FieldTypes = Field(description="Names and types of the fields of a row, in this order.")
+    rows: list[Row] = Field(
+        description="The records: one list of values per record, in the order of `fields`. null is allowed."
+    )
 
 
-class ScriptEntryModel(Strict):
+class ScriptEntryModel(Strict, json_schema_extra=exactly_one_of(*ENTRY_KINDS)):
     """One step of a scripted source's subtask: a record, a watermark, a pause, idleness or the end."""
 
-    record: Row | None = None
+    record: Row | None = Field(default=None, description="Emits this record: its values in the order of `fields`.")
     timestamp: Int64 | None = Field(
         default=None, description="Timestamp of the record in ms; without it the timestamp of the previous record."
     )
     watermark: Int64 | None = Field(default=None, description="Event time in ms.")
-    sleep: DurationMs | None = None
-    idle: Literal[True] | None = None
-    end: Literal[True] | None = None
+    sleep: DurationMs | None = Field(default=None, description="Pauses the subtask for this time.")
+    idle: Literal[True] | None = Field(
+        default=None, description="Declares the subtask idle until its next record or watermark."
+    )
+    end: Literal[True] | None = Field(
+        default=None, description="Ends the input of the subtask, or of its split, at this entry."
+    )
     split: Name | None = Field(
         default=None,
         description="The split of the entry; each split has its own event time. With end: ends that split.",
@@ -64,8 +70,10 @@ class ScriptEntryModel(Strict):
 class ScriptModel(Strict):
     """A script per subtask; the parallelism is the number of subtasks."""
 
-    fields: FieldTypes
-    subtasks: Annotated[list[list[ScriptEntryModel]], Field(min_length=1, max_length=1000)]
+    fields: FieldTypes = Field(description="Names and types of the fields of a record, in this order.")
+    subtasks: Annotated[list[list[ScriptEntryModel]], Field(min_length=1, max_length=1000)] = Field(
+        description="One list of entries per subtask."
+    )
     gap: DurationMs = Field(default=10, description="Virtual time between two steps.")
 
     @property

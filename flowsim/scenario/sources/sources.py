@@ -24,7 +24,16 @@ from flowsim.scenario.sources.file_sources import (
 from flowsim.scenario.sources.generated_sources import GeneratorModel, compile_generator
 from flowsim.scenario.sources.scripted_sources import CollectionModel, ScriptModel, compile_collection, compile_script
 from flowsim.scenario.sources.watermarks import WatermarksModel, watermark_strategy
-from flowsim.scenario.types import DurationNs, FieldTypes, Parallelism, PythonReference, Strict, TimeoutMs, chosen_of
+from flowsim.scenario.types import (
+    DurationNs,
+    FieldTypes,
+    Parallelism,
+    PythonReference,
+    Strict,
+    TimeoutMs,
+    chosen_of,
+    exactly_one_of,
+)
 from flowsim.scenario.yaml.positions import Path
 
 CompileSource = Callable[[CompileContext, Path, Any, int], tuple[Source, RecordSchema]]
@@ -34,8 +43,11 @@ CompileSource = Callable[[CompileContext, Path, Any, int], tuple[Source, RecordS
 class PythonSourceModel(Strict):
     """A user-defined source: a function that returns a flowsim source; runs only with --allow-python."""
 
-    function: PythonReference
-    fields: FieldTypes
+    function: PythonReference = Field(
+        description="Function without arguments that returns a flowsim source: package.module:name, only with "
+        "--allow-python."
+    )
+    fields: FieldTypes = Field(description="Names and types of the fields of its records, which are tuples.")
 
 
 def compile_python(
@@ -63,24 +75,40 @@ SOURCE_KINDS: Final[dict[str, CompileSource]] = {
 }
 
 
-class SourceModel(Strict):
+class SourceModel(Strict, json_schema_extra=exactly_one_of(*SOURCE_KINDS)):
     """One source; exactly one of csv, parquet, jsonl, collection, script, generator, python."""
 
-    csv: CsvModel | None = None
-    parquet: ParquetModel | None = None
-    jsonl: JsonLinesModel | None = None
-    collection: CollectionModel | None = None
-    script: ScriptModel | None = None
-    generator: GeneratorModel | None = None
-    python: PythonSourceModel | None = None
-    parallelism: Parallelism | None = None
-    watermarks: WatermarksModel | None = None
+    csv: CsvModel | None = Field(default=None, description="Rows of CSV files.")
+    parquet: ParquetModel | None = Field(default=None, description="Rows of Parquet files.")
+    jsonl: JsonLinesModel | None = Field(default=None, description="Objects of files with one JSON object per line.")
+    collection: CollectionModel | None = Field(default=None, description="Records written in the scenario.")
+    script: ScriptModel | None = Field(
+        default=None, description="Records, watermarks and pauses written in the scenario, step by step."
+    )
+    generator: GeneratorModel | None = Field(default=None, description="Random records, drawn from the seed.")
+    python: PythonSourceModel | None = Field(default=None, description="A user-defined source.")
+    parallelism: Parallelism | None = Field(
+        default=None,
+        description="Number of subtasks. Without it the parallelism of the settings; a script has one subtask per "
+        "list of entries.",
+    )
+    watermarks: WatermarksModel | None = Field(
+        default=None,
+        description="Timestamps and watermarks of the records. Without it records have no timestamps, except "
+        "those of a script.",
+    )
     legacy: bool = Field(
         default=False, description="Runs as a SourceFunction on its own thread, like the legacy sources of Flink."
     )
     cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
-    buffer_timeout: TimeoutMs | None = None
-    chaining: Literal["always", "never"] = "always"
+    buffer_timeout: TimeoutMs | None = Field(
+        default=None,
+        description="When a partly filled output buffer is sent: 0 after each record, `never` only when the "
+        "buffer is full. Without it the timeout of the settings.",
+    )
+    chaining: Literal["always", "never"] = Field(
+        default="always", description="never: the source is a task of its own."
+    )
 
     @property
     def chosen(self) -> tuple[str, Any]:

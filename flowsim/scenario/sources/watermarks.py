@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import Field, model_validator
 
@@ -12,25 +12,26 @@ from flowsim.datastream.common.watermark_strategy import WatermarkGenerator, Wat
 from flowsim.scenario.context import CompileContext, CompiledStream
 from flowsim.scenario.features.inputs import Incoming
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
-from flowsim.scenario.types import DurationMs, ExpressionSource, Name, PythonReference, Strict
+from flowsim.scenario.types import DurationMs, ExpressionSource, Name, PositiveMs, PythonReference, Strict
 from flowsim.scenario.yaml.positions import Path
 
 
 class AlignmentModel(Strict):
     """A source whose watermark is too far ahead of its group waits for the other sources."""
 
-    group: Name
+    group: Name = Field(description="Name of the group: the sources of one group wait for each other.")
     max_drift: DurationMs = Field(description="How far a source may be ahead of the slowest source.")
-    interval: Annotated[DurationMs, Field(ge=1)] = Field(
-        default=1000, description="Interval at which the sources report their watermark."
-    )
+    interval: PositiveMs = Field(default=1000, description="Interval at which the sources report their watermark.")
 
 
 class WatermarksModel(Strict):
     """Timestamps and watermarks: the watermark is the highest timestamp so far, minus the bound, minus 1 ms."""
 
     timestamp: ExpressionSource = Field(description="Event time of a record in ms.")
-    max_out_of_orderness: DurationMs = 0
+    max_out_of_orderness: DurationMs = Field(
+        default=0,
+        description="The bound: how far a record may be behind the highest timestamp so far without being late.",
+    )
     emit: Literal["periodic", "every_record", "never"] = Field(
         default="periodic",
         description="periodic: every auto_watermark_interval (as in Flink); every_record: after every record; never: "

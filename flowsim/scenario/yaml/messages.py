@@ -109,7 +109,7 @@ def _expected(details: ErrorDetails) -> str:
         sign, key = _LIMITS[kind]
         return f"a value {sign} {context[key]}"
     if kind == "literal_error":
-        return str(context["expected"])
+        return str(context["expected"]).replace("True", "true")
     if kind == "string_pattern_mismatch":
         pattern = str(context["pattern"])
         return _PATTERNS.get(pattern, f"a text of the form {pattern}")

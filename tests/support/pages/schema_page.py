@@ -39,7 +39,8 @@ def _table(name: str, schema: Schema) -> Iterator[str]:
     yield "|---|---|---|---|"
     required = schema.get("required", ())
     for key, field in schema["properties"].items():
-        default = "*required*" if key in required else f"`{json.dumps(field.get('default'))}`"
+        default = f"`{json.dumps(field['default'])}`" if "default" in field else "*none*"
+        default = "*required*" if key in required else default
         yield f"| `{key}` | {_type(field)} | {default} | {_text(field.get('description', ''))} |"
     yield ""
 
@@ -49,16 +50,28 @@ def _type(field: Schema) -> str:
     if "$ref" in field:
         name = field["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
-    for choice in ("anyOf", "oneOf"):
-        if choice in field:
-            return " or ".join(dict.fromkeys(_type(each) for each in field[choice] if each.get("type") != "null"))
+    if "anyOf" in field:
+        return " or ".join(dict.fromkeys(_type(each) for each in field["anyOf"]))
+    if isinstance(field.get("type"), list):
+        return " or ".join(_type(_of_type(field, kind)) for kind in field["type"])
     if "enum" in field or "const" in field:
         return ", ".join(f"`{json.dumps(value)}`" for value in field.get("enum", [field.get("const")]))
     if field.get("type") == "array":
         return f"list of {_type(field.get('items', {}))}"
     if field.get("type") == "object":
-        return f"object of {_type(field.get('additionalProperties') or {})}"
+        (values,) = field.get("patternProperties", {"": field.get("additionalProperties") or {}}).values()
+        return f"object of {_type(values)}"
     return str(field.get("type", "any value"))
+
+
+def _of_type(field: Schema, kind: str) -> Schema:
+    """The schema of the values of one JSON type, in the form that ``flowsim schema`` gives a choice by type."""
+    chosen = [each["then"] for each in field.get("allOf", ()) if kind in each["if"]["type"]]
+    return {
+        **{key: value for key, value in field.items() if key != "allOf"},
+        "type": kind,
+        **(chosen[0] if chosen else {}),
+    }
 
 
 def _text(description: str) -> str:

@@ -14,7 +14,7 @@ from flowsim import __version__
 from flowsim.cli.main import CommandEntry, CommandGroup
 from flowsim.faults.catalogue import FAULT_KINDS
 from flowsim.laws.catalogue import LAW_IDS
-from flowsim.scenario.scenario_model import json_schema
+from flowsim.scenario.json_schema import json_schema
 
 DROP = "faults: [{fault: drop_element, operator: sums, at: 5}]\n"
 

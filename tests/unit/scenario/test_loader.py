@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pytest
 
 from flowsim.errors import ScenarioError
 from flowsim.scenario.loader import Scenario, load_scenario, load_text
-from flowsim.scenario.scenario_model import json_schema
 from flowsim.scenario.yaml.problems import ScenarioErrors
 
 ROOT = Path(__file__).parents[3]
@@ -202,12 +200,6 @@ def test_digest_depends_on_meaning_not_layout() -> None:
     assert load(TEXT, "settings.seed=8").digest() != load().digest()
 
 
-def test_published_json_schema_is_up_to_date() -> None:
-    published = json.loads((ROOT / "docs" / "scenario.schema.json").read_text(encoding="utf-8"))
-    assert published == json_schema(), "write it again: make docs"
-
-
 @pytest.mark.parametrize("path", sorted((ROOT / "scenarios").glob("*.yaml")), ids=lambda path: path.stem)
-def test_shipped_scenario_loads_and_starts_with_teaches_comment(path: Path) -> None:
+def test_shipped_scenario_loads(path: Path) -> None:
     assert load_scenario(path).model.flowsim == 1
-    assert path.read_text(encoding="utf-8").startswith("# Teaches ")

@@ -25,8 +25,3 @@ def test_scenario_meets_its_expectations(path: Path, tmp_path: Path) -> None:
     assert [outcome for outcome in run.expectations if not outcome.met] == []
     outcomes = judged_in_memory(run)
     assert [o for o in outcomes if not law_is_as_expected(compiled.expect, o.law, o.verdict)] == []
-
-
-@pytest.mark.parametrize("path", SMALL, ids=lambda path: path.stem)
-def test_scenario_starts_with_teaches_comment(path: Path) -> None:
-    assert path.read_text(encoding="utf-8").startswith("# Teaches ")

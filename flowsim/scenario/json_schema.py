@@ -1,0 +1,158 @@
+"""The scenario format as a JSON Schema for editors: docs/scenario.schema.json.
+
+pydantic writes an ``anyOf`` for a key that takes several kinds of values, or no value. For a mistake inside one of the
+kinds, a validator of an ``anyOf`` reports that no kind fits. Here the JSON type of the value selects the kind, so the
+validator reports the mistake itself. Defaults are shown as a scenario writes them, with their unit.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from flowsim.scenario.scenario_model import ScenarioModel
+from flowsim.scenario.types import UNIT
+from flowsim.units import NS_PER_MS
+
+Schema = dict[str, Any]
+
+_BY_TYPE: Final = {
+    "string": ("pattern", "patternErrorMessage", "minLength", "maxLength"),
+    "integer": ("minimum", "maximum", "exclusiveMinimum"),
+    "number": ("minimum", "maximum", "exclusiveMinimum"),
+    "array": ("items", "minItems", "maxItems"),
+    "object": (
+        "additionalProperties", "patternProperties", "propertyNames", "minProperties", "maxProperties",
+    ),
+}  # fmt: skip
+"""The keywords that apply only to values of one type, so that they need no condition."""
+
+_TIME_UNITS: Final = (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000), ("ms", 1))
+_UNIT_WORDS: Final = {
+    "ns": "duration",
+    "ms": "duration in whole ms",
+    "timeout": "duration in whole ms, or never",
+    "bytes": "size in bytes",
+    "expression": "expression",
+}
+
+
+def json_schema() -> Schema:
+    """The format as a JSON Schema (draft 2020-12)."""
+    schema = ScenarioModel.model_json_schema(mode="validation")
+    definitions = {name: _model(each) for name, each in schema.pop("$defs").items()}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "flowsim scenario"}
+    return {**head, **_model(schema), "$defs": definitions}
+
+
+def _model(schema: Schema) -> Schema:
+    """The schema of one model."""
+    keys = {key: _property(each) for key, each in schema.get("properties", {}).items()}
+    made = {**schema, **({"properties": keys} if keys else {})}
+    if "oneOf" in made:
+        # With an unknown key, that key is the only mistake that a validator reports.
+        made["if"] = {"type": "object", "propertyNames": {"enum": list(keys)}}
+        made["then"] = _one_of_keys([key for each in made.pop("oneOf") for key in each["required"]])
+    return made
+
+
+def _one_of_keys(keys: list[str]) -> Schema:
+    """Requires exactly one of the keys. The first of them that is there refuses the others, each at its own place."""
+    some = {"anyOf": [{"required": [key]} for key in keys]}
+    others = [
+        {"if": {"required": [key]}, "then": {"properties": dict.fromkeys(keys[index:], False)}}
+        for index, key in enumerate(keys[:-1], start=1)
+    ]
+    # No mapping equals a text: validators print the text, editors print the message.
+    expected = f"one of {', '.join(keys)}"
+    missing = {"if": {"not": some}, "then": {"const": expected, "errorMessage": f"expected {expected}"}}
+    return {"allOf": [missing, *others]}
+
+
+def _property(schema: Schema) -> Schema:
+    """The schema of one key, with unit and default in its description. A key without a value is refused."""
+    default = schema.pop("default", None)
+    described = _value(schema, nullable=False)
+    unit = described.pop(UNIT, None)
+    notes = [] if unit is None else [_UNIT_WORDS[unit]]
+    if default is not None:
+        described["default"] = shown_default(default, unit)
+        notes.append(f"default {_yaml(described['default'])}")
+    if notes and "description" in described:
+        described["description"] = f"{described['description'].removesuffix('.')} ({'; '.join(notes)})."
+    return described
+
+
+def _value(schema: Schema, nullable: bool = True) -> Schema:
+    """The schema of a value, without ``anyOf`` where the type of the value selects one of the alternatives."""
+    made = dict(schema)
+    for key in ("items", "additionalProperties"):
+        if isinstance(made.get(key), dict):
+            made[key] = _without_unit(_value(made[key]))
+    if "patternProperties" in made:
+        made["patternProperties"] = {k: _without_unit(_value(v)) for k, v in made["patternProperties"].items()}
+        made.setdefault("additionalProperties", False)
+    alternatives = made.pop("anyOf", None) or made.pop("oneOf", None)
+    if alternatives is None:
+        return made
+    found = [_value(each) for each in alternatives if nullable or each != {"type": "null"}]
+    if any(each.get("type") == "number" for each in found):
+        found = [each for each in found if each.get("type") != "integer"]
+    return {**(found[0] if len(found) == 1 else _selected_by_type(found)), **made}
+
+
+def _selected_by_type(alternatives: list[Schema]) -> Schema:
+    types = [_types(each) for each in alternatives]
+    every = list(dict.fromkeys(kind for kinds in types for kind in kinds))
+    if len(every) < sum(map(len, types)):
+        return {"anyOf": [_without_unit(each) for each in alternatives]}
+    made: Schema = {"type": every}
+    conditions: list[Schema] = []
+    suggested: list[Any] = []
+    for kinds, each in zip(types, alternatives, strict=True):
+        plain = {keyword for kind in kinds for keyword in _BY_TYPE.get(kind, ())}
+        suggested += [*each.get("enum", ()), *each.get("examples", ())]
+        made |= {keyword: value for keyword, value in each.items() if keyword in plain or keyword == UNIT}
+        rest = {key: value for key, value in each.items() if key not in {*plain, UNIT, "type", "examples"}}
+        if "allOf" in rest:
+            conditions += rest.pop("allOf")
+        if rest:
+            conditions.append({"if": {"type": kinds[0] if len(kinds) == 1 else kinds}, "then": rest})
+    return made | ({"allOf": conditions} if conditions else {}) | ({"examples": suggested} if suggested else {})
+
+
+def _types(schema: Schema) -> list[str]:
+    """The JSON types of the values that a schema accepts."""
+    if "$ref" in schema:
+        return ["object"]
+    if "type" in schema:
+        return [schema["type"]] if isinstance(schema["type"], str) else list(schema["type"])
+    names = {str: "string", bool: "boolean", int: "integer"}
+    return list(dict.fromkeys(names[type(value)] for value in schema.get("enum", [schema.get("const")])))
+
+
+def _without_unit(schema: Schema) -> Schema:
+    return {key: value for key, value in schema.items() if key != UNIT}
+
+
+def shown_default(default: object, unit: str | None) -> object:
+    """A default in the form that a scenario has.
+
+    >>> shown_default(200, "ms"), shown_default(1_000, "ns"), shown_default(-1, "timeout"), shown_default(32_768, "bytes")
+    ('200 ms', '1 us', 'never', '32 KiB')
+    """
+    if not isinstance(default, int) or unit in (None, "expression") or default == 0:
+        return default
+    if unit == "bytes":
+        mib, kib = 1 << 20, 1 << 10
+        return next(
+            (f"{default // size} {name}" for name, size in (("MiB", mib), ("KiB", kib)) if not default % size), default
+        )
+    if unit == "timeout" and default < 0:
+        return "never"
+    ns = default if unit == "ns" else default * NS_PER_MS
+    units = [*((name, ms * NS_PER_MS) for name, ms in _TIME_UNITS), ("us", 1_000), ("ns", 1)]
+    return next(f"{ns // size} {name}" for name, size in units if ns % size == 0)
+
+
+def _yaml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -70,7 +70,7 @@ class EventTimeModel(Strict):
 class GeneratedFieldModel(Strict, json_schema_extra=exactly_one_of(*DISTRIBUTIONS)):
     """The distribution of one field."""
 
-    sequence: SequenceModel | None = Field(default=None, description="A counter: a number that increases by the same step; a long.")
+    sequence: SequenceModel | None = Field(default=None, description="A counter with a constant step; a long.")
     uniform: UniformModel | None = Field(
         default=None, description="Uniformly distributed numbers: a long between whole numbers, otherwise a double."
     )

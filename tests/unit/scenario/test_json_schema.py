@@ -42,12 +42,12 @@ def mistakes(text: str) -> list[tuple[str, str]]:
     return [(".".join(map(str, error.absolute_path)), error.message) for error in found]
 
 
-def test_the_published_schema_is_current() -> None:
+def test_published_schema_is_current() -> None:
     published = json.loads((ROOT / "docs" / "scenario.schema.json").read_text(encoding="utf-8"))
     assert published == SCHEMA, "write it again: make docs"
 
 
-def test_the_schema_is_a_valid_schema() -> None:
+def test_schema_is_a_valid_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
 
 
@@ -57,7 +57,7 @@ def test_every_property_has_a_description_of_several_words() -> None:
     assert [key for key, text in texts.items() if len(text.split()) < 3 or not text.endswith(".")] == []
 
 
-def test_the_description_names_unit_and_default() -> None:
+def test_description_names_unit_and_default() -> None:
     settings = OBJECTS["SettingsModel"]["properties"]
     assert settings["cost"]["description"].endswith("in one operator (duration; default 1 us).")
     assert settings["auto_watermark_interval"]["description"].endswith("(duration in whole ms; default 200 ms).")
@@ -66,7 +66,7 @@ def test_the_description_names_unit_and_default() -> None:
 
 
 @pytest.mark.parametrize("model", [ScenarioModel, *models()], ids=lambda model: model.__name__)
-def test_a_default_in_the_schema_is_read_as_the_default_of_the_model(model: type[Strict]) -> None:
+def test_default_in_the_schema_is_read_as_the_default_of_the_model(model: type[Strict]) -> None:
     for name, field in model.model_fields.items():
         described = OBJECTS.get(model.__name__, {}).get("properties", {}).get(field.alias or name, {})
         if "default" in described:
@@ -77,7 +77,7 @@ def test_a_default_in_the_schema_is_read_as_the_default_of_the_model(model: type
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "scenarios").glob("*.yaml")), ids=lambda path: path.stem)
-def test_a_shipped_scenario_is_valid_under_the_schema_that_it_names(path: Path) -> None:
+def test_shipped_scenario_is_valid_under_the_schema_that_it_names(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert text.startswith("# yaml-language-server: $schema=../docs/scenario.schema.json\n# Teaches ")
     assert (path.parent / "../docs/scenario.schema.json").resolve() == ROOT / "docs" / "scenario.schema.json"
@@ -164,7 +164,7 @@ WINDOWS: dict[str, tuple[str, str, str]] = {
 
 
 @pytest.mark.parametrize("window", WINDOWS)
-def test_a_mistake_in_a_window_is_reported_once_at_its_place(window: str) -> None:
+def test_mistake_in_a_window_is_reported_once_at_its_place(window: str) -> None:
     place, message, command = WINDOWS[window]
     text = SCENARIO.replace("WINDOW", window)
     assert mistakes(text) == [(f"operators.o.window{place}", message)]
@@ -183,7 +183,7 @@ def choices() -> dict[str, list[str]]:
     return found
 
 
-def test_every_object_that_needs_one_of_some_keys_has_that_condition() -> None:
+def test_object_with_exactly_one_of_some_keys_has_that_condition() -> None:
     stated = {name for name, schema in OBJECTS.items() if "exactly one of" in schema.get("description", "")}
     assert stated <= set(choices())
     assert len(choices()) > 15

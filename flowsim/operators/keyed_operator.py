@@ -35,7 +35,7 @@ class MailboxWatermarkProcessor:
         self._max_input_watermark = NO_TIMESTAMP
 
     def emit_watermark_inside_mailbox(self, timestamp: int) -> None:
-        """Event time is at least ``timestamp`` ms: fires timers until an interruption."""
+        """Event time is at least ``timestamp`` ms: fires due timers until none is left or a mail waits."""
         self._max_input_watermark = max(self._max_input_watermark, timestamp)
         self._progress()
 
@@ -81,7 +81,7 @@ class KeyedOperator(StreamOperator):
     key_facts: KeyFacts | None
     """None without recording."""
     state_changes: StateChanges | None
-    """None when changes of state are not recorded."""
+    """None if changes of state are not recorded."""
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)

@@ -14,7 +14,7 @@ Packed = npt.NDArray[np.void]
 
 
 class Attempts:
-    """The start of each attempt of a task: a ``seq``; numbering continues over all attempts.
+    """The first ``seq`` of each attempt of a task; the numbering continues over all attempts.
 
     A fact stores no attempt while it is recorded: its ``seq`` determines the attempt.
     """

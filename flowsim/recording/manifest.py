@@ -91,9 +91,9 @@ class RecordedValues(_Model):
     """The final state of table ``record_values``."""
 
     stored: int
-    """Rows."""
+    """Number of rows."""
     bytes: int
-    """Of their encoded records, plus 16 per row."""
+    """Bytes of the encoded records, plus 16 per row."""
     distinct: int
     """Distinct records of the run; estimated if there is a sample."""
     one_in: int

@@ -18,7 +18,7 @@ _CUT_SHORT = "the caller stopped the run early"
 
 @dataclass(frozen=True, slots=True)
 class ExpectationOutcome:
-    """One expectation. ``met`` None: it could not be checked, for ``reason``."""
+    """One expectation. ``met`` None: it could not be checked, because of ``reason``."""
 
     what: str
     expected: str

@@ -31,7 +31,7 @@ def check_names(model: ScenarioModel, problems: Problems) -> None:
 
 
 def check_generators_end(model: ScenarioModel, until_ns: int | None, problems: Problems) -> None:
-    """Reports endless generators of a job without an end; ``until_ns``: when the run stops the job."""
+    """Reports endless generators if nothing else ends the job; ``until_ns``: when the run stops the job."""
     if until_ns is not None or any(action.ends_the_job for action in model.actions):
         return
     for name, source in model.sources.items():

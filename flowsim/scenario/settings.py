@@ -42,7 +42,8 @@ class SettingsModel(Strict):
         description="Size limit for the recorded values of distinct records; above it a sample is recorded; 0: no values.",
     )
     record_state: bool = Field(
-        default=False, description="true: every change of keyed state is recorded too; at level full only."
+        default=False,
+        description="true: also record every change of keyed state and of window contents; at level full only.",
     )
     parallelism: Parallelism = Field(
         default=1, description="Number of subtasks of sources, operators and sinks without their own value."

@@ -25,8 +25,8 @@ class AsyncStage:
     """One async operator, all its subtasks together; shares and means are per queue.
 
     Time counts from the first element put to the last one emitted. Over that time the mean number of records in the
-    queues is their rate times their mean latency (Little's law). ``held_share`` is the share of the time that records
-    spent there.
+    queues is their rate times their mean latency (Little's law). ``held_share`` is the part of the records'
+    total latency between outcome and emission.
     """
 
     operator: str

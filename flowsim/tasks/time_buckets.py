@@ -51,7 +51,10 @@ class PeriodTimer:
 
 
 class _LatestClock:
-    """The clock of a waiting task does not advance; inside a batch it is ahead of the loop. This is the later of the two."""
+    """The later of a task's clock and the loop's clock.
+
+    The task's clock does not advance while the task waits; inside a batch it is ahead of the loop.
+    """
 
     __slots__ = ("_task", "_loop")
 

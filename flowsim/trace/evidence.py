@@ -25,7 +25,7 @@ _LABELS: Final = {
     "fingerprint_xor": "contents",
 }
 _FOUND: Final = ("found", "counted", "queued", "emitted", "put")
-"""The counterparts of ``expected``, by their names in laws."""
+"""The columns that laws compare with ``expected``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS, duration_ns
 
 _MOMENT: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*([a-z]+)")
 _FIRST_DATE_MS: Final = 31_536_000_000
-"""1971: smaller numbers count from a start of their own, as in most examples."""
+"""Start of 1971: smaller timestamps are not shown as dates, because most examples count from 0."""
 _LAST_DATE_MS: Final = 253_402_300_799_999
 _NS_PER_S: Final = 1000 * NS_PER_MS
 
@@ -75,7 +75,7 @@ def event_time(timestamp: int) -> str:
 
 
 def utc_text(timestamp: int) -> str:
-    """Event time as a UTC date and time, to the last part that is not 0; '' for times that are hardly dates.
+    """Event time as a UTC date and time, to the last part that is not 0; '' for timestamps outside 1971 to 9999.
 
     >>> utc_text(1_357_016_400_000), utc_text(1_357_016_401_500), utc_text(7)
     ('2013-01-01 05:00', '2013-01-01 05:00:01.500', '')
@@ -88,7 +88,7 @@ def utc_text(timestamp: int) -> str:
 
 
 def duration_text(ns: int) -> str:
-    """A duration for people.
+    """A duration for display.
 
     >>> duration_text(1_500_000), duration_text(90_000_000_000)
     ('1.5 ms', '1 min 30 s')

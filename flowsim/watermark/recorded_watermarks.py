@@ -83,7 +83,7 @@ class RecordedWatermarks:
         self._output.emit_watermark_status(status)
 
     def record_split_mark(self, split: int, kind: ElementKind, timestamp: int) -> None:
-        """Records a split's input to the merge."""
+        """Records a watermark or status of one split, before it is combined with those of the others."""
         self._record(self._operator, split, kind, timestamp, *self._splits[split].seen())
 
     def _note(self, kind: ElementKind, timestamp: int) -> None:

@@ -174,7 +174,8 @@ class IntervalJoinOperator(KeyedOperator):
     dropped (rule 10.35). A buffered record is removed when the watermark passes the last time at which a record that is
     not late could join it (rule 10.36).
 
-    The constructor creates ``late_policy`` and ``partners``; subclasses may replace them until ``setup``.
+    The constructor creates ``late_policy`` and ``partners``; objects of their subclasses may replace them until
+    ``setup``.
     """
 
     __slots__ = (

@@ -92,7 +92,7 @@ def reading_order(reading: Reading) -> ReadingOrder | None:
 
 
 def recording_reads(methods: Sequence[ProcessElement], order: ReadingOrder) -> list[ProcessElement]:
-    """The same process methods, with a notification of the order after every record."""
+    """The same process methods; each also notifies ``order`` after a record."""
     return [_recording_reads(method, order, input_id) for input_id, method in enumerate(methods, 1)]
 
 

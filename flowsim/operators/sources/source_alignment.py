@@ -166,7 +166,7 @@ class SourceAlignment:
         self.reading = self.is_waiting = False
 
     def has_pending_effect(self) -> bool:
-        """Whether the next sample could change the report or the waiting sources (D4)."""
+        """Whether the next sample could change the report, or whether the source or a split waits (D4)."""
         return (
             self._to_report() != self._reported
             or not self._latest.is_settled

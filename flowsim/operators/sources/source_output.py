@@ -15,7 +15,7 @@ class SourceOutput(Protocol):
     """
 
     def collect(self, value: Value, timestamp: int | None) -> None:
-        """Emits one record; ``timestamp`` in ms, or None."""
+        """Emits one record; ``timestamp`` in ms, None if the reader has none."""
 
     def collect_batch(self, values: Iterator[Value]) -> bool:
         """Emits values without timestamps until the batch ends; True if the batch ended, False if the values did."""

@@ -98,7 +98,7 @@ class SourceOutputWithWatermarks:
         self.generator.on_periodic_emit(self.periodic_output)
 
     def _refuse(self, timestamp: object) -> None:
-        """Raises BadInput: an invalid timestamp from the assigner, or without one from the reader."""
+        """Raises BadInput for an invalid timestamp of the assigner, or of the reader if there is no assigner."""
         given_by = "timestamp of a record" if self._extract is None else "timestamp assigner"
         checked_timestamp(timestamp, f"{self._operator_name}: {given_by}")
 

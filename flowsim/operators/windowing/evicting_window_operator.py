@@ -20,8 +20,8 @@ class EvictingWindowOperator(WindowOperator):
     """Keeps every record with its timestamp; the evictor removes records permanently, before or after the window
     function.
 
-    The function receives the rest, which may be empty. A firing records the contents that the function receives, a
-    purge the purged contents. Flink: EvictingWindowOperator.
+    The function receives the rest, which may be empty. A firing records the contents that the function receives; a
+    purge without a firing records the purged contents. Flink: EvictingWindowOperator.
     """
 
     __slots__ = ("evictor", "_evictable")

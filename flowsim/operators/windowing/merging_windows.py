@@ -69,7 +69,7 @@ class MergingWindows:
         return getattr(self._assigner, "gap_ms", None) is None
 
     def add(self, windows: Collection[Window], value: Value, timestamp: int | None) -> bool:
-        """Adds one record to every window after merging (rule 10.27); True if all of them were late."""
+        """Adds one record to each window that results from merging its windows (rule 10.27); True if all were late."""
         operator = self._operator
         windows_of_key = MergingWindowSet(self._assigner, self)
         all_late = True

@@ -53,11 +53,11 @@ class PaneStore:
         return pane
 
     def purge(self, window: Window, key_id: KeyId) -> None:
-        """Empties the pane of a window that continues."""
+        """Removes the contents of a window that stays active."""
         self.remove(window, key_id)
 
     def replace(self, window: Window, key_id: KeyId, pane: Pane) -> None:
-        """Writes back a pane that was read and changed."""
+        """Stores a changed pane again."""
         self.by_window[window][key_id] = pane
 
     def merge(self, target: Window, sources: Collection[Window], key_id: KeyId) -> None:

@@ -44,7 +44,8 @@ class WindowOperator(KeyedOperator):
     state window (rule 10.27). Raises BadInput if the assigner's windows merge and the trigger or the contents cannot
     (rule 10.24).
 
-    The constructor creates ``trigger``, ``panes`` and ``lifetime``; subclasses may replace them until ``setup``.
+    The constructor creates ``trigger``, ``panes`` and ``lifetime``; objects of their subclasses may replace them until
+    ``setup``.
     """
 
     __slots__ = (
@@ -88,7 +89,7 @@ class WindowOperator(KeyedOperator):
         self._life = FunctionLife(window_function)
         self.late_tag = late_tag
         self.joined: JoinedFunction | None = None
-        """Set before ``setup`` where the windows are those of two streams."""
+        """The function of a window join or coGroup, set before ``setup``; otherwise None."""
         merging = merging_assigner(assigner, self.trigger, contents)
         self.merging = None if merging is None else MergingWindows(self, merging)
 

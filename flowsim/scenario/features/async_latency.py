@@ -52,7 +52,7 @@ class NormalLatencyModel(Strict):
 
 
 class LognormalLatencyModel(Strict, json_schema_extra=exactly_one_of("p99", "sigma")):
-    """Log-normal: half of the calls below the median, few many times as long; exactly one of p99, sigma."""
+    """Log-normal: half of the calls are below the median, a few take many times as long; exactly one of p99, sigma."""
 
     median: PositiveNs = Field(description="Half of the calls take less time.")
     p99: DurationNs | None = Field(default=None, description="99th percentile of the latency.")

@@ -65,7 +65,7 @@ def check_broadcast(model: BroadcastModel, has_key: bool) -> None:
 
 
 def compile_broadcast(context: CompileContext, path: Path, model: BroadcastModel, first: Incoming) -> CompiledStream:
-    """The stored records and the results; raises Failed."""
+    """The results of looking up records in the stored ones, or of a user function; raises Failed."""
     second = second_input(context, path, model.to, first)
     connected = first.stream.connect(second.stream.broadcast(REMEMBERED))
     if model.process is not None:
@@ -107,7 +107,7 @@ def _types(schema: RecordSchema) -> str:
 
 
 class LookupBroadcastState(api.BroadcastProcessFunction):
-    """Stores the records of the broadcast side by key, and adds to each other record the one with its key."""
+    """Stores broadcast records by key, and adds fields of the matching one to each record of the other side."""
 
     def __init__(
         self,

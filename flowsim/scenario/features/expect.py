@@ -73,7 +73,7 @@ def number_of(column: Column, value: int | str) -> int:
 
 
 class ExpectModel(Strict):
-    """The expected properties of a run; otherwise the exit code is 1."""
+    """The expected properties of a run; if one does not hold, the exit code is 1."""
 
     laws: dict[Annotated[str, Field(max_length=60)], VerdictName] = Field(
         default_factory=dict,

@@ -116,7 +116,7 @@ class TwoKeys(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Incoming:
-    """The argument of every operator's compilation: the stream that it reads, and the operator's other keys."""
+    """The argument of every operator's compilation: its input stream, and its ``key_by``, window and partitioner."""
 
     stream: DataStream
     """A KeyedStream if the operator has ``key_by``."""

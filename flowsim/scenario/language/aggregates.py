@@ -91,7 +91,7 @@ class CompiledAggregate(AggregateFunction):
 
 @dataclass(slots=True)
 class _Parts:
-    """The parts of one window's aggregates."""
+    """The generated code for all aggregates of a window."""
 
     initial: tuple[object, ...] = ()
     add: tuple[ast.stmt, ...] = ()

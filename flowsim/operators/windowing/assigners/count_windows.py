@@ -18,7 +18,7 @@ from flowsim.values.types import Types
 
 
 class CountWindow:
-    """The window number of a key; a recording shows the number as the window's start. PyFlink: CountWindow."""
+    """A window of a key, identified by a number, which recordings show as its start. PyFlink: CountWindow."""
 
     __slots__ = ("id",)
 

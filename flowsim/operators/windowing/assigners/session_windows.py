@@ -15,7 +15,7 @@ from flowsim.values.durations import Length, millis_of
 
 
 class SessionWindowTimeGapExtractor(Protocol):
-    """The gap after a record, after which its session ends: base of user-defined extractors, which define ``extract``.
+    """Computes the gap of a record: its session ends that long after it. Base of user-defined extractors.
 
     PyFlink: SessionWindowTimeGapExtractor.
     """

@@ -116,8 +116,8 @@ class ContinuousProcessingTimeTrigger(ContinuousTrigger):
     """Fires whenever the clock passes a multiple of the interval. PyFlink: ContinuousProcessingTimeTrigger (rule
     10.22).
 
-    It does not register the window's end; the last interval ends there. If another trigger's timer calls it while it
-    has no stored fire time, it raises BadInput: Flink fails there too.
+    It registers no separate timer for the window's end: the last interval is shortened to end there. If another
+    trigger's timer calls it while it has no stored fire time, it raises BadInput: Flink fails there too.
     """
 
     __slots__ = ()

@@ -59,7 +59,8 @@ RecordValues = Annotated[
 RecordState = Annotated[
     bool | None,
     typer.Option(
-        "--record-state/--no-record-state", help="Record every change of keyed state too; at --record full only."
+        "--record-state/--no-record-state",
+        help="Also record every change of keyed state and of window contents; needs --record full.",
     ),
 ]
 Engine = Annotated[

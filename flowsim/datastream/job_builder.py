@@ -114,8 +114,9 @@ class JobBuilder:
         record_values_bytes: int = VALUES_BYTES,
         record_state: bool = False,
     ) -> Self:
-        """flowsim's own: the recording directory of the next runs, for ``flowsim validate``; each run replaces the
-        last.
+        """flowsim's own: the recording directory of the following runs, for ``flowsim validate``.
+
+        Each run replaces the recording of the previous one.
 
         ``record_values_bytes``: the size up to which all distinct record values are kept, and beyond which a sample; 0:
         none. ``record_state``: whether every change of keyed state is also recorded, which needs level full.
@@ -128,7 +129,9 @@ class JobBuilder:
                 f"flowsim_recording: record_values_bytes: expected an integer >= 0, got {record_values_bytes!r}"
             )
         if record_state and level != "full":
-            raise BadInput("flowsim_recording: record_state: changes of state are recorded at level full only")
+            raise BadInput(
+                "flowsim_recording: record_state: state changes are recorded at level full only; set level='full'"
+            )
         self._recording = (directory, levels[level], record_values_bytes, record_state)
         return self
 

@@ -131,16 +131,16 @@ class TimeDomain(IntEnum):
 
 
 class StateAction(IntEnum):
-    """What happened to the state of a key (``state_changes.action``)."""
+    """The kind of a state change (``state_changes.action``)."""
 
     PUT = 0
-    """A value, a whole list or an entry of a map was written, or a window took over the contents of others."""
+    """A value, a whole list or a map entry was written, or the contents of other windows were merged into a window."""
     ADD = 1
-    """A value was added: to a list, to the list of a map's key, to a reduced value or to an accumulator."""
+    """A value was added to a list, to a list inside a map, to a reduced value or to an accumulator."""
     REMOVE = 2
-    """An entry of a map was removed."""
+    """A map entry was removed."""
     CLEAR = 3
-    """All of it was removed."""
+    """The whole state was removed."""
     EXPIRE = 4
     """State was dropped because its time to live had passed."""
 

@@ -1,4 +1,4 @@
-"""What a table of a recording is: its columns, its level and how a row is stored."""
+"""A table of a recording: its columns, its level and the stored form of a row."""
 
 from __future__ import annotations
 
@@ -20,7 +20,9 @@ class Column:
 
 
 TASK_ATTEMPT: Final = Column(
-    "task_attempt", "h", "which attempt of its task recorded the fact: 0, and 1 more at each restart of the task"
+    "task_attempt",
+    "h",
+    "the attempt of the task that recorded the fact: 0 at first, 1 higher after each restart of the task",
 )
 
 

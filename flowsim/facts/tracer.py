@@ -55,7 +55,7 @@ class Recorder(Protocol):
 
     level: Level
     records_state: bool
-    """Whether changes of state are kept at level full."""
+    """Whether state changes are recorded at level full."""
 
     @property
     def values(self) -> SeenValues:
@@ -192,7 +192,7 @@ class TaskTrace:
 
     @property
     def state(self) -> TaskTrace | None:
-        """Itself at level full where changes of state are recorded, else None."""
+        """Itself if state changes are recorded, which needs level full; otherwise None."""
         return self if self.level >= Level.FULL and self.recorder.records_state else None
 
     def begin_attempt(self) -> None:
@@ -379,7 +379,7 @@ class TaskTrace:
         )
 
     def state_number(self, operator: int, name: str, kind: str) -> int:
-        """The number of a state of an operator, which is described the first time."""
+        """The number of an operator's state; adds the state to table ``states`` on first use."""
         states = self._states.setdefault(operator, {})
         number = states.get((name, kind))
         if number is None:

@@ -66,7 +66,7 @@ class RepeatedPartners(Partners):
 
 
 class ForgetfulPairs(Pairs):
-    """The first pair of all is forgotten."""
+    """Omits the first pair of the run."""
 
     __slots__ = ("_has_forgotten",)
 
@@ -81,7 +81,7 @@ class ForgetfulPairs(Pairs):
 
 
 class RepeatedPairs(Pairs):
-    """The first pair of all is joined twice."""
+    """Returns the first pair of the run twice."""
 
     __slots__ = ("_has_repeated",)
 

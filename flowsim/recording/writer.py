@@ -58,7 +58,7 @@ from flowsim.recording.parquet_part import (
 ROWS_PER_EPOCH: Final = 1 << 16
 
 _GROWING: Final = (KEYS, STATES)
-"""What tasks describe while they run."""
+"""Description tables that get rows during the run."""
 
 
 class RecordingWriter:

@@ -1,4 +1,4 @@
-"""Keyed state of which every change is recorded."""
+"""A state backend that records every change of keyed state."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from flowsim.state.watched_cells import WatchedCells, WatchedStateTable
 
 
 class ObservedStateBackend(KeyedStateBackend):
-    """Gives out observed states, and has what the cleanup drops recorded."""
+    """Returns observed states, and records the removals of TTL cleanup."""
 
     __slots__ = ("_changes",)
 
@@ -54,7 +54,7 @@ class ObservedStateBackend(KeyedStateBackend):
 
 
 class ObservedStateStore(KeyedStateStore):
-    """Gives out observed states of one namespace."""
+    """Returns the observed states of one namespace."""
 
     __slots__ = ("_cells", "_changes")
 
@@ -94,7 +94,7 @@ class ObservedStateStore(KeyedStateStore):
 
 
 class _StoreOnCells(KeyedStateStore):
-    """Gives out plain states that use other cells."""
+    """Returns the wrapped states, which read and write the watched cells."""
 
     __slots__ = ("_cells",)
 

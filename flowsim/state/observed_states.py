@@ -1,4 +1,4 @@
-"""States that record what each call of them changes; another state of the same kind does the work."""
+"""States that wrap another state of the same kind and record its changes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from flowsim.state.watched_cells import WatchedCells
 
 
 class ObservedValueState(ValueState):
-    """Records the writes of a value state, and a read that finds it expired."""
+    """Records writes of a value state, and reads that remove an expired value."""
 
     __slots__ = ("_state", "_watched")
 
@@ -40,7 +40,7 @@ class ObservedValueState(ValueState):
 
 
 class ObservedListState(ListState):
-    """Records the writes of a list state, and a read that drops what has expired."""
+    """Records writes of a list state, and reads that remove expired elements."""
 
     __slots__ = ("_state", "_watched")
 
@@ -87,7 +87,7 @@ class ObservedListState(ListState):
 
 
 class ObservedMapState(MapState):
-    """Records the writes of a map state entry by entry, and reads that drop what has expired."""
+    """Records writes of a map state per entry, and reads that remove expired entries."""
 
     __slots__ = ("_state", "_watched")
 
@@ -149,7 +149,7 @@ class ObservedMapState(MapState):
 
 
 class ObservedReducingState(ReducingState):
-    """Records the reduced value after every write, and a read that finds it expired."""
+    """Records the reduced value after every write, and reads that remove an expired value."""
 
     __slots__ = ("_state", "_watched")
 
@@ -181,7 +181,7 @@ class ObservedReducingState(ReducingState):
 
 
 class ObservedAggregatingState(AggregatingState):
-    """Records the accumulator after every write, and a read that finds it expired."""
+    """Records the accumulator after every write, and reads that remove an expired accumulator."""
 
     __slots__ = ("_state", "_watched")
 

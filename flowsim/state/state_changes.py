@@ -10,11 +10,11 @@ from flowsim.facts.kinds import StateAction
 from flowsim.facts.tracer import TaskTrace
 
 NO_VALUE: Final = object()
-"""Of a change that leaves no value to be shown."""
+"""For a change without a value: its fingerprint is 0."""
 
 
 class DescribedKeys(Protocol):
-    """Knows keys as fact tables hold them, and describes new ones."""
+    """Returns the ``(key_hash, key)`` of fact tables for a key, and describes new keys."""
 
     def of(self, key: object, key_id: object, /) -> tuple[int, int]: ...
 
@@ -31,7 +31,7 @@ class Interval(Protocol):
 
 
 class StateChanges:
-    """Writes one row per change; what changes nothing is no fact."""
+    """Writes one row per change; calls without a change are not recorded."""
 
     __slots__ = ("_trace", "_operator", "_keys", "_numbers")
 
@@ -42,16 +42,16 @@ class StateChanges:
         self._numbers: dict[str, int] = {}
 
     def describe(self, name: str, kind: str) -> int:
-        """The number of a state, which is described to the recording the first time."""
+        """The number of a state; adds the state to table ``states`` on first use."""
         return self._trace.state_number(self._operator, name, kind)
 
     def describe_state(self, name: str, kind: str) -> int:
-        """As ``describe``, of a state that has a descriptor."""
+        """As ``describe``, for a state with a descriptor; ``number_of`` then returns its number."""
         number = self._numbers[name] = self.describe(name, kind)
         return number
 
     def number_of(self, name: str) -> int:
-        """The number of a state that has a descriptor."""
+        """The number of a state with a descriptor, after ``describe_state``."""
         return self._numbers[name]
 
     def record(
@@ -64,7 +64,7 @@ class StateChanges:
         entries: int,
         value: object = NO_VALUE,
     ) -> None:
-        """``value``: what the fingerprint is of."""
+        """Records one change; the fingerprint is computed from ``value``."""
         key_hash, key_number = self._keys.of(key, key_id)
         window = (namespace.start, namespace.end) if isinstance(namespace, Interval) else (0, 0)
         self._trace.state_change(
@@ -77,5 +77,5 @@ class StateChanges:
         try:
             return self._trace.fingerprint(None, value)
         except ValueNotAllowed:
-            # The accumulator of a window may be any object.
+            # The accumulator of a window may be outside the closed value set.
             return 0

@@ -1,4 +1,4 @@
-"""Cells of which every change is recorded, also what expires in them."""
+"""Cells that record every change, including removals of expired contents."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ def _kind_of(descriptor: StateDescriptor) -> str:
 
 
 class WatchedCells:
-    """The cells of one state in one namespace; ``begin`` a call of the state, then ``record`` what it changed.
+    """The cells of one state in one namespace: call ``begin`` before a call of the state, then a ``record`` method.
 
-    It looks at contents in ``held``: a look at a ``StateTable`` would move its rehash on.
+    Contents are read from ``held`` and not from ``cells``: a read of a ``StateTable`` would continue its rehash.
     """
 
     __slots__ = ("place", "removed", "_cells", "_held", "_changes", "_state", "_is_collection", "_entries_read")
 
     removed: list[Place]
-    """What was emptied since the call began."""
+    """The cells that the current call has emptied."""
 
     def __init__(
         self, cells: Cells, held: KeyCells, changes: StateChanges, descriptor: StateDescriptor, namespace: Hashable
@@ -82,43 +82,43 @@ class WatchedCells:
 
     @property
     def content(self) -> object:
-        """What the current key holds now in a cell of one value or a list, without times of access."""
+        """The current key's value or list, without the timestamps of the time to live."""
         content = self._held.get(self.place)
         return [_plain(element) for element in content] if isinstance(content, list) else _plain(content)
 
     def begin(self) -> None:
-        """A method of the state is called."""
+        """Starts a call of a method of the state."""
         self.removed = []
         self._entries_read = None
 
     def record(self, action: StateAction, value: object = NO_VALUE) -> None:
-        """The current key's cell changed; ``value``: what the fingerprint is of."""
+        """Records a change of the current key's cell; the fingerprint is computed from ``value``."""
         self._record(self.place[1], action, self._entries(self._held.get(self.place)), value)
 
     @property
     def has_fewer_entries(self) -> bool:
-        """Whether the call made entries fewer than it found."""
+        """Whether the call removed entries."""
         return self._entries_read is not None and self._entries(self._held.get(self.place)) < self._entries_read
 
     def record_written(self, action: StateAction) -> None:
-        """Records the value that the call left, or that it emptied the cell."""
+        """Records the new value after a write, or CLEAR if the call emptied the cell."""
         self.record_removed()
         if not self.removed:
             self.record(action, self.content)
 
     def record_merged(self) -> None:
-        """Records which namespaces the call emptied and what it left in its own."""
+        """Records CLEAR for the merged namespaces, and the new content of this namespace."""
         self.record_removed()
         if self.removed:
             self.record(StateAction.PUT, self.content)
 
     def record_removed(self) -> None:
-        """Records what the call emptied, in its own namespace or another."""
+        """Records CLEAR for each cell that the call emptied, in this namespace or another."""
         for _, namespace in self.removed:
             self._record(namespace, StateAction.CLEAR, 0, NO_VALUE)
 
     def record_expired(self, value: object = NO_VALUE) -> None:
-        """Records what the call dropped, a read: it drops nothing but what has expired."""
+        """Records what a read removed; a read removes only expired contents."""
         if self.has_fewer_entries:
             self.record(StateAction.EXPIRE, value)
 
@@ -137,7 +137,7 @@ def _plain(content: object) -> object:
 
 
 class WatchedStateTable(StateTable):
-    """Records what the cleanup drops, whatever key it belongs to."""
+    """Records what cleanup removes, for any key."""
 
     __slots__ = ("_changes",)
 

@@ -74,9 +74,9 @@ TIMERS: Final[Phrases] = {
 STATE_CHANGES: Final[Phrases] = {
     StateAction.PUT: ("writes", ()),
     StateAction.ADD: ("adds to", ()),
-    StateAction.REMOVE: ("removes an entry of", ()),
+    StateAction.REMOVE: ("removes an entry from", ()),
     StateAction.CLEAR: ("clears", ()),
-    StateAction.EXPIRE: ("drops what has expired in", ()),
+    StateAction.EXPIRE: ("removes expired contents of", ()),
 }
 WAITS: Final[Phrases] = {
     WaitKind.COST: ("is busy: the cost of its batch passes", ("3.28",)),

@@ -1,4 +1,4 @@
-"""Sentences about keyed state and the contents of windows."""
+"""Sentences about keyed state and window contents."""
 
 from __future__ import annotations
 

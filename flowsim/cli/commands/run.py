@@ -87,7 +87,7 @@ def run(
     if settings.clock == "real" and policy is not None:
         raise BadInput("--policy: applies to the virtual clock only; leave it out on the real clock")
     if record_state and settings.record is not Level.FULL:
-        raise BadInput("--record-state: changes of state are recorded at level full only: add --record full")
+        raise BadInput("--record-state: state changes are recorded at level full only; add --record full")
     if validate and settings.record is Level.OFF:
         raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
     if validate:

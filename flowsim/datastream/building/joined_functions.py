@@ -10,7 +10,7 @@ from flowsim.operators.windowing.window_joins import FIRST, JoinCallObserver, Pa
 from flowsim.operators.windowing.windows import Window
 
 Tagged = tuple[int, object]
-"""``FIRST`` or ``SECOND``, and a record."""
+"""A record with the tag of its stream, ``FIRST`` or ``SECOND``."""
 
 AnyCoGroup = CoGroupFunction | Callable[[list[Any], list[Any]], Iterable[object] | None]
 AnyJoin = JoinFunction | FlatJoinFunction | Callable[[Any, Any], object]
@@ -65,7 +65,7 @@ class JoinCoGroupFunction(CoGroupFunction):
         return self.join(Pairs().of(first, second))
 
     def join(self, pairs: Iterable[tuple[object, object]]) -> Iterable[object]:
-        """The results of these pairs, one call after the other."""
+        """Yields the results of one call per pair, in order."""
         function = self._function
         if isinstance(function, FlatJoinFunction):
             for left, right in pairs:

@@ -199,16 +199,18 @@ _COUNTS: Final = """\
 """
 
 _COUNTS_OF_WINDOWS: Final = """\
-- Not applicable: no judged operator: one that window-fire judges, with `params.join`, whose evictor (if any) it predicts.
-- Expected calls: one row for every firing that window-fire expects (result FIRE or FIRE_AND_PURGE; where it does not predict
-  firings, for every recorded one of a window with contents), with key, start, end and intakes before of the firing; and of
-  the contents that the function gets: the intakes of `side` 0 (`left_rows`, and the sum of their fingerprints, `left_sum`)
-  and those of any other side (`right_rows`, `right_sum`); `calls` = left_rows * right_rows, of a coGroup 1; `product_sum` =
-  left_sum * right_sum, which is the sum of left * right over all pairs (rule 10.37). Sums and products are Java longs.
-- Actual calls: the rows of `window_joins`, with their intakes before.
+- Not applicable: no judged operator: one that window-fire judges and that has `params.join`. If it has an evictor,
+  window-fire must predict the result of the evictor.
+- Expected rows: one for every expected firing of window-fire with result FIRE or FIRE_AND_PURGE (if window-fire does
+  not predict firings: for every recorded firing of a window with contents). The row has key, start, end and intakes
+  before of the firing. The other columns follow from the contents that the window function gets: `left_rows` and
+  `left_sum` are the number of intakes with `side` 0 and the sum of their fingerprints, `right_rows` and `right_sum`
+  those of all other intakes. `calls` = left_rows * right_rows for a join, 1 for a coGroup. `product_sum` = left_sum *
+  right_sum, which equals the sum of left * right over all pairs (rule 10.37). Sums and products are Java longs.
+- Actual rows: the rows of `window_joins`, with their intakes before.
 - Rows examined: `window_intake` and `window_joins` rows of judged operators.
-- Violations: missing + unexpected calls. In a prefix, calls that follow from the last cause (see window-fire), or from a
-  firing behind it, are not counted as missing.
+- Violations: missing + unexpected rows. In a prefix, rows caused by the last cause of the (task, operator) (see
+  window-fire), or by a firing after it, are not counted as missing.
 """
 
 LAWS: Final = (
@@ -226,8 +228,8 @@ LAWS: Final = (
     ),
     Law(
         WINDOW_JOINS,
-        "A window join calls its function once for every record of the left stream and every one of the right that a window "
-        "fires with, a coGroup once with both sides.",
+        "When a window fires, a window join calls its function once for every pair of a left and a right record in it, "
+        "and a coGroup calls its function once with the records of both sides.",
         ("10.37",),
         Level.ELEMENTS,
         READS,

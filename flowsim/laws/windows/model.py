@@ -30,8 +30,8 @@ class WindowModel:
 
     Rows of ``fires``: pane, contents summary, result, cause, at, watermark and number of intakes so far. Of ``merges``:
     pane, start and end of the larger window, watermark and intakes. Of ``drops``: intakes, key, timestamp, fingerprint
-    and side output. Rows of ``calls``, calls of a function of two streams: pane, records and sum of each side, number of
-    calls, sum of products, and number of intakes so far.
+    and side output. Of ``calls``, the calls of a join or coGroup function: pane, number of left and right records, their
+    sums, number of calls, sum of products, and number of intakes so far.
     """
 
     def __init__(self, plan: WindowPlan) -> None:
@@ -181,7 +181,7 @@ class WindowModel:
             self._run_unseen(due)
 
     def fire_by_clock(self, pane: PaneId, at: int) -> None:
-        """A recorded firing of a timer of processing time, after ``reach_clock``."""
+        """A recorded firing of a processing-time timer, after ``reach_clock``."""
         if self._clock_timers.delete(at, pane) is not None:
             self._rank = self.intakes
             self._run(pane, False, at)
@@ -242,7 +242,7 @@ class WindowModel:
             pane.empty()
 
     def _expect_calls(self, of: PaneId, account: Account) -> None:
-        """Every record of the left side meets every one of the right (rule 10.37): the sum of products is that of sums."""
+        """A join pairs every left with every right record (rule 10.37): the sum of products is the product of the sums."""
         rows, _, _, right, left_sum, right_sum = account
         calls = (rows - right) * right if self.plan.join == "join" else 1
         sums = wrapped(left_sum), wrapped(right_sum), calls, wrapped(left_sum * right_sum)

@@ -12,8 +12,8 @@ PaneId = tuple[int, int, int]
 """Key, start and end of the window."""
 
 Account = tuple[int, int, int, int, int, int]
-"""Records, sum of fingerprint >> 31, exclusive or of the fingerprints; of windows of two streams also: records of the right
-one, sums of the fingerprints of both."""
+"""Number of records, sum of fingerprint >> 31, exclusive or of the fingerprints; number of records of the right side, sum
+of the fingerprints of the left and of the right side (all records of a window of one stream are left)."""
 
 
 _NO_RECORDS: Final[list[tuple[int, int, int]]] = []

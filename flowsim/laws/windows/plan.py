@@ -125,12 +125,12 @@ def last_of(start: int, end: int) -> int:
 
 
 def is_in(key: int, part: KeyPart | None) -> bool:
-    """Whether a key is in the part of a task that is examined; None: all are."""
+    """Whether a key belongs to ``part``; None: all keys do."""
     return part is None or key % part[1] == part[0]
 
 
 def rows_of(rows: Rows, operator: int, part: KeyPart | None = None) -> Mask:
-    """Which rows are of this operator, and of the keys of the part."""
+    """Selects the rows of this operator and of the keys in ``part``."""
     mask: Mask = rows.column("operator") == operator
     if part is not None:
         mask &= rows.column("key") % part[1] == part[0]
@@ -233,6 +233,6 @@ def _positive(given: Mapping[str, object], name: str) -> bool:
 
 
 def number_of(params: Mapping[str, object], name: str, otherwise: int = 0) -> int:
-    """A number of a description."""
+    """An integer parameter of an operator, ``otherwise`` if it is missing."""
     value = params.get(name)
     return value if isinstance(value, int) else otherwise

@@ -57,7 +57,7 @@ class WindowTimeline:
     def __init__(
         self, task: int, operator: int, plan: WindowPlan, findings: Sequence[Findings], part: KeyPart | None
     ) -> None:
-        """``findings``: of firings, of late records and of joins."""
+        """``findings``: those of laws window-fire, late-rows and window-joins, in this order."""
         self.operator = operator
         self.model = WindowModel(plan)
         self.intakes = 0

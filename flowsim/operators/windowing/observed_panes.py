@@ -1,4 +1,4 @@
-"""Contents of windows of which every change is recorded (table ``state_changes``)."""
+"""Records every change of window contents (table ``state_changes``)."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from flowsim.operators.windowing.windows import Window
 from flowsim.state.state_changes import NO_VALUE, StateChanges
 
 _NAME: Final = "window-contents"
-"""As Flink names the state."""
+"""Flink's name of the state."""
 
 
 class CurrentKey(Protocol):
-    """The operator that the panes belong to."""
+    """The current key of the window operator."""
 
     @property
     def current_key(self) -> object: ...
 
 
 class ObservedPaneStore(PaneStore):
-    """Another pane store, which does the work."""
+    """Wraps another pane store and records its changes."""
 
     __slots__ = ("_panes", "_changes", "_operator", "_keeps_records", "_state")
 

@@ -191,7 +191,7 @@ def create_window_operator(
 
 
 def without_shortcuts(operator: WindowOperator) -> WindowOperator:
-    """The general operator in the place of one whose shortcuts bypass its collaborators; before its set-up."""
+    """The general operator instead of the fast one, which bypasses its components; call it before ``setup``."""
     if not isinstance(operator, TumblingWindowOperator):
         return operator
     lateness_ms, contents = operator.lifetime.allowed_lateness_ms, operator.panes.contents

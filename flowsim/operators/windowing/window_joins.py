@@ -1,4 +1,4 @@
-"""Joins and coGroups of two streams in common windows, as the window operator knows them. Flink: CoGroupedStreams."""
+"""The part of window joins and coGroups that the window operator uses. Flink: CoGroupedStreams."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from flowsim.values.java_long import wrapped
 
 FIRST: Final = 1
 SECOND: Final = 2
-"""Which stream a tagged record ``(tag, record)`` came from."""
+"""The tag of the stream in a tagged record ``(tag, record)``."""
 
 
 class Pairs:
-    """Which records of the two sides are joined. Flink: JoinedStreams.JoinCoGroupFunction."""
+    """Creates the pairs of a window join. Flink: JoinedStreams.JoinCoGroupFunction."""
 
     __slots__ = ()
 
     def of(self, first: Sequence[Value], second: Sequence[Value]) -> Iterable[tuple[Value, Value]]:
-        """Every record of the first side with every one of the second."""
+        """All pairs of a record of the first side and a record of the second; the outer loop is over the first side."""
         return product(first, second)
 
 
 class JoinedFunction(Protocol):
-    """The function that a window join or a coGroup calls when a window fires.
+    """The window function of a window join or coGroup.
 
-    The operator sets ``observer`` where facts are recorded; another object of its class may replace ``pairs``.
+    The operator sets ``observer`` if facts are recorded. An object of a subclass may replace ``pairs``.
     """
 
     observer: JoinCallObserver | None
@@ -39,7 +39,7 @@ class JoinedFunction(Protocol):
 
 
 class KeyedByCurrent(Protocol):
-    """The operator, which knows the key of the window that fires."""
+    """The current key of the operator, which is the key of the window that fires."""
 
     @property
     def current_key(self) -> object: ...
@@ -49,7 +49,7 @@ class KeyedByCurrent(Protocol):
 
 
 class JoinCallObserver:
-    """Receives what the function of a join is called with, and records it once per firing (table ``window_joins``)."""
+    """Records the calls of a join or coGroup function, one row per firing (table ``window_joins``)."""
 
     __slots__ = ("_trace", "_operator_index", "_key_facts", "_operator")
 
@@ -60,14 +60,14 @@ class JoinCallObserver:
         self._operator = operator
 
     def on_fire(self, window: Window, first: Sequence[Value], second: Sequence[Value]) -> JoinCalls:
-        """A window fires with these records of its sides; the calls of the function follow."""
+        """Called when a window fires, before the calls of the function; returns the object that records them."""
         operator = self._operator
         key_hash, key = self._key_facts.of(operator.current_key, operator.current_key_id)
         return JoinCalls(self._trace, (self._operator_index, key_hash, key, window.start, window.end), first, second)
 
 
 class NumberedSide:
-    """The records of one side with their fingerprints; quick where they are asked for in their order, again and again."""
+    """The records of one side with their fingerprints; lookups in the order of the records are fast."""
 
     __slots__ = ("_records", "_numbers", "_at")
 
@@ -84,7 +84,7 @@ class NumberedSide:
         return sum(self._numbers)
 
     def number_of(self, record: Value) -> int:
-        """The fingerprint of a record, also of one that is not of this side."""
+        """The fingerprint of a record; the record may also be from the other side."""
         records, at = self._records, self._at
         if records[at] is not record:
             at = (at + 1) % len(records)
@@ -95,7 +95,7 @@ class NumberedSide:
 
 
 class JoinCalls:
-    """The calls of one firing."""
+    """Records the calls of one firing."""
 
     __slots__ = ("_trace", "_place", "_left", "_right")
 
@@ -107,7 +107,7 @@ class JoinCalls:
         self._left, self._right = NumberedSide(first), NumberedSide(second)
 
     def noting(self, pairs: Iterable[tuple[Value, Value]]) -> Iterator[tuple[Value, Value]]:
-        """The same pairs, for each of which the function is called; recorded after the last one."""
+        """Yields the same pairs, one for each call; records the calls after the last pair."""
         left_number, right_number = self._left.number_of, self._right.number_of
         calls = product_sum = 0
         for left, right in pairs:
@@ -117,7 +117,7 @@ class JoinCalls:
         self._record(calls, product_sum)
 
     def record_both(self) -> None:
-        """The function is called once, with all records of both sides."""
+        """Records a single call with all records of both sides."""
         self._record(1, self._left.sum * self._right.sum)
 
     def _record(self, calls: int, product_sum: int) -> None:

@@ -36,7 +36,7 @@ class ObservedOperator(Protocol):
 class WindowObserver:
     """Is called at each step of a window operator, and records it.
 
-    ``fingerprint`` is that of the current record; the recorded contents use it. ``is_join``: the windows contain the tagged
+    ``fingerprint`` is that of the current record; the recorded contents use it. ``is_join``: the windows contain tagged
     records of two streams.
     """
 
@@ -90,7 +90,7 @@ class WindowObserver:
         )
 
     def fingerprint_of(self, value: Value, timestamp: int | None) -> int:
-        """The fingerprint with which a record that a window holds was taken in."""
+        """The recorded fingerprint of a record in the window contents."""
         if self._is_join:
             assert isinstance(value, tuple)
             return fingerprint(None, value[1])

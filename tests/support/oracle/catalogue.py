@@ -85,8 +85,8 @@ LAWS: Final[Sequence[Law]] = (
             "unless one of them is late or already removed, and for no other pair.",
         ("10.33", "10.34", "10.35", "10.36"), Level.ELEMENTS),
     Law("window-joins",
-        "A window join calls its function once for every record of the left stream and every one of the right that a window "
-        "fires with, a coGroup once with both sides.",
+        "When a window fires, a window join calls its function once for every pair of a left and a right record in it, "
+        "and a coGroup calls its function once with the records of both sides.",
         ("10.37",), Level.ELEMENTS),
     Law("cleanup",
         "All state of a key in a window or an interval join has a timer that removes it. No timer remains "

@@ -23,56 +23,58 @@ _HEAD: Final = f"""\
 
 Generated from `flowsim/facts/schema.py`; do not edit. Format version {FORMAT_VERSION}.
 
-A run leaves a directory `recording/`:
+A run writes a directory `recording/`:
 
 | path | content |
 |---|---|
-| `manifest.json` | what was run and how it ended: status, level, scenario text, resolved settings, input hashes, seed, policy, \
-versions, rows and digest per table, how many values of records were kept, the cause \
-of a failure. Nothing of the wall clock, no absolute path, no host name |
-| `wall.json` | start, end, elapsed time, platform; covered by no digest |
+| `manifest.json` | description and status of the run: status, level, scenario text, resolved settings, input hashes, seed, \
+policy, versions, rows and digest per table, number of stored record values, the cause of a failure. It contains no \
+wall-clock times, absolute paths or host names |
+| `wall.json` | start, end, elapsed time, platform; not part of any digest |
 | `graph.json` | the execution graph: tables `tasks`, `operators`, `edges`, `channels`, `task_managers`, `pools` |
-| `<table>/part-<epoch>.parquet` | the rows that a table got during one epoch; no file when there were none |
-| `epochs/<epoch>.json` | the marker of an epoch, written last: then the epoch is complete in every table |
+| `<table>/part-<epoch>.parquet` | the rows of a table in one epoch; there is no file without rows |
+| `epochs/<epoch>.json` | the marker of an epoch. It is written last: with its marker an epoch is complete in every table |
 
-**Epochs.** All tables close their parts together whenever one of them has 65,536 rows, and at the end: a run that is
-killed loses no more than that of any table. Every file is written aside and renamed, so a process that is killed
-leaves its complete epochs; parts without a marker are not part of the recording. When the disk refuses a part, its
-epoch is dropped as a whole and nothing more is written.
+**Epochs.** All tables close their parts together when one of them has 65,536 rows, and at the end of the run. So a killed
+run loses at most this number of rows per table. Every file is first written under a temporary name and then renamed, so
+the complete epochs of a killed process remain. Parts without a marker do not belong to the recording. After a disk error
+flowsim removes the parts of the current epoch and writes nothing more.
 
-**Parts** are sorted by task; the rows of a task are in the order in which they were recorded, and those of a later epoch
-come after those of an earlier one, so the `seq` of a task ascends from part to part. Row groups hold whole tasks, of
-16,384 rows or more; only a task of more than 131,072 rows is cut.
+**Parts** are sorted by task. The rows of a task are in recorded order, and rows of a later epoch follow those of an
+earlier one, so the `seq` of a task increases from part to part. Row groups contain whole tasks and have at least 16,384
+rows. Only a task with more than 131,072 rows is split.
 
-**Markers** hold for each part the number of rows, the rows of each task, and the SHA-256 of the file; and the SHA-256 of
-`graph.json` and of the marker before. The manifest holds that of the last marker. So a changed, missing or exchanged file is
-found when it is read, and a prefix can be verified without a manifest.
+**Markers** contain the number of rows of each part, the rows of each task, the SHA-256 of each file, of `graph.json` and
+of the previous marker. The manifest contains the SHA-256 of the last marker. So a reader detects a changed, missing or
+exchanged file, and can verify a prefix without a manifest.
 
-**Status** is `running` from the start on, so a recording that still says so was killed, or could not be written any
-further. At the end it becomes `complete`, `failed`, `canceled` or `stopped` (by `until:`). Only a `complete` recording is
-judged as a whole, any other as a prefix (`docs/laws.md`).
+**Status** is `running` from the start. A finished run sets it to `complete`, `failed`, `canceled` or `stopped` (by
+`until:`). If it is still `running` after the end, the process was killed or could not write. Only a `complete` recording
+is checked as a whole, all others as a prefix (`docs/laws.md`).
 
-**Digests.** Each task has one SHA-256 per fact table: of its rows in the order of `seq`, packed little-endian without
-padding in the order of the columns (`keys`, `states` and the graph: rows as JSON arrays, one a line;
-`record_values`: two packed integers and a line of JSON, in the order in which they were recorded). A table's digest covers those
-of its tasks, `facts_digest` the digests of all tables and the level, `digest` also what the manifest says of the run.
-Versions are not covered. So the digest does not depend on how the facts are stored.
+**Digests.** Each task has one SHA-256 per fact table: over its rows in the order of `seq`, packed little-endian without
+padding in the order of the columns. Rows of `keys`, `states` and the graph are JSON arrays, one per line. Rows of
+`record_values` are two packed integers and a line of JSON, in recorded order. The digest of a table covers the digests of
+its tasks. `facts_digest` covers the digests of all tables and the level. `digest` also covers the description of the run
+in the manifest, without versions. So the digest does not depend on the storage of the facts.
 
-**Values of records.** Facts name a record by its fingerprint; table `record_values` has the value of each, once a run, in
-the epoch of the first fact that names it or an earlier one. Its size is bounded (setting `record_values`, 64 MiB): a value
-counts with its encoded bytes and 16 more. After half of the size, only values are kept whose fingerprint ends in one 0
-bit, then in two, and so on, so that all samples together fit. A value of more than 1/256 of the size is left out. The
-manifest says in `record_values` how it ended: `stored` of `distinct` values (an estimate, when `one_in` is not 1).
+**Record values.** Facts identify a record by its fingerprint. Table `record_values` contains the value of each
+fingerprint once per run, in the epoch of the first fact with this fingerprint or in an earlier one. Setting
+`record_values` limits the size (64 MiB by default): a value counts with its encoded bytes plus 16. When half of the size
+is used, only values whose fingerprint ends in one 0 bit are stored, then in two 0 bits, and so on, so that all samples
+together fit. A value larger than 1/256 of the size is omitted. In the manifest, `record_values` contains the result:
+`stored` values of `distinct` ones (an estimate if `one_in` is not 1).
 
-**State.** Table `state_changes` is empty unless a run at level full has setting `record_state`. A read that renews a time to
-live is no change. Values, lists and entries of maps that were written, and what windows took in, are in `record_values`,
-too. Tables `keys` and `states` say what the numbers of keys and states mean. The windows in flight of an assigner that merges are
-not state here: table `window_merge` has them. Nothing else is recorded differently, but `seq` counts these facts, too.
+**State.** Table `state_changes` is empty unless a run at level full has setting `record_state`. A read that extends a time
+to live is not a change. Table `record_values` then also contains the values, lists and map entries that were written, and
+the records that were added to windows. Tables `keys` and `states` describe the numbers of keys and states. The set of
+active windows of a merging assigner is not in `state_changes`; table `window_merge` contains the merges. No other
+fact changes, except that `seq` also counts these facts.
 
-**Attempts.** A fact of a task ends with `task_attempt`. While a task runs only the first `seq` of each attempt is kept; the
-column is added when an epoch is written, and digests cover it.
+**Attempts.** The last column of a task's fact is `task_attempt`. During the run flowsim stores only the first `seq` of
+each attempt. It adds the column when it writes an epoch; digests cover the column.
 
-**Types.** No column holds nulls. Fact tables hold only integers; what a sentinel means is said where it occurs.
+**Types.** No column contains nulls. Fact tables contain only integers; each column describes its sentinels.
 """
 
 
@@ -82,7 +84,7 @@ def recording_page() -> str:
     lines += ["## Fact tables", ""]
     for table in FACT_TABLES:
         lines += _section(table)
-    lines += ["## Description tables", "", "Small, may hold text, and say what the ids mean.", ""]
+    lines += ["## Description tables", "", "They are small, may contain text, and describe the ids.", ""]
     for table in STATIC_TABLES:
         lines += _section(table)
     return "\n".join(lines)

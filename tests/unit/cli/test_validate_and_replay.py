@@ -132,7 +132,7 @@ def test_replay_records_state_changes_exactly_when_run_did(flowsim: Any, tmp_pat
 def test_record_state_below_level_full_is_refused(flowsim: Any) -> None:
     called = flowsim("run", "tiny.yaml", "--record", "elements", "--record-state")
     assert called.code == 2
-    assert "--record-state: changes of state are recorded at level full only: add --record full" in called.err
+    assert "--record-state: state changes are recorded at level full only; add --record full" in called.err
 
 
 def test_stopped_and_failed_runs_replay_equal(flowsim: Any, write: Any) -> None:

@@ -306,7 +306,7 @@ def test_below_level_full_no_state_is_recorded() -> None:
 
 def test_record_state_of_environment_adds_state_changes(tmp_path: Path) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
-    with pytest.raises(BadInput, match="record_state: changes of state are recorded at level full only"):
+    with pytest.raises(BadInput, match="record_state: state changes are recorded at level full only"):
         env.flowsim_recording(tmp_path / "r", "elements", record_state=True)
     for asked in (True, False):
         env.flowsim_recording(tmp_path / "r", record_state=asked)

@@ -93,8 +93,8 @@ def validate_recording(
     if engine == "python" and (master is not None or remote is not None):
         raise BadInput("master and remote are for Spark: the engine 'python' does not use it")
     runs = open_runs([path])
-    asked = engine == "spark" or master is not None or remote is not None
-    if not asked and (engine == "python" or runs[0].rows < SPARK_FROM_FACTS):
+    requests_spark = engine == "spark" or master is not None or remote is not None
+    if not requests_spark and (engine == "python" or runs[0].rows < SPARK_FROM_FACTS):
         return validate(runs, laws)
     with spark_session(master, remote, for_judge=True) as session:
         return validate(runs, laws, OnSpark(session))

@@ -69,9 +69,9 @@ class MissingExtra(BadInput):
 class InvariantViolation(FlowsimError):
     """flowsim violated one of its own invariants: a bug in flowsim. The message lists the steps before the violation."""
 
-    def __init__(self, message: str, story: tuple[str, ...] = ()) -> None:
-        super().__init__("\n  ".join((message, *story)))
-        self.story = story
+    def __init__(self, message: str, steps: tuple[str, ...] = ()) -> None:
+        super().__init__("\n  ".join((message, *steps)))
+        self.steps = steps
 
 
 class JobFailed(FlowsimError):

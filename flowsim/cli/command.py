@@ -137,8 +137,8 @@ def error_data(error: BaseException) -> dict[str, object]:
 def _stopped(as_json: bool, code: ExitCode, message: str, error: BaseException | None = None) -> typer.Exit:
     sys.stderr.write(message + "\n")
     if as_json:
-        told = {"kind": "Interrupted", "message": message} if error is None else error_data(error)
-        print_json({"error": told, "exit_code": int(code)})
+        failure = {"kind": "Interrupted", "message": message} if error is None else error_data(error)
+        print_json({"error": failure, "exit_code": int(code)})
     return typer.Exit(int(code))
 
 

@@ -73,13 +73,13 @@ class Judge:
             raise BadInput(f"--law {law}: a SQL law runs on Spark: leave --engine python out")
 
     @property
-    def asks_for_spark(self) -> bool:
+    def requests_spark(self) -> bool:
         """Whether the laws are checked on Spark for any size."""
         return self.engine == "spark" or self.master is not None or self.remote is not None
 
     def require(self, recomputes: bool) -> None:
         """Raises MissingExtra or BadInput for missing requirements of a session, before hours of work."""
-        if self.engine == "python" or not (self.asks_for_spark or (recomputes and self._judges_recompute)):
+        if self.engine == "python" or not (self.requests_spark or (recomputes and self._judges_recompute)):
             return
         if find_spec("pyspark") is None:
             raise MissingExtra("spark", "checking laws on Spark (--engine python needs none)")
@@ -142,7 +142,7 @@ class Judge:
             return True, f"it opens {uris[0]}"
         if self.engine == "python":
             return False, "--engine python"
-        if self.asks_for_spark:
+        if self.requests_spark:
             return True, f"--engine spark, {self.remote or self.master or LOCAL}"
         if facts < SPARK_FROM_FACTS:
             return False, f"{facts:,} facts, fewer than {SPARK_FROM_FACTS:,}"

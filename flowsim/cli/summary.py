@@ -97,16 +97,16 @@ def _snapshot_data(snapshot: TaskSnapshot) -> dict[str, Any]:
 
 
 def _show_snapshot(console: Console, snapshot: TaskSnapshot) -> None:
-    asked = f"snapshot  {snapshot.task}, requested at {duration_text(snapshot.requested_ns)}"
+    heading = f"snapshot  {snapshot.task}, requested at {duration_text(snapshot.requested_ns)}"
     if snapshot.taken_ns is None:
-        show_text(console, f"{asked}: not taken, {snapshot.missed}", "yellow")
+        show_text(console, f"{heading}: not taken, {snapshot.missed}", "yellow")
         return
     kept = [f"{one.operator} holds {len(one.elements)} elements" for one in snapshot.operators if one.elements]
     inside = [one.operator for one in snapshot.operators if one.inside]
-    told = [f"taken at {duration_text(snapshot.taken_ns)}", *kept]
+    parts = [f"taken at {duration_text(snapshot.taken_ns)}", *kept]
     if inside:
-        told.append(f"inside an element of {', '.join(inside)}")
-    show_text(console, f"{asked}: {'; '.join(told)}")
+        parts.append(f"inside an element of {', '.join(inside)}")
+    show_text(console, f"{heading}: {'; '.join(parts)}")
 
 
 def task_data(task: TaskSummary) -> dict[str, Any]:

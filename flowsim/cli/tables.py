@@ -93,13 +93,13 @@ class _Table:
         return next((layout for layout in layouts if self.width(layout) <= width), layouts[-1])
 
     def _layouts(self) -> Iterator[_Layout]:
-        telling = tuple(index for index in self._numbers if not self._is_dull(index))
+        varying = tuple(index for index in self._numbers if not self._is_dull(index))
         for two_lines in (False, True):
-            for numbers in (self._numbers, telling):
+            for numbers in (self._numbers, varying):
                 for stacked in (False, True):
                     yield _Layout(self._names, numbers, two_lines, stacked)
-        kept = list(telling)
-        for index in sorted(telling, key=lambda index: self.columns[index].rank, reverse=True):
+        kept = list(varying)
+        for index in sorted(varying, key=lambda index: self.columns[index].rank, reverse=True):
             if self.columns[index].rank:
                 kept.remove(index)
                 yield _Layout(self._names, tuple(kept), True, True)

@@ -92,6 +92,6 @@ def failure_report(result: JobExecutionResult) -> FailureReport | None:
     return FailureReport(task="", operator=None, record=None, cause=cause)
 
 
-def _without_addresses(told: str) -> str:
+def _without_addresses(text: str) -> str:
     """Removes object addresses: the entry is part of the digest, and addresses differ between processes."""
-    return _ADDRESS.sub("", told)
+    return _ADDRESS.sub("", text)

@@ -16,7 +16,7 @@ class Snapshots:
     """The snapshots of a run; raises BadInput for an unknown task or subtask."""
 
     def __init__(self, actions: Iterable[RunAction], execution: ExecutionGraph) -> None:
-        self._asked: list[tuple[SnapshotTask, list[Subtask]]] = [
+        self._snapshots: list[tuple[SnapshotTask, list[Subtask]]] = [
             (action, _subtasks(action, execution)) for action in actions if isinstance(action, SnapshotTask)
         ]
         self._requested: set[int] = set()
@@ -25,9 +25,9 @@ class Snapshots:
 
     def request(self, action: SnapshotTask, tasks: Sequence[StreamTask], now_ns: int) -> None:
         """Requests the snapshots of ``action``, whose time is ``now_ns``."""
-        place = next(n for n, (asked, _) in enumerate(self._asked) if asked is action and n not in self._requested)
+        place = next(n for n, (other, _) in enumerate(self._snapshots) if other is action and n not in self._requested)
         self._requested.add(place)
-        for subtask in self._asked[place][1]:
+        for subtask in self._snapshots[place][1]:
             snapshot = TaskSnapshot(subtask.name, now_ns)
             self._taken.append((subtask.id, snapshot))
             tasks[subtask.id].request_snapshot(snapshot)
@@ -37,7 +37,7 @@ class Snapshots:
         for number, snapshot in self._taken:
             snapshot.miss(f"the task was already {tasks[number].state.value}")
         made = [_since(snapshot, started_ns) for _, snapshot in self._taken]
-        for place, (action, subtasks) in enumerate(self._asked):
+        for place, (action, subtasks) in enumerate(self._snapshots):
             if place not in self._requested:
                 made += [TaskSnapshot(one.name, action.at_ns, missed="the job had already ended") for one in subtasks]
         return tuple(made)

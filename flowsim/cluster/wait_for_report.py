@@ -39,12 +39,12 @@ def _task(task: StreamTask, deployment: Deployment, schedule: RegionSchedule) ->
 
 def _answers(task: StreamTask) -> str:
     """The answers that its operators wait for."""
-    told = [
+    texts = [
         f"; operator {wrapper.name} waits for {operator.pending_elements_text}"
         for wrapper in task.chain.wrappers
         if isinstance(operator := wrapper.operator, HasPendingAnswers) and operator.pending_elements_text
     ]
-    return "".join(told)
+    return "".join(texts)
 
 
 def _queues(task: StreamTask) -> str:

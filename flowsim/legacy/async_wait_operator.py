@@ -72,12 +72,12 @@ class LegacyResultFuture:
     Facts of an element without a place in the queue are recorded when it gets one.
     """
 
-    __slots__ = ("entry", "_operator", "_untold")
+    __slots__ = ("entry", "_operator", "_unrecorded")
 
     def __init__(self, operator: LegacyAsyncWaitOperator, entry: FutureRecordEntry) -> None:
         self.entry = entry
         self._operator = operator
-        self._untold: list[AsyncAction] = []
+        self._unrecorded: list[AsyncAction] = []
 
     def complete(self, results: Sequence[Value]) -> None:
         """Invalid results fail the task when they are emitted; None emits nothing, as in Flink 1.8."""
@@ -97,25 +97,25 @@ class LegacyResultFuture:
     def complete_exceptionally(self, error: BaseException) -> None:
         """The task fails when the emitter reaches this element, in queue order."""
         if not self.entry.is_done:
-            self._tell(AsyncAction.FAIL)
+            self._record_step(AsyncAction.FAIL)
             self.entry.complete_exceptionally(error)
 
     def time_out(self) -> None:
         """The function's ``timeout`` is not called (rule 11.31)."""
         if not self.entry.is_done:
             self.entry.timed_out = True
-            self._tell(AsyncAction.TIMEOUT)
+            self._record_step(AsyncAction.TIMEOUT)
             self.complete_exceptionally(TimeoutError("Async function call has timed out."))
 
     def is_queued(self) -> None:
         """Its entry is in the queue."""
-        untold, self._untold = self._untold, []
-        for action in untold:
-            self._tell(action)
+        unrecorded, self._unrecorded = self._unrecorded, []
+        for action in unrecorded:
+            self._record_step(action)
 
-    def _tell(self, action: AsyncAction) -> None:
+    def _record_step(self, action: AsyncAction) -> None:
         if self.entry.number == UNNUMBERED:
-            self._untold.append(action)
+            self._unrecorded.append(action)
         else:
             self._operator.trace_step(self.entry, action)
 

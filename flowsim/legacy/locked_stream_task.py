@@ -365,13 +365,13 @@ class LockedStreamTask(SourceOperatorStreamTask):
 
     @property
     def waiting_for(self) -> str:
-        told = [self.batches.waiting_for, f"its checkpoint lock is {self._lock_text()}"]
-        told += [
+        texts = [self.batches.waiting_for, f"its checkpoint lock is {self._lock_text()}"]
+        texts += [
             f"its {thread.name} waits for {thread.batches.waiting_for}"
             for thread in self.threads
             if thread.holds_lock or thread.actor in self._waiting_inside or self.lock.is_awaited_by(thread.actor)
         ]
-        return "; ".join(told)
+        return "; ".join(texts)
 
     def _lock_text(self) -> str:
         owner = self.lock.owner

@@ -137,26 +137,26 @@ class _Depths:
         seq, task_of, phase = (as_numpy(part[name]).astype(np.int64) for name in ("seq", "task", "phase"))
         steps = np.where(np.isin(phase, _OPENS), 1, -1)
         for task in np.unique(task_of).tolist():
-            mine = task_of == task
-            order = np.argsort(seq[mine], kind="stable")
-            self._steps[task] = seq[mine][order], self._depth.get(task, 0) + np.cumsum(steps[mine][order])
+            of_task = task_of == task
+            order = np.argsort(seq[of_task], kind="stable")
+            self._steps[task] = seq[of_task][order], self._depth.get(task, 0) + np.cumsum(steps[of_task][order])
 
     def of(self, tasks: Ints, seqs: Ints) -> Ints:
         """The depth at facts of this epoch; for an action or wait the depth around it."""
         found = np.zeros(len(tasks), dtype=np.int64)
         for task in np.unique(tasks).tolist():
-            mine = tasks == task
+            of_task = tasks == task
             before = self._depth.get(task, 0)
             known = self._steps.get(task)
             if known is None:
-                found[mine] = before
+                found[of_task] = before
                 continue
             numbers, after = known
             around = np.minimum(np.concatenate(([before], after[:-1])), after)
-            at = np.searchsorted(numbers, seqs[mine], side="right") - 1
-            is_action = (at >= 0) & (numbers[np.maximum(at, 0)] == seqs[mine])
+            at = np.searchsorted(numbers, seqs[of_task], side="right") - 1
+            is_action = (at >= 0) & (numbers[np.maximum(at, 0)] == seqs[of_task])
             inside = np.where(at < 0, before, after[np.maximum(at, 0)])
-            found[mine] = np.where(is_action, around[np.maximum(at, 0)], inside)
+            found[of_task] = np.where(is_action, around[np.maximum(at, 0)], inside)
         return np.maximum(found, 0)
 
 
@@ -221,10 +221,10 @@ def _keep_time_running(rows: list[_Rows], latest: dict[int, int]) -> None:
     task, seq = (np.concatenate([one.column(name) for one in rows]) for name in ("task", "seq"))
     time = np.concatenate([one.times for one in rows])
     for number in np.unique(task).tolist():
-        mine = np.flatnonzero(task == number)
-        mine = mine[np.argsort(seq[mine], kind="stable")]
-        running = np.maximum(np.maximum.accumulate(time[mine]), latest.get(number, 0))
-        time[mine] = running
+        of_task = np.flatnonzero(task == number)
+        of_task = of_task[np.argsort(seq[of_task], kind="stable")]
+        running = np.maximum(np.maximum.accumulate(time[of_task]), latest.get(number, 0))
+        time[of_task] = running
         latest[number] = int(running[-1])
     at = 0
     for one in rows:

@@ -81,7 +81,7 @@ def table_of(study: Study) -> tuple[list[str], list[list[str]]]:
         prefix = f"{operator}: " if len(operators) > 1 else ""
         headings += [prefix + heading for heading in _STAGE_COLUMNS]
     headings += ["late rows", "back-pressured", "end"]
-    told = any(row.status != "finished" for row in study.rows)
+    has_status = any(row.status != "finished" for row in study.rows)
     rows = []
     for row in study.rows:
         cells = [*(value_text(row.combination.values[key]) for key in keys), number_text(row.measures.records_per_s)]
@@ -90,8 +90,8 @@ def table_of(study: Study) -> tuple[list[str], list[list[str]]]:
             cells += [_NONE if stage is None else show(stage) for show in _STAGE_COLUMNS.values()]
         cells += [f"{row.measures.late_rows:,}", f"{row.measures.most_back_pressured:.1%}"]
         cells += [duration_text(row.measures.elapsed_ns)]
-        rows.append([*cells, row.status] if told else cells)
-    return [*headings, "status"] if told else headings, rows
+        rows.append([*cells, row.status] if has_status else cells)
+    return [*headings, "status"] if has_status else headings, rows
 
 
 def duration_text(ns: float) -> str:

@@ -113,8 +113,8 @@ def run_combination(plan: StudyPlan, combination: Combination, out: Path) -> Stu
     measures = measured(Recording.open(run.recording))
     if not plan.keep:
         remove_run(out)
-    told = None if error is None else str(error)
-    return StudyRow(combination, run.result.status.value, told, broke and job.met is False, measures)
+    message = None if error is None else str(error)
+    return StudyRow(combination, run.result.status.value, message, broke and job.met is False, measures)
 
 
 def remove_run(directory: Path) -> None:

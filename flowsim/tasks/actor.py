@@ -163,16 +163,16 @@ class Actor:
         """Throws ``error`` until the greenlet has ended; raises the body's last error."""
         self._waits = False
         self._is_ended = True
-        story: list[str] = []
+        steps: list[str] = []
         for _ in range(_END_TRIES):
             bridge.throw(error)
             if bridge.dead:
                 return
             frame = bridge.gr_frame
-            if frame is not None and frame.f_back is not None and len(story) < 5:
-                story.append(f"blocks again: {frame.f_back.f_code.co_qualname}:{frame.f_back.f_lineno}")
+            if frame is not None and frame.f_back is not None and len(steps) < 5:
+                steps.append(f"blocks again: {frame.f_back.f_code.co_qualname}:{frame.f_back.f_lineno}")
         raise InvariantViolation(
             f"actor {self.name} continues after {_END_TRIES} attempts to end it with {type(error).__name__}: "
             "its body must not suppress this exception",
-            tuple(story),
+            tuple(steps),
         )

@@ -183,8 +183,8 @@ class JobRun:
             return next(iter(self.ends.values()))
         if name is None or name not in self.ends:
             there_are = ", ".join(map(repr, self.ends))
-            asked = "the job has several ends, name one of them;" if name is None else f"the job has no end {name!r};"
-            raise BadInput(f"{asked} there are: {there_are} (operators are named with .name(...))")
+            problem = "the job has several ends, name one of them;" if name is None else f"the job has no end {name!r};"
+            raise BadInput(f"{problem} there are: {there_are} (operators are named with .name(...))")
         return self.ends[name]
 
     @staticmethod

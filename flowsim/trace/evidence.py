@@ -95,8 +95,8 @@ class EvidenceReader:
         """Removes the expected and found values from ``left``."""
         for one, other in (("expected", name) for name in _FOUND):
             if one in left and other in left:
-                told = (self._value(one, left.pop(one), task), self._value(other, left.pop(other), task))
-                return f"expected {told[0]}, {other} {told[1]}"
+                values = (self._value(one, left.pop(one), task), self._value(other, left.pop(other), task))
+                return f"expected {values[0]}, {other} {values[1]}"
         if "sent" in left and "received" in left:
             sent, received = (self._value(name, left.pop(name), task) for name in ("sent", "received"))
             return f"sent {sent}, received {received}"
@@ -105,11 +105,11 @@ class EvidenceReader:
         for name in [*left]:
             if name.startswith("expected_") and left[name] == left.get(name.removeprefix("expected_")):
                 del left[name]
-        told_pairs = []
+        texts = []
         for name in pairs:
             expected, found = (self._value(name, left.pop(key), task) for key in (f"expected_{name}", name))
-            told_pairs.append(f"{name.replace('_', ' ')}: expected {expected}, found {found}")
-        return "; ".join(told_pairs)
+            texts.append(f"{name.replace('_', ' ')}: expected {expected}, found {found}")
+        return "; ".join(texts)
 
     def _combine(self, left: dict[str, object]) -> None:
         """Combines related columns into one text: an element, a window, a key."""

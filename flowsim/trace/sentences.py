@@ -42,16 +42,16 @@ from flowsim.trace.task_sentences import (
     task_times_sentence,
 )
 
-Tell = Callable[..., Sentence]
+SentenceFunction = Callable[..., Sentence]
 
 
 def sentence(names: Names, table: str, row: tuple[int, ...], depth: int | None = None) -> Sentence:
     """One fact as text."""
-    tell = SENTENCES[table]
-    return tell(names, *row, depth=depth) if table == ACTIONS.name else tell(names, *row)
+    function = SENTENCES[table]
+    return function(names, *row, depth=depth) if table == ACTIONS.name else function(names, *row)
 
 
-SENTENCES: Final[dict[str, Tell]] = {
+SENTENCES: Final[dict[str, SentenceFunction]] = {
     "sent": sent_sentence,
     "received": received_sentence,
     "task_watermark": task_watermark_sentence,

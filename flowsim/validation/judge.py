@@ -73,29 +73,29 @@ def validate(
     chosen = chosen_laws(laws)
     engine = engine or InProcess()
     judged: dict[int, Judging] = {}
-    asked: dict[int, Errand] = {}
+    pending: dict[int, Errand] = {}
     outcomes: dict[int, dict[str, Outcome]] = {}
     for number, run in enumerate(runs):
         applying, outcomes[number] = applicable(chosen, run.graph, run.level)
         reason = "" if run.whole else f"the run is {run.status}: its recording is checked as a prefix"
         judged[number] = judging(run.graph, applying, run.whole, reason)
-        asked[number] = next(judged[number])
+        pending[number] = next(judged[number])
     errors: dict[int, BadInput] = {}
-    while asked:
-        works = [(number, runs[number], asked[number]) for number in sorted(asked)]
+    while pending:
+        works = [(number, runs[number], pending[number]) for number in sorted(pending)]
         try:
             for (number, _, _), judgement in zip(works, engine.examine(works, progress), strict=True):
                 if isinstance(judgement, BadInput):
-                    del asked[number]
+                    del pending[number]
                     errors[number] = judgement
                     continue
                 try:
-                    asked[number] = judged[number].send(judgement)
+                    pending[number] = judged[number].send(judgement)
                 except StopIteration as end:
-                    del asked[number]
+                    del pending[number]
                     outcomes[number] |= {outcome.law: outcome for outcome in end.value}
         except EngineFailed as error:
-            errors |= dict.fromkeys(asked, error)
+            errors |= dict.fromkeys(pending, error)
             break
     done = [number for number in range(len(runs)) if number not in errors]
     lines = [Line(number, outcomes[number][law.id]) for number in done for law in chosen]

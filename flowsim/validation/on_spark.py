@@ -89,13 +89,13 @@ def spark_errors(what: str) -> Iterator[None]:
         yield
     except (PySparkException, Py4JError, ConnectionError) as error:
         # Python's message for a failure in Java names the call, not the cause.
-        said = str(getattr(error, "java_exception", None) or error)
-        missing = [name for name in ("numpy", "pyarrow") if f"No module named '{name}'" in said]
+        text = str(getattr(error, "java_exception", None) or error)
+        missing = [name for name in ("numpy", "pyarrow") if f"No module named '{name}'" in text]
         if missing:
             raise EngineFailed(
                 f"{what}: Spark's Python workers have no {missing[0]}: install numpy and pyarrow there"
             ) from error
-        first = (said.strip() or type(error).__name__).splitlines()[0]
+        first = (text.strip() or type(error).__name__).splitlines()[0]
         raise EngineFailed(f"{what}: Spark failed: {first}") from error
 
 

@@ -176,8 +176,8 @@ def _compare(key: object, other: object) -> int:
     if isinstance(key, int) and isinstance(other, int):
         return (key > other) - (key < other)
     if isinstance(key, str) and isinstance(other, str):
-        mine, its = key.encode("utf-16-be", "surrogatepass"), other.encode("utf-16-be", "surrogatepass")
-        return (mine > its) - (mine < its)
+        first, second = key.encode("utf-16-be", "surrogatepass"), other.encode("utf-16-be", "surrogatepass")
+        return (first > second) - (first < second)
     return 1
 
 

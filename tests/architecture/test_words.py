@@ -103,6 +103,23 @@ def docstrings() -> Texts:
             yield f"{path}:{line}", comment
 
 
+def _words(name: str) -> str:
+    """The words of a name, split at underscores and camel case."""
+    return " ".join(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name))
+
+
+def identifiers() -> Texts:
+    """Names that the package defines: of modules, classes, functions, arguments, variables and attributes."""
+    for path, _, tree in _python("flowsim"):
+        yield f"{path}:1", _words(Path(path).stem)
+        for node in ast.walk(tree):
+            match node:
+                case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                    yield f"{path}:{node.lineno}", _words(name)
+                case ast.arg(arg=name) | ast.Name(id=name, ctx=ast.Store()) | ast.Attribute(attr=name, ctx=ast.Store()):
+                    yield f"{path}:{node.lineno}", _words(name)
+
+
 def docs() -> Texts:
     """README, the documents in the root folder, and docs/."""
     for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]:
@@ -117,25 +134,27 @@ def scenarios() -> Texts:
 
 
 def suite() -> Texts:
-    """Docstrings, comments and names of functions and classes; a name counts as the words between its underscores."""
+    """Docstrings, comments and names of modules, functions and classes of the tests."""
     for path, source, tree in _python("tests"):
+        yield f"{path}:1", _words(Path(path).stem)
         for node in _docstrings(tree):
             yield f"{path}:{node.lineno}", str(node.value)
         for line, comment in _comments(source):
             yield f"{path}:{line}", comment
         for node in ast.walk(tree):
-            if isinstance(node, ast.FunctionDef | ast.ClassDef):
-                yield f"{path}:{node.lineno}", node.name.replace("_", " ")
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                yield f"{path}:{node.lineno}", _words(node.name)
 
 
 AREAS: Final[dict[str, Callable[[], Texts]]] = {
     "messages": messages,
     "docstrings": docstrings,
+    "identifiers": identifiers,
     "docs": docs,
     "scenarios": scenarios,
     "tests": suite,
 }
-ENFORCED: Final = ("messages", "docstrings", "docs", "scenarios")
+ENFORCED: Final = ("messages", "docstrings", "identifiers", "docs", "scenarios")
 """Areas in which the words are refused; add an area when it is clean."""
 
 EXCEPTIONS: Final[dict[str, str]] = {}
@@ -172,3 +191,8 @@ def test_word_is_refused(word: str) -> None:
 @pytest.mark.parametrize("text", ["make bench", "run `make bench-judge`", "tests/benchmarks/bench.py", "benchmarks"])
 def test_name_of_a_benchmark_is_accepted(text: str) -> None:
     assert refused(iter([("here:1", text)])) == []
+
+
+@pytest.mark.parametrize("name", ["_NOT_IN_STORY", "NotInStory", "not_in_story", "JSONStory", "storyOfOne"])
+def test_identifier_with_refused_word_is_refused(name: str) -> None:
+    assert refused(iter([("here:1", _words(name))])) == [f"here:1: 'story': write {INSTEAD['story']}"]

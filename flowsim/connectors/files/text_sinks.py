@@ -144,9 +144,9 @@ class JsonLinesSink:
             try:
                 return write(_ENCODE(dict(zip(names, row, strict=True))) + "\n")
             except ValueError:
-                told = ", ".join(f"{name} = {cell!r:.60}" for name, cell in zip(names, row, strict=True))
+                fields = ", ".join(f"{name} = {cell!r:.60}" for name, cell in zip(names, row, strict=True))
                 raise ValueNotAllowed(
-                    f"jsonl sink {str(self.directory)!r}: JSON has no number for NaN and infinity: {told}"
+                    f"jsonl sink {str(self.directory)!r}: JSON has no number for NaN and infinity: {fields}"
                 ) from None
 
         return write_row

@@ -155,10 +155,10 @@ class WindowModel:
         pane.count_record(fingerprint, side)
         if plan.evictor is not None:
             pane.keep_record(timestamp, fingerprint, side)
-        self._ask(pane, timestamp)
+        self._call_trigger(pane, timestamp)
         return True
 
-    def _ask(self, pane: Pane, timestamp: int) -> None:
+    def _call_trigger(self, pane: Pane, timestamp: int) -> None:
         """Calls the trigger for an added record, and registers the cleanup timer (rule 10.8)."""
         answer = self._trigger.on_element(pane, self, timestamp)
         if answer:

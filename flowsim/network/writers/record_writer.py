@@ -262,8 +262,8 @@ class RecordWriter:
         """Subpartition, and the recorded facts of the key: Java hash and fingerprint, or a custom partitioner's result."""
         partitioner = self.partitioner
         if isinstance(partitioner, CustomPartitionerWrapper):
-            ask, checked = partitioner.answer, partitioner.checked
-            return lambda value: (checked(answer := ask(value)), answer, 0)
+            partition, checked = partitioner.answer, partitioner.checked
+            return lambda value: (checked(answer := partition(value)), answer, 0)
         if not isinstance(partitioner, KeyGroupStreamPartitioner):
             select = partitioner.select_channel
             return lambda value: (select(value), 0, 0)

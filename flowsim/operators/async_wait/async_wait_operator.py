@@ -182,20 +182,20 @@ class AsyncWaitOperator(FunctionOperator):
     def invoke(self, entry: StreamRecordQueueEntry, future: ResultFuture, attempt: int) -> None:
         """Calls the function; ``attempt`` counts from 1."""
         self.trace_given(entry, AsyncAction.INVOKE, attempt)
-        self._ask(self.function.async_invoke, entry.value, entry.timestamp, future)
+        self._call(self.function.async_invoke, entry.value, entry.timestamp, future)
 
     def time_out(self, entry: StreamRecordQueueEntry, future: ResultFuture) -> None:
         """Calls the function's ``timeout`` for an element (rule 11.17)."""
         entry.timed_out = True
         self.trace_given(entry, AsyncAction.TIMEOUT, 0)
-        self._ask(self.function.timeout, entry.value, entry.timestamp, future)
+        self._call(self.function.timeout, entry.value, entry.timestamp, future)
 
     # Methods that call user code have the record as an argument: a failure report of the task shows it.
 
-    def _ask(
-        self, ask: Callable[[Value, ResultFuture], None], value: Value, timestamp: int | None, future: ResultFuture
+    def _call(
+        self, method: Callable[[Value, ResultFuture], None], value: Value, timestamp: int | None, future: ResultFuture
     ) -> None:
-        ask(value, future)
+        method(value, future)
 
     def supplied(self, value: Value, timestamp: int | None, supplier: Callable[[], Sequence[Value]]) -> Sequence[Value]:
         """The results of this record from a supplier, computed now in the task."""

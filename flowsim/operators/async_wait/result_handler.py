@@ -212,9 +212,9 @@ class RetryableResultHandlerDelegator:
         self._is_awaiting_retry = True
         operator = self._operator
         # The predicates are called first, even if no retry is possible: they may have side effects, or raise.
-        is_asked_for = operator.wants_retry(self.entry.value, self.entry.timestamp, results, error)
+        is_wanted = operator.wants_retry(self.entry.value, self.entry.timestamp, results, error)
         if (
-            is_asked_for
+            is_wanted
             and not self._is_timed_out()
             and operator.may_retry(self.entry.value, self.entry.timestamp, self.attempts)
             and not operator.retries_are_over

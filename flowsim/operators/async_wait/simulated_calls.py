@@ -40,7 +40,7 @@ class SomeCalls:
         if self.first_attempts is not None and self.first_attempts < 1:
             raise BadInput(f"the first attempts of a call: expected at least 1, got {self.first_attempts}")
 
-    def befalls(self, value: Value, attempt: int, random: Random) -> bool:
+    def selects(self, value: Value, attempt: int, random: Random) -> bool:
         """Whether this call is selected; attempts count from 1."""
         if self.share <= 0 or (self.first_attempts is not None and attempt > self.first_attempts):
             return False
@@ -90,9 +90,9 @@ class SimulatedAsyncFunction:
 
     def async_invoke(self, value: Value, result_future: ResultFuture) -> None:
         attempt = _attempt(result_future)
-        if self._silence.befalls(value, attempt, self._random):
+        if self._silence.selects(value, attempt, self._random):
             return
-        fails = self._failure.befalls(value, attempt, self._random)
+        fails = self._failure.selects(value, attempt, self._random)
 
         def answer() -> None:
             if fails:
@@ -116,10 +116,10 @@ class SimulatedAsyncFunction:
             result_future.complete(self._on_timeout(value))
 
 
-def _some_calls(said: float | Predicate | SomeCalls) -> SomeCalls:
-    if isinstance(said, SomeCalls):
-        return said
-    return SomeCalls(when=said) if callable(said) else SomeCalls(share=said)
+def _some_calls(calls: float | Predicate | SomeCalls) -> SomeCalls:
+    if isinstance(calls, SomeCalls):
+        return calls
+    return SomeCalls(when=calls) if callable(calls) else SomeCalls(share=calls)
 
 
 def _attempt(result_future: ResultFuture) -> int:

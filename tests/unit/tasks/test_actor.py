@@ -325,7 +325,7 @@ def test_body_that_cannot_be_ended_is_reported_with_its_position() -> None:
         task.cancel()
         with pytest.raises(InvariantViolation, match="actor stubborn continues after 100 attempts") as caught:
             await task
-        assert "stubborn" in caught.value.story[0]
+        assert "stubborn" in caught.value.steps[0]
 
     run_virtual(main)
     give_up[0] = True

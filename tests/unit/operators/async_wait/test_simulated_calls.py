@@ -160,8 +160,8 @@ def test_some_calls_must_meet_every_condition() -> None:
     random = Random(1)
     both = SomeCalls(share=1.0, when=lambda value: value == "a", first_attempts=2)
     asked = [(value, attempt) for value in "ab" for attempt in (1, 2, 3)]
-    assert [one for one in asked if both.befalls(*one, random)] == [("a", 1), ("a", 2)]
-    assert not any(SomeCalls(share=0.0).befalls(None, 1, random) for _ in range(100))
+    assert [one for one in asked if both.selects(*one, random)] == [("a", 1), ("a", 2)]
+    assert not any(SomeCalls(share=0.0).selects(None, 1, random) for _ in range(100))
 
 
 @pytest.mark.parametrize(

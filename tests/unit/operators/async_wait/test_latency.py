@@ -44,7 +44,9 @@ latencies = st.one_of(
     st.builds(FixedLatency, durations),
     st.builds(lambda low, more: UniformLatency(low, low + more), durations, durations),
     st.builds(NormalLatency, durations, durations),
-    st.builds(lambda m, more: LognormalLatency.of_percentiles(m + 1, m + 1 + more), durations, durations),
+    st.builds(
+        lambda m, ratio: LognormalLatency.of_percentiles(m + 1, (m + 1) * ratio), durations, st.integers(1, 10**10)
+    ),
     st.builds(LognormalLatency, durations.map(lambda ns: ns + 1), st.floats(0, 10)),
     st.builds(ExponentialLatency, durations),
     st.lists(durations, min_size=1, max_size=5).map(TraceLatency),

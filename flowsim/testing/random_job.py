@@ -217,7 +217,7 @@ def _operator(stream: DataStream, stage: Stage) -> DataStream:
         case "co_map" | "async":
             raise BadInput(f"{stage.kind} has more than one input, or calls")
         case "count":
-            return stream.process(_Count())  # type: ignore[arg-type]  # a counting stage stands behind key_by
+            return stream.process(_Count())  # type: ignore[arg-type]  # the stream of a counting stage is keyed
 
 
 def _mapped(value: object) -> Number:

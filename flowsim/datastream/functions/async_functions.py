@@ -123,7 +123,7 @@ class CoroutineFunction:
             if error is not None:
                 result_future.complete_exceptionally(error)
             else:
-                result_future.complete(results)  # type: ignore[arg-type]  # a list, which was looked at
+                result_future.complete(results)  # type: ignore[arg-type]  # a list, by _check_call
 
         self._calls.run(self._function.async_invoke(value), answer, self._check_call)
 

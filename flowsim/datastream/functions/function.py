@@ -26,7 +26,7 @@ def isolated(function: F, operator: str) -> F:
         ) from error
 
 
-class Function(ABC):  # noqa: B024 - the base of all, as in PyFlink; what is abstract is said by its children
+class Function(ABC):  # noqa: B024 - the base class, as in PyFlink; subclasses declare the abstract methods
     """The base of all user functions. PyFlink: Function."""
 
     def open(self, runtime_context: RuntimeContext) -> None:

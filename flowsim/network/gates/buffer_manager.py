@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from flowsim.network.buffers.buffer import MemorySegment
 
 EXCLUSIVE: Final = MemorySegment(0)
-"""Stands for every exclusive buffer: they are reserved in the network memory, and here only counted."""
+"""Represents every exclusive buffer: exclusive buffers are reserved in the network memory and only counted here."""
 
 
 class FloatingPool(Protocol):

@@ -150,6 +150,6 @@ def compile_source(context: CompileContext, name: str, model: SourceModel) -> Co
     if model.chaining == "never":
         stream.disable_chaining()
     if model.legacy and model.watermarks is not None:
-        # A source function emits no watermarks here, so an operator behind it does.
+        # A source function emits no watermarks here, so an operator after it generates them.
         stream = stream.assign_timestamps_and_watermarks(strategy).name(f"{name} watermarks")
     return CompiledStream(stream, schema)

@@ -30,6 +30,10 @@ class Limits:
     """
 
     scenario_bytes: int = _limit(1 << 20, "Size of a scenario file.")
+    value_bytes: int = _limit(1 << 20, "Size of one value that an expression computes.")
+    record_bytes: int = _limit(16 << 20, "Size of one record that expressions compute.")
+    flat_map_rows: int = _limit(100_000, "Records that flat_map gives for one record.")
+    flat_map_bytes: int = _limit(64 << 20, "Size of all records that flat_map gives for one record.")
 
     def __post_init__(self) -> None:
         for each in fields(self):

@@ -39,7 +39,7 @@ def compile_scenario(
     names = model.graph_names()
     env = environment_of(model.settings)
     configure_network(env, model.settings, names, problems)
-    context = CompileContext(env, problems, scenario.folder, Path(out_dir), allow_python, allow_path)
+    context = CompileContext(env, problems, scenario.folder, Path(out_dir), allow_python, allow_path, scenario.limits)
     check_names(model, problems)
     check_generators_end(model, model.settings.until if until_ns is None else until_ns, problems)
     _compile_nodes(context, model)

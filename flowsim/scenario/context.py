@@ -14,6 +14,7 @@ from flowsim.connectors.memory import CollectSink
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import BadInput
+from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.scenario import paths
 from flowsim.scenario.language.expressions import CompiledRecord, Expression, compile_expression, compile_record
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
@@ -62,6 +63,7 @@ class CompileContext:
     out_dir: Path
     allow_python: bool
     allow_path: bool
+    limits: Limits = DEFAULT_LIMITS
     streams: dict[str, CompiledStream | None] = field(default_factory=dict)
     inputs: list[paths.InputFile] = field(default_factory=list)
     sinks: list[CompiledSink] = field(default_factory=list)
@@ -86,7 +88,7 @@ class CompileContext:
     ) -> Expression:
         """The compiled expression at ``path``; raises Failed."""
         try:
-            return compile_expression(source, schema, takes_timestamp=takes_timestamp)
+            return compile_expression(source, schema, takes_timestamp=takes_timestamp, limits=self.limits)
         except ExpressionError as error:
             self.problems.expression(path, source, error)
             raise Failed from None
@@ -106,7 +108,9 @@ class CompileContext:
 
     def record(self, path: YamlPath, columns: Mapping[str, str], schema: RecordSchema, *, keep: bool) -> CompiledRecord:
         """The output record of the named expressions at ``path``; raises Failed."""
-        return self.columns(path, columns, lambda: compile_record(list(columns.items()), schema, keep=keep))
+        return self.columns(
+            path, columns, lambda: compile_record(list(columns.items()), schema, keep=keep, limits=self.limits)
+        )
 
     def columns(self, path: YamlPath, sources: Mapping[str, str], action: Callable[[], T]) -> T:
         """Runs the compilation of several expressions under one mapping; the error names its column. Raises Failed."""

@@ -17,6 +17,8 @@ PYTHON_PATTERN: Final = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-
 DURATION_PATTERN: Final = r"^\d{1,18} ?(ns|us|ms|s|sec|min|h|d)$"
 SIZE_PATTERN: Final = r"^\d{1,12} ?(B|KiB|MiB)$"
 
+MAX_COLUMNS: Final = 1000
+
 K = TypeVar("K", bound=str)
 
 _SIZES: Final = {"B": 1, "KiB": 1024, "MiB": 1024 * 1024}
@@ -143,8 +145,8 @@ FieldName = Annotated[str, Field(pattern=FIELD_PATTERN)]
 StreamName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}(\.[A-Za-z][A-Za-z0-9_-]{0,63})?$")]
 PythonReference = Annotated[str, Field(pattern=PYTHON_PATTERN, max_length=200)]
 TypeName = Literal["boolean", "int", "long", "double", "string"]
-FieldTypes = Annotated[dict[FieldName, TypeName], Field(min_length=1)]
-Columns = Annotated[dict[FieldName, ExpressionSource], Field(min_length=1)]
+FieldTypes = Annotated[dict[FieldName, TypeName], Field(min_length=1, max_length=MAX_COLUMNS)]
+Columns = Annotated[dict[FieldName, ExpressionSource], Field(min_length=1, max_length=MAX_COLUMNS)]
 Parallelism = Annotated[int, Field(ge=1, le=32768)]
 Count = Annotated[int, Field(ge=1, le=2**31 - 1)]
 Int64 = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]

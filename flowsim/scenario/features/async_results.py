@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 from flowsim.connectors.lookup_table import LookupTable, read_lookup_table
 from flowsim.scenario.context import CompileContext, declared, without_timestamp
 from flowsim.scenario.features.async_latency import A_FUNCTION
-from flowsim.scenario.language.functions import ExpressionFailure
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.value_bounds import ExpressionFailure
 from flowsim.scenario.types import (
     Columns,
     ExpressionSource,

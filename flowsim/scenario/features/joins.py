@@ -98,7 +98,7 @@ def compile_co_group(context: CompileContext, path: Path, model: CoGroupModel, f
     for side, columns, of in (("left", model.left, first.schema), ("right", model.right, second.schema)):
         named: Mapping[str, str] = columns or {}
         at = (*path, side)
-        function, results = context.columns(at, named, partial(compile_aggregates, named, of))
+        function, results = context.columns(at, named, partial(compile_aggregates, named, of, context.limits))
         for name in results.names:
             if name == "key" or name in schema.names:
                 raise context.fail((*at, name), f"{name!r} is already a field of the result")

@@ -13,8 +13,8 @@ from flowsim.errors import did_you_mean
 from flowsim.scenario.context import CompileContext, CompiledStream, declared
 from flowsim.scenario.features.inputs import Incoming
 from flowsim.scenario.language.expressions import CompiledRecord
-from flowsim.scenario.language.functions import ExpressionFailure
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.value_bounds import ExpressionFailure, ValueBounds
 from flowsim.scenario.types import (
     Columns,
     ExpressionSource,
@@ -137,7 +137,7 @@ def compile_flat_map(context: CompileContext, path: Path, model: FlatMapModel, i
 class ExplodedRecord:
     """The function of a flat_map: of a record, and of its timestamp if needed."""
 
-    function: Callable[..., list[object]]
+    function: Callable[..., Iterable[object]]
     schema: RecordSchema
     uses_timestamp: bool
 
@@ -151,7 +151,10 @@ def exploded_record(context: CompileContext, path: Path, model: FlatMapModel, sc
     for index, name in enumerate(model.keep):
         if name not in schema.names:
             raise context.fail((*path, "keep", index), f"there is no field {name!r}{did_you_mean(name, schema.names)}")
-    explode = Explode(each.function, tuple(schema.index(name) for name in model.keep))
+        if name in model.keep[:index]:
+            raise context.fail((*path, "keep", index), f"field {name!r} is listed twice")
+    keep = tuple(schema.index(name) for name in model.keep)
+    explode = Explode(each.function, keep, ValueBounds(context.limits))
     kept = RecordSchema(tuple(model.keep), tuple(schema.type_of(name) for name in model.keep))
     return ExplodedRecord(explode, kept.with_fields((model.into,), (item,)), each.uses_timestamp)
 
@@ -192,13 +195,18 @@ class StampedFlatMap(api.ProcessFunction):
 class Explode:
     """The records of a flat_map: the kept fields and one item of the sequence each."""
 
-    def __init__(self, each: Callable[..., object], keep: tuple[int, ...]) -> None:
+    def __init__(self, each: Callable[..., object], keep: tuple[int, ...], bounds: ValueBounds) -> None:
         self._each = each
         self._keep = keep
+        self._bounds = bounds
+        self._small = bounds.few_rows(len(keep) + 1)
 
-    def __call__(self, value: Any, *timestamp: int | None) -> list[object]:
+    def __call__(self, value: Any, *timestamp: int | None) -> Iterable[object]:
         items = self._each(value, *timestamp)
         if not isinstance(items, (tuple, list)):
             raise ExpressionFailure(f"flat_map needs a tuple or list, got {type(items).__name__}")
         kept = tuple([value[index] for index in self._keep])
-        return [(*kept, item) for item in items]
+        if len(items) <= self._small:
+            return [(*kept, item) for item in items]
+        self._bounds.rows(kept, items)
+        return ((*kept, item) for item in items)

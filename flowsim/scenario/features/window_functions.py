@@ -15,6 +15,7 @@ from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.streams.windowed_streams import AllWindowedStream, WindowedStream
 from flowsim.datastream.window import TimeWindow
 from flowsim.errors import did_you_mean
+from flowsim.limits import Limits
 from flowsim.scenario.context import CompileContext, CompiledStream
 from flowsim.scenario.features.inputs import Incoming
 from flowsim.scenario.features.windows import WindowModel, WindowParts
@@ -56,7 +57,9 @@ def compile_aggregate(
     context: CompileContext, path: Path, columns: Mapping[str, str], incoming: Incoming
 ) -> CompiledStream:
     """Key, bounds of the window if it has them, and aggregates, per key and window; raises Failed."""
-    function, results = context.columns(path, columns, lambda: compile_aggregates(columns, incoming.schema))
+    function, results = context.columns(
+        path, columns, lambda: compile_aggregates(columns, incoming.schema, context.limits)
+    )
     key, window = incoming.key, incoming.required_window
     keys = RecordSchema((), ()) if key is None else key.schema
     bounds = BOUNDS if window.has_bounds else ()
@@ -75,7 +78,7 @@ def compile_reduce(
     context: CompileContext, path: Path, columns: Mapping[str, str], incoming: Incoming
 ) -> CompiledStream:
     """One record per key and window, or per record the reduction of its key so far; raises Failed."""
-    function = context.columns(path, columns, lambda: reducer(columns, incoming.schema))
+    function = context.columns(path, columns, lambda: reducer(columns, incoming.schema, context.limits))
     if incoming.window is None:
         return CompiledStream(incoming.keyed.reduce(function), incoming.schema)
     cut = windowed(context, path, incoming)
@@ -142,7 +145,7 @@ _COMBINE = {
 }
 
 
-def reducer(combine: Mapping[str, str], schema: RecordSchema) -> Callable[[object, object], object]:
+def reducer(combine: Mapping[str, str], schema: RecordSchema, limits: Limits) -> Callable[[object, object], object]:
     """A function of the reduction so far and a record; fields without an aggregate keep their first value."""
     for name, how in combine.items():
         if name not in schema.names:
@@ -153,4 +156,4 @@ def reducer(combine: Mapping[str, str], schema: RecordSchema) -> Callable[[objec
     items = [_COMBINE[combine.get(name, "first")].format(i=index) for index, name in enumerate(schema.names)]
     definition = ast.parse(f"def reduce(a, b):\n return ({', '.join(items)},)").body[0]
     assert isinstance(definition, ast.FunctionDef)
-    return run_definition(definition)
+    return run_definition(definition, limits)

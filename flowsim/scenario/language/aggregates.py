@@ -13,7 +13,13 @@ from typing import Final
 
 from flowsim.datastream.functions import AggregateFunction
 from flowsim.errors import did_you_mean
-from flowsim.scenario.language.expressions import parse_expression, run_definition
+from flowsim.limits import DEFAULT_LIMITS, Limits
+from flowsim.scenario.language.expressions import (
+    CHECKED_TOGETHER,
+    needs_size_check,
+    parse_expression,
+    run_definition,
+)
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.language.translator import ExpressionError, Translator
 
@@ -57,6 +63,12 @@ _SPECS: Final[Mapping[str, _Spec]] = {
     "first": _Spec((None,), "if a[{i}] is None: a[{i}] = x", "if a[{i}] is None: a[{i}] = b[{i}]"),
     "last": _Spec((None,), "if x is not None: a[{i}] = x", "if b[{i}] is not None: a[{i}] = b[{i}]"),
 }
+_SUM_OF_ANY: Final = _Spec(
+    (None,),
+    "if x is not None: a[{i}] = x if a[{i}] is None else _bounded(a[{i}] + x)",
+    "if b[{i}] is not None: a[{i}] = b[{i}] if a[{i}] is None else _bounded(a[{i}] + b[{i}])",
+)
+"""Of values that need not be numbers: checked with each record, because they may grow."""
 
 
 class CompiledAggregate(AggregateFunction):
@@ -98,6 +110,10 @@ class _Parts:
     merge: tuple[ast.stmt, ...] = ()
     results: tuple[str, ...] = ()
 
+    def check_size(self) -> None:
+        """Checks the size of the accumulator between two aggregates."""
+        self.add += tuple(ast.parse("_record_bytes(a)").body)
+
     def take(self, spec: _Spec, argument: ast.expr | None) -> None:
         slots = {"i": len(self.initial), "j": len(self.initial) + 1}
         if argument is not None:
@@ -108,27 +124,35 @@ class _Parts:
         self.initial += spec.initial
 
 
-def compile_aggregates(columns: Mapping[str, str], schema: RecordSchema) -> tuple[CompiledAggregate, RecordSchema]:
+def compile_aggregates(
+    columns: Mapping[str, str], schema: RecordSchema, limits: Limits = DEFAULT_LIMITS
+) -> tuple[CompiledAggregate, RecordSchema]:
     """The aggregate function for named aggregates, and the schema of its results; ExpressionError names the column."""
     parts = _Parts()
     types: dict[str, FieldType] = {}
     for name, source in columns.items():
         try:
-            spec, argument, types[name] = _read(source, schema)
+            spec, argument, types[name] = _read(source, schema, limits)
         except ExpressionError as error:
             raise error.inside(name) from None
         parts.take(spec, argument)
+        if len(types) % CHECKED_TOGETHER == 0 and needs_size_check(_schema(types), limits):
+            parts.check_size()
     result = "return (" + "".join(f"{each}, " for each in parts.results) + ")"
     function = CompiledAggregate(
         parts.initial,
-        _define("v", "a", list(parts.add), returned="a"),
-        run_definition(_definition(("a",), [_return(result)])),
-        _define("a", "b", list(parts.merge), returned="a"),
+        _define("v", "a", list(parts.add), "a", limits),
+        run_definition(_definition(("a",), [_return(result)]), limits),
+        _define("a", "b", list(parts.merge), "a", limits),
     )
-    return function, RecordSchema(tuple(types), tuple(types.values()))
+    return function, _schema(types)
 
 
-def _read(source: str, schema: RecordSchema) -> tuple[_Spec, ast.expr | None, FieldType]:
+def _schema(types: Mapping[str, FieldType]) -> RecordSchema:
+    return RecordSchema(tuple(types), tuple(types.values()))
+
+
+def _read(source: str, schema: RecordSchema, limits: Limits) -> tuple[_Spec, ast.expr | None, FieldType]:
     node = parse_expression(source)
     if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
         raise ExpressionError(f"expected an aggregate such as sum(x), one of {', '.join(_SPECS)}", 0)
@@ -140,12 +164,14 @@ def _read(source: str, schema: RecordSchema) -> tuple[_Spec, ast.expr | None, Fi
         raise ExpressionError(f"{name}() takes one expression", 0)
     if not node.args:
         return _COUNT, None, FieldType.LONG
-    translator = Translator(source, schema)
+    translator = Translator(source, schema, limits)
     term = translator.translate(node.args[0])
     if translator.uses_timestamp:
         raise ExpressionError("an aggregate cannot read the timestamp: add it as a field in an earlier map", 0)
     if name in ("sum", "avg") and term.type in (FieldType.STRING, FieldType.BOOLEAN):
         raise ExpressionError(f"{name}() takes a number, got {term.type.value}", 0)
+    if name == "sum" and term.type is FieldType.ANY:
+        spec = _SUM_OF_ANY
     return spec, translator.checked(term), _result_type(name, term.type)
 
 
@@ -170,5 +196,5 @@ def _definition(names: tuple[str, ...], body: list[ast.stmt]) -> ast.FunctionDef
     return ast.FunctionDef(name="generated", args=arguments, body=body, decorator_list=[])
 
 
-def _define(first: str, second: str, body: list[ast.stmt], returned: str) -> Callable[..., object]:
-    return run_definition(_definition((first, second), [*body, _return(f"return {returned}")]))
+def _define(first: str, second: str, body: list[ast.stmt], returned: str, limits: Limits) -> Callable[..., object]:
+    return run_definition(_definition((first, second), [*body, _return(f"return {returned}")]), limits)

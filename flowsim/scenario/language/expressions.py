@@ -14,27 +14,14 @@ from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Final
 
-from flowsim.scenario.language import functions
+from flowsim.limits import DEFAULT_LIMITS, Limits
+from flowsim.scenario.language.functions import environment
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.language.translator import ExpressionError as ExpressionError
 from flowsim.scenario.language.translator import Translator
 
 MAX_SOURCE_CHARS: Final = 2000
 MAX_BRACKET_DEPTH: Final = 50
-
-_GUARDS: Final[dict[str, object]] = {
-    "_multiply": functions.multiply,
-    "_modulo": functions.modulo,
-    "_power": functions.power,
-    "_shift_left": functions.shift_left,
-    "_bounded": functions.bounded,
-    "_beyond_int64": functions.beyond_int64,
-    "_too_long": functions.too_long,
-    "_len": len,
-}
-_GLOBALS: Final[dict[str, object]] = (
-    {"__builtins__": {}} | _GUARDS | {f"_f_{name}": spec.implementation for name, spec in functions.FUNCTIONS.items()}
-)
 
 RecordFunction = Callable[..., Any]
 """Takes the record, and with ``uses_timestamp`` also its timestamp in ms (or None)."""
@@ -88,17 +75,19 @@ def _check_nesting(source: str) -> None:
             depth -= 1
 
 
-def compile_expression(source: str, schema: RecordSchema, *, takes_timestamp: bool = False) -> Expression:
+def compile_expression(
+    source: str, schema: RecordSchema, *, takes_timestamp: bool = False, limits: Limits = DEFAULT_LIMITS
+) -> Expression:
     """Compiles an expression over records of that schema; with ``takes_timestamp`` the function has both arguments.
 
     >>> late = compile_expression("delay > 15", RecordSchema(("origin", "delay"), (FieldType.STRING, FieldType.LONG)))
     >>> late.function(("EWR", 16)), late.type.value
     (True, 'boolean')
     """
-    translator = Translator(source, schema)
+    translator = Translator(source, schema, limits)
     term = translator.translate(parse_expression(source))
     both = takes_timestamp or translator.uses_timestamp
-    function = function_of(translator.checked(term), both, "<expression>")
+    function = function_of(translator.checked(term), both, "<expression>", limits)
     return Expression(source, function, term.type, both, tuple(translator.fields_read), term.item_type)
 
 
@@ -111,7 +100,9 @@ class CompiledRecord:
     uses_timestamp: bool
 
 
-def compile_record(columns: Sequence[tuple[str, str]], schema: RecordSchema, *, keep: bool) -> CompiledRecord:
+def compile_record(
+    columns: Sequence[tuple[str, str]], schema: RecordSchema, *, keep: bool, limits: Limits = DEFAULT_LIMITS
+) -> CompiledRecord:
     """Compiles named expressions to one function that builds the output tuple; errors name the column.
 
     With ``keep`` the input's fields stay in place, and a column of the same name replaces its field; otherwise the
@@ -121,7 +112,7 @@ def compile_record(columns: Sequence[tuple[str, str]], schema: RecordSchema, *, 
     terms: dict[str, ast.expr] = {}
     types: dict[str, FieldType] = {}
     for name, source in columns:
-        translator = Translator(source, schema)
+        translator = Translator(source, schema, limits)
         try:
             term = translator.translate(parse_expression(source))
         except ExpressionError as error:
@@ -131,11 +122,15 @@ def compile_record(columns: Sequence[tuple[str, str]], schema: RecordSchema, *, 
     output = RecordSchema(tuple(types), tuple(types.values()))
     if keep:
         output = schema.with_fields(output.names, output.types)
-    body = _record_body(terms, schema, output, keep)
-    return CompiledRecord(function_of(body, uses_timestamp, "<record>"), output, uses_timestamp)
+    body = _record_body(terms, schema, output, keep, limits)
+    return CompiledRecord(function_of(body, uses_timestamp, "<record>", limits), output, uses_timestamp)
 
 
-def _record_body(terms: dict[str, ast.expr], schema: RecordSchema, output: RecordSchema, keep: bool) -> ast.expr:
+def _record_body(
+    terms: dict[str, ast.expr], schema: RecordSchema, output: RecordSchema, keep: bool, limits: Limits
+) -> ast.expr:
+    if needs_size_check(output, limits):
+        return _checked_record([terms.get(name) or field_access(schema.index(name)) for name in output.names])
     if keep and not any(name in schema.names for name in terms):
         # Concatenation is twice as fast as listing every field.
         added = ast.Tuple(list(terms.values()), ast.Load())
@@ -144,30 +139,57 @@ def _record_body(terms: dict[str, ast.expr], schema: RecordSchema, output: Recor
     return ast.Tuple(items, ast.Load())
 
 
+def needs_size_check(schema: RecordSchema, limits: Limits) -> bool:
+    """Whether a record of checked values may be too large: others need no check of their size."""
+    sized = sum(kind in (FieldType.STRING, FieldType.ANY) for kind in schema.types)
+    return sized * limits.value_bytes > limits.record_bytes
+
+
+CHECKED_TOGETHER: Final = 16
+"""How many values are computed before their size is checked."""
+
+
+def _checked_record(items: list[ast.expr]) -> ast.expr:
+    """The tuple of the items; its size is checked while it grows: ``(_2 := (a, ...), _3 := _record_bytes(_2), ...)``."""
+    parts: list[ast.expr] = []
+    size: ast.expr = ast.Constant(0)
+    checks: list[ast.expr] = []
+    for index in range(0, len(items), CHECKED_TOGETHER):
+        part = ast.Tuple(items[index : index + CHECKED_TOGETHER], ast.Load())
+        name = f"_p{index}"
+        checks.append(ast.NamedExpr(ast.Name(name, ast.Store()), part))
+        size = ast.Call(ast.Name("_record_bytes", ast.Load()), [ast.Name(name, ast.Load()), size], [])
+        checks.append(ast.NamedExpr(ast.Name("_size", ast.Store()), size))
+        size = ast.Name("_size", ast.Load())
+        parts.append(ast.Starred(ast.Name(name, ast.Load()), ast.Load()))
+    # The checks are a tuple, which is never empty: the record is its right-hand side of `and`.
+    return ast.BoolOp(ast.And(), [ast.Tuple(checks, ast.Load()), ast.Tuple(parts, ast.Load())])
+
+
 def field_access(index: int) -> ast.expr:
     """``v[index]``."""
     return ast.Subscript(ast.Name("v", ast.Load()), ast.Constant(index), ast.Load())
 
 
-def function_of(body: ast.expr, uses_timestamp: bool, name: str) -> RecordFunction:
+def function_of(body: ast.expr, uses_timestamp: bool, name: str, limits: Limits) -> RecordFunction:
     """Compiles ``lambda v: body`` or ``lambda v, t: body`` without builtins."""
     arguments = [ast.arg("v")] + ([ast.arg("t")] if uses_timestamp else [])
     signature = ast.arguments(posonlyargs=[], args=arguments, kwonlyargs=[], kw_defaults=[], defaults=[])
-    return evaluate(ast.Expression(ast.Lambda(signature, body)), name)
+    return evaluate(ast.Expression(ast.Lambda(signature, body)), name, limits)
 
 
-def evaluate(tree: ast.Expression, name: str) -> RecordFunction:
+def evaluate(tree: ast.Expression, name: str, limits: Limits) -> RecordFunction:
     """Evaluates a tree that was built here, in an environment with only guards and table functions."""
     code: CodeType = compile(ast.fix_missing_locations(tree), name, "eval")
-    return _callable(eval(code, dict(_GLOBALS)))  # the tree contains only nodes created by Translator
+    return _callable(eval(code, dict(environment(limits))))  # the tree contains only nodes created by Translator
 
 
-def run_definition(definition: ast.FunctionDef, name: str = "<generated>") -> RecordFunction:
+def run_definition(definition: ast.FunctionDef, limits: Limits) -> RecordFunction:
     """Creates the function of a definition built here, in the same environment."""
     module = ast.fix_missing_locations(ast.Module([definition], []))
-    namespace = dict(_GLOBALS)
+    namespace = dict(environment(limits))
     exec(
-        compile(module, name, "exec"), namespace
+        compile(module, "<generated>", "exec"), namespace
     )  # the tree contains only nodes created by Translator and fixed templates
     return _callable(namespace[definition.name])
 

@@ -6,58 +6,23 @@ Every function has a cost bounded by the size of its arguments, and checks a res
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MethodType
 from typing import Final
 
-from flowsim.errors import FlowsimError
+from flowsim.limits import Limits
 from flowsim.scenario.language.record_schema import FieldType
+from flowsim.scenario.language.value_bounds import (
+    INT64_MAX,
+    INT64_MIN,
+    ExpressionFailure,
+    ValueBounds,
+    beyond_int64,
+    text_bytes,
+)
 from flowsim.values.java_hash_code import java_hash
-
-INT64_MIN: Final = -(2**63)
-INT64_MAX: Final = 2**63 - 1
-MAX_TEXT_CHARS: Final = 1 << 20
-"""Longest text that an expression may create; stops repeated doubling from exhausting the memory."""
-MAX_VALUE_ITEMS: Final = 100_000
-"""Maximum number of items, including nested ones, in a tuple or list of an expression."""
-
-
-class ExpressionFailure(FlowsimError):
-    """An expression could not be evaluated for one record; the job fails and names the record."""
-
-
-def beyond_int64(number: object) -> object:
-    """Raises for an integer outside int64."""
-    raise ExpressionFailure(f"integer result needs {_bits(number)} bits, an int64 has 64")
-
-
-def _bits(number: object) -> int:
-    return number.bit_length() + 1 if isinstance(number, int) else 0
-
-
-def too_long(text: object) -> object:
-    """Raises for a text beyond the limit."""
-    raise ExpressionFailure(f"text result is longer than {MAX_TEXT_CHARS} characters")
-
-
-def bounded(result: object) -> object:
-    """Returns a result of unknown type; raises if it exceeds the limits."""
-    left = MAX_VALUE_ITEMS
-    pending: list[object] = [result]
-    while pending:
-        item = pending.pop()
-        if type(item) is int:
-            if not INT64_MIN <= item <= INT64_MAX:
-                beyond_int64(item)
-        elif type(item) is str:
-            if len(item) > MAX_TEXT_CHARS:
-                too_long(item)
-        elif isinstance(item, (tuple, list)):
-            left -= len(item)
-            if left < 0:
-                raise ExpressionFailure(f"result has more than {MAX_VALUE_ITEMS} items")
-            pending.extend(item)
-    return result
 
 
 def multiply(a: object, b: object) -> object:
@@ -105,14 +70,29 @@ def _to_int(value: object) -> int:
     if isinstance(value, str) and len(value) > 40:
         raise ExpressionFailure("int() of a text of more than 40 characters")
     if isinstance(value, (bool, int, float, str)):
-        return _checked_integer(int(value))
+        try:
+            if type(value) is str and not is_decimal(value):
+                raise ValueError
+            return _checked_integer(int(value))
+        except (ValueError, OverflowError):
+            raise ExpressionFailure(f"int() of {value!r}: expected a whole number of the digits 0 to 9") from None
     raise ExpressionFailure(f"int() of {type(value).__name__}")
 
 
 def _to_float(value: object) -> float:
     if isinstance(value, (bool, int, float, str)):
-        return float(value)
+        try:
+            if type(value) is str and not is_decimal(value):
+                raise ValueError
+            return float(value)
+        except (ValueError, OverflowError):
+            raise ExpressionFailure(f"float() of {value!r:.60}: expected a number such as 1.5 or 1e-3") from None
     raise ExpressionFailure(f"float() of {type(value).__name__}")
+
+
+def is_decimal(text: str) -> bool:
+    """Whether Python reads no digits in the text that a CSV column of numbers refuses: others than 0 to 9, and ``_``."""
+    return text.isascii() and "_" not in text
 
 
 def _round(number: float, digits: int | None = None) -> int | float:
@@ -164,22 +144,29 @@ def _contains(text: object, part: object) -> bool:
     return _text(part, "contains") in _text(text, "contains")
 
 
-def _replace(text: object, old: object, new: object) -> str:
+def _replace(bounds: ValueBounds, text: object, old: object, new: object) -> str:
     whole, before, after = _text(text, "replace"), _text(old, "replace"), _text(new, "replace")
     if not before:
         raise ExpressionFailure("replace() of an empty text")
-    if len(whole) + whole.count(before) * len(after) > MAX_TEXT_CHARS:
-        too_long(whole)
-    return whole.replace(before, after)
+    if len(whole) * (1 + len(after)) <= bounds.small_text:
+        return whole.replace(before, after)
+    if text_bytes(whole) + whole.count(before) * text_bytes(after) > bounds.value_bytes:
+        bounds.too_large()
+    return bounds.text(whole.replace(before, after))
 
 
-def _split(text: object, separator: object = None) -> tuple[str, ...]:
+def _split(bounds: ValueBounds, text: object, separator: object = None) -> tuple[str, ...]:
     whole = _text(text, "split")
-    if separator is None:
-        return tuple(whole.split())
-    if _text(separator, "split") == "":
+    if separator is not None and _text(separator, "split") == "":
         raise ExpressionFailure("split() by an empty text")
-    return tuple(whole.split(_text(separator, "split")))
+    parts = tuple(whole.split() if separator is None else whole.split(_text(separator, "split")))
+    # A text of n characters has at most n + 1 parts.
+    return parts if 3 * len(whole) < bounds.small_text else bounds.value(parts)  # type: ignore[return-value]
+
+
+def _to_text(bounds: ValueBounds, value: object) -> str:
+    # Checked before, because the text of a nested value may be much larger than the value.
+    return bounds.text(str(bounds.value(value)))
 
 
 def _substring(text: object, start: object, end: object = None) -> str:
@@ -243,7 +230,11 @@ class FunctionSpec:
     """One letter per argument: s text, n number, i integer, a anything; then ``?`` optional or ``*`` many."""
     result: ResultType
     grows: bool = False
-    """The result must be checked for size."""
+    """The result must be checked."""
+    growth: int = 0
+    """How many times as large as its arguments the result may be; 0: its size does not depend on theirs."""
+    takes_bounds: bool = False
+    """The implementation has the bounds of values as its first argument."""
 
     def bounds(self) -> tuple[int, int]:
         """Minimum and maximum number of arguments."""
@@ -257,27 +248,50 @@ _BOOLEAN, _ANY = _always(FieldType.BOOLEAN), _always(FieldType.ANY)
 
 FUNCTIONS: Final[dict[str, FunctionSpec]] = {
     "len": FunctionSpec(len, "a", _LONG),
-    "abs": FunctionSpec(abs, "n", _number_type, grows=True),
+    "abs": FunctionSpec(abs, "n", _number_type, grows=True, growth=1),
     "min": FunctionSpec(_extreme(min, "min"), "a*", _extreme_type),
     "max": FunctionSpec(_extreme(max, "max"), "a*", _extreme_type),
     "round": FunctionSpec(_round, "ni?", _round_type),
     "floor": FunctionSpec(_floor, "n", _LONG),
     "ceil": FunctionSpec(_ceil, "n", _LONG),
     "sqrt": FunctionSpec(_sqrt, "n", _DOUBLE),
-    "str": FunctionSpec(str, "a", _STRING, grows=True),
+    "str": FunctionSpec(_to_text, "a", _STRING, takes_bounds=True),
     "int": FunctionSpec(_to_int, "a", _LONG),
     "float": FunctionSpec(_to_float, "a", _DOUBLE),
     "bool": FunctionSpec(bool, "a", _BOOLEAN),
-    "lower": FunctionSpec(_lower, "s", _STRING, grows=True),
-    "upper": FunctionSpec(_upper, "s", _STRING, grows=True),
-    "strip": FunctionSpec(_strip, "s", _STRING),
+    "lower": FunctionSpec(_lower, "s", _STRING, growth=3),
+    "upper": FunctionSpec(_upper, "s", _STRING, growth=3),
+    "strip": FunctionSpec(_strip, "s", _STRING, growth=1),
     "startswith": FunctionSpec(_startswith, "ss", _BOOLEAN),
     "endswith": FunctionSpec(_endswith, "ss", _BOOLEAN),
     "contains": FunctionSpec(_contains, "ss", _BOOLEAN),
-    "replace": FunctionSpec(_replace, "sss", _STRING),
-    "split": FunctionSpec(_split, "ss?", _ANY),
-    "substring": FunctionSpec(_substring, "sii?", _STRING),
-    "concat": FunctionSpec(_concat, "s*", _STRING, grows=True),
+    "replace": FunctionSpec(_replace, "sss", _STRING, takes_bounds=True),
+    "split": FunctionSpec(_split, "ss?", _ANY, takes_bounds=True),
+    "substring": FunctionSpec(_substring, "sii?", _STRING, growth=1),
+    "concat": FunctionSpec(_concat, "s*", _STRING, grows=True, growth=1),
     "hash": FunctionSpec(java_hash, "a", _LONG),
     "coalesce": FunctionSpec(_coalesce, "a*", join_types),
 }
+
+
+@lru_cache(maxsize=8)
+def environment(limits: Limits) -> Mapping[str, object]:
+    """What generated code can name: the functions of the table as ``_f_NAME``, and guards."""
+    bounds = ValueBounds(limits)
+    guards: dict[str, object] = {
+        "__builtins__": {},
+        "_multiply": multiply,
+        "_modulo": modulo,
+        "_power": power,
+        "_shift_left": shift_left,
+        "_beyond_int64": beyond_int64,
+        "_bounded": bounds.value,
+        "_bounded_text": bounds.text,
+        "_record_bytes": bounds.record,
+        "_str": str,
+        "_len": len,
+    }
+    return guards | {
+        f"_f_{name}": MethodType(spec.implementation, bounds) if spec.takes_bounds else spec.implementation
+        for name, spec in FUNCTIONS.items()
+    }

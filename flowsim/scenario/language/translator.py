@@ -5,22 +5,19 @@ from __future__ import annotations
 import ast
 import math
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
-from flowsim.scenario.language.functions import (
-    FUNCTIONS,
-    INT64_MAX,
-    INT64_MIN,
-    MAX_TEXT_CHARS,
-    FunctionSpec,
-    join_types,
-)
+from flowsim.limits import DEFAULT_LIMITS, Limits
+from flowsim.scenario.language.functions import FUNCTIONS, FunctionSpec, join_types
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.value_bounds import INT64_MAX, INT64_MIN, small_text
 
 MAX_NODES: Final = 400
 MAX_DEPTH: Final = 60
+MAX_WEIGHT: Final = 16
+"""How many times the largest value an intermediate result may be; beyond it, operands are checked first."""
 
 _NUMBER_OPERATORS: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
@@ -71,14 +68,17 @@ class Term:
     is_null: bool = False
     item_type: FieldType = FieldType.ANY
     """Type of its items, for a sequence of one type."""
+    weight: int = 1
+    """Upper bound of its size before it is checked: in values of the largest size; of an integer, in words of 64 bits."""
 
 
 class Translator:
     """Rebuilds one expression over records of one schema; afterwards lists the fields it reads."""
 
-    def __init__(self, source: str, schema: RecordSchema) -> None:
+    def __init__(self, source: str, schema: RecordSchema, limits: Limits = DEFAULT_LIMITS) -> None:
         self.source = source
         self.schema = schema
+        self._small_text = small_text(limits)
         self.uses_timestamp = False
         self.fields_read: list[str] = []
         self._nodes = 0
@@ -108,9 +108,15 @@ class Translator:
             )
             return ast.IfExp(fits, _load("_1"), _call("_beyond_int64", _load("_1")))
         if term.type is FieldType.STRING:
-            fits = ast.Compare(_call("_len", _stored(term.node)), [ast.LtE()], [ast.Constant(MAX_TEXT_CHARS)])
-            return ast.IfExp(fits, _load("_1"), _call("_too_long", _load("_1")))
+            fits = ast.Compare(_call("_len", _stored(term.node)), [ast.LtE()], [ast.Constant(self._small_text)])
+            return ast.IfExp(fits, _load("_1"), _call("_bounded_text", _load("_1")))
         return term.node if term.type is FieldType.DOUBLE else _call("_bounded", term.node)
+
+    def _light(self, terms: list[Term]) -> list[Term]:
+        """The operands of a result that contains all of them; checked, if together they may be too large."""
+        if sum(term.weight for term in terms) <= MAX_WEIGHT:
+            return terms
+        return [replace(term, node=self.checked(term), grows=False, weight=1) for term in terms]
 
     def _dispatch(self, node: ast.expr) -> Term:
         match node:
@@ -160,7 +166,7 @@ class Translator:
                 raise self._error(node, "number is too large for a double")
             return Term(ast.Constant(value), FieldType.DOUBLE)
         if type(value) is str:
-            return Term(ast.Constant(value), FieldType.STRING)
+            return Term(ast.Constant(value), FieldType.STRING, weight=0)
         raise self._error(node, f"a literal of type {type(value).__name__} is not part of the language")
 
     def _name(self, node: ast.Name) -> Term:
@@ -208,7 +214,9 @@ class Translator:
         kinds = (left.type, right.type)
         if isinstance(node.op, ast.Add) and FieldType.STRING in kinds:
             if kinds == (FieldType.STRING, FieldType.STRING) or FieldType.ANY in kinds:
-                return Term(ast.BinOp(left.node, ast.Add(), right.node), FieldType.STRING, grows=True)
+                left, right = self._light([left, right])
+                weight = left.weight + right.weight
+                return Term(ast.BinOp(left.node, ast.Add(), right.node), FieldType.STRING, grows=True, weight=weight)
             raise self._error(node, f"'+' cannot add {kinds[0].value} and {kinds[1].value}, convert with str(...)")
         refused = {FieldType.STRING, FieldType.DOUBLE} if isinstance(node.op, _INTEGER_ONLY) else {FieldType.STRING}
         if refused.intersection(kinds):
@@ -217,7 +225,13 @@ class Translator:
         if isinstance(node.op, ast.Pow) and isinstance(right.node, ast.Constant) and right.type is FieldType.LONG:
             # Only a negative power of an integer is a fraction, and a negative literal is a constant here.
             kind = FieldType.LONG if left.type.is_integer and right.node.value in range(64) else kind
-        return Term(self._arithmetic(node.op, left, right), kind, grows=True)
+        if not isinstance(node.op, (ast.Mult, ast.LShift)) and (
+            FieldType.ANY not in kinds or not isinstance(node.op, ast.Add)
+        ):
+            return Term(self._arithmetic(node.op, left, right), kind, grows=True, weight=max(left.weight, right.weight))
+        left, right = self._light([left, right])
+        weight = left.weight + right.weight
+        return Term(self._arithmetic(node.op, left, right), kind, grows=True, weight=weight)
 
     def _arithmetic(self, operator: ast.operator, left: Term, right: Term) -> ast.expr:
         if isinstance(operator, ast.Pow):
@@ -243,7 +257,7 @@ class Translator:
         if term.type is FieldType.STRING or (isinstance(node.op, ast.Invert) and term.type is FieldType.DOUBLE):
             raise self._error(node, f"a sign cannot be used on {term.type.value}")
         kind = FieldType.LONG if term.type in (FieldType.INT, FieldType.BOOLEAN) else term.type
-        return Term(ast.UnaryOp(node.op, term.node), kind, grows=True)
+        return Term(ast.UnaryOp(node.op, term.node), kind, grows=True, weight=term.weight)
 
     def _compare(self, node: ast.Compare) -> Term:
         terms = [self.translate(operand) for operand in (node.left, *node.comparators)]
@@ -279,7 +293,8 @@ class Translator:
             kind = whole.type
         else:
             raise self._error(node, f"cannot take item {position!r} out of {whole.type.value}")
-        return Term(ast.Subscript(whole.node, ast.Constant(position), ast.Load()), kind)
+        item = ast.Subscript(whole.node, ast.Constant(position), ast.Load())
+        return Term(item, kind, grows=whole.grows, weight=whole.weight)
 
     def _record_item(self, node: ast.expr, position: int) -> FieldType:
         if "value" in self.schema.names:
@@ -289,10 +304,12 @@ class Translator:
         return self.schema.types[position]
 
     def _sequence(self, node: ast.Tuple | ast.List) -> Term:
-        terms = [self.translate(item) for item in node.elts]
+        terms = self._light([self.translate(item) for item in node.elts])
         items = [term.node for term in terms]
         built = ast.Tuple(items, ast.Load()) if isinstance(node, ast.Tuple) else ast.List(items, ast.Load())
-        return Term(built, FieldType.ANY, grows=any(term.grows or term.type is FieldType.ANY for term in terms))
+        is_any = any(term.grows or term.type is FieldType.ANY for term in terms)
+        texts = sum(term.weight for term in terms if term.type is FieldType.STRING)
+        return Term(built, FieldType.ANY, grows=is_any or texts > 1, weight=sum(term.weight for term in terms))
 
     def _function_call(self, node: ast.Call) -> Term:
         if not isinstance(node.func, ast.Name):
@@ -309,11 +326,25 @@ class Translator:
             raise self._error(node, f"{name}() takes {count} arguments, got {len(node.args)}")
         terms = [self.translate(argument) for argument in node.args]
         self._check_arguments(node, name, spec, terms)
+        if name == "str":
+            return self._text(terms[0])
         kinds = [term.type for term in terms if not term.is_null] or [FieldType.ANY]
-        chooses = name in ("min", "max", "coalesce")
-        built = _call(f"_f_{name}", *[self.checked(term) if chooses else term.node for term in terms])
+        chooses = name in ("min", "max", "coalesce", "hash")
+        if chooses or spec.growth * sum(term.weight for term in terms) > MAX_WEIGHT:
+            terms = [replace(term, node=self.checked(term), grows=False, weight=1) for term in terms]
+        built = _call(f"_f_{name}", *[term.node for term in terms])
         item_type = FieldType.STRING if name == "split" else FieldType.ANY
-        return Term(built, spec.result(kinds), spec.grows, item_type=item_type)
+        grows = spec.growth > 1 or (spec.growth == 1 and any(term.grows for term in terms)) or spec.grows
+        weight = max(1, spec.growth * sum(term.weight for term in terms))
+        return Term(built, spec.result(kinds), grows, item_type=item_type, weight=weight)
+
+    def _text(self, term: Term) -> Term:
+        """``str`` of a term."""
+        if term.type is FieldType.ANY:
+            return Term(_call("_f_str", term.node), FieldType.STRING)
+        if term.type is FieldType.STRING:
+            return term
+        return Term(_call("_str", self.checked(term)), FieldType.STRING, weight=0)
 
     def _check_arguments(self, node: ast.Call, name: str, spec: FunctionSpec, terms: list[Term]) -> None:
         letters = [c for c in spec.arguments if c.isalpha()]
@@ -332,16 +363,29 @@ class Translator:
 
     def _f_string(self, node: ast.JoinedStr) -> Term:
         parts: list[ast.expr] = []
+        weight = 0
         for part in node.values:
             if isinstance(part, ast.FormattedValue):
                 if part.format_spec is not None or part.conversion != -1:
                     raise self._error(node, "an f-string takes no format ('{x:...}') and no conversion ('{x!r}')")
-                parts.append(ast.FormattedValue(self.translate(part.value).node, -1))
+                term = self._formatted(self.translate(part.value))
+                if weight + term.weight > MAX_WEIGHT:
+                    so_far = self.checked(Term(ast.JoinedStr(parts), FieldType.STRING, grows=True))
+                    parts, weight = [ast.FormattedValue(so_far, -1)], 1
+                    term = replace(term, node=self.checked(term), grows=False, weight=min(term.weight, 1))
+                parts.append(ast.FormattedValue(term.node, -1))
+                weight += term.weight
             elif isinstance(part, ast.Constant) and type(part.value) is str:
                 parts.append(ast.Constant(part.value))
             else:
                 raise self._error(node, "not part of an f-string")
-        return Term(ast.JoinedStr(parts), FieldType.STRING, grows=True)
+        return Term(ast.JoinedStr(parts), FieldType.STRING, grows=True, weight=max(1, weight))
+
+    def _formatted(self, term: Term) -> Term:
+        """A term in an f-string, which formats numbers without a call."""
+        if term.type in (FieldType.ANY, FieldType.STRING):
+            return self._text(term)
+        return Term(self.checked(term), FieldType.STRING, weight=0)
 
 
 def _joined(terms: list[Term]) -> FieldType:

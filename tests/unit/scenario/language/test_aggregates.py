@@ -6,8 +6,8 @@ import pytest
 
 from flowsim.scenario.language.aggregates import compile_aggregates
 from flowsim.scenario.language.expressions import ExpressionError
-from flowsim.scenario.language.functions import ExpressionFailure
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.value_bounds import ExpressionFailure
 
 SCHEMA = RecordSchema(("origin", "delay", "ratio"), (FieldType.STRING, FieldType.INT, FieldType.DOUBLE))
 ALL = {

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from flowsim.scenario.language.expressions import ExpressionError, compile_expression, compile_record
-from flowsim.scenario.language.functions import FUNCTIONS, ExpressionFailure
+from flowsim.scenario.language.functions import FUNCTIONS
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
+from flowsim.scenario.language.value_bounds import ExpressionFailure
 
 LONG, STRING, ANY, DOUBLE, BOOLEAN = (
     FieldType.LONG,
@@ -215,14 +216,14 @@ def test_results_beyond_limits_fail_at_run_time(source: str) -> None:
 def test_long_strings_and_tuples_fail_at_run_time() -> None:
     doubled = compile_expression("origin + origin", SCHEMA).function
     assert doubled(("ab",)) == "abab"
-    with pytest.raises(ExpressionFailure, match="longer than 1048576"):
+    with pytest.raises(ExpressionFailure, match="larger than 1048576 bytes"):
         doubled(("x" * 600_000,))
     nested = compile_expression("(" + ", ".join(["extra"] * 100) + ")", SCHEMA).function
     small = (0,) * 10
     assert nested(("", "", 0, small)) == (small,) * 100
-    with pytest.raises(ExpressionFailure, match="more than 100000 items"):
-        nested(("", "", 0, (small,) * 100))
-    with pytest.raises(ExpressionFailure, match="longer than 1048576"):
+    with pytest.raises(ExpressionFailure, match="larger than 1048576 bytes"):
+        nested(("", "", 0, (small,) * 200))
+    with pytest.raises(ExpressionFailure, match="larger than 1048576 bytes"):
         compile_expression("replace(origin, 'x', origin)", SCHEMA).function(("x" * 2000,))
 
 

@@ -5,25 +5,33 @@ from __future__ import annotations
 import ast
 import math
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.limits import DEFAULT_LIMITS, Limits
-from flowsim.scenario.language.functions import FUNCTIONS, FunctionSpec, join_types
+from flowsim.scenario.language.functions import FUNCTIONS, FunctionSpec
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
-from flowsim.scenario.language.value_bounds import INT64_MAX, INT64_MIN, small_text
+from flowsim.scenario.language.terms import (
+    INTEGER_ONLY,
+    MAX_WEIGHT,
+    SizeChecks,
+    Term,
+    arithmetic_type,
+    call,
+    comparable,
+    joined,
+    load,
+)
+from flowsim.scenario.language.value_bounds import INT64_MAX, INT64_MIN
 
 MAX_NODES: Final = 400
 MAX_DEPTH: Final = 60
-MAX_WEIGHT: Final = 16
-"""How many times the largest value an intermediate result may be; beyond it, operands are checked first."""
 
 _NUMBER_OPERATORS: Final[dict[type[ast.operator], str]] = {
     ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
     ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^",
 }  # fmt: skip
-_INTEGER_ONLY: Final = (ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
 _COMPARISONS: Final = (ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.Is, ast.IsNot)
 _REFUSED: Final[dict[type[ast.AST], str]] = {
     ast.Attribute: "attribute access ('.') is not part of the language",
@@ -58,27 +66,13 @@ class ExpressionError(BadInput):
         return ExpressionError(self.message, self.offset, column)
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
-    """A rebuilt node: its computation, its static type, and whether its result may exceed the limits."""
-
-    node: ast.expr
-    type: FieldType
-    grows: bool = False
-    is_null: bool = False
-    item_type: FieldType = FieldType.ANY
-    """Type of its items, for a sequence of one type."""
-    weight: int = 1
-    """Upper bound of its size before it is checked: in values of the largest size; of an integer, in words of 64 bits."""
-
-
 class Translator:
     """Rebuilds one expression over records of one schema; afterwards lists the fields it reads."""
 
     def __init__(self, source: str, schema: RecordSchema, limits: Limits = DEFAULT_LIMITS) -> None:
         self.source = source
         self.schema = schema
-        self._small_text = small_text(limits)
+        self._sizes = SizeChecks(limits)
         self.uses_timestamp = False
         self.fields_read: list[str] = []
         self._nodes = 0
@@ -100,23 +94,7 @@ class Translator:
 
     def checked(self, term: Term) -> ast.expr:
         """The node of a term, with a size check if its result may grow."""
-        if not term.grows:
-            return term.node
-        if term.type.is_integer:
-            fits = ast.Compare(
-                ast.Constant(INT64_MIN), [ast.LtE(), ast.LtE()], [_stored(term.node), ast.Constant(INT64_MAX)]
-            )
-            return ast.IfExp(fits, _load("_1"), _call("_beyond_int64", _load("_1")))
-        if term.type is FieldType.STRING:
-            fits = ast.Compare(_call("_len", _stored(term.node)), [ast.LtE()], [ast.Constant(self._small_text)])
-            return ast.IfExp(fits, _load("_1"), _call("_bounded_text", _load("_1")))
-        return term.node if term.type is FieldType.DOUBLE else _call("_bounded", term.node)
-
-    def _light(self, terms: list[Term]) -> list[Term]:
-        """The operands of a result that contains all of them; checked, if together they may be too large."""
-        if sum(term.weight for term in terms) <= MAX_WEIGHT:
-            return terms
-        return [replace(term, node=self.checked(term), grows=False, weight=1) for term in terms]
+        return self._sizes.checked(term)
 
     def _dispatch(self, node: ast.expr) -> Term:
         match node:
@@ -132,7 +110,7 @@ class Translator:
                 return self._unary(node)
             case ast.BoolOp():
                 terms = [self.translate(value) for value in node.values]
-                return Term(ast.BoolOp(node.op, [self.checked(term) for term in terms]), _joined(terms))
+                return Term(ast.BoolOp(node.op, [self.checked(term) for term in terms]), joined(terms))
             case ast.Compare():
                 return self._compare(node)
             case ast.IfExp():
@@ -176,10 +154,10 @@ class Translator:
         if self.schema.is_of_two:
             raise self._error(node, f"unknown name {name!r}" + did_you_mean(name, self.schema.names))
         if name == "value":
-            return Term(_load("v"), FieldType.ANY)
+            return Term(load("v"), FieldType.ANY)
         if name == "timestamp":
             self.uses_timestamp = True
-            return Term(_load("t"), FieldType.LONG)
+            return Term(load("t"), FieldType.LONG)
         if name in FUNCTIONS:
             raise self._error(node, f"{name!r} is a function: write {name}(...)")
         raise self._error(
@@ -198,7 +176,7 @@ class Translator:
         if name not in self.fields_read:
             self.fields_read.append(name)
         index = self.schema.index(name)
-        return Term(ast.Subscript(_load("v"), ast.Constant(index), ast.Load()), self.schema.types[index])
+        return Term(ast.Subscript(load("v"), ast.Constant(index), ast.Load()), self.schema.types[index])
 
     def _spelled(self, node: ast.Name) -> str:
         """The identifier, which must be spelled in ASCII in the source: Python normalizes look-alike letters to ASCII."""
@@ -214,14 +192,14 @@ class Translator:
         kinds = (left.type, right.type)
         if isinstance(node.op, ast.Add) and FieldType.STRING in kinds:
             if kinds == (FieldType.STRING, FieldType.STRING) or FieldType.ANY in kinds:
-                left, right = self._light([left, right])
+                left, right = self._sizes.light([left, right])
                 weight = left.weight + right.weight
                 return Term(ast.BinOp(left.node, ast.Add(), right.node), FieldType.STRING, grows=True, weight=weight)
             raise self._error(node, f"'+' cannot add {kinds[0].value} and {kinds[1].value}, convert with str(...)")
-        refused = {FieldType.STRING, FieldType.DOUBLE} if isinstance(node.op, _INTEGER_ONLY) else {FieldType.STRING}
+        refused = {FieldType.STRING, FieldType.DOUBLE} if isinstance(node.op, INTEGER_ONLY) else {FieldType.STRING}
         if refused.intersection(kinds):
             raise self._error(node, f"{symbol!r} cannot be used on {kinds[0].value} and {kinds[1].value}")
-        kind = _arithmetic_type(node.op, kinds)
+        kind = arithmetic_type(node.op, kinds)
         if isinstance(node.op, ast.Pow) and isinstance(right.node, ast.Constant) and right.type is FieldType.LONG:
             # Only a negative power of an integer is a fraction, and a negative literal is a constant here.
             kind = FieldType.LONG if left.type.is_integer and right.node.value in range(64) else kind
@@ -229,19 +207,19 @@ class Translator:
             FieldType.ANY not in kinds or not isinstance(node.op, ast.Add)
         ):
             return Term(self._arithmetic(node.op, left, right), kind, grows=True, weight=max(left.weight, right.weight))
-        left, right = self._light([left, right])
+        left, right = self._sizes.light([left, right])
         weight = left.weight + right.weight
         return Term(self._arithmetic(node.op, left, right), kind, grows=True, weight=weight)
 
     def _arithmetic(self, operator: ast.operator, left: Term, right: Term) -> ast.expr:
         if isinstance(operator, ast.Pow):
-            return _call("_power", left.node, right.node)
+            return call("_power", left.node, right.node)
         if isinstance(operator, ast.LShift):
-            return _call("_shift_left", left.node, right.node)
+            return call("_shift_left", left.node, right.node)
         if isinstance(operator, ast.Mult) and FieldType.ANY in (left.type, right.type):
-            return _call("_multiply", left.node, right.node)
+            return call("_multiply", left.node, right.node)
         if isinstance(operator, ast.Mod) and left.type is FieldType.ANY:
-            return _call("_modulo", left.node, right.node)
+            return call("_modulo", left.node, right.node)
         return ast.BinOp(left.node, operator, right.node)
 
     def _unary(self, node: ast.UnaryOp) -> Term:
@@ -269,7 +247,7 @@ class Translator:
             if isinstance(operator, (ast.In, ast.NotIn)):
                 if right.type not in (FieldType.STRING, FieldType.ANY):
                     raise self._error(node, f"'in' needs a tuple, list or text on its right, got {right.type.value}")
-            elif not _comparable(left.type, right.type):
+            elif not comparable(left.type, right.type):
                 raise self._error(node, f"cannot compare {left.type.value} with {right.type.value}")
         compared = ast.Compare(terms[0].node, node.ops, [term.node for term in terms[1:]])
         return Term(compared, FieldType.BOOLEAN)
@@ -277,7 +255,7 @@ class Translator:
     def _conditional(self, node: ast.IfExp) -> Term:
         test, yes, no = self.translate(node.test), self.translate(node.body), self.translate(node.orelse)
         built = ast.IfExp(test.node, self.checked(yes), self.checked(no))
-        return Term(built, _joined([yes, no]), is_null=yes.is_null and no.is_null)
+        return Term(built, joined([yes, no]), is_null=yes.is_null and no.is_null)
 
     def _subscript(self, node: ast.Subscript) -> Term:
         position = _literal_index(node.slice)
@@ -304,7 +282,7 @@ class Translator:
         return self.schema.types[position]
 
     def _sequence(self, node: ast.Tuple | ast.List) -> Term:
-        terms = self._light([self.translate(item) for item in node.elts])
+        terms = self._sizes.light([self.translate(item) for item in node.elts])
         items = [term.node for term in terms]
         built = ast.Tuple(items, ast.Load()) if isinstance(node, ast.Tuple) else ast.List(items, ast.Load())
         is_any = any(term.grows or term.type is FieldType.ANY for term in terms)
@@ -327,24 +305,16 @@ class Translator:
         terms = [self.translate(argument) for argument in node.args]
         self._check_arguments(node, name, spec, terms)
         if name == "str":
-            return self._text(terms[0])
+            return self._sizes.text(terms[0])
         kinds = [term.type for term in terms if not term.is_null] or [FieldType.ANY]
         chooses = name in ("min", "max", "coalesce", "hash")
         if chooses or spec.growth * sum(term.weight for term in terms) > MAX_WEIGHT:
             terms = [replace(term, node=self.checked(term), grows=False, weight=1) for term in terms]
-        built = _call(f"_f_{name}", *[term.node for term in terms])
+        built = call(f"_f_{name}", *[term.node for term in terms])
         item_type = FieldType.STRING if name == "split" else FieldType.ANY
         grows = spec.growth > 1 or (spec.growth == 1 and any(term.grows for term in terms)) or spec.grows
         weight = max(1, spec.growth * sum(term.weight for term in terms))
         return Term(built, spec.result(kinds), grows, item_type=item_type, weight=weight)
-
-    def _text(self, term: Term) -> Term:
-        """``str`` of a term."""
-        if term.type is FieldType.ANY:
-            return Term(_call("_f_str", term.node), FieldType.STRING)
-        if term.type is FieldType.STRING:
-            return term
-        return Term(_call("_str", self.checked(term)), FieldType.STRING, weight=0)
 
     def _check_arguments(self, node: ast.Call, name: str, spec: FunctionSpec, terms: list[Term]) -> None:
         letters = [c for c in spec.arguments if c.isalpha()]
@@ -368,7 +338,7 @@ class Translator:
             if isinstance(part, ast.FormattedValue):
                 if part.format_spec is not None or part.conversion != -1:
                     raise self._error(node, "an f-string takes no format ('{x:...}') and no conversion ('{x!r}')")
-                term = self._formatted(self.translate(part.value))
+                term = self._sizes.formatted(self.translate(part.value))
                 if weight + term.weight > MAX_WEIGHT:
                     so_far = self.checked(Term(ast.JoinedStr(parts), FieldType.STRING, grows=True))
                     parts, weight = [ast.FormattedValue(so_far, -1)], 1
@@ -381,16 +351,6 @@ class Translator:
                 raise self._error(node, "not part of an f-string")
         return Term(ast.JoinedStr(parts), FieldType.STRING, grows=True, weight=max(1, weight))
 
-    def _formatted(self, term: Term) -> Term:
-        """A term in an f-string, which formats numbers without a call."""
-        if term.type in (FieldType.ANY, FieldType.STRING):
-            return self._text(term)
-        return Term(self.checked(term), FieldType.STRING, weight=0)
-
-
-def _joined(terms: list[Term]) -> FieldType:
-    return join_types([term.type for term in terms if not term.is_null] or [FieldType.ANY])
-
 
 def _literal_index(node: ast.expr) -> int | str | None:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -399,31 +359,3 @@ def _literal_index(node: ast.expr) -> int | str | None:
     if isinstance(node, ast.Constant) and (type(node.value) is int or type(node.value) is str):
         return node.value
     return None
-
-
-def _load(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
-
-
-def _stored(node: ast.expr) -> ast.NamedExpr:
-    return ast.NamedExpr(ast.Name("_1", ast.Store()), node)
-
-
-def _call(name: str, *arguments: ast.expr) -> ast.Call:
-    return ast.Call(_load(name), list(arguments), [])
-
-
-def _comparable(left: FieldType, right: FieldType) -> bool:
-    numbers = (FieldType.INT, FieldType.LONG, FieldType.DOUBLE, FieldType.BOOLEAN)
-    return FieldType.ANY in (left, right) or left is right or (left in numbers and right in numbers)
-
-
-def _arithmetic_type(operator: ast.operator, kinds: tuple[FieldType, FieldType]) -> FieldType:
-    if isinstance(operator, _INTEGER_ONLY):
-        return FieldType.LONG
-    if isinstance(operator, ast.Div) or FieldType.DOUBLE in kinds:
-        return FieldType.DOUBLE
-    if FieldType.ANY in kinds:
-        return FieldType.ANY
-    # A negative power of an integer is a fraction.
-    return FieldType.ANY if isinstance(operator, ast.Pow) else FieldType.LONG

@@ -17,7 +17,10 @@ from flowsim.validation.spark_session import spark_session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-SHARES_SPARK = ("tests/spark/", "tests/unit/cli/test_validate_and_replay.py")
+SHARES_SPARK = (
+    "tests/spark/", "tests/unit/cli/test_validate_and_replay.py",
+    "tests/docs/test_documentation_runs.py::test_python_on_spark",
+)  # fmt: skip
 """Where tests that use the session are, as the beginnings of their ids."""
 SECOND_SESSION = (
     "tests/spark/test_clusters.py", "tests/spark/test_flights_routes.py", "tests/spark/test_judge_on_spark.py",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Literal
 
 from flowsim.cluster.components import Components
@@ -147,3 +148,10 @@ class JobExecutionResult:
     """The latencies of latency markers; empty without markers."""
     snapshots: tuple[TaskSnapshot, ...] = ()
     """The snapshots that actions requested, taken or missed."""
+
+    @property
+    def summary(self) -> str:
+        """One line: the status, the time on the job's clock, what the sources read, and the error."""
+        failure = f": {self.error}" if self.error is not None else ""
+        seconds = Decimal(self.elapsed_ns).scaleb(-9).normalize()
+        return f"{self.job_name} {self.status.value} after {seconds:f} s, {self.records_read:,} records read{failure}"

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES, RECORD_VALUES, STATIC_TABLES, TABLES, Table
@@ -10,6 +13,11 @@ from flowsim.facts.tracer import Append, Stamp, stamping
 from flowsim.recording.attempts import Attempts
 from flowsim.recording.digest import content_hashes, facts_digest
 from flowsim.recording.distinct_values import VALUES_BYTES, DistinctValues
+from flowsim.recording.frames import known_table, to_arrow, to_pandas
+from flowsim.recording.parquet_part import from_rows
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class MemoryRecorder:
@@ -68,6 +76,19 @@ class MemoryRecorder:
             numbers, timestamps, texts = self.values.take()
             self._static[table] += zip(numbers, timestamps, map(bytes.decode, texts), strict=True)
         return self._static[table]
+
+    def table(self, table: str) -> pa.Table:
+        """All rows of a table as stored; see ``Recording.table``."""
+        described = known_table(table)
+        return from_rows(described, self.static_rows(table) if described in STATIC_TABLES else self._stored(described))
+
+    def to_arrow(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pa.Table:
+        """All rows of a table for people; see ``Recording.to_arrow``."""
+        return to_arrow(self, table, readable=readable, keys=keys, values=values)
+
+    def to_pandas(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pd.DataFrame:
+        """All rows of a table for people; see ``Recording.to_pandas``."""
+        return to_pandas(self, table, readable=readable, keys=keys, values=values)
 
     def columns(self, table: str) -> tuple[str, ...]:
         """The names of a table's columns."""

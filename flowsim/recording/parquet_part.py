@@ -97,12 +97,17 @@ def as_numpy(column: pa.ChunkedArray) -> Any:
 
 
 def from_lists(table: Table, columns: Sequence[Sequence[int | str | bytes]]) -> pa.Table:
-    """Columns of values that may be text, including UTF-8 bytes."""
+    """Columns of stored values that may be text, including UTF-8 bytes."""
     arrays = [
         _of_texts(values) if c.code == "s" else _of_numbers(c, np.array(values, _NUMPY[c.code]))
-        for c, values in zip(table.columns, columns, strict=True)
+        for c, values in zip(table.stored_columns, columns, strict=True)
     ]
     return pa.Table.from_arrays(arrays, schema=arrow_schema(table))
+
+
+def from_rows(table: Table, rows: Sequence[Sequence[int | str]]) -> pa.Table:
+    """Columns of stored rows."""
+    return from_lists(table, list(zip(*rows, strict=True)) if rows else [()] * len(table.stored_columns))
 
 
 def part_bytes(table: Table, columns: pa.Table, tasks: TaskRows) -> pa.Buffer:

@@ -13,16 +13,19 @@ import pyarrow.parquet as pq
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
-from flowsim.facts.schema import GRAPH_TABLES, STATIC_TABLES, TABLES
+from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, STATIC_TABLES, TABLES, TEXT_TABLES
+from flowsim.notebook_html import html_block, html_table
 from flowsim.recording.digest import NO_TASK, ContentHashes, content_hashes, facts_digest, is_static, packed
 from flowsim.recording.epoch_marker import EpochMarker, damaged, read_markers
+from flowsim.recording.frames import known_table, to_arrow, to_pandas
 from flowsim.recording.graph_file import GraphRow, read_graph
 from flowsim.recording.manifest import MANIFEST, Manifest, RunStatus, read_manifest
-from flowsim.recording.parquet_part import arrow_schema, part_name, to_packed
+from flowsim.recording.parquet_part import arrow_schema, from_rows, part_name, to_packed
 from flowsim.recording.part_reader import open_part, part_content
 from flowsim.recording.spark_views import register_views
 
 if TYPE_CHECKING:
+    import pandas as pd
     from pyspark.sql import DataFrame, SparkSession
 
 _GRAPH_NAMES = frozenset(table.name for table in GRAPH_TABLES)
@@ -92,9 +95,33 @@ class Recording:
         return sum(rows.get(table, 0) for rows in self.epochs)
 
     def table(self, table: str) -> pa.Table:
-        """All rows of a fact table, or of a description table that is stored in parts."""
+        """All rows of a table as stored: a column of ``docs/recording.md`` each. Raises BadInput for an unknown table."""
+        known_table(table)
+        if table in _GRAPH_NAMES:
+            return from_rows(TABLES[table], self._graph[table])
         parts = [self.part(table, epoch) for epoch, rows in enumerate(self.epochs) if rows.get(table)]
         return pa.concat_tables(parts) if parts else pa.Table.from_batches([], arrow_schema(TABLES[table]))
+
+    def to_arrow(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pa.Table:
+        """All rows of a table for people.
+
+        ``readable``: numbers with a meaning are their names (``RECORD``), points in time are timestamps in UTC whose
+        columns lose the unit from their names (``time_ns`` becomes ``time``), and ``task_name``, ``operator_name`` and
+        ``status`` are added. No time, such as no watermark yet, is null; the end of event time is the last millisecond
+        of the year 9999. Without ``readable`` the columns are those of ``table``.
+
+        ``keys`` adds ``key_value``, the key as JSON, to tables with a key. ``values`` adds ``value``, the value of the
+        record as JSON, to tables with fingerprints (``left_value`` and ``right_value`` to ``join_pairs``); null if the
+        recording does not have it. Raises BadInput for an unknown table.
+        """
+        return to_arrow(self, table, readable=readable, keys=keys, values=values)
+
+    def to_pandas(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pd.DataFrame:
+        """The same as ``to_arrow`` as a data frame, but keys and values are Python values, with tuples for arrays.
+
+        Raises MissingExtra without pandas.
+        """
+        return to_pandas(self, table, readable=readable, keys=keys, values=values)
 
     def part(self, table: str, epoch: int, columns: Sequence[str] | None = None) -> pa.Table:
         """The rows of one table in one epoch; ``columns`` None: all."""
@@ -161,6 +188,25 @@ class Recording:
                     start += rows
             digests[table.name] = hashes.digest()
         return facts_digest(self.level, digests)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how the run ended, and how many rows each table has. Reads no facts."""
+        manifest, run = self.manifest, self.manifest.run
+        about = [
+            ("status", manifest.status.value),
+            ("level", manifest.level),
+            ("scenario", "" if run.scenario is None else run.scenario.path),
+            ("schedule", f"seed {run.seed}, policy {run.policy}, {run.clock} clock"),
+            ("failure", "" if manifest.failure is None else f"{manifest.failure.task}: {manifest.failure.cause}"),
+            ("facts digest", manifest.facts_digest),
+        ]
+        counted = [(t.name, self.row_count(t.name), t.meaning) for t in (*FACT_TABLES, *TEXT_TABLES)]
+        return html_block(
+            "Recording",
+            str(self.directory),
+            html_table(("", ""), [row for row in about if row[1]]),
+            html_table(("table", "rows", "one row is"), [row for row in counted if row[1]]),
+        )
 
     def _tuples(self, table: str) -> list[tuple[int | str, ...]]:
         if table not in self._rows:

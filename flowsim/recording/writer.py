@@ -49,6 +49,7 @@ from flowsim.recording.parquet_part import (
     TaskRows,
     from_lists,
     from_packed,
+    from_rows,
     part_bytes,
     part_name,
     sorted_by_task,
@@ -215,7 +216,7 @@ class RecordingWriter:
             of_task = list(group)
             self._hashes[table.name].update(int(task), packed(table, of_task))
             tasks.append((int(task), len(of_task)))
-        return self._write_part(table, from_lists(table, list(zip(*rows, strict=True))), tuple(tasks))
+        return self._write_part(table, from_rows(table, rows), tuple(tasks))
 
     def _write_part(self, table: Table, columns: pa.Table, tasks: TaskRows) -> PartDescription:
         content = part_bytes(table, columns, tasks)

@@ -16,6 +16,7 @@ from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.job_graph import create_job_graph
+from flowsim.notebook_html import html_block, html_table
 from flowsim.recording.manifest import Manifest, RunDescription
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.reader import Recording
@@ -66,6 +67,15 @@ class ScenarioRun:
         if self.manifest is not None:
             return self.manifest.facts_digest
         return None if self.facts is None else self.facts.facts_digest()
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how the job ended, its expectations, and the rows of its sinks."""
+        rows = [(f"sink {sink.name}", f"{sink.rows:,} rows") for sink in self.sinks]
+        for one in self.expectations:
+            met = {True: "met", False: "not met", None: "not checked"}[one.met]
+            rows.append((one.what, f"{met}: expected {one.expected}, found {one.found}"))
+        where = [] if self.recording is None else [("recording", str(self.recording))]
+        return html_block("ScenarioRun", self.result.summary, html_table(("", ""), [*rows, *where]))
 
 
 def run_compiled(

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
 
 from flowsim.cluster.mini_cluster import JobExecutionResult, JobStatus, MiniCluster, RunOptions
 from flowsim.cluster.run_actions import RunAction
@@ -12,11 +15,13 @@ from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
+from flowsim.facts.schema import FACT_TABLES
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import OperatorDescription, StreamEdge, StreamGraph, StreamNode
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome
+from flowsim.notebook_html import html_block, html_table
 from flowsim.operators.sink import SinkOperator, SinkWriter
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 from flowsim.recording.manifest import RunStatus
@@ -24,6 +29,9 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.testing.random_job import RandomJob
 from flowsim.testing.schedule import FIFO, Schedule
 from flowsim.units import NS_PER_MS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Job = StreamExecutionEnvironment | StreamGraph | RandomJob
 """A job to run: an environment with streams, its stream graph, or a job description."""
@@ -141,6 +149,25 @@ class JobRun:
         """The outcome of each law; an unfinished run is checked as a prefix."""
         status = _JUDGED_AS.get(self.result.status, RunStatus.FAILED)
         return tuple(check_all(self.facts, status.value))
+
+    def to_arrow(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pa.Table:
+        """All rows of a table of facts; see ``Recording.to_arrow``."""
+        return self.facts.to_arrow(table, readable=readable, keys=keys, values=values)
+
+    def to_pandas(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pd.DataFrame:
+        """All rows of a table of facts as a data frame; see ``Recording.to_pandas``."""
+        return self.facts.to_pandas(table, readable=readable, keys=keys, values=values)
+
+    def _repr_html_(self) -> str:
+        """For notebooks: how the job ended, what reached its ends, and how many facts each table has. Checks no law."""
+        ends = [(name, end.parallelism, len(end.values())) for name, end in self.ends.items()]
+        facts = [(table.name, len(self.facts.rows(table.name)), table.meaning) for table in FACT_TABLES]
+        return html_block(
+            "JobRun",
+            f"{self.result.summary}; {self.reproduce}",
+            html_table(("end", "subtasks", "values"), ends),
+            html_table(("table", "rows", "one row is"), [row for row in facts if row[1]]),
+        )
 
     def values(self, end: str | None = None, subtask: int | None = None) -> list[object]:
         """The values at one end of the job in order of arrival, of one subtask or of all, one after the other.

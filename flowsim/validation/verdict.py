@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.laws.law import Outcome, Verdict
+from flowsim.notebook_html import Cell, html_block, html_table
 
 _LINES: Final = 10
 """Maximum number of errors shown; JSON has all of them."""
+_ROWS: Final = 100
+"""Maximum number of verdicts in HTML."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +59,34 @@ class Report:
         """The report with an error for a recording."""
         return replace(self, errors=(*self.errors, (run, str(error))))
 
+    def _repr_html_(self) -> str:
+        """For notebooks: the verdicts; of several recordings only those that are not a pass."""
+        several = len(self.recordings) > 1
+        headings: tuple[str, ...] = ("law", "verdict", "rows examined", "violations", "reason or first evidence")
+        rows = [_cells(line.outcome) for line in self.lines]
+        if several:
+            headings = ("recording", *headings)
+            broken = [line for line in self.lines if line.broken]
+            rows = [(self.recordings[line.run], *_cells(line.outcome)) for line in broken]
+        more = f", the first {_ROWS} of {len(rows)} are shown" if len(rows) > _ROWS else ""
+        refused = [(self.recordings[run], text) for run, text in self.errors[:_LINES]]
+        return html_block(
+            "Report",
+            f"{'passed' if self.passed else 'not passed'}, verdicts: {len(self.lines)}{more}",
+            *([html_table(("not judged", "reason"), refused)] if refused else []),
+            *([html_table(headings, rows[:_ROWS])] if rows else []),
+        )
+
     @property
     def error(self) -> NotJudged | None:
         """The error, if any."""
         return NotJudged(self) if self.errors else None
+
+
+def _cells(outcome: Outcome) -> tuple[Cell, ...]:
+    """Law, verdict, counts, and the reason or the first row of evidence as JSON."""
+    first = json.dumps(outcome.evidence[0]) if outcome.evidence else ""
+    return outcome.law, outcome.verdict.value, outcome.rows_examined, outcome.violations, outcome.reason or first
 
 
 class EngineFailed(BadInput):

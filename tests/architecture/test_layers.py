@@ -17,6 +17,7 @@ THE_JUDGE_MAY_IMPORT = {
     "flowsim.facts.kinds",
     "flowsim.facts.schema",
     "flowsim.facts.table",
+    "flowsim.notebook_html",
     "flowsim.units",
     "flowsim.values",
     "flowsim.values.java_long",
@@ -25,6 +26,7 @@ THE_JUDGE_MAY_IMPORT = {
 OF_RECORDINGS = {
     "digest",
     "epoch_marker",
+    "frames",
     "graph_file",
     "manifest",
     "parquet_part",

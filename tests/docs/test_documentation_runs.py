@@ -14,6 +14,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -25,6 +26,9 @@ from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario, load_text
 from flowsim.sim.virtual_time_loop import START_NS
 from tests.support.command_server import flowsim_commands
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -148,6 +152,7 @@ def test_readme_has_commands_python_and_scenario() -> None:
     """Else the tests below would pass for want of anything to run."""
     for language in ("console", "python", "yaml"):
         assert "README.md" in {snippet.page for snippet in snippets(language)}
+    assert {block.page for block in ON_SPARK} == {"docs/reading_recordings.md"}
     assert "README.md" in PLAIN_PAGES
     assert SPARK_PAGES == ["docs/tutorial/01_flights.md"]
 
@@ -170,7 +175,8 @@ def test_commands_of_page_on_spark_print_what_it_shows(page: str, workplace: Pat
 
 PYTHON = snippets("python")
 TESTS = [block for block in PYTHON if re.search(r"^def test_", block.text, re.M)]
-PROGRAMS = [block for block in PYTHON if block not in TESTS]
+ON_SPARK = [block for block in PYTHON if "pyspark" in block.text]
+PROGRAMS = [block for block in PYTHON if block not in (*TESTS, *ON_SPARK)]
 
 
 def run_python(block: Snippet, workplace: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -187,6 +193,21 @@ def test_python_block_prints_what_it_shows(block: Snippet, workplace: Path) -> N
     expected = re.findall(r"^# -> (.*)$", block.text, re.M)
     assert expected, f"{block} shows no output"
     assert done.stdout.splitlines() == expected, block
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("block", ON_SPARK, ids=str)
+def test_python_on_spark_prints_what_it_shows(
+    block: Snippet,
+    spark: SparkSession,
+    workplace: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Runs in this process, because ``getOrCreate`` then returns the session of the test run."""
+    monkeypatch.chdir(workplace)
+    exec(compile(block.text, str(block), "exec"), {"__name__": "__main__"})
+    assert capsys.readouterr().out.splitlines() == re.findall(r"^# -> (.*)$", block.text, re.M)
 
 
 @pytest.mark.slow

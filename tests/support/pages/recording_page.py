@@ -22,6 +22,7 @@ _HEAD: Final = f"""\
 # The format of a recording
 
 Generated from `flowsim/facts/schema.py`; do not edit. Format version {FORMAT_VERSION}.
+[reading_recordings.md](reading_recordings.md) shows how to read the tables with Python, pandas, Arrow and Spark.
 
 A run writes a directory `recording/`:
 

@@ -14,7 +14,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 p
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test hostile coverage lint format docs site changelog bench bench-judge lock clean
+.PHONY: help install demo test hostile coverage lint format docs notebooks site changelog bench bench-judge lock clean
 
 help: ## Shows this list.
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -70,6 +70,9 @@ docs: $(STAMP) ## Writes docs/api.md, docs/laws.md, docs/recording.md and docs/s
 	$(BIN)/python -m tests.support.pages.recording_page > docs/recording.md
 	$(BIN)/flowsim schema > docs/scenario.schema.json
 	$(MAKE) --no-print-directory site
+
+notebooks: $(STAMP) ## Executes the notebooks of docs/notebooks and writes their outputs into their files.
+	$(BIN)/python -m tests.support.pages.notebooks
 
 site: $(STAMP) ## Builds the documentation site below build/site; the first time npm fetches the script that draws its diagrams.
 	$(BIN)/python -m tests.support.pages.mermaid_script $(VENV)/mermaid.min.js

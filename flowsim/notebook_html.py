@@ -14,14 +14,14 @@ def html_block(title: str, text: str, *tables: str) -> str:
 
 
 def html_table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """A table: texts to the left, numbers to the right with separators.
+    """A table, with a heading line if there are headings: texts to the left, numbers to the right with separators.
 
     >>> html_table(["law"], [["a < b"]]).splitlines()[-2]
     '<tr><td style="text-align:left">a &lt; b</td></tr>'
     """
     head = "".join(f'<th style="text-align:left">{escape(heading)}</th>' for heading in headings)
-    lines = ["".join(map(_cell, row)) for row in rows]
-    return "\n".join(["<table>", f"<tr>{head}</tr>", *(f"<tr>{line}</tr>" for line in lines), "</table>"])
+    lines = [*([head] if headings else []), *("".join(map(_cell, row)) for row in rows)]
+    return "\n".join(["<table>", *(f"<tr>{line}</tr>" for line in lines), "</table>"])
 
 
 def _cell(value: Cell) -> str:

@@ -121,7 +121,7 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         FaultKind(
             "timer_fires_twice",
             Component.OPERATOR,
-            "the first timer that fires stays in its queue and fires again and fires again and fires again and fires again",
+            "the first timer that fires stays in its queue and fires again",
             "timers",
         ),
         FaultKind(

@@ -189,6 +189,9 @@ class Recording:
             digests[table.name] = hashes.digest()
         return facts_digest(self.level, digests)
 
+    def __repr__(self) -> str:
+        return f"<Recording {self.directory}: {self.status.value}>"
+
     def _repr_html_(self) -> str:
         """For notebooks: how the run ended, and how many rows each table has. Reads no facts."""
         manifest, run = self.manifest, self.manifest.run
@@ -204,7 +207,7 @@ class Recording:
         return html_block(
             "Recording",
             str(self.directory),
-            html_table(("", ""), [row for row in about if row[1]]),
+            html_table((), [row for row in about if row[1]]),
             html_table(("table", "rows", "one row is"), [row for row in counted if row[1]]),
         )
 

@@ -45,7 +45,7 @@ class SinkOutcome:
     records: tuple[tuple[object, int | None], ...] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class ScenarioRun:
     """One run of a scenario and its outputs."""
 
@@ -68,6 +68,9 @@ class ScenarioRun:
             return self.manifest.facts_digest
         return None if self.facts is None else self.facts.facts_digest()
 
+    def __repr__(self) -> str:
+        return f"<ScenarioRun {self.result.summary}>"
+
     def _repr_html_(self) -> str:
         """For notebooks: how the job ended, its expectations, and the rows of its sinks."""
         rows = [(f"sink {sink.name}", f"{sink.rows:,} rows") for sink in self.sinks]
@@ -75,7 +78,7 @@ class ScenarioRun:
             met = {True: "met", False: "not met", None: "not checked"}[one.met]
             rows.append((one.what, f"{met}: expected {one.expected}, found {one.found}"))
         where = [] if self.recording is None else [("recording", str(self.recording))]
-        return html_block("ScenarioRun", self.result.summary, html_table(("", ""), [*rows, *where]))
+        return html_block("ScenarioRun", self.result.summary, html_table((), [*rows, *where]))
 
 
 def run_compiled(

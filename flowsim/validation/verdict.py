@@ -30,7 +30,7 @@ class Line:
         return self.outcome.verdict in (Verdict.VIOLATED, Verdict.VACUOUS)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Report:
     """All lines: recordings in the order of the arguments, laws in catalogue order."""
 
@@ -59,6 +59,13 @@ class Report:
         """The report with an error for a recording."""
         return replace(self, errors=(*self.errors, (run, str(error))))
 
+    def __repr__(self) -> str:
+        return f"<Report {self._summary}>"
+
+    @property
+    def _summary(self) -> str:
+        return f"{'passed' if self.passed else 'not passed'}, verdicts: {len(self.lines)}"
+
     def _repr_html_(self) -> str:
         """For notebooks: the verdicts; of several recordings only those that are not a pass."""
         several = len(self.recordings) > 1
@@ -72,7 +79,7 @@ class Report:
         refused = [(self.recordings[run], text) for run, text in self.errors[:_LINES]]
         return html_block(
             "Report",
-            f"{'passed' if self.passed else 'not passed'}, verdicts: {len(self.lines)}{more}",
+            self._summary + more,
             *([html_table(("not judged", "reason"), refused)] if refused else []),
             *([html_table(headings, rows[:_ROWS])] if rows else []),
         )

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests.support.pages.api_page import PACKAGES, api_page, first_line, public_names, public_value
+from tests.support.pages.notebooks import NOTEBOOKS, read
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -172,9 +173,11 @@ PAGES = [REPOSITORY / "README.md", *sorted((REPOSITORY / "docs").rglob("*.md"))]
 
 def test_python_in_pages_and_scenarios_imports_only_public_names() -> None:
     internal, seen = [], 0
-    for path in [*PAGES, *sorted((REPOSITORY / "scenarios").rglob("*.py"))]:
+    for path in [*PAGES, *NOTEBOOKS, *sorted((REPOSITORY / "scenarios").rglob("*.py"))]:
         text = path.read_text(encoding="utf-8")
         blocks = re.findall(r"^```python\n(.*?)^```$", text, re.M | re.S) if path.suffix == ".md" else [text]
+        if path in NOTEBOOKS:
+            blocks = [cell.source for cell in read(path).cells if cell.cell_type == "code"]
         for package, names, module in (found.groups() for block in blocks for found in IMPORT.finditer(block)):
             seen += 1
             known = FROZEN.get(package or module, "").split()

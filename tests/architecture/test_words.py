@@ -12,6 +12,8 @@ from typing import Final
 
 import pytest
 
+from tests.support.pages.notebooks import NOTEBOOKS
+
 ROOT: Final = Path(__file__).parents[2]
 
 INSTEAD: Final = {
@@ -121,8 +123,8 @@ def identifiers() -> Texts:
 
 
 def docs() -> Texts:
-    """README, the documents in the root folder, and docs/."""
-    for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]:
+    """README, the documents in the root folder, and docs/ with its notebooks."""
+    for path in [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md")), *NOTEBOOKS]:
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1):
             yield f"{path.relative_to(ROOT).as_posix()}:{number}", line
 

@@ -11,6 +11,7 @@ import pytest
 
 import flowsim
 from tests.support.pages.api_page import PACKAGES, public_names
+from tests.support.pages.notebooks import NOTEBOOKS
 from tests.support.pages.schema_page import schema_page
 from tests.support.pages.site_pages import MERMAID, ROOT, build
 
@@ -48,6 +49,19 @@ def test_site_has_a_page_for_every_markdown_page(site: Path) -> None:
     pages = [path.relative_to(ROOT) for path in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]]
     folders = [page.parent if page.name == "README.md" else page.with_suffix("") for page in pages]
     assert [str(folder) for folder in folders if not (site / folder / "index.html").is_file()] == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.name)
+def test_page_of_a_notebook_has_its_tables_and_figures_and_its_file(site: Path, notebook: Path) -> None:
+    folder = site / notebook.relative_to(ROOT).with_suffix("")
+    page = (folder / "index.html").read_text()
+    figures = [url for url in Loads(page).urls if url.startswith(f"../{notebook.stem}_files/")]
+    assert len(figures) == notebook.read_text().count('"image/svg+xml"') > 0
+    assert [url for url in figures if not (folder / url).is_file()] == []
+    assert page.count("<table") >= notebook.read_text().count('"text/html"') > 0
+    assert f'href="../{notebook.name}"' in page
+    assert (folder.parent / notebook.name).read_bytes() == notebook.read_bytes()
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from flowsim import StreamExecutionEnvironment, run_scenario, validate_recording
+from flowsim import StreamExecutionEnvironment, open_recording, run_scenario, validate_recording
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
@@ -80,6 +80,21 @@ def test_html_of_every_object_is_closed_escaped_and_loads_nothing(tmp_path: Path
 
 def test_number_has_separators_and_text_is_escaped() -> None:
     assert cells(html_block("a", "b", html_table(["<"], [["<td>", 1234]]))) == [["&lt;td&gt;", "1,234"]]
+
+
+def test_table_without_headings_has_no_heading_line() -> None:
+    assert "<th" not in html_table((), [["a", 1]])
+    assert html_table(("b",), []).count("<tr>") == 1
+
+
+def test_runs_and_reports_have_a_short_text_without_addresses(tmp_path: Path) -> None:
+    run = run_scenario(WORDS, out=tmp_path)
+    shown = [repr(run), repr(open_recording(tmp_path)), repr(validate_recording(tmp_path, engine="python"))]
+    assert shown == [
+        "<ScenarioRun words finished after 0.000004 s, 2 records read>",
+        f"<Recording {tmp_path / 'recording'}: complete>",
+        f"<Report passed, verdicts: {len(LAWS)}>",
+    ]
 
 
 def test_scenario_run_shows_status_sinks_and_expectations() -> None:

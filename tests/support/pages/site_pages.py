@@ -18,6 +18,7 @@ from typing import Final
 
 import flowsim
 from tests.support.pages.api_page import PACKAGES, public_names
+from tests.support.pages.notebooks import NOTEBOOKS, write_page
 from tests.support.pages.schema_page import schema_page
 
 ROOT: Final = Path(__file__).parents[3]
@@ -29,7 +30,12 @@ def copy_pages(pages: Path, mermaid_script: Path) -> None:
     for source in _sources():
         target = pages / source.relative_to(ROOT)
         target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, target)
+        if source.suffix == ".md":
+            target.write_text(with_pages_of_notebooks(source.read_text(encoding="utf-8")), encoding="utf-8")
+        else:
+            shutil.copyfile(source, target)
+    for notebook in NOTEBOOKS:
+        write_page(notebook, (pages / notebook.relative_to(ROOT)).with_suffix(".md"))
     (pages / "scenarios" / "index.md").write_text(scenarios_page())
     reference = pages / "reference"
     reference.mkdir()
@@ -51,6 +57,11 @@ def _sources() -> Iterator[Path]:
     yield from (path for path in (ROOT / "docs").rglob("*.*") if path.is_file() and theme not in path.parents)
     scenarios = ROOT / "scenarios"
     yield from (path for path in scenarios.rglob("*.*") if path.suffix in (".md", ".py", ".yaml"))
+
+
+def with_pages_of_notebooks(text: str) -> str:
+    """A page with links to the pages of notebooks in place of links to their files."""
+    return re.sub(r"(\]\([^)\s:]*)\.ipynb\)", r"\1.md)", text)
 
 
 def reference_page(package: str) -> str:

@@ -3,10 +3,12 @@
 
 FROM python:3.12-slim AS build
 WORKDIR /source
-COPY requirements.lock pyproject.toml README.md LICENSE ./
+COPY requirements.lock pyproject.toml hatch_build.py README.md LICENSE ./
 RUN grep -E '^(editables|hatchling)==' requirements.lock > build-tools.txt \
     && pip install --no-cache-dir --constraint requirements.lock --requirement build-tools.txt
 COPY flowsim ./flowsim
+COPY docs ./docs
+COPY scenarios ./scenarios
 RUN pip wheel --no-cache-dir --no-deps --no-build-isolation --wheel-dir /wheels .
 
 FROM python:3.12-slim

@@ -1,4 +1,4 @@
-"""The distribution that carries this package: its version, its name, and the command that adds an extra.
+"""The distribution that carries this package: its version, its name, its other files, the command that adds an extra.
 
 The distribution has another name than the package, because ``flowsim`` is an unrelated package on PyPI.
 """
@@ -25,6 +25,16 @@ def install_command(extra: str) -> str:
     if _is_checkout(root):
         return f"pip install -e {shlex.quote(f'{root}[{extra}]')}"
     return f"pip install '{DISTRIBUTION}[{extra}]'"
+
+
+def shipped(name: str) -> Path:
+    """The place of a file or folder that comes with flowsim, such as ``docs/flink_rules.md`` or ``scenarios``.
+
+    A wheel carries a copy inside the package; a checkout, also in editable mode, has the file itself.
+    """
+    package = Path(__file__).resolve().parent
+    copies = package / "shipped"
+    return (copies if copies.is_dir() else package.parent) / name
 
 
 def _is_checkout(root: Path) -> bool:

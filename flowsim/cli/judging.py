@@ -35,6 +35,11 @@ RECOMPUTE = "recompute"
 EngineName = Literal["auto", "spark", "python"]
 
 
+def laws_that_begin_with(text: str) -> list[str]:
+    """The ids of laws that complete a word of the command line."""
+    return [law for law in LAW_IDS if law.startswith(text)]
+
+
 @dataclass(frozen=True, slots=True)
 class RecomputePlan:
     """A scenario's recomputation for the recording number ``run``; ``not_run`` is the reason why it cannot run."""

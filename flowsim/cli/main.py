@@ -35,7 +35,13 @@ _COMMANDS: Final = {
         "graph",
         "Draw the job of a scenario: its tasks (operator chains) with their parallelism, and the edges between tasks.",
     ),
+    "new": ("new", "Write a commented scenario to start from, with its JSON Schema beside it for editors."),
+    "scenarios": (
+        "scenarios",
+        "List the scenarios that come with flowsim. With NAME: explain one, and copy it with --copy.",
+    ),
     "laws": ("catalogues", "List the laws: id, sentence, rules."),
+    "rules": ("rules", "Print rules of Flink by number, section or text. Without arguments: list the sections."),
     "faults": ("catalogues", "List the faults that a scenario can switch on, and the law that detects each fault."),
     "schema": ("catalogues", "Print the JSON Schema of scenario files (with or without --json)."),
 }
@@ -75,7 +81,6 @@ app = typer.Typer(
     epilog="Exit codes: 0 fine, 1 a law or expectation is broken, 2 bad input, 3 the job failed, "
     "74 the recording cannot be written, 130 interrupted.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

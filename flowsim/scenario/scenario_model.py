@@ -49,6 +49,18 @@ class ScenarioModel(Strict):
         default=None, description="A computation of the results from the input file, independent of flowsim."
     )
 
+    def file_names(self) -> list[str]:
+        """The files that it reads, as it names them: relative to its folder, with wildcards."""
+        names: list[str] = []
+        for source in self.sources.values():
+            if source.files is not None:
+                path = source.files.path
+                names += [path] if isinstance(path, str) else path
+        for operator in self.operators.values():
+            if operator.async_calls is not None:
+                names += operator.async_calls.file_names()
+        return list(dict.fromkeys(names))
+
     def graph_names(self) -> dict[str, str]:
         """The names of its sources, operators and sinks in the graph."""
         names = {name: f"Source: {name}" for name in self.sources}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import shutil
@@ -72,11 +73,38 @@ def files_of_the_package() -> set[str]:
     return {path.relative_to(REPOSITORY).as_posix() for path in paths if "__pycache__" not in path.parts}
 
 
-def test_wheel_has_exactly_the_package_files(distributions: Distributions) -> None:
+FLIGHTS = "scenarios/data/nyc_flights_2013.csv.gz"
+LARGEST_WHEEL = 5_000_000
+
+
+def files_that_commands_read() -> set[str]:
+    """The rules, the JSON Schema and the scenarios, with all data but the flights."""
+    below = (path for path in (REPOSITORY / "scenarios").rglob("*") if path.is_file())
+    scenarios = {path.relative_to(REPOSITORY).as_posix() for path in below if "__pycache__" not in path.parts}
+    return {"docs/flink_rules.md", "docs/scenario.schema.json"} | scenarios - {FLIGHTS}
+
+
+def test_wheel_has_exactly_the_package_and_the_files_that_commands_read(distributions: Distributions) -> None:
     with zipfile.ZipFile(distributions.wheel) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
+        same = {
+            name for name in files_that_commands_read() if wheel.read(f"flowsim/shipped/{name}") == content_of(name)
+        }
     assert "flowsim/py.typed" in names
-    assert names == files_of_the_package()
+    assert names == files_of_the_package() | {f"flowsim/shipped/{name}" for name in files_that_commands_read()}
+    assert same == files_that_commands_read()
+    assert distributions.wheel.stat().st_size < LARGEST_WHEEL
+
+
+def content_of(name: str) -> bytes:
+    return (REPOSITORY / name).read_bytes()
+
+
+def test_editable_installation_has_no_copies_of_the_files_that_commands_read(tmp_path: Path) -> None:
+    program = f"from hatchling.build import build_editable; print(build_editable({str(tmp_path)!r}))"
+    wheel = tmp_path / run_in(REPOSITORY, REPOSITORY, "-c", program).split()[-1]
+    with zipfile.ZipFile(wheel) as editable:
+        assert [name for name in editable.namelist() if "shipped" in name] == []
 
 
 def test_wheel_has_the_licence(distributions: Distributions) -> None:
@@ -92,11 +120,22 @@ def test_sdist_has_files_for_building_and_testing(distributions: Distributions) 
     wanted = {
         "CHANGELOG.md", "CONTRIBUTING.md", "Dockerfile", "LICENSE", "Makefile", "README.md", "pyproject.toml",
         "requirements.lock", ".ci/run", ".github/pull_request_template.md", ".importlinter", "changelog.d/README.md",
-        "scenarios/data/nyc_flights_2013.csv.gz", "scenarios/data/README.md", "tests/conftest.py",
+        "hatch_build.py", "scenarios/data/nyc_flights_2013.csv.gz", "scenarios/data/README.md", "tests/conftest.py",
         "tests/architecture/test_distributions.py",
     }  # fmt: skip
     assert wanted - names == set()
     assert any(name.startswith("docs/") for name in names)
+
+
+def test_wheel_prints_rules_and_copies_scenarios_that_run(installed: Path, tmp_path: Path) -> None:
+    assert "The valve" in run_in(tmp_path, installed, "-m", "flowsim", "rules", "8.11")
+    listed = json.loads(run_in(tmp_path, installed, "-m", "flowsim", "scenarios", "--json"))
+    assert len(listed) == len(list((REPOSITORY / "scenarios").glob("*.yaml")))
+    assert {name for each in listed for name in each["missing"]} == {FLIGHTS.removeprefix("scenarios/")}
+    run_in(tmp_path, installed, "-m", "flowsim", "scenarios", "02", "--copy")
+    run_in(tmp_path, installed, "-m", "flowsim", "run", "02_wordcount_inline.yaml")
+    copied = {path.name for path in tmp_path.iterdir()}
+    assert copied == {"02_wordcount_inline.yaml", "scenario.schema.json", "out"}
 
 
 def test_package_imports_from_empty_directory(installed: Path, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from rich.markdown import Markdown
 from rich.table import Table
 
 from flowsim.cli.command import Answer, command
+from flowsim.cli.judging import laws_that_begin_with
 from flowsim.cli.options import Json
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.faults.catalogue import FAULT_KINDS
@@ -18,7 +19,10 @@ from flowsim.laws.catalogue import LAW_IDS, LAWS
 from flowsim.laws.law import Law
 from flowsim.scenario.json_schema import json_schema
 
-OneLaw = Annotated[str | None, typer.Argument(metavar="[LAW]", help="Show only this law and what it counts.")]
+OneLaw = Annotated[
+    str | None,
+    typer.Argument(metavar="[LAW]", help="Show only this law and what it counts.", autocompletion=laws_that_begin_with),
+]
 
 
 @command

@@ -9,7 +9,7 @@ import typer
 
 from flowsim.cli.command import Answer, command
 from flowsim.cli.exit_code import ExitCode
-from flowsim.cli.judging import Judge
+from flowsim.cli.judging import Judge, laws_that_begin_with
 from flowsim.cli.options import AllowPath, AllowPython, Engine, Json, Limit, Master, Remote
 from flowsim.cli.progress import count_progress
 from flowsim.cli.scenarios import recompute_plan
@@ -31,6 +31,7 @@ Laws = Annotated[
     typer.Option(
         "--law",
         metavar="ID|FILE.sql",
+        autocompletion=laws_that_begin_with,
         help="Check only this law. A SQL file adds a query to the laws. May be repeated.",
     ),
 ]

@@ -194,6 +194,12 @@ class AsyncModel(Strict, json_schema_extra=exactly_one_of(*RESULTS)):
             raise ValueError("the legacy design has no retry, remove retry or design")
         return self
 
+    def file_names(self) -> list[str]:
+        """The files of its table and of its latencies."""
+        latencies = [self.latency, None if self.spikes is None else self.spikes.latency]
+        traces = [each.trace.path for each in latencies if isinstance(each, LatencyModel) and each.trace is not None]
+        return ([] if self.lookup is None else [self.lookup.csv]) + traces
+
     def _check_calls(self, form: str) -> None:
         if form != "python" and self.latency is None:
             raise ValueError("expected latency: how long calls take")

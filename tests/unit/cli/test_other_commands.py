@@ -124,7 +124,22 @@ def test_explore_with_all_seeds_continues_after_finding(flowsim: Any, write: Any
 
 
 @pytest.mark.parametrize(
-    "command", ["", "run", "validate", "replay", "explore", "check", "graph", "laws", "faults", "schema"]
+    "command",
+    [
+        "",
+        "run",
+        "validate",
+        "replay",
+        "explore",
+        "check",
+        "graph",
+        "new",
+        "scenarios",
+        "laws",
+        "rules",
+        "faults",
+        "schema",
+    ],
 )
 def test_every_command_has_help(flowsim: Any, command: str) -> None:
     called = flowsim(*command.split(), "--help")

@@ -1,0 +1,141 @@
+"""Reads docs/flink_rules.md: its sections, their rules and invariants, and searches for them."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from flowsim.errors import BadInput
+
+_HEADING: Final = re.compile(r"^(##|###) (\d+)(\.[A-Z])?\.?(?: and (\d+\.[A-Z]))? (.+)$", re.M)
+_RULE: Final = re.compile(r"(?:^- )?\*\*(?:Invariant )?(\d{1,2}\.\d{1,2}|I\d{1,2}\.[a-z])\.?\*\*\s+", re.M)
+_BLOCK_END: Final = re.compile(r"\n\s*\n|\n#|\n\*\*Invariant|\Z")
+_NUMBER: Final = re.compile(r"(?:I\d{1,2}\.[a-z]|\d{1,2}\.\d{1,2})")
+_RANGE: Final = re.compile(r"(\d{1,2})\.(\d{1,2})-(\d{1,2})\.(\d{1,2})")
+_SECTION: Final = re.compile(r"\d{1,2}(?:\.[A-Za-z])?")
+_NEAR: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One rule or invariant: its number, such as ``8.11`` or ``I3.a``, the section, and the text as Markdown."""
+
+    number: str
+    section: str
+    title: str
+    """The title of the section."""
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A chapter such as ``8``, or a part of it such as ``8.B``."""
+
+    numbers: tuple[str, ...]
+    title: str
+    text: str
+    """The whole section as Markdown, without its parts."""
+
+    @property
+    def number(self) -> str:
+        return " and ".join(self.numbers)
+
+
+class RulesPage:
+    """The rules in the order of the page."""
+
+    def __init__(self, text: str) -> None:
+        self.sections: Final = list(_sections(text))
+        self.rules: Final = [rule for section in self.sections for rule in _rules(section)]
+
+    def found(self, query: str) -> tuple[list[Section], list[Rule]]:
+        """The sections and rules that a query names: a rule, a range, a section, or a text that rules contain.
+
+        Raises BadInput with the most similar names for a query without a result.
+        """
+        asked = query.strip()
+        if bounds := _RANGE.fullmatch(asked):
+            return [], self._between([int(part) for part in bounds.groups()], asked)
+        if _NUMBER.fullmatch(asked):
+            return [], [self._rule(asked)]
+        if _SECTION.fullmatch(asked):
+            sections = self._named(asked.upper())
+            return sections, [rule for section in sections for rule in self.rules if rule.section == section.number]
+        return [], self._containing(asked)
+
+    def _rule(self, number: str) -> Rule:
+        for rule in self.rules:
+            if rule.number == number:
+                return rule
+        raise BadInput(f"there is no rule {number}{_nearest(number, [rule.number for rule in self.rules])}")
+
+    def _between(self, bounds: Sequence[int], asked: str) -> list[Rule]:
+        first, last = tuple(bounds[:2]), tuple(bounds[2:])
+        rules = [rule for rule in self.rules if not rule.number.startswith("I")]
+        found = [rule for rule in rules if first <= _order(rule.number) <= last]
+        if not found:
+            raise BadInput(
+                f"there is no rule from {asked.replace('-', ' to ')}{_nearest(asked, [rule.number for rule in rules])}"
+            )
+        return found
+
+    def _named(self, number: str) -> list[Section]:
+        chapter = [each for each in self.sections if each.numbers[0].partition(".")[0] == number]
+        found = [each for each in self.sections if number in each.numbers] if "." in number else chapter
+        if not found:
+            known = [name for section in self.sections for name in section.numbers]
+            raise BadInput(f"there is no section {number}{_nearest(number, known)}")
+        return found
+
+    def _containing(self, text: str) -> list[Rule]:
+        wanted = " ".join(text.lower().split())
+        found = [rule for rule in self.rules if wanted and wanted in f"{rule.title} {rule.text}".lower()]
+        if not found:
+            words = sorted({word for rule in self.rules for word in re.findall(r"[a-z][\w-]{2,}", rule.text.lower())})
+            near = difflib.get_close_matches(wanted[:100], words, n=_NEAR, cutoff=0.6)
+            hint = f" (did you mean {' or '.join(map(repr, near))}?)" if near else ""
+            raise BadInput(f"no rule contains {text!r}{hint}: flowsim rules lists the sections")
+        return found
+
+
+def _sections(text: str) -> Iterator[Section]:
+    for heading, end in _with_ends(_HEADING, text):
+        _, chapter, part, second, title = heading.groups()
+        numbers = (chapter + (part or ""), *((second,) if second else ()))
+        yield Section(numbers, title, text[heading.end() : end].strip())
+
+
+def _rules(section: Section) -> Iterator[Rule]:
+    text = section.text
+    for start, end in _with_ends(_RULE, text):
+        block = _BLOCK_END.search(text, start.end())
+        rule = text[start.end() : end if block is None else min(end, block.start())]
+        yield Rule(start[1], section.number, section.title, " ".join(rule.split()))
+
+
+def _with_ends(pattern: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], int]]:
+    """Each match, with the start of the next one or the end of the text."""
+    found = list(pattern.finditer(text))
+    ends = [*(each.start() for each in found[1:]), len(text)]
+    return zip(found, ends, strict=False)
+
+
+def _order(number: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in number.split("."))
+
+
+def _nearest(number: str, known: Iterable[str]) -> str:
+    """The rules whose numbers are closest: of the same chapter, else the most similar ones."""
+    chapter, _, last = number.partition("-")[0].partition(".")
+    same = [each for each in known if each.partition(".")[0] == chapter]
+    if not same:
+        return (
+            f"; the chapters are {', '.join(dict.fromkeys(each.partition('.')[0] for each in known if each[0] != 'I'))}"
+        )
+    if last.isdigit():
+        same = sorted(same, key=lambda each: (abs(_order(each)[1] - int(last)), _order(each)))
+    near = same[:_NEAR]
+    return f" (nearest: {', '.join(near)})"

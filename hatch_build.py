@@ -1,0 +1,31 @@
+"""Adds what commands read from outside of the package to a wheel: the rules, the JSON Schema and the scenarios.
+
+An editable installation reads these files from the checkout, so they exist once.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+TOO_LARGE = {"scenarios/data/nyc_flights_2013.csv.gz"}
+"""5 MB, more than the rest of the wheel; ``flowsim scenarios`` names the scenarios that need it."""
+
+
+def shipped_files(root: Path) -> list[str]:
+    """The files that a wheel carries besides the package, relative to the checkout."""
+    below = (path for path in sorted((root / "scenarios").rglob("*")) if path.is_file())
+    scenarios = [path.relative_to(root).as_posix() for path in below if "__pycache__" not in path.parts]
+    return ["docs/flink_rules.md", "docs/scenario.schema.json", *(name for name in scenarios if name not in TOO_LARGE)]
+
+
+class ShippedFiles(BuildHookInterface):  # type: ignore[type-arg]
+    """The build hook of wheels."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Maps each file to its place in ``flowsim/shipped``."""
+        if version != "editable":
+            names = shipped_files(Path(self.root))
+            build_data["force_include"].update({name: f"flowsim/shipped/{name}" for name in names})

@@ -34,6 +34,13 @@ class Limits:
     record_bytes: int = _limit(16 << 20, "Size of one record that expressions compute.")
     flat_map_rows: int = _limit(100_000, "Records that flat_map gives for one record.")
     flat_map_bytes: int = _limit(64 << 20, "Size of all records that flat_map gives for one record.")
+    file_bytes: int = _limit(1 << 30, "Size of an input file, and of the content of a `.gz` file.")
+    gzip_ratio: int = _limit(250, "Size of the content of a `.gz` file divided by the size of the file, from 4 MiB on.")
+    row_bytes: int = _limit(1 << 20, "Size of a row of a CSV or JSON Lines file, and of a text in a Parquet file.")
+    row_group_bytes: int = _limit(256 << 20, "Size of the columns to read in a row group of a Parquet file.")
+    columns: int = _limit(10_000, "Columns of an input file.")
+    searched_names: int = _limit(100_000, "Names in the folders that a path with wildcards searches.")
+    matched_files: int = _limit(10_000, "Files that a path with wildcards matches.")
 
     def __post_init__(self) -> None:
         for each in fields(self):

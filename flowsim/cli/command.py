@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -72,6 +73,11 @@ def command(body: Callable[P, Answer | StreamedAnswer]) -> Callable[P, None]:
             raise _stopped(as_json, ExitCode.CANNOT_WRITE, f"error: {error}", error) from None
         except FlowsimError as error:
             raise _stopped(as_json, ExitCode.BAD_INPUT, f"error: {error}", error) from None
+        except OSError as error:
+            if error.errno != errno.ENAMETOOLONG:
+                raise
+            message = f"error: {error.filename}: {error.strerror}: choose a shorter name"
+            raise _stopped(as_json, ExitCode.BAD_INPUT, message, error) from None
         raise typer.Exit(int(code))
 
     return run

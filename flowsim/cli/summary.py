@@ -19,6 +19,7 @@ from flowsim.trace.time import duration_text, start_of
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 _COLLECTED_ROWS_SHOWN = 20
+_COLLECTED_CHARS_SHOWN = 500
 _WAITS_SHOWN = 20
 _WAIT_SHOWN_FROM = 0.01
 _MILLION = 1_000_000
@@ -296,7 +297,9 @@ def _show_sinks(console: Console, run: ScenarioRun) -> None:
         console.print(f"sink      {sink.name}: {sink.rows:,} rows{where}", soft_wrap=True)
         records = sink.records or ()
         for value, _ in records[:_COLLECTED_ROWS_SHOWN]:
-            console.print(f"          {value!r}", soft_wrap=True)
+            text = repr(value)
+            shown = text if len(text) <= _COLLECTED_CHARS_SHOWN else f"{text[:_COLLECTED_CHARS_SHOWN]}..."
+            console.print(f"          {shown}", soft_wrap=True)
         if len(records) > _COLLECTED_ROWS_SHOWN:
             console.print(f"          ... and {len(records) - _COLLECTED_ROWS_SHOWN:,} more")
 

@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from flowsim.connectors.files.columns import columns_of
-from flowsim.connectors.files.csv_diagnosis import open_text, position_of
+from flowsim.connectors.files.columns import columns_of, reason_of
+from flowsim.connectors.files.csv_diagnosis import position_of
 from flowsim.connectors.files.csv_file import CsvFile
+from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.errors import BadInput, SourcePosition
 from flowsim.operators.async_wait.latency import MAX_LATENCY_NS, TraceLatency
 
@@ -37,25 +38,26 @@ class LookupTable:
 
 
 def read_lookup_table(
-    path: str | Path, columns: Mapping[str, str], key_column: str, delimiter: str = ","
+    path: str | Path | InputFile, columns: Mapping[str, str], key_column: str, delimiter: str = ","
 ) -> LookupTable:
     """The table in the declared columns of a CSV file with a header line (``.gz`` too); ``key_column`` is one of them.
 
     Raises BadInput, with ``file:line:column`` if known: for a file that cannot be read, a missing column, a field of
     another type, a row without key, a duplicate key, or more than a million rows.
     """
-    name = str(path)
+    file = input_file_of(path)
+    name = str(file.path)
     if key_column not in columns:
         raise BadInput(
             f"lookup table {name!r}: key column {key_column!r} is not one of the columns {', '.join(columns)}"
         )
     at = list(columns).index(key_column)
     rows: dict[object, tuple[object, ...]] = {}
-    for block in CsvFile(name, columns_of(columns, f"lookup table {name!r}"), delimiter).blocks():
+    for block in CsvFile(file, columns_of(columns, f"lookup table {name!r}"), delimiter).blocks():
         for row in block:
             key = row[at]
             if key is None or key in rows:
-                where = position_of(name, delimiter, key_column, len(rows))
+                where = position_of(file, delimiter, key_column, len(rows))
                 problem = "expected a key, got nothing" if key is None else f"an earlier row has the key {key!r}"
                 raise BadInput(f"{where} column {key_column!r}: {problem}")
             rows[key] = row[:at] + row[at + 1 :]
@@ -71,7 +73,7 @@ MAX_LATENCIES: Final = 1_000_000
 _NUMBER: Final = re.compile(r"\d{1,18}(\.\d{1,18})?([eE][+-]?\d{1,2})?", re.ASCII)
 
 
-def read_latency_trace(path: str | Path, column: str | None = None, unit: str = "ms") -> TraceLatency:
+def read_latency_trace(path: str | Path | InputFile, column: str | None = None, unit: str = "ms") -> TraceLatency:
     """The latencies in a column of a CSV file with a header line, or, without ``column``, one number per line.
 
     Numbers are >= 0 in ``unit``: ns, us, ms or s; ``.gz`` files are supported. Raises BadInput, with
@@ -79,8 +81,9 @@ def read_latency_trace(path: str | Path, column: str | None = None, unit: str = 
     """
     if unit not in UNITS_NS:
         raise BadInput(f"trace of latencies: expected one of the units {', '.join(UNITS_NS)}, got {unit!r}")
-    name, scale = str(path), UNITS_NS[unit]
-    latencies = _of_lines(name, scale, unit) if column is None else _of_column(name, column, scale, unit)
+    file, scale = input_file_of(path), UNITS_NS[unit]
+    name = str(file.path)
+    latencies = _of_lines(file, scale, unit) if column is None else _of_column(file, column, scale, unit)
     if not latencies:
         raise BadInput(f"{name}: expected at least one latency, the file has none")
     if len(latencies) > MAX_LATENCIES:
@@ -88,34 +91,33 @@ def read_latency_trace(path: str | Path, column: str | None = None, unit: str = 
     return TraceLatency(latencies)
 
 
-def _of_lines(path: str, scale: int, unit: str) -> list[int]:
+def _of_lines(file: InputFile, scale: int, unit: str) -> list[int]:
     found: list[int] = []
     try:
-        with open_text(path) as lines:
+        with file.open_text() as lines:
             for number, line in enumerate(lines, 1):
                 text = line.strip()
                 if not text:
                     continue
                 ns = round(float(text) * scale) if _NUMBER.fullmatch(text) else -1
                 if not 0 <= ns <= MAX_LATENCY_NS:
-                    raise _wrong(SourcePosition(path, number, line.index(text) + 1), unit, repr(text[:60]))
+                    raise _wrong(SourcePosition(str(file.path), number, line.index(text) + 1), unit, repr(text[:60]))
                 found.append(ns)
                 if len(found) > MAX_LATENCIES:
                     break
-    except (OSError, EOFError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise BadInput(f"{path}: cannot be read: {reason}") from None
+    except OSError as error:
+        raise BadInput(f"{file.path}: cannot be read: {reason_of(error)}") from None
     return found
 
 
-def _of_column(path: str, column: str, scale: int, unit: str) -> list[int]:
+def _of_column(file: InputFile, column: str, scale: int, unit: str) -> list[int]:
     found: list[int] = []
-    for rows in CsvFile(path, columns_of({column: "double"}, f"trace of latencies {path!r}")).blocks():
+    for rows in CsvFile(file, columns_of({column: "double"}, f"trace of latencies {str(file.path)!r}")).blocks():
         for (value,) in rows:
             ns = round(value * scale) if isinstance(value, float) and 0 <= value * scale <= MAX_LATENCY_NS else -1
             if ns < 0:
                 got = "nothing" if value is None else str(value)
-                raise _wrong(position_of(path, ",", column, len(found)), unit, got)
+                raise _wrong(position_of(file, ",", column, len(found)), unit, got)
             found.append(ns)
         if len(found) > MAX_LATENCIES:
             break

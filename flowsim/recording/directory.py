@@ -23,9 +23,9 @@ _AT_TOP: Final = re.compile(
 
 def locked_room(directory: Path) -> DirectoryLock:
     """``make_room`` for a run that writes there until it releases the lock; raises BadInput if another run has the lock."""
-    if directory.exists() and not directory.is_dir():
-        raise BadInput(f"{directory}: is a file; give a directory for the recording")
     try:
+        if directory.exists() and not directory.is_dir():
+            raise BadInput(f"{directory}: is a file; give a directory for the recording")
         directory.mkdir(parents=True, exist_ok=True)
         lock = DirectoryLock(directory)
     except OSError as error:
@@ -43,9 +43,9 @@ def make_room(directory: Path) -> None:
 
     Raises BadInput, and removes nothing, if the directory contains anything else.
     """
-    if directory.exists() and not directory.is_dir():
-        raise BadInput(f"{directory}: is a file; give a directory for the recording")
     try:
+        if directory.exists() and not directory.is_dir():
+            raise BadInput(f"{directory}: is a file; give a directory for the recording")
         directory.mkdir(parents=True, exist_ok=True)
         found = sorted(directory.rglob("*"))
         foreign = [path for path in found if not _is_ours(path.relative_to(directory), path)]

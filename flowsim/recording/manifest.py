@@ -76,7 +76,7 @@ class RunDescription(_Model):
     options: dict[str, JsonValue] = {}
     """Command line options that a replay must repeat, e.g. ``until``, ``set``."""
     inputs: dict[str, str] = {}
-    """SHA-256 of every input file, by path relative to the scenario."""
+    """SHA-256 of every input file as the run read it, by path relative to the scenario; empty until the run ends."""
     seed: int = 0
     policy: str = "fifo"
     clock: str = "virtual"

@@ -60,7 +60,11 @@ class Recording:
         URI of the recording, if ``path`` is only a copy of its description.
         """
         given = Path(path)
-        if not given.exists():
+        try:
+            exists = given.exists()
+        except (OSError, ValueError) as error:
+            raise BadInput(f"{given}: is not a valid path: {getattr(error, 'strerror', None) or error}") from None
+        if not exists:
             raise BadInput(f"{given}: no such recording; give the directory that 'flowsim run --out' wrote")
         inside = given / "recording"
         directory = inside if not (given / MANIFEST).exists() and inside.is_dir() else given

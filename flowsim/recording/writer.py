@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict
 from itertools import groupby
@@ -79,11 +79,13 @@ class RecordingWriter:
         durable: bool = False,
         values_bytes: int = VALUES_BYTES,
         records_state: bool = False,
+        inputs: Callable[[], Mapping[str, str]] | None = None,
     ) -> None:
         """Replaces an old recording in ``directory``; raises BadInput if the directory contains anything else.
 
         ``durable`` waits for the disk at every part, so that a power failure loses no complete epoch. ``values_bytes``:
-        the size limit of table ``record_values``; 0: the table stays empty.
+        the size limit of table ``record_values``; 0: the table stays empty. ``inputs`` is called at the end of the run:
+        SHA-256 of every input file, by its path relative to the scenario.
         """
         if level is Level.OFF:
             raise InvariantViolation("a run at recording level off has no recorder")
@@ -95,6 +97,7 @@ class RecordingWriter:
         self.values: DistinctValues = DistinctValues(values_bytes)
         self._attempts = Attempts()
         self._run = run
+        self._inputs = inputs
         self._durable = durable
         self._started_s = time.time()
         self._epochs = 0
@@ -150,6 +153,8 @@ class RecordingWriter:
             "platform": platform.platform(), "machine": platform.machine(), **wall,
         }  # fmt: skip
         write_file(self.directory / WALL, canonical_json(about) + b"\n")
+        if self._inputs is not None:
+            self._run = self._run.model_copy(update={"inputs": dict(self._inputs())})
         return self._write_manifest(status, failure)
 
     def _close_epoch(self) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from flowsim.cluster.job_execution import Progress, RunOptions
 from flowsim.cluster.run_actions import RunAction
+from flowsim.connectors.files.input_file import InputFile
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.facts.tracer import Recorder
 from flowsim.faults.catalogue import Fault
@@ -16,7 +17,6 @@ from flowsim.graph.stream_graph import StreamGraph
 from flowsim.scenario.context import CompiledSink
 from flowsim.scenario.features.expect import ExpectModel
 from flowsim.scenario.loader import Scenario
-from flowsim.scenario.paths import InputFile
 from flowsim.scenario.settings import RunSettings
 
 

@@ -53,7 +53,7 @@ def compile_scenario(
         scenario,
         env,
         run_settings_of(model.settings),
-        tuple(dict.fromkeys(context.inputs)),
+        tuple({(file.name, file.path): file for file in context.inputs}.values()),
         tuple(context.sinks),
         faults,
         actions,

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
+from flowsim.connectors.files.input_file import InputFile
 from flowsim.connectors.memory import CollectSink
 from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.environment import StreamExecutionEnvironment
@@ -65,7 +66,7 @@ class CompileContext:
     allow_path: bool
     limits: Limits = DEFAULT_LIMITS
     streams: dict[str, CompiledStream | None] = field(default_factory=dict)
-    inputs: list[paths.InputFile] = field(default_factory=list)
+    inputs: list[InputFile] = field(default_factory=list)
     sinks: list[CompiledSink] = field(default_factory=list)
 
     def fail(self, path: YamlPath, message: str) -> Failed:
@@ -121,17 +122,21 @@ class CompileContext:
             self.problems.expression((*path, column), sources.get(column, ""), error)
             raise Failed from None
 
-    def input_files(self, path: YamlPath, names: str | Sequence[str]) -> list[Path]:
+    def input_files(self, path: YamlPath, names: str | Sequence[str]) -> list[InputFile]:
         """The files of one or several names, which become inputs of the job; raises Failed."""
-        found = self.attempt(path, lambda: paths.input_files(names, self.folder, allow_path=self.allow_path))
+        found = self.attempt(
+            path, lambda: paths.input_files(names, self.folder, allow_path=self.allow_path, limits=self.limits)
+        )
         self.inputs.extend(found)
-        return [file.path for file in found]
+        return found
 
-    def input_file(self, path: YamlPath, name: str) -> Path:
+    def input_file(self, path: YamlPath, name: str) -> InputFile:
         """The file with exactly that name; raises Failed."""
-        file = self.attempt(path, lambda: paths.input_file(name, self.folder, allow_path=self.allow_path))
+        file = self.attempt(
+            path, lambda: paths.input_file(name, self.folder, allow_path=self.allow_path, limits=self.limits)
+        )
         self.inputs.append(file)
-        return file.path
+        return file
 
     def python(self, path: YamlPath, reference: str) -> Callable[..., object]:
         """The object of a ``python:`` reference; raises Failed."""

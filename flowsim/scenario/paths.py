@@ -2,66 +2,139 @@
 
 from __future__ import annotations
 
+import errno
 import glob
-import hashlib
+import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import islice
 from pathlib import Path
+from typing import Final
 
+from flowsim.connectors.files.input_file import InputFile
 from flowsim.errors import BadInput
+from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
 
-
-@dataclass(frozen=True, slots=True)
-class InputFile:
-    """An input file of a scenario: its name there, its path, and the SHA-256 of its bytes."""
-
-    name: str
-    path: Path
-    sha256: str
+_MOST_NAME_BYTES: Final = 255
+_MOST_PATH_BYTES: Final = 4095
 
 
 def confined(name: str, folder: Path, *, allow_path: bool, what: str) -> Path:
     """``name`` resolved against ``folder``, with symbolic links; raises BadInput if it is outside the folder."""
-    try:
-        base = folder.resolve()
-        path = (base / name).resolve()
-    except (OSError, ValueError, RuntimeError) as error:
-        raise BadInput(f"{what} {name!r} is not a valid path: {error}") from None
+    base = _resolved(folder, str(folder))
+    path = _resolved(base / name, f"{what} {_shown(name)}")
     if not allow_path and not path.is_relative_to(base):
-        raise BadInput(f"{what} {name!r} is outside of {folder}; use --allow-path to allow that")
+        raise BadInput(f"{what} {_shown(name)} is outside of {folder}; use --allow-path to allow that")
     return path
 
 
-def input_file(name: str, folder: Path, *, allow_path: bool) -> InputFile:
-    """A readable regular file with its hash; BadInput otherwise."""
+def _resolved(path: Path, name: str) -> Path:
+    """Without symbolic links; raises BadInput for a name that no file can have."""
+    try:
+        found = path.resolve()
+        if len(os.fsencode(found)) > _MOST_PATH_BYTES or any(
+            len(os.fsencode(n)) > _MOST_NAME_BYTES for n in found.parts
+        ):
+            raise OSError(errno.ENAMETOOLONG, os.strerror(errno.ENAMETOOLONG))
+        found.exists()
+    except (OSError, ValueError, RuntimeError) as error:
+        raise BadInput(f"{name} is not a valid path: {_reason(error)}") from None
+    return found
+
+
+def input_file(name: str, folder: Path, *, allow_path: bool, limits: Limits = DEFAULT_LIMITS) -> InputFile:
+    """A readable regular file; BadInput otherwise."""
     path = confined(name, folder, allow_path=allow_path, what="input")
     if not path.exists():
-        raise BadInput(f"there is no file {name!r} in {folder}")
+        raise BadInput(f"there is no file {_shown(name)} in {folder}")
     if not path.is_file():
-        raise BadInput(f"{name!r} is not a regular file")
-    try:
-        with path.open("rb") as opened:
-            return InputFile(name, path, hashlib.file_digest(opened, "sha256").hexdigest())
-    except OSError as error:
-        raise BadInput(f"{name!r} cannot be read: {error.strerror}") from None
+        raise BadInput(f"{_shown(name)} is not a regular file")
+    if not os.access(path, os.R_OK):
+        raise BadInput(f"{_shown(name)} cannot be read: Permission denied")
+    return InputFile(path, name, limits)
 
 
-def input_files(names: str | Sequence[str], folder: Path, *, allow_path: bool) -> list[InputFile]:
+def input_files(
+    names: str | Sequence[str], folder: Path, *, allow_path: bool, limits: Limits = DEFAULT_LIMITS
+) -> list[InputFile]:
     """The files of one or several names, in order; ``*`` and ``?`` are wildcards, whose matches are sorted by name.
 
     Raises BadInput for a pattern without matches, and for a duplicate file.
     """
     found: list[InputFile] = []
     for name in [names] if isinstance(names, str) else names:
-        matching = [name]
-        if glob.has_magic(name):
-            matching = sorted(glob.glob(name, root_dir=folder))
-            if not matching:
-                raise BadInput(f"no file in {folder} matches {name!r}")
-        found += [input_file(each, folder, allow_path=allow_path) for each in matching]
+        matching = _matching(name, folder, allow_path, limits) if glob.has_magic(name) else [name]
+        found += [input_file(each, folder, allow_path=allow_path, limits=limits) for each in matching]
     seen: dict[Path, str] = {}
     for file in found:
         if file.path in seen:
-            raise BadInput(f"{file.name!r} is listed twice")
+            raise BadInput(f"{_shown(file.name)} is listed twice")
         seen[file.path] = file.name
     return found
+
+
+def _matching(pattern: str, folder: Path, allow_path: bool, limits: Limits) -> list[str]:
+    """The sorted names that match; every folder is confined before its names are read."""
+    parts = pattern.split("/")
+    wild = next(index for index, part in enumerate(parts) if glob.has_magic(part))
+    rest = [part for part in parts[wild:] if part]
+    if ".." in rest:
+        raise BadInput(f"input {_shown(pattern)}: '..' cannot follow a wildcard: write the folder before it")
+    names = ["".join(f"{part}/" for part in parts[:wild])]
+    visited = 0
+    for index, part in enumerate(rest):
+        ending = "/" if index < len(rest) - 1 else ""
+        found: list[str] = []
+        for parent in names:
+            directory = confined(parent, folder, allow_path=allow_path, what="input")
+            children = _children(directory, part, limits.searched_names)
+            visited += len(children)
+            if visited > limits.searched_names:
+                raise BadInput(
+                    f"input {_shown(pattern)}: expected at most {limits.searched_names} names in the folders to search "
+                    f"{to_raise('searched_names')}: list the files, or move them to a folder of their own"
+                )
+            found += [f"{parent}{name}{ending}" for name in children if _matches(name, part)]
+        names = found
+    names = [name for name in names if _exists(folder / name)]
+    if not names:
+        raise BadInput(f"no file in {folder} matches {_shown(pattern)}")
+    if len(names) > limits.matched_files:
+        raise BadInput(
+            f"input {_shown(pattern)}: expected at most {limits.matched_files} files {to_raise('matched_files')}, "
+            f"{len(names)} match"
+        )
+    return sorted(names)
+
+
+def _children(directory: Path, part: str, limit: int) -> list[str]:
+    """The names in a folder, or ``part`` if that is a name; none in a file and in a folder without permission."""
+    if not glob.has_magic(part):
+        return [part]
+    try:
+        return list(islice((entry.name for entry in os.scandir(directory)), limit + 1))
+    except OSError:
+        return []
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def _matches(name: str, part: str) -> bool:
+    """As in a shell, a wildcard at the beginning does not match a dot."""
+    return name == part or (fnmatchcase(name, part) and (not name.startswith(".") or part.startswith(".")))
+
+
+def _shown(name: str) -> str:
+    return repr(name if len(name) <= 200 else f"{name[:200]}...")
+
+
+def _reason(error: Exception) -> str:
+    """Without the path, which may be outside of the folder."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return "it leads back to itself" if isinstance(error, RuntimeError) else str(error)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -40,7 +41,7 @@ def describe_run(
     budget_records: int | None,
     faults: Sequence[Fault],
 ) -> RunDescription:
-    """The description of a run before its first step, without the wall clock or an absolute path."""
+    """The description of a run before its first step, without the wall clock, an absolute path, or the input files."""
     scenario = compiled.scenario
     resolved: dict[str, Any] = scenario.model.settings.model_dump(mode="json")
     resolved |= {
@@ -62,11 +63,22 @@ def describe_run(
         scenario=scenario_text(_shown_path(scenario), scenario.text),
         settings=resolved,
         options=options,
-        inputs={_relative(file.name, scenario.folder): file.sha256 for file in compiled.inputs},
         seed=settings.seed,
         policy=policy.name,
         clock=settings.clock,
     )
+
+
+def input_digests(compiled: CompiledScenario) -> dict[str, str]:
+    """SHA-256 of every input file by its name relative to the scenario: as the run read it, or else as it is now.
+
+    A file that cannot be read any more has none.
+    """
+    digests: dict[str, str] = {}
+    for file in compiled.inputs:
+        with suppress(OSError, BadInput):
+            digests[_relative(file.name, compiled.scenario.folder)] = file.sha256()
+    return digests
 
 
 def rerun_of(manifest: Manifest) -> Rerun:
@@ -119,7 +131,7 @@ def recorded_scenario(manifest: Manifest, folder: Path, limits: Limits = DEFAULT
 def changed_inputs(manifest: Manifest, compiled: CompiledScenario) -> list[str]:
     """One line per input file that differs from the recorded run's."""
     recorded = manifest.run.inputs
-    found = {_relative(file.name, compiled.scenario.folder): file.sha256 for file in compiled.inputs}
+    found = input_digests(compiled)
     return [
         f"input {name}: the recorded run read a file with SHA-256 {recorded.get(name, 'none')}, "
         f"this one has {found.get(name, 'none')}"

@@ -38,9 +38,9 @@ class RunDirectory:
         Raises BadInput, and removes nothing, if another run writes there, or if it contains files that are not from a
         flowsim run.
         """
-        if self.path.exists() and not self.path.is_dir():
-            raise BadInput(f"{self.path}: is a file; give a directory with --out")
         try:
+            if self.path.exists() and not self.path.is_dir():
+                raise BadInput(f"{self.path}: is a file; give a directory with --out")
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = DirectoryLock(self.path)
             self._remove_old_run()

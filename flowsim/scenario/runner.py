@@ -23,7 +23,7 @@ from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.expectations import ExpectationOutcome, judge_expectations, judge_facts, judge_results
-from flowsim.scenario.run_description import describe_run
+from flowsim.scenario.run_description import describe_run, input_digests
 from flowsim.scenario.run_directory import RunDirectory
 from flowsim.scenario.settings import RunSettings
 from flowsim.scenario.timestamps import ADVICE
@@ -153,7 +153,12 @@ def _recorder(
             yield None, None
         else:
             writer = RecordingWriter(
-                directory.recording, level, description, values_bytes=values_bytes, records_state=settings.record_state
+                directory.recording,
+                level,
+                description,
+                values_bytes=values_bytes,
+                records_state=settings.record_state,
+                inputs=lambda: input_digests(compiled),
             )
             yield writer, None
     finally:

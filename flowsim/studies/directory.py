@@ -31,9 +31,9 @@ class StudyDirectory:
 
     def begin(self) -> None:
         """Removes an earlier study. Raises BadInput, and removes nothing, if the directory contains anything else."""
-        if self.path.exists() and not self.path.is_dir():
-            raise BadInput(f"{self.path}: is a file; give a directory with --out")
         try:
+            if self.path.exists() and not self.path.is_dir():
+                raise BadInput(f"{self.path}: is a file; give a directory with --out")
             self.path.mkdir(parents=True, exist_ok=True)
             found = sorted(self.path.iterdir())
             runs = self._checked(found)

@@ -32,7 +32,7 @@ def check(
         "operators": operators,
         "subtasks": tasks,
         "channels": channels,
-        "inputs": {file.name: file.sha256 for file in compiled.inputs},
+        "inputs": {file.name: file.sha256() for file in compiled.inputs} if json_output else {},
     }
 
     def show(console: Console) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from flowsim.connectors.files.columns import Column, Rows, columns_of
 from flowsim.connectors.files.csv_file import CsvFile
-from flowsim.connectors.files.file_sources import FilesReader, Paths, files_as_params, paths_of
+from flowsim.connectors.files.file_sources import FilesReader, Paths, files_as_params, files_of
 from flowsim.connectors.source import BlockReader
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.operators.stream_operator import OperatorContext
@@ -42,8 +42,8 @@ class CsvSource:
         delimiter: str = ",",
         rows: int | None = None,
     ) -> None:
-        paths = paths_of(path, "csv source")
-        owner = f"csv source {str(paths[0])!r}"
+        files = files_of(path, "csv source")
+        owner = f"csv source {str(files[0].path)!r}"
         self.columns: tuple[Column, ...] = columns_of(columns, owner)
         if len(delimiter) != 1 or delimiter in '"\r\n':
             raise BadInput(f"{owner}: expected a delimiter of one character, got {delimiter!r}")
@@ -53,12 +53,12 @@ class CsvSource:
             raise BadInput(f"{owner}: split_by: no column {split_by!r}{did_you_mean(split_by, list(columns))}")
         if groups is not None and split_by is None:
             raise BadInput(f"{owner}: groups need split_by, the column whose values they list")
-        if split_by is not None and len(paths) > 1:
+        if split_by is not None and len(files) > 1:
             raise BadInput(
                 f"{owner}: split_by distributes the rows of one file; several files are distributed as whole files"
             )
         self.split_by = split_by
-        self._files = [CsvFile(one, self.columns, delimiter, rows) for one in paths]
+        self._files = [CsvFile(one, self.columns, delimiter, rows) for one in files]
         for file in self._files:
             file.check()
         self._file = self._files[0]

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Final, TextIO
+from typing import Final
 
-from flowsim.connectors.files.columns import Column, ColumnType
+from flowsim.connectors.files.columns import Column, ColumnType, reason_of
+from flowsim.connectors.files.input_file import InputFile
 from flowsim.errors import BadInput, SourcePosition
+from flowsim.limits import to_raise
 
 IsValid = Callable[[str, ColumnType], bool]
 
@@ -35,47 +36,71 @@ class Cell:
     column: int
 
 
-def header_of(path: str, delimiter: str) -> list[str]:
-    """Names in the first line; raises BadInput if the file cannot be read or is empty."""
+def header_of(file: InputFile, delimiter: str) -> list[str]:
+    """Names in the first line; raises BadInput if the file cannot be read or has no header of text."""
     try:
-        with open_text(path) as lines:
-            for record in _records(lines, delimiter):
-                return [cell.text for cell in record]
-    except (OSError, EOFError) as error:
-        raise BadInput(f"{path}: cannot be read: {_reason(error)}") from None
-    raise BadInput(f"{path}:1:1 the file is empty; expected a header line with column names")
+        for record in _records(file, delimiter):
+            return _checked_header(file, record)
+    except OSError as error:
+        raise BadInput(f"{file.path}: cannot be read: {reason_of(error)}") from None
+    raise BadInput(f"{file.path}:1:1 the file is empty; expected a header line with column names")
 
 
-def find_cell(path: str, delimiter: str, name: str, text: str) -> SourcePosition:
+def _checked_header(file: InputFile, record: list[Cell]) -> list[str]:
+    for cell in record:
+        problem = problem_of_text(cell.text)
+        if problem is not None:
+            where = SourcePosition(str(file.path), cell.line, cell.column)
+            raise BadInput(f"{where} expected a header line with column names, got {problem}")
+    return [cell.text for cell in record]
+
+
+def problem_of_text(text: str) -> str | None:
+    """What is wrong with a text that was read with surrogates; None for text."""
+    if text.startswith(("\udcff\udcfe", "\udcfe\udcff")):
+        return "UTF-16: convert the file to UTF-8"
+    if any("\udc80" <= letter <= "\udcff" for letter in text):
+        return f"bytes that are not UTF-8, {_shown(text)}: convert the file to UTF-8"
+    if "\0" in text:
+        return f"NUL bytes, {_shown(text[:10])}: this is not a text file"
+    return None
+
+
+def find_cell(file: InputFile, delimiter: str, name: str, text: str) -> SourcePosition:
     """The first position of ``text`` in the column; the header if no field has this spelling."""
-    with open_text(path) as lines:
-        records = _records(lines, delimiter)
-        index = [cell.text for cell in next(records)].index(name)
-        for record in records:
-            if record[index].text == text:
-                return SourcePosition(path, record[index].line, record[index].column)
-    return SourcePosition(path, 1, 1)
+    records = _records(file, delimiter)
+    index = [cell.text for cell in next(records)].index(name)
+    for record in records:
+        if record[index].text == text:
+            return SourcePosition(str(file.path), record[index].line, record[index].column)
+    return SourcePosition(str(file.path), 1, 1)
 
 
-def position_of(path: str, delimiter: str, name: str, row: int) -> SourcePosition:
+def position_of(file: InputFile, delimiter: str, name: str, row: int) -> SourcePosition:
     """The position of the column in row ``row``, counted from 0 after the header."""
-    with open_text(path) as lines:
-        records = _records(lines, delimiter)
-        index = [cell.text for cell in next(records)].index(name)
-        cell = next(islice(records, row, None))[index]
-    return SourcePosition(path, cell.line, cell.column)
+    records = _records(file, delimiter)
+    index = [cell.text for cell in next(records)].index(name)
+    cell = next(islice(records, row, None))[index]
+    return SourcePosition(str(file.path), cell.line, cell.column)
 
 
 def explain_failure(
-    path: str, delimiter: str, columns: Sequence[Column], is_valid: IsValid, error: Exception
+    file: InputFile, delimiter: str, columns: Sequence[Column], is_valid: IsValid, error: Exception
 ) -> BadInput:
     """The BadInput for a failed read: the first field of a wrong type or the first row of a wrong length."""
     try:
-        with open_text(path) as lines:
-            found = _first_fault(_records(lines, delimiter), path, columns, is_valid)
-    except (OSError, EOFError) as unreadable:
-        return BadInput(f"{path}: cannot be read to its end: {_reason(unreadable)}")
-    return BadInput(found if found is not None else f"{path}: {_reason(error)}")
+        found = _first_fault(_records(file, delimiter), str(file.path), columns, is_valid)
+    except OSError as unreadable:
+        return BadInput(f"{file.path}: cannot be read to its end: {reason_of(unreadable)}")
+    except BadInput as fault:
+        return fault
+    return BadInput(found if found is not None else f"{file.path}: {reason_of(error)}")
+
+
+def check_quotes(file: InputFile, delimiter: str) -> None:
+    """Raises BadInput at a quote that is never closed; Arrow reads the rest of the file as one field."""
+    for _ in _records(file, delimiter):
+        """Reads the file."""
 
 
 def _first_fault(records: Iterator[list[Cell]], path: str, columns: Sequence[Column], is_valid: IsValid) -> str | None:
@@ -84,81 +109,110 @@ def _first_fault(records: Iterator[list[Cell]], path: str, columns: Sequence[Col
     for record in records:
         if len(record) != len(header):
             where = SourcePosition(path, record[0].line, record[0].column)
-            return f"{where} expected {len(header)} fields as in the header, got {len(record)}"
+            return (
+                f"{where} expected {len(header)} fields as in the header, got {len(record)}: "
+                "correct the row, or quote fields that contain the delimiter"
+            )
         for index, column, surely_fine in checks:
             cell = record[index]
             if surely_fine(cell.text) is None and not is_valid(cell.text, column.type):
                 where = SourcePosition(path, cell.line, cell.column)
-                expected = "UTF-8 text" if column.type is ColumnType.STRING else f"{column.type.expects} or nothing"
-                return f"{where} column {column.name!r}: expected {expected}, got {_shown(cell.text)}"
+                is_text = column.type is ColumnType.STRING
+                expected = "UTF-8 text" if is_text else f"{column.type.expects} or nothing"
+                advice = ": convert the file to UTF-8" if is_text else ""
+                return f"{where} column {column.name!r}: expected {expected}, got {_shown(cell.text)}{advice}"
     return None
 
 
-def _records(lines: TextIO, delimiter: str) -> Iterator[list[Cell]]:
-    """Records with the position of every field; blank lines are skipped."""
+def _records(file: InputFile, delimiter: str) -> Iterator[list[Cell]]:
+    """Records with the position of every field; blank lines are skipped. Raises BadInput beyond the limits."""
+    limits = file.limits
     number = 0
-    for text in lines:
-        number += 1
-        if not text.strip("\r\n"):
-            continue
-        if '"' not in text:
-            yield _plain_cells(text.rstrip("\r\n"), number, delimiter)
-            continue
-        first = number
-        while text.count('"') % 2:
-            continued = lines.readline()
-            if not continued:
-                break
+    with file.open_text() as lines:
+        for text in lines:
             number += 1
-            text += continued
-        yield _quoted_cells(text.rstrip("\r\n"), first, delimiter)
+            if not text.strip("\r\n"):
+                continue
+            first = number
+            if is_open(text, delimiter):
+                parts, size, inside = [text], len(text), True
+                while inside:
+                    part = lines.readline()
+                    where = SourcePosition(str(file.path), first, 1)
+                    if not part:
+                        raise BadInput(f"{where} the row has a quote that is never closed: close it, or double it")
+                    size += len(part)
+                    if size > limits.row_bytes:
+                        raise BadInput(
+                            f"{where} expected a row of at most {limits.row_bytes} bytes {to_raise('row_bytes')}; is one "
+                            "of its quotes never closed?"
+                        )
+                    parts.append(part)
+                    inside = is_open(part, delimiter, inside=True)
+                    number += 1
+                text = "".join(parts)
+            if text.count(delimiter) >= limits.columns:
+                where = SourcePosition(str(file.path), first, 1)
+                raise BadInput(f"{where} expected at most {limits.columns} fields {to_raise('columns')}")
+            yield _cells(text.rstrip("\r\n"), first, delimiter)
 
 
-def _plain_cells(text: str, line: int, delimiter: str) -> list[Cell]:
+def is_open(text: str, delimiter: str, *, inside: bool = False) -> bool:
+    """Whether a line that begins between fields, or ``inside`` a quoted field, ends inside a quoted field.
+
+    As for Arrow, a quote opens only at the start of a field, and a doubled quote does not close.
+    """
+    at = 0
+    while True:
+        if inside:
+            at = _after_closing_quote(text, at)
+            if not at:
+                return True
+            at = text.find(delimiter, at) + 1
+            if not at:
+                return False
+        quote = text.find('"', at)
+        if quote < 0:
+            return False
+        inside = quote == max(at, text.rfind(delimiter, at, quote) + 1)
+        at = quote + 1 if inside else text.find(delimiter, quote) + 1
+        if not at:
+            return False
+
+
+def _after_closing_quote(text: str, at: int) -> int:
+    """0 if the quoted field does not end in this text."""
+    while True:
+        quote = text.find('"', at)
+        if quote < 0:
+            return 0
+        if text[quote + 1 : quote + 2] != '"':
+            return quote + 1
+        at = quote + 2
+
+
+def _cells(text: str, line: int, delimiter: str) -> list[Cell]:
     cells = []
-    column = 1
-    for field in text.split(delimiter):
-        cells.append(Cell(field, line, column))
-        column += len(field) + 1
-    return cells
-
-
-def _quoted_cells(text: str, line: int, delimiter: str) -> list[Cell]:
-    cells = []
-    line_start = 0
-    start, start_line, start_column = 0, line, 1
-    inside = False
-    for at, letter in enumerate(text + delimiter):
-        if letter == '"':
-            inside = not inside
-        elif letter == "\n" and inside:
-            line += 1
-            line_start = at + 1
-        elif letter == delimiter and not inside:
-            cells.append(Cell(_unquoted(text[start:at]), start_line, start_column))
-            start, start_line, start_column = at + 1, line, at + 2 - line_start
-    return cells
+    at, column = 0, 1
+    while True:
+        closed = _after_closing_quote(text, at + 1) if text[at : at + 1] == '"' else at
+        end = text.find(delimiter, closed)
+        field = text[at:end] if end >= 0 else text[at:]
+        cells.append(Cell(_unquoted(field), line, column))
+        if end < 0:
+            return cells
+        lines = field.count("\n")
+        line, column = line + lines, end - text.rfind("\n", 0, end) + 1 if lines else column + len(field) + 1
+        at = end + 1
 
 
 def _unquoted(field: str) -> str:
-    if len(field) >= 2 and field[0] == field[-1] == '"':
-        return field[1:-1].replace('""', '"')
+    if len(field) >= 2 and field[0] == '"':
+        end = _after_closing_quote(field, 1)
+        return field[1 : end - 1].replace('""', '"') + field[end:]
     return field
-
-
-def open_text(path: str) -> TextIO:
-    """Opens a text file, or one in a ``.gz``."""
-    opened = gzip.open if path.endswith(".gz") else open
-    # Surrogates keep bytes that are not UTF-8 visible to the checks; an exception would end the scan.
-    return opened(path, "rt", encoding="utf-8-sig", errors="surrogateescape", newline="")
 
 
 def _shown(text: str) -> str:
     cut = text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "..."
     return repr(cut)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError) and error.strerror:
-        return error.strerror
-    return (str(error) or type(error).__name__).splitlines()[0]

@@ -11,13 +11,17 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from flowsim.connectors.files.columns import Column, ColumnType, Rows
-from flowsim.connectors.files.csv_diagnosis import explain_failure, find_cell, header_of
+from flowsim.connectors.files.csv_diagnosis import check_quotes, explain_failure, find_cell, header_of
+from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.errors import BadInput, did_you_mean
 
-BLOCK_SIZE_BYTES: Final = 1 << 18
-"""Measured on the flights file: larger blocks are not faster, and memory is a small multiple of this."""
+ROWS_AT_ONCE: Final = 4096
+"""Measured on the flights file: more rows are not faster, and memory is a small multiple of this."""
 
 _MAX_GROUPS: Final = 10_000
+_DELIMITERS: Final = ";\t|,"
+_NAMES_LISTED: Final = 100
+_CHARS_LISTED: Final = 100
 
 ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
     ColumnType.STRING: pa.string(),
@@ -37,20 +41,23 @@ class CsvFile:
     """
 
     def __init__(
-        self, path: str | Path, columns: Sequence[Column], delimiter: str = ",", rows: int | None = None
+        self, path: str | Path | InputFile, columns: Sequence[Column], delimiter: str = ",", rows: int | None = None
     ) -> None:
-        self.path = str(path)
+        self.file: InputFile = input_file_of(path)
+        self.path: str = str(self.file.path)
         self.columns = tuple(columns)
         self.delimiter = delimiter
         self.rows = rows
 
     def check(self) -> None:
         """Raises BadInput if the file cannot be read or lacks a declared column; names the most similar column."""
-        header = header_of(self.path, self.delimiter)
+        header = header_of(self.file, self.delimiter)
         missing = [column.name for column in self.columns if column.name not in header]
         if missing:
             names = ", ".join(repr(name) + did_you_mean(name, header, is_listed=True) for name in missing)
-            raise BadInput(f"{self.path}:1:1 no column {names}; the header has: {', '.join(header)}")
+            other = next((letter for letter in _DELIMITERS if len(header) == 1 and letter in header[0]), None)
+            advice = "" if other is None else f"; if {other!r} separates the fields, set it as delimiter"
+            raise BadInput(f"{self.path}:1:1 no column {names}; the header has: {_listed(header)}{advice}")
         doubled = [column.name for column in self.columns if header.count(column.name) > 1]
         if doubled:
             raise BadInput(f"{self.path}:1:1 the header has column {doubled[0]!r} more than once")
@@ -68,8 +75,9 @@ class CsvFile:
                 if wanted is None:
                     wanted = pa.array(keep[1], chosen.type)
                 batch = batch.filter(pc.is_in(chosen, value_set=wanted))
-            if batch.num_rows:
-                yield list(zip(*(_python_values(column) for column in batch.columns), strict=True))
+            for start in range(0, batch.num_rows, ROWS_AT_ONCE):
+                rows = batch.slice(start, ROWS_AT_ONCE)
+                yield list(zip(*(_python_values(column) for column in rows.columns), strict=True))
 
     def distinct(self, name: str) -> list[object]:
         """All values of one column, sorted, None first; at most 10,000. Reads the whole file once."""
@@ -85,20 +93,35 @@ class CsvFile:
         """Raises BadInput ``file:line:column`` at the first row whose column holds none of ``allowed``."""
         unknown = [value for value in self.distinct(name) if value not in allowed]
         if unknown:
-            where = find_cell(self.path, self.delimiter, name, "" if unknown[0] is None else str(unknown[0]))
+            where = find_cell(self.file, self.delimiter, name, "" if unknown[0] is None else str(unknown[0]))
             raise BadInput(f"{where} column {name!r}: value {unknown[0]!r} belongs to no declared group")
 
     def _batches(self, columns: Sequence[Column]) -> Iterator[pa.RecordBatch]:
+        # Arrow reads rows that are not longer than a block.
+        block_bytes = self.file.limits.row_bytes
         try:
-            with pacsv.open_csv(
-                self.path,
-                read_options=pacsv.ReadOptions(use_threads=False, block_size=BLOCK_SIZE_BYTES),
-                parse_options=pacsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
-                convert_options=convert_options(columns),
-            ) as reader:
+            with (
+                self.file.open() as content,
+                pacsv.open_csv(
+                    pa.PythonFile(content, mode="r"),
+                    read_options=pacsv.ReadOptions(use_threads=False, block_size=block_bytes),
+                    parse_options=pacsv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+                    convert_options=convert_options(columns),
+                ) as reader,
+            ):
                 yield from reader if self.rows is None else first_rows(reader, self.rows)
-        except (pa.ArrowInvalid, OSError, EOFError) as error:
-            raise explain_failure(self.path, self.delimiter, columns, _is_valid, error) from None
+            if content.quotes % 2:
+                check_quotes(self.file, self.delimiter)
+        except (pa.ArrowInvalid, OSError) as error:
+            raise explain_failure(self.file, self.delimiter, columns, _is_valid, error) from None
+
+
+def _listed(header: Sequence[str]) -> str:
+    """The names in a message, without control characters."""
+    shown = [name if name.isprintable() else ascii(name)[1:-1] for name in header[:_NAMES_LISTED]]
+    more = len(header) - _NAMES_LISTED
+    names = ", ".join(name if len(name) <= _CHARS_LISTED else f"{name[:_CHARS_LISTED]}..." for name in shown)
+    return names if more <= 0 else f"{names} and {more} more"
 
 
 def first_rows(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
@@ -126,6 +149,7 @@ def _is_valid(text: str, column_type: ColumnType) -> bool:
     try:
         pacsv.read_csv(
             pa.BufferReader(b'v\n"' + quoted + b'"\n'),
+            read_options=pacsv.ReadOptions(use_threads=False, block_size=len(quoted) + 16),
             parse_options=pacsv.ParseOptions(newlines_in_values=True),
             convert_options=convert_options([column]),
         )

@@ -6,21 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from flowsim.connectors.files.columns import Column, RowFile, Rows, columns_of
+from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.connectors.files.json_lines_file import JsonLinesFile
 from flowsim.connectors.files.parquet import ParquetFile
 from flowsim.errors import BadInput
 from flowsim.operators.sources.source_output import ReaderOutput, SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, Value
 
-Paths = str | Path | Sequence[str | Path]
+Paths = str | Path | InputFile | Sequence[str | Path | InputFile]
 
 
-def paths_of(path: Paths, owner: str) -> list[str | Path]:
-    """One path or several; raises BadInput if there is none."""
-    paths: list[str | Path] = [path] if isinstance(path, str | Path) else list(path)
+def files_of(path: Paths, owner: str) -> list[InputFile]:
+    """The files at one path or several; raises BadInput if there is none."""
+    paths = [path] if isinstance(path, str | Path | InputFile) else list(path)
     if not paths:
         raise BadInput(f"{owner}: expected at least one file, got none")
-    return paths
+    return [input_file_of(one) for one in paths]
 
 
 def files_as_params(files: Sequence[RowFile]) -> Mapping[str, object]:
@@ -63,10 +64,10 @@ class ParquetSource(_FileSource):
     kind = "parquet"
 
     def __init__(self, path: Paths, columns: Mapping[str, str] | None = None) -> None:
-        paths = paths_of(path, "parquet source")
-        declared = None if columns is None else columns_of(columns, f"parquet source {str(paths[0])!r}")
-        first = ParquetFile(paths[0], declared)
-        super().__init__([first, *(ParquetFile(other, first.columns) for other in paths[1:])])
+        files = files_of(path, "parquet source")
+        declared = None if columns is None else columns_of(columns, f"parquet source {str(files[0].path)!r}")
+        first = ParquetFile(files[0], declared)
+        super().__init__([first, *(ParquetFile(other, first.columns) for other in files[1:])])
 
 
 class JsonLinesSource(_FileSource):
@@ -79,9 +80,9 @@ class JsonLinesSource(_FileSource):
     kind = "jsonl"
 
     def __init__(self, path: Paths, fields: Mapping[str, str]) -> None:
-        paths = paths_of(path, "jsonl source")
-        columns = columns_of(fields, f"jsonl source {str(paths[0])!r}")
-        super().__init__([JsonLinesFile(one, columns) for one in paths])
+        files = files_of(path, "jsonl source")
+        columns = columns_of(fields, f"jsonl source {str(files[0].path)!r}")
+        super().__init__([JsonLinesFile(one, columns) for one in files])
 
 
 class FilesReader:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
 from pathlib import Path
-from typing import Final, TextIO
+from typing import Final
 
 from flowsim.connectors.files.columns import Column, ColumnType, Rows, reason_of
+from flowsim.connectors.files.csv_diagnosis import problem_of_text
+from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.errors import BadInput, SourcePosition
 
-BLOCK_LINES: Final = 4096
+BLOCK_CHARS: Final = 1 << 18
+_FIRST_CHARS: Final = 1000
 
 
 class JsonLinesFile:
@@ -22,43 +23,63 @@ class JsonLinesFile:
     A missing or null key is None in every column; other keys are ignored. A double column also accepts whole numbers.
     """
 
-    def __init__(self, path: str | Path, columns: Sequence[Column]) -> None:
-        self.path = str(path)
+    def __init__(self, path: str | Path | InputFile, columns: Sequence[Column]) -> None:
+        self.file: InputFile = input_file_of(path)
+        self.path: str = str(self.file.path)
         self.columns = tuple(columns)
 
     def check(self) -> None:
         """Raises BadInput if the file cannot be read. Keys are checked while reading."""
         try:
-            with self._open() as opened:
-                opened.readline()
-        except (OSError, EOFError, UnicodeDecodeError) as error:
+            with self.file.open_text() as lines:
+                problem = problem_of_text(lines.readline()[:_FIRST_CHARS])
+        except OSError as error:
             raise BadInput(f"{self.path}: cannot be read: {reason_of(error)}") from None
+        if problem is not None:
+            raise BadInput(f"{self.path}:1:1 expected a JSON object in each line, got {problem}")
 
     def blocks(self) -> Iterator[Rows]:
         """Blocks of rows in file order; BadInput names ``file:line:column`` of a line that is not such an object."""
         number = 0
         try:
-            with self._open() as opened:
-                while lines := list(islice(opened, BLOCK_LINES)):
+            with self.file.open_text(errors="strict") as opened:
+                while lines := opened.readlines(BLOCK_CHARS):
                     numbered = enumerate(lines, number + 1)
                     number += len(lines)
                     yield [self._row(text, at) for at, text in numbered if not text.isspace()]
-        except UnicodeDecodeError as error:
-            raise BadInput(f"{self.path}: expected UTF-8 text after line {number}: {error.reason}") from None
-        except (OSError, EOFError) as error:
+        except UnicodeDecodeError:
+            raise self._not_text() from None
+        except OSError as error:
             raise BadInput(f"{self.path}: cannot be read to its end: {reason_of(error)}") from None
 
+    def _not_text(self) -> BadInput:
+        """The error of a file that is not UTF-8, at the first such line."""
+        with self.file.open_text() as lines:
+            for number, text in enumerate(lines, 1):
+                column = next((at for at, letter in enumerate(text, 1) if "\udc80" <= letter <= "\udcff"), 0)
+                if column:
+                    where = SourcePosition(self.path, number, column)
+                    return BadInput(
+                        f"{where} expected UTF-8 text, got {text[column - 1 :][:20]!a}: convert the file to UTF-8"
+                    )
+        return BadInput(f"{self.path}: expected UTF-8 text: convert the file to UTF-8")
+
     def _row(self, text: str, number: int) -> tuple[object, ...]:
+        where = SourcePosition(self.path, number, 1)
         try:
             found = json.loads(text.rstrip(), parse_constant=_no_constant)
         except json.JSONDecodeError as error:
-            raise BadInput(f"{SourcePosition(self.path, number, error.colno)} invalid JSON: {error.msg}") from None
-        except (_NoSuchNumber, RecursionError, ValueError) as error:
-            raise BadInput(f"{SourcePosition(self.path, number, 1)} invalid JSON: {error}") from None
+            where = SourcePosition(self.path, number, error.colno)
+            raise BadInput(f"{where} invalid JSON: {error.msg}: expected one JSON object in each line") from None
+        except _NoSuchNumber as error:
+            raise BadInput(f"{where} invalid JSON: {error}: write null or a number") from None
+        except RecursionError:
+            raise BadInput(f"{where} invalid JSON: its brackets are nested too deeply: write a flat object") from None
+        except ValueError:
+            raise BadInput(f"{where} invalid JSON: a number has too many digits: write it as text") from None
         if not isinstance(found, dict):
             raise BadInput(
-                f"{SourcePosition(self.path, number, 1)} expected an object such as "
-                f'{{"{self.columns[0].name}": ...}}, got {text.strip()[:40]}'
+                f'{where} expected an object such as {{"{self.columns[0].name}": ...}}, got {text.strip()[:40]}'
             )
         cells = tuple([found.get(column.name) for column in self.columns])
         return self._checked(cells, text, number)
@@ -77,10 +98,6 @@ class JsonLinesFile:
                 )
             checked.append(value)
         return tuple(checked)
-
-    def _open(self) -> TextIO:
-        opened = gzip.open if self.path.endswith(".gz") else open
-        return opened(self.path, "rt", encoding="utf-8-sig")
 
 
 def _as_double(cell: object) -> object:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -12,11 +13,14 @@ import pyarrow.parquet as pq
 
 from flowsim.connectors.files.columns import Column, ColumnType, RowLayout, Rows, columns_of, reason_of
 from flowsim.connectors.files.csv_file import ARROW_TYPES
+from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.connectors.files.text_sinks import PartFile
 from flowsim.errors import BadInput, InvariantViolation, did_you_mean
+from flowsim.limits import to_raise
 from flowsim.operators.stream_operator import OperatorContext
 
 BATCH_ROWS: Final = 8192
+_BATCH_BYTES: Final = 1 << 24
 
 _FITS: Final[dict[ColumnType, Callable[[pa.DataType], bool]]] = {
     ColumnType.STRING: lambda kind: pa.types.is_string(kind) or pa.types.is_large_string(kind),
@@ -34,8 +38,9 @@ class ParquetFile:
     rounded down. Nulls are None.
     """
 
-    def __init__(self, path: str | Path, columns: Sequence[Column] | None = None) -> None:
-        self.path = str(path)
+    def __init__(self, path: str | Path | InputFile, columns: Sequence[Column] | None = None) -> None:
+        self.file: InputFile = input_file_of(path)
+        self.path: str = str(self.file.path)
         self.columns = tuple(self._all_columns() if columns is None else columns)
 
     def check(self) -> None:
@@ -47,6 +52,8 @@ class ParquetFile:
                     f"{self.path}: no column {column.name!r}{did_you_mean(column.name, schema.names, is_listed=True)}; "
                     f"it has: {', '.join(schema.names)}"
                 )
+            if schema.names.count(column.name) > 1:
+                raise BadInput(f"{self.path}: the file has column {column.name!r} more than once: rename one of them")
             found = _plain(schema.field(column.name).type)
             if not _FITS[column.type](found):
                 raise BadInput(
@@ -57,19 +64,88 @@ class ParquetFile:
         """Batches of rows in file order; raises BadInput."""
         self.check()
         names = [column.name for column in self.columns]
+        row = 0
         try:
-            with pq.ParquetFile(self.path) as opened:
-                for batch in opened.iter_batches(batch_size=BATCH_ROWS, columns=names, use_threads=False):
-                    columns = [_values(batch.column(column.name), column.type) for column in self.columns]
-                    yield list(zip(*columns, strict=True))
+            with pq.ParquetFile(self.path, read_dictionary=self._texts()) as opened:
+                for group in range(opened.num_row_groups):
+                    rows = self._rows_at_once(opened.metadata.row_group(group), row)
+                    for batch in opened.iter_batches(rows, [group], columns=names, use_threads=False):
+                        columns = [self._column(batch.column(one.name), one, row) for one in self.columns]
+                        yield list(zip(*columns, strict=True))
+                        row += batch.num_rows
         except (pa.ArrowException, OSError) as error:
-            raise BadInput(f"{self.path}: cannot be read to its end: {reason_of(error)}") from None
+            raise BadInput(
+                f"{self.path}: cannot be read after row {row}: {_reason_of(error)}: create or copy the file again"
+            ) from None
+
+    def _texts(self) -> list[str]:
+        """Repeated texts share memory when they are read as a dictionary, in the file as well as here."""
+        return [column.name for column in self.columns if column.type is ColumnType.STRING]
+
+    def _rows_at_once(self, group: pq.RowGroupMetaData, row: int) -> int:
+        """The rows of a batch of bounded size; raises BadInput for a row group beyond the limit."""
+        names = {column.name for column in self.columns}
+        chunks = (group.column(index) for index in range(group.num_columns))
+        size = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema.split(".")[0] in names)
+        limit = self.file.limits.row_group_bytes
+        if size > limit:
+            raise BadInput(
+                f"{self.path}: expected row groups of at most {limit} bytes {to_raise('row_group_bytes')}, the one from "
+                f"row {row + 1} on has {size} in these columns: write smaller row groups"
+            )
+        fitting: int = _BATCH_BYTES * group.num_rows // max(1, size)
+        return max(1, min(BATCH_ROWS, fitting))
+
+    def _column(self, array: pa.Array, column: Column, row: int) -> list[object]:
+        if column.type is ColumnType.STRING:
+            return self._strings(array, column, row)
+        try:
+            return _values(array)
+        except pa.ArrowInvalid as error:
+            raise BadInput(
+                f"{self.path}: column {column.name!r}, row {row + 1} or one of the next {len(array)}: expected "
+                f"{column.type.expects}, got a value that does not fit: {reason_of(error)}"
+            ) from None
+
+    def _strings(self, array: pa.Array, column: Column, row: int) -> list[object]:
+        texts = array.dictionary if pa.types.is_dictionary(array.type) else array
+        longest = pc.max(pc.binary_length(texts)).as_py() or 0
+        limit = self.file.limits.row_bytes
+        if longest > limit:
+            raise BadInput(
+                f"{self.path}: column {column.name!r}, row {row + 1} or one of the next {len(array)}: expected a "
+                f"text of at most {limit} bytes {to_raise('row_bytes')}, got {longest}"
+            )
+        try:
+            values: list[object] = texts.to_pylist()
+        except UnicodeDecodeError:
+            raise BadInput(
+                f"{self.path}: column {column.name!r}, row {row + 1} or one of the next {len(array)}: expected UTF-8 "
+                "text: convert the column to UTF-8"
+            ) from None
+        if texts is array:
+            return values
+        return [None if index is None else values[index] for index in array.indices.to_pylist()]
 
     def _schema(self) -> pa.Schema:
+        self.file.check_size(self._size(), "a file")
         try:
-            return pq.read_schema(self.path)
+            schema = pq.read_schema(self.path)
         except (pa.ArrowException, OSError) as error:
-            raise BadInput(f"{self.path}: cannot be read as Parquet: {reason_of(error)}") from None
+            raise BadInput(
+                f"{self.path}: cannot be read as Parquet: {_reason_of(error)}: create or copy the file again"
+            ) from None
+        limit = self.file.limits.columns
+        if len(schema) > limit:
+            raise BadInput(f"{self.path}: expected at most {limit} columns {to_raise('columns')}, got {len(schema)}")
+        return schema
+
+    def _size(self) -> int:
+        try:
+            with self.file.path.open("rb") as opened:
+                return opened.seek(0, io.SEEK_END)
+        except OSError as error:
+            raise BadInput(f"{self.path}: cannot be read: {reason_of(error)}") from None
 
     def _all_columns(self) -> Iterator[Column]:
         for field in self._schema():
@@ -82,16 +158,22 @@ class ParquetFile:
             yield Column(field.name, fitting[0])
 
 
+def _reason_of(error: Exception) -> str:
+    """In one line, without the advice that Arrow gives to its callers."""
+    reason = reason_of(error).partition(". Either the file is corrupted")[0].rstrip(".")
+    return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in reason)
+
+
 def _plain(kind: pa.DataType) -> pa.DataType:
     return kind.value_type if pa.types.is_dictionary(kind) else kind
 
 
-def _values(array: pa.Array, declared: ColumnType) -> list[object]:
+def _values(array: pa.Array) -> list[object]:
     if pa.types.is_dictionary(array.type):
         array = array.dictionary_decode()
     if pa.types.is_timestamp(array.type):
         array = _milliseconds(array)
-    if array.null_count or declared is ColumnType.STRING:
+    if array.null_count:
         values: list[object] = array.to_pylist()
     else:
         values = array.to_numpy(zero_copy_only=False).tolist()

@@ -205,7 +205,7 @@ sinks: {kept: {input: rows, parquet: {}}, other: {input: rows, csv: {path: a/b}}
 """
     job = compiled(text, tmp_path, tmp_path)
     digest = hashlib.sha256(b"word,n\na,1\nb,2\n").hexdigest()
-    assert [(found.name, found.sha256) for found in job.inputs] == [("in.csv", digest)]
+    assert [(found.name, found.sha256()) for found in job.inputs] == [("in.csv", digest)]
     assert execute(job.stream_graph(), job.run_options()).status is JobStatus.FINISHED
     assert pq.read_table(tmp_path / "out" / "sinks" / "kept").to_pylist() == [
         {"n": 1, "word": "a"},

@@ -5,10 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from flowsim.connectors.files import csv_file
 from flowsim.connectors.files.columns import Column, columns_of
+from flowsim.connectors.files.csv_diagnosis import is_open
 from flowsim.connectors.files.csv_file import CsvFile
+from flowsim.connectors.files.input_file import InputFile
 from flowsim.errors import BadInput
+from flowsim.limits import Limits
 
 TYPES = {"name": "string", "count": "int", "at": "long", "share": "double", "ok": "boolean"}
 COLUMNS = columns_of(TYPES, "test")
@@ -46,10 +48,10 @@ def test_columns_are_selected_by_name_in_declared_order(tmp_path: Path) -> None:
     assert rows(path, columns_of({"c": "long", "a": "long"}, "t")) == [(3, 1)]
 
 
-def test_quoted_fields_may_span_lines_and_blocks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csv_file, "BLOCK_SIZE_BYTES", 64)
+def test_quoted_fields_may_span_lines_and_blocks(tmp_path: Path) -> None:
     path = written(tmp_path, "a,b\n" + '"x,""y""\nz",1\n' * 40)
-    assert rows(path, columns_of({"a": "string", "b": "long"}, "t")) == [('x,"y"\nz', 1)] * 40
+    file = CsvFile(InputFile(path, limits=Limits(row_bytes=64)), columns_of({"a": "string", "b": "long"}, "t"))
+    assert [row for block in file.blocks() for row in block] == [('x,"y"\nz', 1)] * 40
 
 
 def test_byte_order_mark_is_not_part_of_first_name(tmp_path: Path) -> None:
@@ -102,7 +104,7 @@ def test_invalid_utf8_is_refused_with_line_and_column(tmp_path: Path) -> None:
 
 def test_row_of_wrong_length_is_refused_with_line(tmp_path: Path) -> None:
     path = written(tmp_path, "a,b\n1,2\n3\n")
-    with pytest.raises(BadInput, match=r":3:1 expected 2 fields as in the header, got 1$"):
+    with pytest.raises(BadInput, match=r":3:1 expected 2 fields as in the header, got 1: correct the row"):
         rows(path, columns_of({"a": "long"}, "t"))
 
 
@@ -133,7 +135,7 @@ def test_missing_file_and_truncated_archive_are_refused(tmp_path: Path) -> None:
     whole = gzip.compress(b"a\n" + b"".join(b"%d\n" % (i * i * 7919) for i in range(5000)), mtime=0)
     path = tmp_path / "cut.csv.gz"
     path.write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(BadInput, match=r"cut\.csv\.gz: cannot be read"):
+    with pytest.raises(BadInput, match=r"cut\.csv\.gz: the \.gz file is damaged in or after line 2576 "):
         rows(str(path), columns_of({"a": "long"}, "t"))
 
 
@@ -148,3 +150,62 @@ def test_unknown_column_type_is_refused_with_nearest_type() -> None:
         "csv source 'x': column 'a': expected a type of string, int, long, double, boolean, got 'boolan' "
         "(did you mean 'boolean'?)"
     )
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b'a,b\n1,"x\n2,y\n', ":2:1 the row has a quote that is never closed: close it, or double it"),
+        (b'a,b\n"1,x\n2,y\n', ":2:1 the row has a quote that is never closed: close it, or double it"),
+        (
+            b"a,b\n1,x\n" + b"2," + b"y" * 300,
+            ":3:1 expected a line of at most 100 bytes (--limit row_bytes=N raises the limit)",
+        ),
+        (
+            b'a,b\n1,"' + b"y\n" * 300,
+            ":2:1 expected a row of at most 100 bytes (--limit row_bytes=N raises the limit); is one of its ",
+        ),
+        (b"a" * 300, ":1:1 expected a line of at most 100 bytes (--limit row_bytes=N raises the limit)"),
+        (b"a,b,c,d,e,f\n", ":1:1 expected at most 5 fields (--limit columns=N raises the limit)"),
+        ("a,b\n1,x\n".encode("utf-16"), ":1:1 expected a header line with column names, got UTF-16: convert the file"),
+        (b"a,\xe9\n", ":1:3 expected a header line with column names, got bytes that are not UTF-8, '\\udce9': "),
+        (b"\0\0\0\0", r":1:1 expected a header line with column names, got NUL bytes, '\x00\x00\x00\x00': "),
+        (
+            b"a;b\n1;x\n",
+            ":1:1 no column 'a', 'b'; the header has: a;b; if ';' separates the fields, set it as delimiter",
+        ),
+    ],
+)
+def test_content_beyond_a_limit_or_that_is_no_csv_is_named_with_its_line(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    path = tmp_path / "in.csv"
+    path.write_bytes(content)
+    limits = Limits(row_bytes=100, columns=5)
+    with pytest.raises(BadInput) as refused:
+        for _ in CsvFile(InputFile(path, limits=limits), columns_of({"a": "long", "b": "string"}, "t")).blocks():
+            """Reads the file."""
+    assert str(refused.value).startswith(f"{path}{message}")
+
+
+def test_a_row_of_almost_the_limit_is_read(tmp_path: Path) -> None:
+    text = "x" * 900_000
+    assert rows(written(tmp_path, f"a,b\n1,{text}\n2,y\n"), columns_of({"b": "string"}, "t")) == [(text,), ("y",)]
+
+
+def test_a_quote_inside_an_unquoted_field_does_not_open_a_quoted_field(tmp_path: Path) -> None:
+    path = written(tmp_path, 'a,b\n5,12" pipe\n6,"x"y\n7,z\n')
+    assert rows(path, columns_of({"a": "long", "b": "string"}, "t")) == [(5, '12" pipe'), (6, "xy"), (7, "z")]
+    with pytest.raises(BadInput, match=r":2:3 column 'b': expected a long .* got '12\" pipe'$"):
+        rows(path, columns_of({"b": "long"}, "t"))
+
+
+def test_a_quoted_field_ends_where_a_quote_is_not_doubled() -> None:
+    assert is_open('a,"b\n', ",")
+    assert is_open('"b""\n', ",")
+    assert not is_open('"b"""\n', ",")
+    assert not is_open('a"b,"c"d",e"\n', ",")
+    assert is_open('x"",y\n', ",", inside=False) is False
+    assert is_open('c","d\n', ",", inside=True)
+    assert not is_open('c",d\n', ",", inside=True)
+    assert is_open('c"",d\n', ",", inside=True)

@@ -100,7 +100,7 @@ def test_file_that_is_not_parquet_is_refused(tmp_path: Path) -> None:
     path.write_text("a,b\n")
     with pytest.raises(BadInput, match=r"rows.parquet: cannot be read as Parquet: "):
         ParquetFile(path)
-    with pytest.raises(BadInput, match=r"none\.parquet: cannot be read as Parquet: "):
+    with pytest.raises(BadInput, match=r"none\.parquet: cannot be read: No such file"):
         ParquetFile(tmp_path / "none.parquet")
 
 
@@ -110,5 +110,5 @@ def test_truncated_file_is_refused(tmp_path: Path) -> None:
     content = bytearray(path.read_bytes())
     content[100:5000] = bytes(4900)
     path.write_bytes(content)
-    with pytest.raises(BadInput, match="cannot be read to its end: "):
+    with pytest.raises(BadInput, match="cannot be read after row 0: "):
         list(file.blocks())

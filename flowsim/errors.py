@@ -13,6 +13,7 @@ from typing import Final
 from flowsim.distribution import install_command
 
 _MOST_NAMES_LISTED: Final = 30
+_MOST_NAMES_COMPARED: Final = 200
 
 
 class FlowsimError(Exception):
@@ -143,7 +144,8 @@ def did_you_mean(name: str, known: Iterable[str], *, is_listed: bool = False) ->
     (" (did you mean 'origin'?)", ' (known: origin, dest)')
     """
     names = list(known)
-    close = difflib.get_close_matches(name[:100], names, n=1, cutoff=0.6)
+    compared = names if len(names) <= _MOST_NAMES_COMPARED else [one for one in names if one[:1] == name[:1]]
+    close = difflib.get_close_matches(name[:100], compared[:_MOST_NAMES_COMPARED], n=1, cutoff=0.6)
     if close:
         return f" (did you mean {close[0]!r}?)"
     return f" (known: {', '.join(names)})" if 0 < len(names) <= _MOST_NAMES_LISTED and not is_listed else ""

@@ -29,7 +29,8 @@ class Limits:
     4194304
     """
 
-    scenario_bytes: int = _limit(1 << 20, "Size of a scenario file.")
+    scenario_bytes: int = _limit(256 << 10, "Size of a scenario file.")
+    scenario_values: int = _limit(20_000, "Values in a scenario file, lists and mappings included.")
     value_bytes: int = _limit(1 << 20, "Size of one value that an expression computes.")
     record_bytes: int = _limit(16 << 20, "Size of one record that expressions compute.")
     flat_map_rows: int = _limit(100_000, "Records that flat_map gives for one record.")

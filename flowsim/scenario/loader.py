@@ -62,7 +62,7 @@ def load_text(
 ) -> Scenario:
     """The same from a text; ``file`` names it in errors, ``folder`` is the base of its relative paths."""
     check_size(len(text), file, limits)
-    document = read_document(text, file)
+    document = read_document(text, file, limits)
     problems = Problems(document)
     if not isinstance(document.value, dict):
         problems.at((), "expected a mapping that begins with 'flowsim: 1'")

@@ -42,7 +42,9 @@ def test_hostile_input_is_refused_or_fails_its_job(group: str, case: Case, runni
     folder = tmp_path / "folder"
     folder.mkdir()
     ended = running.run(group, case.name, folder)
-    assert mistakes(case, ended, folder / OUT) == [], f"{ended.seconds} s\n{ended.output}"
+    assert mistakes(case, ended, folder / OUT) == [], (
+        f"{ended.seconds} s, {ended.peak_bytes >> 20} MB\n{ended.output[:2000]}"
+    )
 
 
 def mistakes(case: Case, ended: Ended, out: Path) -> list[str]:

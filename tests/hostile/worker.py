@@ -111,9 +111,10 @@ def _wait(child: int, reader: int, limit: float) -> float:
     begin, waited = time.monotonic(), _waited_for_a_core(child)
     seconds = 0.0
     while seconds < limit:
-        if select.select([reader], [], [], limit - seconds + 0.001)[0]:
-            return time.monotonic() - begin
+        has_ended = bool(select.select([reader], [], [], limit - seconds + 0.001)[0])
         seconds = time.monotonic() - begin - (_waited_for_a_core(child) - waited)
+        if has_ended:
+            return seconds
     os.kill(child, signal.SIGKILL)
     return seconds
 

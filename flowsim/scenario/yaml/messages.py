@@ -11,8 +11,8 @@ from pydantic_core import ErrorDetails
 
 from flowsim.errors import did_you_mean
 from flowsim.scenario.types import FIELD_PATTERN, NAME_PATTERN, PLACE_PATTERN, PYTHON_PATTERN, shown
-from flowsim.scenario.yaml.positions import Path, YamlValue
-from flowsim.scenario.yaml.problems import Problems
+from flowsim.scenario.yaml.positions import Path, YamlValue, shortened
+from flowsim.scenario.yaml.problems import MAX_REPORTED, Problems
 
 _PATTERNS: Final = {
     PLACE_PATTERN: "a subtask: NAME, NAME/INDEX or NAME/FIRST-LAST",
@@ -33,20 +33,24 @@ _KINDS: Final = {
     "int_from_float": "an integer",
     "int_parsing_size": "an integer that fits an int64",
     "finite_number": "a finite number",
+    "string_unicode": "a text without lone surrogates",
 }
 _LIMITS: Final = {"greater_than_equal": (">=", "ge"), "less_than_equal": ("<=", "le"), "greater_than": (">", "gt")}
 
 
 def report(error: ValidationError, model: type[BaseModel], root: YamlValue, problems: Problems) -> None:
-    """Adds every error of a failed validation to ``problems``."""
+    """Adds the errors of a failed validation to ``problems``: messages of the first, and the number of the others."""
     groups: dict[Path, list[ErrorDetails]] = {}
     for details in error.errors(include_url=False):
         groups.setdefault(_document_path(details, root), []).append(details)
-    for path, alternatives in groups.items():
-        if any(len(deeper) > len(path) and deeper[: len(path)] == path for deeper in groups):
-            # Another branch of a union matched more of the value: its message is closer to the mistake.
-            continue
-        _report_one(path, alternatives, model, problems)
+    # Another branch of a union may match more of the value: its message is closer to the mistake.
+    matched_further = {path[:length] for path in groups for length in range(len(path))}
+    paths = sorted((path for path in groups if path not in matched_further), key=problems.place)
+    listed: set[Path] = set()
+    for path in paths[:MAX_REPORTED]:
+        _report_one(path, groups[path], model, problems, is_listed=path[:-1] in listed)
+        listed.add(path[:-1])
+    problems.others += len(paths[MAX_REPORTED:])
 
 
 def _document_path(details: ErrorDetails, root: YamlValue) -> Path:
@@ -74,14 +78,19 @@ def _child(value: object, part: str | int) -> object:
     return _NOTHING
 
 
-def _report_one(path: Path, alternatives: Sequence[ErrorDetails], model: type[BaseModel], problems: Problems) -> None:
+def _report_one(
+    path: Path, alternatives: Sequence[ErrorDetails], model: type[BaseModel], problems: Problems, *, is_listed: bool
+) -> None:
+    """``is_listed``: an earlier message may list the keys of the same mapping."""
     first = alternatives[0]
-    name = str(path[-1]) if path else ""
+    name = shortened(str(path[-1])) if path else ""
     if first["type"] == "missing":
         problems.at_key(path[:-1], f"the key {name!r} is missing")
         return
     if first["type"] == "extra_forbidden":
-        problems.at_key(path, f"unknown key {name!r}" + did_you_mean(name, _known_keys(model, path[:-1])))
+        problems.at_key(
+            path, f"unknown key {name!r}" + did_you_mean(name, _known_keys(model, path[:-1]), is_listed=is_listed)
+        )
         return
     if first["loc"][-1:] == ("[key]",):
         problems.at_key(path, f"expected {_expected(first)}, got {shown(name)}")

@@ -28,6 +28,8 @@ def _apply(document: PositionedDocument, text: str) -> None:
     _put(document.value, path, None if value is None else value.value, where)
     for known in [known for known in document.values if known[: len(path)] == path]:
         del document.values[known]
+    for length in range(1, len(path)):
+        document.values.setdefault(path[:length], where)
     document.values[path] = document.keys[path] = where
     if value is None:
         return

@@ -29,7 +29,6 @@ from ruamel.yaml.events import (
 from flowsim.errors import ScenarioError, SourcePosition
 from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
 
-MAX_NODES: Final = 50_000
 MAX_DEPTH: Final = 32
 MAX_KEY_CHARS: Final = 200
 
@@ -83,8 +82,13 @@ def path_text(path: Path) -> str:
     >>> path_text(("faults", 0, "at"))
     'faults[0].at'
     """
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{shortened(part)}" for part in path)
     return text.removeprefix(".") or "the document"
+
+
+def shortened(name: str) -> str:
+    """The name for a message, without the end of a long one."""
+    return name if len(name) <= 64 else name[:61] + "..."
 
 
 @dataclass(slots=True)
@@ -99,6 +103,7 @@ class _Open:
 @dataclass(slots=True)
 class _Reader:
     file: str
+    limits: Limits
     values: dict[Path, SourcePosition] = field(default_factory=dict)
     keys: dict[Path, SourcePosition] = field(default_factory=dict)
     quoted: set[Path] = field(default_factory=set)
@@ -162,8 +167,9 @@ class _Reader:
         if tag is not None:
             raise ScenarioError(f"tags are not allowed: {str(tag)[:60]}", where)
         self.nodes += 1
-        if self.nodes > MAX_NODES:
-            raise ScenarioError(f"the document has more than {MAX_NODES} values", where)
+        most = self.limits.scenario_values
+        if self.nodes > most:
+            raise ScenarioError(f"the document has more than {most} values {to_raise('scenario_values')}", where)
 
     def _scalar(self, event: ScalarEvent, where: SourcePosition) -> None:
         top = self.stack[-1] if self.stack else None
@@ -253,9 +259,9 @@ def check_size(size: int, file: str, limits: Limits) -> None:
         raise ScenarioError(expected, SourcePosition(file, 1, 1))
 
 
-def read_document(text: str, file: str) -> PositionedDocument:
+def read_document(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> PositionedDocument:
     """Reads ``text``; raises ScenarioError with the position of the first unsupported construct."""
-    return _Reader(file).read(text.removeprefix("\ufeff"))
+    return _Reader(file, limits).read(text.removeprefix("\ufeff"))
 
 
 def decode(raw: bytes, file: str, limits: Limits = DEFAULT_LIMITS) -> str:

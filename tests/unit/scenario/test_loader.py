@@ -8,7 +8,8 @@ import pytest
 
 from flowsim.errors import ScenarioError
 from flowsim.scenario.loader import Scenario, load_scenario, load_text
-from flowsim.scenario.yaml.problems import ScenarioErrors
+from flowsim.scenario.yaml.positions import read_document
+from flowsim.scenario.yaml.problems import Problems, ScenarioErrors
 
 ROOT = Path(__file__).parents[3]
 TEXT = """\
@@ -139,6 +140,27 @@ def test_all_errors_are_reported_together_in_file_order() -> None:
         load(text)
     assert [error.position.line for error in refused.value.errors if error.position] == [4, 16, 17]
     assert len(str(refused.value).splitlines()) == 3
+
+
+def test_message_has_first_errors_of_file_and_number_of_others() -> None:
+    keys = "".join(f"  k{index}: 1\n" for index in range(70))
+    lines = errors_of(TEXT.replace("settings:\n", f"settings:\n{keys}", 1))
+    assert len(lines) == 51
+    assert lines[0].startswith("s.yaml:4:3 settings.k0: unknown key 'k0' (known: seed, policy,")
+    assert lines[49] == "s.yaml:53:3 settings.k49: unknown key 'k49'"
+    assert lines[50] == "... and 20 more errors"
+
+
+def test_check_stops_after_200_errors() -> None:
+    problems = Problems(read_document("a: 1", "s.yaml"))
+    for _ in range(199):
+        problems.at(("a",), "wrong")
+    with pytest.raises(ScenarioErrors) as stopped:
+        problems.at(("a",), "wrong")
+    with pytest.raises(ScenarioErrors) as again:
+        problems.at(("a",), "also wrong")
+    assert again.value is stopped.value
+    assert str(stopped.value).splitlines()[-1] == "... and 150 more errors; the rest of the scenario was not checked"
 
 
 @pytest.mark.parametrize("text", ["[]", "5", "text", "- a"])

@@ -42,6 +42,10 @@ class Limits:
     columns: int = _limit(10_000, "Columns of an input file.")
     searched_names: int = _limit(100_000, "Names in the folders that a path with wildcards searches.")
     matched_files: int = _limit(10_000, "Files that a path with wildcards matches.")
+    subtasks: int = _limit(1 << 16, "Subtasks of a job.")
+    channels: int = _limit(1_100_000, "Channels between the subtasks of a job.")
+    network_buffers: int = _limit(1 << 24, "Network buffers that the pools of a job are guaranteed.")
+    shared_pools: int = _limit(2_000, "Buffer pools of one task manager that has too little memory for all of them.")
 
     def __post_init__(self) -> None:
         for each in fields(self):

@@ -12,6 +12,7 @@ from flowsim.cluster.job_status import JobStatus
 from flowsim.cluster.run_actions import RunAction
 from flowsim.facts.tracer import Recorder
 from flowsim.graph.job_graph import JobGraph
+from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.operators.latency_stats import Latency
 from flowsim.sim.policy import SchedulingPolicy
 from flowsim.tasks.snapshots import TaskSnapshot
@@ -91,6 +92,8 @@ class RunOptions:
     on_progress: Callable[[Progress], None] | None = None
     budget_records: int | None = None
     actions: tuple[RunAction, ...] = ()
+    limits: Limits = DEFAULT_LIMITS
+    """Of the size of the job."""
 
 
 @dataclass(frozen=True, slots=True)

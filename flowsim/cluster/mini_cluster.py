@@ -22,6 +22,7 @@ from flowsim.cluster.wait_for_report import wait_for_report
 from flowsim.errors import BadInput, Deadlock, ElementFailed, InvariantViolation, JobFailed
 from flowsim.facts import schema
 from flowsim.facts.tracer import Recorder
+from flowsim.garbage_collection import without_garbage_collection
 from flowsim.graph.execution_graph import create_execution_graph, describe
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import StreamGraph
@@ -48,7 +49,7 @@ class MiniCluster:
         self._options = options
         self._actions = checked_actions(options.actions)
         self.job_name = graph.name
-        self.execution = create_execution_graph(create_job_graph(graph))
+        self.execution = create_execution_graph(create_job_graph(graph), options.limits)
         self._schedule = RegionSchedule(self.execution.regions)
         self._snapshots = Snapshots(self._actions, self.execution)
         self._actors: dict[int, asyncio.Task[None]] = {}
@@ -117,9 +118,11 @@ class MiniCluster:
         self._scheduler = scheduler
         self._started_ns = scheduler.now_ns
         options = self._options
-        deployment = Deployment(
-            self.execution, scheduler, self._streams, options.recorder, options.components, options.budget_records
-        )
+        # Searching for garbage among the objects of a large job took half of its deployment.
+        with without_garbage_collection():
+            deployment = Deployment(
+                self.execution, scheduler, self._streams, options.recorder, options.components, options.budget_records
+            )
         self.deployment = deployment
         self._ended = asyncio.get_running_loop().create_future()
         self._running = len(deployment.tasks)

@@ -55,6 +55,8 @@ class NetworkEnvironment:
         self._pools: dict[int, NetworkBufferPool] = {}
         self._partitions: dict[tuple[int, int], ResultPartition] = {}
         self._gates: dict[GateKey, SingleInputGate] = {}
+        self._gates_of: dict[int, list[tuple[int, SingleInputGate]]] = {}
+        """By the id of a subtask: its gates with their edges."""
         self._debloaters: dict[int, list[BufferDebloater]] = {}
         self.connections = ConnectionManager(execution, components, tasks, self._gates, scheduler)
         self._spill = SpillDirectory()
@@ -136,10 +138,13 @@ class NetworkEnvironment:
             planned.required, planned.maximum, pool_id=planned.id, trace=_full(self._tasks[subtask.id])
         )
         pool.reserve_segments(planned.required)
-        first_index = sum(g.count for (e, t), g in self._gates.items() if t == subtask.id and self._same_input(e, edge))
+        gates = self._gates_of.setdefault(subtask.id, [])
+        edges = self.execution.job.edges
+        first_index = sum(gate.count for other, gate in gates if edges[other].input_index == edge.input_index)
         factory = InputChannels(self, subtask, expansion, first_index)
         gate = SingleInputGate(expansion.input_count(subtask.index), pool, factory)
         self._gates[edge.id, subtask.id] = gate
+        gates.append((edge.id, gate))
         return gate
 
     def buffer_size(self, task: int) -> int:
@@ -147,13 +152,9 @@ class NetworkEnvironment:
         sizes = [debloater.last_bytes for debloater in self._debloaters.get(task, ())]
         return min(sizes, default=self.settings.segment_size_bytes)
 
-    def gates_of(self, task: int) -> list[tuple[int, SingleInputGate]]:
+    def gates_of(self, task: int) -> Sequence[tuple[int, SingleInputGate]]:
         """The input gates of a task, each with its edge."""
-        return [(edge, gate) for (edge, target), gate in self._gates.items() if target == task]
-
-    def _same_input(self, edge_id: int, edge: JobEdge) -> bool:
-        other = self.execution.job.edges[edge_id]
-        return other.target is edge.target and other.input_index == edge.input_index
+        return self._gates_of.get(task, ())
 
     def create_input_channel(
         self, gate: SingleInputGate, subtask: Subtask, expansion: EdgeExpansion, index: int, flattened_index: int

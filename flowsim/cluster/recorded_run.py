@@ -13,6 +13,7 @@ from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.errors import BadInput, InvariantViolation, JobFailed
 from flowsim.facts.kinds import Level
 from flowsim.graph.job_graph import create_job_graph
+from flowsim.graph.plan_size import check_plan_size
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.recording.distinct_values import VALUES_BYTES
 from flowsim.recording.manifest import FailureReport, Manifest, RunDescription, RunStatus
@@ -67,7 +68,7 @@ def execute_recorded(
 
     Replaces an old recording there. A job that cannot be deployed raises an error before that.
     """
-    create_job_graph(graph)
+    check_plan_size(create_job_graph(graph), options.limits)
     policy = options.policy if isinstance(options.policy, str) else options.policy.name
     run = RunDescription(
         settings=json.loads(json.dumps(asdict(graph.settings))), seed=options.seed, policy=policy, clock=options.clock

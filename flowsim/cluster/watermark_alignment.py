@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
+from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.mailbox.task_mailbox import MailboxState
 from flowsim.operators.sources.source import SourceOperator
@@ -167,8 +168,11 @@ class WatermarkAlignment:
     def __init__(self, execution: ExecutionGraph, tasks: Sequence[StreamTask], scheduler: Scheduler) -> None:
         self._coordinators: list[SourceCoordinator] = []
         groups: dict[str, WatermarkAggregator[str]] = {}
+        subtasks_of: dict[int, list[Subtask]] = {}
+        for subtask in execution.subtasks:
+            subtasks_of.setdefault(subtask.vertex.id, []).append(subtask)
         for vertex in execution.job.vertices:
-            subtasks = [subtask for subtask in execution.subtasks if subtask.vertex is vertex]
+            subtasks = subtasks_of[vertex.id]
             heads = [tasks[subtask.id].chain.head for subtask in subtasks]
             aligned = {
                 subtask.index: AlignedTask(tasks[subtask.id], head)

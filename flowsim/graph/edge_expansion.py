@@ -57,7 +57,7 @@ class EdgeExpansion:
         if sources >= targets:
             target = ((source + 1) * targets - 1) // sources
             return range(target, target + 1)
-        return range((source * targets + sources - 1) // sources, ((source + 1) * targets + sources - 1) // sources)
+        return range(self._channels_before(source), self._channels_before(source + 1))
 
     def subpartitions(self, source: int) -> int:
         return len(self._group(source)) if self.is_pointwise else self._targets
@@ -66,7 +66,12 @@ class EdgeExpansion:
         """Channel id of subpartition 0 of subtask ``source``."""
         if not self.is_pointwise:
             return self.first_channel + source * self._targets
-        return self.first_channel + sum(self.subpartitions(s) for s in range(source))
+        return self.first_channel + self._channels_before(source)
+
+    def _channels_before(self, source: int) -> int:
+        """Of a pointwise edge: the subpartitions of the subtasks before ``source``."""
+        sources, targets = self._sources, self._targets
+        return source if sources >= targets else (source * targets + sources - 1) // sources
 
     def input_count(self, target: int) -> int:
         """The number of channels that subtask ``target`` reads."""
@@ -98,10 +103,10 @@ class EdgeExpansion:
         group = self._group(source)
         if self._sources >= self._targets:
             return group[0]
-        return next(t for t in group if t % len(group) == subpartition)
+        return group[0] + (subpartition - group[0]) % len(group)
 
     @property
     def channel_count(self) -> int:
         if not self.is_pointwise:
             return self._sources * self._targets
-        return sum(self.subpartitions(source) for source in range(self._sources))
+        return max(self._sources, self._targets)

@@ -14,7 +14,9 @@ from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex
 from flowsim.graph.network_memory import NetworkMemory, plan_network_memory, pool_rows, task_manager_rows
 from flowsim.graph.pipelined_regions import PipelinedRegion, pipelined_regions
 from flowsim.graph.placement import Chain, Placement, place
+from flowsim.graph.plan_size import check_plan_size, check_shared_memory
 from flowsim.graph.stream_graph import JobSettings, Link
+from flowsim.limits import DEFAULT_LIMITS, Limits
 
 
 @dataclass(slots=True)
@@ -41,9 +43,10 @@ class ExecutionGraph:
         return sum(expansion.channel_count for expansion in self.expansions)
 
 
-def create_execution_graph(job: JobGraph) -> ExecutionGraph:
+def create_execution_graph(job: JobGraph, limits: Limits = DEFAULT_LIMITS) -> ExecutionGraph:
     """Expands and places a job; raises BadInput for invalid places, links and exchanges, and for too little network
-    memory."""
+    memory, and for a job beyond the limits."""
+    check_plan_size(job, limits)
     execution = ExecutionGraph(job)
     for vertex in job.vertices:
         for index in range(vertex.parallelism):
@@ -57,6 +60,11 @@ def create_execution_graph(job: JobGraph) -> ExecutionGraph:
     chains = [Chain([operator.node.name for operator in v.operators], v.parallelism) for v in job.vertices]
     execution.placement = place(settings.task_managers, chains)
     execution.memory = plan_network_memory(settings, execution.placement, execution.expansions, execution.subtasks)
+    memory = execution.memory
+    pools = [0] * len(memory.segments)
+    for pool in memory.pools:
+        pools[pool.task_manager] += 1
+    check_shared_memory(execution.placement.names, pools, memory.is_scarce, limits)
     execution.links = links_of_edges(settings.links, job.vertices, job.edges)
     execution.regions = pipelined_regions(execution.expansions, execution.subtasks)
     return execution

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
@@ -89,13 +90,22 @@ class JobGraph:
     graph: StreamGraph
     vertices: list[JobVertex] = field(default_factory=list)
     edges: list[JobEdge] = field(default_factory=list)
+    _in_edges: dict[int, list[JobEdge]] = field(default_factory=dict)
+    _out_edges: dict[int, list[JobEdge]] = field(default_factory=dict)
+    """By the id of a vertex: every subtask needs its edges."""
 
-    def in_edges(self, vertex: JobVertex) -> list[JobEdge]:
-        return [edge for edge in self.edges if edge.target is vertex]
+    def add_edge(self, edge: JobEdge) -> None:
+        """Adds an edge between two vertices of the job."""
+        self.edges.append(edge)
+        self._in_edges.setdefault(edge.target.id, []).append(edge)
+        self._out_edges.setdefault(edge.source.id, []).append(edge)
 
-    def out_edges(self, vertex: JobVertex) -> list[JobEdge]:
+    def in_edges(self, vertex: JobVertex) -> Sequence[JobEdge]:
+        return self._in_edges.get(vertex.id, ())
+
+    def out_edges(self, vertex: JobVertex) -> Sequence[JobEdge]:
         """The output edges, in the order of the chain's operators: the order of a task's writers (rule 1.13)."""
-        return [edge for edge in self.edges if edge.source is vertex]
+        return self._out_edges.get(vertex.id, ())
 
 
 def resolved_partitioner(graph: StreamGraph, edge: StreamEdge) -> PartitionerSpec:
@@ -163,7 +173,7 @@ def create_job_graph(graph: StreamGraph) -> JobGraph:
                 if edge.source_id == operator.node.id:
                     target = vertex_of[edge.target_id][0]
                     exchange = graph.settings.exchange if edge.exchange is None else edge.exchange
-                    job.edges.append(
+                    job.add_edge(
                         JobEdge(
                             len(job.edges),
                             vertex,

@@ -96,18 +96,21 @@ def plan_network_memory(
     pools: list[PlannedPool] = []
     memory = NetworkMemory(pools)
     locals_of = _LocalChannels(placement, subtasks)
+    outputs: dict[int, list[EdgeExpansion]] = {}
+    inputs: dict[int, list[EdgeExpansion]] = {}
+    for expansion in expansions:
+        outputs.setdefault(expansion.edge.source.id, []).append(expansion)
+        inputs.setdefault(expansion.edge.target.id, []).append(expansion)
     for subtask in subtasks:
         owner = placement.task_manager_of[subtask.id]
-        for expansion in expansions:
-            if expansion.edge.source is subtask.vertex:
-                pool = _output(settings, len(pools), owner, subtask, expansion)
-                memory.outputs[expansion.edge.id, subtask.id] = pool
-                pools.append(pool)
-        for expansion in expansions:
-            if expansion.edge.target is subtask.vertex:
-                pool = _input(settings, len(pools), owner, subtask, expansion, locals_of)
-                memory.inputs[expansion.edge.id, subtask.id] = pool
-                pools.append(pool)
+        for expansion in outputs.get(subtask.vertex.id, ()):
+            pool = _output(settings, len(pools), owner, subtask, expansion)
+            memory.outputs[expansion.edge.id, subtask.id] = pool
+            pools.append(pool)
+        for expansion in inputs.get(subtask.vertex.id, ()):
+            pool = _input(settings, len(pools), owner, subtask, expansion, locals_of)
+            memory.inputs[expansion.edge.id, subtask.id] = pool
+            pools.append(pool)
     segments, is_scarce = _segments(settings, placement, pools)
     return NetworkMemory(pools, segments, memory.outputs, memory.inputs, is_scarce)
 

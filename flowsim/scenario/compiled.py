@@ -62,5 +62,6 @@ class CompiledScenario:
             recorder=recorder,
             actions=self.actions,
             on_progress=on_progress,
+            limits=self.scenario.limits,
         )
         return with_faults(options, self.faults)

@@ -12,12 +12,10 @@ from flowsim.graph.placement import PlacementError
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.catalogue import LAW_IDS
 from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.loader import Scenario
 from flowsim.scenario.scenario_model import ScenarioModel
 from flowsim.scenario.yaml.positions import Path
 from flowsim.scenario.yaml.problems import Problems
-
-MAX_SUBTASKS = 100_000
-MAX_CHANNELS = 4_000_000
 
 
 def check_names(model: ScenarioModel, problems: Problems) -> None:
@@ -77,15 +75,9 @@ def check_graph(compiled: CompiledScenario, problems: Problems) -> None:
     except BadInput as error:
         problems.bad_input((), error)
         return
-    subtasks = sum(node.parallelism for node in graph.nodes.values())
-    if subtasks > MAX_SUBTASKS:
-        problems.at(("settings",), f"the job has {subtasks} subtasks, expected at most {MAX_SUBTASKS}")
-    channels = _channels(graph)
-    if channels > MAX_CHANNELS:
-        problems.at(("settings",), f"the job has {channels} channels, expected at most {MAX_CHANNELS}")
     _check_subtasks(graph, model, problems)
     if not problems.errors:
-        _check_network(graph, model, problems)
+        _check_network(graph, compiled.scenario, problems)
 
 
 def _check_subtasks(graph: StreamGraph, model: ScenarioModel, problems: Problems) -> None:
@@ -102,22 +94,13 @@ def _check_subtasks(graph: StreamGraph, model: ScenarioModel, problems: Problems
                 )
 
 
-def _channels(graph: StreamGraph) -> int:
-    """An upper bound of physical channels, computed before they are created."""
-    count = 0
-    for edge in graph.edges:
-        source, target = graph.nodes[edge.source_id].parallelism, graph.nodes[edge.target_id].parallelism
-        name = edge.partitioner.name if edge.partitioner is not None else None
-        pointwise = name in ("FORWARD", "RESCALE") or (name is None and source == target)
-        count += max(source, target) if pointwise else source * target
-    return count
-
-
-def _check_network(graph: StreamGraph, model: ScenarioModel, problems: Problems) -> None:
-    """Reports network settings that the job cannot use: a place, a link, an exchange mode, too little memory."""
+def _check_network(graph: StreamGraph, scenario: Scenario, problems: Problems) -> None:
+    """Reports a job beyond the limits, and network settings that it cannot use: a place, a link, an exchange mode, too
+    little memory."""
+    model = scenario.model
     shown = {in_graph: name for name, in_graph in model.graph_names().items()}
     try:
-        create_execution_graph(create_job_graph(graph))
+        create_execution_graph(create_job_graph(graph), scenario.limits)
     except PlacementError as error:
         path = ("settings", "task_managers", error.task_manager, error.place)
         problems.at(path, _in_words_of_the_file(error.reason, shown))

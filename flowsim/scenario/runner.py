@@ -117,6 +117,7 @@ def run_compiled(
             on_progress=on_progress,
             budget_records=budget_records,
             actions=compiled.actions,
+            limits=compiled.scenario.limits,
         )
         wall: dict[str, object] = {"scenario_folder": str(compiled.scenario.folder)}
         options = with_faults(options, (*compiled.faults, *faults))

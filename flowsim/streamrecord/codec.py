@@ -127,6 +127,7 @@ class ElementDecoder:
         if buffer is not None:
             buffer.recycle()
         self._slice = memoryview(b"")
+        self._unpacker = _IDLE
         self._elements = iter(())
         self._end: int | None = 0
         self._tracked = True
@@ -177,3 +178,7 @@ def _unpacker() -> msgpack.Unpacker:
     return msgpack.Unpacker(
         use_list=False, strict_map_key=False, raw=False, ext_hook=decode_extension, max_buffer_size=0, read_size=1024
     )
+
+
+_IDLE: Final = _unpacker()
+"""Of a decoder without bytes: an unpacker takes 40 KB, and in a large job most decoders are empty."""

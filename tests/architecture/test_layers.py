@@ -17,6 +17,8 @@ THE_JUDGE_MAY_IMPORT = {
     "flowsim.facts.kinds",
     "flowsim.facts.schema",
     "flowsim.facts.table",
+    "flowsim.garbage_collection",
+    "flowsim.limits",
     "flowsim.notebook_html",
     "flowsim.units",
     "flowsim.values",

@@ -7,6 +7,7 @@ test asks the running Java for the order and has no such freedom.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
 
@@ -25,18 +26,20 @@ ERRORS = {
 }
 
 
-class Ranked(list[LocalBufferPool]):
+class Ranked(dict[LocalBufferPool, None]):
     """The pools of a network pool, in the given order instead of that of their creation."""
 
     def __init__(self, ranks: tuple[int, ...]) -> None:
         super().__init__()
         self.ranks = list(ranks)
-        self.rank_of: dict[int, int] = {}
+        self.rank_of: dict[LocalBufferPool, int] = {}
 
-    def append(self, pool: LocalBufferPool) -> None:
-        self.rank_of[id(pool)] = self.ranks.pop(0)
-        super().append(pool)
-        self.sort(key=lambda each: self.rank_of[id(each)])
+    def __setitem__(self, pool: LocalBufferPool, nothing: None) -> None:
+        self.rank_of[pool] = self.ranks.pop(0)
+        super().__setitem__(pool, nothing)
+
+    def __iter__(self) -> Iterator[LocalBufferPool]:
+        return iter(sorted(super().__iter__(), key=self.rank_of.__getitem__))
 
 
 class Play:

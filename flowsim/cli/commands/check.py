@@ -22,7 +22,7 @@ def check(
 ) -> Answer:
     """Check whether a scenario is valid, and report all of its errors."""
     compiled = compiled_scenario(scenario, default_out(scenario), set_, allow_python, allow_path, limit)
-    execution = create_execution_graph(create_job_graph(compiled.stream_graph()))
+    execution = create_execution_graph(create_job_graph(compiled.stream_graph()), compiled.scenario.limits)
     digest = compiled.scenario.digest()
     operators, tasks, channels = len(compiled.stream_graph().nodes), len(execution.subtasks), execution.channel_count
     document = {

@@ -28,7 +28,7 @@ def graph(
 ) -> Answer:
     """Draw the job of a scenario: its tasks (operator chains) with their parallelism, and the edges between tasks."""
     compiled = compiled_scenario(scenario, default_out(scenario), set_, allow_python, allow_path, limit)
-    execution = create_execution_graph(create_job_graph(compiled.stream_graph()))
+    execution = create_execution_graph(create_job_graph(compiled.stream_graph()), compiled.scenario.limits)
     text = mermaid(execution.job) if form == "mermaid" else drawn(execution)
 
     def show(console: Console) -> None:

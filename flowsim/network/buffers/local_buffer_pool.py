@@ -46,6 +46,8 @@ class SharedSegments(Protocol):
 
     def destroy_buffer_pool(self, pool: LocalBufferPool) -> None: ...
 
+    def on_pool_resized(self) -> None: ...
+
 
 class LocalBufferPool:
     """A bounded share of the network memory. Flink: LocalBufferPool.
@@ -210,6 +212,7 @@ class LocalBufferPool:
         size = min(size, self.maximum)
         if size != self.size:
             self.size = size
+            self._global.on_pool_resized()
             if self._trace is not None:
                 self._report(SegmentAction.RESIZED, -1)
         while self._free and self.requested > self.size:

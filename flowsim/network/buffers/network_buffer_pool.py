@@ -26,6 +26,8 @@ class NetworkBufferPool:
         "_required",
         "_reserved",
         "_pools",
+        "_wanted",
+        "_are_all_full",
         "_waiting",
     )
 
@@ -37,7 +39,12 @@ class NetworkBufferPool:
         self._made = 0
         self._required = 0
         self._reserved = 0
-        self._pools: list[LocalBufferPool] = []
+        self._pools: dict[LocalBufferPool, None] = {}
+        """In the order of their creation."""
+        self._wanted = 0
+        """Segments above the guarantees with which all pools would have their maximum."""
+        self._are_all_full = True
+        """Whether all pools have their maximum; then a change that leaves enough segments resizes no other pool."""
         self._waiting: list[LocalBufferPool] = []
 
     @property
@@ -75,7 +82,8 @@ class NetworkBufferPool:
         self._check(segments)
         if segments:
             self._required += segments
-            self._redistribute()
+            if not self._stays_full:
+                self._redistribute()
             self._reserved += segments
 
     def return_reserved(self, segments: int) -> None:
@@ -85,7 +93,8 @@ class NetworkBufferPool:
         if was_empty and segments:
             self._notify_waiting()
         self._required -= segments
-        self._redistribute()
+        if not self._stays_full:
+            self._redistribute()
 
     def create_buffer_pool(
         self,
@@ -109,15 +118,31 @@ class NetworkBufferPool:
             self, required, maximum, subpartitions, max_buffers_per_channel, overdraft, pool_id, trace
         )
         pool.prefetch()
-        self._pools.append(pool)
-        self._redistribute()
+        self._pools[pool] = None
+        self._wanted += pool.maximum - pool.required
+        if not self._stays_full:
+            self._redistribute()
+        elif pool.required < pool.maximum:
+            pool.set_num_buffers(pool.maximum)
+            self._are_all_full = True
         return pool
 
     def destroy_buffer_pool(self, pool: LocalBufferPool) -> None:
         if pool in self._pools:
-            self._pools.remove(pool)
+            del self._pools[pool]
             self._required -= pool.required
-            self._redistribute()
+            self._wanted -= pool.maximum - pool.required
+            if not self._stays_full:
+                self._redistribute()
+
+    def on_pool_resized(self) -> None:
+        """A pool may have less than its maximum now."""
+        self._are_all_full = False
+
+    @property
+    def _stays_full(self) -> bool:
+        """Whether all pools had their maximum, and there are still enough segments for that."""
+        return self._are_all_full and not self._waiting and self._wanted <= self.total_segments - self._required
 
     def _check(self, required: int) -> None:
         if self._required + required > self.total_segments:
@@ -135,6 +160,7 @@ class NetworkBufferPool:
         if spare == 0:
             for pool in resizable:
                 pool.set_num_buffers(pool.required)
+            self._are_all_full = self._wanted == 0
             return
         wants = [min(spare, pool.maximum - pool.required) for pool in resizable]
         total = sum(wants)
@@ -144,3 +170,4 @@ class NetworkBufferPool:
             extra = share * so_far // total - given
             given += extra
             pool.set_num_buffers(pool.required + extra)
+        self._are_all_full = self._wanted <= spare

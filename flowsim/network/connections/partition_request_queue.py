@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import Protocol
 
 from flowsim.network.connections.view_reader import BufferResponse, CreditBasedSequenceNumberingViewReader
@@ -37,7 +36,8 @@ class PartitionRequestQueue:
         self._transport = transport
         self._outbox = outbox
         self._readers: dict[int, CreditBasedSequenceNumberingViewReader] = {}
-        self._available: deque[CreditBasedSequenceNumberingViewReader] = deque()
+        self._available: list[CreditBasedSequenceNumberingViewReader] = []
+        """At most one per channel of the connection; an empty deque would take ten times the memory of a list."""
         self._writing = False
         self._write_again = False
 
@@ -109,7 +109,7 @@ class PartitionRequestQueue:
 
     def _write_next(self) -> None:
         while self._available:
-            reader = self._available.popleft()
+            reader = self._available.pop(0)
             reader.registered = False
             response = reader.next_buffer()
             if response is None:

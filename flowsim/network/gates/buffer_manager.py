@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from typing import Final, Protocol
 
@@ -67,7 +66,7 @@ class BufferManager:
         self._pool = pool
         self._network_pool = network_pool
         self.exclusive_available = exclusive
-        self._floating: deque[MemorySegment] = deque()
+        self._floating: list[MemorySegment] = []
         self.required = 0
         self.waiting = False
         self._released = self._is_releasing = False
@@ -84,7 +83,7 @@ class BufferManager:
         """Memory for an arriving buffer, floating first (rule 6.3); None if none is reserved."""
         self.required -= 1
         if self._floating:
-            return self._floating.popleft()
+            return self._floating.pop()
         if self.exclusive_available:
             self.exclusive_available -= 1
             return EXCLUSIVE
@@ -120,7 +119,7 @@ class BufferManager:
         if self._is_releasing:
             return
         if self._floating and self.exclusive_available + len(self._floating) > self.required:
-            self._pool.recycle(self._floating.popleft())
+            self._pool.recycle(self._floating.pop())
         else:
             self._channel.notify_buffer_available(1)
 
@@ -144,7 +143,7 @@ class BufferManager:
         self._give_back_exclusive(exclusive)
 
     def _give_back_floating(self) -> None:
-        floating, self._floating = self._floating, deque()
+        floating, self._floating = self._floating, []
         for segment in floating:
             self._pool.recycle(segment)
 

@@ -18,7 +18,7 @@ from flowsim.network.gates.input_channel import (
     Received,
     ReceivedBuffer,
 )
-from flowsim.network.partitions.prioritized_deque import PrioritizedDeque
+from flowsim.network.partitions.prioritized_deque import PrioritizedList, PrioritizedQueue
 from flowsim.network.partitions.result_subpartition import Buffer
 from flowsim.streamrecord.events import CheckpointBarrier, EventAnnouncement
 
@@ -60,7 +60,7 @@ class RemoteInputChannel(InputChannel):
         super().__init__(gate, index, channel_id, trace)
         self.client = client
         self.buffers = BufferManager(self, gate.pool, network_pool, exclusive_buffers)
-        self._received: PrioritizedDeque[tuple[Received, int]] = PrioritizedDeque()
+        self._received: PrioritizedQueue[tuple[Received, int]] = PrioritizedList()
         self._expected = 0
         self.initial_credit = exclusive_buffers
         self.unannounced_credit = 0
@@ -129,7 +129,7 @@ class RemoteInputChannel(InputChannel):
         received = self._received
         was_empty = not received
         recycler = self.buffers if self.trace is None else RecordedRecycling(self, sequence_number, len(payload))
-        received.append((ReceivedBuffer(payload, segment, recycler), sequence_number))
+        self._received = received.appended((ReceivedBuffer(payload, segment, recycler), sequence_number))
         if was_empty:
             self.gate.notify_channel_non_empty(self)
 
@@ -141,7 +141,7 @@ class RemoteInputChannel(InputChannel):
         if data_type.has_priority:
             first_priority = self._add_priority(buffer, sequence_number)
         else:
-            received.append((buffer, sequence_number))
+            self._received = received.appended((buffer, sequence_number))
             event = buffer.event
             if data_type.requires_announcement and isinstance(event, CheckpointBarrier):
                 announcement = EventBuffer(EventAnnouncement(event, sequence_number), has_priority=True)

@@ -12,7 +12,7 @@ from flowsim.network.buffers.buffer import DataType, wire_size
 from flowsim.network.buffers.buffer_builder import EventConsumer
 from flowsim.network.errors import IllegalArgument, IllegalState
 from flowsim.network.partitions.channel_state import NO_OP, ChannelStateFuture, ChannelStateWriter
-from flowsim.network.partitions.prioritized_deque import PrioritizedDeque
+from flowsim.network.partitions.prioritized_deque import PrioritizedList, PrioritizedQueue
 from flowsim.network.partitions.result_subpartition import (
     REFUSED,
     UNLIMITED_SIZE,
@@ -75,7 +75,7 @@ class PipelinedSubpartition:
     ) -> None:
         self.index = index
         self._length = QueueLength() if length is None else length
-        self.buffers: PrioritizedDeque[Consumer] = PrioritizedDeque()
+        self.buffers: PrioritizedQueue[Consumer] = PrioritizedList()
         self.backlog = 0
         """Data buffers in the queue (I5.d)."""
         self.flush_requested = False
@@ -297,7 +297,7 @@ class PipelinedSubpartition:
         barrier = _timeoutable(consumer)
         if barrier is not None:
             self._await_timeout(barrier)
-        self.buffers.append(consumer)
+        self.buffers = self.buffers.appended(consumer)
         return False
 
     def _keep_overtaken(self, barrier: CheckpointBarrier) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from flowsim.network.partitions.prioritized_deque import PrioritizedDeque
+from flowsim.network.partitions.prioritized_deque import LONGEST_LIST, PrioritizedDeque, PrioritizedList
 
 
 def queue_of(*elements: str, first: int = 0) -> PrioritizedDeque[str]:
@@ -40,3 +40,24 @@ def test_removing_inner_element_keeps_priority_count() -> None:
     assert queue.get_and_remove(lambda element: element == "c") == "c"
     assert queue.get_and_remove(lambda element: element == "d") is None
     assert (list(queue), queue.priority_elements) == (["a"], 1)
+
+
+def test_a_list_keeps_priority_as_a_deque_does() -> None:
+    queue = PrioritizedList[str]()
+    for element in "ab":
+        queue.add_priority_element(element)
+    assert queue.appended("c") is queue
+    assert queue.get_and_remove(lambda element: element == "b") == "b"
+    assert queue.get_and_remove(lambda element: element == "d") is None
+    assert [queue.popleft(), queue.priority_elements, queue.popleft(), queue.priority_elements] == ["a", 0, "c", 0]
+
+
+def test_a_list_that_grows_is_continued_by_a_deque_with_the_same_elements() -> None:
+    queue = PrioritizedList[int]()
+    queue.add_priority_element(0)
+    for number in range(1, LONGEST_LIST):
+        assert queue.appended(number) is queue
+    longer = queue.appended(LONGEST_LIST)
+    assert isinstance(longer, PrioritizedDeque)
+    assert (list(longer), longer.priority_elements) == (list(range(LONGEST_LIST + 1)), 1)
+    assert longer.appended(-1) is longer

@@ -42,7 +42,7 @@ _UNITS_NS: Final[dict[str, int]] = {
     "h": 3_600_000 * NS_PER_MS,
     "d": 86_400_000 * NS_PER_MS,
 }
-_DURATION: Final = re.compile(r"(-?\d{1,18})\s*([a-z]+)")
+_DURATION: Final = re.compile(r"(-?[0-9]{1,18})\s*([a-z]+)")
 
 
 def duration_ns(text: str) -> int:

@@ -166,6 +166,6 @@ def size_argument(name: str, text: str | None) -> int | None:
     if text is None:
         return None
     try:
-        return byte_size(int(text) if text.isdecimal() else text)
+        return byte_size(int(text) if text.isascii() and text.isdecimal() and len(text) < 20 else text)
     except ValueError as error:
         raise BadInput(f"{name}: {error}") from None

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import accumulate
 from random import Random
+from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, TaskClock
-from flowsim.values.closed_set import check
+from flowsim.values.closed_set import INT_MAX, INT_MIN, check
+
+_MOST_DEVIATIONS: Final = 10
+"""More than a draw from 53 random bits can differ from the mean."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,10 @@ class SequenceOf:
     def __post_init__(self) -> None:
         if self.modulo is not None and self.modulo < 1:
             raise BadInput(f"sequence: expected modulo >= 1, got {self.modulo}")
+
+    def first_beyond_long(self) -> int | None:
+        """The index of the first value that is no long; None if there is none."""
+        return None if self.modulo is not None else _first_beyond_long(self.start, self.start, self.step)
 
     def draw(self, index: int, random: Random) -> int:
         value = self.start + index * self.step
@@ -52,6 +61,12 @@ class UniformDouble:
     low: float
     high: float
 
+    def __post_init__(self) -> None:
+        if not self.low <= self.high:
+            raise BadInput(f"uniform double: expected low <= high, got {self.low} and {self.high}")
+        if not math.isfinite(self.high - self.low):
+            raise BadInput(f"uniform double: expected high - low to be a finite double, got {self.low} and {self.high}")
+
     def draw(self, index: int, random: Random) -> float:
         return random.uniform(self.low, self.high)
 
@@ -63,6 +78,15 @@ class Normal:
     mean: float
     standard_deviation: float
 
+    def __post_init__(self) -> None:
+        if not self.standard_deviation >= 0:
+            raise BadInput(f"normal: expected a standard deviation >= 0, got {self.standard_deviation}")
+        if not math.isfinite(abs(self.mean) + _MOST_DEVIATIONS * self.standard_deviation):
+            raise BadInput(
+                f"normal: expected the mean and {_MOST_DEVIATIONS} standard deviations to be finite doubles, "
+                f"got {self.mean} and {self.standard_deviation}"
+            )
+
     def draw(self, index: int, random: Random) -> float:
         return random.gauss(self.mean, self.standard_deviation)
 
@@ -73,19 +97,24 @@ class Choice:
 
     values: Sequence[object]
     weights: Sequence[float] | None = None
+    _sums: list[float] | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if not self.values:
             raise BadInput("choice: expected at least one value, got none")
         if self.weights is not None and len(self.weights) != len(self.values):
             raise BadInput(f"choice: expected {len(self.values)} weights, got {len(self.weights)}")
-        if self.weights is not None and (min(self.weights) < 0 or sum(self.weights) <= 0):
-            raise BadInput("choice: expected weights >= 0, not all of them 0")
+        if self.weights is not None:
+            if not min(self.weights) >= 0 or not sum(self.weights) > 0:
+                raise BadInput("choice: expected weights >= 0, not all of them 0")
+            if not math.isfinite(sum(self.weights)):
+                raise BadInput("choice: expected weights whose sum is a finite double")
+            object.__setattr__(self, "_sums", list(accumulate(self.weights)))
 
     def draw(self, index: int, random: Random) -> object:
-        if self.weights is None:
+        if self._sums is None:
             return self.values[random.randrange(len(self.values))]
-        return random.choices(self.values, cum_weights=list(accumulate(self.weights)))[0]
+        return random.choices(self.values, cum_weights=self._sums)[0]
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +129,21 @@ class JitteredTime:
         if self.jitter < 0:
             raise BadInput(f"jittered time: expected jitter >= 0 ms, got {self.jitter}")
 
+    def first_beyond_long(self) -> int | None:
+        """The index of the first value that may be no long; None if there is none."""
+        return _first_beyond_long(self.start - self.jitter, self.start, self.step)
+
     def draw(self, index: int, random: Random) -> int:
         return self.start + index * self.step - random.randint(0, self.jitter)
+
+
+def _first_beyond_long(least: int, most: int, step: int) -> int | None:
+    """The least index at which ``least + index * step`` or ``most + index * step`` is no long; None if there is none."""
+    if least < INT_MIN or most > INT_MAX:
+        return 0
+    if step == 0:
+        return None
+    return (INT_MAX - most) // step + 1 if step > 0 else (least - INT_MIN) // -step + 1
 
 
 Distribution = SequenceOf | UniformInt | UniformDouble | Normal | Choice | JitteredTime
@@ -136,6 +178,13 @@ class GeneratorSource:
         if timestamp_field is not None and timestamp_field not in fields:
             near = did_you_mean(timestamp_field, list(fields))
             raise BadInput(f"generator source: timestamp_field: no field {timestamp_field!r}{near}")
+        for name, distribution in fields.items():
+            beyond = distribution.first_beyond_long() if isinstance(distribution, SequenceOf | JitteredTime) else None
+            if beyond is not None and (beyond == 0 or (count is not None and beyond < count)):
+                raise BadInput(
+                    f"generator source: field {name!r} of record {beyond} (counted from 0) exceeds a long; expected "
+                    "values from -2^63 to 2^63 - 1: change start or step, or use modulo"
+                )
         if isinstance(pace_ns, int) and pace_ns < 1:
             raise BadInput(f"generator source: expected pace_ns >= 1, got {pace_ns}")
         self.count = count

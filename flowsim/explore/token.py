@@ -11,7 +11,7 @@ from flowsim.errors import BadInput
 
 _DIGEST_CHARS: Final = 16
 _FORM: Final = re.compile(
-    r"flowsim1/(?P<digest>[0-9a-f]{16})/(?P<policy>[a-z]{1,20})/(?P<seed>\d{1,19})/(?P<budget>\d{1,7}|-)"
+    r"flowsim1/(?P<digest>[0-9a-f]{16})/(?P<policy>[a-z]{1,20})/(?P<seed>[0-9]{1,19})/(?P<budget>[0-9]{1,7}|-)"
     r"(?:/(?P<choices>[A-Za-z0-9_-]{1,1000000}))?"
 )
 

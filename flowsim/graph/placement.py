@@ -16,7 +16,7 @@ A place is the name of an operator (all its subtasks), ``name/INDEX`` or ``name/
 operator is placed with its whole chain. A subtask without a place gets its own task manager.
 """
 
-_RANGE = re.compile(r"(\d{1,5})(?:-(\d{1,5}))?")
+_RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
 class PlacementError(BadInput):

@@ -12,10 +12,10 @@ from flowsim.units import NS_PER_MS, duration_ns
 
 NAME_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 FIELD_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
-PLACE_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_-]{0,63}(/\d{1,5}(-\d{1,5})?)?$"
+PLACE_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_-]{0,63}(/[0-9]{1,5}(-[0-9]{1,5})?)?$"
 PYTHON_PATTERN: Final = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$"
-DURATION_PATTERN: Final = r"^\d{1,18} ?(ns|us|ms|s|sec|min|h|d)$"
-SIZE_PATTERN: Final = r"^\d{1,12} ?(B|KiB|MiB)$"
+DURATION_PATTERN: Final = r"^[0-9]{1,18} ?(ns|us|ms|s|sec|min|h|d)$"
+SIZE_PATTERN: Final = r"^[0-9]{1,12} ?(B|KiB|MiB)$"
 
 MAX_COLUMNS: Final = 1000
 
@@ -78,7 +78,7 @@ def byte_size(value: object) -> int:
     """Bytes of a size such as ``32 KiB``; raises ValueError."""
     if type(value) is int:
         return value
-    found = re.fullmatch(r"(\d{1,12}) ?(B|KiB|MiB)", value) if isinstance(value, str) else None
+    found = re.fullmatch(r"([0-9]{1,12}) ?(B|KiB|MiB)", value) if isinstance(value, str) else None
     if found is None:
         raise ValueError(f"expected a size such as '32 KiB', got {shown(value)}")
     return int(found.group(1)) * _SIZES[found.group(2)]

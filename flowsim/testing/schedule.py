@@ -10,7 +10,7 @@ from typing import Final, Literal
 from flowsim.errors import BadInput
 
 DEFAULT_BUDGET_RECORDS: Final = 4096
-_TOKEN: Final = re.compile(r"(fifo|random)/(\d{1,19})/(\d{1,7})")
+_TOKEN: Final = re.compile(r"(fifo|random)/([0-9]{1,19})/([0-9]{1,7})")
 
 
 @dataclass(frozen=True, slots=True)

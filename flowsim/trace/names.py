@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from flowsim.errors import BadInput
 from flowsim.trace.record_values import RecordValues
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from flowsim.recording.reader import Recording
 
 Row = tuple[int | str, ...]
+
+_NUMBER: Final = re.compile(r"[0-9]{1,18}")
 
 
 class Names:
@@ -130,7 +133,7 @@ class Names:
         Raises BadInput.
         """
         tasks = self.tasks
-        if text.isdecimal() and int(text) in tasks:
+        if _NUMBER.fullmatch(text) and int(text) in tasks:
             return [int(text)]
         subtasks = [task for task, name in tasks.items() if text in _operators(name)]
         if subtasks:

@@ -13,7 +13,7 @@ from flowsim.recording.reader import Recording
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS, duration_ns
 
-_MOMENT: Final = re.compile(r"(\d{1,12}(?:\.\d{1,9})?)\s*([a-z]+)")
+_MOMENT: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)\s*([a-z]+)")
 _FIRST_DATE_MS: Final = 31_536_000_000
 """Start of 1971: smaller timestamps are not shown as dates, because most examples count from 0."""
 _LAST_DATE_MS: Final = 253_402_300_799_999

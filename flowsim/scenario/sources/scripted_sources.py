@@ -131,6 +131,7 @@ def _row(context: CompileContext, path: Path, row: Row, schema: RecordSchema) ->
         # A double may be written as a whole number.
         value = float(cell) if kind is FieldType.DOUBLE and type(cell) is int else cell
         if value is not None and not _ACCEPTS[kind](value):
-            raise context.fail((*path, index), f"expected a {kind.value} for {name}, got {cell!r:.40}")
+            article = "an" if kind is FieldType.INT else "a"
+            raise context.fail((*path, index), f"expected {article} {kind.value} for {name}, got {cell!r:.40}")
         cells.append(value)
     return tuple(cells)

@@ -42,7 +42,7 @@ def _apply(document: PositionedDocument, text: str) -> None:
 
 def _path(key: str, where: SourcePosition) -> Path:
     parts: list[str | int] = []
-    for part in re.sub(r"\[(\d{1,6})\]", r".\1", key).split("."):
+    for part in re.sub(r"\[([0-9]{1,6})\]", r".\1", key).split("."):
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,64}", part):
             raise ScenarioError(f"expected a dotted key such as operators.hourly.parallelism, got {key[:60]!r}", where)
         parts.append(int(part) if part.isdigit() and len(part) < 7 else part)

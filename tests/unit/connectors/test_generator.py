@@ -87,6 +87,20 @@ def test_endless_source_needs_cost_unless_paced() -> None:
         (lambda: UniformInt(2, 1), "uniform int: expected low <= high, got 2 and 1"),
         (lambda: SequenceOf(modulo=0), "sequence: expected modulo >= 1, got 0"),
         (lambda: JitteredTime(jitter=-1), "jittered time: expected jitter >= 0 ms, got -1"),
+        (lambda: UniformDouble(5.0, 1.0), "uniform double: expected low <= high, got 5.0 and 1.0"),
+        (lambda: UniformDouble(float("nan"), 1.0), "uniform double: expected low <= high"),
+        (lambda: UniformDouble(-1.7e308, 1.7e308), "uniform double: expected high - low to be a finite double"),
+        (lambda: Normal(1.7e308, 1e308), "normal: expected the mean and 10 standard deviations to be finite doubles"),
+        (lambda: Normal(0.0, float("nan")), "normal: expected a standard deviation >= 0, got nan"),
+        (lambda: Choice((1, 2), weights=(1e308, 1e308)), "choice: expected weights whose sum is a finite double"),
+        (lambda: Choice((1, 2), weights=(1.0, float("nan"))), "choice: expected weights >= 0"),
+        (
+            lambda: GeneratorSource(None, {"n": SequenceOf(2**63)}),
+            r"field 'n' of record 0 \(counted from 0\) exceeds a long",
+        ),
+        (lambda: GeneratorSource(3, {"n": SequenceOf(2**63 - 2)}), "field 'n' of record 2 "),
+        (lambda: GeneratorSource(4, {"n": SequenceOf(0, -(2**62))}), "field 'n' of record 3 "),
+        (lambda: GeneratorSource(9, {"n": JitteredTime(-(2**63), 1, 1)}), "field 'n' of record 0 "),
     ],
 )
 def test_invalid_declarations_are_refused(make: Callable, told: str) -> None:
@@ -100,3 +114,11 @@ def test_collection_is_emitted_in_order_and_unchanged_for_next_run(subtask: Call
     first[0][0].append("changed")
     assert subtask(source.create_reader()).drain() == [([1], None), ([2], None)]
     assert source.required_parallelism == 1
+
+
+def test_values_up_to_the_ends_of_a_long_are_accepted() -> None:
+    GeneratorSource(
+        2, {"n": SequenceOf(2**63 - 2), "m": SequenceOf(0, -(2**62)), "t": JitteredTime(-(2**63) + 1, 0, 1)}
+    )
+    GeneratorSource(None, {"n": SequenceOf(2**63 - 2), "m": SequenceOf(2**63 - 1, 5, modulo=3)})
+    GeneratorSource(3, {"m": SequenceOf(0, -(2**62))})

@@ -76,7 +76,10 @@ class InvariantViolation(FlowsimError):
 
 
 class JobFailed(FlowsimError):
-    """A task failed, and so its job. Names the task, the operator, the record or timer, and the line of user code, if any."""
+    """The job failed because a task failed.
+
+    The message names the task, the operator, the record or timer, and the line of user code, if any.
+    """
 
     def __init__(
         self,
@@ -105,14 +108,17 @@ class JobFailed(FlowsimError):
         self.timer = timer
 
     def advised(self, advice: str) -> JobFailed:
-        """The same failure with advice at the end of its message."""
+        """Returns the same failure with advice at the end of its message."""
         failed = JobFailed(self.task, self.operator, self.record, self.cause, self.place, self.timer, advice)
         failed.__cause__ = self.__cause__
         return failed
 
 
 class ElementFailed(FlowsimError):
-    """The asynchronous call of an element failed; the cause is the exception of the call. ``timestamp`` in ms or None."""
+    """The asynchronous call of an element failed; the cause is the exception of the call.
+
+    ``timestamp`` is in ms or None.
+    """
 
     def __init__(self, message: str, timestamp: int | None) -> None:
         super().__init__(message)
@@ -120,7 +126,7 @@ class ElementFailed(FlowsimError):
 
 
 class EscapedExit(FlowsimError):
-    """A user function raised a BaseException such as SystemExit or CancelledError; ``cause`` fails its task."""
+    """A user function raised ``cause``, a BaseException such as SystemExit or CancelledError; the task fails."""
 
     def __init__(self, cause: BaseException) -> None:
         super().__init__(f"{type(cause).__name__}: {cause}")
@@ -136,9 +142,10 @@ class WouldBlock(FlowsimError):
 
 
 def did_you_mean(name: str, known: Iterable[str], *, is_listed: bool = False) -> str:
-    """`` (did you mean 'x'?)`` for the end of an error about an unknown name, or the known names if none is similar.
+    """Returns `` (did you mean 'x'?)`` for the end of an error message, or the known names if no name is similar.
 
-    Empty if no name is similar and there are too many to list, or the message lists them already (``is_listed``).
+    Returns '' if no name is similar and either there are too many names to list, or the message already lists the names
+    (``is_listed``).
 
     >>> did_you_mean("orign", ["origin", "dest"]), did_you_mean("x", ["origin", "dest"])
     (" (did you mean 'origin'?)", ' (known: origin, dest)')

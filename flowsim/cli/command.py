@@ -47,10 +47,10 @@ class StreamedAnswer:
 
 
 def command(body: Callable[P, Answer | StreamedAnswer]) -> Callable[P, None]:
-    """A typer command from a function that returns an answer; its parameter ``json_output`` selects the format.
+    """Makes a typer command from a function that returns an answer.
 
-    With ``--json`` all other output goes to standard error. If the reader closes the pipe, the command ends without an
-    error.
+    The function's parameter ``json_output`` selects the format of the answer. With ``--json`` all other output goes to
+    standard error. If the reader closes the pipe, the command ends without an error.
     """
 
     @wraps(body)
@@ -103,7 +103,7 @@ def console() -> Console:
 
 
 def known_width() -> int | None:
-    """The width of the terminal or of ``COLUMNS``; None for a pipe."""
+    """Returns the width of the terminal or of ``COLUMNS``; None for a pipe."""
     if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdecimal():
         return shutil.get_terminal_size().columns
     return None
@@ -125,14 +125,14 @@ def _finite(value: object) -> object:
 
 
 def our_bug(error: InvariantViolation) -> str:
-    """The message of a violated invariant."""
+    """Returns the message of a violated invariant, which is a bug in flowsim."""
     return (
         f"internal error: {error}\nThis is a bug in flowsim, not in your input: please report it with the lines above."
     )
 
 
 def error_data(error: BaseException) -> dict[str, object]:
-    """An error as JSON."""
+    """Returns an error as JSON values."""
     found: dict[str, object] = {"kind": type(error).__name__, "message": str(error)}
     if isinstance(error, ScenarioError) and error.position is not None:
         where = error.position
@@ -149,7 +149,7 @@ def _stopped(as_json: bool, code: ExitCode, message: str, error: BaseException |
 
 
 def duration_argument(name: str, text: str | None) -> int | None:
-    """Nanoseconds of an option such as ``--until 10s``; raises BadInput."""
+    """Returns the value of an option such as ``--until 10s`` in nanoseconds; raises BadInput."""
     if text is None:
         return None
     try:
@@ -162,7 +162,7 @@ def duration_argument(name: str, text: str | None) -> int | None:
 
 
 def size_argument(name: str, text: str | None) -> int | None:
-    """Bytes of an option such as ``--record-values '64 MiB'``; raises BadInput."""
+    """Returns the value of an option such as ``--record-values '64 MiB'`` in bytes; raises BadInput."""
     if text is None:
         return None
     try:

@@ -1,4 +1,4 @@
-"""The exit codes of the command line, documented in ``docs/cli.md``; in a separate file, for a fast start."""
+"""The exit codes of the command line, documented in ``docs/cli.md``. This module is separate for a fast start."""
 
 from __future__ import annotations
 
@@ -19,4 +19,4 @@ class ExitCode(IntEnum):
     CANNOT_WRITE = 74
     """The recording could not be written completely: the disk is full, or the directory was removed."""
     INTERRUPTED = 130
-    """By Ctrl-C, SIGTERM or SIGHUP."""
+    """The command was interrupted by Ctrl-C, SIGTERM or SIGHUP."""

@@ -1,4 +1,4 @@
-"""Checks recordings by the options of a command: which laws, on Spark or in this process, with the scenarios' checks."""
+"""Checks recordings as the options of a command require: the laws, the engine, the scenarios' recomputations."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ EngineName = Literal["auto", "spark", "python"]
 
 
 def laws_that_begin_with(text: str) -> list[str]:
-    """The ids of laws that complete a word of the command line."""
+    """Returns the ids of the laws that complete a word on the command line."""
     return [law for law in LAW_IDS if law.startswith(text)]
 
 
 @dataclass(frozen=True, slots=True)
 class RecomputePlan:
-    """A scenario's recomputation for the recording number ``run``; ``not_run`` is the reason why it cannot run."""
+    """A scenario's recomputation for the recording with index ``run``; ``not_run``: why it cannot run."""
 
     run: int
     script: str
@@ -53,7 +53,7 @@ class RecomputePlan:
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """The settings of a check. ``laws`` None: all."""
+    """The settings of a check; ``laws`` None: all laws."""
 
     engine: EngineName = "auto"
     master: str | None = None
@@ -79,11 +79,11 @@ class Judge:
 
     @property
     def requests_spark(self) -> bool:
-        """Whether the laws are checked on Spark for any size."""
+        """True if the laws are checked on Spark, whatever the size of the recordings."""
         return self.engine == "spark" or self.master is not None or self.remote is not None
 
     def require(self, recomputes: bool) -> None:
-        """Raises MissingExtra or BadInput for missing requirements of a session, before hours of work."""
+        """Raises MissingExtra or BadInput if a session cannot run; called before a long check starts."""
         if self.engine == "python" or not (self.requests_spark or (recomputes and self._judges_recompute)):
             return
         if find_spec("pyspark") is None:
@@ -114,7 +114,7 @@ class Judge:
         plans: Sequence[RecomputePlan],
         progress: Progress,
     ) -> Report:
-        """One line per law and recording, and errors; ``paths``: as given by the user.
+        """Returns one line per law and recording, and the errors; ``paths``: as given by the user.
 
         A recomputation is a script for Spark: it starts a session, unless the engine is ``python``.
         """
@@ -142,7 +142,7 @@ class Judge:
         return report
 
     def _choice(self, facts: int, uris: Sequence[str | Path]) -> tuple[bool, str]:
-        """Whether Spark checks the laws, and why."""
+        """Decides whether Spark checks the laws; also returns the reason."""
         if uris:
             return True, f"it opens {uris[0]}"
         if self.engine == "python":
@@ -160,7 +160,7 @@ class Judge:
 
 
 def _with_line(report: Report, run: int, judge: Callable[[], Outcome]) -> Report:
-    """The report with one more line, or with the reason why there is none."""
+    """Returns the report with one more line, or with the reason why there is no such line."""
     try:
         return report.with_lines(Line(run, judge()))
     except BadInput as error:

@@ -52,9 +52,9 @@ class RulesPage:
         self.rules: Final = [rule for section in self.sections for rule in _rules(section)]
 
     def found(self, query: str) -> tuple[list[Section], list[Rule]]:
-        """The sections and rules that a query names: a rule, a range, a section, or a text that rules contain.
+        """Finds the sections and rules that a query names: a rule, a range, a section, or a text in a rule.
 
-        Raises BadInput with the most similar names for a query without a result.
+        Raises BadInput, with the most similar names, if nothing is found.
         """
         asked = query.strip()
         if bounds := _RANGE.fullmatch(asked):
@@ -117,7 +117,7 @@ def _rules(section: Section) -> Iterator[Rule]:
 
 
 def _with_ends(pattern: re.Pattern[str], text: str) -> Iterator[tuple[re.Match[str], int]]:
-    """Each match, with the start of the next one or the end of the text."""
+    """Yields each match with its end: the start of the next match, or the end of the text."""
     found = list(pattern.finditer(text))
     ends = [*(each.start() for each in found[1:]), len(text)]
     return zip(found, ends, strict=False)
@@ -128,7 +128,7 @@ def _order(number: str) -> tuple[int, ...]:
 
 
 def _nearest(number: str, known: Iterable[str]) -> str:
-    """The rules whose numbers are closest: of the same chapter, else the most similar ones."""
+    """Returns the rules with the closest numbers in the same chapter; otherwise the most similar rules."""
     chapter, _, last = number.partition("-")[0].partition(".")
     same = [each for each in known if each.partition(".")[0] == chapter]
     if not same:

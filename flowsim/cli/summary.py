@@ -44,7 +44,7 @@ _NETWORK = (
 
 
 def run_waits(run: ScenarioRun) -> TaskWaits | None:
-    """The waits of its tasks; None without recording."""
+    """Returns the waits of the run's tasks; None without a recording."""
     if run.recording is None or not run.result.tasks:
         return None
     recording = Recording.open(run.recording)
@@ -52,7 +52,7 @@ def run_waits(run: ScenarioRun) -> TaskWaits | None:
 
 
 def run_data(run: ScenarioRun, waits: TaskWaits | None) -> dict[str, Any]:
-    """A run as JSON values."""
+    """Returns a run as JSON values."""
     result, settings = run.result, run.settings
     return {
         "scenario": run.compiled.scenario.model.name,
@@ -84,7 +84,7 @@ def run_data(run: ScenarioRun, waits: TaskWaits | None) -> dict[str, Any]:
 
 
 def _snapshot_data(snapshot: TaskSnapshot) -> dict[str, Any]:
-    """A snapshot as JSON values; ``missed`` is the reason if it was not taken."""
+    """Returns a snapshot as JSON values; ``missed``: why the snapshot was not taken."""
     return {
         "task": snapshot.task,
         "requested_ns": snapshot.requested_ns,
@@ -111,9 +111,9 @@ def _show_snapshot(console: Console, snapshot: TaskSnapshot) -> None:
 
 
 def task_data(task: TaskSummary) -> dict[str, Any]:
-    """One task: counts, shares of its time, watermark (null before the first one), queue peaks, its last metrics.
+    """Returns the counts, shares of time, watermark, queue peaks and last metrics of a task.
 
-    ``busy`` is null for a legacy source (rule 13.1).
+    The watermark is null before the first one; ``busy`` is null for a legacy source (rule 13.1).
     """
     busy, idle, soft, hard = shares(task)
     return {
@@ -138,7 +138,7 @@ def task_data(task: TaskSummary) -> dict[str, Any]:
 
 
 def shares(task: TaskSummary) -> tuple[float | None, float, float, float]:
-    """Busy (None if not measured), idle, soft and hard back-pressured, as shares of the task's time."""
+    """Returns busy (None if not measured), idle, soft and hard back-pressured time as shares of the task's time."""
     times = (task.busy_ns, task.idle_ns, task.soft_backpressured_ns, task.hard_backpressured_ns)
     total = sum(times)
     busy, idle, soft, hard = (round(ns / total, 4) if total else 0.0 for ns in times)
@@ -147,7 +147,7 @@ def shares(task: TaskSummary) -> tuple[float | None, float, float, float]:
 
 
 def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> None:
-    """The results per task."""
+    """Shows the results of each task."""
     result, settings = run.result, run.settings
     schedule = "" if settings.clock == "real" else f", policy {settings.policy}"
     show_text(
@@ -199,7 +199,7 @@ def _values_data(run: ScenarioRun) -> dict[str, object] | None:
 
 
 def _sampled_values(run: ScenarioRun) -> str:
-    """What is missing of the record values; '' if nothing is."""
+    """Describes the record values that were not recorded; '' if all were recorded."""
     values = None if run.manifest is None else run.manifest.record_values
     if values is None or run.settings.record_values_bytes == 0 or values.is_complete:
         return ""
@@ -207,14 +207,14 @@ def _sampled_values(run: ScenarioRun) -> str:
 
 
 def _met_without_being_declared(run: ScenarioRun) -> int:
-    """Number of met expectations that the scenario does not declare: the expected status of a run has a default."""
+    """Counts the met expectations that the scenario does not declare, such as the default status of a run."""
     if "job" in run.compiled.scenario.model.expect.model_fields_set:
         return 0
     return sum(outcome.what == "job" and bool(outcome.met) for outcome in run.expectations)
 
 
 def _show_waits(console: Console, tasks: Sequence[TaskSummary], waits: TaskWaits) -> None:
-    """The usage of async queues, and what each task waited for."""
+    """Shows the usage of async queues, and the reasons for which each task waited."""
     for queue in waits.queues:
         show_text(
             console,
@@ -233,7 +233,7 @@ def _show_waits(console: Console, tasks: Sequence[TaskSummary], waits: TaskWaits
 
 
 def _show_times(console: Console, tasks: Sequence[TaskSummary]) -> None:
-    """The work of each task, and its time by state."""
+    """Shows the work of each task, and its time by state."""
     rows = [
         (
             task.name,
@@ -257,7 +257,7 @@ def _show_times(console: Console, tasks: Sequence[TaskSummary]) -> None:
 
 
 def _show_network(console: Console, tasks: Sequence[TaskSummary]) -> None:
-    """The peaks of each task's queues and pools."""
+    """Shows the peaks of each task's queues and pools."""
     rows = [
         (
             task.name,

@@ -25,8 +25,8 @@ _NOTHING: Final = frozenset({"", "-", "0", "0.0%", "0%"})
 class Column:
     """A column of numbers or short words.
 
-    ``dull``: cells without information; a column with only such cells may be dropped. ``rank``: if the width is too
-    small, columns with the highest rank are dropped first; rank 0 is never dropped.
+    ``dull`` lists cells without information; a column that has only dull cells may be dropped. ``rank``: if the width
+    is too small, columns with the highest rank are dropped first; rank 0 is never dropped.
     """
 
     heading: str
@@ -52,7 +52,10 @@ def show_table(
     rows: Sequence[Sequence[str]],
     styles: Sequence[str] | None = None,
 ) -> None:
-    """A table whose first columns are ``names``, aligned left, and whose others are ``columns``; a style for each row."""
+    """Shows a table.
+
+    The first columns are ``names``, aligned left; the other columns are ``columns``. Each row has a style.
+    """
     table = _Table([*(Column(name, left=True) for name in names), *columns], len(names), rows)
     layout = table.layout_for(console.width)
     for line in table.headings(layout):
@@ -69,7 +72,7 @@ def show_table(
 
 
 def show_text(console: Console, text: str, style: str = "") -> None:
-    """A sentence, wrapped between words; after a label such as ``sink`` its other lines are indented like the first."""
+    """Shows a sentence, wrapped between words. After a label such as ``sink``, all lines have the same indent."""
     indent = " " * _LABEL if text[:_LABEL].rstrip().isalpha() and text[_LABEL - 1 : _LABEL] == " " else ""
     lines = wrap(text, console.width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
     for line in lines:
@@ -88,7 +91,7 @@ class _Table:
         self._cell_widths = [max((cell_len(row[i]) for row in rows), default=0) for i in range(len(columns))]
 
     def layout_for(self, width: int) -> _Layout:
-        """The first layout that fits; otherwise the last one, which has only the columns of rank 0."""
+        """Returns the first layout that fits; if none fits, the last layout, which has only the columns of rank 0."""
         layouts = list(self._layouts())
         return next((layout for layout in layouts if self.width(layout) <= width), layouts[-1])
 
@@ -108,7 +111,7 @@ class _Table:
         return all(row[index] in self.columns[index].dull for row in self._rows)
 
     def width(self, layout: _Layout) -> int:
-        """The width of its widest line; names above numbers do not count, because they cannot be shortened."""
+        """Returns the width of a layout's widest line; names above numbers do not count: they cannot be shortened."""
         if layout.two_lines:
             return _INDENT + self._width_of(layout.numbers, layout.stacked)
         return self._width_of(layout.names + layout.numbers, layout.stacked)
@@ -122,7 +125,7 @@ class _Table:
         return max(self._cell_widths[index], *map(self._cell_len, words))
 
     def headings(self, layout: _Layout) -> list[str]:
-        """The lines above the rows."""
+        """Returns the lines above the rows."""
         headings = [column.heading for column in self.columns]
         if not layout.two_lines:
             return self._headings(headings, layout.names + layout.numbers, layout.stacked)
@@ -130,7 +133,7 @@ class _Table:
         return [self._line(headings, layout.names, False), *(" " * _INDENT + line for line in numbers)]
 
     def lines(self, row: Sequence[str], layout: _Layout) -> list[str]:
-        """The one or two lines of a row."""
+        """Returns the one or two lines of a row."""
         if not layout.two_lines:
             return [self._line(row, layout.names + layout.numbers, layout.stacked)]
         numbers = self._line(row, layout.numbers, layout.stacked)

@@ -20,7 +20,7 @@ from flowsim.network.partitions.result_subpartition import BufferAvailabilityLis
 from flowsim.tasks.stream_task import StreamTask
 
 GateKey = tuple[int, int]
-"""Edge id and id of the reading subtask."""
+"""The edge id and the id of the reading subtask."""
 
 
 class ConnectionManager:
@@ -51,11 +51,11 @@ class ConnectionManager:
             self._first.setdefault(subtask.vertex.id, subtask.id)
 
     def first_subtask(self, vertex: int) -> int:
-        """Id of subtask 0 of a vertex."""
+        """Returns the id of subtask 0 of a vertex."""
         return self._first[vertex]
 
     def create_partition_request_client(self, source: int, target: int, edge: int) -> PartitionRequestClient:
-        """The connection between two tasks, created with its first channel, over that channel's link."""
+        """Returns the connection between two tasks; its first channel creates it, over the link of that channel."""
         found = self._clients.get((source, target))
         if found is None:
             found = self._clients[source, target] = self._connection(source, target, self._execution.links.get(edge))
@@ -104,12 +104,12 @@ class ConnectionManager:
         return reader
 
     def close(self) -> None:
-        """The run ends: drops messages in flight."""
+        """Drops the messages in flight at the end of the run."""
         self.timed.close()
 
 
 class PartitionConnector:
-    """Connects each subpartition of a partition with its first buffer: before that there is nothing to read."""
+    """Connects each subpartition of a partition at its first buffer; before that there is nothing to read."""
 
     __slots__ = ("_connections", "_source", "_expansion")
 

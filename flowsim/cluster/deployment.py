@@ -62,7 +62,7 @@ class Deployment:
         return components.create_task(self.scheduler, self._budget, trace, clock, self._new_actor_id)
 
     def _new_actor_id(self) -> int:
-        """A number for an actor that is not a task's mailbox loop."""
+        """Returns a number for an actor that is not a task's mailbox loop."""
         self._actor_ids += 1
         return self._actor_ids
 
@@ -88,7 +88,7 @@ class Deployment:
         return components.create_network_input(task, chain, gates)
 
     def _create_chain(self, subtask: Subtask, task: StreamTask, writers: Mapping[int, RecordWriter]) -> OperatorChain:
-        """Tail first, so that every operator's consumers exist when it is wired (rule 4.2)."""
+        """Creates the operators tail first, so that an operator's consumers exist when it is wired (rule 4.2)."""
         components = self._components[subtask.id]
         wrappers: dict[int, OperatorWrapper] = {}
         for chained in reversed(subtask.vertex.operators):
@@ -109,7 +109,7 @@ class Deployment:
         wrappers: Mapping[int, OperatorWrapper],
         writers: Mapping[int, RecordWriter],
     ) -> list[OutputEdge]:
-        """The network first: a record that waits for a buffer has not reached the rest of the chain."""
+        """Returns the edges, network first: a record that waits for a buffer has not reached the rest of the chain."""
         vertex = subtask.vertex
         successors = vertex.consumers_of(chained)
         out_edges = [edge for edge in self.execution.job.out_edges(vertex) if edge.source_operator == chained.index]
@@ -141,6 +141,6 @@ class Deployment:
         return OperatorWrapper(operator, node.name, chained.index, output, executor, processing_time, context.cost_ns)
 
     def _copies(self, operator: StreamOperator, consumers: int) -> bool:
-        """Whether chained operators get copies of the output of ``operator`` (rule 5.10)."""
+        """True if chained operators get copies of the output of ``operator`` (rule 5.10)."""
         belongs_to_one = isinstance(operator, SourceOperator) and operator.hands_over_records and consumers == 1
         return not self.settings.object_reuse and not belongs_to_one

@@ -1,4 +1,4 @@
-"""The final status of a run; in a separate file, because components and the result both use it. Flink: JobStatus."""
+"""The final status of a run; this module is separate because components and results use it. Flink: JobStatus."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class JobStatus(Enum):
     FINISHED = "finished"
     FAILED = "failed"
     STOPPED = "stopped"
-    """At ``until``, or because a task was stopped on purpose and no other task can run."""
+    """The run ended at ``until``, or a task was stopped on purpose and no other task can run."""
     CANCELED = "canceled"
-    """By the action ``CancelJob``; a job that ``StopJob`` stopped is finished, as in Flink."""
+    """The action ``CancelJob`` ended the job. A job that ``StopJob`` stopped is finished, as in Flink."""
     DEADLOCKED = "deadlocked"

@@ -12,12 +12,13 @@ from flowsim.units import NS_PER_MS
 
 
 class MetricsSampler:
-    """At every interval from the start of the job, closes the samples of the gauges and records one row per task.
+    """At every interval, closes the samples of the gauges and records one row of metrics per task.
 
-    It only reads: its timer is a daemon that keeps no run alive, ends no batch and is not a choice of the policy, so a
-    run is the same with any interval. A task that ends gets one more row, for the interval that its end cut short. If
-    no task worked for a whole ring of samples, the rows would repeat and are omitted. Interval 0: no timer, and rows
-    only at the ends of tasks.
+    Intervals start with the job. A run is the same with any interval, because the sampler only reads. Its timer is a
+    daemon: the timer does not keep a run alive, does not end a batch and is not a choice of the policy. A task that
+    ends gets one more row for its last, shorter interval. Rows are omitted if no task worked for a whole ring of
+    samples: they would repeat the previous row. With interval 0 there is no timer, and rows are recorded only when
+    tasks end.
     """
 
     def __init__(self, deployment: Deployment, scheduler: Scheduler) -> None:
@@ -25,7 +26,7 @@ class MetricsSampler:
         self._scheduler = scheduler
         self._interval_ns = settings.metrics_interval_ms * NS_PER_MS
         self._began_ns = scheduler.now_ns
-        """Start of the running interval."""
+        """Start time of the running interval, in ns."""
         self._timer: Timer | None = None
         self._idle_samples = 0
         self._metrics = [
@@ -45,13 +46,13 @@ class MetricsSampler:
             )
 
     def stop(self) -> None:
-        """The job has ended."""
+        """Cancels the timer when the job has ended."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def task_ended(self, task: StreamTask) -> None:
-        """Takes the last sample of a task; a task that never ran has none."""
+        """Takes the last sample of a task that has ended; a task that never ran has no sample."""
         if task.times.started_ns:
             sample = self._metrics[task.id].last_sample(self._began_ns)
             self.last[task.id] = sample

@@ -53,14 +53,14 @@ class MiniCluster:
         self._schedule = RegionSchedule(self.execution.regions)
         self._snapshots = Snapshots(self._actions, self.execution)
         self._actors: dict[int, asyncio.Task[None]] = {}
-        """The started actors by id; for all but source threads this is the task's id."""
+        """The started actors by id. An actor id is a task id, except for source threads."""
         self._streams = RandomStreams(options.seed)
         self.deployment: Deployment | None = None
         self._scheduler: Scheduler | None = None
         self._sampler: MetricsSampler | None = None
         self._started_ns = START_NS
         self._ended_ns = 0
-        """End time of the job; 0 before."""
+        """End time of the job in ns; 0 before the end."""
         self._ended: asyncio.Future[None] | None = None
         self._running = 0
         self._failure: JobFailed | None = None
@@ -171,7 +171,10 @@ class MiniCluster:
             self._calls_ended(task, await task.async_calls.when_over())
 
     def _calls_ended(self, task: StreamTask, errors: Sequence[Exception]) -> None:
-        """An error while asynchronous functions are closed fails a job that did not fail before; otherwise it is a note."""
+        """Handles errors while asynchronous functions are closed.
+
+        An error fails the job, or is a note if the job failed before.
+        """
         for error in errors:
             failure = self._failure
             if failure is None or (isinstance(error, AnswerFromThread) and _is_timeout(failure)):
@@ -183,7 +186,10 @@ class MiniCluster:
                 failure.add_note(f"afterwards {task.name} did not end cleanly: {error}")
 
     async def _network_at_rest(self, deployment: Deployment) -> None:
-        """Lets credits in flight arrive, so that the counters of a finished run balance; the job's time does not advance."""
+        """Waits until credits in flight arrive, so that the counters of a finished run balance.
+
+        The job's time does not advance.
+        """
         arrived = asyncio.Event()
         deployment.network.connections.timed.when_idle(arrived.set)
         await arrived.wait()
@@ -238,7 +244,7 @@ class MiniCluster:
                 assert_never(action)
 
     def _stop_sources(self, mode: StopMode) -> None:
-        """Rule 4.20: stops only the sources; other tasks notice it from their input."""
+        """Stops only the sources; other tasks read the stop from their input (rule 4.20)."""
         for task in self.deployment.tasks if self.deployment is not None else ():
             task.stop(mode)
 
@@ -251,7 +257,7 @@ class MiniCluster:
         self._end(JobStatus.STOPPED)
 
     def _on_quiescent(self) -> None:
-        """D4: no task can run any more."""
+        """Ends the run when no task can run any more (D4)."""
         self._report = self.wait_for_report()
         tasks = [] if self.deployment is None else self.deployment.tasks
         status = self._options.components.status_when_quiescent(tasks)
@@ -261,7 +267,7 @@ class MiniCluster:
         self._end(status)
 
     def wait_for_report(self) -> str:
-        """The wait-for report: one line per unfinished task."""
+        """Returns the wait-for report: one line per unfinished task."""
         return "" if self.deployment is None else wait_for_report(self.deployment, self._schedule)
 
     def _progress_reporter(self, report: Callable[[Progress], None]) -> Callable[[], None]:
@@ -339,7 +345,7 @@ def _coroutine(actor: Actor) -> Coroutine[Any, Any, None]:
 
 
 async def _ended(actor: asyncio.Task[None]) -> None:
-    """Waits for the end of a task, with any result: failures were stored when they happened."""
+    """Waits until a task ends; ignores its failure, which was stored when it happened."""
     try:
         await actor
     except asyncio.CancelledError:

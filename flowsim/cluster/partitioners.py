@@ -19,7 +19,7 @@ from flowsim.network.writers.partitioner import (
 
 
 def create_partitioner(spec: PartitionerSpec, channels: int, max_parallelism: int, chance: Random) -> StreamPartitioner:
-    """A separate partitioner for one writer (I2.d); ``max_parallelism`` is the target's (rule 1.23)."""
+    """Returns a separate partitioner for one writer (I2.d); ``max_parallelism`` is that of the target (rule 1.23)."""
     match spec.name:
         case "FORWARD":
             # Rule 1.4: over several subpartitions a forward edge becomes round robin; over one it is forward.

@@ -1,4 +1,4 @@
-"""Runs jobs with recordings that are readable after any end of the run."""
+"""Runs jobs with recordings; a recording is readable however the run ends."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _RUN_STATUS = {
 
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
 _INTERRUPTED = FailureReport(task="", operator=None, record=None, cause="interrupted")
-"""Distinguishes a run that Ctrl-C ended from a job that was cancelled at a known time."""
+"""Marks a run that Ctrl-C ended, in contrast to a job that was cancelled at a known time."""
 
 
 def run_and_close(
@@ -37,8 +37,8 @@ def run_and_close(
 ) -> tuple[MiniCluster, JobExecutionResult, Manifest | None]:
     """Runs a job and closes its recording; the result reports a failed job.
 
-    ``writer`` None: there is no recording. ``wall``: stored beside the recording, outside its digest. Raises BadInput,
-    InvariantViolation or KeyboardInterrupt after the recording was closed.
+    ``writer`` None: nothing is recorded. ``wall`` is stored beside the recording and is not part of its digest. Raises
+    BadInput, InvariantViolation or KeyboardInterrupt after the recording was closed.
     """
     try:
         cluster = MiniCluster(graph, options)
@@ -66,7 +66,8 @@ def execute_recorded(
 ) -> JobExecutionResult:
     """Runs a job to its end and writes its recording to ``directory``; raises JobFailed or Deadlock.
 
-    Replaces an old recording there. A job that cannot be deployed raises an error before that.
+    Replaces an old recording in ``directory``. If the job cannot be deployed, raises an error and keeps the old
+    recording.
     """
     check_plan_size(create_job_graph(graph), options.limits)
     policy = options.policy if isinstance(options.policy, str) else options.policy.name
@@ -81,7 +82,7 @@ def execute_recorded(
 
 
 def failure_report(result: JobExecutionResult) -> FailureReport | None:
-    """The manifest's entry for a job that failed or deadlocked; otherwise None."""
+    """Returns the manifest's entry for a job that failed or deadlocked; otherwise None."""
     error = result.error
     if error is None:
         return None
@@ -94,5 +95,5 @@ def failure_report(result: JobExecutionResult) -> FailureReport | None:
 
 
 def _without_addresses(text: str) -> str:
-    """Removes object addresses: the entry is part of the digest, and addresses differ between processes."""
+    """Removes object addresses from a text of the digest: addresses differ between processes."""
     return _ADDRESS.sub("", text)

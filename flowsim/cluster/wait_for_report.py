@@ -1,4 +1,4 @@
-"""Which tasks wait for what: the report of a job that deadlocked or was stopped."""
+"""The report of a job that deadlocked or was stopped: which task waits for what."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ _SHOWN: Final = 8
 
 
 def wait_for_report(deployment: Deployment, schedule: RegionSchedule) -> str:
-    """One line per unfinished task with its buffers, credits and mails; then one per finished task with unread data,
-    and one per link with messages in flight."""
+    """Returns one line per unfinished task, with its buffers, credits and mails.
+
+    Then follow one line per finished task with unread data, and one line per link with messages in flight.
+    """
     tasks = deployment.tasks
     lines = [_task(task, deployment, schedule) for task in tasks if not task.state.is_terminal]
     lines += [
@@ -38,7 +40,7 @@ def _task(task: StreamTask, deployment: Deployment, schedule: RegionSchedule) ->
 
 
 def _answers(task: StreamTask) -> str:
-    """The answers that its operators wait for."""
+    """Describes the answers for which the operators of a task wait."""
     texts = [
         f"; operator {wrapper.name} waits for {operator.pending_elements_text}"
         for wrapper in task.chain.wrappers
@@ -65,7 +67,7 @@ def _holds_data(task: StreamTask) -> bool:
 
 
 def _credit(task: StreamTask) -> str:
-    """The channels with data that waits for a credit of the receiver."""
+    """Describes the channels whose data waits for a credit of the receiver."""
     starved = [
         str(reader.channel_id)
         for reader in task.view_readers
@@ -75,7 +77,7 @@ def _credit(task: StreamTask) -> str:
 
 
 def _some(texts: Iterator[str]) -> str:
-    """The first few, and the number of the others."""
+    """Lists the first few items, and the number of the remaining items."""
     listed = list(texts)
     more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
     return ", ".join(listed[:_SHOWN]) + more

@@ -18,7 +18,7 @@ _K = TypeVar("_K", bound=Hashable)
 
 
 class WatermarkAggregator(Generic[_K]):
-    """The minimum of the last reported watermarks, one per key; keys without report do not count.
+    """The minimum of the last reported watermark of each key; a key without a report is ignored.
 
     Flink: SourceCoordinator.WatermarkAggregator.
     """
@@ -30,16 +30,16 @@ class WatermarkAggregator(Generic[_K]):
 
     @property
     def keys(self) -> Sequence[_K]:
-        """The keys with a report."""
+        """The keys that have reported a watermark."""
         return list(self._watermarks)
 
     @property
     def aggregated_watermark(self) -> int:
-        """``NO_TIMESTAMP`` before the first report."""
+        """The minimum in ms; ``NO_TIMESTAMP`` before the first report."""
         return min(self._watermarks.values(), default=NO_TIMESTAMP)
 
     def aggregate(self, key: _K, watermark: int) -> int | None:
-        """Adds a report, which may be lower than the one before; returns the new minimum if it changed."""
+        """Adds a report, which may be lower than the previous one; returns the minimum if it changed."""
         before = self.aggregated_watermark
         self._watermarks[key] = watermark
         after = self.aggregated_watermark
@@ -47,21 +47,21 @@ class WatermarkAggregator(Generic[_K]):
 
 
 class AlignedSubtask(Protocol):
-    """One subtask of an aligned source, for its coordinator."""
+    """A subtask of an aligned source, as its coordinator uses it."""
 
     @property
     def is_ready(self) -> bool:
-        """Whether events still reach it."""
+        """True if the subtask can still receive events."""
 
     def knows(self, limit: int) -> bool:
-        """Whether this is the last limit that was sent to the subtask."""
+        """True if ``limit`` is the last limit that was sent to the subtask."""
 
     def send(self, limit: int) -> None:
-        """Sends the limit."""
+        """Sends a limit to the subtask."""
 
 
 class AlignedTask:
-    """A task with an aligned source, for its coordinator."""
+    """A task with an aligned source, as the source's coordinator uses it."""
 
     __slots__ = ("_task", "_operator")
 
@@ -70,7 +70,7 @@ class AlignedTask:
         self._operator = operator
 
     def on_report(self, scheduler: Scheduler, receive: Callable[[int], None]) -> None:
-        """Reports arrive when the cost of their batch has passed."""
+        """Forwards a report when the cost of its batch has passed."""
 
         def send(watermark: int) -> None:
             scheduler.call_at_ns(self._task.clock.now_ns, lambda: receive(watermark))
@@ -86,7 +86,7 @@ class AlignedTask:
         return self._operator.alignment is None or self._operator.alignment.limit == limit
 
     def send(self, limit: int) -> None:
-        """The event is a mail of the task. Flink: WatermarkAlignmentEvent."""
+        """Sends the limit as a mail of the task. Flink: WatermarkAlignmentEvent."""
         executor = self._task.mailbox_processor.executor()
         executor.execute(lambda: self._operator.announce_limit(limit), f"watermark alignment {limit}")
 
@@ -94,7 +94,7 @@ class AlignedTask:
 class SourceCoordinator:
     """Receives the reports of one source's subtasks, and sends them the limit at every update interval.
 
-    Its timer keeps a run alive only while some subtask has an outdated limit. Flink: SourceCoordinator.
+    Its timer keeps a run alive only while a subtask has an outdated limit. Flink: SourceCoordinator.
     """
 
     def __init__(
@@ -120,13 +120,13 @@ class SourceCoordinator:
         self._schedule()
 
     def stop(self) -> None:
-        """The job has ended."""
+        """Cancels the interval timer when the job has ended."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def handle_reported_watermark(self, subtask: int, watermark: int) -> None:
-        """Stores a subtask's watermark; a source's key in its group is its name."""
+        """Stores a subtask's watermark. The key of a source in its alignment group is the source's name."""
         least = self._combined.aggregate(subtask, watermark)
         if least is not None:
             self._group.aggregate(self._name, least)
@@ -158,12 +158,12 @@ class SourceCoordinator:
         self._timer = self._scheduler.call_at_ns(self._next_ns, self._on_interval, daemon_while_not=self._has_news)
 
     def receiver(self, subtask: int) -> Callable[[int], None]:
-        """The receiver of a subtask's reports."""
+        """Returns the receiver of a subtask's reports."""
         return lambda watermark: self.handle_reported_watermark(subtask, watermark)
 
 
 class WatermarkAlignment:
-    """The coordinators of all aligned sources of a job; none, and no cost, without alignment."""
+    """The coordinators of all aligned sources of a job. Without alignment it is empty and costs nothing."""
 
     def __init__(self, execution: ExecutionGraph, tasks: Sequence[StreamTask], scheduler: Scheduler) -> None:
         self._coordinators: list[SourceCoordinator] = []
@@ -188,7 +188,7 @@ class WatermarkAlignment:
                 self._coordinators.append(coordinator)
 
     def start(self) -> None:
-        """The coordinators start before the tasks."""
+        """Starts the coordinators, before the tasks start."""
         for coordinator in self._coordinators:
             coordinator.start()
 

@@ -153,10 +153,10 @@ Distribution = SequenceOf | UniformInt | UniformDouble | Normal | Choice | Jitte
 class GeneratorSource:
     """Draws tuples of the declared fields, in order, from the run's seed.
 
-    ``count``: the total number of records (None: endless); subtask ``i`` of ``p`` emits those with index ``i`` modulo
-    ``p``. ``timestamp_field`` names the field with the record's timestamp in ms. ``pace_ns`` is the virtual time
-    between two records of a subtask, fixed or drawn; a late subtask catches up with the schedule. Without ``pace_ns``
-    only the cost limits the rate.
+    ``count``: the total number of records (None: endless). Subtask ``i`` of ``p`` emits the records with index ``i``
+    modulo ``p``. ``timestamp_field`` names the field with the record's timestamp in ms. ``pace_ns`` is the virtual time
+    in ns between two records of a subtask, fixed or drawn. A late subtask catches up with its schedule. Without
+    ``pace_ns`` only the cost per record limits the rate.
     """
 
     kind = "generator"

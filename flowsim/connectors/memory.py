@@ -33,9 +33,9 @@ class CollectionSource:
 
 
 class CollectSink:
-    """Keeps the output of one run of a job, per subtask; a new run starts empty.
+    """Stores the output of a job's last run, per subtask; a new run starts empty.
 
-    ``DataStream.execute_and_collect`` uses it with one subtask, so its order is the order of arrival.
+    ``DataStream.execute_and_collect`` uses this sink with one subtask, so its results are in order of arrival.
     """
 
     kind = "collect"
@@ -49,7 +49,7 @@ class CollectSink:
         return CollectWriter(self)
 
     def begin(self, subtask_index: int, parallelism: int) -> list[tuple[object, int | None]]:
-        """An empty part for a subtask that opens; removes the output of an earlier run."""
+        """Starts an empty part for a subtask that opens; removes the output of an earlier run."""
         del self._parts[parallelism:]
         while len(self._parts) < parallelism:
             self._parts.append([])
@@ -63,13 +63,13 @@ class CollectSink:
         return len(self._parts)
 
     def records(self, subtask_index: int | None = None) -> list[tuple[object, int | None]]:
-        """``(value, timestamp)`` of one subtask in order of arrival, or of all, one subtask after the other."""
+        """Returns ``(value, timestamp)`` pairs in order of arrival: of one subtask, or of all, in index order."""
         if subtask_index is not None:
             return list(self._parts[subtask_index])
         return [record for part in self._parts for record in part]
 
     def values(self, subtask_index: int | None = None) -> list[object]:
-        """The same without timestamps."""
+        """Returns the values as ``records`` does, without timestamps."""
         return [value for value, _ in self.records(subtask_index)]
 
 
@@ -86,7 +86,7 @@ class CollectWriter:
         self._append((value, timestamp))
 
     def flush(self) -> None:
-        """Does nothing: results are visible at once."""
+        """Does nothing: results are visible as soon as they are written."""
 
     def close(self) -> None:
-        """Does nothing: the results before a failure stay readable."""
+        """Does nothing: the results before a failure remain readable."""

@@ -8,7 +8,7 @@ from typing import Final, assert_never
 from flowsim.errors import BadInput
 
 FREE: Final = -1
-"""The ``step`` of an entry that follows its predecessor at once."""
+"""The ``step`` of an entry that follows the previous entry at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,7 @@ class RecordEntry:
     timestamp: int | None
     step: int = FREE
     split: str | None = None
-    """None: the main output of the subtask."""
+    """The split of the record; None: the main output of the subtask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class IdleEntry:
 
 @dataclass(frozen=True, slots=True)
 class SleepEntry:
-    """Pause for some virtual time."""
+    """Pause for a virtual time."""
 
     millis: int
     step: int = FREE
@@ -49,50 +49,50 @@ class SleepEntry:
 
 @dataclass(frozen=True, slots=True)
 class EndEntry:
-    """End the input here, without the later entries; or end one split, which then holds nothing back."""
+    """End the input and ignore the later entries; or end one split, which then no longer limits the watermark."""
 
     step: int = FREE
     split: str | None = None
 
 
 Entry = RecordEntry | WatermarkEntry | IdleEntry | SleepEntry | EndEntry
-"""The closed set of script entries."""
+"""All classes of script entries."""
 
 
 def record(value: object, timestamp: int | None = None, *, step: int = FREE, split: str | None = None) -> RecordEntry:
-    """A record; the default timestamp (ms) is that of the previous record of its subtask."""
+    """Returns a record. The default timestamp (ms) is that of the previous record of the same subtask."""
     return RecordEntry(value, timestamp, step, split)
 
 
 def watermark(timestamp: int, *, step: int = FREE, split: str | None = None) -> WatermarkEntry:
-    """A watermark in ms."""
+    """Returns a watermark in ms."""
     return WatermarkEntry(timestamp, step, split)
 
 
 def idle(*, step: int = FREE, split: str | None = None) -> IdleEntry:
-    """Idleness, until the next record or watermark."""
+    """Returns an entry that makes the subtask or split idle until the next record or watermark."""
     return IdleEntry(step, split)
 
 
 def sleep(millis: int, *, step: int = FREE) -> SleepEntry:
-    """A pause in ms of virtual time; raises BadInput below 0."""
+    """Returns a pause in ms of virtual time; raises BadInput below 0."""
     if millis < 0:
         raise BadInput(f"sleep: expected 0 ms or more, got {millis}")
     return SleepEntry(millis, step)
 
 
 def end(*, step: int = FREE, split: str | None = None) -> EndEntry:
-    """The end of the input, or of one split."""
+    """Returns the end of the input, or of one split."""
     return EndEntry(step, split)
 
 
 def split_of(entry: Entry) -> str | None:
-    """The split of an entry; None: the whole subtask."""
+    """Returns the split of an entry; None: the whole subtask."""
     return None if isinstance(entry, SleepEntry) else entry.split
 
 
 def spelled(entry: Entry) -> str:
-    """The entry as Python code.
+    """Returns the entry as Python code.
 
     >>> spelled(record("a", 5)), spelled(end(step=3)), spelled(idle(split="p0"))
     ("record('a', 5)", 'end(step=3)', "idle(split='p0')")

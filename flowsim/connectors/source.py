@@ -16,23 +16,23 @@ class Source(Protocol):
 
     @property
     def kind(self) -> str:
-        """One word for people and laws, such as ``csv``."""
+        """A short name for output and laws, such as ``csv``."""
 
     @property
     def params(self) -> Mapping[str, object]:
-        """The source's parameters in a recording: JSON values, without folders."""
+        """The source's parameters in a recording, as JSON values; paths have no folders."""
 
     @property
     def required_parallelism(self) -> int | None:
-        """The only supported parallelism; None: any."""
+        """The only supported parallelism; None: any parallelism."""
 
     @property
     def emits_watermarks(self) -> bool:
-        """Whether its readers emit watermarks and idleness themselves."""
+        """True if the readers of this source emit watermarks and idleness themselves."""
 
     @property
     def needs_cost(self) -> bool:
-        """Whether it never ends nor waits: then virtual time would not advance at cost 0."""
+        """True if the source never ends and never waits: at cost 0, virtual time would not advance."""
 
     def create_reader(self) -> SourceReader: ...
 
@@ -42,11 +42,11 @@ class Sink(Protocol):
 
     @property
     def kind(self) -> str:
-        """One word for people and laws, such as ``parquet``."""
+        """A short name for output and laws, such as ``parquet``."""
 
     @property
     def params(self) -> Mapping[str, object]:
-        """The sink's parameters in a recording: JSON values, without folders."""
+        """The sink's parameters in a recording, as JSON values; paths have no folders."""
 
     def create_writer(self) -> SinkWriter: ...
 
@@ -55,7 +55,7 @@ OpenBlocks = Callable[[OperatorContext], Iterator[Iterable[Value]]]
 
 
 class BlockReader:
-    """Emits blocks of values, without timestamps; only the cost limits the rate. Flink: SourceReader."""
+    """Emits blocks of values without timestamps; only the cost per record limits the rate. Flink: SourceReader."""
 
     __slots__ = ("_open_blocks", "_blocks", "_values")
 

@@ -8,7 +8,7 @@ from typing import Self
 
 
 class CloseableIterator:
-    """Iterates over collected records; usable in a ``with``. PyFlink: CloseableIterator."""
+    """Iterates over collected records; usable in a ``with`` statement. PyFlink: CloseableIterator."""
 
     def __init__(self, values: Iterable[object]) -> None:
         self._values = iter(values)
@@ -20,7 +20,7 @@ class CloseableIterator:
         return next(self._values)
 
     def next(self) -> object:
-        """The next record; raises StopIteration after the last."""
+        """Returns the next record; raises StopIteration after the last record."""
         return next(self._values)
 
     def close(self) -> None:

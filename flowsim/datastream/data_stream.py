@@ -59,8 +59,8 @@ from flowsim.values.types import TypeInformation
 class DataStream(Stream["DataStream"]):
     """A stream of records. PyFlink: DataStream.
 
-    The setters of ``OperatorHandle`` change the operator that emits the stream. After ``union``, ``key_by``, a
-    partitioner or a side output there is no such operator, and the setters raise BadInput.
+    The setters of ``OperatorHandle`` change the operator that emits the stream. The setters raise BadInput after
+    ``union``, ``key_by``, a partitioner or a side output: no operator emits such a stream.
     """
 
     def behind(self, upstreams: tuple[Upstream, ...], output_type: TypeInformation | None) -> DataStream:
@@ -69,7 +69,7 @@ class DataStream(Stream["DataStream"]):
     # Operators.
 
     def map(self, func: AnyMap, output_type: TypeInformation | None = None) -> DataStream:
-        """One record out for each one in: a MapFunction or a callable."""
+        """Applies a MapFunction or a callable: one output record for each input record."""
         return self.add_operator("Map", "map", factories.map_operator(func), output_type)
 
     def filter(self, func: AnyFilter) -> DataStream:
@@ -77,11 +77,14 @@ class DataStream(Stream["DataStream"]):
         return self.add_operator("Filter", "filter", factories.filter_operator(func), self._output_type)
 
     def flat_map(self, func: AnyFlatMap, output_type: TypeInformation | None = None) -> DataStream:
-        """Any number of records out for each one in: a FlatMapFunction or a callable that returns an iterable or None."""
+        """Applies a FlatMapFunction or a callable: any number of output records for each input record.
+
+        A callable returns an iterable or None.
+        """
         return self.add_operator("Flat Map", "flat_map", factories.flat_map_operator(func), output_type)
 
     def process(self, func: ProcessFunction, output_type: TypeInformation | None = None) -> DataStream:
-        """A ProcessFunction, which can also emit to side outputs."""
+        """Applies a ProcessFunction, which can also emit to side outputs."""
         return self.add_operator("PROCESS", "process", factories.process_operator(func), output_type)
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
@@ -97,7 +100,7 @@ class DataStream(Stream["DataStream"]):
         output_type: TypeInformation | None = None,
         yields: bool = False,
     ) -> DataStream:
-        """flowsim's own, as in Java: a user-defined operator, created once per subtask. Flink: DataStream.transform.
+        """Applies a user-defined operator, created once per subtask; not in PyFlink. Flink: DataStream.transform.
 
         ``yields``: the operator yields to the mailbox while it processes an element, so it is not chained to a legacy
         source (rule 1.10).
@@ -107,7 +110,10 @@ class DataStream(Stream["DataStream"]):
     # How records reach the next operator.
 
     def key_by(self, key_selector: AnyKeySelector, key_type: TypeInformation | None = None) -> KeyedStream:
-        """Partitions by key. ``key_type`` decides the key's Java hash; without it the value's type decides (rule 1.23)."""
+        """Partitions the stream by key.
+
+        ``key_type`` decides the key's Java hash; without it the value's type decides (rule 1.23).
+        """
         selector = factories.key_selector_of(key_selector)
         type_name = None if key_type is None else key_type.name
         partitioner = PartitionerSpec("HASH", selector, type_name)
@@ -122,7 +128,7 @@ class DataStream(Stream["DataStream"]):
     def connect(
         self, ds: DataStream | BroadcastStream[DataStream]
     ) -> ConnectedStreams[DataStream] | BroadcastConnectedStream[DataStream]:
-        """This stream and another as the two inputs of one operator; their record types may differ.
+        """Connects this stream and another as the two inputs of one operator; their record types may differ.
 
         With a ``BroadcastStream`` the operator keeps broadcast state.
         """
@@ -139,17 +145,24 @@ class DataStream(Stream["DataStream"]):
         return AllWindowedStream(self, window_assigner)
 
     def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream[DataStream]:
-        """Windows of ``size`` records; with ``slide`` the last ``size`` records after every ``slide`` records, as in Java."""
+        """Groups ``size`` records into a window.
+
+        With ``slide``, a window has the last ``size`` records after every ``slide`` records, as in Java.
+        """
         return self.window_all(GlobalWindows()).counted(size, slide)
 
     def join(self, other: DataStream) -> JoinedStreams[DataStream]:
-        """As in Java: ``.where(key).equal_to(key).window(assigner).apply(function)``, for each pair of records in a
-        window.
+        """Joins two streams: calls a function for each pair of records in a window.
+
+        As in Java: ``.where(key).equal_to(key).window(assigner).apply(function)``.
         """
         return TwoStreams(self, self._other(other, "join"), JoinWindows)
 
     def co_group(self, other: DataStream) -> CoGroupedStreams[DataStream]:
-        """As in Java: ``.where(key).equal_to(key).window(assigner).apply(function)``, for both sides of a window at once."""
+        """Co-groups two streams: calls a function once per window, with the records of both streams.
+
+        As in Java: ``.where(key).equal_to(key).window(assigner).apply(function)``.
+        """
         return TwoStreams(self, self._other(other, "co_group"), CoGroupWindows)
 
     def _other(self, stream: DataStream, what: str) -> DataStream:
@@ -158,19 +171,19 @@ class DataStream(Stream["DataStream"]):
         return stream
 
     def forward(self) -> DataStream:
-        """Subtask i to subtask i; the parallelisms must be equal (rule 1.2)."""
+        """Sends records of subtask i to subtask i; the parallelisms must be equal (rule 1.2)."""
         return self._by(PartitionerSpec("FORWARD"))
 
     def rebalance(self) -> DataStream:
-        """Round robin over all subtasks, starting at a random one (section 2)."""
+        """Sends records round robin to all subtasks, starting at a random subtask (section 2)."""
         return self._by(PartitionerSpec("REBALANCE"))
 
     def rescale(self) -> DataStream:
-        """Round robin over the subtasks of the sender's group (section 2)."""
+        """Sends records round robin to the subtasks of the sender's group (section 2)."""
         return self._by(PartitionerSpec("RESCALE"))
 
     def shuffle(self) -> DataStream:
-        """A random subtask for each record, by the run's seed (section 2)."""
+        """Sends each record to a random subtask, by the run's seed (section 2)."""
         return self._by(PartitionerSpec("SHUFFLE"))
 
     @overload
@@ -186,8 +199,9 @@ class DataStream(Stream["DataStream"]):
         broadcast_state_descriptor: MapStateDescriptor | None = None,
         *other_broadcast_state_descriptors: MapStateDescriptor,
     ) -> DataStream | BroadcastStream[DataStream]:
-        """Every record to every subtask (section 2); with descriptors for ``connect``, which keeps these states in its
-        operator.
+        """Sends every record to every subtask (section 2).
+
+        With descriptors, the result is for ``connect``, whose operator keeps these states.
         """
         broadcast = self._by(PartitionerSpec("BROADCAST"))
         if broadcast_state_descriptor is None:
@@ -195,12 +209,13 @@ class DataStream(Stream["DataStream"]):
         return BroadcastStream(broadcast, (broadcast_state_descriptor, *other_broadcast_state_descriptors))
 
     def global_(self) -> DataStream:
-        """flowsim's own, as in Java: sends all records to the first subtask (section 2). Flink: DataStream.global."""
+        """Sends all records to the first subtask (section 2); not in PyFlink. Flink: DataStream.global."""
         return self._by(PartitionerSpec("GLOBAL"))
 
     def partition_custom(self, partitioner: AnyPartitioner, key_selector: AnyKeySelector) -> DataStream:
-        """To the subtask that ``partitioner`` computes from the key and the number of subtasks; an invalid index fails
-        the job.
+        """Sends each record to the subtask that ``partitioner`` computes from the key and the number of subtasks.
+
+        An invalid index fails the job.
         """
         partition = factories.partition_of(partitioner)
         selector = factories.key_selector_of(key_selector)
@@ -210,7 +225,7 @@ class DataStream(Stream["DataStream"]):
         return DataStream(self._env, self._partitioned(partitioner), self._output_type)
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
-        """The records that the operator emits to ``output_tag``."""
+        """Returns the stream of records that the operator emits to ``output_tag``."""
         if not isinstance(output_tag, OutputTag):
             raise TypeError(f"get_side_output: expected an OutputTag, got {output_tag!r}")
         side = Upstream(self._operator("get_side_output"), None, output_tag.tag_id)
@@ -219,7 +234,7 @@ class DataStream(Stream["DataStream"]):
     # Sinks.
 
     def add_sink(self, sink_func: Sink) -> DataStreamSink:
-        """The same as ``sink_to``: flowsim has one kind of sink."""
+        """Does the same as ``sink_to``: flowsim has one kind of sink."""
         return self.sink_to(sink_func)
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
@@ -235,7 +250,7 @@ class DataStream(Stream["DataStream"]):
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator | list[object]:
-        """Runs the job and returns this stream's records in order of arrival at one subtask; with ``limit`` a list.
+        """Runs the job; returns this stream's records in order of arrival at one subtask, with ``limit`` as a list.
 
         Returns when the job has ended, so an endless job needs ``until`` in ``flowsim_settings``.
         """
@@ -267,19 +282,19 @@ class KeyedStream(DataStream):
         return self._key_selector, self._key_type
 
     def map(self, func: AnyMap, output_type: TypeInformation | None = None) -> DataStream:
-        """As on any stream; a MapFunction with ``open`` may keep keyed state."""
+        """Does the same as on any stream; a MapFunction with ``open`` may keep keyed state."""
         if isinstance(func, MapFunction) and has_life_cycle(func):
             return self._with_state(KeyedMap(func), "Map", "map", output_type)
         return super().map(func, output_type)
 
     def filter(self, func: AnyFilter) -> DataStream:
-        """As on any stream; a FilterFunction with ``open`` may keep keyed state."""
+        """Does the same as on any stream; a FilterFunction with ``open`` may keep keyed state."""
         if isinstance(func, FilterFunction) and has_life_cycle(func):
             return self._with_state(KeyedFilter(func), "Filter", "filter", self._output_type)
         return super().filter(func)
 
     def flat_map(self, func: AnyFlatMap, output_type: TypeInformation | None = None) -> DataStream:
-        """As on any stream; a FlatMapFunction with ``open`` may keep keyed state."""
+        """Does the same as on any stream; a FlatMapFunction with ``open`` may keep keyed state."""
         if isinstance(func, FlatMapFunction) and has_life_cycle(func):
             return self._with_state(KeyedFlatMap(func), "Flat Map", "flat_map", output_type)
         return super().flat_map(func, output_type)
@@ -298,33 +313,34 @@ class KeyedStream(DataStream):
         return self.add_operator("KEYED PROCESS", "keyed_process", make, output_type, params)
 
     def reduce(self, func: AnyReduce) -> DataStream:
-        """Per key, reduces all records so far and emits the result for each record: a ReduceFunction or a callable."""
+        """Applies a ReduceFunction or a callable: emits, for each record, the reduction of its key's records so far."""
         return self.add_operator("Keyed Reduce", "reduce", reduce_operator(func), self._output_type)
 
     def sum(self, position_to_sum: Field = 0) -> DataStream:
-        """Per key, emits for each record the key's first record, with the sum of a field so far in that field.
+        """Emits, for each record, the key's first record, with one field replaced by the field's sum so far.
 
-        The field is a position or a name; a sum overflows as the declared type of the field does in Java.
+        The field is a position or a name. The sum overflows as the declared type of the field does in Java.
         """
         return self._aggregate(AggregationType.SUM, position_to_sum)
 
     def min(self, position_to_min: Field = 0) -> DataStream:
-        """Per key, the first record with the smallest value of a field so far; its other fields do not change."""
+        """Emits, for each record, the key's first record, with one field replaced by the field's minimum so far."""
         return self._aggregate(AggregationType.MIN, position_to_min)
 
     def max(self, position_to_max: Field = 0) -> DataStream:
-        """Per key, the first record with the largest value of a field so far; its other fields do not change."""
+        """Emits, for each record, the key's first record, with one field replaced by the field's maximum so far."""
         return self._aggregate(AggregationType.MAX, position_to_max)
 
     def min_by(self, position_to_min_by: Field = 0, first: bool = True) -> DataStream:
-        """Per key, the record with the smallest value of a field so far; the first of several equal ones.
+        """Emits, for each record, the key's record so far with the smallest value of a field.
 
-        ``first=False``, which PyFlink does not have, selects the last of them, as in Java.
+        If several records have the smallest value, emits the first of these records; with ``first=False`` the last, as
+        in Java. PyFlink has no ``first``.
         """
         return self._aggregate(AggregationType.MINBY, position_to_min_by, first)
 
     def max_by(self, position_to_max_by: Field = 0, first: bool = True) -> DataStream:
-        """Per key, the record with the largest value of a field so far; ties as for ``min_by``."""
+        """Emits, for each record, the key's record so far with the largest value of a field; ties as in ``min_by``."""
         return self._aggregate(AggregationType.MAXBY, position_to_max_by, first)
 
     def _aggregate(self, kind: AggregationType, field: Field, first: bool = True) -> DataStream:
@@ -336,21 +352,20 @@ class KeyedStream(DataStream):
         return WindowedStream(self, window_assigner)
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream[DataStream]:
-        """Windows of ``size`` records of a key; with ``slide`` the last ``size`` records after every ``slide``, as in
-        Java.
+        """Groups ``size`` records of a key into a window.
+
+        With ``slide``, a window has the last ``size`` records after every ``slide`` records, as in Java.
         """
         return self.window(GlobalWindows()).counted(size, slide)
 
     def interval_join(self, other_stream: KeyedStream) -> IntervalJoin[DataStream]:
-        """Pairs of records with equal keys and event times within an interval, as in Java."""
+        """Joins pairs of records that have equal keys and event times within an interval, as in Java."""
         if not isinstance(other_stream, KeyedStream):
             raise TypeError(f"interval_join: expected a KeyedStream, got {other_stream!r}")
         return IntervalJoin(self, other_stream)
 
     def _by(self, partitioner: PartitionerSpec) -> DataStream:
-        """Raises BadInput, as Flink does: keyed state and timers are where ``key_by`` sends the records
-        (KeyedStream.java).
-        """
+        """Raises BadInput, as Flink does: keyed state and timers are where ``key_by`` sends the records."""
         raise BadInput(
             f"Cannot override partitioning for KeyedStream. {partitioner.name} on a keyed stream: call it on "
             "the stream that the next operator returns, or remove key_by"

@@ -35,7 +35,7 @@ class ExecutionConfig:
         self._settings = settings
 
     def set_auto_watermark_interval(self, interval: int) -> ExecutionConfig:
-        """Milliseconds between two periodic watermarks; 0: no periodic watermarks (rule 8.2)."""
+        """Sets the time between two periodic watermarks in ms; 0: no periodic watermarks (rule 8.2)."""
         if type(interval) is not int or interval < 0:
             raise BadInput(f"auto watermark interval: expected 0 ms or more, got {interval!r}")
         self._settings.auto_watermark_interval_ms = interval
@@ -45,7 +45,7 @@ class ExecutionConfig:
         return self._settings.auto_watermark_interval_ms
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Chained operators pass on the same object instead of a copy, and do not check that the object is a record value."""
+        """Lets chained operators pass on the same object, without a copy and without a check of its type."""
         self._settings.object_reuse = True
         return self
 
@@ -58,7 +58,7 @@ class ExecutionConfig:
 
 
 class JobBuilder:
-    """The settings and operators of a job, without the methods that return streams: streams hold it.
+    """The settings and operators of a job, without the methods that return streams; streams refer to a JobBuilder.
 
     ``StreamExecutionEnvironment`` adds those methods.
     """
@@ -99,7 +99,7 @@ class JobBuilder:
         return self
 
     def flowsim_settings(self, **settings: object) -> Self:
-        """flowsim's own: settings of the runs that ``execute`` starts; the fields of ``RunOptions`` by name."""
+        """Sets fields of ``RunOptions``, by name, for the runs that ``execute`` starts; not in PyFlink."""
         known = [field.name for field in fields(RunOptions)]
         for name in settings:
             if name not in known:
@@ -114,12 +114,12 @@ class JobBuilder:
         record_values_bytes: int = VALUES_BYTES,
         record_state: bool = False,
     ) -> Self:
-        """flowsim's own: the recording directory of the following runs, for ``flowsim validate``.
+        """Sets the recording directory of later runs, for ``flowsim validate``; not in PyFlink.
 
         Each run replaces the recording of the previous one.
 
-        ``record_values_bytes``: the size up to which all distinct record values are kept, and beyond which a sample; 0:
-        none. ``record_state``: whether every change of keyed state is also recorded, which needs level full.
+        ``record_values_bytes``: up to this size all distinct record values are stored, beyond this size a sample; 0: no
+        values. ``record_state``: whether every change of keyed state is also recorded, which needs level full.
         """
         levels = {"elements": Level.ELEMENTS, "full": Level.FULL}
         if level not in levels:
@@ -139,7 +139,7 @@ class JobBuilder:
         return ExecutionConfig(self.settings)
 
     def set_parallelism(self, parallelism: int) -> Self:
-        """Parallelism of operators that are added later and set none."""
+        """Sets the parallelism of operators that are added later and set none."""
         self.settings.parallelism = positive(parallelism, "set_parallelism")
         return self
 
@@ -147,16 +147,16 @@ class JobBuilder:
         return self.settings.parallelism
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
-        """Number of key groups of operators that set none; the default is derived from the parallelism (rule 1.21)."""
+        """Sets the number of key groups of operators that set none; default: by the parallelism (rule 1.21)."""
         self._max_parallelism = checked_max_parallelism(max_parallelism, "set_max_parallelism")
         return self
 
     def get_max_parallelism(self) -> int:
-        """-1 if none is set, as in Flink."""
+        """Returns the number of key groups; -1 if none is set, as in Flink."""
         return -1 if self._max_parallelism is None else self._max_parallelism
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """After how many ms partly filled buffers are sent; 0: at once, -1: never."""
+        """Sets the time after which partly filled buffers are sent, in ms; 0: at once, -1: never."""
         self.settings.buffer_timeout_ms = checked_buffer_timeout(timeout_millis, "set_buffer_timeout")
         return self
 
@@ -164,7 +164,7 @@ class JobBuilder:
         return self.settings.buffer_timeout_ms
 
     def disable_operator_chaining(self) -> Self:
-        """Every operator becomes a separate task (rule 1.6)."""
+        """Makes every operator a separate task (rule 1.6)."""
         self.settings.operator_chaining = False
         return self
 
@@ -184,17 +184,17 @@ class JobBuilder:
     def create_transformation(
         self, name: str, description: OperatorDescription, make: MakeOperator, inputs: tuple[Upstream, ...]
     ) -> Transformation:
-        """A new operator that is not in the job yet; ``add_operator`` adds it."""
+        """Creates an operator that is not in the job yet; ``add_operator`` adds it."""
         added = Transformation(self._next_id, name, make, description, self.settings.parallelism, inputs)
         self._next_id += 1
         return added
 
     def stream_graph(self, job_name: str | None = None) -> StreamGraph:
-        """The job built so far. Flink: StreamExecutionEnvironment.getStreamGraph."""
+        """Returns the job built so far. Flink: StreamExecutionEnvironment.getStreamGraph."""
         return generate(job_name or DEFAULT_JOB_NAME, self.settings, self._operators, self._max_parallelism)
 
     def get_execution_plan(self) -> str:
-        """The job as JSON, in the form of Flink's plan."""
+        """Returns the job as JSON, in the form of Flink's plan."""
         return execution_plan(self.stream_graph())
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:

@@ -28,7 +28,7 @@ class Token:
     policy: str
     seed: int
     budget_records: int | None
-    """None: the scenario's."""
+    """Elements per batch (``JobSettings.budget_records``); None: as in the scenario."""
     choices: tuple[int, ...] | None = None
 
     def __str__(self) -> str:
@@ -38,7 +38,7 @@ class Token:
 
     @classmethod
     def parse(cls, text: str) -> Token:
-        """The token of ``text``; raises BadInput."""
+        """Parses a token; raises BadInput."""
         found = _FORM.fullmatch(text.strip())
         if found is None:
             raise BadInput(f"expected a token such as flowsim1/0123456789abcdef/random/7/1, got {text[:60]!r}")
@@ -61,14 +61,15 @@ class Token:
 
 
 def scenario_id(digest: str) -> str:
-    """The part of a scenario's digest in a token."""
+    """Returns the part of a scenario's digest that a token contains."""
     return digest[:_DIGEST_CHARS]
 
 
 def _packed(choices: tuple[int, ...]) -> str:
-    """Seven bits per byte, lowest first; the highest bit means that more follow; then base64 without padding.
+    """Encodes choices with seven bits per byte, lowest first, then as base64 without padding.
 
-    A leading count distinguishes an empty list of choices from None.
+    The highest bit of a byte means that more bytes of the number follow. A leading count distinguishes an empty list of
+    choices from None.
     """
     content = bytearray()
     for value in (len(choices), *choices):

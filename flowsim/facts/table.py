@@ -37,17 +37,17 @@ class Table:
 
     @property
     def stored_columns(self) -> tuple[Column, ...]:
-        """The columns of its files: for facts of tasks also the attempt of the task, which the recorder adds."""
+        """The columns in the table's files. For facts of tasks, the recorder adds the attempt of the task."""
         return (*self.columns, TASK_ATTEMPT) if self.has_attempt else self.columns
 
     @property
     def has_attempt(self) -> bool:
-        """Whether its rows are facts of tasks, in the order of ``seq``."""
+        """True if the rows are facts of tasks, in the order of ``seq``."""
         return "seq" in self.names
 
     @property
     def struct_format(self) -> str:
-        """Little-endian, unpadded ``struct`` format of one stored row."""
+        """The little-endian, unpadded ``struct`` format of a stored row."""
         return "<" + "".join(c.code for c in self.stored_columns)
 
     @property

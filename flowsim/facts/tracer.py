@@ -1,6 +1,6 @@
 """The interface for recording facts: one ``TaskTrace`` per task, passed to all components of that task.
 
-A component keeps ``trace: TaskTrace | None``; None means that nothing is recorded at its level, and costs one test.
+A component keeps ``trace: TaskTrace | None``; with None the component records nothing, which costs one test.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Clock(Protocol):
 
 
 class Stamp(Protocol):
-    """The common first columns of a task's facts: its task, its next sequence number and its time."""
+    """The values for the common first columns of a task's facts: sequence number, task and time."""
 
     task: int
     seq: int
@@ -44,10 +44,10 @@ class SeenValues(Protocol):
     """Fingerprints that are already stored."""
 
     def wants(self, fingerprint: int) -> bool:
-        """Whether an unknown fingerprint would be stored."""
+        """True if the record with this new fingerprint would be stored."""
 
     def add(self, fingerprint: int, encoded: bytes | bytearray) -> None:
-        """Adds a record with an unknown fingerprint."""
+        """Stores a record with a new fingerprint."""
 
 
 class Recorder(Protocol):
@@ -55,17 +55,17 @@ class Recorder(Protocol):
 
     level: Level
     records_state: bool
-    """Whether state changes are recorded at level full."""
+    """True if state changes are recorded at level full."""
 
     @property
     def values(self) -> SeenValues:
         """The stored values of records."""
 
     def appender(self, table: schema.Table) -> Append:
-        """The append function of one fact table; called once per task and table, not per row."""
+        """Returns the append function of one fact table; called once per task and table, not per row."""
 
     def stamped_appender(self, table: schema.Table, stamp: Stamp) -> Append:
-        """As ``appender``, but the function adds ``seq``, ``task`` and ``time_ns`` and takes the other columns."""
+        """Returns an append function that adds ``seq``, ``task`` and ``time_ns``; takes the other columns."""
 
     def static(self, table: schema.Table, rows: Sequence[tuple[int | str, ...]]) -> None:
         """Adds rows to a description table."""
@@ -75,7 +75,7 @@ class Recorder(Protocol):
 
 
 def stamping(append: Append, table: schema.Table, stamp: Stamp) -> Append:
-    """A stamping append function from a plain one."""
+    """Makes a stamping append function from a plain append function."""
     before_time = table.names.index("time_ns") - 2
     task = stamp.task
 
@@ -183,20 +183,20 @@ class TaskTrace:
         self._states: dict[int, dict[tuple[str, str], int]] = {}
         self.seen_value: object = None
         self.seen_fingerprint: int = 0
-        """Fingerprint of ``seen_value``, the last decoded record: the head operator need not compute it again."""
+        """Fingerprint of ``seen_value``, the last decoded record, for use by the head operator."""
 
     @property
     def full(self) -> TaskTrace | None:
-        """Itself at level full, else None: for buffers, credits, mails, actions and timers."""
+        """The trace itself at level full, otherwise None: for buffers, credits, mails, actions and timers."""
         return self if self.level >= Level.FULL else None
 
     @property
     def state(self) -> TaskTrace | None:
-        """Itself if state changes are recorded, which needs level full; otherwise None."""
+        """The trace itself if state changes are recorded, which needs level full; otherwise None."""
         return self if self.level >= Level.FULL and self.recorder.records_state else None
 
     def begin_attempt(self) -> None:
-        """The task starts again: later facts belong to its next attempt, and ``seq`` continues."""
+        """Starts the next attempt of the task; ``seq`` continues."""
         self.recorder.begin_attempt(self.task, self.seq)
 
     def _next(self) -> int:
@@ -205,7 +205,7 @@ class TaskTrace:
         return seq
 
     def _now_ns(self) -> int:
-        """The time of an effect from outside the task: the clock of a waiting task does not advance, the loop's does."""
+        """Returns the time of an effect from outside the task, in ns: while a task waits, its clock stands still."""
         return max(self.clock.now_ns, self._loop_clock.now_ns)
 
     def task_watermark(self, input_index: int, kind: ElementKind, timestamp: int) -> None:
@@ -248,7 +248,7 @@ class TaskTrace:
         self, operator: int, entry: int, action: kinds.AsyncAction, kind: ElementKind, timestamp: int, fingerprint: int,
         attempt: int, rows: int, queued: int,
     ) -> None:  # fmt: skip
-        """An outcome may arrive while the task waits, so the loop's clock may be later."""
+        """Records a step of an async element; while the task waits, the loop's clock may be later."""
         self._async(
             self._next(), self.task, operator, self._now_ns(), entry, action, kind, timestamp, fingerprint, attempt, rows,
             queued,
@@ -289,7 +289,7 @@ class TaskTrace:
         self._times(self._next(), self.task, self.clock.now_ns, busy, idle, soft, hard, records_in, records_out)
 
     def metrics(self, *gauges: int) -> None:
-        """One sample, its gauges in the order of table ``metrics`` from ``busy_ms`` on; taken from outside the task."""
+        """Records a sample from outside the task; gauges as in table ``metrics`` from ``busy_ms`` on."""
         self._metrics(self._next(), self.task, self._now_ns(), *gauges)
 
     def latency(self, operator: int, source_vertex: int, source_subtask: int, marked_ms: int, latency_ms: int) -> None:
@@ -343,7 +343,7 @@ class TaskTrace:
         )
 
     def fingerprint(self, timestamp: int | None, value: object) -> int:
-        """The fingerprint of a record; stores a new value; raises ValueNotAllowed."""
+        """Returns the fingerprint of a record, and stores a new value; raises ValueNotAllowed."""
         encoded = encode_record(timestamp, value)
         number = fingerprint_frame(encoded)
         if number not in self.values.known:
@@ -351,7 +351,7 @@ class TaskTrace:
         return number
 
     def unknown_value(self, fingerprint: int, timestamp: int | None, value: object) -> None:
-        """A record with an unknown fingerprint was decoded."""
+        """Stores a decoded record with a new fingerprint."""
         if self.values.wants(fingerprint):
             self.values.add(fingerprint, encode_record(timestamp, value))
 
@@ -379,7 +379,7 @@ class TaskTrace:
         )
 
     def state_number(self, operator: int, name: str, kind: str) -> int:
-        """The number of an operator's state; adds the state to table ``states`` on first use."""
+        """Returns the number of an operator's state; adds the state to table ``states`` on first use."""
         states = self._states.setdefault(operator, {})
         number = states.get((name, kind))
         if number is None:
@@ -394,5 +394,5 @@ class TaskTrace:
             self.recorder.static(schema.KEYS, ((self.task, key, key_hash, key_type, key_json),))
 
     def knows_key(self, key: int) -> bool:
-        """Whether ``key`` is already described; called before its text is built."""
+        """True if ``key`` is already described; called before the text of the key is built."""
         return key in self._keys

@@ -1,7 +1,7 @@
 """The kinds of faults, and the faults of a run (architecture decision D6).
 
-Each fault replaces a component of the running simulator by one that breaks a rule, to test that the laws detect it: the
-recording shows what the faulty component really did.
+Each fault replaces a component of the running simulator by a component that breaks a rule. The recording shows what the
+faulty component did, so that tests can check that the laws detect the fault.
 """
 
 from __future__ import annotations
@@ -326,8 +326,9 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
 class Fault:
     """One fault of a run.
 
-    ``operator``: name of an operator of the faulty task, None: every task. ``subtask``: its index, None: every subtask.
-    ``channel``: channel id, None: every channel of the task. ``at``: see the sentence of the kind, counted from 0.
+    ``operator``: name of an operator of the faulty task; None: every task. ``subtask``: index of the subtask; None:
+    every subtask. ``channel``: channel id; None: every channel of the task. ``at``: a number from 0 with the meaning
+    that the sentence of the kind gives.
     """
 
     fault: str

@@ -23,7 +23,7 @@ from flowsim.network.partitions.result_subpartition import BufferAndBacklog, Res
 
 
 class LostCredits:
-    """The faults of one run that lose a credit, each once: at the next matching announcement."""
+    """The faults of one run that lose a credit. Each fault happens once, at the next matching announcement."""
 
     __slots__ = ("_pending",)
 
@@ -31,7 +31,7 @@ class LostCredits:
         self._pending = list(dict.fromkeys(fault for fault in faults if fault.fault == "lose_credit"))
 
     def lose_one(self, faults: Iterable[Fault], channel_id: int) -> bool:
-        """Whether one of ``faults`` applies to the channel and has not happened yet; marks it as happened."""
+        """Marks the first matching fault that has not happened yet as happened; returns False if there is none."""
         for fault in faults:
             if fault.channel in (None, channel_id) and fault in self._pending:
                 self._pending.remove(fault)
@@ -40,7 +40,7 @@ class LostCredits:
 
 
 class CreditLosingQueue(PartitionRequestQueue):
-    """Some announcements arrive with a credit less."""
+    """A sender's queue that loses a credit of some announcements."""
 
     __slots__ = ("_faults", "_lost_credits")
 
@@ -59,7 +59,7 @@ class CreditLosingQueue(PartitionRequestQueue):
 
 
 class FaultyViewReader(CreditBasedSequenceNumberingViewReader):
-    """Sends its first buffer without credit, reports a wrong backlog, or is not notified of data."""
+    """A reader that sends its first buffer without credit, reports a wrong backlog, or is not notified of data."""
 
     __slots__ = ("_faults", "_free_buffers", "_has_lost_one")
 
@@ -74,7 +74,7 @@ class FaultyViewReader(CreditBasedSequenceNumberingViewReader):
     ) -> None:
         super().__init__(queue, receiver, initial_credit, channel_id, trace)
         self._free_buffers = 1 if "send_without_credit" in faults else 0
-        """This many data buffers need no credit."""
+        """Number of data buffers that need no credit."""
         self._faults = faults
         self._has_lost_one = False
 
@@ -105,7 +105,7 @@ class FaultyViewReader(CreditBasedSequenceNumberingViewReader):
 
 
 class MiscountingView:
-    """Reports a backlog above the number of readable data buffers."""
+    """A view that reports a backlog above the number of readable data buffers."""
 
     __slots__ = ("_view",)
 
@@ -141,7 +141,7 @@ class MiscountingView:
 
 
 class EventCountingView(MiscountingView):
-    """Counts an event that is next in the queue as a data buffer of the backlog."""
+    """A view that counts the next queued event as a data buffer of the backlog."""
 
     __slots__ = ()
 
@@ -150,7 +150,7 @@ class EventCountingView(MiscountingView):
 
 
 class TailCountingView(MiscountingView):
-    """Counts a data buffer at the tail before any flush of it."""
+    """A view that counts a data buffer at the tail before the buffer is flushed."""
 
     __slots__ = ("_subpartition",)
 
@@ -163,7 +163,7 @@ class TailCountingView(MiscountingView):
 
 
 class LeakingChannel(RemoteInputChannel):
-    """The memory of its first data buffer is never recycled."""
+    """A channel that never recycles the memory of its first data buffer."""
 
     __slots__ = ("_leaks",)
 
@@ -189,7 +189,7 @@ class LeakingChannel(RemoteInputChannel):
 
 
 class OverAnnouncingChannel(RemoteInputChannel):
-    """Its first announcement has ``extra_credits`` more than the channel has buffers."""
+    """A channel whose first announcement has ``extra_credits`` more credits than the channel has buffers."""
 
     __slots__ = ("_extra_credits",)
 

@@ -28,7 +28,7 @@ from flowsim.units import MAX_WATERMARK
 
 
 class MisroutingPartitioner(KeyGroupStreamPartitioner):
-    """Every key goes to the subtask after its own."""
+    """A partitioner that sends every key to the subtask after the correct subtask."""
 
     __slots__ = ()
 
@@ -38,14 +38,14 @@ class MisroutingPartitioner(KeyGroupStreamPartitioner):
 
 
 class SkippingPartitioner(RebalancePartitioner):
-    """Skips one channel in its turn, after record ``at``."""
+    """A partitioner that skips one channel when its turn comes after record ``at``."""
 
     __slots__ = ("_left",)
 
     def __init__(self, channels: int, random: Random, at: int) -> None:
         super().__init__(channels, random)
         self._left = at + 1
-        """Records before the channel is skipped."""
+        """Number of records before the channel is skipped."""
 
     def select_channel(self, value: Value) -> int:
         self._left -= 1
@@ -55,7 +55,7 @@ class SkippingPartitioner(RebalancePartitioner):
 
 
 class FaultyRecordWriter(RecordWriter):
-    """A writer with any faults of writers that are not faults of its partitioner."""
+    """A writer with faults of writers; a faulty partitioner is a separate component."""
 
     __slots__ = ("_faults", "_regressions_at", "_watermarks")
 
@@ -99,7 +99,7 @@ class FaultyRecordWriter(RecordWriter):
             self._send_an_empty_buffer()
 
     def _send_an_empty_buffer(self) -> None:
-        """Finishes a buffer without bytes, and sends it as if the receiver had no exclusive buffers."""
+        """Finishes a buffer without bytes and sends this buffer, as if the receiver had no exclusive buffers."""
         subpartition, builder = self.partition.subpartition(0), self.partition.pool.request_builder(0)
         if isinstance(subpartition, PipelinedSubpartition) and builder is not None:
             subpartition.zero_exclusive_buffers = True
@@ -128,7 +128,7 @@ class LosingCollect:
 
 
 class FaultyElements:
-    """The elements of a task's channels with their faults; counts the records of each channel over all its buffers."""
+    """The elements of a task's channels with faults; counts the records of each channel."""
 
     __slots__ = ("_faults", "_stop", "_seen")
 
@@ -136,10 +136,10 @@ class FaultyElements:
         self._faults = faults
         self._stop = stop
         self._seen: dict[tuple[int, int], int] = {}
-        """Records of each channel (its id) that each fault (its index) has seen."""
+        """Number of records by fault index and channel id."""
 
     def of_buffer(self, channel: InputChannel, elements: Iterable[Element]) -> Iterable[Element]:
-        """A fault takes effect when its element is read."""
+        """Yields the elements of a buffer; a fault takes effect when its element is read."""
         for number, fault in enumerate(self._faults):
             if fault.channel is None or fault.channel == channel.channel_id:
                 elements = self._break(elements, fault, (number, channel.channel_id))
@@ -177,7 +177,7 @@ class FaultyElements:
 
 
 class FaultyDeserializer(RecordDeserializer):
-    """Changes the elements of its buffers; the number of results is known only at the end of a buffer."""
+    """A deserializer that changes elements; the number of elements is known only at the end of a buffer."""
 
     __slots__ = ("_faulty",)
 

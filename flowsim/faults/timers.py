@@ -19,7 +19,7 @@ N = TypeVar("N", bound=Hashable)
 
 
 class DuplicatingTimerQueue(HeapPriorityQueueSet[N]):
-    """The first timer that is removed stays in the queue."""
+    """A queue that keeps the first timer that is removed."""
 
     __slots__ = ("_has_duplicated",)
 
@@ -36,7 +36,7 @@ class DuplicatingTimerQueue(HeapPriorityQueueSet[N]):
 
 
 class LosingTimerQueue(HeapPriorityQueueSet[N]):
-    """Drops the first timer that is added."""
+    """A queue that drops the first timer that is added."""
 
     __slots__ = ("_has_lost",)
 
@@ -52,7 +52,7 @@ class LosingTimerQueue(HeapPriorityQueueSet[N]):
 
 
 class StaleKeyContext:
-    """Keeps the current key once when it should change."""
+    """A key context that once keeps the current key instead of changing it."""
 
     __slots__ = ("_context", "_was_stale")
 
@@ -76,7 +76,7 @@ class StaleKeyContext:
 
 
 class EarlyTimeServiceManager(InternalTimeServiceManager):
-    """Each of its services fires one event-time timer before it is due."""
+    """A manager whose services each fire one event-time timer before the timer is due."""
 
     __slots__ = ("_early",)
 

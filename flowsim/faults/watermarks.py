@@ -14,7 +14,10 @@ _AHEAD_MS: Final = 7
 
 
 class MaximumWatermarkValve(StatusWatermarkValve):
-    """The fastest aligned channel decides instead of the slowest. The invariants of the valve do not hold."""
+    """A valve that emits the watermark of the fastest aligned channel instead of the slowest.
+
+    The invariants of the valve do not hold.
+    """
 
     __slots__ = ()
 
@@ -25,7 +28,7 @@ class MaximumWatermarkValve(StatusWatermarkValve):
 
 
 class ActiveHidingOutput:
-    """Drops the status ACTIVE, so that watermarks follow IDLE."""
+    """An output that drops the status ACTIVE, so that watermarks follow IDLE."""
 
     __slots__ = ("_output",)
 
@@ -41,13 +44,13 @@ class ActiveHidingOutput:
 
 
 def early_strategy(strategy: WatermarkStrategy) -> WatermarkStrategy:
-    """The strategy with generators whose watermarks are too early for the records."""
+    """Returns the strategy with generators whose watermarks are too early for the records."""
     create = strategy.generator_factory
     return replace(strategy, generator_factory=lambda: EarlyWatermarkGenerator(create()))
 
 
 class EarlyWatermarkGenerator(WatermarkGenerator):
-    """Every watermark is too early for the records."""
+    """A generator whose watermarks are all too early for the records."""
 
     __slots__ = ("_generator", "_ahead")
 

@@ -55,7 +55,7 @@ class JobVertex:
 
     @property
     def is_legacy_source(self) -> bool:
-        """Whether the head is a source function, which runs on its own thread (rules 1.10, 5.40)."""
+        """True if the head is a source function, which runs on its own thread (rules 1.10, 5.40)."""
         return self.head.is_legacy_source
 
     def consumers_of(self, operator: ChainedOperator) -> list[ChainedOperator]:

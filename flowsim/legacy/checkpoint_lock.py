@@ -30,7 +30,7 @@ class CheckpointLock:
 
     @property
     def is_wanted(self) -> bool:
-        """Whether a waiting actor is ready."""
+        """True if a waiting actor is ready."""
         return self._next() is not None
 
     def is_awaited_by(self, actor: Actor) -> bool:

@@ -50,7 +50,7 @@ class LockedLoopBatches(Batches):
 
     lock: CheckpointLock
     reads_input: bool
-    """Whether batches may be long; a loop that only runs mails soon waits for the next one."""
+    """True if batches may be long; a loop that only runs mails soon waits for the next one."""
     failure: Exception | None
     """The error of a thread of the task: the loop raises it, even inside an element."""
 
@@ -381,7 +381,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         return f"held by its {'mailbox loop' if thread is None else thread.name}"
 
     def _is_inside(self) -> bool:
-        """Whether the mailbox loop itself is at work: other threads of the task send it mails."""
+        """True if the mailbox loop itself is at work: other threads of the task send it mails."""
         return self.outbox.sealed and self.actor.is_inside()
 
 

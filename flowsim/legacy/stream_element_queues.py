@@ -88,7 +88,7 @@ class LegacyStreamElementQueue(Protocol):
 
     @property
     def has_completed_element(self) -> bool:
-        """Whether ``peek`` and ``poll`` have a result."""
+        """True if ``peek`` and ``poll`` have a result."""
 
     def try_put(self, entry: FutureEntry) -> bool:
         """Enqueues the element; returns whether there was space."""

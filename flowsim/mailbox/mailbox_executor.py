@@ -59,7 +59,7 @@ class MailboxExecutor:
         return self._yield_to(self.priority, False)
 
     def should_interrupt(self) -> bool:
-        """Whether the mailbox has any mail (rule 3.23)."""
+        """True if the mailbox has any mail (rule 3.23)."""
         if not self.mailbox.has_mail:
             self._give_others_time()
         return self.mailbox.has_mail

@@ -131,7 +131,7 @@ class KeyedOperator(StreamOperator):
         return RuntimeContext(self.ctx, self.state.store())
 
     def use_interruptible_timers(self) -> bool:
-        """Whether the timers of this operator may yield to mails, if the job allows it (rule 9.18).
+        """True if the timers of this operator may yield to mails, if the job allows it (rule 9.18).
 
         Flink: AbstractStreamOperator.useInterruptibleTimers.
         """

@@ -106,7 +106,7 @@ class MailboxExecutor(Protocol):
     def try_yield(self) -> bool: ...
 
     def should_interrupt(self) -> bool:
-        """Whether a mail waits; first lets the cost of the work so far pass (rule 3.23)."""
+        """True if a mail waits; first lets the cost of the work so far pass (rule 3.23)."""
 
 
 @dataclass(slots=True)
@@ -141,7 +141,7 @@ class OperatorContext:
     cancellation: CancellationContext = field(default_factory=CancellationContext)
     """Of the task: timers do not fire after its cancellation."""
     interruptible_timers: bool = False
-    """Whether the job allows timers to yield to mails (rule 9.18); the operator must allow it too."""
+    """True if the job allows timers to yield to mails (rule 9.18); the operator must allow it too."""
     async_calls: AsyncCalls | None = None
     """Starts asynchronous calls; None without a task."""
     fail_externally: Callable[[Callable[[], None]], None] | None = None
@@ -149,7 +149,7 @@ class OperatorContext:
     Environment.
     """
     object_reuse: bool = False
-    """Whether records are passed on without copies (rule 5.10): an operator that keeps a record must copy it."""
+    """True if records are passed on without copies (rule 5.10): an operator that keeps a record must copy it."""
 
 
 class StreamOperator:
@@ -170,7 +170,7 @@ class StreamOperator:
     clock: TaskClock
 
     is_source: bool = False
-    """Whether it reads a source instead of an input."""
+    """True if it reads a source instead of an input."""
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         """Initializes the operator; called once, before ``open``."""

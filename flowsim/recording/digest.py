@@ -23,7 +23,7 @@ _STATIC_NAMES: Final = frozenset(t.name for t in STATIC_TABLES)
 
 
 def is_static(table: Table) -> bool:
-    """Whether it is a description table, which may contain text."""
+    """True if it is a description table, which may contain text."""
     return table.name in _STATIC_NAMES
 
 

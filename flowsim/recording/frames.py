@@ -160,7 +160,7 @@ def _points_in_time(table: Table, name: str, stored: pa.Table) -> pa.ChunkedArra
 
 
 def _has_elements(table: Table) -> bool:
-    """Whether the meaning of its column ``timestamp`` depends on the kind of the element."""
+    """True if the meaning of its column ``timestamp`` depends on the kind of the element."""
     return any(column.name == "kind" and column.values is ElementKind for column in table.columns)
 
 

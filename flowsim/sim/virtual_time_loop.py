@@ -223,7 +223,7 @@ class VirtualTimeLoop(AsyncioServices):
             future.set_result(None)
 
     def _any_timer_counts(self) -> bool:
-        """Whether a timer is left that keeps the run alive; drops cancelled ones from the head."""
+        """True if a timer is left that keeps the run alive; drops cancelled ones from the head."""
         timers = self._timers
         while timers and timers[0][2]._cancelled:
             heapq.heappop(timers)

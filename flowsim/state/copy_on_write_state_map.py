@@ -168,7 +168,7 @@ class ChainIterator:
         self._max_positions = max_positions
 
     def has_next(self) -> bool:
-        """Whether buckets are left, including empty ones."""
+        """True if buckets are left, including empty ones."""
         return len(self._map) > 0 and (self._position < len(self._active) or self._active is self._map.tables()[0])
 
     def next_chain(self) -> Chain | None:

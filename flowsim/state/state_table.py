@@ -81,7 +81,7 @@ class StateTable:
         return state_map
 
     def is_empty_at(self, index: int) -> bool:
-        """Whether no key of a key group (index from 0) holds the state."""
+        """True if no key of a key group (index from 0) holds the state."""
         return not self._maps.get(self._range.start + index)
 
     def content_of(self, name: str, entry: StateMapEntry) -> object:
@@ -144,7 +144,7 @@ class IncrementalVisitor:
         self.has_next()
 
     def has_next(self) -> bool:
-        """Whether buckets are left, including empty ones."""
+        """True if buckets are left, including empty ones."""
         while self._chains is None or not self._chains.has_next():
             if self._index == self._count:
                 return False

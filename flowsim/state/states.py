@@ -195,7 +195,7 @@ class MapState(State):
                 self._cells.remove(self._place)
 
     def contains(self, key: object) -> bool:
-        """Whether the key has a value, even None."""
+        """True if the key has a value, even None."""
         entries = self._entries()
         return entries is not None and key in entries
 
@@ -218,7 +218,7 @@ class MapState(State):
         return [value for _, value in self.items()]
 
     def is_empty(self) -> bool:
-        """Whether there is no key."""
+        """True if there is no key."""
         return not self._entries()
 
     def __getitem__(self, key: object) -> object:

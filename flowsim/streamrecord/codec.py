@@ -113,7 +113,7 @@ class ElementDecoder:
 
     @property
     def is_consumed(self) -> bool:
-        """Whether all bytes are decoded."""
+        """True if all bytes are decoded."""
         return not len(self._slice)
 
     def take_tail(self) -> bytes:

@@ -54,7 +54,7 @@ class Actor:
 
     @property
     def is_done(self) -> bool:
-        """Whether the body has ended."""
+        """True if the body has ended."""
         return self._greenlet is not None and bool(self._greenlet.dead)
 
     def failure_of(self, error: BaseException) -> BaseException:
@@ -72,7 +72,7 @@ class Actor:
         return EscapedExit(error)
 
     def is_inside(self) -> bool:
-        """Whether the body itself is running; False in other code while the body is blocked."""
+        """True if the body itself is running; False in other code while the body is blocked."""
         return getcurrent() is self._greenlet
 
     async def run(self) -> None:

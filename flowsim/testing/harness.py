@@ -115,7 +115,7 @@ class ManualProcessingTimeService:
         return [timer.timestamp_ms for timer in self.timers if timer.is_live]
 
     def keeps_alive(self) -> bool:
-        """Whether a pending timer still has an effect to wait for (D4)."""
+        """True if a pending timer still has an effect to wait for (D4)."""
         return any(timer.is_live and timer.keeps_alive() for timer in self.timers)
 
 

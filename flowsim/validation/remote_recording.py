@@ -65,7 +65,7 @@ class Cut(NamedTuple):
 
 
 def is_uri(path: str) -> bool:
-    """Whether a path names a file system; a single letter before the colon is a drive."""
+    """True if a path names a file system; a single letter before the colon is a drive."""
     return _SCHEME.match(path) is not None
 
 

@@ -44,7 +44,7 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """Whether everything was checked, and no law is violated or vacuous."""
+        """True if everything was checked, and no law is violated or vacuous."""
         return not self.errors and not any(line.broken for line in self.lines)
 
     def of(self, run: int) -> dict[str, Outcome]:

@@ -64,7 +64,7 @@ class CombinedWatermarkStatus:
         return True
 
     def has_pending_update(self) -> bool:
-        """Whether ``update_combined_watermark`` would have an effect."""
+        """True if ``update_combined_watermark`` would have an effect."""
         if not self.partials:
             return False
         combined, idle = self._combine()
@@ -94,7 +94,7 @@ class IndexedCombinedWatermarkStatus:
 
     @property
     def idle(self) -> bool:
-        """Whether every input is idle."""
+        """True if every input is idle."""
         return self._combined.idle
 
     def update_watermark(self, input_index: int, timestamp: int) -> bool:

@@ -65,7 +65,7 @@ class WatermarkOutputMultiplexer:
         self.update_combined_watermark()
 
     def has_pending_effect(self) -> bool:
-        """Whether the next update would have an effect, such as after the end of a split that held others back."""
+        """True if the next update would have an effect, such as after the end of a split that held others back."""
         return self._combined.has_pending_update()
 
     @property

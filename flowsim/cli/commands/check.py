@@ -1,4 +1,4 @@
-"""``flowsim check``: is a scenario valid? Runs nothing and writes nothing."""
+"""``flowsim check``: checks whether a scenario is valid. Runs nothing and writes nothing."""
 
 from __future__ import annotations
 

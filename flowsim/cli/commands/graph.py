@@ -38,7 +38,10 @@ def graph(
 
 
 def drawn(execution: ExecutionGraph) -> str:
-    """One paragraph per task, and a line per outgoing edge; the placement, unless each subtask has its own task manager."""
+    """Draws the job as text: one paragraph per task, with one line per outgoing edge.
+
+    Adds the placement, unless each subtask has its own task manager.
+    """
     job = execution.job
     lines = [f"{job.graph.name}: {len(job.vertices)} tasks, {sum(v.parallelism for v in job.vertices)} subtasks"]
     for vertex in job.vertices:
@@ -51,7 +54,7 @@ def drawn(execution: ExecutionGraph) -> str:
 
 
 def mermaid(job: JobGraph) -> str:
-    """A Mermaid flowchart: a box per task, around the chain of its operators."""
+    """Returns the job as a Mermaid flowchart: a box per task, around the chain of its operators."""
     lines = ["flowchart LR"]
     for vertex in job.vertices:
         lines.append(f'  subgraph t{vertex.id}["task {vertex.id}, parallelism {vertex.parallelism}"]')
@@ -69,7 +72,7 @@ def mermaid(job: JobGraph) -> str:
 
 
 def as_data(execution: ExecutionGraph) -> dict[str, Any]:
-    """The same as JSON values."""
+    """Returns the tasks and edges of the job as JSON values."""
     job = execution.job
     return {
         "job": job.graph.name,
@@ -113,7 +116,10 @@ def _task_managers(execution: ExecutionGraph, vertex: JobVertex) -> list[str]:
 
 
 def _placed(execution: ExecutionGraph, vertex: JobVertex) -> str:
-    """``left: 0-1, right: 2``; subtasks with their own task manager are listed together."""
+    """Returns the placement of a task, such as ``left: 0-1, right: 2``.
+
+    Subtasks with their own task manager are listed together.
+    """
     wanted = execution.job.graph.settings.task_managers
     found: dict[str, list[int]] = {}
     for index, name in enumerate(_task_managers(execution, vertex)):
@@ -123,7 +129,7 @@ def _placed(execution: ExecutionGraph, vertex: JobVertex) -> str:
 
 
 def _ranges(indexes: list[int]) -> str:
-    """``0-2 5`` for 0, 1, 2 and 5."""
+    """Writes 0, 1, 2 and 5 as ``0-2 5``."""
     texts, first = [], 0
     for position, index in enumerate(indexes):
         if position + 1 == len(indexes) or indexes[position + 1] != index + 1:

@@ -150,7 +150,7 @@ def _answer(done: ScenarioRun, out: Path, report: Report | None) -> Answer:
 
 
 def unexpected_laws(done: ScenarioRun, report: Report) -> list[str]:
-    """One line per law with an unexpected verdict."""
+    """Returns one line per law with an unexpected verdict."""
     expect = done.compiled.scenario.model.expect
     lines = []
     for line in report.lines:
@@ -161,7 +161,7 @@ def unexpected_laws(done: ScenarioRun, report: Report) -> list[str]:
 
 
 def exit_code(done: ScenarioRun, unexpected: list[str]) -> ExitCode:
-    """An unexpected failure of the job has priority over unmet expectations."""
+    """Returns the exit code of a run. An unexpected failure of the job has priority over unmet expectations."""
     job = next(outcome for outcome in done.expectations if outcome.what == "job")
     if job.met is False and done.result.status in (JobStatus.FAILED, JobStatus.DEADLOCKED):
         return ExitCode.JOB_FAILED

@@ -17,15 +17,16 @@ class CsvSource:
     """Rows of CSV files (``.gz`` too), in file order, as tuples of the declared columns in declared order.
 
     ``columns`` maps names to types (string, int, long, double, boolean). An empty field is ``''`` in a string column
-    and None in every other.
+    and None in a column of another type.
 
     File ``i`` of several files is a separate split; subtask ``i`` modulo the parallelism reads it. A single file is
     read at parallelism 1, unless ``split_by`` names a column. Then every subtask reads the whole file and keeps the
-    rows of its groups: group ``i`` belongs to subtask ``i`` modulo the parallelism. ``groups`` lists the groups, each a
-    value or a list of values, and every row must belong to one. Without ``groups`` each value is a group, in sorted
-    order. ``rows`` limits the rows per file.
+    rows of its groups: group ``i`` belongs to subtask ``i`` modulo the parallelism. ``groups`` lists the groups; a
+    group is a value or a list of values. Every row must belong to a group. Without ``groups`` each value is a group, in
+    sorted order. ``rows`` limits the rows per file.
 
-    Raises BadInput, with ``file:line:column`` if known: in the constructor for a wrong header, while reading for a row.
+    The constructor raises BadInput for a wrong header; reading raises BadInput for a wrong row. The message contains
+    ``file:line:column`` if the position is known.
     """
 
     kind = "csv"
@@ -93,7 +94,10 @@ class CsvSource:
         return self._file.blocks((self.split_by, own)) if own else iter(())
 
     def groups(self) -> list[list[object]]:
-        """The groups of ``split_by``, from one pass over the file that all subtasks share; empty without ``split_by``."""
+        """Returns the groups of ``split_by``; empty without ``split_by``.
+
+        One pass over the file finds the groups for all subtasks.
+        """
         if self._groups is None and self.split_by is not None:
             if self._declared_groups is None:
                 self._groups = [[value] for value in self._file.distinct(self.split_by)]

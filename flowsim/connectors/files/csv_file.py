@@ -16,7 +16,7 @@ from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.errors import BadInput, did_you_mean
 
 ROWS_AT_ONCE: Final = 4096
-"""Measured on the flights file: more rows are not faster, and memory is a small multiple of this."""
+"""Rows per block. Measured on the flights file: larger blocks are not faster; memory is a small multiple of a block."""
 
 _MAX_GROUPS: Final = 10_000
 _DELIMITERS: Final = ";\t|,"
@@ -35,9 +35,9 @@ ARROW_TYPES: Final[dict[ColumnType, pa.DataType]] = {
 class CsvFile:
     """A CSV file (``.gz`` too) with a header line, read as declared columns.
 
-    An empty field is ``''`` in a string column and None in every other; no other text means None. Fields may be quoted
-    with ``"`` and contain line ends. A row is a tuple of the declared columns, in declared order. ``rows`` limits the
-    number of rows; None: all.
+    An empty field is ``''`` in a string column and None in a column of another type. No other text means None. Fields
+    may be quoted with ``"`` and contain line ends. A row is a tuple of the declared columns, in declared order.
+    ``rows`` limits the number of rows; None: all rows.
     """
 
     def __init__(
@@ -63,7 +63,7 @@ class CsvFile:
             raise BadInput(f"{self.path}:1:1 the header has column {doubled[0]!r} more than once")
 
     def blocks(self, keep: tuple[str, Sequence[object]] | None = None) -> Iterator[Rows]:
-        """Blocks of rows in file order; with ``keep`` only rows whose column holds one of the values.
+        """Yields blocks of rows in file order; with ``keep`` only the rows that have one of the values in a column.
 
         Raises BadInput ``file:line:column`` at the first field that does not match its declared type.
         """
@@ -80,7 +80,7 @@ class CsvFile:
                 yield list(zip(*(_python_values(column) for column in rows.columns), strict=True))
 
     def distinct(self, name: str) -> list[object]:
-        """All values of one column, sorted, None first; at most 10,000. Reads the whole file once."""
+        """Returns the distinct values of one column, sorted, None first; at most 10,000. Reads the whole file once."""
         self.check()
         found: dict[object, None] = {}
         for batch in self._batches([column for column in self.columns if column.name == name]):
@@ -90,7 +90,7 @@ class CsvFile:
         return sorted(found, key=_none_first)
 
     def require_values(self, name: str, allowed: Sequence[object]) -> None:
-        """Raises BadInput ``file:line:column`` at the first row whose column holds none of ``allowed``."""
+        """Raises BadInput ``file:line:column`` at the first row whose value in a column is not in ``allowed``."""
         unknown = [value for value in self.distinct(name) if value not in allowed]
         if unknown:
             where = find_cell(self.file, self.delimiter, name, "" if unknown[0] is None else str(unknown[0]))
@@ -117,7 +117,7 @@ class CsvFile:
 
 
 def _listed(header: Sequence[str]) -> str:
-    """The names in a message, without control characters."""
+    """Lists names for a message, without control characters."""
     shown = [name if name.isprintable() else ascii(name)[1:-1] for name in header[:_NAMES_LISTED]]
     more = len(header) - _NAMES_LISTED
     names = ", ".join(name if len(name) <= _CHARS_LISTED else f"{name[:_CHARS_LISTED]}..." for name in shown)
@@ -125,7 +125,7 @@ def _listed(header: Sequence[str]) -> str:
 
 
 def first_rows(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.RecordBatch]:
-    """The batches up to this number of rows; later batches are not read."""
+    """Yields the batches up to this number of rows; later batches are not read."""
     for batch in batches:
         if rows <= 0:
             return
@@ -134,7 +134,7 @@ def first_rows(batches: Iterable[pa.RecordBatch], rows: int) -> Iterator[pa.Reco
 
 
 def convert_options(columns: Sequence[Column]) -> pacsv.ConvertOptions:
-    """The accepted texts of each type, defined once for both reading and diagnosis."""
+    """Returns the texts that each type accepts; both reading and diagnosis use them."""
     return pacsv.ConvertOptions(
         column_types={column.name: ARROW_TYPES[column.type] for column in columns},
         include_columns=[column.name for column in columns],

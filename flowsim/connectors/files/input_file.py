@@ -1,4 +1,4 @@
-"""An input file: its bytes, decompressed and within limits, and the SHA-256 of the file."""
+"""An input file: its content, decompressed and within limits, and the SHA-256 of its bytes."""
 
 from __future__ import annotations
 
@@ -23,28 +23,31 @@ _GZIP_BLOCK_BYTES: Final = 1 << 13
 class InputFile:
     """A file that a source reads. A ``.gz`` file is decompressed while it is read.
 
-    Reading raises BadInput beyond the limits ``file_bytes``, ``gzip_ratio`` and, for a line, ``row_bytes``, and for a
-    damaged ``.gz`` file; it raises OSError if the file cannot be read.
+    Reading raises BadInput for a damaged ``.gz`` file, for content beyond the limits ``file_bytes`` or ``gzip_ratio``,
+    and for a line beyond ``row_bytes``. Reading raises OSError if the file cannot be read.
     """
 
     def __init__(self, path: str | Path, name: str | None = None, limits: Limits = DEFAULT_LIMITS) -> None:
         self.path: Path = Path(path)
         self.name: str = str(path) if name is None else name
-        """As the user wrote it."""
+        """The name of the file as the user wrote it."""
         self.limits: Limits = limits
         self._sha256: str | None = None
 
     def open(self) -> Content:
-        """The content, from its start."""
+        """Opens the content at its start."""
         return Content(self)
 
     def open_text(self, errors: str = "surrogateescape") -> TextIO:
-        """The content as text. Surrogates represent bytes that are not UTF-8, so that a scan does not end there."""
+        """Opens the content as text.
+
+        Surrogates represent bytes that are not UTF-8, so that a scan does not end at them.
+        """
         content = io.BufferedReader(self.open())
         return io.TextIOWrapper(content, encoding="utf-8-sig", errors=errors, newline="")
 
     def sha256(self) -> str:
-        """The digest of the file as it was when it was first read to its end; reads it if nothing has done so."""
+        """Returns the digest of the file at its first complete reading; reads the file if it was not read yet."""
         if self._sha256 is None:
             with _RawBytes(self) as raw:
                 while raw.read(_BLOCK_BYTES):
@@ -52,16 +55,16 @@ class InputFile:
         return self._sha256 or ""
 
     def hashed(self, digest: str) -> None:
-        """Keeps the digest of the first complete reading."""
+        """Stores the digest of the first complete reading."""
         self._sha256 = self._sha256 or digest
 
     @property
     def is_hashed(self) -> bool:
-        """Whether the file was read to its end."""
+        """True if the file was read to its end."""
         return self._sha256 is not None
 
     def check_size(self, size: int, what: str) -> None:
-        """Raises BadInput beyond the limit ``file_bytes``."""
+        """Raises BadInput if the file is larger than the limit ``file_bytes``."""
         limit = self.limits.file_bytes
         if size > limit:
             raise BadInput(f"{self.path}: expected {what} of at most {limit} bytes {to_raise('file_bytes')}")
@@ -73,7 +76,7 @@ def input_file_of(path: str | Path | InputFile) -> InputFile:
 
 
 class _Bytes(io.RawIOBase):
-    """A stream that implements ``read``: Arrow calls it, and ``readinto`` would copy each block twice more."""
+    """A stream that implements ``read``: Arrow calls ``read``; ``readinto`` would copy each block twice more."""
 
     def readable(self) -> bool:
         return True
@@ -157,13 +160,13 @@ def _lines_before_damage(path: Path) -> int:
 
 
 class Content(_Bytes):
-    """The content, with a limit for its lines: the layers above read a line into memory."""
+    """The content with a limit for the length of lines, because readers load a whole line into memory."""
 
     def __init__(self, file: InputFile) -> None:
         self._file = file
         self._content = _content_of(file)
         self.quotes: int = 0
-        """Double quotes so far."""
+        """Number of double quotes read so far."""
         self._bytes = 0
         self._line_bytes = 0
 
@@ -182,7 +185,7 @@ class Content(_Bytes):
         return content
 
     def _line(self) -> int:
-        """The number of the line at which the content was read so far."""
+        """Returns the number of the line up to which the content was read."""
         with _content_of(self._file) as content:
             return 1 + sum(content.read(_BLOCK_BYTES).count(b"\n") for _ in range(0, self._bytes, _BLOCK_BYTES))
 

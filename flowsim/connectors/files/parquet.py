@@ -34,8 +34,8 @@ _FITS: Final[dict[ColumnType, Callable[[pa.DataType], bool]]] = {
 class ParquetFile:
     """A Parquet file, read as declared columns; by default all its columns with their types.
 
-    A timestamp column may be declared long: milliseconds since 1970-01-01 UTC (a time without zone counts as UTC),
-    rounded down. Nulls are None.
+    A timestamp column may be declared long. Its values are milliseconds since 1970-01-01 UTC, rounded down; a time
+    without zone counts as UTC. Nulls are None.
     """
 
     def __init__(self, path: str | Path | InputFile, columns: Sequence[Column] | None = None) -> None:
@@ -44,7 +44,7 @@ class ParquetFile:
         self.columns = tuple(self._all_columns() if columns is None else columns)
 
     def check(self) -> None:
-        """Raises BadInput if the file cannot be read, lacks a declared column, or has another type for it."""
+        """Raises BadInput if the file cannot be read, or if a declared column is missing or has another type."""
         schema = self._schema()
         for column in self.columns:
             if column.name not in schema.names:
@@ -61,7 +61,7 @@ class ParquetFile:
                 )
 
     def blocks(self) -> Iterator[Rows]:
-        """Batches of rows in file order; raises BadInput."""
+        """Yields batches of rows in file order; raises BadInput."""
         self.check()
         names = [column.name for column in self.columns]
         row = 0
@@ -79,11 +79,11 @@ class ParquetFile:
             ) from None
 
     def _texts(self) -> list[str]:
-        """Repeated texts share memory when they are read as a dictionary, in the file as well as here."""
+        """Returns the text columns, which are read as dictionaries so that repeated texts share memory."""
         return [column.name for column in self.columns if column.type is ColumnType.STRING]
 
     def _rows_at_once(self, group: pq.RowGroupMetaData, row: int) -> int:
-        """The rows of a batch of bounded size; raises BadInput for a row group beyond the limit."""
+        """Returns the number of rows in a batch of bounded size; raises BadInput for a row group beyond the limit."""
         names = {column.name for column in self.columns}
         chunks = (group.column(index) for index in range(group.num_columns))
         size = sum(chunk.total_uncompressed_size for chunk in chunks if chunk.path_in_schema.split(".")[0] in names)
@@ -159,7 +159,7 @@ class ParquetFile:
 
 
 def _reason_of(error: Exception) -> str:
-    """In one line, without the advice that Arrow gives to its callers."""
+    """Returns the reason in one line, without the advice that Arrow gives to its callers."""
     reason = reason_of(error).partition(". Either the file is corrupted")[0].rstrip(".")
     return "".join(letter if letter.isprintable() else ascii(letter)[1:-1] for letter in reason)
 
@@ -221,7 +221,7 @@ class ParquetSink:
 
 
 class ParquetWriter:
-    """Writes one part."""
+    """Writes the file of one subtask."""
 
     def __init__(self, sink: ParquetSink) -> None:
         self._sink = sink
@@ -243,7 +243,7 @@ class ParquetWriter:
             self._write_row_group()
 
     def flush(self) -> None:
-        """The input ended: no more rows follow."""
+        """Writes the last rows: the input has ended."""
         if self._rows:
             self._write_row_group()
         self._is_complete = True

@@ -48,7 +48,10 @@ class CoGroupWindowFunction(WindowFunction[Tagged, object, object, Window]):
 
 
 class JoinCoGroupFunction(CoGroupFunction):
-    """Calls the function for each pair; the outer loop is over the first stream. Flink: JoinCoGroupFunction."""
+    """Calls the user's function for each pair of records; the outer loop is over the first stream.
+
+    Flink: JoinCoGroupFunction.
+    """
 
     def __init__(self, function: AnyJoin) -> None:
         self._function = function

@@ -46,7 +46,7 @@ from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksO
 from flowsim.values.types import TypeInformation
 
 MakeOperator = Callable[[str], StreamOperator]
-"""Makes the operator of one subtask; the argument is the operator's name, for errors."""
+"""Creates the operator of one subtask; the argument is the operator's name for error messages."""
 
 AnyMap = MapFunction | Callable[[object], object]
 
@@ -60,7 +60,7 @@ AnyPartitioner = Partitioner | Callable[[object, int], int]
 
 
 def map_operator(func: AnyMap) -> MakeOperator:
-    """Raises TypeError unless ``func`` is a MapFunction or a callable."""
+    """Creates the operator; raises TypeError unless ``func`` is a MapFunction or a callable."""
     _check(func, MapFunction, "map")
 
     def make(name: str) -> StreamOperator:
@@ -71,7 +71,7 @@ def map_operator(func: AnyMap) -> MakeOperator:
 
 
 def filter_operator(func: AnyFilter) -> MakeOperator:
-    """Raises TypeError unless ``func`` is a FilterFunction or a callable."""
+    """Creates the operator; raises TypeError unless ``func`` is a FilterFunction or a callable."""
     _check(func, FilterFunction, "filter")
 
     def make(name: str) -> StreamOperator:
@@ -86,7 +86,7 @@ def filter_operator(func: AnyFilter) -> MakeOperator:
 
 
 def flat_map_operator(func: AnyFlatMap) -> MakeOperator:
-    """Raises TypeError unless ``func`` is a FlatMapFunction or a callable."""
+    """Creates the operator; raises TypeError unless ``func`` is a FlatMapFunction or a callable."""
     _check(func, FlatMapFunction, "flat_map")
 
     def make(name: str) -> StreamOperator:
@@ -99,7 +99,7 @@ def flat_map_operator(func: AnyFlatMap) -> MakeOperator:
 
 
 def process_operator(func: ProcessFunction) -> MakeOperator:
-    """Raises TypeError unless ``func`` is a ProcessFunction."""
+    """Creates the operator; raises TypeError unless ``func`` is a ProcessFunction."""
     if not isinstance(func, ProcessFunction):
         raise TypeError(f"process: expected a ProcessFunction (a KeyedProcessFunction after key_by), got {func!r}")
     isolated(func, "process")
@@ -107,7 +107,7 @@ def process_operator(func: ProcessFunction) -> MakeOperator:
 
 
 def keyed_process_operator(func: KeyedProcessFunction) -> MakeOperator:
-    """Raises TypeError unless ``func`` is a KeyedProcessFunction."""
+    """Creates the operator; raises TypeError unless ``func`` is a KeyedProcessFunction."""
     if not isinstance(func, KeyedProcessFunction):
         raise TypeError(f"process: expected a KeyedProcessFunction after key_by, got {func!r}")
     isolated(func, "process")
@@ -115,12 +115,12 @@ def keyed_process_operator(func: KeyedProcessFunction) -> MakeOperator:
 
 
 def timer_params(func: Function) -> dict[str, object]:
-    """What the laws need to know about a function's timers: whether they may yield to mails (rule 9.18)."""
+    """Returns what the laws need about a function's timers: whether the timers may yield to mails (rule 9.18)."""
     return {"interruptible_timers": True} if func.use_interruptible_timers() else {}
 
 
 def co_map_operator(func: CoMapFunction, reading: Reading) -> MakeOperator:
-    """Raises TypeError unless ``func`` is a CoMapFunction."""
+    """Creates the operator; raises TypeError unless ``func`` is a CoMapFunction."""
     _check_co(func, CoMapFunction, "map")
 
     def make(name: str) -> StreamOperator:
@@ -131,7 +131,7 @@ def co_map_operator(func: CoMapFunction, reading: Reading) -> MakeOperator:
 
 
 def co_flat_map_operator(func: CoFlatMapFunction, reading: Reading) -> MakeOperator:
-    """Raises TypeError unless ``func`` is a CoFlatMapFunction."""
+    """Creates the operator; raises TypeError unless ``func`` is a CoFlatMapFunction."""
     _check_co(func, CoFlatMapFunction, "flat_map")
 
     def make(name: str) -> StreamOperator:
@@ -142,33 +142,33 @@ def co_flat_map_operator(func: CoFlatMapFunction, reading: Reading) -> MakeOpera
 
 
 def co_process_operator(func: CoProcessFunction, reading: Reading) -> MakeOperator:
-    """Raises TypeError unless ``func`` is a CoProcessFunction."""
+    """Creates the operator; raises TypeError unless ``func`` is a CoProcessFunction."""
     _check_co(func, CoProcessFunction, "process without keys for both inputs")
     return lambda name: CoProcessOperator(isolated(func, name), reading_order(reading))
 
 
 def keyed_co_process_operator(func: KeyedCoProcessFunction, reading: Reading) -> MakeOperator:
-    """Raises TypeError unless ``func`` is a KeyedCoProcessFunction."""
+    """Creates the operator; raises TypeError unless ``func`` is a KeyedCoProcessFunction."""
     _check_co(func, KeyedCoProcessFunction, "process on keyed inputs")
     return lambda name: KeyedCoProcessOperator(isolated(func, name), reading_order(reading))
 
 
 def _check_co(func: object, kind: type[Function], operator: str) -> None:
-    """PyFlink takes no plain callables for two inputs."""
+    """Checks a function of two inputs; as in PyFlink, a plain callable is not accepted."""
     if not isinstance(func, kind):
         raise TypeError(f"connect(...).{operator}: expected a {kind.__name__}, got {func!r}")
     isolated(func, operator)
 
 
 def watermarks_operator(strategy: WatermarkStrategy, settings: JobSettings) -> MakeOperator:
-    """Raises TypeError unless ``strategy`` is a WatermarkStrategy."""
+    """Creates the operator; raises TypeError unless ``strategy`` is a WatermarkStrategy."""
     if not isinstance(strategy, WatermarkStrategy):
         raise TypeError(f"assign_timestamps_and_watermarks: expected a WatermarkStrategy, got {strategy!r}")
     return lambda name: TimestampsAndWatermarksOperator(strategy.for_subtask(name), settings.auto_watermark_interval_ms)
 
 
 def source_operator(source: Source, strategy: WatermarkStrategy | None, settings: JobSettings) -> MakeOperator:
-    """``strategy`` None: the source's readers emit event time themselves."""
+    """Creates a source. ``strategy`` None: the source's readers emit event time themselves."""
     return lambda name: SourceOperator(
         source.create_reader(),
         None if strategy is None else strategy.for_subtask(name),
@@ -179,7 +179,7 @@ def source_operator(source: Source, strategy: WatermarkStrategy | None, settings
 
 
 def source_function_operator(function: SourceFunction | LegacySource, settings: JobSettings) -> MakeOperator:
-    """A source of the legacy kind, with a separate function for each subtask."""
+    """Creates a source of the legacy kind, with a separate function for each subtask."""
     if isinstance(function, LegacySource):
         return lambda name: StreamSource(function.create_function(), settings.latency_interval_ms)
     isolated(function, "add_source")
@@ -187,14 +187,14 @@ def source_function_operator(function: SourceFunction | LegacySource, settings: 
 
 
 def sink_operator(sink: Sink) -> MakeOperator:
-    """Raises TypeError unless ``sink`` is a flowsim sink."""
+    """Creates the operator; raises TypeError unless ``sink`` is a flowsim sink."""
     if not callable(getattr(sink, "create_writer", None)):
         raise TypeError(f"sink_to: expected a sink such as flowsim.connectors.files.parquet.ParquetSink, got {sink!r}")
     return lambda name: SinkOperator(sink.create_writer())
 
 
 def partition_of(partitioner: AnyPartitioner) -> Callable[[object, int], int]:
-    """The function that chooses a channel; raises TypeError for anything but a Partitioner or a callable."""
+    """Returns the function that chooses a channel; raises TypeError unless given a Partitioner or a callable."""
     if isinstance(partitioner, Partitioner):
         if has_life_cycle(partitioner):
             raise TypeError(
@@ -208,10 +208,10 @@ def partition_of(partitioner: AnyPartitioner) -> Callable[[object, int], int]:
 
 
 def key_selector_of(key_selector: AnyKeySelector) -> stream_operator.KeySelector:
-    """The function that reads a key; raises TypeError for anything but a KeySelector or a callable.
+    """Returns the function that reads a key; raises TypeError unless the argument is a KeySelector or a callable.
 
-    A selector runs in several tasks at once and has no life cycle: a selector with ``open`` or ``close`` raises
-    TypeError.
+    A selector with ``open`` or ``close`` also raises TypeError: several tasks share the selector, so it has no life
+    cycle.
     """
     if isinstance(key_selector, KeySelector):
         if has_life_cycle(key_selector):
@@ -225,7 +225,7 @@ def key_selector_of(key_selector: AnyKeySelector) -> stream_operator.KeySelector
 
 
 def _check(func: object, kind: type[Function], operator: str) -> None:
-    """Tries to copy the function at once, so that an error points to the line that passes the function."""
+    """Copies the function as a test, so that an error points to the line that passes the function."""
     if not isinstance(func, kind) and not _is_plain(func):
         raise TypeError(f"{operator}: expected a {kind.__name__} or a callable, got {func!r}")
     isolated(func, operator)
@@ -249,12 +249,12 @@ def check_reduce(func: AnyReduce, operator: str) -> None:
 
 
 def reduce_of(func: AnyReduce) -> Callable[[object, object], object]:
-    """The function that reduces two values."""
+    """Returns the function that reduces two values."""
     return func.reduce if isinstance(func, ReduceFunction) else func
 
 
 def reduce_operator(func: AnyReduce) -> MakeOperator:
-    """Raises TypeError unless ``func`` is a ReduceFunction or a callable."""
+    """Creates the operator; raises TypeError unless ``func`` is a ReduceFunction or a callable."""
     check_reduce(func, "reduce")
     isolated(func, "reduce")
 
@@ -268,6 +268,9 @@ def reduce_operator(func: AnyReduce) -> MakeOperator:
 def aggregate_operator(
     kind: AggregationType, field: Field, declared: TypeInformation | None, first: bool
 ) -> MakeOperator:
-    """Raises BadInput if the declared type has no such field, or if the field cannot be added or compared."""
+    """Creates the operator.
+
+    Raises BadInput if the declared type lacks the field, or if the field cannot be added or compared.
+    """
     aggregator(kind, field, declared, first=first)
     return lambda name: GroupedReduceOperator(aggregator(kind, field, declared, first=first))

@@ -76,14 +76,14 @@ class Configuration:
         return key in self._values
 
     def to_dict(self) -> dict[str, str]:
-        """Every key with its value as text."""
+        """Returns every key with its value as text."""
         return {key: _text(value) for key, value in self._values.items()}
 
     def settings(self) -> dict[str, object]:
-        """The settings of the keys, by flowsim's names. The debloating settings are one value, None while debloating is
-        disabled.
+        """Returns the settings of the keys, by flowsim's names.
 
-        A buffer timeout that is not enabled is -1, whatever its interval (rule 5.3).
+        The debloating settings are one value; the value is None if debloating is disabled. If the buffer timeout is
+        disabled, its value is -1 (rule 5.3).
         """
         read = {OPTIONS[key].setting: _read(key, value) for key, value in self._values.items()}
         if not read.pop("buffer_timeout_enabled", True):

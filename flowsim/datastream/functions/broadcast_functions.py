@@ -16,7 +16,7 @@ from flowsim.state.states import State
 
 
 class BaseBroadcastProcessFunction(Function):
-    """What both variants share. PyFlink: BaseBroadcastProcessFunction."""
+    """The common base of both broadcast functions. PyFlink: BaseBroadcastProcessFunction."""
 
     Context: TypeAlias = BroadcastContext
     ReadOnlyContext: TypeAlias = ReadOnlyBroadcastContext
@@ -27,26 +27,29 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction):
 
     @abstractmethod
     def process_element(self, value: Any, ctx: ReadOnlyBroadcastContext) -> Iterable[object] | None:
-        """Processes an element of the stream that is not broadcast: it may read broadcast state."""
+        """Processes an element of the stream that is not broadcast; may read broadcast state."""
 
     @abstractmethod
     def process_broadcast_element(self, value: Any, ctx: BroadcastContext) -> Iterable[object] | None:
-        """Processes a broadcast element: it may change broadcast state, in the same way in every subtask."""
+        """Processes a broadcast element; may change broadcast state, in the same way in every subtask."""
 
 
 class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction):
-    """The same for a keyed stream: its side has keyed state and timers. PyFlink: KeyedBroadcastProcessFunction."""
+    """Processes the elements of a keyed stream and of a broadcast stream; the keyed side has keyed state and timers.
+
+    PyFlink: KeyedBroadcastProcessFunction.
+    """
 
     Context: TypeAlias = KeyedBroadcastContext
     OnTimerContext: TypeAlias = ReadOnlyBroadcastContext
 
     @abstractmethod
     def process_element(self, value: Any, ctx: ReadOnlyBroadcastContext) -> Iterable[object] | None:
-        """Processes an element of the keyed stream: it may read broadcast state, change keyed state and register timers."""
+        """Processes an element of the keyed stream; may read broadcast state, change keyed state, register timers."""
 
     @abstractmethod
     def process_broadcast_element(self, value: Any, ctx: KeyedBroadcastContext) -> Iterable[object] | None:
-        """Processes a broadcast element: it may change broadcast state; keyed state only through ``apply_to_keyed_state``."""
+        """Processes a broadcast element; may change broadcast state; keyed state only by ``apply_to_keyed_state``."""
 
     def on_timer(self, timestamp: int, ctx: ReadOnlyBroadcastContext) -> Iterable[object] | None:
         """Called when a registered timer fires."""

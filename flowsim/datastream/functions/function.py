@@ -13,9 +13,9 @@ F = TypeVar("F")
 
 
 def isolated(function: F, operator: str) -> F:
-    """A deep copy of a function object; plain functions and lambdas have no state and are shared.
+    """Copies a function object deeply; returns a plain function or lambda itself, because it has no state.
 
-    Raises BadInput, naming the operator, for an object that cannot be copied.
+    Raises BadInput, which names the operator, for an object that cannot be copied.
     """
     try:
         return copy.deepcopy(function)
@@ -34,11 +34,11 @@ class Function(ABC):  # noqa: B024 - the base class, as in PyFlink; subclasses d
         return
 
     def close(self) -> None:
-        """Called once per subtask at the end."""
+        """Called once per subtask at the end of the task."""
         return
 
     def use_interruptible_timers(self) -> bool:
-        """As in Java: whether event-time timers of this function may yield to mails between two firings (rule 9.18).
+        """True if event-time timers of this function may yield to mails between two firings, as in Java (rule 9.18).
 
         Called once, before ``open``, for process functions of keyed streams and for interval joins, when the job has
         ``interruptible_timers``. If True, records may arrive between two timers of one watermark. Flink: RichFunction.
@@ -47,6 +47,6 @@ class Function(ABC):  # noqa: B024 - the base class, as in PyFlink; subclasses d
 
 
 def has_life_cycle(function: Function) -> bool:
-    """Whether the function defines ``open`` or ``close`` itself."""
+    """True if the function's class defines ``open`` or ``close`` itself."""
     kind = type(function)
     return kind.open is not Function.open or kind.close is not Function.close

@@ -1,6 +1,6 @@
-"""Functions with one or two inputs on keyed streams, run as PyFlink runs them.
+"""Functions with one or two inputs on keyed streams; flowsim runs the functions as PyFlink does.
 
-They may keep keyed state.
+The functions may keep keyed state.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from flowsim.values.types import TypeInformation
 class ConnectedStreams(Generic[S]):
     """Two streams as two inputs, not united: the operator knows the input of each record. PyFlink: ConnectedStreams.
 
-    Keyed if both streams are keyed: then both inputs share the state and timers of a key.
+    If both streams are keyed, the operator is keyed: both inputs share the state and timers of a key.
     """
 
     def __init__(self, stream1: Stream[S], stream2: Stream[S], reading: Reading = "any") -> None:
@@ -42,19 +42,22 @@ class ConnectedStreams(Generic[S]):
         )
 
     def reading(self, reading: Reading) -> ConnectedStreams[S]:
-        """flowsim's own: the order in which the operator reads its inputs: any, first, second or alternate (rule 7.24)."""
+        """Sets the order in which the operator reads its inputs: any, first, second or alternate (rule 7.24).
+
+        Not in Flink.
+        """
         if reading not in READINGS:
             raise BadInput(f"reading: expected one of {', '.join(READINGS)}, got {reading!r}")
         return ConnectedStreams(self.stream1, self.stream2, reading)
 
     def map(self, func: CoMapFunction, output_type: TypeInformation | None = None) -> S:
-        """One record out for each one in, on either input."""
+        """Applies a CoMapFunction: one output record for each record of either input."""
         if self._is_keyed:
             return self._keyed(KeyedCoMap(func), "Co-Map", CoMapFunction, func, output_type)
         return self._transform("Co-Map", "co_map", factories.co_map_operator(func, self._reading), output_type)
 
     def flat_map(self, func: CoFlatMapFunction, output_type: TypeInformation | None = None) -> S:
-        """Any number of records out for each one in, on either input."""
+        """Applies a CoFlatMapFunction: any number of output records for each record of either input."""
         if self._is_keyed:
             return self._keyed(KeyedCoFlatMap(func), "Co-Flat Map", CoFlatMapFunction, func, output_type)
         make = factories.co_flat_map_operator(func, self._reading)
@@ -83,7 +86,7 @@ class ConnectedStreams(Generic[S]):
         operator_factory: Callable[[], StreamOperator],
         output_type: TypeInformation | None = None,
     ) -> S:
-        """flowsim's own, as in Java: a user-defined operator with two inputs, created once per subtask."""
+        """Applies a user-defined operator with two inputs, created once per subtask, as in Java; not in PyFlink."""
         if self._reading != "any":
             raise BadInput(
                 f"transform: reading {self._reading!r} applies only to operators of flowsim; select the "

@@ -35,12 +35,18 @@ class WithWindow(Generic[S]):
         return self
 
     def evictor(self, evictor: Evictor) -> Self:
-        """Removes records of either stream from a window that fires; the evictor gets them as (1 or 2, record)."""
+        """Sets an evictor, which removes records from a window that fires.
+
+        The evictor gets (1 or 2, record): the stream's number and the record.
+        """
         self._windows.evictor(evictor)
         return self
 
     def allowed_lateness(self, time_ms: int | Duration | Time) -> Self:
-        """How many ms after its end a window still accepts records (rule 10.8); later records are dropped and counted."""
+        """Sets how long after its end a window accepts records, in ms (rule 10.8).
+
+        Later records are dropped and counted.
+        """
         self._windows.allowed_lateness(time_ms)
         return self
 
@@ -56,7 +62,7 @@ class TwoStreams(Generic[S, P]):
         self._finish = finish
 
     def where(self, key_selector: AnyKeySelector, key_type: TypeInformation | None = None) -> Where[S, P]:
-        """The key of the first stream's records."""
+        """Sets the key of the first stream's records."""
         return Where(self._streams, key_selector, key_type, self._finish)
 
 
@@ -76,7 +82,7 @@ class Where(Generic[S, P]):
         self._finish = finish
 
     def equal_to(self, key_selector: AnyKeySelector, key_type: TypeInformation | None = None) -> EqualTo[S, P]:
-        """The key of the second stream's records; raises BadInput if its declared type differs."""
+        """Sets the key of the second stream's records; raises BadInput if the declared types of the keys differ."""
         first = self._key_type
         if key_type is not None and first is not None and key_type.name != first.name:
             raise BadInput(f"equal_to: expected a key of type {first.name} as in where, got {key_type.name}")
@@ -101,14 +107,14 @@ class EqualTo(Generic[S, P]):
         self._finish = finish
 
     def window(self, window_assigner: AnyWindowAssigner) -> P:
-        """Groups the union of both streams into windows; each record is tagged with its stream."""
+        """Groups the union of both streams into windows; each record has a tag for its stream."""
         first, second = (_tagged(stream, tag) for tag, stream in enumerate(self._streams, FIRST))
         union: Stream[S] = first.union(second)
         return self._finish(WindowedStream(union.key_by(self._key, self._key_type), window_assigner))
 
 
 def _tagged(stream: Stream[S], tag: int) -> S:
-    """Has the parallelism of the stream, so that it is chained to it."""
+    """Adds the operator that tags a stream's records; its parallelism is the stream's, so that both are chained."""
     make = factories.map_operator(lambda record: (tag, record))
     return stream.add_operator("Map", "map", make).set_parallelism(stream.get_parallelism())
 
@@ -123,10 +129,13 @@ def _key_of_tagged(first: KeySelector, second: KeySelector) -> KeySelector:
 
 
 class CoGroupWindows(WithWindow[S]):
-    """Flink: CoGroupedStreams.WithWindow."""
+    """The windows of a co-group. Flink: CoGroupedStreams.WithWindow."""
 
     def apply(self, function: AnyCoGroup, output_type: TypeInformation | None = None) -> S:
-        """Calls a CoGroupFunction, or a callable of two lists, for each key and window that fires; one list may be empty."""
+        """Calls a CoGroupFunction or a callable for each key and window that fires.
+
+        The arguments are two lists of records; one list may be empty.
+        """
         if not isinstance(function, CoGroupFunction) and (not callable(function) or isinstance(function, type)):
             raise TypeError(f"co_group: apply: expected a CoGroupFunction or a callable, got {function!r}")
         return self._windows.apply_as("CoGroup", CoGroupWindowFunction(function), output_type, {"join": "co_group"})
@@ -137,7 +146,7 @@ CoGroupedStreams = TwoStreams[S, CoGroupWindows[S]]
 
 
 class JoinWindows(WithWindow[S]):
-    """Flink: JoinedStreams.WithWindow."""
+    """The windows of a join. Flink: JoinedStreams.WithWindow."""
 
     def apply(self, function: AnyJoin, output_type: TypeInformation | None = None) -> S:
         """Calls a JoinFunction, FlatJoinFunction or callable of two records, for each pair of a key and window that fires."""

@@ -58,12 +58,15 @@ class WindowsOfStream(Generic[S]):
         return self
 
     def evictor(self, evictor: Evictor) -> Self:
-        """As in Java: removes records from a window that fires; the window then keeps all records unreduced (rule 10.30)."""
+        """Sets an evictor, which removes records from a window that fires, as in Java.
+
+        The window then stores all records unreduced (rule 10.30).
+        """
         self._builder = self._builder.evictor(evictor)
         return self
 
     def allowed_lateness(self, time_ms: int | Duration | Time) -> Self:
-        """How many ms after its end a window still accepts records (rule 10.8)."""
+        """Sets how long after its end a window accepts records, in ms (rule 10.8)."""
         self._builder = self._builder.allowed_lateness(time_ms)
         return self
 
@@ -73,7 +76,7 @@ class WindowsOfStream(Generic[S]):
         return self
 
     def counted(self, size: int, slide: int) -> Self:
-        """Windows by count; raises BadInput unless size >= 1 and slide >= 0."""
+        """Creates windows by count; raises BadInput unless size >= 1 and slide >= 0."""
         for name, number, least in (("size", size, 1), ("slide", slide, 0)):
             if type(number) is not int or number < least:
                 raise BadInput(f"count window: {name}: expected an integer >= {least}, got {number!r}")
@@ -91,7 +94,7 @@ class WindowedStream(WindowsOfStream[S]):
         window_function: AnyWindowFunction | None = None,
         output_type: TypeInformation | None = None,
     ) -> S:
-        """One value per key and window, reduced as records arrive; a window function may process the result."""
+        """Reduces the records of a key and window to one value as they arrive; a window function may process it."""
         check_reduce(reduce_function, "window: reduce")
         if output_type is None and window_function is None:
             output_type = self.get_input_type()
@@ -104,7 +107,7 @@ class WindowedStream(WindowsOfStream[S]):
         accumulator_type: TypeInformation | None = None,
         output_type: TypeInformation | None = None,
     ) -> S:
-        """One result per key and window, aggregated as records arrive; a window function may process the result."""
+        """Aggregates the records of a key and window as they arrive; a window function may process the result."""
         if not isinstance(aggregate_function, AggregateFunction):
             raise TypeError(f"window: aggregate: expected an AggregateFunction, got {aggregate_function!r}")
         return self._windowed("Aggregate", aggregate_function, window_function, output_type)
@@ -126,7 +129,7 @@ class WindowedStream(WindowsOfStream[S]):
     def apply_as(
         self, what: str, function: AnyApplyFunction, output_type: TypeInformation | None, more: Mapping[str, object]
     ) -> S:
-        """``apply`` for a WindowFunction of a join or co-group; ``more`` is additional information for the laws."""
+        """Applies a WindowFunction of a join or co-group; ``more`` is additional information for the laws."""
         return self._windowed(what, None, function, output_type, more)
 
     def _windowed(
@@ -149,7 +152,7 @@ class WindowedStream(WindowsOfStream[S]):
 
 
 class AllWindowedStream(WindowsOfStream[S]):
-    """Windows of a whole stream, before the function of parallelism 1 is set. PyFlink: AllWindowedStream.
+    """Windows of a whole stream, before the function is set, which runs at parallelism 1. PyFlink: AllWindowedStream.
 
     Internally all records have one key, 0.
     """
@@ -160,7 +163,7 @@ class AllWindowedStream(WindowsOfStream[S]):
         window_function: AnyAllWindowFunction | None = None,
         output_type: TypeInformation | None = None,
     ) -> S:
-        """One value per window, reduced as records arrive; a window function may process the result."""
+        """Reduces the records of a window to one value as they arrive; a window function may process it."""
         check_reduce(reduce_function, "window_all: reduce")
         if output_type is None and window_function is None:
             output_type = self.get_input_type()
@@ -173,7 +176,7 @@ class AllWindowedStream(WindowsOfStream[S]):
         accumulator_type: TypeInformation | None = None,
         output_type: TypeInformation | None = None,
     ) -> S:
-        """One result per window, aggregated as records arrive; a window function may process the result."""
+        """Aggregates the records of a window as they arrive; a window function may process the result."""
         if not isinstance(aggregate_function, AggregateFunction):
             raise TypeError(f"window_all: aggregate: expected an AggregateFunction, got {aggregate_function!r}")
         return self._windowed("Aggregate", aggregate_function, window_function, output_type)

@@ -13,7 +13,7 @@ class Transport(Protocol):
 
     @property
     def is_writable(self) -> bool:
-        """Whether another buffer may be sent now."""
+        """True if another buffer may be sent now."""
 
     def send(self, reader: CreditBasedSequenceNumberingViewReader, response: BufferResponse) -> None:
         """Sends a buffer to ``reader.receiver``; calls ``reader.queue.write_and_flush_next`` when it is written."""

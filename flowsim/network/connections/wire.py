@@ -34,7 +34,7 @@ class Message:
 
     size_bytes: int = 0
     occupies_wire: bool = False
-    """Whether the next such message must wait until this one has left the sender."""
+    """True if the next such message must wait until this one has left the sender."""
 
     def arrive(self) -> None:
         """Called when the message reaches the receiver."""
@@ -87,7 +87,7 @@ class Wire:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a message occupies the wire: the next one must wait until it is written."""
+        """True if a message occupies the wire: the next one must wait until it is written."""
         return self._occupying is not None
 
     @property
@@ -187,7 +187,7 @@ class TimedConnections:
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is in flight."""
+        """True if nothing is in flight."""
         return all(connection.is_idle for connection in self.connections.values())
 
     def when_idle(self, callback: Callable[[], None]) -> None:

@@ -55,7 +55,7 @@ class BufferOrEvent(NamedTuple):
     channel: InputChannel
     received: Received
     more_available: bool
-    """Whether any channel, this one or another, is queued in the gate."""
+    """True if any channel, this one or another, is queued in the gate."""
     more_priority_events: bool
 
 

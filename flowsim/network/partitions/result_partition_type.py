@@ -17,12 +17,12 @@ class ResultPartitionType(StrEnum):
 
     @property
     def is_bounded(self) -> bool:
-        """Whether the output pool has an upper bound (rule 5.41)."""
+        """True if the output pool has an upper bound (rule 5.41)."""
         return self is ResultPartitionType.PIPELINED_BOUNDED
 
     @property
     def is_pipelined(self) -> bool:
-        """Whether it can be read while it is written; only then may a buffer timeout be set (rule 5.44)."""
+        """True if it can be read while it is written; only then may a buffer timeout be set (rule 5.44)."""
         return self is not ResultPartitionType.BLOCKING
 
     @property

@@ -52,7 +52,7 @@ class SubpartitionView(Protocol):
         """The next bytes or event; None if nothing can be read now."""
 
     def is_available(self, has_credit: bool) -> bool:
-        """Whether a buffer or event can be sent now; without credit only an event (rule 5.29)."""
+        """True if a buffer or event can be sent now; without credit only an event (rule 5.29)."""
 
     @property
     def reported_backlog(self) -> int:

@@ -62,7 +62,7 @@ class AsyncRetryStrategy(ABC):
 
     @abstractmethod
     def can_retry(self, current_attempts: int) -> bool:
-        """Whether another call may follow this many; the first one is attempt 1."""
+        """True if another call may follow this many; the first one is attempt 1."""
 
     @abstractmethod
     def get_backoff_time_millis(self, current_attempts: int) -> int:

@@ -97,7 +97,7 @@ class StreamElementQueue(Protocol):
 
     @property
     def has_completed_elements(self) -> bool:
-        """Whether an element can be emitted now."""
+        """True if an element can be emitted now."""
 
     def emit_completed_element(self, output: Output) -> QueueEntry | None:
         """Emits exactly one element, if possible, and returns it."""

@@ -78,7 +78,7 @@ class StreamingReaderOutput(SourceOutputWithWatermarks):
         self.emit_periodic_watermark()
 
     def has_pending_effect(self) -> bool:
-        """Whether a later periodic call would have an effect without a record (D4)."""
+        """True if a later periodic call would have an effect without a record (D4)."""
         return self.splits.has_pending_effect() or self.generator.has_pending_effect(
             self.main_watermarks.current_watermark
         )

@@ -101,7 +101,7 @@ class SourceOperator(StreamOperator):
 
     @property
     def hands_over_records(self) -> bool:
-        """Whether only the next operator uses the emitted records, so that they need no copy (rule 5.10)."""
+        """True if only the next operator uses the emitted records, so that they need no copy (rule 5.10)."""
         return self._reader.hands_over
 
     @property

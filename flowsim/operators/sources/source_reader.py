@@ -18,7 +18,7 @@ class SourceReader(Protocol):
     """
 
     hands_over: bool
-    """Whether it keeps no reference to an emitted record, and emits only values of the closed set.
+    """True if it keeps no reference to an emitted record, and emits only values of the closed set.
 
     Then a single chained operator gets the record itself, neither copied nor checked: the result is the same.
     """

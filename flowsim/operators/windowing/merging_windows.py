@@ -65,7 +65,7 @@ class MergingWindows:
 
     @property
     def has_unknown_gaps(self) -> bool:
-        """Whether the job's description does not determine the length of a record's window."""
+        """True if the job's description does not determine the length of a record's window."""
         return getattr(self._assigner, "gap_ms", None) is None
 
     def add(self, windows: Collection[Window], value: Value, timestamp: int | None) -> bool:

@@ -203,7 +203,7 @@ def without_shortcuts(operator: WindowOperator) -> WindowOperator:
 
 
 def _is_plain_tumbling(assigner: TumblingEventTimeWindows) -> bool:
-    """Whether the size alone determines where windows begin; a subclass must not override the assignment."""
+    """True if the size alone determines where windows begin; a subclass must not override the assignment."""
     kind = type(assigner)
     return (
         assigner.stagger is WindowStagger.ALIGNED

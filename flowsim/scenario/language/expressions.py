@@ -140,7 +140,7 @@ def _record_body(
 
 
 def needs_size_check(schema: RecordSchema, limits: Limits) -> bool:
-    """Whether a record of checked values may be too large: others need no check of their size."""
+    """True if a record of checked values may be too large: others need no check of their size."""
     sized = sum(kind in (FieldType.STRING, FieldType.ANY) for kind in schema.types)
     return sized * limits.value_bytes > limits.record_bytes
 

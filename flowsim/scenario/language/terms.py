@@ -93,7 +93,7 @@ def call(name: str, *arguments: ast.expr) -> ast.Call:
 
 
 def comparable(left: FieldType, right: FieldType) -> bool:
-    """Whether values of the types have an order."""
+    """True if values of the types have an order."""
     numbers = (FieldType.INT, FieldType.LONG, FieldType.DOUBLE, FieldType.BOOLEAN)
     return FieldType.ANY in (left, right) or left is right or (left in numbers and right in numbers)
 

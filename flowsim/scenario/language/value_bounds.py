@@ -101,7 +101,7 @@ class ValueBounds:
         return result
 
     def _is_small(self, result: tuple[object, ...]) -> bool:
-        """Whether a flat tuple is certainly not too large; a fast path for short ones."""
+        """True if a flat tuple is certainly not too large; a fast path for short ones."""
         characters = 2 * len(result)
         for item in result:
             if type(item) is str:

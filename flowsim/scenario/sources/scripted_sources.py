@@ -78,7 +78,7 @@ class ScriptModel(Strict):
 
     @property
     def has_event_time_entries(self) -> bool:
-        """Whether an entry is a watermark or idleness."""
+        """True if an entry is a watermark or idleness."""
         return any(one.watermark is not None or one.idle for entries in self.subtasks for one in entries)
 
 

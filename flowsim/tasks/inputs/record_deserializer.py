@@ -33,7 +33,7 @@ class RecordDeserializer:
 
     @property
     def is_buffer_consumed(self) -> bool:
-        """Whether the buffer is consumed. Flink: DeserializationResult.isBufferConsumed."""
+        """True if the buffer is consumed. Flink: DeserializationResult.isBufferConsumed."""
         return self._decoder.is_consumed
 
     def end_buffer(self) -> None:

@@ -54,7 +54,7 @@ class WindowAssigner(ABC, Generic[T, W]):
 
     @abstractmethod
     def is_event_time(self) -> bool:
-        """Whether lateness and cleanup depend on the watermark; otherwise on processing time."""
+        """True if lateness and cleanup depend on the watermark; otherwise on processing time."""
 
 
 class MergingWindowAssigner(WindowAssigner[T, W]):
@@ -112,7 +112,7 @@ _GLOBAL_WINDOW_ALONE: Final = (GLOBAL_WINDOW,)
 
 
 def is_merging(assigner: AnyWindowAssigner) -> TypeGuard[AnyMergingWindowAssigner]:
-    """Whether its windows may merge: it has ``merge_windows``."""
+    """True if its windows may merge: it has ``merge_windows``."""
     return callable(getattr(assigner, "merge_windows", None))
 
 

@@ -137,6 +137,10 @@ class Deadlock(FlowsimError):
     """No task can run, but some are unfinished; the message is the wait-for graph."""
 
 
+class RunTooLong(FlowsimError):
+    """A run reached its bounds and was ended; the message is the wait-for graph."""
+
+
 class WouldBlock(FlowsimError):
     """A ``*_nowait`` method of the core has no result yet; the shell waits and calls the method again."""
 

@@ -10,6 +10,7 @@ from typing import Literal
 from flowsim.cluster.components import Components
 from flowsim.cluster.job_status import JobStatus
 from flowsim.cluster.run_actions import RunAction
+from flowsim.cluster.run_bounds import UNBOUNDED, RunBounds
 from flowsim.facts.tracer import Recorder
 from flowsim.graph.job_graph import JobGraph
 from flowsim.limits import DEFAULT_LIMITS, Limits
@@ -94,6 +95,8 @@ class RunOptions:
     actions: tuple[RunAction, ...] = ()
     limits: Limits = DEFAULT_LIMITS
     """Of the size of the job."""
+    bounds: RunBounds = UNBOUNDED
+    """Of the length of the run, on the virtual clock."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
 from typing import Any, assert_never
 
 from flowsim.cluster.deployment import Deployment
@@ -19,7 +20,7 @@ from flowsim.cluster.metrics_sampler import MetricsSampler
 from flowsim.cluster.region_schedule import RegionSchedule
 from flowsim.cluster.run_actions import CancelJob, RunAction, Snapshots, SnapshotTask, StopJob, checked_actions
 from flowsim.cluster.wait_for_report import wait_for_report
-from flowsim.errors import BadInput, Deadlock, ElementFailed, InvariantViolation, JobFailed
+from flowsim.errors import BadInput, Deadlock, ElementFailed, InvariantViolation, JobFailed, RunTooLong
 from flowsim.facts import schema
 from flowsim.facts.tracer import Recorder
 from flowsim.garbage_collection import without_garbage_collection
@@ -64,6 +65,7 @@ class MiniCluster:
         self._ended: asyncio.Future[None] | None = None
         self._running = 0
         self._failure: JobFailed | None = None
+        self._too_long: RunTooLong | None = None
         self._status = JobStatus.FINISHED
         self._report = ""
 
@@ -75,9 +77,10 @@ class MiniCluster:
         try:
             self._run_on_its_clock(recorder)
         except Livelock as polls:
-            if self._failure is None:
+            error = self._failure or self._too_long
+            if error is None:
                 raise
-            self._failure.add_note(f"afterwards the job did not end cleanly: {polls}")
+            error.add_note(f"afterwards the job did not end cleanly: {polls}")
         except InvariantViolation as broken:
             if self._options.on_invariant_violation == "raise":
                 raise
@@ -95,13 +98,20 @@ class MiniCluster:
             run_real(self._main)
         else:
             on_choice = None if recorder is None else recorder.appender(schema.CHOICES)
+            until_ns, bounds = options.until_ns, options.bounds
+            is_bounded = bounds.virtual_ns is not None and (until_ns is None or bounds.virtual_ns < until_ns)
+            end_ns = bounds.virtual_ns if is_bounded else until_ns
             run_virtual(
                 self._main,
                 policy=self._policy(),
-                until_ns=None if options.until_ns is None else START_NS + options.until_ns,
-                on_until=self._on_until,
+                until_ns=None if end_ns is None else START_NS + end_ns,
+                on_until=partial(self._on_bound, f"{bounds.virtual_ms} ms of virtual time")
+                if is_bounded
+                else self._on_until,
                 on_quiescent=self._on_quiescent,
                 on_choice=on_choice,
+                max_steps=bounds.steps,
+                on_max_steps=partial(self._on_bound, f"{bounds.steps} steps"),
             )
 
     def _policy(self) -> SchedulingPolicy:
@@ -256,6 +266,15 @@ class MiniCluster:
         self._report = self.wait_for_report()
         self._end(JobStatus.STOPPED)
 
+    def _on_bound(self, bound: str) -> None:
+        """The run has reached one of its bounds."""
+        if self._ended is not None and not self._ended.done():
+            self._on_until()
+            self._too_long = RunTooLong(
+                f"the run was ended after {bound}: it works without end, or needs higher bounds; its tasks waited:\n"
+                f"{self._report}"
+            )
+
     def _on_quiescent(self) -> None:
         """Ends the run when no task can run any more (D4)."""
         self._report = self.wait_for_report()
@@ -292,7 +311,7 @@ class MiniCluster:
         peaks = [] if self._sampler is None else self._sampler.pool_peaks
         ended = [] if self.deployment is None else self.deployment.tasks
         tasks = tuple(summary(*one) for one in zip(ended, samples, peaks, strict=True))
-        error: Exception | None = self._failure
+        error: Exception | None = self._failure or self._too_long
         if self._status is JobStatus.DEADLOCKED:
             error = Deadlock(f"the job is deadlocked: nothing can run, and these tasks wait:\n{self._report}")
         return JobExecutionResult(

@@ -12,6 +12,7 @@ from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_state import TaskState
 
 _SHOWN: Final = 8
+_SHOWN_TASKS: Final = 100
 
 
 def wait_for_report(deployment: Deployment, schedule: RegionSchedule) -> str:
@@ -28,7 +29,8 @@ def wait_for_report(deployment: Deployment, schedule: RegionSchedule) -> str:
     ]
     for source, target, what in deployment.network.connections.timed.in_flight():
         lines.append(f"{what} are in flight between {tasks[source].name} and {tasks[target].name}")
-    return "\n".join(lines)
+    more = len(lines) - _SHOWN_TASKS
+    return "\n".join(lines if more <= 0 else [*lines[:_SHOWN_TASKS], f"and {more} more lines"])
 
 
 def _task(task: StreamTask, deployment: Deployment, schedule: RegionSchedule) -> str:

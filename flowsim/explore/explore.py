@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from flowsim.cluster.job_execution import JobStatus
-from flowsim.errors import BadInput
+from flowsim.cluster.run_bounds import RunBounds
+from flowsim.errors import BadInput, RunTooLong
 from flowsim.explore.strategies import Strategy
 from flowsim.explore.token import Token, scenario_id
 from flowsim.facts.kinds import Level
@@ -16,6 +18,9 @@ from flowsim.recording.manifest import RunStatus
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.expectations import ExpectationOutcome
 from flowsim.scenario.runner import ScenarioRun, run_compiled
+
+EXPLORED_BOUNDS: Final = RunBounds(steps=10_000_000)
+"""The bounds of an explored run by default: some minutes."""
 
 Compile = Callable[[], CompiledScenario]
 """Compiles the job again, so that runs do not share operator state."""
@@ -51,8 +56,8 @@ class Step:
 
     @property
     def is_finding(self) -> bool:
-        """Whether this run violated a law or did not meet an expectation."""
-        return bool(self.violated or self.unmet)
+        """Whether this run violated a law, did not meet an expectation, or reached its bounds."""
+        return bool(self.violated or self.unmet) or isinstance(self.error, RunTooLong)
 
 
 @dataclass(slots=True)
@@ -105,17 +110,20 @@ def explore(
     until_ns: int | None = None,
     until_violation: bool = True,
     on_step: Callable[[Step, Exploration], object] | None = None,
+    bounds: RunBounds = EXPLORED_BOUNDS,
 ) -> Exploration:
     """One run per seed, until the first finding or (``until_violation=False``) to the end.
 
-    ``budget_records`` 1 lets the policy choose after every element; None uses the scenario's. Raises BadInput for a
-    scenario that cannot be explored, and InvariantViolation.
+    ``budget_records`` 1 lets the policy choose after every element; None uses the scenario's. A run that reaches its
+    ``bounds`` is a finding. Raises BadInput for a scenario that cannot be explored, and InvariantViolation.
     """
     if record is Level.OFF:
         raise BadInput("explore checks the recording of every run: use recording level elements or full, not off")
     found = Exploration()
     for seed in seeds:
-        step = explore_once(compile(), strategy, seed, record=record, budget_records=budget_records, until_ns=until_ns)
+        step = explore_once(
+            compile(), strategy, seed, record=record, budget_records=budget_records, until_ns=until_ns, bounds=bounds
+        )
         found.add(step)
         if on_step is not None:
             on_step(step, found)
@@ -132,6 +140,7 @@ def explore_once(
     record: Level = Level.FULL,
     budget_records: int | None = 1,
     until_ns: int | None = None,
+    bounds: RunBounds = EXPLORED_BOUNDS,
 ) -> Step:
     """One run under one schedule, checked in memory."""
     digest = scenario_id(compiled.scenario.digest())
@@ -144,6 +153,7 @@ def explore_once(
         record=record,
         budget_records=budget_records,
         until_ns=until_ns,
+        bounds=bounds,
     )
     outcomes: Sequence[Outcome] = judged_in_memory(run)
     return Step(seed, token, run.result.status, run.digest or "", tuple(outcomes), run.expectations, run.result.error)

@@ -11,6 +11,7 @@ from typing import Literal
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, Progress, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.recorded_run import run_and_close
+from flowsim.cluster.run_bounds import UNBOUNDED, RunBounds
 from flowsim.errors import InvariantViolation, JobFailed, NoTimestamp
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
@@ -95,6 +96,7 @@ def run_compiled(
     budget_records: int | None = None,
     faults: Sequence[Fault] = (),
     on_progress: OnProgress | None = None,
+    bounds: RunBounds = UNBOUNDED,
 ) -> ScenarioRun:
     """Runs a scenario; an argument that is None keeps the scenario's setting (with its ``--set`` overrides).
 
@@ -118,6 +120,7 @@ def run_compiled(
             budget_records=budget_records,
             actions=compiled.actions,
             limits=compiled.scenario.limits,
+            bounds=bounds,
         )
         wall: dict[str, object] = {"scenario_folder": str(compiled.scenario.folder)}
         options = with_faults(options, (*compiled.faults, *faults))

@@ -27,13 +27,15 @@ def run_virtual(
     on_until: Callable[[], object] | None = None,
     on_quiescent: Callable[[], object] | None = None,
     on_choice: ChoiceRecorder | None = None,
+    max_steps: int | None = None,
+    on_max_steps: Callable[[], object] | None = None,
 ) -> _T:
     """The result of ``main(loop)``, after its remaining tasks were cancelled and the loop was closed.
 
     If a loop is already running (a notebook), the run uses a separate thread and this call waits for it. Ctrl-C ends
     the run between two callbacks and raises KeyboardInterrupt; a second one does not wait for a callback to end.
     Without ``on_until`` reaching ``until_ns`` raises UntilReached, without ``on_quiescent`` a standstill raises
-    Deadlock.
+    Deadlock. ``on_max_steps`` is called once after ``max_steps`` callbacks and rounds.
 
     >>> async def main(loop: VirtualTimeLoop) -> float:
     ...     await asyncio.sleep(3600)
@@ -41,7 +43,15 @@ def run_virtual(
     >>> run_virtual(main)
     3601.0
     """
-    loop = VirtualTimeLoop(policy, until_ns=until_ns, on_until=on_until, on_quiescent=on_quiescent, on_choice=on_choice)
+    loop = VirtualTimeLoop(
+        policy,
+        until_ns=until_ns,
+        on_until=on_until,
+        on_quiescent=on_quiescent,
+        on_choice=on_choice,
+        max_steps=max_steps,
+        on_max_steps=on_max_steps,
+    )
     return in_free_thread(lambda: _run(loop, main), loop.interrupt)
 
 

@@ -61,6 +61,8 @@ class VirtualTimeLoop(AsyncioServices):
         on_until: Callable[[], object] | None = None,
         on_quiescent: Callable[[], object] | None = None,
         on_choice: ChoiceRecorder | None = None,
+        max_steps: int | None = None,
+        on_max_steps: Callable[[], object] | None = None,
     ) -> None:
         super().__init__()
         self.now_ns = START_NS
@@ -74,6 +76,10 @@ class VirtualTimeLoop(AsyncioServices):
         self.on_quiescent = on_quiescent
         """Called when nothing can run; it raises, stops the loop or makes something ready."""
         self.on_choice = on_choice
+        self.on_max_steps = on_max_steps
+        """Called once when ``max_steps`` callbacks and rounds have run; tasks that it leaves running continue."""
+        self._steps = None if max_steps is None else repeat(None, max_steps)
+        self._max_callbacks = _LIVELOCK_CALLBACKS if max_steps is None else min(max_steps, _LIVELOCK_CALLBACKS)
         self._ready: deque[VirtualHandle | VirtualTimer] = deque()
         self._timers: list[tuple[int, int, VirtualTimer]] = []
         self._timer_numbers = count()
@@ -162,7 +168,7 @@ class VirtualTimeLoop(AsyncioServices):
     def _run_callbacks(self) -> None:
         ready = self._ready
         next_handle = ready.popleft
-        for _ in repeat(None, _LIVELOCK_CALLBACKS):
+        for _ in self._steps or repeat(None, self._max_callbacks):
             if not ready:
                 return
             handle = next_handle()
@@ -173,8 +179,13 @@ class VirtualTimeLoop(AsyncioServices):
                 raise
             except BaseException as error:
                 self._callback_failed(handle, error)
+        if self._steps is not None:
+            self._steps = None
+            if self.on_max_steps is not None:
+                self.on_max_steps()
+            return
         raise Livelock(
-            f"{_LIVELOCK_CALLBACKS} callbacks ran while virtual time stood still at {self.now_ns} ns, the next of them "
+            f"{self._max_callbacks} callbacks ran while virtual time stood still at {self.now_ns} ns, the next of them "
             f"{ready[0] if ready else 'none'}: something polls in a loop; let it wait for an event, or sleep above 0"
         )
 

@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from flowsim.cluster.run_bounds import RunBounds
     from flowsim.faults.catalogue import Fault
     from flowsim.testing.assertions import assert_laws, assert_same_output_for_all_schedules, outputs, per_key_order
     from flowsim.testing.async_calls import Answer, AsyncStep, Reply, Retry, ScriptedCalls
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 _MODULE_OF = {
     "run_job": "flowsim.testing.runs",
     "JobRun": "flowsim.testing.runs",
+    "RunBounds": "flowsim.cluster.run_bounds",
     "assert_laws": "flowsim.testing.assertions",
     "assert_same_output_for_all_schedules": "flowsim.testing.assertions",
     "outputs": "flowsim.testing.assertions",
@@ -88,6 +90,7 @@ _MODULE_OF = {
 __all__ = [
     "run_job",
     "JobRun",
+    "RunBounds",
     "assert_laws",
     "assert_same_output_for_all_schedules",
     "outputs",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Sequence
 
+from flowsim.cluster.run_bounds import RunBounds
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
@@ -29,14 +30,16 @@ def assert_laws(
     expect_violated: Sequence[str] = (),
     level: Level = Level.FULL,
     faults: Iterable[Fault] = (),
+    bounds: RunBounds | None = None,
 ) -> JobRun:
     """Runs the job (or uses a given run) and asserts that no law is violated; returns the run for further assertions.
 
     ``must_examine`` names laws that must be applicable and not vacuous.
-    ``expect_violated`` names laws that must be violated, for a test that injects a fault.
+    ``expect_violated`` names laws that must be violated, for a test that injects a fault. ``bounds`` as for ``run_job``.
 
     Raises AssertionError with the law, its sentence, the evidence and the line that reproduces the run. Raises BadInput
-    for unknown laws. If no law is violated, raises the error that ended the job (JobFailed, Deadlock).
+    for unknown laws. If no law is violated, raises the error that ended the job (JobFailed, Deadlock,
+    RunTooLong).
     """
     __tracebackhide__ = True
     for law in (*must_examine, *expect_violated):
@@ -47,7 +50,7 @@ def assert_laws(
             raise BadInput("assert_laws: a finished run already has its schedule")
         run = job
     else:
-        run = run_job(job, schedule=FIFO if schedule is None else schedule, level=level, faults=faults)
+        run = run_job(job, schedule=FIFO if schedule is None else schedule, level=level, faults=faults, bounds=bounds)
     complaints = [text for outcome in run.outcomes for text in _complaints(outcome, must_examine, expect_violated)]
     if complaints:
         ended = "" if run.result.error is None else f"\n  the job ended with: {run.result.error}"
@@ -91,17 +94,21 @@ def _sentence(law: str) -> str:
 
 
 def assert_same_output_for_all_schedules(
-    job_factory: Callable[[], Job], *, schedules: Iterable[Schedule] | None = None, view: View | None = None
+    job_factory: Callable[[], Job],
+    *,
+    schedules: Iterable[Schedule] | None = None,
+    view: View | None = None,
+    bounds: RunBounds | None = None,
 ) -> list[JobRun]:
     """Runs a job under each schedule and asserts the same output as under the first; the laws must hold in all runs.
 
     By default the output is how often each value arrived at each end of the job; order and subtask may differ.
-    ``view=outputs`` also compares the order in each subtask. Raises AssertionError.
+    ``view=outputs`` also compares the order in each subtask. ``bounds`` as for ``run_job``. Raises AssertionError.
     """
     __tracebackhide__ = True
     runs: list[JobRun] = []
     for schedule in some_schedules() if schedules is None else schedules:
-        run = assert_laws(job_factory(), schedule=schedule)
+        run = assert_laws(job_factory(), schedule=schedule, bounds=bounds)
         runs.append(run)
         difference = _difference(runs[0], run, view)
         if difference:

@@ -25,6 +25,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="POLICY/SEED/BUDGET",
         help="run such tests only under this schedule, copied from an error message, for example random/7/1; repeatable",
     )
+    group.addoption(
+        "--flowsim-steps",
+        type=int,
+        default=None,
+        metavar="N",
+        help="after how many steps run_job ends a run whose test sets no bounds (200000); 0: no bound",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    steps = config.getoption("--flowsim-steps")
+    if steps is None:
+        return
+    from dataclasses import replace
+
+    from flowsim.errors import BadInput
+    from flowsim.testing.bounds import DEFAULT_BOUNDS, set_default_bounds
+
+    try:
+        set_default_bounds(replace(DEFAULT_BOUNDS, steps=steps or None))
+    except BadInput as error:
+        raise pytest.UsageError(f"--flowsim-steps: {error}") from None
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

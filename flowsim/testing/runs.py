@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from flowsim.cluster.mini_cluster import JobExecutionResult, JobStatus, MiniCluster, RunOptions
 from flowsim.cluster.run_actions import RunAction
+from flowsim.cluster.run_bounds import RunBounds
 from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.errors import BadInput
@@ -26,6 +27,7 @@ from flowsim.operators.sink import SinkOperator, SinkWriter
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.testing.bounds import default_bounds
 from flowsim.testing.random_job import RandomJob
 from flowsim.testing.schedule import FIFO, Schedule
 from flowsim.units import NS_PER_MS
@@ -136,13 +138,16 @@ class JobRun:
     facts: MemoryRecorder = field(repr=False)
     ends: dict[str, CollectSink] = field(repr=False)
     """The input of every sink, and the output of every operator without a reader, by operator name."""
+    bounds: RunBounds | None = None
+    """None: the default."""
 
     @property
     def reproduce(self) -> str:
         """The line that reproduces this run."""
         faults = f", faults={list(self.faults)!r}" if self.faults else ""
         actions = f", actions={list(self.actions)!r}" if self.actions else ""
-        return f"run_job(job, schedule={self.schedule!r}{faults}{actions})"
+        bounds = "" if self.bounds is None else f", bounds={self.bounds!r}"
+        return f"run_job(job, schedule={self.schedule!r}{faults}{actions}{bounds})"
 
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -227,11 +232,14 @@ def run_job(
     faults: Iterable[Fault] = (),
     until_ms: int | None = None,
     actions: Iterable[RunAction] = (),
+    bounds: RunBounds | None = None,
 ) -> JobRun:
     """Runs a job in this process on the virtual clock and keeps its facts in memory; raises BadInput.
 
     ``result`` reports a failure or deadlock of the job. ``until_ms`` limits endless jobs, in virtual time; ``actions``
-    stop or cancel the job. The job's ``flowsim_settings`` for runs are ignored. The job is unchanged and can run again.
+    stop or cancel the job. A run that reaches its ``bounds`` (None: 200,000 steps and 366 days of virtual time) is
+    stopped, and ``result.error`` is RunTooLong, which names what each task waits for. The
+    job's ``flowsim_settings`` for runs are ignored. The job is unchanged and can run again.
     """
     observed = observe(job)
     recorder = MemoryRecorder(level)
@@ -243,6 +251,7 @@ def run_job(
         recorder=None if level is Level.OFF else recorder,
         until_ns=None if until_ms is None else until_ms * NS_PER_MS,
         actions=done,
+        bounds=default_bounds() if bounds is None else bounds,
     )
     result = MiniCluster(observed.graph, with_faults(options, chosen)).run()
-    return JobRun(schedule, chosen, done, result, recorder, observed.ends)
+    return JobRun(schedule, chosen, done, result, recorder, observed.ends, bounds)

@@ -88,8 +88,8 @@ FROZEN = {
         LatencySummary ScenarioRun Report Verdict
     """,
     "flowsim.testing": """
-        run_job JobRun assert_laws assert_same_output_for_all_schedules outputs per_key_order Schedule FIFO
-        some_schedules OneInputOperatorHarness MultipleInputOperatorHarness CollectingOutput Emitted ManualClock
+        run_job JobRun RunBounds assert_laws assert_same_output_for_all_schedules outputs per_key_order Schedule
+        FIFO some_schedules OneInputOperatorHarness MultipleInputOperatorHarness CollectingOutput Emitted ManualClock
         AsyncFunctionHarness ScriptedCalls Reply Fault event_streams flat_records values scalars keys timestamps
         seeds policies schedules scripted_sources job_settings network_settings random_jobs window_jobs async_steps
         async_jobs RandomJob SourceStage Stage WindowJob AsyncStep Answer Retry

@@ -27,6 +27,7 @@ LONGER_FUNCTIONS: dict[str, str] = {}
 # (module, what it imports inside a function) -> why it does not do so at its top.
 LATE_IMPORTS = {
     ("testing/pytest_plugin.py", "flowsim.errors"): "every pytest run loads the plugin where flowsim is installed",
+    ("testing/pytest_plugin.py", "flowsim.testing.bounds"): "the same",
     ("testing/pytest_plugin.py", "flowsim.testing.schedule"): "the same",
     ("__main__.py", "flowsim.cli.main"): "signals are in hand before anything else is imported",
 }

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from flowsim.errors import Deadlock, InvariantViolation
-from flowsim.sim import virtual_time_loop
 from flowsim.sim.policy import FifoPolicy, ScriptedPolicy, SeededRandomPolicy
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.virtual_time_loop import START_NS, Livelock, UntilReached, VirtualTimeLoop
@@ -320,7 +319,7 @@ def test_error_in_own_timer_ends_run_and_in_asyncio_callback_is_reported(
 def test_polling_without_progress_of_time_raises_livelock(
     loop: VirtualTimeLoop, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(virtual_time_loop, "_LIVELOCK_CALLBACKS", 1_000)
+    monkeypatch.setattr(loop, "_max_callbacks", 1_000)
 
     async def polls() -> None:
         while True:

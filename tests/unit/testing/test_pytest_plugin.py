@@ -62,3 +62,13 @@ def test_invalid_schedule_option_is_refused(tmp_path: Path) -> None:
         "--flowsim-schedule: expected a schedule such as random/7/1 (policy/seed/budget), got 'random/x'" in run.stdout
     )
     assert run.returncode != 0
+
+
+def test_steps_option_bounds_the_runs_of_all_tests(tmp_path: Path) -> None:
+    (tmp_path / "conftest.py").write_text(
+        "from flowsim.testing.bounds import default_bounds\n\n"
+        "def pytest_report_header():\n    return f'bounds: {default_bounds()}'\n"
+    )
+    for option, steps in (("7", "steps=7,"), ("0", "steps=None,")):
+        assert steps in run_pytest(tmp_path, "-v", "-k", "other", "--flowsim-steps", option).stdout
+    assert "--flowsim-steps: bounds of a run" in run_pytest(tmp_path, "--flowsim-steps", "-1").stderr

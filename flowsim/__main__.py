@@ -31,7 +31,7 @@ def _quit(number: int, frame: FrameType | None) -> None:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Passes the signal to the current handler of Ctrl-C."""
+    """Calls the current handler of Ctrl-C for another signal."""
     signal.raise_signal(signal.SIGINT)
 
 

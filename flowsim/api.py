@@ -39,9 +39,10 @@ def run_scenario(
     ``out`` is the directory for the recording and for the files of sinks; an earlier run there is replaced. Without
     ``out`` the facts stay in memory. An argument that is None keeps the scenario's own setting. ``overrides`` are
     ``"KEY=VALUE"`` strings as for ``flowsim run --set``. ``until_ns`` counts from the start of the job. Python code and
-    paths outside the scenario's folder need ``allow_python`` and ``allow_path``. ``limits`` None: the defaults.
+    paths outside the scenario's folder need ``allow_python`` and ``allow_path``. ``limits`` None selects the default
+    limits.
 
-    The returned ``ScenarioRun`` has ``result.status`` and ``result.error`` of the job, ``sinks``, ``expectations``,
+    The returned ``ScenarioRun`` has the job's ``result.status`` and ``result.error``, and ``sinks``, ``expectations``,
     ``recording`` and ``digest``. A failed job raises no exception: see ``result.error``. Raises ScenarioError or
     BadInput if the scenario cannot run.
 

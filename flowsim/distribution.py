@@ -1,4 +1,4 @@
-"""The distribution that carries this package: its version, its name, its other files, the command that adds an extra.
+"""The installed distribution: its version, its name, its other files, and the command that adds an extra.
 
 The distribution has another name than the package, because ``flowsim`` is an unrelated package on PyPI.
 """
@@ -17,9 +17,10 @@ DISTRIBUTION: Final = "flowsim-flink"
 
 
 def install_command(extra: str) -> str:
-    """The command that adds an extra to this installation; it works in every directory.
+    """Returns the command that adds an extra to this installation; the command works in every directory.
 
-    A source checkout is named by its path, even if it is only on ``PYTHONPATH``; a wheel by its distribution name.
+    The command names a source checkout by its path, even if the checkout is only on ``PYTHONPATH``, and a wheel by its
+    distribution name.
     """
     root = Path(__file__).resolve().parents[1]
     if _is_checkout(root):
@@ -28,7 +29,7 @@ def install_command(extra: str) -> str:
 
 
 def shipped(name: str) -> Path:
-    """The place of a file or folder that comes with flowsim, such as ``docs/flink_rules.md`` or ``scenarios``.
+    """Returns the path of a file or folder that comes with flowsim, such as ``docs/flink_rules.md`` or ``scenarios``.
 
     A wheel carries a copy inside the package; a checkout, also in editable mode, has the file itself.
     """

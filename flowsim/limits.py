@@ -23,7 +23,9 @@ def _limit(default: int, meaning: str) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Every limit with its default: an integer of at least 1. Names that end in ``_bytes`` are sizes in bytes.
+    """All limits with their defaults. Each limit is an integer of at least 1.
+
+    Names that end in ``_bytes`` are sizes in bytes.
 
     >>> Limits(scenario_bytes=4 << 20).scenario_bytes
     4194304
@@ -58,7 +60,7 @@ DEFAULT_LIMITS: Final = Limits()
 
 
 def limits_of(settings: Iterable[str]) -> Limits:
-    """The limits with these changes, such as ``scenario_bytes=4 MiB``; raises BadInput.
+    """Returns the limits with these changes, such as ``scenario_bytes=4 MiB``. Raises BadInput.
 
     >>> limits_of(["scenario_bytes=4 MiB"]).scenario_bytes
     4194304
@@ -77,5 +79,5 @@ def limits_of(settings: Iterable[str]) -> Limits:
 
 
 def to_raise(name: str) -> str:
-    """The end of a message about a limit: how the caller raises it."""
+    """Returns the end of a message about a limit, which explains how the caller raises the limit."""
     return f"(--limit {name}=N raises the limit)"

@@ -9,12 +9,14 @@ Cell = str | int
 
 
 def html_block(title: str, text: str, *tables: str) -> str:
-    """A line with its first words in bold, and the tables below it."""
+    """Returns a line with its first words in bold, and the tables below it."""
     return "\n".join([f"<div><p><b>{escape(title)}</b> {escape(text)}</p>", *tables, "</div>"])
 
 
 def html_table(headings: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """A table, with a heading line if there are headings: texts to the left, numbers to the right with separators.
+    """Returns a table: texts to the left, numbers to the right with separators.
+
+    The table has a heading line if there are headings.
 
     >>> html_table(["law"], [["a < b"]]).splitlines()[-2]
     '<tr><td style="text-align:left">a &lt; b</td></tr>'

@@ -45,7 +45,7 @@ _COMMANDS: Final = {
     "faults": ("catalogues", "List the faults that a scenario can switch on, and the law that detects each fault."),
     "schema": ("catalogues", "Print the JSON Schema of scenario files (with or without --json)."),
 }
-"""By the name of a command, which is also that of its function: its module in flowsim.cli.commands, and one line of help."""
+"""Command name to the module in flowsim.cli.commands and one line of help; the function has the command's name."""
 
 
 class CommandEntry(TyperCommand):
@@ -56,14 +56,14 @@ class CommandEntry(TyperCommand):
         self._module = f"flowsim.cli.commands.{module}"
 
     def load(self) -> Any:
-        """The command itself, with its options; imports its module."""
+        """Imports the command's module and returns the command with its options."""
         single = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
         single.command(self.name)(getattr(importlib.import_module(self._module), str(self.name)))
         return typer.main.get_command(single)
 
 
 class CommandGroup(TyperGroup):
-    """Lists its commands by their entries, and imports only the called or completed one."""
+    """Lists commands by their entries. Imports only the command that is called or completed."""
 
     def __init__(self, **attributes: Any) -> None:
         super().__init__(**attributes)

@@ -80,5 +80,5 @@ Remote = Annotated[
 
 
 def default_out(scenario: Path) -> Path:
-    """The default output directory of a run."""
+    """Returns the default output directory of a run."""
     return Path("out") / scenario.stem

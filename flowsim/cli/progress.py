@@ -19,7 +19,7 @@ _EVERY_S = 0.1
 
 
 class RunProgress:
-    """Records read so far, the job's time, and the rate."""
+    """Shows the records read so far, the time on the job's clock, and the rate."""
 
     def __init__(self, bar: Bar | None, task: TaskID | None) -> None:
         self._bar = bar
@@ -28,7 +28,10 @@ class RunProgress:
         self._next_s = 0.0
 
     def __call__(self, progress: Progress) -> None:
-        """For ``run_compiled(on_progress=...)``; called after every batch, so most calls only read the clock."""
+        """Updates the line; most calls only read the clock.
+
+        ``run_compiled(on_progress=...)`` calls it after every batch.
+        """
         now_s = time.monotonic()
         if self._bar is None or self._task is None or now_s < self._next_s:
             return
@@ -43,7 +46,7 @@ class RunProgress:
 
 
 class CountProgress:
-    """Progress of a known number of steps."""
+    """Shows the progress of a known number of steps."""
 
     def __init__(self, bar: Bar | None, task: TaskID | None) -> None:
         self._bar = bar
@@ -57,20 +60,20 @@ class CountProgress:
 
 @contextmanager
 def run_progress(what: str, quiet: bool) -> Iterator[RunProgress]:
-    """Progress of a run whose length is unknown."""
+    """Returns the progress display of a run whose length is unknown."""
     with _bar(quiet, counted=False) as bar:
         yield RunProgress(bar, None if bar is None else bar.add_task(what, total=None, text=""))
 
 
 @contextmanager
 def count_progress(what: str, quiet: bool) -> Iterator[CountProgress]:
-    """Progress of counted steps."""
+    """Returns the progress display of a known number of steps."""
     with _bar(quiet, counted=True) as bar:
         yield CountProgress(bar, None if bar is None else bar.add_task(what, total=None, text=""))
 
 
 def progress_text(progress: Progress, rate: float) -> str:
-    """Records, time of the job, records per second."""
+    """Returns the records, the time on the job's clock and the records per second as text."""
     return f"{progress.records:,} records, {duration_text(progress.elapsed_ns)} of job time, {rate:,.0f} records/s"
 
 

@@ -26,7 +26,7 @@ def compiled_scenario(
     limits: Sequence[str] | None,
     until_ns: int | None = None,
 ) -> CompiledScenario:
-    """The job of a scenario file; raises BadInput. ``until_ns``: the command's ``--until``."""
+    """Compiles the job of a scenario file. Raises BadInput. ``until_ns`` is the command's ``--until``."""
     scenario = load_scenario(path, tuple(overrides or ()), limits_of(limits or ()))
     return compile_scenario(scenario, out_dir=out, allow_python=allow_python, allow_path=allow_path, until_ns=until_ns)
 
@@ -42,9 +42,11 @@ def compiled_as_recorded(
     allow_path: bool,
     limits: Sequence[str] | None,
 ) -> CompiledScenario:
-    """The recorded scenario with the same inputs; raises BadInput if they cannot be found or have changed.
+    """Compiles the recorded scenario with the same inputs.
 
-    ``folder`` None: the folder it was run from, or the folder of its path relative to here.
+    Raises BadInput if the inputs cannot be found or have changed.
+
+    ``folder`` None selects the folder where the scenario was run, or the folder of its path relative to this one.
     """
     until_ns = recorded_until_ns(recording.manifest)
     first: BadInput | None = None
@@ -71,7 +73,7 @@ def recompute_plan(
     allow_path: bool,
     limits: Sequence[str] | None,
 ) -> RecomputePlan | None:
-    """The recomputation of the recorded scenario, or None. Raises BadInput."""
+    """Returns the recomputation plan of the recorded scenario, or None if there is none. Raises BadInput."""
     script = _recompute_script(recording.manifest, limits)
     if script is None:
         return None

@@ -16,7 +16,7 @@ from flowsim.scenario.loader import load_scenario
 SCHEMA_FILE: Final = "scenario.schema.json"
 _SCHEMA_LINE: Final = re.compile(r"# yaml-language-server: \$schema=.*\n")
 SCHEMA_LINE: Final = f"# yaml-language-server: $schema={SCHEMA_FILE}\n"
-"""The first line of a scenario that has its schema beside it."""
+"""The first line of a scenario file whose schema is in the same folder."""
 _SENTENCE: Final = re.compile(r".+?\.(?=\s|$)")
 
 
@@ -32,7 +32,7 @@ class ShippedScenario:
 
     @property
     def comment(self) -> list[str]:
-        """The paragraphs of the first comment, without the line that names the schema."""
+        """Returns the paragraphs of the first comment, without the line that names the schema."""
         text = _SCHEMA_LINE.sub("", self.path.read_text(encoding="utf-8"), count=1)
         lines = []
         for line in text.splitlines():
@@ -43,12 +43,12 @@ class ShippedScenario:
 
     @property
     def summary(self) -> str:
-        """What it shows: the first sentence of its comment."""
+        """The first sentence of the scenario's comment."""
         found = _SENTENCE.match(self.comment[0])
         return self.comment[0] if found is None else found[0]
 
     def files(self) -> dict[str, Path | None]:
-        """The files that it needs, by their names relative to it; None for a file that this installation does not have."""
+        """The files that the scenario needs, by relative name; None for a file that this installation does not have."""
         model = load_scenario(self.path).model
         names = model.file_names()
         if model.recompute is not None:
@@ -62,17 +62,17 @@ class ShippedScenario:
         return found
 
     def text_beside_schema(self) -> str:
-        """Its text for a folder with the schema in it."""
+        """The scenario's text, changed for a folder that also contains the schema."""
         return _SCHEMA_LINE.sub(SCHEMA_LINE, self.path.read_text(encoding="utf-8"), count=1)
 
 
 def shipped_scenarios() -> list[ShippedScenario]:
-    """All of them, by name."""
+    """Returns all scenarios that come with flowsim, by name."""
     return [ShippedScenario(path) for path in sorted(shipped("scenarios").glob("*.yaml"))]
 
 
 def shipped_scenario(name: str) -> ShippedScenario:
-    """The scenario of that name, or of the number at its beginning, such as ``11a``; raises BadInput."""
+    """Returns a scenario by its name, or by the number at the start of its name, such as ``11a``. Raises BadInput."""
     asked = name.removesuffix(".yaml")
     known = {each.name: each for each in shipped_scenarios()}
     numbered = {each.partition("_")[0]: scenario for each, scenario in known.items()}
@@ -83,12 +83,14 @@ def shipped_scenario(name: str) -> ShippedScenario:
 
 
 def schema_text() -> str:
-    """The JSON Schema of scenarios."""
+    """Returns the JSON Schema of scenarios as text."""
     return shipped(f"docs/{SCHEMA_FILE}").read_text(encoding="utf-8")
 
 
 def write_new(folder: Path, files: Mapping[str, bytes], force: bool) -> list[Path]:
-    """Writes files below a folder, which is created; returns those that were not there before with the same content.
+    """Writes files below a folder, which is created.
+
+    Returns the files that did not exist before with the same content.
 
     Raises BadInput, before anything is written, if files are there with other content and ``force`` is not given.
     """

@@ -28,7 +28,7 @@ class OpenedRuns:
         self._readers: dict[int, EvidenceReader] = {}
 
     def replay(self, run: int) -> str:
-        """The command that repeats the recorded run, or why it cannot be repeated."""
+        """Returns the command that repeats the recorded run, or the reason why the run cannot be repeated."""
         try:
             rerun_of(self._opened[run].manifest)
         except BadInput as error:
@@ -36,7 +36,7 @@ class OpenedRuns:
         return shlex.join(["flowsim", "replay", self._paths[run]])
 
     def texts(self, run: int, rows: Sequence[dict[str, object]]) -> list[EvidenceText]:
-        """Rows of evidence as text; none if the recording cannot be read from here."""
+        """Returns rows of evidence as text; returns an empty list if the recording is not readable from this folder."""
         try:
             if run not in self._readers:
                 self._readers[run] = EvidenceReader(self._opened[run], self._paths[run])
@@ -52,7 +52,7 @@ _STYLES = {"holds": "green", "violated": "bold red", "vacuous": "yellow", "not a
 
 
 def show_report(console: Console, report: Report, runs: OpenedRuns) -> None:
-    """One line per law and recording, notes, then the evidence."""
+    """Prints one line per law and recording, then notes, then the evidence."""
     console.print()
     first = 0 if len(report.recordings) > 1 else 1
     lines = table(report)
@@ -79,7 +79,7 @@ def show_report(console: Console, report: Report, runs: OpenedRuns) -> None:
 
 
 def report_data(report: Report, runs: OpenedRuns) -> dict[str, Any]:
-    """The report as JSON values, with evidence as text, and the command that repeats each violating run."""
+    """Returns the report as JSON values: evidence as text, and a command that repeats each violating run."""
     document: dict[str, Any] = as_data(report)
     for line, data in zip(report.lines, document["laws"], strict=True):
         if line.outcome.violations:
@@ -107,12 +107,12 @@ def _show_rest(console: Console, rows: int, indent: str) -> None:
 
 
 def show_evidence(console: Console, rows: Sequence[dict[str, object]], indent: str) -> None:
-    """The first evidence rows; JSON has more of them."""
+    """Prints the first evidence rows; the JSON output has more rows."""
     for row in rows[:EVIDENCE_SHOWN]:
         console.print(indent + evidence_text(row), soft_wrap=True)
     _show_rest(console, len(rows), indent)
 
 
 def evidence_text(row: dict[str, object]) -> str:
-    """One evidence row on one line."""
+    """Formats one evidence row as one line."""
     return ", ".join(f"{name}: {value}" for name, value in row.items())

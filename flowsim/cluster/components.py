@@ -48,7 +48,7 @@ from flowsim.watermark.status_watermark_valve import StatusWatermarkValve, Valve
 
 
 class SubtaskComponents:
-    """Creates the task of one subtask and its components; a subclass creates some of them differently."""
+    """Creates the task of one subtask and the task's components; a subclass can replace some of them."""
 
     __slots__ = ("subtask",)
 
@@ -65,7 +65,7 @@ class SubtaskComponents:
         clock: TaskClock,
         new_actor_id: Callable[[], int],
     ) -> StreamTask:
-        """The task for the chain; ``new_actor_id`` numbers the actors besides its mailbox loop."""
+        """Creates the task for the chain; ``new_actor_id`` numbers the actors other than the mailbox loop."""
         subtask = self.subtask
         legacy = create_legacy_task(subtask, scheduler, budget, trace, clock, self, new_actor_id)
         if legacy is not None:
@@ -79,20 +79,20 @@ class SubtaskComponents:
         return TaskMailbox(on_put, trace, is_mailbox_thread)
 
     def create_batches(self, task: StreamTask) -> Batches:
-        """The batches of the mailbox loop."""
+        """Creates the batches of the mailbox loop."""
         return Batches(
             task.actor, task.scheduler, task.timers, task.outbox, task.times, task.budget, task.record_queue_peaks
         )
 
     def create_locked_loop_batches(self, task: LockedStreamTask) -> LockedLoopBatches:
-        """The batches of a mailbox loop that shares its task with threads."""
+        """Creates the batches of a mailbox loop that shares its task with threads."""
         return LockedLoopBatches(
             task.actor, task.scheduler, task.timers, task.outbox, task.times, task.budget, task.record_queue_peaks
         )
 
     @property
     def source_thread(self) -> type[SourceThread]:
-        """The thread of a source function."""
+        """The class of the thread that runs a source function."""
         return SourceThread
 
     # Its operators.
@@ -101,7 +101,7 @@ class SubtaskComponents:
         return chained.node.operator_factory()
 
     def create_operator_components(self, chained: ChainedOperator) -> OperatorComponents:
-        """The factory for the operator's own components."""
+        """Creates the factory for the operator's own components."""
         return OperatorComponents()
 
     def create_operator_chain(self, wrappers: Sequence[OperatorWrapper], trace: TaskTrace | None) -> OperatorChain:
@@ -115,7 +115,7 @@ class SubtaskComponents:
     def create_network_input(
         self, task: StreamTask, chain: OperatorChain, gates: Sequence[Sequence[SingleInputGate]]
     ) -> TaskInput:
-        """One gate per edge, by input of the head; the gates of one input are united (rule 7.11)."""
+        """Creates the input from one gate per edge; gates of the same operator input are united (rule 7.11)."""
         can_emit_batch = CanEmitBatchOfRecordsChecker(task.clock, emits_batches=len(gates) == 1)
         inputs: list[StreamTaskNetworkInput] = []
         for index, united in enumerate(gates):
@@ -129,11 +129,11 @@ class SubtaskComponents:
         return StreamMultipleInputProcessor(inputs, chain.head.input_selectable, chain.end_input_of_head_of)
 
     def create_deserializer(self) -> RecordDeserializer:
-        """Decodes the data of the channels of one input."""
+        """Creates the decoder for the channels of one input."""
         return RecordDeserializer()
 
     def create_valve(self, channels: int, output: ValveOutput) -> StatusWatermarkValve:
-        """Combines the watermarks and statuses of the channels of one input."""
+        """Creates the valve that combines the watermarks and statuses of the channels of one input."""
         return StatusWatermarkValve(channels, output)
 
     def create_remote_input_channel(
@@ -146,7 +146,7 @@ class SubtaskComponents:
         network_pool: NetworkBufferPool,
         trace: TaskTrace | None,
     ) -> RemoteInputChannel:
-        """The receiving side of a channel to another subtask."""
+        """Creates the receiving side of a channel from another subtask."""
         return RemoteInputChannel(gate, index, channel_id, exclusive_buffers, client, network_pool, trace)
 
     # Its outputs.
@@ -154,7 +154,7 @@ class SubtaskComponents:
     def create_partitioner(
         self, spec: PartitionerSpec, channels: int, max_parallelism: int, random: Random
     ) -> StreamPartitioner:
-        """``max_parallelism``: of the reading operator."""
+        """Creates a partitioner. ``max_parallelism`` is the one of the reading operator."""
         return create_partitioner(spec, channels, max_parallelism, random)
 
     def create_record_writer(
@@ -170,7 +170,7 @@ class SubtaskComponents:
         return RecordWriter(partition, partitioner, timeout_ms, first_channel, random, trace, flusher)
 
     def create_partition_request_queue(self, transport: Transport, outbox: Outbox) -> PartitionRequestQueue:
-        """The sending side of the connection to another task."""
+        """Creates the sending side of the connection to another task."""
         return PartitionRequestQueue(transport, outbox)
 
     def create_view_reader(
@@ -181,19 +181,19 @@ class SubtaskComponents:
         channel_id: int,
         trace: TaskTrace | None,
     ) -> CreditBasedSequenceNumberingViewReader:
-        """Reads one subpartition for a channel of another subtask."""
+        """Creates the reader of one subpartition for a channel of another subtask."""
         return CreditBasedSequenceNumberingViewReader(queue, receiver, initial_credit, channel_id, trace)
 
 
 class Components:
-    """Creates the components of a run; this class creates those of a plain job."""
+    """Creates the components of a run. This class creates the standard components; a subclass can replace them."""
 
     __slots__ = ()
 
     def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
-        """One factory per subtask, by its id; called once per run."""
+        """Returns one factory per subtask, by subtask id; called once per run."""
         return [SubtaskComponents(subtask) for subtask in execution.subtasks]
 
     def status_when_quiescent(self, tasks: Sequence[StreamTask]) -> JobStatus:
-        """The status of a job if no task can run and some are unfinished."""
+        """Returns the job's status when no task can run and some tasks are unfinished."""
         return JobStatus.DEADLOCKED

@@ -33,7 +33,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class LatencySummary:
-    """Latencies from one source operator to one operator, over all their subtasks; ms of processing time."""
+    """Latencies in ms of processing time, from one source operator to one operator, over all their subtasks."""
 
     source: str
     operator: str
@@ -44,7 +44,7 @@ class LatencySummary:
 
 
 def latency_summaries(job: JobGraph, tasks: Sequence[StreamTask]) -> tuple[LatencySummary, ...]:
-    """One summary per source and operator, in the order of the graph; empty if no marker arrived."""
+    """Returns one summary per source and operator, in graph order; empty if no latency marker arrived."""
     found: dict[tuple[int, str], list[Latency]] = {}
     for task in tasks:
         for wrapper in sorted(task.chain.wrappers, key=lambda each: each.index):
@@ -76,9 +76,9 @@ class Progress:
 class RunOptions:
     """Settings of one run.
 
-    ``policy``: ``fifo`` or ``random`` (seeded), or a policy object; the real clock has none. ``until_ns``: nanoseconds
-    after the start of the job. ``recorder``: stores facts; None records nothing. ``budget_records`` overrides the
-    job's. ``actions``: actions on the running job, each at its time.
+    ``policy`` is ``fifo``, ``random`` (seeded) or a policy object; the real clock uses no policy. ``until_ns`` counts
+    from the start of the job. ``recorder`` stores facts; None records nothing. ``budget_records`` overrides the setting
+    of the job. ``actions`` change or observe the running job, each at its own time.
     """
 
     seed: int = 0
@@ -89,7 +89,8 @@ class RunOptions:
     components: Components = field(default_factory=Components)
     """Creates the components of the job."""
     on_invariant_violation: Literal["raise", "fail_job"] = "raise"
-    """A violation is a bug of flowsim and is raised; in a run whose components break rules on purpose it fails the job."""
+    """A violation is a bug of flowsim and is raised. If the components break rules on purpose, a violation fails the
+    job."""
     on_progress: Callable[[Progress], None] | None = None
     budget_records: int | None = None
     actions: tuple[RunAction, ...] = ()
@@ -101,7 +102,7 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class TaskSummary:
-    """The figures of one task; times in ns of the job's clock. ``watermark``: last of its input, -2^63 = none."""
+    """The figures of one task; times in ns of the job's clock. ``watermark``: the last of the input; -2^63 if none."""
 
     name: str
     state: str
@@ -115,17 +116,18 @@ class TaskSummary:
     input_queue_peak: int
     output_queue_peak: int
     times_out_of_credit: int
-    """How often data in its output channels waited only for a credit."""
+    """Number of times that data in the task's output channels waited only for a credit."""
     last_sample: MetricsSample | None = None
-    """Its metrics at its end; None if it never ran."""
+    """The task's metrics at its end; None if the task never ran."""
     input_pool_usage_peak: int | None = None
-    """The highest sample while it ran, in millionths (rule 13.6); None without samples."""
+    """The highest sampled usage of the input pools, in millionths (rule 13.6); None without samples."""
     output_pool_usage_peak: int | None = None
-    """As above (rule 13.7); with overdraft it exceeds a million."""
+    """The highest sampled usage of the output pools, in millionths (rule 13.7). Overdraft buffers raise it above a
+    million."""
 
     @property
     def back_pressured_share(self) -> float:
-        """The share of its time with soft or hard back pressure; 0 if no time passed."""
+        """The share of the task's time with soft or hard back pressure; 0 if no time passed."""
         back_pressured_ns = self.soft_backpressured_ns + self.hard_backpressured_ns
         total_ns = self.busy_ns + self.idle_ns + back_pressured_ns
         return back_pressured_ns / total_ns if total_ns else 0.0
@@ -139,25 +141,28 @@ class TaskSummary:
 
 @dataclass(frozen=True, slots=True)
 class JobExecutionResult:
-    """The end of a run. ``report``: the wait-for report of a deadlock or stopped run, else ''. Flink: JobExecutionResult."""
+    """The result of a run. Flink: JobExecutionResult.
+
+    ``report`` is the wait-for report of a deadlocked or stopped run, otherwise ''.
+    """
 
     job_name: str
     status: JobStatus
     elapsed_ns: int
-    """On the job's clock, from its start."""
+    """Time on the job's clock since the start of the job."""
     records_read: int
-    """By all sources."""
+    """Number of records that all sources read."""
     tasks: tuple[TaskSummary, ...] = field(default_factory=tuple)
     report: str = ""
     error: Exception | None = None
     latencies: tuple[LatencySummary, ...] = ()
-    """The latencies of latency markers; empty without markers."""
+    """Summaries of the latency markers; empty without markers."""
     snapshots: tuple[TaskSnapshot, ...] = ()
-    """The snapshots that actions requested, taken or missed."""
+    """The snapshots that actions requested, both taken and missed."""
 
     @property
     def summary(self) -> str:
-        """One line: the status, the time on the job's clock, what the sources read, and the error."""
+        """Returns one line with the status, the time on the job's clock, the records read, and the error."""
         failure = f": {self.error}" if self.error is not None else ""
         seconds = Decimal(self.elapsed_ns).scaleb(-9).normalize()
         return f"{self.job_name} {self.status.value} after {seconds:f} s, {self.records_read:,} records read{failure}"

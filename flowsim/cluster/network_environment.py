@@ -61,7 +61,7 @@ class NetworkEnvironment:
         self.connections = ConnectionManager(execution, components, tasks, self._gates, scheduler)
         self._spill = SpillDirectory()
         self._flushers: dict[int, list[OutputFlusher]] = {}
-        """The flushers of tasks that have not started."""
+        """The flushers of the tasks that have not started yet."""
 
     def _network_pool(self, subtask: Subtask) -> NetworkBufferPool:
         owner = self.execution.placement.task_manager_of[subtask.id]
@@ -72,7 +72,7 @@ class NetworkEnvironment:
         return pool
 
     def create_writer(self, subtask: Subtask, edge: JobEdge) -> RecordWriter:
-        """The output of a subtask to one edge: its pool, partition and writer."""
+        """Creates a subtask's output to one edge: a pool, a partition and a writer."""
         task, components = self._tasks[subtask.id], self._components[subtask.id]
         expansion = self.execution.expansion(edge)
         count = expansion.subpartitions(subtask.index)
@@ -129,7 +129,7 @@ class NetworkEnvironment:
         )
 
     def create_gate(self, subtask: Subtask, edge: JobEdge) -> SingleInputGate:
-        """The input of a subtask from one edge."""
+        """Creates a subtask's input from one edge."""
         expansion, planned = self.execution.expansion(edge), self.execution.memory.inputs[edge.id, subtask.id]
         network_pool = self._network_pool(subtask)
         if planned.exclusive:
@@ -148,18 +148,21 @@ class NetworkEnvironment:
         return gate
 
     def buffer_size(self, task: int) -> int:
-        """The smallest size that a gate of a task requests; without debloating the segment size. Bytes (rule 13.12)."""
+        """Returns the smallest buffer size in bytes that a gate of the task requests.
+
+        Without debloating it is the segment size (rule 13.12).
+        """
         sizes = [debloater.last_bytes for debloater in self._debloaters.get(task, ())]
         return min(sizes, default=self.settings.segment_size_bytes)
 
     def gates_of(self, task: int) -> Sequence[tuple[int, SingleInputGate]]:
-        """The input gates of a task, each with its edge."""
+        """Returns the input gates of a task, each with its edge."""
         return self._gates_of.get(task, ())
 
     def create_input_channel(
         self, gate: SingleInputGate, subtask: Subtask, expansion: EdgeExpansion, index: int, flattened_index: int
     ) -> InputChannel:
-        """Channel ``index`` of the gate from one edge; ``flattened_index`` counts the channels of the whole input."""
+        """Creates channel ``index`` of one edge's gate; ``flattened_index`` counts the channels of the whole input."""
         task, edge = self._tasks[subtask.id], expansion.edge
         source, subpartition = expansion.input_at(subtask.index, index)
         channel_id = expansion.first_channel_of(source) + subpartition
@@ -174,7 +177,7 @@ class NetworkEnvironment:
         )
 
     def start(self, task: StreamTask) -> None:
-        """The task starts: reads data that is already complete, and starts debloating."""
+        """Starts the network of a task: reads data that is already complete, and starts debloating."""
         for flusher in self._flushers.pop(task.id, ()):
             flusher.start()
         subtask = self.execution.subtasks[task.id]
@@ -215,7 +218,7 @@ class NetworkEnvironment:
         return debloater
 
     def close(self) -> None:
-        """The run has ended: drops data in flight and removes spilled files. No effect the second time."""
+        """Ends the network of the run: drops data in flight and removes spilled files. A second call has no effect."""
         self.connections.close()
         for partition in self._partitions.values():
             if isinstance(partition, BlockingResultPartition):
@@ -243,7 +246,7 @@ class InputChannels:
 
 
 class SpillDirectory:
-    """A temporary folder, created on first use and removed by ``close``. Flink: FileChannelManager."""
+    """A temporary folder that is created on first use. ``close`` removes it. Flink: FileChannelManager."""
 
     __slots__ = ("_folder",)
 
@@ -257,7 +260,7 @@ class SpillDirectory:
         return Path(self._folder.name)
 
     def close(self) -> None:
-        """Removes the folder and its contents; no effect the second time."""
+        """Removes the folder and its contents. A second call has no effect."""
         folder, self._folder = self._folder, None
         if folder is not None:
             folder.cleanup()

@@ -8,7 +8,9 @@ from flowsim.graph.pipelined_regions import PipelinedRegion
 
 
 class RegionSchedule:
-    """A region starts when all producers of its blocking inputs have finished.
+    """Starts a region when all producers of its blocking inputs have finished.
+
+    Flink: PipelinedRegionSchedulingStrategy.
 
     Flink: PipelinedRegionSchedulingStrategy.
     """
@@ -19,18 +21,18 @@ class RegionSchedule:
         self._regions = regions
         self._pending = [dict.fromkeys(sorted(region.waits_for)) for region in regions]
         self._readers: dict[int, list[int]] = {}
-        """Producer to the regions that wait for it."""
+        """Each producer with the regions that wait for it."""
         for number, region in enumerate(regions):
             for producer in sorted(region.waits_for):
                 self._readers.setdefault(producer, []).append(number)
         self._region_of = {subtask: number for number, region in enumerate(regions) for subtask in region.subtasks}
 
     def start(self) -> list[int]:
-        """The subtasks that start with the job, in the order of their ids."""
+        """Returns the subtasks that start with the job, in the order of their ids."""
         return self._subtasks([number for number, region in enumerate(self._regions) if not region.waits_for])
 
     def on_finished(self, subtask: int) -> list[int]:
-        """The subtasks that can start because this one has finished."""
+        """Returns the subtasks that can start because this subtask has finished."""
         ready = []
         for number in self._readers.get(subtask, ()):
             pending = self._pending[number]
@@ -41,7 +43,7 @@ class RegionSchedule:
         return self._subtasks(ready)
 
     def waits_for(self, subtask: int) -> list[int]:
-        """The unfinished subtasks that this one waits for."""
+        """Returns the unfinished subtasks that this subtask waits for."""
         return list(self._pending[self._region_of[subtask]])
 
     def _subtasks(self, regions: Sequence[int]) -> list[int]:

@@ -20,11 +20,11 @@ class Snapshots:
             (action, _subtasks(action, execution)) for action in actions if isinstance(action, SnapshotTask)
         ]
         self._requested: set[int] = set()
-        """Indexes of the requested ones: two may be the same object."""
+        """Indexes of the requested snapshots; a set of actions would not do, because an action can occur twice."""
         self._taken: list[tuple[int, TaskSnapshot]] = []
 
     def request(self, action: SnapshotTask, tasks: Sequence[StreamTask], now_ns: int) -> None:
-        """Requests the snapshots of ``action``, whose time is ``now_ns``."""
+        """Requests the snapshots of ``action`` at its time ``now_ns``."""
         place = next(n for n, (other, _) in enumerate(self._snapshots) if other is action and n not in self._requested)
         self._requested.add(place)
         for subtask in self._snapshots[place][1]:
@@ -33,7 +33,10 @@ class Snapshots:
             tasks[subtask.id].request_snapshot(snapshot)
 
     def result(self, tasks: Sequence[StreamTask], started_ns: int) -> tuple[TaskSnapshot, ...]:
-        """All requested snapshots in order, with times from the start of the job; those not taken have a reason."""
+        """Returns all requested snapshots in order, with times from the start of the job.
+
+        A snapshot that was not taken has a reason.
+        """
         for number, snapshot in self._taken:
             snapshot.miss(f"the task was already {tasks[number].state.value}")
         made = [_since(snapshot, started_ns) for _, snapshot in self._taken]
@@ -68,7 +71,7 @@ def _subtasks(action: SnapshotTask, execution: ExecutionGraph) -> list[Subtask]:
 
 @dataclass(frozen=True, slots=True)
 class StopJob:
-    """Ends the sources ``at_ns`` after the start of the job, and so the job, which counts as finished.
+    """Ends the sources ``at_ns`` after the start of the job; the job then counts as finished.
 
     ``drain``: event time is flushed, as at the regular end of the input (rules 4.9, 4.20). Without ``drain`` pending
     windows and timers do not fire; in Flink a later run would continue with them. No savepoint is taken. Flink:
@@ -91,7 +94,7 @@ class CancelJob:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotTask:
-    """Requests the state of a task's operators, ``at_ns`` after the start of the job, as a checkpoint would.
+    """Requests the state of a task's operators ``at_ns`` after the start of the job, as a checkpoint does.
 
     ``task``: the name of a vertex, or of one of its operators; ``subtask`` None: all of them. Nothing is stored: the
     result of the run and table ``snapshots`` show the state, and when the task reached it (rules 11.21, 11.37).
@@ -103,11 +106,11 @@ class SnapshotTask:
 
 
 RunAction = StopJob | CancelJob | SnapshotTask
-"""The closed set of actions."""
+"""All possible actions."""
 
 
 def checked_actions(actions: Iterable[RunAction]) -> tuple[RunAction, ...]:
-    """The actions sorted by time (stable); raises BadInput for an invalid action or a negative time."""
+    """Returns the actions sorted by time (stable). Raises BadInput for an invalid action or a negative time."""
     checked = tuple(actions)
     for action in checked:
         if not isinstance(action, StopJob | CancelJob | SnapshotTask):

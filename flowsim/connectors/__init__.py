@@ -123,7 +123,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    """Imports the module of a connector on its first use: only files need pyarrow."""
+    """Imports the module of a connector on its first use, because only files need pyarrow."""
     if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(import_module(_MODULE_OF[name]), name)
@@ -132,5 +132,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Lists also the names that are not loaded yet."""
+    """Lists all public names, including those that are not imported yet."""
     return sorted({*globals(), *__all__})

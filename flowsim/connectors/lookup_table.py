@@ -18,7 +18,7 @@ MAX_ROWS: Final = 1_000_000
 
 
 class LookupTable:
-    """Rows by key; the rows do not contain the key. The table never changes, so all subtasks share it."""
+    """Rows by key, without the key itself. The table never changes, so all subtasks share it."""
 
     __slots__ = ("names", "_rows")
 
@@ -33,14 +33,19 @@ class LookupTable:
         return len(self._rows)
 
     def get(self, key: object) -> tuple[object, ...] | None:
-        """The row with that key, None if there is none; None is never a key. Raises TypeError for an unhashable key."""
+        """Returns the row with that key, or None if there is no such row.
+
+        None is never a key. Raises TypeError for an unhashable key.
+        """
         return self._rows.get(key)
 
 
 def read_lookup_table(
     path: str | Path | InputFile, columns: Mapping[str, str], key_column: str, delimiter: str = ","
 ) -> LookupTable:
-    """The table in the declared columns of a CSV file with a header line (``.gz`` too); ``key_column`` is one of them.
+    """Reads a CSV file (``.gz`` too) with a header line into a table with the declared columns.
+
+    ``key_column`` is one of the columns.
 
     Raises BadInput, with ``file:line:column`` if known: for a file that cannot be read, a missing column, a field of
     another type, a row without key, a duplicate key, or more than a million rows.
@@ -74,7 +79,7 @@ _NUMBER: Final = re.compile(r"\d{1,18}(\.\d{1,18})?([eE][+-]?\d{1,2})?", re.ASCI
 
 
 def read_latency_trace(path: str | Path | InputFile, column: str | None = None, unit: str = "ms") -> TraceLatency:
-    """The latencies in a column of a CSV file with a header line, or, without ``column``, one number per line.
+    """Reads latencies from a column of a CSV file with a header line, or, without ``column``, one number per line.
 
     Numbers are >= 0 in ``unit``: ns, us, ms or s; ``.gz`` files are supported. Raises BadInput, with
     ``file:line:column`` if known, for a file that cannot be read, has no numbers, too many, or other text.

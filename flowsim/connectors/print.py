@@ -27,7 +27,7 @@ class PrintSink:
         return {"identifier": self.identifier}
 
     def create_writer(self) -> PrintWriter:
-        """A writer for one subtask."""
+        """Creates a writer for one subtask."""
         return PrintWriter(self)
 
 

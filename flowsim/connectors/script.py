@@ -50,13 +50,13 @@ class ScriptedSource:
     """Emits one script per subtask: ``ScriptedSource([record("a", 1), watermark(5)], [idle()])`` has parallelism 2.
 
     An entry with ``step`` >= 0 happens ``(step + 1) * gap_ms`` of virtual time after the source opened. So steps order
-    the entries of all subtasks and all scripted sources of a job. An entry without a step follows its predecessor at
-    once. The source emits event time itself, as Flink's legacy ``SourceContext`` does: watermarks pass unchanged, and a
-    subtask that ends while idle sends no last watermark.
+    the entries of all subtasks and all scripted sources of a job. An entry without a step follows the entry before it
+    at once. The source emits event time itself, as Flink's legacy ``SourceContext`` does: watermarks pass unchanged,
+    and a subtask that ends while idle sends no last watermark.
 
     Entries may name a split: ``record("a", 1, split="p0")``. All splits of a subtask exist from the beginning, and
-    ``end(split="p0")`` ends one. While alignment pauses a split its entries wait, and those of other splits continue.
-    When only waiting entries are left, the splits without entries have ended.
+    ``end(split="p0")`` ends one. While alignment pauses a split, the entries of that split wait and the entries of
+    other splits continue. When only waiting entries are left, the splits without entries have ended.
     """
 
     kind = "script"
@@ -91,7 +91,7 @@ class ScriptedSource:
 
     @property
     def has_event_time_entries(self) -> bool:
-        """Whether an entry is a watermark or idleness: then the strategy does not describe all watermarks."""
+        """True if an entry is a watermark or idleness; then the strategy does not describe all watermarks."""
         return any(isinstance(entry, WatermarkEntry | IdleEntry) for script in self.scripts for entry in script)
 
     @property
@@ -99,7 +99,7 @@ class ScriptedSource:
         return len(self.scripts)
 
     def create_reader(self) -> ScriptReader:
-        """A reader for one subtask."""
+        """Creates a reader for one subtask."""
         return ScriptReader(self)
 
 
@@ -123,7 +123,7 @@ class ScriptReader:
     )
 
     hands_over = False
-    """The script may be emitted again."""
+    """False: the script keeps its values and may emit them again."""
 
     def __init__(self, source: ScriptedSource) -> None:
         self._source = source
@@ -171,7 +171,10 @@ class ScriptReader:
         """Does nothing: there are no resources."""
 
     def _released_entry(self) -> Entry | None:
-        """The first held entry of a split that may continue; splits in the order in which they were held."""
+        """Returns the first held entry of a split that may continue.
+
+        Splits are checked in the order in which they were held.
+        """
         for split, held in self._held.items():
             if split not in self._paused:
                 entry = held.popleft()
@@ -225,7 +228,7 @@ class ScriptReader:
 
 
 def _splits_of(script: Sequence[Entry]) -> dict[str, None]:
-    """The splits of the script, in the order in which it first names them."""
+    """Returns the splits of the script, in the order in which the script first names them."""
     return {split: None for entry in script if (split := split_of(entry)) is not None}
 
 

@@ -25,7 +25,8 @@ from flowsim.values.durations import Duration, Time, millis_of
 from flowsim.values.types import TypeInformation
 
 Design = Literal["mailbox", "legacy"]
-"""The async operator of Flink 2.3, or that of Flink 1.8 with an emitter thread (rules 11.30 to 11.39)."""
+"""``mailbox``: the async operator of Flink 2.3. ``legacy``: the operator of Flink 1.8 with an emitter thread (rules
+11.30 to 11.39)."""
 
 
 class AsyncDataStream:
@@ -70,7 +71,7 @@ class AsyncDataStream:
         *,
         design: Design = "mailbox",
     ) -> DataStream:
-        """As ``unordered_wait``, and retries calls by the strategy within one timeout (rules 11.24 to 11.26)."""
+        """Works as ``unordered_wait``, and retries calls by the strategy within one timeout (rules 11.24 to 11.26)."""
         return _wait(
             "unordered_wait_with_retry",
             "unordered",
@@ -117,7 +118,7 @@ class AsyncDataStream:
         *,
         design: Design = "mailbox",
     ) -> DataStream:
-        """As ``ordered_wait``, and retries calls by the strategy within one timeout (rules 11.24 to 11.26)."""
+        """Works as ``ordered_wait``, and retries calls by the strategy within one timeout (rules 11.24 to 11.26)."""
         return _wait(
             "ordered_wait_with_retry",
             "ordered",
@@ -142,7 +143,7 @@ def _wait(
     output_type: TypeInformation | None,
     design: Design,
 ) -> DataStream:
-    """Checks all arguments here, so that an error points to the line that passes them."""
+    """Checks all arguments at the call, so that an error points to the user's line."""
     if not isinstance(stream, DataStream):
         raise TypeError(f"{method}: data_stream: expected a stream, got {stream!r}")
     checked_function(function, method)
@@ -183,7 +184,10 @@ def _maker(
     capacity: int,
     design: Design,
 ) -> MakeOperator:
-    """Each subtask has its own function and strategy, so pauses are shared only within a subtask (rule 11.26)."""
+    """Returns the maker of operators.
+
+    Each subtask has its own function and strategy, so retry pauses are shared only within a subtask (rule 11.26).
+    """
 
     def make(name: str) -> StreamOperator:
         return AsyncWaitOperator(for_subtask(function, name), timeout_ms, capacity, mode, isolated(strategy, name))

@@ -33,14 +33,14 @@ class StreamExecutionEnvironment(JobBuilder):
 
     @staticmethod
     def get_execution_environment(configuration: Configuration | None = None) -> StreamExecutionEnvironment:
-        """A new environment."""
+        """Creates a new environment."""
         env = StreamExecutionEnvironment()
         return env if configuration is None else env.configure(configuration)
 
     # Sources.
 
     def from_collection(self, collection: Iterable[object], type_info: TypeInformation | None = None) -> DataStream:
-        """The values in order, at parallelism 1; with a ROW type, tuples and lists become Rows."""
+        """Creates a stream of the values in order, at parallelism 1. With a ROW type, tuples and lists become Rows."""
         if isinstance(collection, str | bytes):
             raise TypeError(f"from_collection: expected a collection of values, got {collection!r}")
         values = list(collection)
@@ -56,7 +56,7 @@ class StreamExecutionEnvironment(JobBuilder):
         source_name: str,
         type_info: TypeInformation | None = None,
     ) -> DataStream:
-        """A stream of the records of a source, such as ``flowsim.connectors.files.csv.CsvSource``.
+        """Creates a stream of the records of a source, such as ``flowsim.connectors.files.csv.CsvSource``.
 
         With ``WatermarkStrategy.no_watermarks()`` the watermarks that a source emits itself are kept.
         """
@@ -72,7 +72,9 @@ class StreamExecutionEnvironment(JobBuilder):
         source_name: str = "Custom Source",
         type_info: TypeInformation | None = None,
     ) -> DataStream:
-        """A source that emits event time itself: a SourceFunction, on its own thread as in Flink, or a ScriptedSource.
+        """Creates a stream of a source that emits event time itself.
+
+        The source is a SourceFunction, which runs on its own thread as in Flink, or a ScriptedSource.
 
         ``LegacySource(source)`` runs any other source as a SourceFunction. Flink: SourceFunction (deprecated there).
         """
@@ -128,9 +130,9 @@ class StreamExecutionEnvironment(JobBuilder):
         *streams: DataStream,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """flowsim's own: a user-defined operator with one input per stream, created once per subtask.
+        """flowsim's own: adds a user-defined operator with one input per stream, created once per subtask.
 
-        For example a ``MultipleInputOperator``, which may be ``InputSelectable``. Flink: MultipleInputTransformation.
+        An example is a ``MultipleInputOperator``, which may be ``InputSelectable``. Flink: MultipleInputTransformation.
         """
         if not 2 <= len(streams) <= MAX_SUPPORTED_INPUT_COUNT:
             raise BadInput(

@@ -10,7 +10,7 @@ from flowsim.values.types import TypeInformation
 
 @dataclass(frozen=True, slots=True)
 class OutputTag(elements.OutputTag):
-    """A side output; ``yield tag, value`` in a process function emits to it. PyFlink: OutputTag."""
+    """Names a side output; ``yield tag, value`` in a process function emits to that output. PyFlink: OutputTag."""
 
     type_info: TypeInformation | None = None
 

@@ -7,11 +7,11 @@ from typing import Literal, assert_never
 from flowsim.datastream.data_stream import DataStream
 
 PlainPartitioning = Literal["forward", "rebalance", "rescale", "shuffle", "broadcast", "global"]
-"""The partitioners without arguments."""
+"""The names of the partitioners without arguments."""
 
 
 def partitioned(stream: DataStream, by: PlainPartitioning) -> DataStream:
-    """The stream with that partitioner."""
+    """Returns the stream with the partitioner of that name."""
     match by:
         case "forward":
             return stream.forward()

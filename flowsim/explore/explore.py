@@ -1,4 +1,4 @@
-"""Runs a scenario under one schedule after another, in memory, and checks each run against the laws at once."""
+"""Runs a scenario in memory under different schedules, and checks each run against the laws when it ends."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXPLORED_BOUNDS: Final = RunBounds(steps=10_000_000)
 """The bounds of an explored run by default: some minutes."""
 
 Compile = Callable[[], CompiledScenario]
-"""Compiles the job again, so that runs do not share operator state."""
+"""Compiles the job again for every run, so that runs do not share operator state."""
 
 _PREFIX = {
     JobStatus.FINISHED: RunStatus.COMPLETE,
@@ -51,12 +51,12 @@ class Step:
 
     @property
     def unmet(self) -> tuple[ExpectationOutcome, ...]:
-        """The scenario's expectations that were not met."""
+        """The expectations of the scenario that this run did not meet."""
         return tuple(outcome for outcome in self.expectations if outcome.met is False)
 
     @property
     def is_finding(self) -> bool:
-        """Whether this run violated a law, did not meet an expectation, or reached its bounds."""
+        """True if this run violated a law, did not meet an expectation, or reached its bounds."""
         return bool(self.violated or self.unmet) or isinstance(self.error, RunTooLong)
 
 
@@ -74,7 +74,7 @@ class Exploration:
 
     @property
     def distinct(self) -> int:
-        """Number of different recordings."""
+        """The number of different recordings."""
         return len(self.digests)
 
     @property
@@ -83,13 +83,13 @@ class Exploration:
 
     @property
     def never_examined(self) -> tuple[str, ...]:
-        """Laws that applied, but examined no row in any run: the runs show nothing about them."""
+        """Laws that applied but examined no row in any run; the runs show nothing about these laws."""
         return tuple(
             law for law, counts in self.verdicts.items() if Verdict.VACUOUS in counts and not self.rows_examined[law]
         )
 
     def add(self, step: Step) -> None:
-        """Counts one run."""
+        """Adds one run to the counts."""
         self.runs += 1
         self.digests[step.digest] = self.digests.get(step.digest, 0) + 1
         for outcome in step.outcomes:
@@ -112,7 +112,7 @@ def explore(
     on_step: Callable[[Step, Exploration], object] | None = None,
     bounds: RunBounds = EXPLORED_BOUNDS,
 ) -> Exploration:
-    """One run per seed, until the first finding or (``until_violation=False``) to the end.
+    """Runs one schedule per seed, until the first finding or, with ``until_violation=False``, to the last seed.
 
     ``budget_records`` 1 lets the policy choose after every element; None uses the scenario's. A run that reaches its
     ``bounds`` is a finding. Raises BadInput for a scenario that cannot be explored, and InvariantViolation.
@@ -142,7 +142,7 @@ def explore_once(
     until_ns: int | None = None,
     bounds: RunBounds = EXPLORED_BOUNDS,
 ) -> Step:
-    """One run under one schedule, checked in memory."""
+    """Runs the job under one schedule in memory and checks the run."""
     digest = scenario_id(compiled.scenario.digest())
     token = Token(digest, strategy.name, seed, budget_records, strategy.choices)
     run = run_compiled(
@@ -160,7 +160,7 @@ def explore_once(
 
 
 def judged_in_memory(run: ScenarioRun) -> list[Outcome]:
-    """The outcomes of the laws for a run without an output directory; an unfinished run is checked as a prefix."""
+    """Returns the law outcomes of a run without an output directory. An unfinished run is checked as a prefix."""
     if run.facts is None:
         raise BadInput("the run was not recorded, so it cannot be checked")
     status = _PREFIX.get(run.result.status, RunStatus.FAILED)

@@ -1,4 +1,4 @@
-"""How an exploration varies the schedule from run to run."""
+"""The strategies by which an exploration changes the schedule from run to run."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ class Strategy(Protocol):
 
     @property
     def name(self) -> str:
-        """The name on the command line and in tokens."""
+        """The name of the strategy on the command line and in tokens."""
 
     @property
     def choices(self) -> tuple[int, ...] | None:
         """The choices of a scripted schedule, for its token; None for other schedules."""
 
     def policy(self, seed: int) -> SchedulingPolicy:
-        """A new policy for one run."""
+        """Creates a new policy for one run."""
 
 
 class RandomSchedules:
-    """The next actor and the cost of work, uniformly random by the seed."""
+    """Chooses the next actor and the cost of work at random, uniformly, by the seed."""
 
     name = "random"
     choices = None
@@ -36,7 +36,7 @@ class RandomSchedules:
 
 
 class FifoSchedules:
-    """First in, first out: only the job's own random choices depend on the seed."""
+    """Runs actors first in, first out; only the job's own random choices depend on the seed."""
 
     name = "fifo"
     choices = None
@@ -46,7 +46,7 @@ class FifoSchedules:
 
 
 class ScriptedSchedule:
-    """The same list of choices for every seed; costs are scaled as in random schedules."""
+    """Uses the same list of choices for every seed. Costs are scaled as in random schedules."""
 
     name = "scripted"
 
@@ -58,7 +58,7 @@ class ScriptedSchedule:
 
 
 def strategy_of(name: str) -> Strategy:
-    """The strategy of a command line name; raises BadInput."""
+    """Returns the strategy of that name on the command line. Raises BadInput."""
     known: dict[str, Strategy] = {"random": RandomSchedules(), "fifo": FifoSchedules()}
     if name not in known:
         raise BadInput(f"there is no policy {name!r}; there are: {', '.join(known)}")
@@ -66,7 +66,7 @@ def strategy_of(name: str) -> Strategy:
 
 
 def strategy_of_token(token: Token) -> Strategy:
-    """The strategy of a token; raises BadInput."""
+    """Returns the strategy of a token. Raises BadInput."""
     if token.policy == ScriptedSchedule.name:
         return ScriptedSchedule(token.choices or ())
     return strategy_of(token.policy)

@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Level(IntEnum):
-    """How much a run records; each level includes the previous one."""
+    """The amount of facts that a run records; each level includes the previous level."""
 
     OFF = 0
     ELEMENTS = 1
@@ -25,24 +25,24 @@ class ElementKind(IntEnum):
 
 
 class BufferSide(IntEnum):
-    """Which side recorded the buffer, and its step (``buffers.side``)."""
+    """The side that recorded the buffer, and the step of the buffer (``buffers.side``)."""
 
     SENT = 0
     RECEIVED = 1
     QUEUED = 2
-    """Added to its subpartition, perhaps still empty and being filled."""
+    """The writer added the buffer to its subpartition; the buffer may still be empty and being filled."""
     FLUSHED = 3
     """A flush of a subpartition took effect: its contents can be read, including a buffer that is being filled (rule
     5.22).
     """
     SKIPPED = 4
-    """Its reader found no more bytes: nothing is sent (rule 5.23)."""
+    """The reader of the buffer found no more bytes, so nothing is sent (rule 5.23)."""
     RECYCLED = 5
-    """Its memory at the receiver, an exclusive or floating buffer, is free again (rule 6.5)."""
+    """The receiver's memory of the buffer, exclusive or floating, is free again (rule 6.5)."""
 
 
 class BufferKind(IntEnum):
-    """Data buffers need a credit, events do not (rule 6.11)."""
+    """The kind of a buffer. Data buffers need a credit, events do not (rule 6.11)."""
 
     DATA = 0
     EVENT = 1
@@ -61,13 +61,13 @@ class SegmentAction(IntEnum):
     """The action on a segment of a local buffer pool (``segments.action``)."""
 
     TAKEN = 0
-    """From the network buffer pool of the task manager into the local pool."""
+    """The local pool took the segment from the network buffer pool of the task manager."""
     RETURNED = 1
-    """From the local pool back to the network buffer pool."""
+    """The local pool returned the segment to the network buffer pool."""
     HANDED_OUT = 2
-    """From the local pool to a writer or an input channel."""
+    """The local pool gave the segment to a writer or an input channel."""
     RECYCLED = 3
-    """Back to the local pool."""
+    """The segment is back in the local pool."""
     RESIZED = 4
     """No segment moved: the local pool has another size now."""
 
@@ -85,7 +85,10 @@ class MailAction(IntEnum):
 
 
 class ActionPhase(IntEnum):
-    """``actions.phase``: BEGIN and END enclose one action; WAIT and RESUME enclose one await inside or between actions."""
+    """The phase of an action (``actions.phase``).
+
+    BEGIN and END enclose one action; WAIT and RESUME enclose one await inside or between actions.
+    """
 
     BEGIN = 0
     END = 1
@@ -94,7 +97,7 @@ class ActionPhase(IntEnum):
 
 
 class ActionKind(IntEnum):
-    """What runs between BEGIN and END (``actions.kind`` of phases BEGIN and END)."""
+    """The work between BEGIN and END (``actions.kind`` of phases BEGIN and END)."""
 
     LIFE_CYCLE = 0
     DEFAULT_ACTION = 1
@@ -104,10 +107,10 @@ class ActionKind(IntEnum):
 
 
 class WaitKind(IntEnum):
-    """Why the actor awaits (``actions.kind`` of phases WAIT and RESUME); the await sites of D2.
+    """The reason why the actor awaits (``actions.kind`` of phases WAIT and RESUME); the await sites of D2.
 
-    Inside YIELD and LOCK other actions may be nested: an operator waits by running mails, a task with a checkpoint lock
-    while its threads work. Inside the others no action may begin.
+    Other actions may begin inside YIELD, where an operator runs mails while it waits, and inside LOCK, where the
+    threads of a task with a checkpoint lock work. No action may begin inside the other kinds.
     """
 
     COST = 0
@@ -115,8 +118,8 @@ class WaitKind(IntEnum):
     BUFFER = 2
     YIELD = 3
     LOCK = 4
-    """For mail, a place in a queue or the lock itself, with the checkpoint lock released: actions of the task's threads
-    may begin inside (rules 4.1, 11.30)."""
+    """The loop waits, with the checkpoint lock released, for mail, for a free queue position or for the lock. Meanwhile
+    actions of the task's threads may begin (rules 4.1, 11.30)."""
 
 
 class TimerAction(IntEnum):
@@ -134,7 +137,7 @@ class StateAction(IntEnum):
     """The kind of a state change (``state_changes.action``)."""
 
     PUT = 0
-    """A value, a whole list or a map entry was written, or the contents of other windows were merged into a window."""
+    """A value, a whole list or a map entry was written; or the contents of other windows were merged into a window."""
     ADD = 1
     """A value was added to a list, to a list inside a map, to a reduced value or to an accumulator."""
     REMOVE = 2
@@ -161,7 +164,7 @@ class WindowResult(IntEnum):
 
 
 class FireCause(IntEnum):
-    """What the trigger was called for (``window_fire.cause``)."""
+    """The reason why the trigger was called (``window_fire.cause``)."""
 
     ELEMENT = 0
     EVENT_TIME_TIMER = 1
@@ -169,7 +172,7 @@ class FireCause(IntEnum):
 
 
 class LifeEvent(IntEnum):
-    """``lifecycle.event``; operator is -1 for events of the whole task."""
+    """The kind of a life cycle event (``lifecycle.event``). The operator is -1 for events of the whole task."""
 
     RUNNING = 0
     OPEN = 1
@@ -194,16 +197,16 @@ class AsyncAction(IntEnum):
     """A step of an element in an async operator (``async_elements.action``)."""
 
     PUT = 0
-    """It was put into the queue."""
+    """The element was put into the queue."""
     INVOKE = 1
-    """The function is called for it."""
+    """The function is called for the element."""
     RETRY = 2
-    """An outcome was not accepted: the element waits for a retry."""
+    """An outcome was not accepted; the element waits for a retry."""
     COMPLETE = 3
-    """The first accepted outcome: results."""
+    """The first accepted outcome arrived: results."""
     FAIL = 4
-    """The first accepted outcome: an error, which fails the job."""
+    """The first accepted outcome arrived: an error, which fails the job."""
     TIMEOUT = 5
-    """The timeout passed before an outcome: the function's ``timeout`` is called."""
+    """The timeout passed before an outcome arrived; the function's ``timeout`` is called."""
     EMIT = 6
-    """It left the queue: all its results were emitted."""
+    """The element left the queue; all its results were emitted."""

@@ -1,4 +1,4 @@
-"""Faulty async operators: their queue, their function and their life cycle."""
+"""Faulty async operators: faults of the queue, the function and the life cycle."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from flowsim.timers.processing_time_service import TimerHandle
 
 
 class DiscardingOutput:
-    """Drops everything."""
+    """An output that drops all elements."""
 
     def collect(self, value: Value, timestamp: int | None) -> None:
         return
@@ -43,7 +43,7 @@ class DiscardingOutput:
 
 
 class IgnoringResultFuture:
-    """Drops the result."""
+    """A result future that drops its result."""
 
     def complete(self, results: Sequence[Value]) -> None:
         return
@@ -56,7 +56,7 @@ class IgnoringResultFuture:
 
 
 class WrappedQueue:
-    """A correct queue; faulty ones override one method, and most fail once."""
+    """Wraps a correct queue. A faulty queue overrides one method, and most faults happen once."""
 
     __slots__ = ("_queue", "_has_failed")
 
@@ -97,7 +97,7 @@ class WrappedQueue:
 
 
 class WatermarkPassingQueue(WrappedQueue):
-    """The first watermark that finds records waiting leaves before them."""
+    """Emits the first watermark that arrives while records are pending before these records."""
 
     __slots__ = ("_ahead",)
 
@@ -130,7 +130,7 @@ class WatermarkPassingQueue(WrappedQueue):
 
 
 class HeadLosingQueue(WrappedQueue):
-    """The first element that could be emitted leaves the queue, but not the operator."""
+    """Removes the first completed element from the queue, but emits nothing for it."""
 
     __slots__ = ()
 
@@ -143,7 +143,7 @@ class HeadLosingQueue(WrappedQueue):
 
 
 class DoubleEmittingQueue(WrappedQueue):
-    """The first results are emitted twice."""
+    """Emits the results of the first element twice."""
 
     __slots__ = ()
 
@@ -156,7 +156,7 @@ class DoubleEmittingQueue(WrappedQueue):
 
 
 class WatermarkWithholdingQueue(WrappedQueue):
-    """The first watermark that leaves the queue is not emitted."""
+    """Removes the first watermark from the queue without emitting it."""
 
     __slots__ = ()
 
@@ -168,7 +168,7 @@ class WatermarkWithholdingQueue(WrappedQueue):
 
 
 class _WithholdingOutput(DiscardingOutput):
-    """An output for one element, which passes records, and watermarks if ``passes``."""
+    """An output for one element. It passes records, and passes watermarks if ``passes``."""
 
     def __init__(self, output: Output, passes: bool) -> None:
         self._output = output
@@ -183,7 +183,7 @@ class _WithholdingOutput(DiscardingOutput):
 
 
 class OutcomeForgettingQueue(WrappedQueue):
-    """The first results never reach their element."""
+    """Drops the first results, so that their element never completes."""
 
     __slots__ = ()
 
@@ -194,7 +194,7 @@ class OutcomeForgettingQueue(WrappedQueue):
 
 
 class ResultSwappingQueue(WrappedQueue):
-    """The first two completed elements get each other's results."""
+    """Swaps the results of the first two completed elements."""
 
     __slots__ = ("_held",)
 
@@ -215,7 +215,7 @@ class ResultSwappingQueue(WrappedQueue):
 
 
 class CompletedTimingOutQueue(WrappedQueue):
-    """The first completed element times out afterwards."""
+    """Times out the first element after it has completed."""
 
     __slots__ = ("_time_out",)
 
@@ -233,7 +233,7 @@ class CompletedTimingOutQueue(WrappedQueue):
 
 
 class HeadPassingOrderedQueue(OrderedStreamElementQueue):
-    """A completed record does not wait for the head of the queue."""
+    """Emits a completed record before an incomplete head of the queue."""
 
     __slots__ = ()
 
@@ -253,7 +253,7 @@ class HeadPassingOrderedQueue(OrderedStreamElementQueue):
 
 
 class UnfinishedEmittingOrderedQueue(OrderedStreamElementQueue):
-    """Its head leaves, completed or not, when a later record is completed."""
+    """Emits the head, completed or not, when a later record is completed."""
 
     __slots__ = ()
 
@@ -272,7 +272,7 @@ class UnfinishedEmittingOrderedQueue(OrderedStreamElementQueue):
 
 
 class SegmentDroppingUnorderedQueue(UnorderedStreamElementQueue):
-    """Drops the first segment when none of its records is completed, with everything left in it."""
+    """Drops the first segment, with the incomplete records left in it, when none of its records is completed."""
 
     __slots__ = ()
 
@@ -286,7 +286,7 @@ class SegmentDroppingUnorderedQueue(UnorderedStreamElementQueue):
 
 
 class DoubleInvokingFunction:
-    """Its first call is made twice."""
+    """Makes the first call of the function twice."""
 
     __slots__ = ("_function", "_operator", "_has_repeated")
 
@@ -312,7 +312,7 @@ class DoubleInvokingFunction:
 
 
 class EarlyEndingAsyncWaitOperator(AsyncWaitOperator):
-    """Its input ends when all records are completed, with elements still in the queue."""
+    """Ends the input when all records are completed, although elements are still in the queue."""
 
     __slots__ = ()
 
@@ -323,7 +323,7 @@ class EarlyEndingAsyncWaitOperator(AsyncWaitOperator):
 
 
 class RecordReusingAsyncWaitOperator(AsyncWaitOperator):
-    """All waiting records become the last record, as if they shared one object without copies."""
+    """Replaces all pending records by the newest record, as if they shared one object without copies."""
 
     __slots__ = ()
 
@@ -334,7 +334,7 @@ class RecordReusingAsyncWaitOperator(AsyncWaitOperator):
 
 
 class TimerKeepingAsyncWaitOperator(AsyncWaitOperator):
-    """Cancels no timer of its elements."""
+    """Never cancels the timers of its elements."""
 
     __slots__ = ()
 
@@ -346,14 +346,14 @@ class TimerKeepingAsyncWaitOperator(AsyncWaitOperator):
 
 
 class LastingTimer:
-    """Ignores its cancellation."""
+    """A timer handle that ignores ``cancel``."""
 
     def cancel(self) -> None:
-        """Does nothing."""
+        """Does nothing: the timer stays registered."""
 
 
 class RecordSkippingAsyncWaitOperator(AsyncWaitOperator):
-    """Counts its first record, but neither puts it into the queue nor calls the function."""
+    """Counts the first record, but neither puts it into the queue nor calls the function."""
 
     __slots__ = ()
 
@@ -384,7 +384,7 @@ _QUEUES: Final[dict[str, Callable[[AsyncWaitOperator], StreamElementQueue]]] = {
 
 
 def faulty_async_operator(operator: AsyncWaitOperator, faults: Collection[str]) -> AsyncWaitOperator:
-    """The operator with these faults, before its set-up."""
+    """Returns the operator with these faults; must be called before the operator's set-up."""
     for name, faulty in _OPERATORS.items():
         if name in faults:
             operator = faulty(

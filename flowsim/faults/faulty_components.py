@@ -1,4 +1,4 @@
-"""The components of a run with faults: subtasks that faults name get faulty ones."""
+"""The components of a run with faults: a subtask that a fault names gets faulty components."""
 
 from __future__ import annotations
 
@@ -87,7 +87,10 @@ _CHAINS: Final[dict[str, type[OperatorChain]]] = {
 
 
 def with_faults(options: RunOptions, faults: Iterable[Fault]) -> RunOptions:
-    """The options of a run with these faults; a violated invariant is then a failure of the job, not a bug of flowsim."""
+    """Returns the options of a run with these faults.
+
+    A violated invariant is then a failure of the job, not a bug of flowsim.
+    """
     chosen = tuple(faults)
     if not chosen:
         return options
@@ -95,7 +98,7 @@ def with_faults(options: RunOptions, faults: Iterable[Fault]) -> RunOptions:
 
 
 class FaultyComponents(Components):
-    """Creates faulty components where the faults of a run apply, and plain ones elsewhere."""
+    """Creates faulty components where the faults of a run apply, and correct components elsewhere."""
 
     __slots__ = ("faults",)
 
@@ -103,7 +106,7 @@ class FaultyComponents(Components):
         self.faults: tuple[Fault, ...] = tuple(faults)
 
     def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
-        """Raises BadInput for unknown faults and operators."""
+        """Returns one factory per subtask. Raises BadInput for unknown faults and operators."""
         check_faults(self.faults, [o.node.name for vertex in execution.job.vertices for o in vertex.operators])
         lost_credits = LostCredits(self.faults)
         return [self._of_subtask(subtask, lost_credits) for subtask in execution.subtasks]
@@ -119,15 +122,15 @@ class FaultyComponents(Components):
         return FaultySubtaskComponents(subtask, faults, lost_credits) if faults else SubtaskComponents(subtask)
 
     def status_when_quiescent(self, tasks: Sequence[StreamTask]) -> JobStatus:
-        """A task that a fault stopped is not a deadlock (D4)."""
+        """Returns the status of the job; a task that a fault stopped is not a deadlock (D4)."""
         is_stopped = any(isinstance(task.input, StoppingInput) and task.input.stop.is_reached for task in tasks)
         return JobStatus.STOPPED if is_stopped else super().status_when_quiescent(tasks)
 
 
 class FaultySubtaskComponents(SubtaskComponents):
-    """Creates the task of a subtask with these faults, and its components.
+    """Creates the task of a subtask and the task's components, with these faults.
 
-    If two faults replace the same component the last of ``faults`` wins, unless they can be combined.
+    If two faults replace the same component and cannot be combined, the last of ``faults`` applies.
     """
 
     __slots__ = ("_elements", "_faults", "_lost_credits")
@@ -137,7 +140,7 @@ class FaultySubtaskComponents(SubtaskComponents):
         self._faults = {component: _of(faults, component) for component in Component}
         self._lost_credits = lost_credits
         self._elements: FaultyElements | None = None
-        """Shared by all inputs of the task."""
+        """The fault state that all inputs of the task share."""
 
     def _names(self, component: Component) -> list[str]:
         return [fault.fault for fault in self._faults[component]]

@@ -31,7 +31,7 @@ from flowsim.watermark.watermark_to_data_output import (
 
 
 def faulty_operator(operator: StreamOperator, faults: Collection[str]) -> StreamOperator:
-    """The operator, or a replacement, with those faults that apply to it; before its set-up."""
+    """Returns the operator, or a replacement, with the faults that apply to it; call it before the set-up."""
     if isinstance(operator, AsyncWaitOperator):
         return faulty_async_operator(operator, faults)
     if isinstance(operator, WindowOperator):

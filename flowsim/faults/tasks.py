@@ -20,14 +20,14 @@ from flowsim.tasks.task_clock import TaskClock
 
 
 def _nothing() -> None:
-    """The command of a mail without effect, which only tests the order."""
+    """Does nothing: the command of a mail that only tests the order of mails."""
 
 
 # Mailboxes.
 
 
 class MailboxOfTwo(TaskMailbox):
-    """Two equal mails wait in it when the task starts."""
+    """A mailbox in which two equal mails wait when the task starts."""
 
     __slots__ = ("_taken",)
 
@@ -47,7 +47,7 @@ class MailboxOfTwo(TaskMailbox):
 
 
 class ReversingMailbox(MailboxOfTwo):
-    """Runs its first batch in reverse: of two equal mails that wait when the task starts, the last comes first."""
+    """Reverses its first batch: of two equal mails that wait when the task starts, the second runs first."""
 
     __slots__ = ()
 
@@ -58,7 +58,7 @@ class ReversingMailbox(MailboxOfTwo):
 
 
 class UnbatchedMailbox(MailboxOfTwo):
-    """Returns all waiting mails, including one that is put while the first batch runs."""
+    """Returns all waiting mails, including a mail that is put while the first batch runs."""
 
     __slots__ = ()
 
@@ -83,7 +83,7 @@ class InterruptedMailbox(MailboxOfTwo):
 
 
 class PriorityIgnoringMailbox(TaskMailbox):
-    """The first yield takes a mail of any priority, although that mail should wait until the yield ends."""
+    """Takes a mail of any priority in the first yield, although that mail should wait until the yield ends."""
 
     __slots__ = ("_has_ignored",)
 
@@ -110,7 +110,7 @@ def _run_mail(processor: MailboxProcessor) -> None:
 
 
 class ReentrantBatches(Batches):
-    """A mail runs while the cost of a batch passes, inside an action."""
+    """Runs a mail while the cost of a batch passes, inside an action."""
 
     __slots__ = ()
 
@@ -123,7 +123,7 @@ class ReentrantBatches(Batches):
 
 
 class ReentrantLockedLoopBatches(LockedLoopBatches):
-    """The same for a loop that shares its task with threads."""
+    """Runs a mail while the cost of a batch passes, in a loop that shares its task with threads."""
 
     __slots__ = ()
 
@@ -139,12 +139,12 @@ class ReentrantLockedLoopBatches(LockedLoopBatches):
 
 
 class EarlyFinishingChain(OperatorChain):
-    """Its operators finish before the input of the head ends."""
+    """Finishes its operators before the input of the head ends."""
 
     __slots__ = ()
 
     def end_input_of_head(self) -> None:
-        """Does nothing: ``finish`` ends the input afterwards."""
+        """Does nothing: ``finish`` ends the input after it has finished the operators."""
 
     def finish(self, mode: StopMode) -> None:
         super().finish(mode)
@@ -152,7 +152,7 @@ class EarlyFinishingChain(OperatorChain):
 
 
 class DoubleClosingChain(OperatorChain):
-    """Closes its tail twice."""
+    """Closes its tail operator twice."""
 
     __slots__ = ()
 
@@ -165,7 +165,7 @@ class DoubleClosingChain(OperatorChain):
 
 
 class WrappedInput:
-    """A correct task input; faulty ones override one method."""
+    """Wraps a correct task input. A faulty input overrides one method."""
 
     __slots__ = ("_input",)
 
@@ -206,7 +206,7 @@ class WrappedInput:
 
 
 class InputWithoutLastWatermark(WrappedInput):
-    """Drains without advancing to the end of event time (rule 4.10)."""
+    """An input that drains without advancing to the end of event time (rule 4.10)."""
 
     __slots__ = ()
 
@@ -215,7 +215,7 @@ class InputWithoutLastWatermark(WrappedInput):
 
 
 class TaskStop:
-    """When a task stops reading: after ``at`` records; 0: it reads none."""
+    """Stops a task after ``at`` records; with 0 the task reads no record."""
 
     __slots__ = ("is_reached", "_at", "_records", "_clock")
 
@@ -233,7 +233,7 @@ class TaskStop:
 
 
 class StoppingInput(WrappedInput):
-    """Returns nothing once ``stop`` is reached, and never becomes available again."""
+    """An input that returns nothing after ``stop`` is reached, and never becomes available again."""
 
     __slots__ = ("stop",)
 
@@ -258,7 +258,7 @@ class StoppingInput(WrappedInput):
 
 
 class StoppedSourceThread(SourceThread):
-    """Never gets the checkpoint lock, so its function emits nothing."""
+    """A source thread that never gets the checkpoint lock, so its function emits nothing."""
 
     def enter(self) -> None:
         self.acquire(lambda: False)

@@ -25,7 +25,7 @@ from flowsim.timers.internal_timer_service import InternalTimerService
 
 
 class VanishingLatePolicy(LatePolicy):
-    """The first late record is neither counted nor emitted."""
+    """Neither counts nor emits the first late record."""
 
     __slots__ = ("_policy", "_has_vanished")
 
@@ -40,7 +40,7 @@ class VanishingLatePolicy(LatePolicy):
 
 
 class ForgetfulPartners(Partners):
-    """A record exactly at the bounds is not found."""
+    """Omits records whose timestamp is exactly at a bound."""
 
     __slots__ = ()
 
@@ -50,7 +50,7 @@ class ForgetfulPartners(Partners):
 
 
 class RepeatedPartners(Partners):
-    """The first record that is found is found twice."""
+    """Returns the first record that it finds twice."""
 
     __slots__ = ("_has_repeated",)
 
@@ -97,7 +97,7 @@ class RepeatedPairs(Pairs):
 
 
 def faulty_interval_join(operator: IntervalJoinOperator, faults: Collection[str]) -> IntervalJoinOperator:
-    """The operator with those faults that apply to it; before its set-up."""
+    """Returns the operator with the faults that apply to it; call it before the operator's set-up."""
     if "late_row_vanishes" in faults:
         operator.late_policy = VanishingLatePolicy(operator.late_policy)
     if "join_forgets_bound" in faults:
@@ -124,7 +124,7 @@ WINDOW_FAULTS: Final = frozenset(
 
 
 def faulty_window_operator(operator: WindowOperator, faults: Collection[str]) -> WindowOperator:
-    """The operator with those faults that apply to windows; before its set-up.
+    """Returns the operator with the faults that apply to windows; call it before the operator's set-up.
 
     The general operator replaces a ``TumblingWindowOperator``, whose fast path bypasses its components.
     """
@@ -146,7 +146,7 @@ def faulty_window_operator(operator: WindowOperator, faults: Collection[str]) ->
 
 
 class FaultyPaneStore(PaneStore):
-    """Loses one record, loses one merged pane, or does not purge one pane."""
+    """Loses one record, loses one merged pane, or ignores one purge, depending on its faults."""
 
     __slots__ = ("_loses_record", "_forgets_absorbed", "_ignores_purge")
 
@@ -180,8 +180,11 @@ class FaultyPaneStore(PaneStore):
 
 
 class FaultyLifetime(WindowLifetime):
-    """Keeps late records, drops a record that is on time, misses a late one, skips one cleanup so that the window can
-    fire again, never registers the cleanup timer of the first window, or keeps those of merged windows.
+    """Breaks the rules of late records and cleanup timers, depending on its faults.
+
+    It keeps late records, drops a record that is on time, misses one late record, skips one cleanup so that the window
+    can fire again, never registers the cleanup timer of the first window, or keeps the cleanup timers of merged
+    windows.
     """
 
     __slots__ = ("_faults", "_first", "_operator", "_repeating", "_overlooks_late")
@@ -231,7 +234,7 @@ class FaultyLifetime(WindowLifetime):
 
 
 class WrappingTrigger(Trigger[object, Window]):
-    """Another trigger, unchanged; a subclass overrides one method."""
+    """Wraps another trigger without changes; a subclass overrides one method."""
 
     __slots__ = ("_trigger",)
 
@@ -258,7 +261,7 @@ class WrappingTrigger(Trigger[object, Window]):
 
 
 class EarlyTrigger(WrappingTrigger):
-    """A trigger that fires once too early."""
+    """A trigger that fires once too early, for the first record."""
 
     __slots__ = ("_fired",)
 
@@ -275,7 +278,7 @@ class EarlyTrigger(WrappingTrigger):
 
 
 class RepeatingTrigger(WrappingTrigger):
-    """A trigger whose first fired timer fires once more."""
+    """A trigger that fires a second time for its first timer that fired."""
 
     __slots__ = ("_repeated", "_is_again")
 
@@ -285,7 +288,7 @@ class RepeatingTrigger(WrappingTrigger):
         self._is_again = False
 
     def repeats(self, window: Window, time: int) -> bool:
-        """Whether the timer that was just handled fires again."""
+        """Returns True if the timer that was just handled fires again."""
         return self._is_again and self._repeated == (window, time)
 
     def on_event_time(self, time: int, window: Window, ctx: TriggerContext) -> TriggerResult:

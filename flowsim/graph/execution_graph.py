@@ -21,7 +21,7 @@ from flowsim.limits import DEFAULT_LIMITS, Limits
 
 @dataclass(slots=True)
 class ExecutionGraph:
-    """Subtasks in topological order, and the expansion of every edge. Flink: ExecutionGraph."""
+    """The subtasks in topological order, and the expansion of every edge. Flink: ExecutionGraph."""
 
     job: JobGraph
     subtasks: list[Subtask] = field(default_factory=list)
@@ -29,7 +29,7 @@ class ExecutionGraph:
     placement: Placement = field(default_factory=Placement)
     memory: NetworkMemory = field(default_factory=NetworkMemory)
     links: dict[int, Link] = field(default_factory=dict)
-    """By edge id, for edges with a link."""
+    """The network link of each edge that has one, by edge id."""
     regions: list[PipelinedRegion] = field(default_factory=list)
 
     def subtasks_of(self, vertex: JobVertex) -> list[Subtask]:
@@ -44,8 +44,11 @@ class ExecutionGraph:
 
 
 def create_execution_graph(job: JobGraph, limits: Limits = DEFAULT_LIMITS) -> ExecutionGraph:
-    """Expands and places a job; raises BadInput for invalid places, links and exchanges, and for too little network
-    memory, and for a job beyond the limits."""
+    """Expands a job to subtasks and places them.
+
+    Raises BadInput for invalid places, links and exchanges, for too little network memory, and for a job beyond the
+    limits.
+    """
     check_plan_size(job, limits)
     execution = ExecutionGraph(job)
     for vertex in job.vertices:
@@ -71,7 +74,7 @@ def create_execution_graph(job: JobGraph, limits: Limits = DEFAULT_LIMITS) -> Ex
 
 
 def input_count(job: JobGraph, vertex: JobVertex) -> int:
-    """Number of task inputs; edges into one input are united (rule 7.10)."""
+    """Returns the number of task inputs; edges into the same input are united (rule 7.10)."""
     return 1 + max((edge.input_index for edge in job.in_edges(vertex)), default=-1)
 
 
@@ -136,14 +139,17 @@ def describe(execution: ExecutionGraph, recorder: Recorder) -> None:
 
 
 def _recorded_params(params: Mapping[str, object], settings: JobSettings) -> dict[str, object]:
-    """A function's setting counts only if the job allows it (rule 9.18)."""
+    """Returns the parameters for the recording.
+
+    A function's own setting counts only if the job allows it (rule 9.18).
+    """
     return {
         name: value for name, value in params.items() if name != "interruptible_timers" or settings.interruptible_timers
     }
 
 
 def channel_rows(execution: ExecutionGraph) -> Iterator[tuple[int | str, ...]]:
-    """Rows of table ``channels``, by channel id."""
+    """Returns the rows of table ``channels``, by channel id."""
     share = execution.placement.share
     for expansion in execution.expansions:
         edge = expansion.edge
@@ -178,7 +184,10 @@ def _first_task(execution: ExecutionGraph, vertex: JobVertex) -> int:
 
 
 def _channels_before(execution: ExecutionGraph, expansion: EdgeExpansion, target: int) -> int:
-    """The channels of the same task input before this edge's: gates of one input are united in edge order."""
+    """Counts the channels that come before this edge's channels in the same task input.
+
+    The gates of one input are united in edge order.
+    """
     return sum(
         other.input_count(target)
         for other in execution.expansions

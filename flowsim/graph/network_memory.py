@@ -21,17 +21,21 @@ if TYPE_CHECKING:
     from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
 
 UNBOUNDED_SHARE: Final = 2048
-"""Segments counted for a pool without an upper bound if ``network_buffers`` is not set: 64 MiB of 32 KiB."""
+"""Number of segments counted for a pool without an upper bound if ``network_buffers`` is not set: 64 MiB of 32 KiB."""
 
 MAX_REQUIRED_BUFFERS_OF_BATCH: Final = 1000
-"""Maximum of required buffers for a gate that reads blocking partitions; pipelined ones have no maximum."""
+"""Maximum number of required buffers for a gate that reads blocking partitions; gates of pipelined partitions have no
+maximum."""
 
 _SHOWN_POOLS: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class GateBuffersSpec:
-    """Buffers of one gate: ``exclusive`` per remote channel, floating ones shared by all. Flink: GateBuffersSpec."""
+    """The buffers of one gate: ``exclusive`` buffers per remote channel, and floating buffers that all channels share.
+
+    Flink: GateBuffersSpec.
+    """
 
     exclusive: int
     floating_required: int
@@ -41,7 +45,10 @@ class GateBuffersSpec:
 def create_gate_buffers_spec(
     channels: int, exclusive_per_channel: int, floating_per_gate: int, partition_type: ResultPartitionType
 ) -> GateBuffersSpec:
-    """Rule 6.1; a gate has at least one floating buffer here. Flink: InputGateSpecUtils.createGateBuffersSpec."""
+    """Computes the buffers of a gate (rule 6.1).
+
+    In flowsim a gate has at least one floating buffer. Flink: InputGateSpecUtils.createGateBuffersSpec.
+    """
     total = channels * exclusive_per_channel + max(floating_per_gate, 1)
     required = channels * exclusive_per_channel + 1
     if not partition_type.is_pipelined:
@@ -52,7 +59,10 @@ def create_gate_buffers_spec(
 
 @dataclass(frozen=True, slots=True)
 class PlannedPool:
-    """One local buffer pool, as table ``pools`` describes it. ``credit``: exclusive buffers of one remote channel."""
+    """One local buffer pool, as table ``pools`` describes it.
+
+    ``credit``: number of exclusive buffers of one remote channel.
+    """
 
     id: int
     task_manager: int
@@ -75,15 +85,15 @@ class PlannedPool:
 
 @dataclass(frozen=True, slots=True)
 class NetworkMemory:
-    """All pools in the order of their ids, and the segments of each task manager."""
+    """All pools in the order of their ids, and the number of segments of each task manager."""
 
     pools: Sequence[PlannedPool] = ()
     segments: Sequence[int] = ()
     outputs: dict[tuple[int, int], PlannedPool] = field(default_factory=dict)
-    """By edge id and subtask id."""
+    """Output pools by edge id and subtask id."""
     inputs: dict[tuple[int, int], PlannedPool] = field(default_factory=dict)
     is_scarce: Sequence[bool] = ()
-    """Whether the pools of a task manager may request more than it has."""
+    """True if the pools of a task manager may request more segments than the task manager has."""
 
 
 def plan_network_memory(
@@ -92,7 +102,10 @@ def plan_network_memory(
     expansions: Sequence[EdgeExpansion],
     subtasks: Sequence[Subtask],
 ) -> NetworkMemory:
-    """The pools of a job; raises BadInput if a task manager cannot guarantee the required segments (rule 5.39)."""
+    """Plans the pools of a job.
+
+    Raises BadInput if a task manager cannot guarantee the required segments (rule 5.39).
+    """
     pools: list[PlannedPool] = []
     memory = NetworkMemory(pools)
     locals_of = _LocalChannels(placement, subtasks)
@@ -116,7 +129,7 @@ def plan_network_memory(
 
 
 def _output(settings: JobSettings, number: int, owner: int, subtask: Subtask, expansion: EdgeExpansion) -> PlannedPool:
-    """Rules 5.40, 5.41: a legacy source has no overdraft."""
+    """Plans an output pool (rules 5.40, 5.41); a legacy source has no overdraft."""
     count, exchange = expansion.subpartitions(subtask.index), expansion.edge.exchange
     has_overdraft = exchange.has_overdraft and not subtask.vertex.is_legacy_source
     bound = count * settings.exclusive_buffers_per_channel + settings.floating_buffers_per_gate
@@ -143,7 +156,7 @@ def _input(
     expansion: EdgeExpansion,
     local_channels: _LocalChannels,
 ) -> PlannedPool:
-    """Rule 6.1: only remote channels have exclusive buffers."""
+    """Plans an input pool (rule 6.1); only remote channels have exclusive buffers."""
     count = expansion.input_count(subtask.index)
     spec = create_gate_buffers_spec(
         count, settings.exclusive_buffers_per_channel, settings.floating_buffers_per_gate, expansion.edge.exchange
@@ -165,7 +178,7 @@ def _input(
 
 
 class _LocalChannels:
-    """Counts the local channels of a gate, without a loop over channels if all sources are connected to it."""
+    """Counts the local channels of a gate, without a loop over channels if the gate reads all sources."""
 
     def __init__(self, placement: Placement, subtasks: Sequence[Subtask]) -> None:
         self._task_manager_of = placement.task_manager_of
@@ -215,7 +228,7 @@ def _too_few(name: str, total: int, least: int, pools: Sequence[PlannedPool]) ->
 
 
 def pool_rows(memory: NetworkMemory) -> list[tuple[int, ...]]:
-    """Rows of table ``pools``."""
+    """Returns the rows of table ``pools``."""
     return [
         (
             p.id,
@@ -234,7 +247,7 @@ def pool_rows(memory: NetworkMemory) -> list[tuple[int, ...]]:
 
 
 def task_manager_rows(memory: NetworkMemory, placement: Placement, segment_bytes: int) -> list[tuple[int | str, ...]]:
-    """Rows of table ``task_managers``."""
+    """Returns the rows of table ``task_managers``."""
     return [
         (number, name, segments, segment_bytes)
         for number, (name, segments) in enumerate(zip(placement.names, memory.segments, strict=True))

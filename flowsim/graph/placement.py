@@ -20,7 +20,7 @@ _RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
 class PlacementError(BadInput):
-    """An invalid place. ``place``: index in the list of ``task_manager``."""
+    """An invalid place. ``place`` is its index in the list of ``task_manager``."""
 
     def __init__(self, task_manager: str, place: int, message: str) -> None:
         super().__init__(f"task manager {task_manager!r}: {message}")
@@ -31,7 +31,7 @@ class PlacementError(BadInput):
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """A chain to place: the names of the operators of one vertex, and its number of subtasks."""
+    """A chain to place: the operator names of one vertex, and the number of subtasks."""
 
     names: Sequence[str]
     parallelism: int
@@ -39,18 +39,18 @@ class Chain:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """``task_manager_of`` by subtask id; ``names`` by task manager id."""
+    """The result of placing subtasks: ``task_manager_of`` by subtask id, and ``names`` by task manager id."""
 
     task_manager_of: Sequence[int] = ()
     names: Sequence[str] = field(default_factory=tuple)
 
     def share(self, subtask: int, other: int) -> bool:
-        """Whether two subtasks are on the same task manager, so that the channels between them are local."""
+        """Returns True if two subtasks are on the same task manager, so that the channels between them are local."""
         return self.task_manager_of[subtask] == self.task_manager_of[other]
 
 
 def place(wanted: TaskManagers, chains: Sequence[Chain]) -> Placement:
-    """Places the subtasks; their ids count over ``chains`` in order. Raises BadInput.
+    """Places the subtasks on task managers; subtask ids count over ``chains`` in order. Raises BadInput.
 
     >>> place({"left": ["source/0-1"]}, [Chain(["source", "map"], 3)]).task_manager_of
     [0, 0, 1]
@@ -90,11 +90,11 @@ class _Places:
     def __init__(self, chains: Sequence[Chain]) -> None:
         self.task_manager_of: dict[int, int] = {}
         self._by: dict[int, tuple[str, str]] = {}
-        """Subtask to (task manager, operator) that placed it."""
+        """Each placed subtask with the task manager and the operator that placed it."""
         self._taken: dict[tuple[str, int], str] = {}
-        """(operator, index) to its task manager."""
+        """Each placed (operator, index) with its task manager."""
         self._owners: dict[str, list[tuple[int, Chain]]] = {}
-        """Operator to (first subtask, chain) of all operators with this name."""
+        """Each operator name with (first subtask, chain) of all operators with this name."""
         first = 0
         for chain in chains:
             for name in chain.names:
@@ -125,7 +125,7 @@ class _Places:
             self._by.setdefault(subtask, (task_manager, operator))
 
     def _resolve(self, task_manager: str, position: int, text: str) -> tuple[str, tuple[int, Chain], range]:
-        """The operator of a place, its vertex, and the indexes."""
+        """Returns the operator of a place, its vertex, and the indexes of the subtasks."""
         operator, indexes = text, None
         if text not in self._owners:
             operator, slash, tail = text.rpartition("/")

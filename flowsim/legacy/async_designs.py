@@ -7,12 +7,12 @@ from flowsim.graph.job_graph import ChainedOperator, JobVertex
 
 
 def is_legacy_async(chained: ChainedOperator) -> bool:
-    """Whether it emits from its own thread (rule 11.30)."""
+    """Returns True if the operator emits from its own thread (rule 11.30)."""
     return _design(chained) == "legacy"
 
 
 def has_legacy_async_operator(vertex: JobVertex) -> bool:
-    """Whether the tasks of a vertex need a checkpoint lock.
+    """Returns True if the tasks of a vertex need a checkpoint lock.
 
     Raises BadInput for both designs in one chain: a thread beside the mailbox loop must not yield to the mailbox.
     """

@@ -31,7 +31,8 @@ from flowsim.values.java_long import wrapped
 class LegacyThreads(Protocol):
     """The threads that a task provides to an operator with an emitter thread.
 
-    Every actor of the task works under its checkpoint lock: the loop, the emitter of an operator, a timer, a snapshot.
+    Every actor of the task works under the task's checkpoint lock: the loop, the emitter of an operator, a timer, a
+    snapshot.
     """
 
     def start_emitter(self, has_completed_element: Callable[[], bool], emit: Callable[[], None]) -> None:
@@ -41,14 +42,15 @@ class LegacyThreads(Protocol):
         """Runs a command on the executor's thread, without the lock, after earlier commands."""
 
     def wait(self, ready: Callable[[], bool], reason: str) -> None:
-        """The owner releases the lock and gets it back once ``ready``; returns at once if it is ready. Flink:
-        Object.wait.
+        """Releases the lock of the calling thread and takes it back once ``ready``.
+
+        Returns at once if it is ready. Flink: Object.wait.
 
         ``reason`` ends the sentence "waits for ..." of the report of a deadlock.
         """
 
     def fail(self, error: Exception) -> None:
-        """The task fails with ``error`` as soon as it has the lock, even inside an element."""
+        """Fails the task with ``error`` as soon as the task has the lock, even inside an element."""
 
     def stop(self) -> None:
         """Stops the emitter."""
@@ -62,14 +64,14 @@ class LegacyOperatorContext(OperatorContext):
 
     @classmethod
     def of(cls, ctx: OperatorContext, threads: LegacyThreads) -> LegacyOperatorContext:
-        """``ctx`` with the threads of its operator."""
+        """Returns ``ctx`` together with the threads of its operator."""
         return cls(**{each.name: getattr(ctx, each.name) for each in fields(OperatorContext)}, threads=threads)
 
 
 class LegacyResultFuture:
-    """The future of one element for the function: a completion is an outcome at once, on any thread.
+    """The future of one element for the function. A completion counts as the outcome at once, on any thread.
 
-    Facts of an element without a place in the queue are recorded when it gets one.
+    Facts of an element that is not in the queue yet are recorded when it enters the queue.
     """
 
     __slots__ = ("entry", "_operator", "_unrecorded")
@@ -80,7 +82,10 @@ class LegacyResultFuture:
         self._unrecorded: list[AsyncAction] = []
 
     def complete(self, results: Sequence[Value]) -> None:
-        """Invalid results fail the task when they are emitted; None emits nothing, as in Flink 1.8."""
+        """Completes the element.
+
+        Invalid results fail the task when they are emitted; None emits nothing, as in Flink 1.8.
+        """
         if not self.entry.is_done:
             self._operator.trace_completed(self.entry, () if results is None else results)
             self.entry.complete(results)
@@ -95,20 +100,20 @@ class LegacyResultFuture:
             self.complete(results)
 
     def complete_exceptionally(self, error: BaseException) -> None:
-        """The task fails when the emitter reaches this element, in queue order."""
+        """Completes the element with an error: the task fails when the emitter reaches the element, in queue order."""
         if not self.entry.is_done:
             self._record_step(AsyncAction.FAIL)
             self.entry.complete_exceptionally(error)
 
     def time_out(self) -> None:
-        """The function's ``timeout`` is not called (rule 11.31)."""
+        """Completes the element with a TimeoutError; the function's ``timeout`` is not called (rule 11.31)."""
         if not self.entry.is_done:
             self.entry.timed_out = True
             self._record_step(AsyncAction.TIMEOUT)
             self.complete_exceptionally(TimeoutError("Async function call has timed out."))
 
     def is_queued(self) -> None:
-        """Its entry is in the queue."""
+        """Called when the element has entered the queue: records the facts that waited for it."""
         unrecorded, self._unrecorded = self._unrecorded, []
         for action in unrecorded:
             self._record_step(action)
@@ -165,7 +170,7 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         self.timeout_ms = timeout_ms
         self._numbers = 0
         self._pending: FutureEntry | None = None
-        """The last element that waited for a place: Flink has one field for it, however many elements wait."""
+        """The last element that waited to enter the queue: Flink has one field for it, however many elements wait."""
         self._waiting = 0
         self._restored: Sequence[StreamElement] = ()
         self._is_emitting = False
@@ -181,11 +186,11 @@ class LegacyAsyncWaitOperator(FunctionOperator):
     # Life cycle.
 
     def initialize_state(self, elements: Sequence[StreamElement]) -> None:
-        """Restored elements: enqueued and called again when the operator is opened."""
+        """Keeps the restored elements, which are enqueued and called again when the operator is opened."""
         self._restored = tuple(elements)
 
     def snapshot_state(self) -> list[StreamElement]:
-        """Rule 11.37: all queued elements, and the element that waits for a place."""
+        """Returns all queued elements and the element that waits to enter the queue (rule 11.37)."""
         entries = self._queue.values()
         if self._pending is not None:
             entries.append(self._pending)
@@ -193,12 +198,12 @@ class LegacyAsyncWaitOperator(FunctionOperator):
 
     @property
     def pending_elements_text(self) -> str:
-        """The elements without an answer, for the report of a blocked run."""
+        """Describes the elements without an answer, for the report of a blocked run."""
         pending = [one for one in self._queue.values() if isinstance(one, FutureRecordEntry) and not one.is_done]
         return describe_pending(pending, len(self._queue), self._capacity)
 
     def open(self) -> None:
-        """Rule 11.38: the emitter starts after all restored elements have a place, so they must fit into the queue."""
+        """Enqueues all restored elements, then starts the emitter, so they must fit into the queue (rule 11.38)."""
         super().open()
         restored, self._restored = self._restored, ()
         for element in restored:
@@ -210,7 +215,7 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         self._threads.start_emitter(lambda: self._queue.has_completed_element, self._emit)
 
     def end_input(self) -> None:
-        """Rule 11.36: waits on the lock until the emitter has emptied the queue. Flink: close."""
+        """Waits on the lock until the emitter has emptied the queue (rule 11.36). Flink: close."""
         self._threads.wait(lambda: len(self._queue) == 0 and self._waiting == 0, "its queue to be empty")
 
     def close(self) -> None:
@@ -225,7 +230,7 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         self._take(copy_value(value) if self.ctx.object_reuse else value, timestamp)
 
     def _take(self, value: Value, timestamp: int | None) -> None:
-        """Rule 11.31: the timeout starts before the element has a place in the queue."""
+        """Calls the function for a record; the timeout starts before the element enters the queue (rule 11.31)."""
         entry = FutureRecordEntry(value, timestamp)
         future = LegacyResultFuture(self, entry)
         if self.timeout_ms > 0:
@@ -240,11 +245,11 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         self._function.async_invoke(value, future)
 
     def process_watermark(self, timestamp: int) -> None:
-        """A watermark uses a place in the queue; the emitter emits it."""
+        """Puts a watermark into the queue, where it uses one position; the emitter emits it."""
         self._add(DoneWatermarkEntry(timestamp))
 
     def _add(self, entry: FutureEntry) -> None:
-        """Flink: addAsyncBufferEntry."""
+        """Puts an element into the queue; waits while the queue is full. Flink: addAsyncBufferEntry."""
         self._pending = entry
         if self._queue.is_full:
             self._waiting += 1
@@ -265,8 +270,9 @@ class LegacyAsyncWaitOperator(FunctionOperator):
     # Output elements, on the emitter's thread, under the lock.
 
     def _emit(self) -> None:
-        """Rule 11.32: the element stays in the queue until it was emitted. An element with an error or invalid results
-        fails the task, but is removed.
+        """Emits the first element, which stays in the queue until it was emitted (rule 11.32).
+
+        An element with an error or invalid results fails the task, but is removed.
         """
         entry = self._queue.peek()
         try:
@@ -281,7 +287,7 @@ class LegacyAsyncWaitOperator(FunctionOperator):
             self._facts.emit(entry, len(self._queue))
 
     def _hand_on(self, value: Value, timestamp: int | None, entry: FutureRecordEntry) -> None:
-        """The record is an argument: a failure report of the task shows it."""
+        """Emits the results of a record. The record is an argument so that a failure report of the task shows it."""
         if entry.error is not None:
             self._raise(value, timestamp, entry.error)
         try:
@@ -295,7 +301,7 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         raise ElementFailed(f"could not complete the element: {type(error).__name__}: {error}", timestamp) from error
 
     def trace_step(self, entry: FutureRecordEntry, action: AsyncAction) -> None:
-        """Records FAIL or TIMEOUT."""
+        """Records the step FAIL or TIMEOUT of an element."""
         if self._facts is not None and action is AsyncAction.FAIL:
             self._facts.fail(entry, len(self._queue))
         elif self._facts is not None:

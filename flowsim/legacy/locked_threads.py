@@ -19,14 +19,14 @@ from flowsim.timers.processing_time_service import ProcessingTimeCallback
 MakeBatches = Callable[[Actor], Batches]
 
 TASK: Final = -1
-"""The entry point of a thread that does not start after one of the chain's operators."""
+"""The value of ``entry`` for a thread that does not start after one of the chain's operators."""
 
 
 class LockedThread:
     """A thread of a Flink 1.8 task. Its work while it holds the lock is one action, nested in a wait of the loop.
 
-    The action ends whenever the thread releases the lock, even inside an element: so the task still runs one action at
-    a time. ``work`` is the body; its error goes to ``on_failure``, on this thread.
+    The action ends whenever the thread releases the lock, even inside an element, so the task runs one action at a
+    time. ``work`` is the body of the thread; an error of ``work`` is passed to ``on_failure``, on this thread.
     """
 
     kind = ActionKind.LOCK_HOLDER
@@ -46,18 +46,18 @@ class LockedThread:
         self.batches = make(self.actor)
         self.is_stopped = False
         self.entry = TASK
-        """Index of the operator that it works after, or whose timer it runs."""
+        """Index of the operator after which the thread works, or whose timer it runs."""
         self._lock = lock
         self._on_failure = on_failure
         self._action: int | None = None
         self._paused: PeriodTimer | None = None
 
     def work(self) -> None:
-        """The work of the thread until it is stopped."""
+        """Does the work of the thread until the thread is stopped."""
         raise NotImplementedError
 
     def acquire(self, ready: Callable[[], bool] = at_once, reason: str = "the checkpoint lock") -> None:
-        """Waits for the lock and ``ready``; a stopped thread never gets the lock."""
+        """Waits for the lock and for ``ready``. A stopped thread never gets the lock."""
         self.batches.waiting_for = reason
         self._lock.acquire(self.actor, lambda: not self.is_stopped and ready())
         self.batches.begin()
@@ -70,13 +70,16 @@ class LockedThread:
         self._end_action()
 
     def wait(self, ready: Callable[[], bool], reason: str) -> None:
-        """Releases the lock in the middle of its work, until ``ready``. Flink: Object.wait on the checkpoint lock."""
+        """Releases the lock in the middle of the work, and takes it back once ``ready``.
+
+        Flink: Object.wait on the checkpoint lock.
+        """
         self.batches.spend_and_publish()
         self._end_action()
         self.acquire(ready, reason)
 
     def stop(self) -> None:
-        """Starts no more work; the thread ends, unless it is inside an element."""
+        """Ends the thread without further work, unless the thread is inside an element."""
         self.is_stopped = True
         self.actor.wake()
 
@@ -85,7 +88,7 @@ class LockedThread:
         return self._lock.owner is self.actor
 
     def _run(self) -> None:
-        """The body of the actor."""
+        """Runs ``work`` as the body of the actor."""
         try:
             self.work()
         except BaseException as raised:
@@ -106,7 +109,10 @@ class LockedThread:
         self._lock.release(self.actor)
 
     def _pause_waiting_time(self) -> None:
-        """While a thread works, the task is not idle, and not back-pressured by what the loop waits for (rule 3.19)."""
+        """Stops the timer of the loop's wait.
+
+        A task whose thread works is neither idle nor back-pressured (rule 3.19).
+        """
         suspension = self.batches.processor.suspension
         timer = None if suspension is None else suspension.timer
         if timer is not None and timer.is_running:
@@ -131,7 +137,7 @@ class LockedExecutor(LockedThread):
         self._commands: deque[Callable[[], None]] = deque()
 
     def execute(self, command: Callable[[], None]) -> None:
-        """Runs when it has the lock, after all earlier commands."""
+        """Runs a command once the executor has the lock, after all earlier commands."""
         self._commands.append(command)
         self.actor.wake()
 
@@ -164,7 +170,7 @@ class CallbackExecutor:
         self.actor.wake()
 
     def _run(self) -> None:
-        """The body of the actor."""
+        """Runs the callbacks, as the body of the actor."""
         while True:
             self.actor.wait_until(lambda: self._is_stopped or bool(self._callbacks))
             if self._is_stopped:
@@ -174,7 +180,10 @@ class CallbackExecutor:
 
 
 class LockedProcessingTimeService(OperatorProcessingTimeService):
-    """A due timer waits for the lock, which it may get while the task is inside an element.
+    """Runs a due timer once it has the lock, possibly while the task is inside an element.
+
+    A timer that gets the lock only after the end of the task has no effect. Flink 1.8:
+    SystemProcessingTimeService.TriggerTask.
 
     A timer that gets the lock only after the end has no effect. Flink 1.8: SystemProcessingTimeService.TriggerTask.
     """

@@ -20,19 +20,23 @@ class SourceContext(Protocol):
     """
 
     def collect(self, element: Any) -> None:
-        """Emits a record with the timestamp of the previous one; the first has none."""
+        """Emits a record with the timestamp of the previous record; the first record has no timestamp."""
 
     def collect_with_timestamp(self, element: Any, timestamp: int) -> None:
-        """A record with its event time in ms."""
+        """Emits a record with its event time in ms."""
 
     def emit_watermark(self, mark: int) -> None:
-        """Event time in ms; emitted unchanged, even if it decreases."""
+        """Emits a watermark (event time in ms) unchanged, even if it decreases."""
 
     def mark_as_temporarily_idle(self) -> None:
-        """Downstream watermarks do not wait for this subtask until its next record or watermark."""
+        """Marks this subtask as idle: downstream watermarks do not wait for it until its next record or watermark."""
 
     def get_checkpoint_lock(self) -> AbstractContextManager[None]:
-        """While it is held no mail or timer of the task runs: emissions and state changes inside are atomic."""
+        """Returns the checkpoint lock.
+
+        While the function holds the lock, no mail or timer of the task runs: emissions and state changes inside are
+        atomic.
+        """
 
     def sleep(self, millis: int) -> None:
         """flowsim's own: waits for some time of the job's clock, without the lock. A stop does not shorten it."""
@@ -44,21 +48,24 @@ class SourceContext(Protocol):
 
 
 class SourceFunction(ABC):
-    """Emits records in its own loop until it ends or is cancelled; one subtask. Flink: SourceFunction."""
+    """Emits records in its own loop until the loop ends or is cancelled; runs in one subtask. Flink: SourceFunction."""
 
     def open(self, runtime_context: RuntimeContext) -> None:  # noqa: B027  (a function may have nothing to open)
         """Called before ``run``."""
 
     @abstractmethod
     def run(self, ctx: SourceContext) -> None:
-        """Emits everything; returns at the end of the input, or soon after ``cancel``."""
+        """Emits all records. Returns at the end of the input, or soon after ``cancel``."""
 
     @abstractmethod
     def cancel(self) -> None:
-        """Asks ``run`` to return: the job is cancelled or stopped. Called during the loop's waits, never concurrently."""
+        """Requests that ``run`` returns, because the job is cancelled or stopped.
+
+        Called during the loop's waits, never concurrently.
+        """
 
     def close(self) -> None:  # noqa: B027  (nor to close)
-        """Called once, after any end."""
+        """Called once after ``run``, even if ``run`` failed or was cancelled."""
 
 
 class ParallelSourceFunction(SourceFunction):
@@ -66,7 +73,7 @@ class ParallelSourceFunction(SourceFunction):
 
 
 class ReaderSourceFunction(ParallelSourceFunction):
-    """Runs a new-style reader in a source function, so that the two can be compared."""
+    """Runs a new-style reader in a source function, so that both kinds of sources can be compared."""
 
     def __init__(self, reader: SourceReader) -> None:
         self._reader = reader
@@ -92,7 +99,7 @@ class ReaderSourceFunction(ParallelSourceFunction):
 
 
 class LegacySource:
-    """For ``add_source``: runs ``source`` on its own thread, under the checkpoint lock of its task."""
+    """The argument of ``add_source`` that runs ``source`` on its own thread, under the checkpoint lock of its task."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
@@ -117,5 +124,5 @@ class LegacySource:
         return self.source.needs_cost
 
     def create_function(self) -> ReaderSourceFunction:
-        """A function for one subtask."""
+        """Creates a function for one subtask."""
         return ReaderSourceFunction(self.source.create_reader())

@@ -20,8 +20,8 @@ from flowsim.units import NS_PER_MS
 class SourceThread(LockedThread):
     """Runs the source function under the checkpoint lock. Flink: SourceStreamTask.LegacySourceFunctionThread.
 
-    Flink takes the lock for every element. Here the function keeps it for a batch, which ends at once if a mail waits:
-    so a mail still runs between two elements, and one batch is one action of the task.
+    Flink takes the lock for every element. In flowsim the function keeps the lock for a batch, which ends at once if a
+    mail waits. So a mail still runs between two elements, and one batch is one action of the task.
     """
 
     kind = ActionKind.DEFAULT_ACTION
@@ -67,7 +67,7 @@ class SourceThread(LockedThread):
         self._on_end(error)
 
     def enter(self) -> None:
-        """The function gets the lock, and its work belongs to a batch."""
+        """Takes the lock for the function; its work then belongs to a batch."""
         if self._action is None:
             self.acquire()
             has_mail = self.batches.processor.mailbox.has_mail
@@ -75,7 +75,7 @@ class SourceThread(LockedThread):
         self._depth += 1
 
     def leave(self) -> None:
-        """The outermost leave ends the batch if it is over: by its budget, a timer, or a waiting mail."""
+        """Ends the batch at the outermost call, if the batch is over: by its budget, a timer, or a waiting mail."""
         self._depth -= 1
         clock = self._timers.clock
         if self._depth == 0 and clock.now_ns >= clock.batch_end_ns:
@@ -83,12 +83,15 @@ class SourceThread(LockedThread):
         self._source.records_in = self._source.source_output.total_records
 
     def _end_batch(self) -> None:
-        """The cost of the function's work passes under the lock; then the lock is released."""
+        """Lets the cost of the function's work pass under the lock, then releases the lock."""
         if self._action is not None:
             self.release()
 
     def wait_until_ns(self, when_ns: int) -> None:
-        """Waits until then, without the lock; inside ``get_checkpoint_lock`` the lock is kept, as in Flink."""
+        """Waits until a time without the lock.
+
+        Inside ``get_checkpoint_lock`` the function keeps the lock, as in Flink.
+        """
         if self._depth == 0:
             self._end_batch()
         scheduler = self._scheduler
@@ -104,12 +107,12 @@ class SourceThread(LockedThread):
 
     @property
     def now_ns(self) -> int:
-        """The job's clock, or inside a batch the task's."""
+        """The current time: the job's clock, or inside a batch the task's clock."""
         return self._timers.clock.now_ns if self._action is not None else self._scheduler.now_ns
 
 
 class LegacySourceContext:
-    """Flink: StreamSourceContexts.ManualWatermarkContext."""
+    """The output of the source function of this thread. Flink: StreamSourceContexts.ManualWatermarkContext."""
 
     __slots__ = ("_thread", "_output", "_timestamp")
 
@@ -119,7 +122,7 @@ class LegacySourceContext:
         self._timestamp: int | None = None
 
     def collect(self, element: object) -> None:
-        """Flink reuses one stream record, so the previous timestamp stays."""
+        """Emits a record with the previous timestamp, because Flink reuses one stream record."""
         thread = self._thread
         thread.enter()
         self._output.collect(element, self._timestamp)

@@ -31,7 +31,7 @@ class StreamSource(StreamOperator):
         self.source_output = ManualReaderOutput(ctx, output)
 
     def set_cost_ns(self, cost_ns: int) -> None:
-        """The outputs add the cost for each record."""
+        """Sets the cost that the outputs add for each record."""
         super().set_cost_ns(cost_ns)
         self.source_output.set_cost_ns(cost_ns)
 
@@ -49,17 +49,17 @@ class StreamSource(StreamOperator):
             self.function.run(context)
 
     def cancel(self) -> None:
-        """Asks the function to return; once."""
+        """Requests, once, that the function returns."""
         if not self._is_cancelled:
             self._is_cancelled = True
             self.function.cancel()
 
     def advance_to_end_of_event_time(self) -> None:
-        """The task's last watermark when it drains (rule 4.10)."""
+        """Emits the task's last watermark when the task drains (rule 4.10)."""
         self.output.emit_watermark(MAX_WATERMARK)
 
     def finish(self) -> None:
-        """Nothing to emit; latency markers stop."""
+        """Stops the latency markers; there is nothing to emit."""
         if self._markers is not None:
             self._markers.close()
 

@@ -23,7 +23,7 @@ def create_legacy_task(
     components: SourceTaskComponents,
     new_actor_id: Callable[[], int],
 ) -> LockedStreamTask | None:
-    """The task of a source function or of a legacy async operator; None for all other subtasks.
+    """Creates the task of a source function or of a legacy async operator; returns None for all other subtasks.
 
     ``new_actor_id`` numbers the actors that a task has besides its mailbox loop.
     """

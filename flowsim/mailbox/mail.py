@@ -16,13 +16,13 @@ MAX_PRIORITY: Final = 2**31 - 1
 
 
 class MailOptions(Enum):
-    """Flink: MailboxExecutor.MailOptions."""
+    """The options of a mail. Flink: MailboxExecutor.MailOptions."""
 
     DEFAULT = "default"
     URGENT = "urgent"
-    """Overtakes mails that are not urgent, but does not bypass the priority filter (rules 3.5, 3.6)."""
+    """The mail overtakes mails that are not urgent, but does not bypass the priority filter (rules 3.5, 3.6)."""
     DEFERRABLE = "deferrable"
-    """Never runs inside an operator's yield (rule 3.7)."""
+    """The mail never runs inside an operator's yield (rule 3.7)."""
 
 
 class Mail:
@@ -38,7 +38,7 @@ class Mail:
         self.urgent: bool = options is MailOptions.URGENT
         self.description: str = description
         self.number: int = -1
-        """Number of the mail in its mailbox, set when it is enqueued."""
+        """Number of the mail in its mailbox, assigned when the mail is enqueued."""
 
     def run(self) -> None:
         self.command()
@@ -56,9 +56,10 @@ T = TypeVar("T")
 
 
 class MailFuture(Generic[T]):
-    """A mail's command with a result; an error is stored too, and does not fail the task. Flink: FutureTask.
+    """The future of a mail's command. An error of the command is stored, and does not fail the task. Flink: FutureTask.
 
-    Pending until it ran or was cancelled; then its state is final, and running a cancelled one has no effect.
+    The future is pending until the command ran or was cancelled. Then its state is final; running a cancelled command
+    has no effect.
     """
 
     __slots__ = ("_command", "_result", "_error", "done", "cancelled")
@@ -80,14 +81,14 @@ class MailFuture(Generic[T]):
         self.done = True
 
     def cancel(self) -> bool:
-        """Cancels it; returns whether it was pending."""
+        """Cancels the command. Returns True if it was pending."""
         if self.done:
             return False
         self.done = self.cancelled = True
         return True
 
     def result_nowait(self) -> T:
-        """The command's result; raises its error, or WouldBlock if it has not completed."""
+        """Returns the command's result. Raises the command's error, or WouldBlock if the command has not completed."""
         if self._error is not None:
             raise self._error
         if not self._result:

@@ -13,7 +13,10 @@ from flowsim.mailbox.mail import Mail
 
 
 class MailboxState(Enum):
-    """OPEN accepts mails, QUIESCED only returns them, CLOSED does neither. Flink: TaskMailbox.State."""
+    """The state of a mailbox: OPEN accepts and returns mails, QUIESCED only returns them, CLOSED does neither.
+
+    Flink: TaskMailbox.State.
+    """
 
     OPEN = "OPEN"
     QUIESCED = "QUIESCED"
@@ -25,7 +28,7 @@ class MailboxClosedException(FlowsimError):
 
 
 class TaskMailbox:
-    """A queue for all callers, and a batch that only the task takes from. Flink: TaskMailboxImpl.
+    """A queue that all callers may fill, and a batch from which only the task takes mails. Flink: TaskMailboxImpl.
 
     Invariants: urgent mails precede all others in the queue, the last one first; no put succeeds after ``quiesce``
     (I3.c). ``on_put`` is called after every put: the shell wakes the task with it. ``is_mailbox_thread`` is true only
@@ -49,7 +52,7 @@ class TaskMailbox:
         self.is_mailbox_thread = is_mailbox_thread
 
     def put(self, mail: Mail) -> None:
-        """Rule 3.1; raises MailboxClosedException unless OPEN."""
+        """Enqueues a mail (rule 3.1). Raises MailboxClosedException unless the mailbox is OPEN."""
         if self.state is not MailboxState.OPEN:
             raise MailboxClosedException(f"Mailbox is in state {self.state.value}, but is required to be in state OPEN")
         mail.number = self._count
@@ -64,7 +67,10 @@ class TaskMailbox:
             self.on_put()
 
     def _put_first(self, mail: Mail) -> None:
-        """Rule 3.5: uses the front of the batch if the task itself puts it, to keep urgent mails first in, first out."""
+        """Enqueues an urgent mail (rule 3.5).
+
+        If the task itself puts the mail, it goes to the front of the batch, to keep urgent mails first in, first out.
+        """
         batch = self._batch
         if batch and not batch[0].urgent and not self._urgent_waits and self.is_mailbox_thread():
             batch.appendleft(mail)
@@ -84,36 +90,43 @@ class TaskMailbox:
         return len(self._batch) + len(self._queue)
 
     def create_batch(self) -> bool:
-        """Moves waiting mails into an empty batch, or urgent mails to its front; returns whether it has any mail (rule
-        3.2)."""
+        """Moves waiting mails into an empty batch, or urgent mails to the front of the batch.
+
+        Returns True if the batch has any mail (rule 3.2).
+        """
         if self._take_urgent() or not self._batch:
             self._batch.extend(self._queue)
             self._queue.clear()
         return bool(self._batch)
 
     def try_take_from_batch(self) -> Mail | None:
-        """The next mail of the batch, of any priority (rule 3.3)."""
+        """Takes the next mail of the batch, of any priority; None if there is none (rule 3.3)."""
         self._check_take()
         self._take_urgent()
         return self.taken(self._batch.popleft()) if self._batch else None
 
     def try_take(self, priority: int) -> Mail | None:
-        """The first mail of at least this priority, batch before queue (rule 3.4)."""
+        """Takes the first mail of at least this priority; None if there is none.
+
+        The batch comes before the queue (rule 3.4).
+        """
         self._check_take()
         self._take_urgent()
         return self._take_from(self._batch, priority) or self._take_from(self._queue, priority)
 
     def take_nowait(self, priority: int) -> Mail:
-        """As ``try_take``; raises WouldBlock if there is none."""
+        """Takes a mail as ``try_take`` does. Raises WouldBlock if there is none."""
         mail = self.try_take(priority)
         if mail is None:
             raise WouldBlock(f"no mail of priority {priority} or above")
         return mail
 
     def take_arrived_nowait(self, priority: int) -> Mail:
-        """Ends a wait for such a mail: takes it directly from the queue, where the last urgent one is first.
+        """Ends a wait for a mail of at least this priority (rule 3.4).
 
-        Raises WouldBlock if there is none (rule 3.4).
+        Takes the mail directly from the queue, where the last urgent mail is first.
+
+        Raises WouldBlock if there is none.
         """
         mail = self._take_from(self._queue, priority)
         if mail is None:
@@ -121,23 +134,23 @@ class TaskMailbox:
         return mail
 
     def has_mail_of(self, priority: int) -> bool:
-        """Whether ``try_take(priority)`` would find one."""
+        """Returns True if ``try_take(priority)`` would find a mail."""
         return any(m.priority >= priority for m in self._batch) or any(m.priority >= priority for m in self._queue)
 
     def drain(self) -> list[Mail]:
-        """Empties the mailbox and returns its mails: batch, then queue (rule 3.9)."""
+        """Empties the mailbox and returns its mails: first the batch, then the queue (rule 3.9)."""
         mails = [*self._batch, *self._queue]
         self._batch.clear()
         self._queue.clear()
         return mails
 
     def quiesce(self) -> None:
-        """Rejects puts; takes still work (rule 3.9)."""
+        """Rejects further puts; mails can still be taken (rule 3.9)."""
         if self.state is MailboxState.OPEN:
             self.state = MailboxState.QUIESCED
 
     def close(self) -> list[Mail]:
-        """Drains and closes; empty if already closed (rule 3.9)."""
+        """Drains and closes the mailbox. Returns an empty list if it was already closed (rule 3.9)."""
         if self.state is MailboxState.CLOSED:
             return []
         mails = self.drain()
@@ -149,8 +162,9 @@ class TaskMailbox:
             raise MailboxClosedException("Mailbox is in state CLOSED, but is required to be in state OPEN or QUIESCED")
 
     def _take_urgent(self) -> bool:
-        """Moves waiting urgent mails to the front of the batch, unless it starts with an urgent mail; returns whether
-        it did.
+        """Moves waiting urgent mails to the front of the batch, unless the batch starts with an urgent mail.
+
+        Returns True if it moved mails.
         """
         queue, batch = self._queue, self._batch
         if not self._urgent_waits or (batch and batch[0].urgent):
@@ -167,7 +181,7 @@ class TaskMailbox:
         return None
 
     def taken(self, mail: Mail) -> Mail:
-        """Records that ``mail`` was taken to be run."""
+        """Records that the task took ``mail`` to run it."""
         if self.trace is not None:
             self.trace.mail(MailAction.RUN, mail.number, mail.priority, mail.urgent)
         return mail

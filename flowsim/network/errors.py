@@ -25,7 +25,7 @@ class InsufficientNetworkBuffers(FlowsimError):
 
 
 class BufferPoolDestroyed(FlowsimError):
-    """The task that the pool belonged to is ending. Flink: CancelTaskException."""
+    """The task of the pool is ending. Flink: CancelTaskException."""
 
 
 class InputGateClosed(FlowsimError):

@@ -108,7 +108,7 @@ def explore(
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """The schedules to run; ``budget_records`` 0: the scenario's."""
+    """The schedules to run. ``budget_records`` 0 keeps the budget of the scenario."""
 
     strategy: Strategy
     seeds: range
@@ -119,7 +119,7 @@ class _Plan:
 def _plan(
     policy: Literal["random", "fifo"], seeds: int, first_seed: int, budget_records: int, text: str | None
 ) -> _Plan:
-    """The plan of the options; a token selects exactly one schedule. Raises BadInput for an invalid token."""
+    """Creates the plan from the options; a token selects exactly one schedule. Raises BadInput for an invalid token."""
     if text is None:
         return _Plan(strategy_of(policy), range(first_seed, first_seed + seeds), budget_records, None)
     token = Token.parse(text)
@@ -135,7 +135,7 @@ def _run_options(
     allow_python: bool,
     allow_path: bool,
 ) -> list[str]:
-    """The options with which ``flowsim run`` repeats a run of the exploration, in addition to ``--seed``."""
+    """Returns the options of ``flowsim run``, besides ``--seed``, that repeat one run of the exploration."""
     changed = [*overrides, *([f"settings.budget_records={plan.budget_records}"] if plan.budget_records else [])]
     options = ["--policy", plan.strategy.name, "--record", record, "--clock", "virtual"]
     options += [] if until is None else ["--until", until]
@@ -146,7 +146,7 @@ def _run_options(
 
 
 def exit_code(found: Exploration, has_faults: bool) -> ExitCode:
-    """The exit code of the first finding; laws that no run examined are not a success either."""
+    """Returns the exit code of the first finding. Without findings, a law that no run examined also gives a failure."""
     step = found.first_finding
     if step is None:
         return ExitCode.BROKEN if found.never_examined else ExitCode.FINE
@@ -158,7 +158,7 @@ def exit_code(found: Exploration, has_faults: bool) -> ExitCode:
 
 
 def exploration_data(found: Exploration, again: str | None) -> dict[str, Any]:
-    """An exploration as JSON values."""
+    """Returns an exploration as JSON values."""
     step = found.first_finding
     return {
         "runs": found.runs,

@@ -34,7 +34,7 @@ _COLUMNS = {
     "mailbox_size": Column("mails", rank=5),
     "buffer_size": Column("buffer size", rank=6),
 }
-"""The printed columns of table metrics; ``--json`` has all of them."""
+"""The columns that the printed table shows; ``--json`` has all columns."""
 
 
 @command

@@ -22,7 +22,7 @@ def _page() -> RulesPage:
 
 
 def _completed(incomplete: str) -> list[tuple[str, str]]:
-    """The sections and rules whose numbers begin with the text."""
+    """Returns the sections and rules whose numbers begin with ``incomplete``."""
     page = _page()
     sections = [(number, section.title) for section in page.sections for number in section.numbers]
     rules = [(rule.number, rule.text[:60]) for rule in page.rules]
@@ -73,7 +73,7 @@ def rules(queries: Queries = None, json_output: Json = False) -> Answer:
 
 
 def laws_of(rule: Rule) -> list[str]:
-    """The laws that check a rule."""
+    """Returns the laws that check a rule."""
     return [law.id for law in LAWS if rule.number in law.rules]
 
 

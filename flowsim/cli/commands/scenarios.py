@@ -126,5 +126,5 @@ def _copied(scenario: ShippedScenario, folder: Path, force: bool) -> Answer:
 
 
 def missing_of(files: Mapping[str, Path | None]) -> list[str]:
-    """The names of the files that this installation does not have."""
+    """Returns the names of the scenario's files that this installation does not have."""
     return [name for name, path in files.items() if path is None]

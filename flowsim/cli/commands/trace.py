@@ -72,7 +72,7 @@ _LEAST_TEXT_WIDTH = 30
 
 @dataclass(frozen=True, slots=True)
 class TraceOutput:
-    """The facts of a recording that are printed, and what their header needs."""
+    """The facts of a recording to print, and the values that the header of the output needs."""
 
     recording: Recording
     names: Names
@@ -80,10 +80,10 @@ class TraceOutput:
     start_ns: int
     limit: int | None
     indented: bool
-    """Whether facts are indented by the actions and waits around them, which only some selections print."""
+    """True if each fact is indented by its enclosing actions and waits; only some selections print those."""
 
     def facts(self) -> Iterator[Fact]:
-        """At most ``limit`` facts, in order."""
+        """Returns the facts in order, at most ``limit`` of them."""
         return islice(merged_facts(self.recording, self.selection), self.limit)
 
 
@@ -130,7 +130,7 @@ def trace(
 
 
 def _notes(output: TraceOutput) -> list[str]:
-    """Notes about the recording for the reader."""
+    """Returns notes about the recording for the reader."""
     recording, notes = output.recording, []
     missing = [name for name in output.selection.tables if TABLES[name].level > recording.level]
     if missing:
@@ -194,7 +194,7 @@ class _Layout:
 
 
 def _rewrapped(lines: list[str], width: int) -> list[str]:
-    """Lines after the first are indented by 2 more, so they are that much narrower."""
+    """Wraps the text after the first line again, because later lines are indented by 2 more and are narrower."""
     rest = " ".join(lines[1:])
     return [lines[0], *wrap(rest, width, break_long_words=False, break_on_hyphens=False)]
 
@@ -206,7 +206,7 @@ def _layout(output: TraceOutput) -> _Layout:
 
 
 def _write_json(output: TraceOutput, path: Path, out: TextIO) -> ExitCode:
-    """One document; if a part is damaged, its error comes after the facts before it."""
+    """Writes one JSON document. If a part is damaged, the error follows the facts before that part."""
     recording, names = output.recording, output.names
     head = {
         "recording": str(path),

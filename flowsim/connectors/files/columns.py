@@ -23,16 +23,19 @@ class ColumnType(Enum):
 
     @property
     def expects(self) -> str:
-        """The expected input, for error messages."""
+        """The description of the expected input, for error messages."""
         return _EXPECTS[self]
 
     @property
     def python_type(self) -> type:
-        """The exact type of its values."""
+        """The exact Python type of the column's values."""
         return _PYTHON_TYPES[self]
 
     def holds(self, value: object) -> bool:
-        """Whether the value is exactly of this type: a bool is not an int, an int not a double, a lone surrogate not text."""
+        """Returns True if the value has exactly this type.
+
+        A bool is not an int, an int is not a double, and a text with a lone surrogate is not a string.
+        """
         if type(value) is not _PYTHON_TYPES[self]:
             return False
         if isinstance(value, str):
@@ -69,7 +72,10 @@ class Column:
 
 
 def columns_of(declared: Mapping[str, str], owner: str) -> tuple[Column, ...]:
-    """The declared columns in order; raises BadInput for an unknown type, naming ``owner`` and the most similar type."""
+    """Returns the declared columns in order.
+
+    Raises BadInput, naming ``owner`` and the most similar type, for an unknown type.
+    """
     if not declared:
         raise BadInput(f"{owner}: expected at least one column, got none")
     columns = []
@@ -98,7 +104,7 @@ class RowLayout:
         self._int_indexes = tuple(i for i, column in enumerate(columns) if column.type is ColumnType.INT)
 
     def row(self, value: object) -> tuple[object, ...]:
-        """The fields of one value; raises ValueNotAllowed naming the sink, the column and the value."""
+        """Returns the fields of one value. Raises ValueNotAllowed naming the sink, the column and the value."""
         fields = value if type(value) is tuple else self._fields(value)
         signature = tuple(map(type, fields))
         if signature not in self._fine:
@@ -157,11 +163,11 @@ class RowFile(Protocol):
         """Raises BadInput if the file cannot be read or lacks a declared column."""
 
     def blocks(self) -> Iterator[Rows]:
-        """Blocks of rows in file order; raises BadInput at the first row that does not match the declaration."""
+        """Yields blocks of rows in file order. Raises BadInput at the first row that does not match the declaration."""
 
 
 def reason_of(error: Exception) -> str:
-    """The cause of an error, in one line."""
+    """Returns the cause of an error, in one line."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return (str(error) or type(error).__name__).splitlines()[0]

@@ -37,7 +37,10 @@ class Cell:
 
 
 def header_of(file: InputFile, delimiter: str) -> list[str]:
-    """Names in the first line; raises BadInput if the file cannot be read or has no header of text."""
+    """Returns the names in the first line.
+
+    Raises BadInput if the file cannot be read or its header is missing or not text.
+    """
     try:
         for record in _records(file, delimiter):
             return _checked_header(file, record)
@@ -56,7 +59,7 @@ def _checked_header(file: InputFile, record: list[Cell]) -> list[str]:
 
 
 def problem_of_text(text: str) -> str | None:
-    """What is wrong with a text that was read with surrogates; None for text."""
+    """Describes why ``text``, read with surrogates, is not valid text; None if it is valid."""
     if text.startswith(("\udcff\udcfe", "\udcfe\udcff")):
         return "UTF-16: convert the file to UTF-8"
     if any("\udc80" <= letter <= "\udcff" for letter in text):
@@ -67,7 +70,7 @@ def problem_of_text(text: str) -> str | None:
 
 
 def find_cell(file: InputFile, delimiter: str, name: str, text: str) -> SourcePosition:
-    """The first position of ``text`` in the column; the header if no field has this spelling."""
+    """Returns the first position of ``text`` in the column; the position of the header if no field has this text."""
     records = _records(file, delimiter)
     index = [cell.text for cell in next(records)].index(name)
     for record in records:
@@ -77,7 +80,7 @@ def find_cell(file: InputFile, delimiter: str, name: str, text: str) -> SourcePo
 
 
 def position_of(file: InputFile, delimiter: str, name: str, row: int) -> SourcePosition:
-    """The position of the column in row ``row``, counted from 0 after the header."""
+    """Returns the position of the column's field in row ``row``, counted from 0 after the header."""
     records = _records(file, delimiter)
     index = [cell.text for cell in next(records)].index(name)
     cell = next(islice(records, row, None))[index]
@@ -87,7 +90,7 @@ def position_of(file: InputFile, delimiter: str, name: str, row: int) -> SourceP
 def explain_failure(
     file: InputFile, delimiter: str, columns: Sequence[Column], is_valid: IsValid, error: Exception
 ) -> BadInput:
-    """The BadInput for a failed read: the first field of a wrong type or the first row of a wrong length."""
+    """Returns the BadInput for a failed read; names the first field of a wrong type or row of a wrong length."""
     try:
         found = _first_fault(_records(file, delimiter), str(file.path), columns, is_valid)
     except OSError as unreadable:
@@ -98,7 +101,10 @@ def explain_failure(
 
 
 def check_quotes(file: InputFile, delimiter: str) -> None:
-    """Raises BadInput at a quote that is never closed; Arrow reads the rest of the file as one field."""
+    """Raises BadInput at a quote that is never closed.
+
+    Without this check, Arrow reads the rest of the file as one field.
+    """
     for _ in _records(file, delimiter):
         """Reads the file."""
 
@@ -125,7 +131,7 @@ def _first_fault(records: Iterator[list[Cell]], path: str, columns: Sequence[Col
 
 
 def _records(file: InputFile, delimiter: str) -> Iterator[list[Cell]]:
-    """Records with the position of every field; blank lines are skipped. Raises BadInput beyond the limits."""
+    """Yields records with the position of every field; skips blank lines. Raises BadInput beyond the limits."""
     limits = file.limits
     number = 0
     with file.open_text() as lines:
@@ -158,9 +164,10 @@ def _records(file: InputFile, delimiter: str) -> Iterator[list[Cell]]:
 
 
 def is_open(text: str, delimiter: str, *, inside: bool = False) -> bool:
-    """Whether a line that begins between fields, or ``inside`` a quoted field, ends inside a quoted field.
+    """Returns True if a line ends inside a quoted field. ``inside``: the line also begins inside a quoted field.
 
-    As for Arrow, a quote opens only at the start of a field, and a doubled quote does not close.
+    As in Arrow, a quote opens a quoted field only at the start of a field, and a doubled quote does not close the
+    field.
     """
     at = 0
     while True:
@@ -181,7 +188,7 @@ def is_open(text: str, delimiter: str, *, inside: bool = False) -> bool:
 
 
 def _after_closing_quote(text: str, at: int) -> int:
-    """0 if the quoted field does not end in this text."""
+    """Returns the index after the closing quote; 0 if the quoted field does not end in this text."""
     while True:
         quote = text.find('"', at)
         if quote < 0:

@@ -17,7 +17,7 @@ Paths = str | Path | InputFile | Sequence[str | Path | InputFile]
 
 
 def files_of(path: Paths, owner: str) -> list[InputFile]:
-    """The files at one path or several; raises BadInput if there is none."""
+    """Returns the files at one path or several paths. Raises BadInput if there is no file."""
     paths = [path] if isinstance(path, str | Path | InputFile) else list(path)
     if not paths:
         raise BadInput(f"{owner}: expected at least one file, got none")
@@ -25,7 +25,7 @@ def files_of(path: Paths, owner: str) -> list[InputFile]:
 
 
 def files_as_params(files: Sequence[RowFile]) -> Mapping[str, object]:
-    """The files as recordings show them: names without folders, and the columns."""
+    """Returns the files as recordings show them: names without folders, and the columns."""
     return {
         "files": [Path(file.path).name for file in files],
         "columns": [column.name for column in files[0].columns],
@@ -33,7 +33,7 @@ def files_as_params(files: Sequence[RowFile]) -> Mapping[str, object]:
 
 
 class _FileSource:
-    """Subtask i modulo the parallelism reads file i; each file is a split. The constructor checks the files."""
+    """Assigns file i to subtask i modulo the parallelism; each file is a split. The constructor checks the files."""
 
     emits_watermarks = False
     needs_cost = False
@@ -50,7 +50,7 @@ class _FileSource:
         return files_as_params(self._files)
 
     def create_reader(self) -> FilesReader:
-        """A reader for one subtask."""
+        """Creates a reader for one subtask."""
         return FilesReader(self._files)
 
 
@@ -86,7 +86,7 @@ class JsonLinesSource(_FileSource):
 
 
 class FilesReader:
-    """The files of one subtask: those whose index modulo the parallelism is its own. Flink: FileSourceReader.
+    """Reads the files whose index modulo the parallelism is the subtask's index. Flink: FileSourceReader.
 
     In Flink a subtask requests its next file when it has finished one, so the assignment depends on speed. Here the
     assignment is fixed, and the same in every run.
@@ -122,7 +122,7 @@ class FilesReader:
                 return DataInputStatus.END_OF_DATA
 
     def _begin_next(self, output: ReaderOutput) -> bool:
-        """Ends the current split and opens the next; False if there is none."""
+        """Ends the current split and opens the next file. Returns False if there is no next file."""
         if self._split is not None:
             output.release_output_for_split(self._split)
             self._split = None
@@ -135,7 +135,7 @@ class FilesReader:
         return True
 
     def pause_or_resume_splits(self, splits_to_pause: Sequence[str], splits_to_resume: Sequence[str]) -> None:
-        """Rule 8.24: only one split is read at a time, so a paused split pauses the reader."""
+        """Pauses or resumes the reader, which reads one split at a time (rule 8.24)."""
         if self._split in splits_to_pause:
             self._paused = True
         elif self._split in splits_to_resume:

@@ -39,7 +39,10 @@ class JsonLinesFile:
             raise BadInput(f"{self.path}:1:1 expected a JSON object in each line, got {problem}")
 
     def blocks(self) -> Iterator[Rows]:
-        """Blocks of rows in file order; BadInput names ``file:line:column`` of a line that is not such an object."""
+        """Yields blocks of rows in file order.
+
+        Raises BadInput with ``file:line:column`` at a line without such an object.
+        """
         number = 0
         try:
             with self.file.open_text(errors="strict") as opened:
@@ -53,7 +56,7 @@ class JsonLinesFile:
             raise BadInput(f"{self.path}: cannot be read to its end: {reason_of(error)}") from None
 
     def _not_text(self) -> BadInput:
-        """The error of a file that is not UTF-8, at the first such line."""
+        """Creates the error for a file that is not UTF-8, at the first invalid line."""
         with self.file.open_text() as lines:
             for number, text in enumerate(lines, 1):
                 column = next((at for at, letter in enumerate(text, 1) if "\udc80" <= letter <= "\udcff"), 0)
@@ -101,7 +104,7 @@ class JsonLinesFile:
 
 
 def _as_double(cell: object) -> object:
-    """JSON writers shorten a double to a whole number."""
+    """Returns the number as a double, because JSON writers shorten a double to a whole number."""
     try:
         return float(cell) if type(cell) is int else cell
     except OverflowError:
@@ -109,7 +112,7 @@ def _as_double(cell: object) -> object:
 
 
 class _NoSuchNumber(Exception):
-    """Python accepts NaN and Infinity, JSON does not."""
+    """Raised for NaN and Infinity, which Python's parser accepts and JSON does not allow."""
 
 
 def _no_constant(text: str) -> object:
@@ -117,6 +120,9 @@ def _no_constant(text: str) -> object:
 
 
 def _column_of(name: str, text: str) -> int:
-    """The start of a key's value, counted from 1; a nested key of the same name may be found instead."""
+    """Returns the column where a key's value starts, counted from 1.
+
+    A nested key of the same name may be found instead.
+    """
     found = re.search(re.escape(json.dumps(name)) + r"\s*:\s*", text)
     return 1 if found is None else found.end() + 1

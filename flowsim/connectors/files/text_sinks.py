@@ -18,7 +18,7 @@ WriteRow = Callable[[tuple[object, ...]], object]
 
 
 class TextWriter:
-    """Writes one part; ``begin`` gets the open file and returns the function that writes a row. Text is UTF-8."""
+    """Writes one part file as UTF-8 text. ``begin`` gets the open file and returns the function that writes a row."""
 
     def __init__(
         self, directory: str | Path, suffix: str, layout: RowLayout, begin: Callable[[TextIO], WriteRow]
@@ -40,7 +40,7 @@ class TextWriter:
         self._write_row(self._layout.row(value))
 
     def flush(self) -> None:
-        """The input ended: no more rows follow."""
+        """Accepts the end of the input: no more rows follow."""
         self._is_complete = True
 
     def close(self) -> None:
@@ -68,7 +68,7 @@ class PartFile:
             _remove_beyond(folder, suffix, parallelism)
 
     def close(self, is_complete: bool) -> None:
-        """Publishes a complete file; removes an incomplete one."""
+        """Publishes a complete file, or removes an incomplete file."""
         if is_complete:
             os.replace(self.growing, self.final)
         else:
@@ -100,7 +100,7 @@ class CsvSink:
         return {"columns": {column.name: column.type.value for column in self.columns}}
 
     def create_writer(self) -> TextWriter:
-        """A writer for one subtask."""
+        """Creates a writer for one subtask."""
         layout = RowLayout(self.columns, f"csv sink {str(self.directory)!r}")
         return TextWriter(self.directory, "csv", layout, self._begin)
 
@@ -133,7 +133,7 @@ class JsonLinesSink:
         return {"columns": {column.name: column.type.value for column in self.columns}}
 
     def create_writer(self) -> TextWriter:
-        """A writer for one subtask."""
+        """Creates a writer for one subtask."""
         layout = RowLayout(self.columns, f"jsonl sink {str(self.directory)!r}")
         return TextWriter(self.directory, "jsonl", layout, self._begin)
 

@@ -13,7 +13,7 @@ from flowsim.network.partitions.result_partition_type import ResultPartitionType
 
 
 def checked_exchange(mode: object, what: str) -> ResultPartitionType:
-    """The exchange of that name; raises BadInput naming ``what`` (rule 5.43)."""
+    """Returns the exchange of that name. Raises BadInput naming ``what`` (rule 5.43)."""
     names = [kind.value for kind in ResultPartitionType]
     if mode not in names:
         raise BadInput(f"{what}: expected one of {', '.join(names)}, got {mode!r}")
@@ -67,7 +67,7 @@ NETWORK_SETTINGS: Final[dict[str, Callable[[object], object]]] = {
     "links": _links,
     "buffer_debloat": _buffer_debloat,
 }
-"""Name of a setting of ``JobSettings`` to the check of its value; each raises BadInput."""
+"""Name of a ``JobSettings`` setting to the function that checks its value; each function raises BadInput."""
 
 _LEAST: Final[dict[str, int]] = {
     "segment_size_bytes": 1,
@@ -87,7 +87,7 @@ _LEAST: Final[dict[str, int]] = {
 
 
 def checked_number(name: str, value: object) -> int:
-    """The numeric value of a setting; raises BadInput below its minimum."""
+    """Returns the numeric value of a setting. Raises BadInput for a value below the setting's minimum."""
     least = _LEAST[name]
     if type(value) is not int:
         raise BadInput(f"configure: {name}: expected an integer, got {value!r}")

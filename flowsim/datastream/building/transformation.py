@@ -34,12 +34,12 @@ class Upstream:
 
 @dataclass(slots=True, eq=False)
 class Transformation:
-    """One operator as the user declared it."""
+    """One operator as the user declared it in the job."""
 
     id: int
     name: str
     make: Callable[[str], StreamOperator]
-    """Makes the operator of one subtask; the argument is the operator's final name."""
+    """Creates the operator of one subtask; the argument is the operator's final name."""
     description: OperatorDescription
     parallelism: int
     inputs: tuple[Upstream, ...] = ()
@@ -48,15 +48,15 @@ class Transformation:
     yields: bool = False
     max_parallelism: int | None = None
     required_parallelism: int | None = None
-    """The only parallelism it may have; None: any."""
+    """The only parallelism that the operator may have; None allows any parallelism."""
     required_because: str = ""
     needs_cost: bool = False
-    """A source that never ends nor waits: at cost 0 virtual time would not advance."""
+    """True for a source that never ends or waits: at cost 0, virtual time does not advance."""
     chaining: ChainingStrategy = ChainingStrategy.ALWAYS
     key_selector: KeySelector | None = None
     key_type: str | None = None
     key_selectors: tuple[KeySelector | None, ...] = ()
-    """One per input, if there are several."""
+    """One selector per input, if the operator has several inputs."""
     cost_ns: int | None = None
     buffer_timeout_ms: int | None = None
     uid: str | None = None
@@ -78,7 +78,7 @@ class Transformation:
 def generate(
     name: str, settings: JobSettings, operators: Iterable[Transformation], max_parallelism: int | None
 ) -> StreamGraph:
-    """The graph of these operators and all their upstream operators, in the order in which they were added.
+    """Generates the graph of these operators and all their upstream operators, in the order of their declaration.
 
     Raises BadInput for an empty job, a repeated uid, a forward edge between unequal parallelisms (rule 1.2), fewer key
     groups than subtasks (rule 1.22), and an endless source without pace at cost 0 (D4).
@@ -163,7 +163,7 @@ def positive(number: int, what: str) -> int:
 
 
 def execution_plan(graph: StreamGraph) -> str:
-    """Nodes with their predecessors and ship strategies, in the JSON form of Flink's plan."""
+    """Returns the nodes with their predecessors and ship strategies, in the JSON form of Flink's plan."""
     nodes = []
     for node in graph.nodes.values():
         entry: dict[str, object] = {
@@ -190,7 +190,7 @@ def _pact(is_source: bool, kind: str) -> str:
 
 
 def _ship_strategy(graph: StreamGraph, edge: StreamEdge) -> str:
-    """Rule 1.1 if no partitioner was set."""
+    """Returns the name of the edge's partitioner; rule 1.1 applies if no partitioner was set."""
     if edge.partitioner is not None:
         return edge.partitioner.name
     equal = graph.nodes[edge.source_id].parallelism == graph.nodes[edge.target_id].parallelism

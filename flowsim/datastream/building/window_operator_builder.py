@@ -125,10 +125,11 @@ def describe_window(
     *,
     window_all: bool = False,
 ) -> Mapping[str, object]:
-    """Assigner, trigger and evictor by stable names, their numbers, the lateness in ms, and whether late records are
-    kept.
+    """Describes the parts of a window operator by stable names and their numbers.
 
-    A class that overrides the decisions of its parent is described by its own name: no law can check it.
+    The parts are the assigner, the trigger, the evictor, the lateness in ms, and whether late records are kept.
+
+    A subclass that overrides the decisions of its parent class appears under its own name: no law can check it.
     """
     return {
         **_assigner(assigner),
@@ -214,7 +215,7 @@ def _evictor(evictor: Evictor) -> dict[str, object]:
 
 
 def _is_ready_made(part: object, classes: tuple[type, ...], methods: tuple[str, ...]) -> bool:
-    """Whether ``part`` is of one of these classes, or of a subclass that overrides none of the methods."""
+    """Returns True if ``part`` has one of these classes, or a subclass that overrides none of the methods."""
     kind = type(part)
     return any(
         issubclass(kind, made) and all(getattr(kind, name, None) is getattr(made, name, None) for name in methods)
@@ -239,8 +240,9 @@ Fold = ReduceFunction | AggregateFunction | Callable[[object, object], object]
 
 @dataclass(frozen=True, slots=True)
 class WindowOperatorBuilder:
-    """The configuration so far; every setter returns a new builder. Raises TypeError and BadInput. Flink:
-    WindowOperatorBuilder.
+    """Collects the configuration of a window operator; every setter returns a new builder.
+
+    Raises TypeError and BadInput. Flink: WindowOperatorBuilder.
     """
 
     assigner: AnyWindowAssigner
@@ -261,13 +263,13 @@ class WindowOperatorBuilder:
         return replace(self, own_trigger=trigger)
 
     def evictor(self, evictor: Evictor) -> WindowOperatorBuilder:
-        """Removes records when the window fires."""
+        """Sets the evictor, which removes records when the window fires."""
         if isinstance(evictor, type) or not callable(getattr(evictor, "evict_before", None)):
             raise TypeError(f"window: evictor: expected an evictor, got {evictor!r}")
         return replace(self, own_evictor=evictor)
 
     def allowed_lateness(self, time_ms: int | Duration | Time) -> WindowOperatorBuilder:
-        """How many ms after its end a window still accepts records (rule 10.8)."""
+        """Sets how many ms after its end a window still accepts records (rule 10.8)."""
         lateness_ms = time_ms if isinstance(time_ms, int) else millis_of(time_ms, "window: allowed_lateness")
         if lateness_ms < 0:
             raise BadInput(f"window: allowed_lateness: expected 0 ms or more, got {lateness_ms}")
@@ -280,7 +282,7 @@ class WindowOperatorBuilder:
         return replace(self, late_tag=output_tag)
 
     def described(self, *, window_all: bool = False) -> Mapping[str, object]:
-        """What the laws need to know about the operator (table ``operators``)."""
+        """Returns what the laws need to know about the operator (table ``operators``)."""
         trigger = self.own_trigger if self.own_trigger is not None else self.assigner.get_default_trigger(None)
         described = describe_window(
             self.assigner,
@@ -295,7 +297,7 @@ class WindowOperatorBuilder:
     def build(
         self, what: str, fold: Fold | None, function: AnyWindowFunction | AnyAllWindowFunction | None
     ) -> MakeOperator:
-        """Makes the operators of the subtasks; ``fold`` None: the function gets all records."""
+        """Creates the factory of the operators; without ``fold`` the window function gets all records."""
         if isinstance(fold, Function) and has_life_cycle(fold):
             raise TypeError(
                 f"window: {what.lower()}: {type(fold).__name__} has open() or close(), which Flink does not "
@@ -333,7 +335,10 @@ def _contents(fold: Fold | None) -> WindowContents:
 
 
 def _fold(fold: Fold) -> Callable[[list[object]], object]:
-    """Folds the records that an evictor kept; for no records a reduction gives None and an aggregation its empty result."""
+    """Folds the records that an evictor kept.
+
+    Without records, a reduction gives None and an aggregation its empty result.
+    """
     if isinstance(fold, AggregateFunction):
         aggregate = fold
 

@@ -22,11 +22,16 @@ class TimestampAssigner(ABC):
 
     @abstractmethod
     def extract_timestamp(self, value: object, record_timestamp: int) -> int:
-        """Event time in ms; ``record_timestamp`` is the record's current timestamp, or ``NO_TIMESTAMP`` (-2**63)."""
+        """Returns the event time in ms.
+
+        ``record_timestamp`` is the record's current timestamp, or ``NO_TIMESTAMP`` (-2**63).
+        """
 
 
 class WatermarkGenerator(ABC):
-    """Generates the watermarks of one output: of a subtask, or of one split of a source. flowsim's own, as in Java.
+    """Generates the watermarks of one output: of a subtask, or of one split of a source.
+
+    flowsim's own: Java has this class, PyFlink does not.
 
     ``output.emit_watermark(ms)`` emits a watermark; watermarks that do not increase are dropped (rule 8.5). Flink:
     WatermarkGenerator.
@@ -34,7 +39,7 @@ class WatermarkGenerator(ABC):
 
     @abstractmethod
     def on_event(self, event: object, event_timestamp: int, output: WatermarkOutput) -> None:
-        """Called after each record is emitted: a watermark emitted here follows the record (rule 8.3)."""
+        """Called after each record is emitted; a watermark that the method emits follows the record (rule 8.3)."""
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
@@ -53,24 +58,24 @@ class WatermarkStrategy:
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy:
-        """Watermarks for timestamps that never decrease (rule 8.1)."""
+        """Creates watermarks for timestamps that never decrease (rule 8.1)."""
         return WatermarkStrategy(runtime.WatermarkStrategy.for_monotonous_timestamps())
 
     @staticmethod
     def for_bounded_out_of_orderness(max_out_of_orderness: Duration | Time) -> WatermarkStrategy:
-        """Periodic watermarks: the highest timestamp so far minus the bound minus 1 ms (rule 8.1)."""
+        """Creates periodic watermarks: the highest timestamp so far minus the bound minus 1 ms (rule 8.1)."""
         bound_ms = millis_of(max_out_of_orderness, "for_bounded_out_of_orderness")
         return WatermarkStrategy(runtime.WatermarkStrategy.for_bounded_out_of_orderness(bound_ms))
 
     @staticmethod
     def for_each_record(max_out_of_orderness: Duration | Time) -> WatermarkStrategy:
-        """flowsim's own: the bounded watermark after every record instead of periodically (rule 8.3)."""
+        """flowsim's own: creates the bounded watermark after every record instead of periodically (rule 8.3)."""
         bound_ms = millis_of(max_out_of_orderness, "for_each_record")
         return WatermarkStrategy(runtime.WatermarkStrategy.for_each_record(bound_ms))
 
     @staticmethod
     def for_generator(generator_factory: Callable[[], AnyGenerator]) -> WatermarkStrategy:
-        """flowsim's own: a user-defined WatermarkGenerator, created for every subtask and every split of a source.
+        """flowsim's own: creates a user-defined WatermarkGenerator for every subtask and every split of a source.
 
         A class can be the factory. Flink: WatermarkStrategy.forGenerator.
         """
@@ -82,7 +87,9 @@ class WatermarkStrategy:
 
     @staticmethod
     def for_punctuated(watermark_of: Callable[[object, int], int | None]) -> WatermarkStrategy:
-        """flowsim's own: a function of a record and its timestamp returns the watermark that follows it, or None.
+        """flowsim's own: calls a function of each record and its timestamp.
+
+        The function returns the watermark that follows the record, or None.
 
         Flink: a WatermarkGenerator that emits in onEvent (rule 8.3).
         """
@@ -92,19 +99,19 @@ class WatermarkStrategy:
 
     @staticmethod
     def no_watermarks() -> WatermarkStrategy:
-        """A stream without event time."""
+        """Creates no watermarks: the stream has no event time."""
         return WatermarkStrategy(runtime.WatermarkStrategy.no_watermarks())
 
     def with_timestamp_assigner(
         self, timestamp_assigner: TimestampAssigner | Callable[[object, int], int]
     ) -> WatermarkStrategy:
-        """The same strategy with timestamps from an assigner, or from a function with the same two arguments."""
+        """Returns this strategy with timestamps from an assigner, or from a function with the same two arguments."""
         if not isinstance(timestamp_assigner, TimestampAssigner) and not callable(timestamp_assigner):
             raise TypeError(f"with_timestamp_assigner: expected a TimestampAssigner, got {timestamp_assigner!r}")
         return replace(self, timestamp_assigner=timestamp_assigner)
 
     def with_idleness(self, idle_timeout: Duration | Time) -> WatermarkStrategy:
-        """The same strategy; the output becomes idle after this long without records (rule 8.4)."""
+        """Returns this strategy with idleness: an output without records for this time becomes idle (rule 8.4)."""
         timeout_ms = millis_of(idle_timeout, "with_idleness")
         return replace(self, runtime_strategy=self.runtime_strategy.with_idleness(timeout_ms))
 
@@ -114,11 +121,12 @@ class WatermarkStrategy:
         max_allowed_watermark_drift: Duration | Time,
         update_interval: Duration | Time | None = None,
     ) -> WatermarkStrategy:
-        """The same strategy; a source pauses while it is too far ahead of the slowest source of the group (rules
-        8.22-8.24).
+        """Returns this strategy with alignment of a group of sources.
 
-        ``update_interval`` (1 s): how often sources report and receive the limit. As in Flink it has no effect in
-        ``assign_timestamps_and_watermarks``, after a source.
+        A source pauses while it is too far ahead of the slowest source of the group (rules 8.22-8.24).
+
+        ``update_interval`` (1 s by default) is the time between reports of the sources, and between updates of the
+        limit. As in Flink, alignment has no effect in ``assign_timestamps_and_watermarks``, after a source.
         """
         drift_ms = millis_of(max_allowed_watermark_drift, "with_watermark_alignment")
         interval_ms = DEFAULT_UPDATE_INTERVAL_MS
@@ -132,12 +140,12 @@ class WatermarkStrategy:
 
     @property
     def params(self) -> Mapping[str, object]:
-        """The strategy as recordings and laws see it: ``watermarks`` of table ``operators``."""
+        """Returns the strategy as recordings and laws see it: column ``watermarks`` of table ``operators``."""
         return self.runtime_strategy.params
 
     @property
     def makes_no_watermarks(self) -> bool:
-        """Whether it is ``no_watermarks()`` unchanged: no assigner, no idleness, no alignment."""
+        """True if this is the unchanged ``no_watermarks()``: no assigner, no idleness, no alignment."""
         generator = self.runtime_strategy.generator_factory
         return (
             generator is NoWatermarks
@@ -147,7 +155,7 @@ class WatermarkStrategy:
         )
 
     def for_subtask(self, operator: str) -> runtime.WatermarkStrategy:
-        """The strategy of one subtask, with a separate copy of the assigner."""
+        """Returns the strategy of one subtask, with a separate copy of the assigner."""
         if self.timestamp_assigner is None:
             return self.runtime_strategy
         assigner = isolated(self.timestamp_assigner, operator)

@@ -17,11 +17,14 @@ from flowsim.operators.stream_operator import Value
 from flowsim.operators.user_functions import RuntimeContext
 
 OnLoop = Callable[[Callable[[], None], str, object], None]
-"""``AsyncCalls.on_loop``."""
+"""The signature of ``AsyncCalls.on_loop``."""
 
 
 class AnyThreadFuture:
-    """Passes each answer to the event loop of the job, where the operator processes it. Wrappers of one future are equal."""
+    """Passes each answer to the event loop of the job, where the operator processes the answer.
+
+    Wrappers of the same future are equal.
+    """
 
     __slots__ = ("_future", "_on_loop", "_operator", "_value")
 
@@ -33,7 +36,7 @@ class AnyThreadFuture:
 
     @property
     def attempts(self) -> int:
-        """Number of calls for the record so far; 1 without retries."""
+        """The number of calls for the record so far; 1 without retries."""
         attempts: int = getattr(self._future, "attempts", 1)
         return attempts
 
@@ -71,18 +74,23 @@ class AsyncFunction(Function):
 
     @abstractmethod
     async def async_invoke(self, value: Any) -> list[Any]:
-        """The results of one record: any number of them. An exception fails the job and names the record."""
+        """Returns any number of results for one record. An exception fails the job and names the record."""
 
     def timeout(self, value: Any) -> list[Any]:
-        """The results of a record whose timeout passed. The default raises TimeoutError, which fails the job."""
+        """Returns the results of a record whose timeout passed.
+
+        The default raises TimeoutError, which fails the job.
+        """
         raise TimeoutError("Async function call has timed out.")
 
 
 class ResultFutureFunction(Function):
-    """A function as in Java: it completes a ``ResultFuture`` at any time. Flink: AsyncFunction, RichAsyncFunction.
+    """An asynchronous function as in Java: it completes a ``ResultFuture`` at any time.
 
-    On the real clock any thread may complete the future. On the virtual clock only the event loop may:
-    ``runtime_context.async_calls`` in ``open`` schedules later answers.
+    Flink: AsyncFunction, RichAsyncFunction.
+
+    On the real clock any thread may complete the future. On the virtual clock only the event loop may complete the
+    future: ``runtime_context.async_calls`` in ``open`` schedules later answers.
     """
 
     @abstractmethod
@@ -95,7 +103,7 @@ class ResultFutureFunction(Function):
 
 
 AnyAsyncFunction = AsyncFunction | core.AsyncFunction
-"""A coroutine function, or one as in Java."""
+"""A function of either kind: an AsyncFunction (coroutines), or a ResultFutureFunction as in Java."""
 
 
 class CoroutineFunction:
@@ -146,7 +154,7 @@ class CoroutineFunction:
 
 
 def _what_is_wrong(results: object) -> str | None:
-    """Why these are not valid results. Closes any coroutine among them, because no caller will run it."""
+    """Explains why the results are not valid. Closes any coroutine among them, because no caller will run it."""
     forgotten = [one for one in (results if type(results) is list else [results]) if inspect.iscoroutine(one)]
     if forgotten:
         for coroutine in forgotten:
@@ -190,7 +198,7 @@ def checked_function(function: AnyAsyncFunction, method: str) -> None:
 
 
 def _check_arguments(attribute: Any, count: int, what: str) -> None:
-    """Detects the Java signature, with a future as second argument, in a function that must return a list."""
+    """Rejects a function with the Java signature (a future as second argument) that must return a list."""
     try:
         inspect.signature(attribute).bind(*([None] * count))
     except TypeError as error:
@@ -198,7 +206,7 @@ def _check_arguments(attribute: Any, count: int, what: str) -> None:
 
 
 def for_subtask(function: AnyAsyncFunction, operator: str) -> core.AsyncFunction:
-    """The copy of the function for one subtask of ``operator``, as the operator calls it."""
+    """Returns the copy of the function for one subtask of ``operator``, in the form that the operator calls."""
     own = isolated(function, operator)
     if isinstance(own, AsyncFunction):
         return CoroutineFunction(own)
@@ -207,7 +215,7 @@ def for_subtask(function: AnyAsyncFunction, operator: str) -> core.AsyncFunction
 
 
 class _WithoutState:
-    """A function as in Java, without access to state."""
+    """Wraps a function as in Java, so that it has no access to state."""
 
     __slots__ = ("_function", "async_invoke", "timeout", "close")
 
@@ -222,7 +230,7 @@ class _WithoutState:
 
 
 class _FromAnyThread:
-    """The same; any thread may complete its futures."""
+    """Wraps a function as in Java without access to state; any thread may complete its futures."""
 
     __slots__ = ("_function", "_operator", "_on_loop", "close")
 

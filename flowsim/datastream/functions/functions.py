@@ -18,42 +18,42 @@ W_CO = TypeVar("W_CO", covariant=True)
 
 
 class MapFunction(Function):
-    """One record in, one out. PyFlink: MapFunction."""
+    """Returns one record for each input record. PyFlink: MapFunction."""
 
     @abstractmethod
     def map(self, value: Any) -> object: ...
 
 
 class FilterFunction(Function):
-    """Keeps a record or drops it. PyFlink: FilterFunction."""
+    """Decides for each record whether it is kept. PyFlink: FilterFunction."""
 
     @abstractmethod
     def filter(self, value: Any) -> bool: ...
 
 
 class FlatMapFunction(Function):
-    """One record in, any number out: an iterable, usually by ``yield``. PyFlink: FlatMapFunction."""
+    """Returns any number of records for each input record, usually by ``yield``. PyFlink: FlatMapFunction."""
 
     @abstractmethod
     def flat_map(self, value: Any) -> Iterable[object] | None: ...
 
 
 class KeySelector(Function):
-    """Reads the key of a record; must be deterministic, has no life cycle (rule 2.2). PyFlink: KeySelector."""
+    """Reads the key of a record. It must be deterministic and has no life cycle (rule 2.2). PyFlink: KeySelector."""
 
     @abstractmethod
     def get_key(self, value: Any) -> object: ...
 
 
 class NullByteKeySelector(KeySelector):
-    """One key, 0, for all records. PyFlink: NullByteKeySelector."""
+    """Returns the same key, 0, for all records. PyFlink: NullByteKeySelector."""
 
     def get_key(self, value: object) -> int:
         return 0
 
 
 class Partitioner(Function):
-    """Chooses a channel from a key; must be deterministic, has no life cycle (rule 2.2). PyFlink: Partitioner."""
+    """Chooses a channel from a key. It must be deterministic and has no life cycle (rule 2.2). PyFlink: Partitioner."""
 
     @abstractmethod
     def partition(self, key: Any, num_partitions: int) -> int: ...
@@ -83,7 +83,7 @@ class AggregateFunction(Function):
 
 
 class ProcessFunction(Function):
-    """Records one by one, with side outputs (``yield tag, value``). PyFlink: ProcessFunction."""
+    """Processes records one by one, with side outputs (``yield tag, value``). PyFlink: ProcessFunction."""
 
     Context: TypeAlias = ProcessContext
 
@@ -92,7 +92,7 @@ class ProcessFunction(Function):
 
 
 class KeyedProcessFunction(Function):
-    """Keyed records, with state and timers (section 9). PyFlink: KeyedProcessFunction."""
+    """Processes keyed records, with state and timers (section 9). PyFlink: KeyedProcessFunction."""
 
     Context: TypeAlias = ProcessContext
     OnTimerContext: TypeAlias = ProcessContext
@@ -106,7 +106,7 @@ class KeyedProcessFunction(Function):
 
 
 class CoMapFunction(Function):
-    """One record in on either of two inputs, one out; None emits nothing. PyFlink: CoMapFunction."""
+    """Returns one record for each record of either input; None emits nothing. PyFlink: CoMapFunction."""
 
     @abstractmethod
     def map1(self, value: Any) -> object: ...
@@ -116,7 +116,7 @@ class CoMapFunction(Function):
 
 
 class CoFlatMapFunction(Function):
-    """One record in on either of two inputs, any number out. PyFlink: CoFlatMapFunction."""
+    """Returns any number of records for each record of either input. PyFlink: CoFlatMapFunction."""
 
     @abstractmethod
     def flat_map1(self, value: Any) -> Iterable[object] | None: ...
@@ -126,7 +126,10 @@ class CoFlatMapFunction(Function):
 
 
 class CoProcessFunction(Function):
-    """Records of two inputs one by one, with side outputs (``yield tag, value``). PyFlink: CoProcessFunction."""
+    """Processes the records of two inputs one by one, with side outputs (``yield tag, value``).
+
+    PyFlink: CoProcessFunction.
+    """
 
     Context: TypeAlias = ProcessContext
 
@@ -138,7 +141,10 @@ class CoProcessFunction(Function):
 
 
 class KeyedCoProcessFunction(Function):
-    """Keyed records of two inputs, which share the state and timers of a key. PyFlink: KeyedCoProcessFunction."""
+    """Processes keyed records of two inputs, which share the state and timers of a key.
+
+    PyFlink: KeyedCoProcessFunction.
+    """
 
     Context: TypeAlias = ProcessContext
     OnTimerContext: TypeAlias = ProcessContext
@@ -155,28 +161,31 @@ class KeyedCoProcessFunction(Function):
 
 
 class JoinFunction(Function):
-    """One record out for each pair of records in a window join; in Java only. Flink: JoinFunction."""
+    """Returns one record for each pair of records in a window join; PyFlink does not have it. Flink: JoinFunction."""
 
     @abstractmethod
     def join(self, first: Any, second: Any) -> object: ...
 
 
 class FlatJoinFunction(Function):
-    """Any number of records out for each such pair; in Java only. Flink: FlatJoinFunction."""
+    """Returns any number of records for each pair of records in a window join; PyFlink does not have it.
+
+    Flink: FlatJoinFunction.
+    """
 
     @abstractmethod
     def join(self, first: Any, second: Any) -> Iterable[object] | None: ...
 
 
 class CoGroupFunction(Function):
-    """All records of one key and window of two streams; either side may be empty. Flink: CoGroupFunction."""
+    """Processes all records of one key and window of two streams; either side may be empty. Flink: CoGroupFunction."""
 
     @abstractmethod
     def co_group(self, first: list[Any], second: list[Any]) -> Iterable[object] | None: ...
 
 
 class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
-    """All records of a window at once. PyFlink: WindowFunction."""
+    """Processes all records of a window in one call. PyFlink: WindowFunction."""
 
     @abstractmethod
     def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None: ...
@@ -190,7 +199,7 @@ class PassThroughWindowFunction(WindowFunction[IN, IN, KEY, W]):
 
 
 class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
-    """All records of a window at once, with a context. PyFlink: ProcessWindowFunction."""
+    """Processes all records of a window in one call, with a context. PyFlink: ProcessWindowFunction."""
 
     class Context(Protocol[W_CO]):
         """Information about the window that fires; times in ms."""
@@ -209,12 +218,12 @@ class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
     def process(self, key: KEY, context: Context[W], elements: Iterable[IN]) -> Iterable[OUT] | None: ...
 
     def clear(self, context: Context[W]) -> None:
-        """Called when the window is removed: clear what ``window_state`` holds."""
+        """Called when the window is removed; clears the state in ``window_state``."""
         return
 
 
 class AllWindowFunction(Function, Generic[IN, OUT, W]):
-    """All records of a window of a stream without keys. PyFlink: AllWindowFunction."""
+    """Processes all records of a window in one call, on a stream without keys. PyFlink: AllWindowFunction."""
 
     @abstractmethod
     def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None: ...
@@ -228,7 +237,10 @@ class PassThroughAllWindowFunction(AllWindowFunction[IN, IN, W]):
 
 
 class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
-    """All records of a window of a stream without keys, with a context. PyFlink: ProcessAllWindowFunction."""
+    """Processes all records of a window in one call, on a stream without keys, with a context.
+
+    PyFlink: ProcessAllWindowFunction.
+    """
 
     class Context(Protocol[W_CO]):
         """Information about the window that fires."""
@@ -243,5 +255,5 @@ class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
     def process(self, context: Context[W], elements: Iterable[IN]) -> Iterable[OUT] | None: ...
 
     def clear(self, context: Context[W]) -> None:
-        """Called when the window is removed: clear what ``window_state`` holds."""
+        """Called when the window is removed; clears the state in ``window_state``."""
         return

@@ -1,4 +1,7 @@
-"""A stream that every subtask reads completely, connected to another. PyFlink: BroadcastStream, BroadcastConnectedStream."""
+"""A stream that every subtask reads completely, connected to another stream.
+
+PyFlink: BroadcastStream, BroadcastConnectedStream.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ class BroadcastStream(Generic[S]):
 
 
 class BroadcastConnectedStream(Generic[S]):
-    """A stream, keyed or not, and a broadcast one. PyFlink: BroadcastConnectedStream."""
+    """A stream, keyed or not, connected to a broadcast stream. PyFlink: BroadcastConnectedStream."""
 
     def __init__(
         self,
@@ -54,7 +57,10 @@ class BroadcastConnectedStream(Generic[S]):
         func: BroadcastProcessFunction | KeyedBroadcastProcessFunction,
         output_type: TypeInformation | None = None,
     ) -> S:
-        """Applies a BroadcastProcessFunction, or a KeyedBroadcastProcessFunction if the other stream is keyed.
+        """Applies a broadcast function to both streams.
+
+        The function is a KeyedBroadcastProcessFunction if the other stream is keyed, otherwise a
+        BroadcastProcessFunction. Raises TypeError for any other function.
 
         Raises TypeError for any other function.
         """

@@ -37,7 +37,7 @@ class IntervalJoin(Generic[S]):
         self._is_event_time = is_event_time
 
     def in_event_time(self) -> IntervalJoin[S]:
-        """Joins by the timestamps of the records, which is the default."""
+        """Joins by the timestamps of the records; this is the default."""
         return IntervalJoin(self._stream1, self._stream2)
 
     def in_processing_time(self) -> IntervalJoin[S]:
@@ -45,9 +45,11 @@ class IntervalJoin(Generic[S]):
         return IntervalJoin(self._stream1, self._stream2, False)
 
     def between(self, lower_bound: Duration | Time, upper_bound: Duration | Time) -> IntervalJoined[S]:
-        """A left record at t joins right records from t + lower to t + upper; both bounds may be negative.
+        """Sets the bounds: a left record at t joins right records from t + lower to t + upper.
 
-        Raises BadInput in processing time and if the lower bound is above the upper bound.
+        Both bounds may be negative.
+
+        Raises BadInput if the lower bound is above the upper bound, and in processing time.
         """
         if not self._is_event_time:
             raise BadInput("interval_join: an interval join supports only event time, not processing time")
@@ -92,14 +94,15 @@ class IntervalJoined(Generic[S]):
         return self
 
     def reading(self, reading: Reading) -> IntervalJoined[S]:
-        """flowsim's own: the order in which the operator reads its inputs: any, first, second or alternate (rule 7.24)."""
+        """flowsim's own: sets how the operator reads its inputs: any, first, second or alternate (rule 7.24)."""
         reading_order(reading)
         self._reading = reading
         return self
 
     def process(self, process_join_function: ProcessJoinFunction, output_type: TypeInformation | None = None) -> S:
-        """Applies the function to each pair when its second record arrives; the output has the later of the two
-        timestamps.
+        """Applies the function to each pair when the pair's second record arrives.
+
+        The output has the later timestamp of the pair.
         """
         if not isinstance(process_join_function, ProcessJoinFunction):
             raise TypeError(f"interval_join: process: expected a ProcessJoinFunction, got {process_join_function!r}")

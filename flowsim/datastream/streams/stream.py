@@ -24,7 +24,7 @@ from flowsim.values.durations import Duration
 from flowsim.values.types import TypeInformation
 
 S = TypeVar("S", bound="Stream[Any]")
-"""The stream type that operators return."""
+"""The class of the streams that operators return."""
 
 
 class OperatorHandle:
@@ -34,15 +34,15 @@ class OperatorHandle:
         self._env = env
 
     def _operator(self, setting: str) -> Transformation:
-        """The operator that ``setting`` applies to."""
+        """Returns the operator that ``setting`` applies to."""
         raise NotImplementedError
 
     def get_name(self) -> str:
-        """The operator's name."""
+        """Returns the operator's name."""
         return self._operator("get_name").name
 
     def name(self, name: str) -> Self:
-        """Names the operator, in output and recordings."""
+        """Sets the name of the operator in output and recordings."""
         if not isinstance(name, str) or not name:
             raise BadInput(f"operator {self.get_name()!r}: expected a name, got {name!r}")
         self._operator("name").name = name
@@ -56,12 +56,12 @@ class OperatorHandle:
         return self
 
     def set_parallelism(self, parallelism: int) -> Self:
-        """Number of subtasks, at most 32768 (rule 1.22)."""
+        """Sets the number of subtasks, at most 32768 (rule 1.22)."""
         self._operator("set_parallelism").set_parallelism(parallelism)
         return self
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
-        """Number of key groups, at most 32768; by default derived from the parallelism (rules 1.21, 1.22)."""
+        """Sets the number of key groups, at most 32768; by default derived from the parallelism (rules 1.21, 1.22)."""
         operator = self._operator("set_max_parallelism")
         operator.max_parallelism = checked_max_parallelism(
             max_parallelism, f"operator {operator.name!r}: max parallelism"
@@ -69,7 +69,7 @@ class OperatorHandle:
         return self
 
     def set_buffer_timeout(self, timeout_millis: int) -> Self:
-        """After how many ms a partly filled output buffer is sent; 0: at once, -1: never."""
+        """Sets after how many ms a partly filled output buffer is sent; 0: at once, -1: never."""
         operator = self._operator("set_buffer_timeout")
         operator.buffer_timeout_ms = checked_buffer_timeout(timeout_millis, f"operator {operator.name!r}")
         return self
@@ -80,7 +80,10 @@ class OperatorHandle:
         return self
 
     def cost(self, cost: int | Duration) -> Self:
-        """flowsim's own: the virtual time that the operator spends per record, in ns or as a Duration; 0 is allowed (D4)."""
+        """flowsim's own: sets the virtual time that the operator spends per record.
+
+        ``cost`` is in ns or a Duration; 0 is allowed (D4).
+        """
         operator = self._operator("cost")
         nanos = cost.nanos if isinstance(cost, Duration) else cost
         if type(nanos) is not int or nanos < 0:
@@ -90,7 +93,7 @@ class OperatorHandle:
 
 
 class Stream(OperatorHandle, ABC, Generic[S]):
-    """A stream of records between operators: what all kinds of streams share. Flink: DataStream.
+    """The common part of all kinds of streams between operators. Flink: DataStream.
 
     ``S`` is the class of the streams that its operators return.
     """
@@ -129,7 +132,7 @@ class Stream(OperatorHandle, ABC, Generic[S]):
         return " and ".join(texts)
 
     def as_input(self, index: int) -> tuple[Upstream, ...]:
-        """The edges of this stream into input ``index`` of an operator with several inputs."""
+        """Returns the edges of this stream to input ``index`` of an operator with several inputs."""
         return tuple(replace(upstream, input_index=index) for upstream in self._upstreams)
 
     @property
@@ -138,15 +141,15 @@ class Stream(OperatorHandle, ABC, Generic[S]):
         return None, None
 
     def get_type(self) -> TypeInformation | None:
-        """The declared type of the records, or None."""
+        """Returns the declared type of the records, or None."""
         return self._output_type
 
     def get_execution_environment(self) -> JobBuilder:
-        """The environment in which the stream was made."""
+        """Returns the environment in which the stream was created."""
         return self._env
 
     def force_non_parallel(self) -> Self:
-        """Fixes parallelism 1."""
+        """Fixes the parallelism of the operator at 1."""
         operator = self._operator("force_non_parallel")
         operator.set_parallelism(1)
         operator.required_parallelism = 1
@@ -160,7 +163,7 @@ class Stream(OperatorHandle, ABC, Generic[S]):
 
     @abstractmethod
     def behind(self, upstreams: tuple[Upstream, ...], output_type: TypeInformation | None) -> S:
-        """A stream of the output of ``upstreams``."""
+        """Creates a stream of the output of ``upstreams``."""
 
     @abstractmethod
     def key_by(self, key_selector: AnyKeySelector, key_type: TypeInformation | None = None) -> Stream[S]:
@@ -175,17 +178,20 @@ class Stream(OperatorHandle, ABC, Generic[S]):
         params: Mapping[str, object] | None = None,
         yields: bool = False,
     ) -> S:
-        """Adds an operator of ``kind`` that reads this stream. ``yields``: rule 1.10."""
+        """Adds an operator of ``kind`` that reads this stream.
+
+        ``yields``: the operator may yield to mails (rule 1.10).
+        """
         added = self._add(name, OperatorDescription(kind, params or {}), make)
         added.yields = yields
         return self.behind((Upstream(added),), output_type)
 
     def _add(self, name: str, description: OperatorDescription, make: MakeOperator) -> Transformation:
-        """The only method that adds an operator to this stream."""
+        """Adds an operator to this stream; all methods that add an operator call this method."""
         return self._env.add_operator(name, description, make, self._upstreams)
 
     def union(self, *streams: Stream[S]) -> S:
-        """All records of these streams, in any order; a stream united with itself gives each record twice."""
+        """Merges these streams, in any order of records. A stream united with itself gives each record twice."""
         upstreams = list(self._upstreams)
         for stream in streams:
             if not isinstance(stream, Stream):
@@ -196,14 +202,18 @@ class Stream(OperatorHandle, ABC, Generic[S]):
         return self.behind(tuple(upstreams), self._output_type)
 
     def get_parallelism(self) -> int:
-        """flowsim's own: the parallelism of the operator that emits the stream; for a union, of its first stream."""
+        """flowsim's own: returns the parallelism of the operator that emits the stream.
+
+        For a union, returns the parallelism of the first stream.
+        """
         return self._upstreams[0].transformation.parallelism
 
     def exchange(self, mode: str) -> Self:
-        """flowsim's own: how records are exchanged with the next operator, for any partitioner (rules 1.3, 5.43).
+        """flowsim's own: sets how the next operator receives records, for any partitioner (rules 1.3, 5.43).
 
-        ``pipelined_bounded`` (the default), ``pipelined`` or ``blocking``. With ``blocking`` the next operator starts
-        when all records are written, and is not chained (rule 1.7). Call it before or after ``key_by``.
+        ``mode`` is ``pipelined_bounded`` (the default), ``pipelined`` or ``blocking``. With ``blocking`` the next
+        operator starts when all records are written, and is not chained (rule 1.7). Call ``exchange`` before or after
+        ``key_by``.
         """
         checked = checked_exchange(mode, "exchange")
         changed = copy(self)

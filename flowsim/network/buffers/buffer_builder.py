@@ -1,4 +1,4 @@
-"""Writing a segment and reading it concurrently. Flink: BufferBuilder, BufferConsumer (rules 5.15-5.17)."""
+"""Writes a segment while it is read. Flink: BufferBuilder, BufferConsumer (rules 5.15-5.17)."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ class BufferBuilder:
         self.committed = 0
         self.finished = False
         self.desired_size = 0
-        """The size to trim to after the first record; 0: no trim is pending (rule 5.17)."""
+        """The size in bytes to trim to after the first record; 0 if no trim is pending (rule 5.17)."""
         self._consumer_exists = False
 
     def create_consumer(self) -> BufferConsumer:
-        """The only consumer of this builder; it sees what is written from now on.
+        """Creates the only consumer of this builder. The consumer sees the bytes that are written from now on.
 
         Raises IllegalState for a second consumer, and IllegalArgument while bytes are uncommitted. The consumer of a
         finished builder is unusable: its ``build`` raises.
@@ -49,7 +49,10 @@ class BufferBuilder:
         return self._create_consumer((-position or _FINISHED_EMPTY) if self.finished else position)
 
     def create_consumer_from_beginning(self) -> BufferConsumer:
-        """The only consumer of this builder; it sees everything. Raises IllegalState for a second consumer."""
+        """Creates the only consumer of this builder. The consumer sees all bytes.
+
+        Raises IllegalState for a second consumer.
+        """
         return self._create_consumer(0)
 
     def _create_consumer(self, position: int) -> BufferConsumer:
@@ -60,7 +63,10 @@ class BufferBuilder:
         return BufferConsumer(self, self._buffer, position)
 
     def append(self, source: bytes | memoryview) -> int:
-        """Writes as much as fits, not yet visible; returns the number of bytes. Raises IllegalState after ``finish``."""
+        """Writes as many bytes as fit, not yet visible to the consumer.
+
+        Returns the number of bytes. Raises IllegalState after ``finish``.
+        """
         if self.finished:
             raise IllegalState("cannot append to a finished buffer")
         taken = min(len(source), self.writable_bytes)
@@ -85,7 +91,7 @@ class BufferBuilder:
         return overflow
 
     def finish(self) -> int:
-        """Ends writing; returns the number of bytes written. No effect on a finished builder."""
+        """Ends writing and returns the number of bytes written. No effect on a finished builder."""
         self.committed = len(self.data)
         self.finished = True
         return self.committed
@@ -95,11 +101,11 @@ class BufferBuilder:
         self._buffer.recycle()
 
     def trim(self, new_size: int) -> None:
-        """Limits the capacity, but not below the written bytes or above the segment size (rule 5.17)."""
+        """Limits the capacity, but not below the written bytes and not above the segment size (rule 5.17)."""
         self.capacity = min(max(new_size, len(self.data)), self._buffer.segment.size_bytes)
 
     def trim_after_first_record(self, desired_size: int) -> None:
-        """Trims to the larger of ``desired_size`` and the first record, which is encoded next (rule 5.17).
+        """Trims to the larger of ``desired_size`` and the size of the first record, which is encoded next (rule 5.17).
 
         The size of that record is not known yet, so any byte fills the buffer, and ``settle`` sets the capacity.
         """
@@ -143,7 +149,7 @@ class BufferConsumer:
             raise IllegalArgument(f"a consumer cannot begin at byte {position}: only {self._seen} are committed")
 
     def copy(self) -> BufferConsumer:
-        """A consumer of the same bytes, at the same position (rule 5.12)."""
+        """Creates a consumer of the same bytes, at the same position (rule 5.12)."""
         self._buffer.retain()
         return BufferConsumer(self._builder, self._buffer, self._position)
 
@@ -157,11 +163,14 @@ class BufferConsumer:
 
     @property
     def written_bytes(self) -> int:
-        """The bytes that were committed at the last ``build``, or at construction."""
+        """The number of bytes that were committed at the last ``build``, or at construction."""
         return self._seen
 
     def build(self) -> BufferSlice:
-        """The bytes committed since the last ``build``; retains the segment. Raises for a consumer created after the end."""
+        """Returns the bytes committed since the last ``build`` and retains the segment.
+
+        Raises for a consumer created after the end.
+        """
         builder = self._builder
         self._seen = builder.committed
         self._seen_finished = builder.finished

@@ -22,7 +22,7 @@ class PartitionRequestClient:
     """The receiver's side of the connection of two tasks, shared by all their channels (rule 6.15).
 
     Messages reach ``queue``, the sender's side, at once or over ``wire``. While the receiver's ``outbox`` is sealed,
-    the outbox holds them. Flink: NettyPartitionRequestClient.
+    the outbox keeps the messages. Flink: NettyPartitionRequestClient.
     """
 
     __slots__ = ("queue", "_outbox", "_wire")
@@ -33,14 +33,14 @@ class PartitionRequestClient:
         self._wire = wire
 
     def notify_credit_available(self, channel: CreditedChannel) -> None:
-        """``channel`` has credit to announce (rule 6.8)."""
+        """Called when ``channel`` has credit to announce (rule 6.8)."""
         if self._outbox.sealed:
             self._outbox.hold_upstream(AddCreditMessage(self, channel))
         else:
             self.send_credit(channel)
 
     def send_credit(self, channel: CreditedChannel) -> None:
-        """Rule 6.8: the message carries all credit that accumulated until it is written."""
+        """Sends a credit message with all credit that accumulates until the message is written (rule 6.8)."""
         credits = channel.get_and_reset_unannounced_credit()
         if not credits:
             return
@@ -50,17 +50,18 @@ class PartitionRequestClient:
             self._wire.send(AddCredit(self.queue, channel.channel_id, credits))
 
     def resume_consumption(self, channel: CreditedChannel) -> None:
-        """The consumer resumes after an event that blocked ``channel`` (rules 5.27, 6.13)."""
+        """Requests that the sender resumes after an event that blocked ``channel`` (rules 5.27, 6.13)."""
         self._hold_or_send(ResumeConsumption(self, channel.channel_id))
 
     def notify_new_buffer_size(self, channel: CreditedChannel, size_bytes: int) -> None:
-        """``channel`` requests buffers of ``size_bytes`` (rule 6.24)."""
+        """Requests buffers of ``size_bytes`` for ``channel`` (rule 6.24)."""
         self._hold_or_send(NewBufferSize(self, channel.channel_id, size_bytes))
 
     def acknowledge_all_records_processed(self, channel: CreditedChannel) -> None:
-        """The consumer has processed all records of ``channel`` (rule 7.12).
+        """Called when the consumer has processed all records of ``channel`` (rule 7.12).
 
-        Nothing is sent: in Flink the producer's last checkpoint waits for it, and there are no checkpoints here.
+        No message is sent: in Flink the producer's last checkpoint waits for the message, and flowsim has no
+        checkpoints.
         """
 
     def _hold_or_send(self, message: ClientMessage) -> None:
@@ -114,12 +115,12 @@ class ClientMessage(Message):
         self._channel_id = channel_id
 
     def publish(self) -> None:
-        """The receiver's batch has ended."""
+        """Sends the message, because the receiver's batch has ended."""
         self._client.send(self)
 
 
 class ResumeConsumption(ClientMessage):
-    """Flink: NettyMessage.ResumeConsumption."""
+    """Requests that the sender resumes a blocked channel. Flink: NettyMessage.ResumeConsumption."""
 
     __slots__ = ()
 
@@ -128,7 +129,7 @@ class ResumeConsumption(ClientMessage):
 
 
 class NewBufferSize(ClientMessage):
-    """Flink: NettyMessage.NewBufferSize."""
+    """Requests buffers of another size. Flink: NettyMessage.NewBufferSize."""
 
     __slots__ = ("_size_bytes",)
 

@@ -23,7 +23,10 @@ class ImmediateTransport:
 
 
 class TimedTransport:
-    """Sends buffers over ``wire``: the sender's memory is free when they are written; the receiver gets them later."""
+    """Sends buffers over ``wire``.
+
+    The sender's memory is free when the buffers are written; the receiver gets them later.
+    """
 
     __slots__ = ("_wire",)
 
@@ -42,7 +45,7 @@ class TimedTransport:
 
 
 class BufferInFlight(Message):
-    """A buffer that uses the sender's memory until it is written, and its bytes in flight."""
+    """A buffer in flight; it uses the sender's memory until it is written."""
 
     __slots__ = ("size_bytes", "_reader", "_response", "_in_sender", "_travelling")
 
@@ -67,14 +70,14 @@ class BufferInFlight(Message):
         self._reader.receiver.on_buffer(self._travelling, self._response.sequence_number, self._response.backlog)
 
     def drop(self) -> None:
-        """Written, or dropped before: recycles the sender's segment, once."""
+        """Recycles the sender's segment, once: when the buffer is written, or when it is dropped before."""
         buffer, self._in_sender = self._in_sender, None
         if buffer is not None:
             buffer.recycle()
 
 
 class BacklogAnnouncement(Message):
-    """Flink: NettyMessage.BacklogAnnouncement (rule 6.13)."""
+    """Announces the backlog of a channel (rule 6.13). Flink: NettyMessage.BacklogAnnouncement."""
 
     __slots__ = ("_reader", "_backlog")
 

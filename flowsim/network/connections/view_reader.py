@@ -39,8 +39,8 @@ class BufferResponse(NamedTuple):
 class CreditBasedSequenceNumberingViewReader:
     """Reads one subpartition for one remote channel. Flink: CreditBasedSequenceNumberingViewReader.
 
-    ``registered``: the reader is in the queue of its connection. Invariant I6.b: no data buffer is sent at zero
-    credits; events need none (rule 6.11).
+    ``registered`` is True while the reader is in the queue of its connection. Invariant I6.b: no data buffer is sent at
+    zero credits; events need none (rule 6.11).
     """
 
     __slots__ = (
@@ -66,13 +66,13 @@ class CreditBasedSequenceNumberingViewReader:
     ) -> None:
         self.queue = queue
         self.view: SubpartitionView = UNCONNECTED
-        """The view that it reads, once it has requested a subpartition."""
+        """The view of the subpartition; set once the reader has requested a subpartition."""
         self.receiver = receiver
         self.credits = initial_credit
         self.initial_credit = initial_credit
         self.registered = False
         self.times_out_of_credit = 0
-        """How often data waited only for a credit."""
+        """Number of times that data waited only for a credit."""
         self._is_out_of_credit = False
         self.channel_id = channel_id
         self.trace = trace
@@ -80,34 +80,37 @@ class CreditBasedSequenceNumberingViewReader:
             trace.credit(channel_id, CreditKind.INITIAL_GOT, initial_credit, initial_credit)
 
     def request_subpartition(self, subpartition: ResultSubpartition) -> None:
-        """Becomes the listener of ``subpartition`` and reads it from now on. Flink: requestSubpartitionView."""
+        """Makes this reader the listener and reader of ``subpartition``. Flink: requestSubpartitionView."""
         self.view = subpartition.create_read_view(self)
 
     # Calls from the subpartition.
 
     def notify_data_available(self) -> None:
-        """Rules 5.21, 5.22."""
+        """Called when the subpartition has data to read (rules 5.21, 5.22)."""
         self.queue.enqueue_available_reader(self)
 
     def notify_priority_event(self, sequence_number: int) -> None:
-        """Rule 5.28: the event is polled first, so it needs no separate turn."""
+        """Called when a priority event was added.
+
+        The event is polled first, so it needs no separate turn (rule 5.28).
+        """
         self.queue.enqueue_available_reader(self)
 
     def publish(self) -> None:
-        """The batch that made data available has ended."""
+        """Called when the batch that made data available has ended."""
         self.queue.enqueue_available_reader(self)
 
     # Messages from the receiver.
 
     def add_credit(self, credits: int) -> None:
-        """Rule 6.9."""
+        """Adds credits that the receiver announced (rule 6.9)."""
         self.credits += credits
         self._is_out_of_credit = False
         if self.trace is not None:
             self.trace.credit(self.channel_id, CreditKind.GOT, credits, self.credits)
 
     def resume_consumption(self) -> None:
-        """The receiver resumes after an event that blocked the channel (rules 5.27, 6.13).
+        """Resumes after an event that blocked the channel (rules 5.27, 6.13).
 
         A receiver without exclusive buffers has released its floating ones, so their credits are void.
         """
@@ -118,25 +121,25 @@ class CreditBasedSequenceNumberingViewReader:
         self.view.resume_consumption()
 
     def notify_new_buffer_size(self, size_bytes: int) -> None:
-        """The receiver requests buffers of this size (rule 6.24)."""
+        """Sets the buffer size that the receiver requests (rule 6.24)."""
         self.view.notify_new_buffer_size(size_bytes)
 
     # Calls from the queue.
 
     @property
     def is_available(self) -> bool:
-        """Rule 6.10."""
+        """True if a buffer or event can be sent now (rule 6.10)."""
         return self.view.is_available(self.credits > 0)
 
     def count_missing_credit(self) -> None:
-        """Called when no further buffer can be sent for now."""
+        """Counts a missing credit; called when no further buffer can be sent for now."""
         if self.credits == 0 and not self._is_out_of_credit and self.view.is_available(True):
             self._is_out_of_credit = True
             self.times_out_of_credit += 1
 
     @property
     def must_announce_backlog(self) -> bool:
-        """Rule 6.13: the receiver has reserved no buffer, so it must be notified of the data."""
+        """True if the receiver has reserved no buffer, so the sender must announce the data (rule 6.13)."""
         return self.initial_credit == 0 and self.credits == 0 and self.view.reported_backlog > 0
 
     def next_buffer(self) -> BufferResponse | None:

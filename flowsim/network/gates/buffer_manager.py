@@ -8,11 +8,12 @@ from typing import Final, Protocol
 from flowsim.network.buffers.buffer import MemorySegment
 
 EXCLUSIVE: Final = MemorySegment(0)
-"""Represents every exclusive buffer: exclusive buffers are reserved in the network memory and only counted here."""
+"""Represents every exclusive buffer. Exclusive buffers are reserved in the network memory and only counted in the
+manager."""
 
 
 class FloatingPool(Protocol):
-    """The pool of the gate, which provides floating buffers."""
+    """The buffer pool of the gate, which provides floating buffers."""
 
     def request_segment(self) -> MemorySegment | None: ...
 
@@ -22,25 +23,27 @@ class FloatingPool(Protocol):
 
 
 class MemorySegmentProvider(Protocol):
-    """Reserves exclusive buffers: NetworkBufferPool. Flink: MemorySegmentProvider."""
+    """Reserves exclusive buffers; the implementation is NetworkBufferPool. Flink: MemorySegmentProvider."""
 
     def return_reserved(self, segments: int) -> None: ...
 
 
 class BufferedChannel(Protocol):
-    """The channel of a buffer manager: RemoteInputChannel."""
+    """The channel of a buffer manager; the implementation is RemoteInputChannel."""
 
     def notify_buffer_available(self, count: int) -> None: ...
 
 
 class Recyclable(Protocol):
-    """A received buffer, which frees its memory after it was read."""
+    """A received buffer; its memory is free after the buffer was read."""
 
     def recycle(self) -> None: ...
 
 
 class BufferManager:
-    """Exclusive and floating buffers of a channel, and its demand (rules 6.3 to 6.7). Flink: BufferManager.
+    """Manages the exclusive and floating buffers of a channel, and its demand (rules 6.3 to 6.7).
+
+    Flink: BufferManager.
 
     ``channel`` is notified of every buffer that becomes available without a request. ``network_pool`` gets exclusive
     buffers back that the channel no longer needs. ``required`` may be negative: a buffer taken beyond the demand lowers
@@ -80,7 +83,7 @@ class BufferManager:
         return len(self._floating)
 
     def request_buffer(self) -> MemorySegment | None:
-        """Memory for an arriving buffer, floating first (rule 6.3); None if none is reserved."""
+        """Takes memory for an arriving buffer, floating buffers first; None if none is reserved (rule 6.3)."""
         self.required -= 1
         if self._floating:
             return self._floating.pop()
@@ -90,14 +93,14 @@ class BufferManager:
         return None
 
     def request_floating_buffers(self, required: int) -> int:
-        """Sets the demand to ``required``; returns how many floating buffers it got at once (rule 6.4)."""
+        """Sets the demand to ``required``; returns the number of floating buffers that it got at once (rule 6.4)."""
         if self._released:
             return 0
         self.required = required
         return self._try_request_buffers()
 
     def notify_buffer_available(self, segment: MemorySegment) -> bool:
-        """A segment of the gate's pool is free again, and this channel is the next that waits (rule 6.6)."""
+        """Called when a segment of the gate's pool is free and this channel is the next that waits (rule 6.6)."""
         if self._released:
             return False
         self.waiting = False
@@ -108,7 +111,7 @@ class BufferManager:
         return True
 
     def recycle(self, segment: MemorySegment) -> None:
-        """A received buffer was consumed (rule 6.5)."""
+        """Frees the memory of a received buffer that was consumed (rule 6.5)."""
         if segment is not EXCLUSIVE:
             self._pool.recycle(segment)
             return
@@ -124,15 +127,15 @@ class BufferManager:
             self._channel.notify_buffer_available(1)
 
     def release_floating_buffers(self) -> None:
-        """Returns all floating buffers, for other channels (rule 6.13)."""
+        """Returns all floating buffers, so that other channels can use them (rule 6.13)."""
         self.required = 0
         self._give_back_floating()
 
     def release_all(self, received: Iterable[Recyclable]) -> None:
-        """The channel has ended or is released: returns all memory, unread ``received`` buffers first.
+        """Returns all memory when the channel has ended or is released, unread ``received`` buffers first.
 
-        Exclusive buffers are returned last and together: they change the pool sizes, and then no pool is short of
-        segments.
+        Exclusive buffers are returned last and together, because their return changes the pool sizes; then no pool is
+        short of segments.
         """
         self._released = self._is_releasing = True
         for buffer in received:

@@ -1,4 +1,4 @@
-"""One channel of a gate, and what a read returns. Flink: InputChannel."""
+"""One channel of a gate, and the result of reading it. Flink: InputChannel."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.result_subpartition import Buffer
 
 NO_SEQUENCE_NUMBER = -(2**31)
-"""Lower than every sequence number (rule 7.5)."""
+"""A number lower than every sequence number (rule 7.5)."""
 
 
 class ReceivedBuffer:
@@ -34,16 +34,16 @@ Received = ReceivedBuffer | Buffer
 
 
 class BufferAndAvailability(NamedTuple):
-    """One read of a channel (rule 7.9). Flink: InputChannel.BufferAndAvailability."""
+    """The result of reading a channel once (rule 7.9). Flink: InputChannel.BufferAndAvailability."""
 
     received: Received
     next_type: DataType
-    """What can be read next from the channel; NONE if nothing can now."""
+    """The type of the next buffer or event of the channel; NONE if nothing can be read now."""
     sequence_number: int
 
 
 class ChannelGate(Protocol):
-    """The gate that a channel belongs to: SingleInputGate."""
+    """The gate of a channel; the implementation is SingleInputGate."""
 
     def notify_channel_non_empty(self, channel: InputChannel) -> None: ...
 
@@ -55,9 +55,9 @@ class ChannelGate(Protocol):
 class InputChannel:
     """One channel of a gate. Flink: InputChannel.
 
-    ``index``: flattened index in the task input, as in the valve. ``tail``: undecoded bytes of a partial element (rule
-    7.16). ``position``: elements and events decoded so far. ``enqueued``, ``end_of_partition`` and
-    ``last_priority_sequence_number`` belong to the gate.
+    ``index`` is the flattened index in the task input, as in the valve. ``tail`` contains the undecoded bytes of a
+    partial element (rule 7.16). ``position`` counts the elements and events decoded so far. ``enqueued``,
+    ``end_of_partition`` and ``last_priority_sequence_number`` belong to the gate.
     """
 
     __slots__ = (
@@ -86,15 +86,18 @@ class InputChannel:
         self.last_priority_sequence_number = NO_SEQUENCE_NUMBER
 
     def next_buffer(self) -> BufferAndAvailability | None:
-        """The next buffer or event; None if there is none now."""
+        """Returns the next buffer or event; None if there is none now."""
         raise NotImplementedError
 
     def resume_consumption(self) -> None:
-        """The consumer resumes after an event that blocked the channel (rules 5.27, 6.13)."""
+        """Resumes after an event that blocked the channel (rules 5.27, 6.13)."""
         raise NotImplementedError
 
     def acknowledge_all_records_processed(self) -> None:
-        """The consumer has processed all records up to EndOfData (rule 7.12). Raises IllegalState after the channel's end."""
+        """Called when the consumer has processed all records up to EndOfData (rule 7.12).
+
+        Raises IllegalState after the channel's end.
+        """
         if self.released:
             raise IllegalState(f"channel {self.channel_id} was acknowledged after its end")
 
@@ -103,7 +106,7 @@ class InputChannel:
         raise NotImplementedError
 
     def release(self) -> None:
-        """EndOfPartition was read, or the task is ending (rule 7.6)."""
+        """Releases the channel, because EndOfPartition was read or the task is ending (rule 7.6)."""
         self.released = True
         self.tail = b""
 
@@ -113,5 +116,5 @@ class InputChannel:
 
     @property
     def buffers_in_use(self) -> int:
-        """The number of buffers for buffer debloating (rule 6.23)."""
+        """The number of buffers in use, as buffer debloating counts them (rule 6.23)."""
         return self.queued_buffers

@@ -13,8 +13,9 @@ from flowsim.network.partitions.result_subpartition import UNCONNECTED, ResultSu
 class LocalInputChannel(InputChannel):
     """Reads the producer's subpartition directly: no credits, no copies (rule 6.17). Flink: LocalInputChannel.
 
-    While the ``producer``'s outbox is sealed, its running batch is not published yet (D4): nothing can be read, and the
-    gate is notified at the end of the batch. Messages to the producer wait for the end of the ``consumer``'s batch.
+    While the ``producer``'s outbox is sealed, the producer's running batch is not published yet (D4). Then nothing can
+    be read, and the gate is notified at the end of the batch. Messages to the producer wait for the end of the
+    ``consumer``'s batch.
     """
 
     __slots__ = ("view", "_producer", "_consumer")
@@ -30,12 +31,12 @@ class LocalInputChannel(InputChannel):
     ) -> None:
         super().__init__(gate, index, channel_id, trace)
         self.view: SubpartitionView = UNCONNECTED
-        """The view that it reads, once it has requested a subpartition."""
+        """The view of the subpartition; set once the channel has requested a subpartition."""
         self._producer = producer
         self._consumer = consumer
 
     def request_subpartition(self, subpartition: ResultSubpartition) -> None:
-        """Becomes the listener of ``subpartition`` and reads it from now on. Flink: requestSubpartitions."""
+        """Makes this channel the listener and reader of ``subpartition``. Flink: requestSubpartitions."""
         self.view = subpartition.create_read_view(self)
 
     @property
@@ -45,27 +46,27 @@ class LocalInputChannel(InputChannel):
     # Calls from the subpartition.
 
     def notify_data_available(self) -> None:
-        """Rules 5.21, 5.22."""
+        """Called when the subpartition has data to read (rules 5.21, 5.22)."""
         if self._producer.sealed:
             self._producer.hold_local_channel(self)
         elif not self.released:
             self.gate.notify_channel_non_empty(self)
 
     def notify_priority_event(self, sequence_number: int) -> None:
-        """Rule 5.28."""
+        """Called when a priority event was added to the subpartition (rule 5.28)."""
         if self._producer.sealed:
             self._producer.hold_priority_event(PriorityEvent(self, sequence_number))
         elif not self.released:
             self.gate.notify_priority_event(self, sequence_number)
 
     def publish(self) -> None:
-        """The producer's batch has ended."""
+        """Called when the producer's batch has ended."""
         self.notify_data_available()
 
     # Calls from the task.
 
     def resume_consumption(self) -> None:
-        """The view resumes after the event that blocked it (rules 5.27, 6.17)."""
+        """Resumes the view after the event that blocked it (rules 5.27, 6.17)."""
         if self.released:
             raise IllegalState(f"channel {self.channel_id} was resumed after its end")
         self.view.resume_consumption()
@@ -79,7 +80,7 @@ class LocalInputChannel(InputChannel):
             self.view.notify_new_buffer_size(size_bytes)
 
     def next_buffer(self) -> BufferAndAvailability | None:
-        """The next buffer or event; skips empty buffers."""
+        """Returns the next buffer or event; skips empty buffers."""
         if self.released:
             return None
         if self._producer.sealed:
@@ -101,7 +102,7 @@ class LocalInputChannel(InputChannel):
 
 
 class PriorityEvent:
-    """A notification that waits for the end of the producer's batch."""
+    """The notification of a priority event; it waits for the end of the producer's batch."""
 
     __slots__ = ("_channel", "_sequence_number")
 
@@ -114,7 +115,7 @@ class PriorityEvent:
 
 
 class LocalBufferSize:
-    """A buffer size that waits for the end of the consumer's batch."""
+    """A requested buffer size; it waits for the end of the consumer's batch."""
 
     __slots__ = ("_channel", "_size_bytes")
 

@@ -21,14 +21,15 @@ _HALF = (2**31 - 1) // 2
 
 
 class InputChannelFactory(Protocol):
-    """Makes the channels of a gate. Flink: SingleInputGateFactory."""
+    """Creates the channels of a gate. Flink: SingleInputGateFactory."""
 
     def create_input_channel(self, gate: SingleInputGate, index: int) -> InputChannel: ...
 
 
 class SingleInputGate:
-    """Channels with data wait in one queue, each at most once, one buffer a turn (rules 7.1-7.8). Flink:
-    SingleInputGate.
+    """Polls its channels in turn, one buffer per turn (rules 7.1-7.8). Flink: SingleInputGate.
+
+    Channels with data wait in one queue, each channel at most once.
 
     ``channel_factory`` creates channel ``i`` on first use. Invariants: between two polls of a channel every other
     non-empty channel is polled (I7.a); a channel is never queued after its EndOfPartition.
@@ -70,10 +71,10 @@ class SingleInputGate:
         self._closed = False
         self._local: list[LocalInputChannel] = []
         self.throughput: ThroughputCalculator | None = None
-        """Measured only with buffer debloating (rule 6.24)."""
+        """The throughput meter; used only with buffer debloating (rule 6.24)."""
         self.debloater: BufferDebloater | None = None
         self.announced_size_bytes: int | None = None
-        """The last announced buffer size; also sent to channels that are connected later."""
+        """The last announced buffer size in bytes; channels that are connected later get it too."""
         self._edge = -1
         self._trace: TaskTrace | None = None
 
@@ -90,7 +91,7 @@ class SingleInputGate:
 
     @property
     def created_channels(self) -> list[InputChannel]:
-        """The channels in use so far, in the order of their indexes."""
+        """Returns the channels in use so far, in the order of their indexes."""
         return [channel for channel in self._channels if channel is not None]
 
     @property
@@ -103,7 +104,7 @@ class SingleInputGate:
     # Calls from channels.
 
     def notify_channel_non_empty(self, channel: InputChannel) -> None:
-        """Rules 7.1, 7.2."""
+        """Queues a channel that has data (rules 7.1, 7.2)."""
         if channel.enqueued or channel.end_of_partition:
             return
         channel.enqueued = True
@@ -112,12 +113,15 @@ class SingleInputGate:
             self.availability.set_available()
 
     def notify_priority_event(self, channel: InputChannel, sequence_number: int) -> None:
-        """A priority event is at the head of ``channel``; ignored if it was read meanwhile (rule 7.5)."""
+        """Queues ``channel`` with priority for the priority event at its head.
+
+        Has no effect if the event was read meanwhile (rule 7.5).
+        """
         if not is_outdated(sequence_number, channel.last_priority_sequence_number):
             self.notify_priority_event_force(channel)
 
     def notify_priority_event_force(self, channel: InputChannel) -> None:
-        """As ``notify_priority_event``, without the check."""
+        """Queues ``channel`` as ``notify_priority_event`` does, without checking whether the event was read."""
         queue = self._queue
         if not self._enqueue_with_priority(channel):
             return
@@ -129,7 +133,7 @@ class SingleInputGate:
     # Calls from the task.
 
     def poll(self) -> BufferOrEvent | None:
-        """The next buffer or event (rules 7.3, 7.4, 7.8). Raises InputGateClosed."""
+        """Returns the next buffer or event (rules 7.3, 7.4, 7.8). Raises InputGateClosed."""
         if self.finished:
             return None
         if self._closed:
@@ -172,11 +176,11 @@ class SingleInputGate:
     def begin_debloating(
         self, throughput: ThroughputCalculator, debloater: BufferDebloater, edge: int, trace: TaskTrace | None
     ) -> None:
-        """Lets ``trigger_debloating`` announce sizes, recorded as facts of ``edge`` in ``trace``."""
+        """Enables ``trigger_debloating`` to announce sizes; it records them in ``trace`` as facts of ``edge``."""
         self.throughput, self.debloater, self._edge, self._trace = throughput, debloater, edge, trace
 
     def trigger_debloating(self) -> None:
-        """Measures the throughput, and announces a size that changed enough (rule 6.23)."""
+        """Measures the throughput, and announces the buffer size if it changed enough (rule 6.23)."""
         if self.finished or self.throughput is None or self.debloater is None:
             return
         throughput, in_use = self.throughput.calculate_throughput(), self.buffers_in_use
@@ -195,24 +199,27 @@ class SingleInputGate:
                 channel.announce_buffer_size(size_bytes)
 
     def end_of_data_status(self) -> EndOfDataStatus:
-        """Rule 7.7: drained only if every channel drained."""
+        """How the data of the gate ended; drained only if every channel drained (rule 7.7)."""
         if self._ended_data < self.count:
             return EndOfDataStatus.NOT_END_OF_DATA
         return EndOfDataStatus.DRAINED if self._drain else EndOfDataStatus.STOPPED
 
     @property
     def queued_buffers(self) -> int:
-        """Rule 13.6. Read in every batch, so it skips unqueued remote channels: they have no buffers."""
+        """The number of queued buffers (rule 13.6).
+
+        Read in every batch, so it skips unqueued remote channels: they have no buffers.
+        """
         remote = sum(channel.queued_buffers for channel in self._queue if not isinstance(channel, LocalInputChannel))
         return remote + sum(channel.queued_buffers for channel in self._local)
 
     @property
     def buffers_in_use(self) -> int:
-        """Rule 6.23."""
+        """The number of buffers in use by all channels (rule 6.23)."""
         return sum(channel.buffers_in_use for channel in self._channels if channel is not None)
 
     def close(self) -> None:
-        """Drops queued buffers, and all that arrive later."""
+        """Drops queued buffers and all buffers that arrive later."""
         if self._closed:
             return
         self._closed = True
@@ -230,7 +237,7 @@ class SingleInputGate:
             self._queue.append(channel)
 
     def _enqueue_with_priority(self, channel: InputChannel) -> bool:
-        """Moves a channel without priority to the front; returns whether anything changed."""
+        """Moves a channel without priority to the front of the queue. Returns True if the queue changed."""
         queue = self._queue
         if channel.end_of_partition or (channel.enqueued and queue.contains_priority_element(channel)):
             return False
@@ -242,7 +249,7 @@ class SingleInputGate:
         return True
 
     def _end_partition(self, channel: InputChannel) -> None:
-        """Rule 7.6."""
+        """Handles EndOfPartition of a channel (rule 7.6)."""
         if channel.end_of_partition:
             raise InvariantViolation(f"channel {channel.channel_id} delivered EndOfPartition twice")
         channel.end_of_partition = True
@@ -257,7 +264,10 @@ class SingleInputGate:
 
 
 def is_outdated(sequence_number: int, last: int) -> bool:
-    """Whether a 32-bit sequence number is not newer than ``last``, even if one of them has wrapped around (rule 7.5)."""
+    """Returns True if a 32-bit sequence number is not newer than ``last`` (rule 7.5).
+
+    One of the numbers may have wrapped around.
+    """
     if (last < 0) != (sequence_number < 0) and max(last, sequence_number) > _HALF:
         return last < 0
     return last >= sequence_number

@@ -1,4 +1,7 @@
-"""A subpartition in a file, the file, and its readers. Flink: BoundedBlockingSubpartition (rule 5.43)."""
+"""A subpartition that is stored in a file, the file, and the readers.
+
+Flink: BoundedBlockingSubpartition (rule 5.43).
+"""
 
 from __future__ import annotations
 
@@ -46,8 +49,9 @@ class BoundedData:
         self._closed = False
 
     def write(self, payload: bytes) -> int:
-        """Appends; returns the position of the first byte. Raises IllegalState after ``close``, OSError if the disk is
-        full.
+        """Appends bytes and returns the position of the first byte.
+
+        Raises IllegalState after ``close``, OSError if the disk is full.
         """
         if self._closed:
             raise IllegalState(f"{self.path.name} is closed")
@@ -63,7 +67,7 @@ class BoundedData:
         return position
 
     def read(self, position: int, length: int) -> bytes:
-        """The bytes that ``write`` stored at ``position``. Raises IllegalState after ``close``."""
+        """Returns the bytes that ``write`` stored at ``position``. Raises IllegalState after ``close``."""
         if self._descriptor is None:
             raise IllegalState(f"{self.path.name} is closed or empty")
         payload = b""
@@ -84,14 +88,16 @@ class BoundedData:
 
 
 class SpillingPartition(Protocol):
-    """The partition of a subpartition: BlockingResultPartition."""
+    """The partition of a blocking subpartition; the implementation is BlockingResultPartition."""
 
     def on_subpartition_unused(self) -> None:
-        """A subpartition is released and has no reader."""
+        """Called when a subpartition is released and has no reader."""
 
 
 class BoundedBlockingSubpartition:
-    """Writes each buffer to the file when the next one arrives; once finished, any number of readers can read it.
+    """Writes each buffer to the file when the next buffer arrives.
+
+    Once finished, the subpartition can be read by any number of readers.
 
     Flink: BoundedBlockingSubpartition. Only the buffer being filled is in memory. Buffer boundaries and the positions
     of events are preserved.
@@ -123,7 +129,7 @@ class BoundedBlockingSubpartition:
         self.finished = False
         self.released = False
         self.data_buffers = 0
-        """Data buffers in the file: the initial backlog of a reader."""
+        """Number of data buffers in the file, which is the initial backlog of a reader."""
         self._data = data
         self._partition = partition
         self._spilled: list[SpilledBuffer] = []
@@ -142,17 +148,20 @@ class BoundedBlockingSubpartition:
         return UNLIMITED_SIZE
 
     def add_event(self, event: Event, has_priority: bool | None = None) -> int:
-        """As ``add``; priority has no effect."""
+        """Accepts an event as ``add`` accepts a buffer; priority has no effect."""
         return self.add(EventConsumer(event, bool(has_priority)))
 
     def flush(self) -> None:
-        """Spills the buffer in memory, full or not."""
+        """Writes the buffer in memory to the file, full or not."""
         if self._current is not None:
             consumer, self._current = self._current, None
             self._spill(consumer)
 
     def finish(self) -> int:
-        """Writes EndOfPartition as the last event; from now on it can be read. Raises IllegalState the second time."""
+        """Writes EndOfPartition as the last event; from then on the subpartition can be read.
+
+        Raises IllegalState the second time.
+        """
         if self.released or self.finished:
             raise IllegalState(f"subpartition {self.index} is finished or released already")
         self.finished = True
@@ -161,7 +170,9 @@ class BoundedBlockingSubpartition:
         return wire_size(EndOfPartitionEvent())
 
     def create_read_view(self, listener: BufferAvailabilityListener) -> BoundedBlockingSubpartitionReader:
-        """A new reader, from the first buffer (rule 5.43). Raises IllegalState before the end or after release.
+        """Creates a reader that starts at the first buffer (rule 5.43).
+
+        Raises IllegalState before the end or after release.
 
         All data is present: ``listener`` is not notified, and must call ``is_available`` itself.
         """
@@ -182,7 +193,7 @@ class BoundedBlockingSubpartition:
         self._check_unused()
 
     def release_reader(self, reader: BoundedBlockingSubpartitionReader) -> None:
-        """``reader`` has finished or was released."""
+        """Called when ``reader`` has finished or was released."""
         if reader in self._readers:
             self._readers.remove(reader)
             self._check_unused()
@@ -193,7 +204,7 @@ class BoundedBlockingSubpartition:
 
     @property
     def queued_buffers(self) -> int:
-        """Buffers in a file are not queued."""
+        """Always 0: buffers in a file are not queued."""
         return 0
 
     def _check_unused(self) -> None:
@@ -216,7 +227,7 @@ class BoundedBlockingSubpartition:
 
 
 class SpilledBuffer(NamedTuple):
-    """The position of one buffer's bytes, or the event."""
+    """The position of one buffer's bytes in the file, or an event."""
 
     position: int
     length: int
@@ -243,7 +254,7 @@ class BoundedBlockingSubpartitionReader:
         self.released = False
 
     def poll(self) -> BufferAndBacklog | None:
-        """The next buffer or event; None at the end and after release."""
+        """Returns the next buffer or event; None at the end and after release."""
         if self.released or self._next == len(self._spilled):
             return None
         number = self._next
@@ -267,18 +278,21 @@ class BoundedBlockingSubpartitionReader:
         return DataType.DATA_BUFFER if event is None else event.data_type
 
     def is_available(self, has_credit: bool) -> bool:
-        """Whether buffers or events are left; without credit only an event counts (rule 5.29)."""
+        """Returns True if buffers or events are left.
+
+        Without credit only an event counts (rule 5.29).
+        """
         following = self._next_type
         return following is not DataType.NONE and (has_credit or following.is_event)
 
     @property
     def reported_backlog(self) -> int:
-        """Data buffers not read yet."""
+        """The number of data buffers that were not read yet."""
         return self._backlog
 
     @property
     def queued_buffers(self) -> int:
-        """Buffers in a file are not queued."""
+        """Always 0: buffers in a file are not queued."""
         return 0
 
     def resume_consumption(self) -> None:
@@ -288,7 +302,7 @@ class BoundedBlockingSubpartitionReader:
         """Does nothing: all buffers are already written."""
 
     def release(self) -> None:
-        """The reader has finished or was released."""
+        """Called when the reader has finished or is released."""
         if not self.released:
             self.released = True
             self._parent.release_reader(self)

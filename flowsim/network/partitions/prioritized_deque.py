@@ -13,7 +13,9 @@ LONGEST_LIST: Final = 64
 
 
 class PrioritizedDeque(deque[T], Generic[T]):
-    """Elements with priority come first, in order, then all others, in order. Flink: PrioritizedDeque.
+    """A queue that returns priority elements before all other elements; both groups keep their order.
+
+    Flink: PrioritizedDeque.
 
     ``append`` adds an element without priority; ``popleft`` removes the first element. Elements are compared by
     identity. Invariant: the first ``priority_elements`` elements are those with priority.
@@ -31,7 +33,7 @@ class PrioritizedDeque(deque[T], Generic[T]):
         self.priority_elements += 1
 
     def prioritize(self, element: T) -> None:
-        """Gives priority to a queued element; a priority element keeps its position."""
+        """Gives priority to a queued element; an element that already has priority keeps its position."""
         position = self._position(element)
         if position is None:
             self.add_priority_element(element)
@@ -53,7 +55,7 @@ class PrioritizedDeque(deque[T], Generic[T]):
         self.priority_elements = 0
 
     def get_and_remove(self, matches: Callable[[T], bool]) -> T | None:
-        """Removes the first element that matches; None if there is none."""
+        """Removes and returns the first element that matches; None if there is none."""
         found = _first(self, matches)
         if found is None:
             return None
@@ -63,7 +65,7 @@ class PrioritizedDeque(deque[T], Generic[T]):
         return element
 
     def appended(self, element: T) -> PrioritizedDeque[T]:
-        """Appends the element; the queue to use from now on."""
+        """Appends the element and returns the queue to use from now on."""
         self.append(element)
         return self
 

@@ -17,27 +17,27 @@ from flowsim.streamrecord.events import EndOfData, Event, StopMode
 
 
 class PartitionOwner(Protocol):
-    """The task that writes to a partition: StreamTask."""
+    """The task that writes to a partition; the implementation is StreamTask."""
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
         """Blocks the task until ``pool`` may have a segment again (rule 5.42)."""
 
 
 class SubpartitionConnector(Protocol):
-    """Connects the channels of the consumers: PartitionConnector."""
+    """Connects the channels of the consumers; the implementation is PartitionConnector."""
 
     def on_subpartition_created(self, subpartition: ResultSubpartition) -> None:
-        """``subpartition`` can be read for the first time."""
+        """Called when ``subpartition`` can be read for the first time."""
 
 
 class ResultPartition:
     """Writes bytes to buffers in subpartitions. Flink: PipelinedResultPartition.
 
     ``owner`` waits if a record needs a buffer and the pool has none (rule 5.42). ``connector`` connects each readable
-    subpartition. ``buffer_size``: buffer size until a reader requests another. ``trace`` records queued buffers as
-    facts of channels ``first_channel`` and following. Invariants: the bytes polled from a subpartition are those
-    emitted to it, without gap or duplicate (I5.a); unicast builders and the broadcast builder are never open together
-    (rule 5.12).
+    subpartition. ``buffer_size`` is the buffer size in bytes until a reader requests another size. ``trace`` records
+    queued buffers as facts of channels ``first_channel`` and following. Invariants: the bytes polled from a
+    subpartition are those emitted to it, without gap or duplicate (I5.a); unicast builders and the broadcast builder
+    are never open together (rule 5.12).
     """
 
     __slots__ = (
@@ -76,7 +76,7 @@ class ResultPartition:
         self.count = subpartitions
         self.pool = pool
         self.unicast: list[BufferBuilder | None] = [None] * subpartitions
-        """The open builder of each subpartition; the record writer encodes into them directly."""
+        """The open builder of each subpartition; the record writer encodes directly into the builders."""
         self._detached: dict[int, BufferBuilder] = {}
         self._broadcast: BufferBuilder | None = None
         self._open_unicast: list[int] = []
@@ -94,7 +94,10 @@ class ResultPartition:
         self._length = QueueLength()
 
     def subpartition(self, index: int) -> ResultSubpartition:
-        """The subpartition, created on first use, so that a million idle channels need little memory."""
+        """Returns the subpartition.
+
+        It is created on first use, so that a million idle channels need little memory.
+        """
         found = self._subpartitions[index]
         if found is None:
             found = self._subpartitions[index] = self._create_subpartition(index)
@@ -116,7 +119,9 @@ class ResultPartition:
             self._connector.on_subpartition_created(subpartition)
 
     def request_unicast(self, index: int) -> BufferBuilder:
-        """The open builder of a subpartition, or a new one, whose consumer is queued before it has data (rule 5.11).
+        """Returns the open builder of a subpartition, or a new builder.
+
+        The consumer of a new builder is queued before it has data (rule 5.11).
 
         Raises IllegalState after the end.
         """
@@ -143,7 +148,7 @@ class ResultPartition:
         return builder
 
     def on_unicast_full(self, index: int, builder: BufferBuilder) -> None:
-        """``builder`` has reached its capacity: finishes it and writes the overflow to further buffers (rule 5.11)."""
+        """Finishes the full ``builder`` and writes the overflow to further buffers (rule 5.11)."""
         if builder.desired_size:
             builder.settle()
         self._enlarge_rather_than_block(builder, len(builder.data))
@@ -208,7 +213,8 @@ class ResultPartition:
     def detach_open_builders(self) -> None:
         """Removes the open builders from ``unicast`` until the next ``request_unicast``.
 
-        So after its interval a flusher is also notified of the next record in a buffer that was already open.
+        So a flusher is notified of the next record after its interval, even if the record goes into a buffer that was
+        already open.
         """
         for index in self._open_unicast:
             builder = self.unicast[index]
@@ -227,8 +233,9 @@ class ResultPartition:
                 found.flush()
 
     def finish(self) -> None:
-        """Rule 4.18: finishes open builders, then queues EndOfPartition in all subpartitions. Raises IllegalState the
-        second time.
+        """Finishes open builders, then queues EndOfPartition in all subpartitions (rule 4.18).
+
+        Raises IllegalState the second time.
         """
         self._finish_broadcast()
         self._finish_all_unicast()
@@ -238,7 +245,10 @@ class ResultPartition:
         self.finished = True
 
     def close(self) -> None:
-        """The task has ended: the pool returns unused memory now and the rest when it is read (rule 5.37)."""
+        """Closes the partition of an ended task.
+
+        The pool returns unused memory now, and the other memory when it has been read (rule 5.37).
+        """
         for builder in self._take_open_unicast():
             builder.close()
         if self._broadcast is not None:
@@ -247,7 +257,7 @@ class ResultPartition:
         self.pool.lazy_destroy()
 
     def release(self) -> None:
-        """Drops everything; no EndOfPartition (rule 4.26)."""
+        """Drops all queued data without EndOfPartition (rule 4.26)."""
         self.close()
         for found in self._subpartitions:
             if found is not None:
@@ -258,17 +268,20 @@ class ResultPartition:
         return self._length.buffers
 
     def _append(self, builder: BufferBuilder, rest: memoryview) -> memoryview:
-        """Writes what fits; returns the rest."""
+        """Writes the bytes that fit; returns the remaining bytes."""
         self._enlarge_rather_than_block(builder, len(builder.data) + len(rest))
         return rest[builder.append_and_commit(rest) :]
 
     def _enlarge_rather_than_block(self, builder: BufferBuilder, size: int) -> None:
-        """Rule 5.17: a trimmed buffer grows to ``size`` bytes plus one if the pool has no other buffer."""
+        """Enlarges a trimmed buffer to ``size`` bytes plus one if the pool has no other buffer (rule 5.17)."""
         if size >= builder.capacity and not self.pool.available:
             builder.trim(max(builder.capacity, size + 1))
 
     def _queue_copies(self, builder: BufferBuilder, least_bytes: int) -> None:
-        """Queues the builder in all subpartitions; uses the smallest size that any reader requested (rules 5.12, 5.17)."""
+        """Queues the builder in all subpartitions.
+
+        Uses the smallest size that any reader requested (rules 5.12, 5.17).
+        """
         consumer = builder.create_consumer_from_beginning()
         desired_bytes = UNLIMITED_SIZE
         for index in range(self.count):
@@ -280,7 +293,7 @@ class ResultPartition:
         consumer.close()
 
     def _open_broadcast_builder(self) -> BufferBuilder:
-        """Counted for subpartition 0 (rule 5.12)."""
+        """Opens the broadcast builder; its buffer is counted for subpartition 0 (rule 5.12)."""
         self._check_in_produce_state()
         self._finish_all_unicast()
         builder = self._broadcast = self._request_builder(0)
@@ -298,7 +311,7 @@ class ResultPartition:
             raise IllegalState("Partition already finished.")
 
     def _finish_unicast(self, index: int, builder: BufferBuilder) -> None:
-        """Rule 5.14: counts the written bytes."""
+        """Finishes the open builder of a subpartition and counts the written bytes (rule 5.14)."""
         self._open_unicast.remove(index)
         self._detached.pop(index, None)
         self.unicast[index] = None
@@ -307,7 +320,7 @@ class ResultPartition:
         builder.close()
 
     def _finish_broadcast(self) -> None:
-        """A broadcast buffer counts once per subpartition (rule 5.14)."""
+        """Finishes the broadcast builder; its buffer counts once per subpartition (rule 5.14)."""
         builder = self._broadcast
         if builder is not None:
             self.bytes_out += builder.finish() * self.count

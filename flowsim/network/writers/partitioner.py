@@ -16,7 +16,7 @@ Value = object
 KeySelector = Callable[[Value], Value]
 
 POINTWISE = frozenset({"FORWARD", "RESCALE"})
-"""Partitioners whose edges connect subtasks pointwise (rule 1.14)."""
+"""The partitioners whose edges connect subtasks pointwise (rule 1.14)."""
 
 
 class StreamPartitioner:
@@ -31,12 +31,12 @@ class StreamPartitioner:
         self.channels = channels
 
     def select_channel(self, value: Value) -> int:
-        """Index of the subpartition for ``value``."""
+        """Returns the index of the subpartition for ``value``."""
         raise NotImplementedError
 
 
 class ForwardPartitioner(StreamPartitioner):
-    """Always the only channel. Flink: ForwardPartitioner."""
+    """Selects the only channel. Flink: ForwardPartitioner."""
 
     __slots__ = ()
     name = "FORWARD"
@@ -46,7 +46,7 @@ class ForwardPartitioner(StreamPartitioner):
 
 
 class GlobalPartitioner(StreamPartitioner):
-    """Always the first subtask. Flink: GlobalPartitioner."""
+    """Selects the first subtask for every record. Flink: GlobalPartitioner."""
 
     __slots__ = ()
     name = "GLOBAL"
@@ -56,7 +56,7 @@ class GlobalPartitioner(StreamPartitioner):
 
 
 class RebalancePartitioner(StreamPartitioner):
-    """Round robin from a random start. Flink: RebalancePartitioner."""
+    """Selects channels round robin from a random start. Flink: RebalancePartitioner."""
 
     __slots__ = ("_last",)
     name = "REBALANCE"
@@ -71,7 +71,7 @@ class RebalancePartitioner(StreamPartitioner):
 
 
 class RescalePartitioner(StreamPartitioner):
-    """Round robin over the local group, from channel 0. Flink: RescalePartitioner."""
+    """Selects channels round robin in the local group, from channel 0. Flink: RescalePartitioner."""
 
     __slots__ = ("_last",)
     name = "RESCALE"
@@ -86,7 +86,7 @@ class RescalePartitioner(StreamPartitioner):
 
 
 class ShufflePartitioner(StreamPartitioner):
-    """Uniformly random. Flink: ShufflePartitioner."""
+    """Selects a channel at random, uniformly. Flink: ShufflePartitioner."""
 
     __slots__ = ("_random",)
     name = "SHUFFLE"
@@ -100,7 +100,7 @@ class ShufflePartitioner(StreamPartitioner):
 
 
 class BroadcastPartitioner(StreamPartitioner):
-    """Every channel. Flink: BroadcastPartitioner."""
+    """Selects every channel. Flink: BroadcastPartitioner."""
 
     __slots__ = ()
     name = "BROADCAST"
@@ -111,7 +111,7 @@ class BroadcastPartitioner(StreamPartitioner):
 
 
 class KeyGroupStreamPartitioner(StreamPartitioner):
-    """By the key group of the record's key (rule 1.18). Flink: KeyGroupStreamPartitioner.
+    """Selects the channel by the key group of the record's key (rule 1.18). Flink: KeyGroupStreamPartitioner.
 
     ``max_parallelism`` is the *target's* number of key groups (rule 1.23).
     """
@@ -125,7 +125,8 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
         self.key_type = key_type
         self.max_parallelism = max_parallelism
         self.routes: dict[object, int] = {}
-        """Subpartition by ``state_key(key)``: computing murmur over a Java hash costs ten times as much as a dict lookup."""
+        """Subpartition by ``state_key(key)``: computing murmur over a Java hash costs ten times as much as a dict
+        lookup."""
         self.identities: dict[object, tuple[int, int, int]] = {}
         """(subpartition, Java hash, fingerprint) by ``state_key(key)``; filled only while recording."""
 
@@ -137,7 +138,7 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
         return subpartition if subpartition is not None else self.route(index, key)
 
     def route(self, index: object, key: Value) -> int:
-        """The subpartition of a new key; ``index`` is its ``state_key``."""
+        """Returns the subpartition of a new key; ``index`` is the key's ``state_key``."""
         group = assign_to_key_group(key, self.max_parallelism, self.key_type)
         subpartition = compute_operator_index_for_key_group(self.max_parallelism, self.channels, group)
         self.routes[index] = subpartition
@@ -146,7 +147,7 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
     def register_key(
         self, key_id: object, key: Value, describe: Callable[[int, int, str, str], None]
     ) -> tuple[int, int, int]:
-        """(subpartition, Java hash, fingerprint) of a new key; also passes it to ``describe``."""
+        """Returns (subpartition, Java hash, fingerprint) of a new key, and passes the key to ``describe``."""
         identity = (self.route(key_id, key), java_hash(key, self.key_type), key_fingerprint(key, self.key_type))
         self.identities[key_id] = identity
         describe(identity[2], identity[1], *key_json(key, self.key_type))
@@ -154,7 +155,10 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
 
 
 class CustomPartitionerWrapper(StreamPartitioner):
-    """A user-defined function of key and number of channels (rule 2.2). Flink: CustomPartitionerWrapper."""
+    """Selects the channel by a user-defined function of key and number of channels (rule 2.2).
+
+    Flink: CustomPartitionerWrapper.
+    """
 
     __slots__ = ("_partition", "_key_selector")
     name = "CUSTOM"
@@ -165,11 +169,11 @@ class CustomPartitionerWrapper(StreamPartitioner):
         self._key_selector = key_selector
 
     def answer(self, value: Value) -> int:
-        """The unchecked result of the user-defined function for ``value``."""
+        """Returns the unchecked result of the user-defined function for ``value``."""
         return self._partition(self._key_selector(value), self.channels)
 
     def checked(self, answer: int) -> int:
-        """The subpartition for a result; checks it."""
+        """Checks the result of the user-defined function and returns the subpartition."""
         if not 0 <= answer < self.channels:
             raise IndexError(f"the custom partitioner chose channel {answer} of {self.channels}")
         return answer

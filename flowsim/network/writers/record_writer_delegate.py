@@ -1,4 +1,4 @@
-"""All outputs of one task as one. Flink: RecordWriterDelegate (rule 5.1)."""
+"""Combines all network outputs of one task. Flink: RecordWriterDelegate (rule 5.1)."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Output(Protocol):
 
 
 class RecordWriterDelegate(Protocol):
-    """Whether all outputs of a task can take a record without blocking. Flink: RecordWriterDelegate."""
+    """Reports whether all outputs of a task can take a record without blocking. Flink: RecordWriterDelegate."""
 
     @property
     def available(self) -> bool: ...
 
     def when_available(self, callback: Callable[[], None]) -> None:
-        """Calls back once, when every output that is full now has become available; at once if none is full."""
+        """Calls back once, when all outputs that are full now have become available; at once if none is full."""
 
 
 class NonRecordWriter:
@@ -56,7 +56,7 @@ class SingleRecordWriter:
 
 
 class MultipleRecordWriters:
-    """A task with several network outputs: available if all are. Flink: MultipleRecordWriters."""
+    """A task with several network outputs; it is available if all of them are. Flink: MultipleRecordWriters."""
 
     __slots__ = ("_pools",)
 
@@ -86,7 +86,7 @@ class MultipleRecordWriters:
 
 
 def record_writer_delegate(outputs: Sequence[Output]) -> RecordWriterDelegate:
-    """Selects by the number of outputs: none, one, several (rule 5.1)."""
+    """Returns the delegate for the number of outputs: none, one or several (rule 5.1)."""
     if not outputs:
         return NonRecordWriter()
     return SingleRecordWriter(outputs[0]) if len(outputs) == 1 else MultipleRecordWriters(outputs)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -14,6 +15,28 @@ from flowsim.distribution import install_command
 
 _MOST_NAMES_LISTED: Final = 30
 _MOST_NAMES_COMPARED: Final = 200
+
+
+_CONTROL: Final = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ud800-\\udfff]"
+)
+"""Characters that move the cursor of a terminal, hide text or change its direction; lone surrogates."""
+
+
+def printable(text: str) -> str:
+    """The text with its control characters as escapes, which are valid in JSON too; line ends and tabs stay.
+
+    >>> printable("a\\x1b[31mb")
+    'a\\\\u001b[31mb'
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def printable_line(text: str) -> str:
+    """The same for a part of a line: line ends and tabs become escapes too."""
+    return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 
 class FlowsimError(Exception):

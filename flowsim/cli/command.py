@@ -18,6 +18,7 @@ import typer
 from rich.console import Console
 
 from flowsim.cli.exit_code import ExitCode
+from flowsim.cli.output import PrintableConsole, printable_output, raw
 from flowsim.errors import BadInput, FlowsimError, InvariantViolation, RecordingFailed, ScenarioError
 from flowsim.scenario.types import byte_size
 from flowsim.units import duration_ns
@@ -55,6 +56,10 @@ def command(body: Callable[P, Answer | StreamedAnswer]) -> Callable[P, None]:
 
     @wraps(body)
     def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        with printable_output():
+            answered(*args, **kwargs)
+
+    def answered(*args: P.args, **kwargs: P.kwargs) -> None:
         as_json = bool(kwargs.get("json_output", False))
         try:
             with redirect_stdout(sys.stderr) if as_json else nullcontext():
@@ -99,7 +104,8 @@ def _give(answer: Answer | StreamedAnswer, as_json: bool) -> ExitCode:
 
 def console() -> Console:
     """Standard output, as wide as its terminal or ``COLUMNS``; a pipe has a fixed width."""
-    return Console(file=sys.stdout, width=known_width() or WIDTH_WHEN_PIPED, highlight=False, markup=False, emoji=False)
+    width = known_width() or WIDTH_WHEN_PIPED
+    return PrintableConsole(file=raw(sys.stdout), width=width, highlight=False, markup=False, emoji=False)
 
 
 def known_width() -> int | None:

@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, SpinnerColumn, TaskID, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bar
 
+from flowsim.cli.output import raw
 from flowsim.cluster.job_execution import Progress
 from flowsim.trace.time import duration_text
 
@@ -86,5 +87,5 @@ def _bar(quiet: bool, counted: bool) -> Iterator[Bar | None]:
     columns += [BarColumn(bar_width=30), MofNCompleteColumn()] if counted else []
     columns += [TextColumn("{task.fields[text]}"), TimeElapsedColumn()]
     # Refreshed manually: a refresh thread would write while the job prints.
-    with Bar(*columns, console=Console(stderr=True), transient=True, auto_refresh=False) as bar:
+    with Bar(*columns, console=Console(file=raw(sys.stderr)), transient=True, auto_refresh=False) as bar:
         yield bar

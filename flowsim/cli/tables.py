@@ -15,6 +15,8 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
+from flowsim.errors import printable_line
+
 _GAP: Final = 2
 _INDENT: Final = 2
 _LABEL: Final = 10
@@ -56,12 +58,14 @@ def show_table(
 
     The first columns are ``names``, aligned left; the other columns are ``columns``. Each row has a style.
     """
-    table = _Table([*(Column(name, left=True) for name in names), *columns], len(names), rows)
+    cells = [[printable_line(cell) for cell in row] for row in rows]
+    headings = [Column(printable_line(name), left=True) for name in names]
+    table = _Table([*headings, *columns], len(names), cells)
     layout = table.layout_for(console.width)
     for line in table.headings(layout):
         console.print(Text(line, style="bold"), soft_wrap=True)
     console.print("─" * min(console.width, table.width(layout)), style="dim", soft_wrap=True)
-    for index, row in enumerate(rows):
+    for index, row in enumerate(cells):
         for line in table.lines(row, layout):
             console.print(Text(line, style="" if styles is None else styles[index]), soft_wrap=True)
     left_out = [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree
 
+from flowsim.errors import printable
 from flowsim.laws.law import Verdict
 from flowsim.validation.report import SENTENCES
 from flowsim.validation.verdict import Line, Report
@@ -13,7 +14,7 @@ from flowsim.validation.verdict import Line, Report
 def to_junit(report: Report) -> str:
     """The XML document. Violated and vacuous laws are failures, laws that do not apply are skipped."""
     root = ElementTree.Element("testsuites", name="flowsim")
-    for run, recording in enumerate(report.recordings):
+    for run, recording in enumerate(map(printable, report.recordings)):
         lines = [line for line in report.lines if line.run == run]
         skipped = sum(line.outcome.verdict is Verdict.NOT_APPLICABLE for line in lines)
         errors = [text for of, text in report.errors if of == run]
@@ -25,7 +26,7 @@ def to_junit(report: Report) -> str:
             _add_case(suite, recording, line)
         for text in errors:
             case = ElementTree.SubElement(suite, "testcase", classname=recording, name="not checked")
-            ElementTree.SubElement(case, "error", message=text)
+            ElementTree.SubElement(case, "error", message=printable(text))
     ElementTree.indent(root)
     return ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
 

@@ -68,7 +68,7 @@ def scenario(operators: str = "", source: str | None = None, settings: str = "",
 
 def records(fields: Mapping[str, str], *rows: list[object]) -> str:
     """A source of these records."""
-    return f"collection: {{fields: {json.dumps(dict(fields))}, rows: {json.dumps(rows, ensure_ascii=False)}}}"
+    return f"collection: {{fields: {json.dumps(dict(fields))}, rows: {json.dumps(rows)}}}"
 
 
 def steps(*expressions: str, word: str = "ab", settings: str = "") -> Callable[[], str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated, Any, Literal
 
 import typer
@@ -32,7 +33,7 @@ def graph(
     text = mermaid(execution.job) if form == "mermaid" else drawn(execution)
 
     def show(console: Console) -> None:
-        console.file.write(text)
+        sys.stdout.write(text)
 
     return Answer(as_data(execution), show)
 

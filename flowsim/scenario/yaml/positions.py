@@ -26,7 +26,7 @@ from ruamel.yaml.events import (
     SequenceStartEvent,
 )
 
-from flowsim.errors import ScenarioError, SourcePosition
+from flowsim.errors import ScenarioError, SourcePosition, printable_line
 from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
 
 MAX_DEPTH: Final = 32
@@ -43,6 +43,7 @@ _OTHER_NUMBER: Final = re.compile(
 )
 _WORDS: Final[dict[str, bool | None]] = {"true": True, "false": False, "null": None, "~": None, "": None}
 _MAX_NUMBER_CHARS: Final = 40
+_NOT_IN_YAML: Final = re.compile("[^\\t\\n\\r\\x20-\\x7e\\x85\\xa0-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U0010ffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def path_text(path: Path) -> str:
     >>> path_text(("faults", 0, "at"))
     'faults[0].at'
     """
-    text = "".join(f"[{part}]" if isinstance(part, int) else f".{shortened(part)}" for part in path)
+    text = "".join(f"[{part}]" if isinstance(part, int) else f".{printable_line(shortened(part))}" for part in path)
     return text.removeprefix(".") or "the document"
 
 
@@ -113,6 +114,7 @@ class _Reader:
     nodes: int = 0
 
     def read(self, text: str) -> PositionedDocument:
+        self._refuse_control_characters(text)
         try:
             for event in _events(text):
                 self._take(event)
@@ -132,6 +134,18 @@ class _Reader:
             raise ScenarioError("expected a scenario, got an empty file", self._start())
         quoted, blocks = frozenset(self.quoted), frozenset(self.blocks)
         return PositionedDocument(self.file, self.root[0], self.values, self.keys, quoted, blocks)
+
+    def _refuse_control_characters(self, text: str) -> None:
+        """YAML allows none; the parser would not report where they are."""
+        found = _NOT_IN_YAML.search(text)
+        if found is None:
+            return
+        line_start = text.rfind("\n", 0, found.start()) + 1
+        where = SourcePosition(self.file, text.count("\n", 0, found.start()) + 1, found.start() - line_start + 1)
+        code = ord(found[0])
+        raise ScenarioError(
+            f'control character U+{code:04X}: remove it, or write it in a double-quoted text as "\\u{code:04X}"', where
+        )
 
     def _start(self) -> SourcePosition:
         return SourcePosition(self.file, 1, 1)

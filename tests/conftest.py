@@ -1,4 +1,4 @@
-"""What all tests share: Hypothesis profiles, one Spark session, one virtual machine with the real Flink, and skips that
+"""Shared by all tests: Hypothesis profiles, one Spark session, one virtual machine with the real Flink, and skips that
 count as failures on demand."""
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ TALLIES: pytest.StashKey[dict[str, list[int]]] = pytest.StashKey()
 """Subject of a differential test -> sequences, commands, divergences, of this process or of all its workers."""
 SKIPS_ARE_FAILURES = os.environ.get("FLOWSIM_SKIPS_ARE_FAILURES", "") not in ("", "0")
 
-# Jobs that a shell starts in the background are deaf to Ctrl-C, and so would be what the tests start.
+# Jobs that a shell starts in the background ignore SIGINT, and so would the processes that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # `ci` tries the same examples on every run, so that a red test is red for everybody; `deep` looks for new ones.
@@ -107,7 +107,7 @@ def flink_tallies(request: pytest.FixtureRequest) -> dict[str, list[int]]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whoever uses the session is marked so and stands where one worker runs it, before the others: it takes longest."""
+    """Tests that use the Spark session get the mark ``spark``, and run first, on one worker: they take longest."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")

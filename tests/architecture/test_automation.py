@@ -1,7 +1,7 @@
 """Workflows, commit hooks and the Dockerfile: their formats are valid, and they do what the documentation states.
 
-Workflows and images cannot run here. A workflow is held against the schema of workflows, its scripts against the syntax
-of bash, and the Dockerfile against the rules of hadolint.
+Workflows and images cannot run here. A workflow is checked with the schema of workflows, its scripts with the syntax
+of bash, and the Dockerfile with the rules of hadolint.
 """
 
 from __future__ import annotations

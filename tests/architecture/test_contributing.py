@@ -1,4 +1,4 @@
-"""The files for people who join the project: what they name exists, and their formats are valid."""
+"""The files for contributors: what they name exists, and their formats are valid."""
 
 from __future__ import annotations
 

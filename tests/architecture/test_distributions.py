@@ -1,4 +1,4 @@
-"""What a user installs: built once, looked into, and run from an empty directory."""
+"""The wheel and the sdist: built once, inspected, and run from an empty directory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The documentation says what the code says: names, rules, keys of scenarios, links."""
+"""The documentation agrees with the code: names, rules, keys of scenarios, links."""
 
 from __future__ import annotations
 

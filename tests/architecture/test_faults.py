@@ -1,4 +1,4 @@
-"""Deliberate faults stay in ``flowsim.faults``: the classes that they break know nothing of them."""
+"""Deliberate faults stay in ``flowsim.faults``: the classes that they break do not refer to them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The layers hold, and the judge knows nothing of what it judges."""
+"""The import contracts hold, and the laws import nothing of the simulator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The project stands on its own: locked versions, no trace of the machine it was made on."""
+"""The files of the project: locked versions, no index URLs, no paths of the machine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The supported names: a frozen list, how they are loaded, the page that lists them, and complete type annotations."""
+"""The public names: a frozen list, lazy loading, the page that lists them, and complete type annotations."""
 
 from __future__ import annotations
 

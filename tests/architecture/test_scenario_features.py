@@ -1,4 +1,4 @@
-"""A feature of scenarios has one place: a file, a field of the model, a row of the table (docs/architecture.md)."""
+"""Each feature of scenarios is in one place: a file, a field of the model, a row of the table (docs/architecture.md)."""
 
 from __future__ import annotations
 

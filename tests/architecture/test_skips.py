@@ -1,4 +1,4 @@
-"""Where skips count as failures, a test that was skipped for any reason is a failed one."""
+"""Where skips count as failures, a skipped test fails, whatever skipped it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of the source that no linter knows: where may be awaited, what chance looks like, how large a file grows."""
+"""Rules of the source that no linter checks: await, randomness, size of files and functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""W1 without flowsim: the limit, and what one would write without it."""
+"""W1 without flowsim: the upper limit, and plain implementations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What judging a big recording costs, in this process and on Spark with the driver's 2 GiB: CPU seconds and wall time.
+"""Measures the check of a big recording, in this process and on Spark with the driver's 2 GiB: CPU seconds and wall time.
 
 python tests/benchmarks/bench_judge.py [--facts 10_000_000] [--runs 1] [--parallelism 8] [--sliding] [--engine both]
 """

@@ -1,4 +1,4 @@
-"""Writes an honest recording of any size, at level full, from arithmetic alone: no run of the simulator, no row in Python.
+"""Writes a correct recording of any size, at level full, by arithmetic: without the simulator, without rows in Python.
 
 P sources ==HASH==> P tumbling windows ==FORWARD==> P sinks, everything in rounds. In a round every source sends each window
 task ``records`` rows of the current window and one that is late, then the watermark that ends the window; the window tasks
@@ -57,7 +57,7 @@ class BigJob:
     records: int = 20
     rounds: int = 4000
     sliding: bool = False
-    """Whether the windows are told to be sliding ones that slide by their size: the same windows, judged another way."""
+    """Whether the windows are sliding ones whose slide is their size: equal windows, checked by another code path."""
 
     def __post_init__(self) -> None:
         if self.records < KEYS:

@@ -1,4 +1,4 @@
-"""The two async operators in front of each sink of a big recording: an ordered one hands all it got to an unordered one.
+"""The two async operators in front of each sink of a big recording: an ordered one followed by an unordered one.
 
 In a round the ordered one takes all records and the watermark, gets all its answers, the last record's first, and emits
 in order. The unordered one gets its answers in the same turned order and emits each at once.

@@ -1,4 +1,4 @@
-"""The few facts of a big recording that are no rounds: what the job is, how its tasks begin and how they end."""
+"""The facts of a big recording outside its rounds: the description of the job, the starts and ends of its tasks."""
 
 from __future__ import annotations
 

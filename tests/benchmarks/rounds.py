@@ -1,4 +1,4 @@
-"""Interleaved rounds of all variants, each verified, in CPU seconds: trust the ratios."""
+"""Interleaved rounds of all variants, each verified, in CPU seconds: compare the ratios."""
 
 from __future__ import annotations
 

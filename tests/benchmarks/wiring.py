@@ -61,7 +61,7 @@ def measure(name: str, n: int) -> WiringCost:
 
 
 def _megabytes() -> float:
-    """Of real memory; where the present figure is not told, the highest so far."""
+    """Resident memory; where the current figure is not available, the highest so far."""
     if _STATM.exists():
         return int(_STATM.read_text().split()[1]) * resource.getpagesize() / 2**20
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

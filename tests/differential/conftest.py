@@ -13,7 +13,7 @@ from tests.support.flink.machine import Differential, Tallies
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whoever drives the real Flink is marked so."""
+    """Tests that drive the real Flink get the mark ``differential``."""
     for item in items:
         if item.path.is_relative_to(Path(__file__).parent):
             item.add_marker("differential")

@@ -1,4 +1,4 @@
-"""The ready retry strategies beside those of AsyncRetryStrategies: how often, and after which pause (rules 11.25, 11.26).
+"""The provided retry strategies beside those of AsyncRetryStrategies: number of retries and pauses (rules 11.25, 11.26).
 
 The exponential one is asked for the attempts of several records in turn, whose pauses disturb each other: its last pause
 is the strategy's. Flink checks the numbers of a fixed delay only; ours refuse those that make no sense everywhere.
@@ -32,11 +32,11 @@ attempts = st.lists(st.integers(0, 6), min_size=1, max_size=40)
 
 
 def questions(asked: list[int]) -> list[tuple[str, int]]:
-    return [(door, number) for number in asked for door in ("canRetry", "getBackoffTimeMillis")]
+    return [(method, number) for number in asked for method in ("canRetry", "getBackoffTimeMillis")]
 
 
 def answers(ours: AsyncRetryStrategy, asked: list[int]) -> list[Any]:
-    return [door(number) for number in asked for door in (ours.can_retry, ours.get_backoff_time_millis)]
+    return [method(number) for number in asked for method in (ours.can_retry, ours.get_backoff_time_millis)]
 
 
 @pytest.fixture

@@ -104,7 +104,7 @@ class ThroughputCalculatorMachine(DifferentialMachine):
         steps=st.lists(st.tuples(st.integers(0, 300), st.integers(0, 32768), st.booleans()), min_size=1, max_size=15),
     )
     def run_for_a_while(self, steps: list[tuple[int, int, bool]]) -> None:
-        """Time passes, data come, perhaps there is a pause, and somebody asks."""
+        """Time passes, data arrive, the measurement may pause, and the throughput is calculated."""
         for step_ms, size, pauses in steps:
             self.time_passes(step_ms)
             self.data(size, 1)

@@ -23,7 +23,7 @@ SEGMENT = 8
 channels = integers(0, 2)
 
 
-class Nobody:
+class NoReceiver:
     """The wire keeps what it takes: nothing arrives anywhere."""
 
     def on_buffer(self, buffer: Buffer, sequence_number: int, backlog: int) -> None:
@@ -70,7 +70,8 @@ class CreditSenderMachine(DifferentialMachine):
         self.queue = PartitionRequestQueue(self.wire, Outbox())
         self.subpartitions = [PipelinedSubpartition(i, zero_exclusive_buffers=not exclusive) for i in range(count)]
         self.readers = [
-            CreditBasedSequenceNumberingViewReader(self.queue, Nobody(), credit, index, None) for index in range(count)
+            CreditBasedSequenceNumberingViewReader(self.queue, NoReceiver(), credit, index, None)
+            for index in range(count)
         ]
         self.builders: list[BufferBuilder | None] = [None] * count
         for subpartition, reader in zip(self.subpartitions, self.readers, strict=True):

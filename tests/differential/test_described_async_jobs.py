@@ -36,9 +36,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def test_output_of_random_jobs_equals_flinks_in_order(differential: Differential, seed: int) -> None:
     job, expected = determined(differential.flink, seed)
     with differential.comparing(f"async jobs: {job['family']}", commands=expected.elements):
-        told = divergence(differential, job, expected)
-        if told:
-            pytest.fail(report(differential.flink, job, told), pytrace=False)
+        reported = divergence(differential, job, expected)
+        if reported:
+            pytest.fail(report(differential.flink, job, reported), pytrace=False)
 
 
 @pytest.mark.parametrize("name", MAILS_THAT_WAIT)
@@ -56,9 +56,9 @@ def test_output_of_wall_clock_jobs_equals_flinks(
     job = determined_on_the_wall_clock(differential.flink, wall_clock_seed, apart_ms)
     expected = theirs(differential.flink, job)
     with differential.comparing("async jobs: wall clock", commands=expected.elements):
-        told = divergence(differential, job, expected)
-        if told:
-            pytest.fail(report(differential.flink, job, told), pytrace=False)
+        reported = divergence(differential, job, expected)
+        if reported:
+            pytest.fail(report(differential.flink, job, reported), pytrace=False)
 
 
 def test_jobs_equal_to_flinks_violate_no_law(seed: int) -> None:

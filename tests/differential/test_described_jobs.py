@@ -27,9 +27,9 @@ def test_output_of_random_jobs_equals_flinks_in_order(differential: Differential
     job = JobWriter(seed).job()
     expected = theirs(differential.flink, job)
     with differential.comparing(f"jobs: {job['family']}", commands=expected.elements):
-        told = divergence(differential, job, expected)
-        if told:
-            pytest.fail(report(differential.flink, job, told), pytrace=False)
+        reported = divergence(differential, job, expected)
+        if reported:
+            pytest.fail(report(differential.flink, job, reported), pytrace=False)
 
 
 def test_random_schedule_keeps_output_that_flink_determines(seed: int) -> None:

@@ -1,4 +1,4 @@
-"""The source operator, and the one that assigns timestamps, beside the real ones: whatever rules 8.1-8.8 and 8.22-8.24 say."""
+"""The source operator, and the one that assigns timestamps, beside the real ones (rules 8.1-8.8, 8.22-8.24)."""
 
 from __future__ import annotations
 

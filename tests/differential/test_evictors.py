@@ -55,9 +55,9 @@ def evictor(kind: str, number: str, after: bool) -> Evictor:
 
 
 def left(ours: Evictor, elements: list[TimestampedValue], before: bool) -> str:
-    door = ours.evict_before if before else ours.evict_after
+    method = ours.evict_before if before else ours.evict_after
     try:
-        door(elements, len(elements), GLOBAL_WINDOW, NoQuestions())
+        method(elements, len(elements), GLOBAL_WINDOW, NoQuestions())
     except BadInput:
         return "!IllegalStateException"
     return " ".join(str(element.value) for element in elements)

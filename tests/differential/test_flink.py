@@ -1,4 +1,4 @@
-"""The door to the real Flink itself: threads, errors, private members, many calls at once."""
+"""The gateway to the real Flink: threads, errors, private members, many calls at once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Choosing among several inputs beside the real InputSelection, selection handler and processor (rules 4.22, 7.22-7.27)."""
+"""Selection among several inputs beside the real InputSelection, selection handler and processor (rules 4.22, 7.22-7.27)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ COUNTS = st.sampled_from([2, 2, 2, 3, 4, 7, 62, 63])
 
 
 class Operator:
-    """Selects what it was told to, and notes how often it was asked and what ended."""
+    """Selects the given inputs, and records how often it was called and which inputs ended."""
 
     def __init__(self) -> None:
         self.selection = InputSelection.ALL
@@ -111,7 +111,7 @@ class SelectionHandlerMachine(DifferentialMachine):
 
 
 class Scripted:
-    """An input that answers what it was told to."""
+    """An input that returns the given statuses."""
 
     records_in = 0
     queued_buffers = 0

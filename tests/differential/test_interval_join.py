@@ -1,4 +1,4 @@
-"""Interval joins beside IntervalJoinOperator, and with timers that give way MailboxWatermarkProcessor (9.18, 10.33-10.36).
+"""Interval joins beside IntervalJoinOperator, with interruptible timers too (MailboxWatermarkProcessor; 9.18, 10.33-10.36).
 
 A Java driver runs the real operator with a heap backend, and ours runs the same records, watermarks and mails; a mail runs
 when the script says so.
@@ -94,18 +94,18 @@ def answer(joined: MultipleInputOperatorHarness, command: list[Any]) -> list[str
             case _:
                 joined.mailbox.run_next_mail()
     except BadInput:
-        return [*told(joined), "throws FlinkException"]
+        return [*emitted(joined), "throws FlinkException"]
     (service,) = operator.time_services.snapshot_timers_for_key_group(0)
     timers = operator.time_services.internal_timer_service(service, operator, lambda name: (0, 0))
     cells = sum(len(operator.state.entries_of_key_group(group)) for group in operator.state.key_groups())
     waiting = joined.mailbox.num_mails
     return [
-        *told(joined),
+        *emitted(joined),
         f"timers {timers.num_event_time_timers}, watermark {timers.current_watermark}, state {cells}, mails {waiting}",
     ]
 
 
-def told(joined: MultipleInputOperatorHarness) -> list[str]:
+def emitted(joined: MultipleInputOperatorHarness) -> list[str]:
     lines = []
     for element in joined.take_output():
         match element:

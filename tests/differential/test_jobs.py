@@ -1,4 +1,4 @@
-"""Whole jobs here and on the real Flink: what happens inside one task, in the order that Flink determines (D3)."""
+"""Whole jobs here and on the real Flink: the actions inside one task, in the order that Flink determines (D3)."""
 
 from __future__ import annotations
 

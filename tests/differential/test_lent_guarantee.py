@@ -1,4 +1,4 @@
-"""Why scarce memory is reserved here: the real pools lend to an overdraft what is guaranteed to another pool (rule 5.36)."""
+"""The real pools lend guaranteed segments of one pool to the overdraft of another; flowsim reserves them (rule 5.36)."""
 
 from __future__ import annotations
 

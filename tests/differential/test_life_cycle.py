@@ -1,4 +1,4 @@
-"""The lives of operators here and on the real Flink, whichever way a job ends (section 4)."""
+"""The life cycles of operators here and on the real Flink, for every end of a job (section 4)."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ ACTIONS: dict[str, tuple[RunAction, ...]] = {
 }
 
 
-class Diary(StreamOperator):
+class LogsLifeCycle(StreamOperator):
     """The operator of the Java program."""
 
     def __init__(self, log: list[str], name: str, *, tells: bool = False, keeps: bool = False) -> None:
@@ -77,7 +77,7 @@ class Diary(StreamOperator):
         self.note("close")
 
 
-class Both(Diary):
+class Both(LogsLifeCycle):
     """Reads two inputs."""
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
@@ -107,7 +107,7 @@ def job_of(case: dict[str, Any], logs: Logs) -> SmallJob:
         for name in "ab":
 
             def make(name: str = name) -> StreamOperator:
-                return Diary(log(task), name, tells=not endless, keeps=case["keeps"])
+                return LogsLifeCycle(log(task), name, tells=not endless, keeps=case["keeps"])
 
             made = job.operator(made, name, "diary", make)
         return made
@@ -119,8 +119,8 @@ def job_of(case: dict[str, Any], logs: Logs) -> SmallJob:
             job.graph.edges[job.graph.edges.index(edge)] = edge.__class__(
                 edge.source_id, edge.target_id, edge.partitioner, input_index=index
             )
-    c = job.operator(before, "c", "diary", lambda: Diary(log("behind"), "c"), by="REBALANCE", chain=False)
-    job.operator(c, "d", "diary", lambda: Diary(log("behind"), "d"))
+    c = job.operator(before, "c", "diary", lambda: LogsLifeCycle(log("behind"), "c"), by="REBALANCE", chain=False)
+    job.operator(c, "d", "diary", lambda: LogsLifeCycle(log("behind"), "d"))
     return job
 
 

@@ -123,7 +123,7 @@ class Pools:
         except FlowsimError as refusal:
             return "!" + ERRORS[type(refusal)]
 
-    def tell(self, *command: object) -> None:
+    def send(self, *command: object) -> None:
         """What the probe has to do."""
         self.for_probe.append(" ".join(map(str, command)))
 
@@ -131,13 +131,13 @@ class Pools:
         maximum = UNLIMITED if more is None else required + more
         if required > maximum:
             required = 0  # The real one would count what the refused pool required for ever.
-        self.tell("create", required, maximum, subpartitions, per_channel, overdraft)
+        self.send("create", required, maximum, subpartitions, per_channel, overdraft)
         self.pools.append(self.network.create_buffer_pool(required, maximum, subpartitions, per_channel, overdraft))
         self.subpartitions.append(subpartitions)
 
     def request(self, number: int, channel: int) -> str:
         channel = min(channel, self.subpartitions[number] - 1)
-        self.tell("request", number, channel)
+        self.send("request", number, channel)
         builder = self.pools[number].request_builder(channel)
         if builder is None:
             return "none"
@@ -146,11 +146,11 @@ class Pools:
         return str(len(self.builders) - 1)
 
     def recycle(self, number: int) -> None:
-        self.tell("recycle", number)
+        self.send("recycle", number)
         self.builders[number].close()
 
     def give_back(self, number: int) -> None:
-        self.tell("give_back", number)
+        self.send("give_back", number)
         pool, segment = self.taken[number]
         pool.recycle(segment)
 
@@ -158,21 +158,21 @@ class Pools:
         pool = self.pools[number]
         match name:
             case "set_num_buffers":
-                self.tell(name, number, value)
+                self.send(name, number, value)
                 pool.set_num_buffers(value)
             case "set_overdraft":
-                self.tell(name, number, value)
+                self.send(name, number, value)
                 pool.overdraft = value
             case "lazy_destroy" if value == 0:
-                self.tell(name, number)
+                self.send(name, number)
                 pool.lazy_destroy()
             case "listen":
                 self.numbers += 1
-                self.tell(name, number, self.numbers, int(value))
+                self.send(name, number, self.numbers, int(value))
                 return java_text(pool.add_listener(Listener(self.numbers, bool(value), self, pool)))
             case "when_available":
                 self.numbers += 1
-                self.tell(name, number, self.numbers)
+                self.send(name, number, self.numbers)
                 freed = f"free{self.numbers}"
                 if pool.available:
                     self.notified.append(freed)
@@ -181,12 +181,12 @@ class Pools:
         return None
 
     def reserve(self, segments: int) -> None:
-        self.tell("reserve", segments)
+        self.send("reserve", segments)
         self.network.reserve(segments)
         self.reserved += segments
 
     def return_reserved(self, segments: int) -> None:
-        self.tell("return_reserved", segments)
+        self.send("return_reserved", segments)
         self.reserved -= segments
         self.network.return_reserved(segments)
 

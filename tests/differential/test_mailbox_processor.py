@@ -52,7 +52,7 @@ class ScriptError(Exception):
     """What a script raises on our side."""
 
 
-class Doors(Protocol):
+class Commands(Protocol):
     """What a script can do, to the real processor or to ours."""
 
     def execute(self, priority: int, options: str, name: str, inside: bool) -> None: ...
@@ -73,43 +73,43 @@ class Player:
     """Plays the scripts of mails and default actions on one of the two, and logs what happens."""
 
     def __init__(self, scripts: dict[str, Script]) -> None:
-        self.doors: Doors
+        self.commands: Commands
         self.scripts = scripts
         """Name of a mail or default action -> what it does; shared by both players."""
         self.log: list[tuple[Any, ...]] = []
         self.names = 0
 
     def play(self, name: str) -> None:
-        self.log.append((name, self.doors.timer_runs()))
+        self.log.append((name, self.commands.timer_runs()))
         if name.startswith("default") and name not in self.scripts:
-            self.doors.suspend(True)
+            self.commands.suspend(True)
             return
         for action in self.scripts[name]:
             self.log.append((action[0], self.do(action)))
 
     def do(self, action: tuple[Any, ...]) -> Any:
-        doors = self.doors
+        commands = self.commands
         match action:
             case ("execute", priority, options, inside, script):
-                return doors.execute(priority, options, self.named(script), inside)
+                return commands.execute(priority, options, self.named(script), inside)
             case ("submit", priority, script):
-                return doors.submit(priority, self.named(script))
+                return commands.submit(priority, self.named(script))
             case ("try_yield", priority):
-                return doors.try_yield(priority)
+                return commands.try_yield(priority)
             case ("yield", priority):
-                return "nobody comes" if doors.would_wait_for_ever(priority) else doors.yield_to(priority)
+                return "nobody comes" if commands.would_wait_for_ever(priority) else commands.yield_to(priority)
             case ("suspend_default_action", timed):
-                return doors.suspend_default_action(timed)
+                return commands.suspend_default_action(timed)
             case ("resume", which, inside):
-                return doors.resume(which, inside)
+                return commands.resume(which, inside)
             case ("suspend", inside):
-                return doors.suspend(inside)
+                return commands.suspend(inside)
             case ("all_actions_completed", inside):
-                return doors.all_actions_completed(inside)
+                return commands.all_actions_completed(inside)
             case ("report_error", inside):
-                return doors.report_error(inside)
+                return commands.report_error(inside)
             case ("raise", checked):
-                return doors.raise_(checked)
+                return commands.raise_(checked)
         raise AssertionError(action)
 
     def named(self, script: Script) -> str:
@@ -120,7 +120,7 @@ class Player:
         return name
 
 
-class RealDoors:
+class RealCommands:
     def __init__(self, probe: Any) -> None:
         self.probe = probe
 
@@ -175,7 +175,7 @@ class Timer(PeriodTimer):
         self.running = False
 
 
-class OurDoors:
+class OurCommands:
     """Ours; ``inside`` stands for the thread on which something is done."""
 
     def __init__(self, player: Player) -> None:
@@ -288,10 +288,10 @@ class MailboxProcessorMachine(DifferentialMachine):
         shared: dict[str, Script] = {}
         self.scripts = shared
         self.mine, self.theirs = Player(shared), Player(shared)
-        self.ours = self.mine.doors = OurDoors(self.mine)
+        self.ours = self.mine.commands = OurCommands(self.mine)
         callback = self.flink.implement("flowsim.differential.Processors$Script", run=self.theirs.play)
         self.probe = self.flink.java.flowsim.differential.Processors(callback)
-        self.theirs.doors = RealDoors(self.probe)
+        self.theirs.commands = RealCommands(self.probe)
         self.next_default = 0
 
     def command(self, real: Callable[[], Any], ours: Callable[[], Any]) -> None:

@@ -130,14 +130,14 @@ def test_merged_time_windows_equal_flinks_in_order(differential: Differential) -
         theirs = real.merges("\n".join(" ".join(map(written, line)) for line in lines)).split("\n")
         with differential.comparing("TimeWindow.mergeWindows", commands=len(lines)):
             for line, answer in zip(lines, theirs, strict=True):
-                told = Told()
-                TimeWindow.merge_windows(line, told)
-                assert " ".join(told.merges) == answer
+                recorded = RecordedMerges()
+                TimeWindow.merge_windows(line, recorded)
+                assert " ".join(recorded.merges) == answer
 
     compare()
 
 
-class Told:
+class RecordedMerges:
     """Notes every merge."""
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """RecordWriter beside the real ChannelSelectorRecordWriter and BroadcastRecordWriter (rules 5.2-5.7, 5.11-5.17).
 
 Elements are encoded differently, so the real writer gets records as long as ours are on the wire, and of what is read only
-the lengths are compared: what is cut where, flushed when, counted and told must be the same.
+the lengths are compared: where buffers end, when they are flushed, what is counted and reported must be the same.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def marker_length() -> int:
 
 
 class Chosen(Random):
-    """Chance that does as it is told."""
+    """A random generator that returns given numbers."""
 
     choice_made = 0
 
@@ -53,7 +53,7 @@ class Chosen(Random):
 
 
 class RecordWriterMachine(DifferentialMachine):
-    """One writer with a reader on each of its subpartitions, which wish for buffers of all sizes."""
+    """One writer with a reader on each of its subpartitions; readers request buffers of all sizes."""
 
     subject = "RecordWriter"
 
@@ -64,21 +64,23 @@ class RecordWriterMachine(DifferentialMachine):
         overdraft=st.sampled_from([0, 2, 5]),
         timeout_ms=st.sampled_from([0, 0, -1]),
         broadcast=st.booleans(),
-        wish=st.sampled_from([UNLIMITED_SIZE, UNLIMITED_SIZE, 20]),
+        buffer_size_bytes=st.sampled_from([UNLIMITED_SIZE, UNLIMITED_SIZE, 20]),
     )
     def begin(
-        self, count: int, size: int, more: int, overdraft: int, timeout_ms: int, broadcast: bool, wish: int
+        self, count: int, size: int, more: int, overdraft: int, timeout_ms: int, broadcast: bool, buffer_size_bytes: int
     ) -> None:
         required, maximum = count + 1, count + 1 + more
         segments = maximum + SPARE_SEGMENTS
         java = self.flink.java.org.apache.flink.runtime.io.network
-        output = java.partition.PartitionDriver(segments, size, required, maximum, count, UNLIMITED, overdraft, 2, wish)
+        output = java.partition.PartitionDriver(
+            segments, size, required, maximum, count, UNLIMITED, overdraft, 2, buffer_size_bytes
+        )
         self.real = java.api.writer.WriterDriver(output, timeout_ms, broadcast)
         self.size, self.count = size, count
         self.network = NetworkBufferPool(segments, size)
         self.pool = self.network.create_buffer_pool(required, maximum, count, UNLIMITED, overdraft)
-        self.partition = ResultPartition(count, self.pool, NeverWaits(), buffer_size=wish)
-        self.told: list[str] = []
+        self.partition = ResultPartition(count, self.pool, NeverWaits(), buffer_size=buffer_size_bytes)
+        self.reported: list[str] = []
         self.subpartitions: list[PipelinedSubpartition] = []
         for index in range(count):
             subpartition = self.partition.subpartition(index)
@@ -139,8 +141,8 @@ class RecordWriterMachine(DifferentialMachine):
         self.command("flush_writer", self.writer.flush_all)
 
     @rule()
-    def the_flusher_comes_round(self) -> None:
-        """It also takes the open buffers out of the writer's sight, which nobody must see."""
+    def run_flusher(self) -> None:
+        """The flusher also detaches the open buffers; the writer's output must not change by that."""
 
         def ours() -> None:
             self.writer.flush_all()
@@ -160,16 +162,19 @@ class RecordWriterMachine(DifferentialMachine):
         number = self.held.pop(pick % len(self.held))
         self.command(f"recycle {number}", self.buffers[number].recycle)
 
-    @rule(pick=st.integers(0, 99), wish=st.sampled_from([0, 1, 15, 17, 30, 64, UNLIMITED_SIZE]))
-    def buffer_size(self, pick: int, wish: int) -> None:
+    @rule(pick=st.integers(0, 99), buffer_size_bytes=st.sampled_from([0, 1, 15, 17, 30, 64, UNLIMITED_SIZE]))
+    def buffer_size(self, pick: int, buffer_size_bytes: int) -> None:
         index = pick % self.count
-        self.command(f"buffer_size {index} {wish}", lambda: self.subpartitions[index].notify_new_buffer_size(wish))
+        self.command(
+            f"buffer_size {index} {buffer_size_bytes}",
+            lambda: self.subpartitions[index].notify_new_buffer_size(buffer_size_bytes),
+        )
 
     def attach(self, index: int) -> None:
         self.subpartitions[index].create_read_view(
             Listener(
-                lambda: self.told.append(f"data{index}"),
-                lambda number: self.told.append(f"priority{index}:{number}"),
+                lambda: self.reported.append(f"data{index}"),
+                lambda number: self.reported.append(f"priority{index}:{number}"),
             )
         )
 
@@ -186,17 +191,23 @@ class RecordWriterMachine(DifferentialMachine):
         if buffer.event is None:
             self.buffers.append(buffer)
             self.held.append(len(self.buffers) - 1)
-        told = (len(buffer), buffer.data_type.name, polled.backlog, polled.next_type.name, polled.sequence_number)
-        return ",".join(map(str, told))
+        reported = (len(buffer), buffer.data_type.name, polled.backlog, polled.next_type.name, polled.sequence_number)
+        return ",".join(map(str, reported))
 
     def command(self, command: str, ours: Callable[[], str | None]) -> None:
-        self.told.clear()
+        self.reported.clear()
         self.same(self.real.run(command), lambda: f"{ours() or '-'} {self.state()}")
 
     def state(self) -> str:
         partition, pool = self.partition, self.pool
-        told = "".join(f"{each}," for each in self.told)
-        seen = [f"[{told}]", pool.available, pool.used_segments, self.network.available_segments, partition.buffers_out]
+        reported = "".join(f"{each}," for each in self.reported)
+        seen = [
+            f"[{reported}]",
+            pool.available,
+            pool.used_segments,
+            self.network.available_segments,
+            partition.buffers_out,
+        ]
         seen.append(partition.bytes_out)
         for subpartition in self.subpartitions:
             seen.append(f"{subpartition.queued_buffers},{subpartition.reported_backlog}")

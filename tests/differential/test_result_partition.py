@@ -55,19 +55,19 @@ def event(kind: int, checkpoint: int) -> Event:
 class Recorder:
     """A channel state writer that tells what it was given."""
 
-    def __init__(self, told: list[str], futures: list[ChannelStateFuture]) -> None:
-        self.told = told
+    def __init__(self, reported: list[str], futures: list[ChannelStateFuture]) -> None:
+        self.reported = reported
         self.futures = futures
 
     def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: Sequence[bytes]) -> None:
-        self.told.append(f"state{checkpoint_id}:{subpartition}:{joined(payloads)}")
+        self.reported.append(f"state{checkpoint_id}:{subpartition}:{joined(payloads)}")
 
     def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
         self.futures.append(future)
 
 
 class ResultPartitionMachine(DifferentialMachine):
-    """A writer, a pool and up to four readers; barriers of all kinds; wishes for small buffers; the end and what follows."""
+    """A writer, a pool and up to four readers; barriers of all kinds; requests for small buffers; the end and what follows."""
 
     subject = "ResultPartition"
 
@@ -78,29 +78,29 @@ class ResultPartitionMachine(DifferentialMachine):
         per_channel=st.sampled_from([UNLIMITED, UNLIMITED, 2, 3]),
         overdraft=st.sampled_from([0, 1, 2, 5]),
         exclusive=st.sampled_from([0, 2, 2]),
-        wish=st.sampled_from([UNLIMITED_SIZE, UNLIMITED_SIZE, 3, 12]),
+        buffer_size_bytes=st.sampled_from([UNLIMITED_SIZE, UNLIMITED_SIZE, 3, 12]),
     )
     def begin(
-        self, count: int, size: int, more: int, per_channel: int, overdraft: int, exclusive: int, wish: int
+        self, count: int, size: int, more: int, per_channel: int, overdraft: int, exclusive: int, buffer_size_bytes: int
     ) -> None:
         required, maximum = count + 1, count + 1 + more
         segments = maximum + SPARE_SEGMENTS
         self.real = self.flink.java.org.apache.flink.runtime.io.network.partition.PartitionDriver(
-            segments, size, required, maximum, count, per_channel, overdraft, exclusive, wish
+            segments, size, required, maximum, count, per_channel, overdraft, exclusive, buffer_size_bytes
         )
         self.size, self.count = size, count
         self.network = NetworkBufferPool(segments, size)
         self.pool = self.network.create_buffer_pool(required, maximum, count, per_channel, overdraft)
         self.partition = ResultPartition(
-            count, self.pool, NeverWaits(), zero_exclusive_buffers=exclusive == 0, buffer_size=wish
+            count, self.pool, NeverWaits(), zero_exclusive_buffers=exclusive == 0, buffer_size=buffer_size_bytes
         )
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.futures: list[ChannelStateFuture] = []
         self.subpartitions: list[PipelinedSubpartition] = []
         for index in range(count):
             subpartition = self.partition.subpartition(index)
             assert isinstance(subpartition, PipelinedSubpartition)
-            subpartition.set_channel_state_writer(Recorder(self.told, self.futures))
+            subpartition.set_channel_state_writer(Recorder(self.reported, self.futures))
             self.subpartitions.append(subpartition)
         self.views: list[int] = []
         self.buffers: list[Buffer] = []
@@ -120,8 +120,8 @@ class ResultPartitionMachine(DifferentialMachine):
         def ours() -> None:
             self.subpartitions[index].create_read_view(
                 Listener(
-                    lambda: self.told.append(f"data{index}"),
-                    lambda number: self.told.append(f"priority{index}:{number}"),
+                    lambda: self.reported.append(f"data{index}"),
+                    lambda number: self.reported.append(f"priority{index}:{number}"),
                 )
             )
             self.views.append(index)
@@ -211,10 +211,13 @@ class ResultPartitionMachine(DifferentialMachine):
         self.command(f"resume {index}", self.subpartitions[index].resume_consumption)
 
     @precondition(lambda self: bool(self.views))
-    @rule(pick=st.integers(0, 99), wish=st.sampled_from([-1, 0, 1, 2, 5, 9, 17, 33, UNLIMITED_SIZE]))
-    def buffer_size(self, pick: int, wish: int) -> None:
+    @rule(pick=st.integers(0, 99), buffer_size_bytes=st.sampled_from([-1, 0, 1, 2, 5, 9, 17, 33, UNLIMITED_SIZE]))
+    def buffer_size(self, pick: int, buffer_size_bytes: int) -> None:
         index = self.views[pick % len(self.views)]
-        self.command(f"buffer_size {index} {wish}", lambda: self.subpartitions[index].notify_new_buffer_size(wish))
+        self.command(
+            f"buffer_size {index} {buffer_size_bytes}",
+            lambda: self.subpartitions[index].notify_new_buffer_size(buffer_size_bytes),
+        )
 
     @rule(drain=st.booleans(), really=st.integers(0, 3))
     def end_of_data(self, drain: bool, really: int) -> None:
@@ -257,11 +260,11 @@ class ResultPartitionMachine(DifferentialMachine):
             content = buffer.payload.hex() or "."
             self.buffers.append(buffer)
             self.held.append(len(self.buffers) - 1)
-        told = (content, buffer.data_type.name, polled.backlog, polled.next_type.name, polled.sequence_number)
-        return ",".join(map(str, told))
+        reported = (content, buffer.data_type.name, polled.backlog, polled.next_type.name, polled.sequence_number)
+        return ",".join(map(str, reported))
 
     def command(self, command: str, ours: Callable[[], str | None]) -> str:
-        self.told.clear()
+        self.reported.clear()
         theirs = str(self.real.run(command))
         self.same(theirs, lambda: f"{self.outcome(ours)} {self.state()}")
         return theirs
@@ -274,8 +277,14 @@ class ResultPartitionMachine(DifferentialMachine):
 
     def state(self) -> str:
         partition, pool = self.partition, self.pool
-        told = "".join(f"{each}," for each in self.told)
-        seen = [f"[{told}]", pool.available, pool.used_segments, self.network.available_segments, partition.buffers_out]
+        reported = "".join(f"{each}," for each in self.reported)
+        seen = [
+            f"[{reported}]",
+            pool.available,
+            pool.used_segments,
+            self.network.available_segments,
+            partition.buffers_out,
+        ]
         seen.append(partition.bytes_out)
         for index, subpartition in enumerate(self.subpartitions):
             seen.append(f"{subpartition.queued_buffers},{subpartition.reported_backlog}")

@@ -72,7 +72,7 @@ class OurServices:
         self.namespace_kind = namespace_kind
         self.names = names
         self.rules = the_rules
-        self.told: list[str] = []
+        self.reported: list[str] = []
         self.current_key: object = None
         self.current_key_id: object = None
         self.cancellation = CancellationContext()
@@ -87,7 +87,8 @@ class OurServices:
             self, self, key_groups=KeyGroups(self.range, self.groups, key_type), cancellation=self.cancellation
         )
         self.services: dict[str, InternalTimerService[Any]] = {
-            name: self.manager.internal_timer_service(name, Told(self, name), no_window) for name in self.names
+            name: self.manager.internal_timer_service(name, RecordsFirings(self, name), no_window)
+            for name in self.names
         }
         self.manager.restore_timers(snapshots)
 
@@ -121,18 +122,18 @@ class OurServices:
         return str(namespace.start // 1000) if isinstance(namespace, TimeWindow) else namespace[1:]
 
     def change(self, what: str, service: InternalTimerService[Any], namespace: Any, timestamp: int) -> None:
-        doors = {
+        methods = {
             "re": service.register_event_time_timer,
             "de": service.delete_event_time_timer,
             "rp": service.register_processing_time_timer,
             "dp": service.delete_processing_time_timer,
         }
-        doors[what](namespace, timestamp)
+        methods[what](namespace, timestamp)
 
     def fired(self, name: str, domain: int, timer: InternalTimer[Any]) -> None:
         at = timer.timestamp
         watermark = self.services[name].current_watermark
-        self.told.append(
+        self.reported.append(
             f"{name} {'EP'[domain]}{at},{timer.key},{self.number(timer.namespace)},{self.current_key},{watermark} "
         )
         for of_domain, modulus, remainder, service, what, namespace, delta in self.rules:
@@ -143,14 +144,14 @@ class OurServices:
                 self.change(WHAT[what], chosen, self.namespace(namespace), later)
 
     def execute(self, command: tuple[Any, ...]) -> str:
-        self.told = []
+        self.reported = []
         match command:
             case ("wm", timestamp):
                 self.manager.advance_watermark(timestamp)
             case ("try", timestamp, answers):
                 asked = iter(answers * 2000)
                 done = self.manager.try_advance_watermark(timestamp, lambda: next(asked) == "1")
-                self.told.append("done " if done else "stopped ")
+                self.reported.append("done " if done else "stopped ")
             case ("pt", now):
                 self.advance(now)
             case ("cancel", yes):
@@ -166,12 +167,12 @@ class OurServices:
                 )
         for name in self.names:
             service = self.services[name]
-            self.told.append(
+            self.reported.append(
                 f"| {service.num_event_time_timers} {service.num_processing_time_timers} {service.current_watermark} "
             )
             service.validate()
         live = "".join(f" {timer.timestamp}" for timer in self.scheduled if timer.live)
-        return f"{''.join(self.told)}| {self.manager.fired_timers} |{live}"
+        return f"{''.join(self.reported)}| {self.manager.fired_timers} |{live}"
 
     def advance(self, now: int) -> None:
         self.now = now
@@ -186,20 +187,20 @@ class OurServices:
             timer.callback(timer.timestamp)
 
     def snapshot(self, group: int) -> None:
-        told = self.manager.snapshot_timers_for_key_group(group)
+        reported = self.manager.snapshot_timers_for_key_group(group)
         for name in self.names:
-            self.told.append(f"{name} e")
-            self.told.extend(f" {at},{key},{self.number(ns)}" for at, key, _, ns in told[name].event_time)
-            self.told.append(" p")
-            self.told.extend(f" {at},{key},{self.number(ns)}" for at, key, _, ns in told[name].processing_time)
-            self.told.append(" ")
+            self.reported.append(f"{name} e")
+            self.reported.extend(f" {at},{key},{self.number(ns)}" for at, key, _, ns in reported[name].event_time)
+            self.reported.append(" p")
+            self.reported.extend(f" {at},{key},{self.number(ns)}" for at, key, _, ns in reported[name].processing_time)
+            self.reported.append(" ")
 
     def restore(self, first: int, last: int) -> None:
         groups = range(max(first, self.range.start), min(last, self.range.end) + 1)
         self.begin({group: self.manager.snapshot_timers_for_key_group(group) for group in groups})
 
 
-class Told:
+class RecordsFirings:
     def __init__(self, owner: OurServices, name: str) -> None:
         self.owner = owner
         self.name = name
@@ -249,7 +250,7 @@ def test_services_fire_snapshot_and_restore_as_in_flink(differential: Differenti
 
 
 def test_timers_of_equal_time_fire_after_restore_as_in_flink(differential: Differential) -> None:
-    """Rule 9.15: the order in which a snapshot is told and read decides the ties."""
+    """Rule 9.15: the order in which a snapshot is written and read decides the ties."""
     real = differential.flink.java.flowsim.differential.TimerServices
 
     @differential.settings(25)
@@ -289,17 +290,17 @@ def test_queue_moves_and_set_order_equal_flinks(differential: Differential) -> N
 
         match command:
             case ("add", key, timestamp):
-                told = java_text(queue.add(InternalTimer(timestamp, f"k{key}", f"k{key}", None)))
+                reported = java_text(queue.add(InternalTimer(timestamp, f"k{key}", f"k{key}", None)))
             case ("remove", key, timestamp):
-                told = java_text(queue.remove(InternalTimer(timestamp, f"k{key}", f"k{key}", None)))
+                reported = java_text(queue.remove(InternalTimer(timestamp, f"k{key}", f"k{key}", None)))
             case ("poll",):
-                told = text(queue.poll())
+                reported = text(queue.poll())
             case ("peek",):
-                told = text(queue.peek())
+                reported = text(queue.peek())
             case (_, group):
-                told = f"[{';'.join(map(text, queue.timers_of_key_group(group % groups)))}]"
+                reported = f"[{';'.join(map(text, queue.timers_of_key_group(group % groups)))}]"
         queue.validate()
-        return f"{told} {len(queue)}"
+        return f"{reported} {len(queue)}"
 
     @differential.settings(60)
     @given(st.sampled_from([1, 2, 3, 128]), st.lists(queue_commands, min_size=30, max_size=150))

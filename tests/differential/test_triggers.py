@@ -152,7 +152,7 @@ class Played:
         except BadInput:
             result = "!refused"
         self.script.append(" ".join(line))
-        calls = self.ctx.told()
+        calls = self.ctx.take_timer_calls()
         kinds = {"+e": "event_time", "+p": "processing_time"}
         self.timers += [(kinds[call[:2]], call[2:], window) for call in calls if call[:2] in kinds]
         kept = ", ".join(f"{name}={value}" for name, value in sorted(self.ctx.kept().items()))

@@ -1,4 +1,4 @@
-"""Which subtask reads which subpartitions, in which order, beside VertexInputInfoComputationUtils (rules 1.14-1.17)."""
+"""The subpartitions that each subtask reads, in order, beside VertexInputInfoComputationUtils (rules 1.14-1.17)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The small machines of event time beside the real ones (rules 8.1-8.16, 8.22, 8.23)."""
+"""The classes of event time beside the real ones (rules 8.1-8.16, 8.22, 8.23)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _EVENT_TIME = "org.apache.flink.api.common.eventtime"
 
 
 class Heard:
-    """Our side of ``flowsim.differential.EventTimeLog``: whatever speaks to it is noted in the same words."""
+    """Our side of ``flowsim.differential.EventTimeLog``: records each call in the same words."""
 
     def __init__(self, name: str = "", lines: list[str] | None = None) -> None:
         self.name = name
@@ -416,24 +416,24 @@ def test_alignment_parameters_equal_flinks(differential: Differential) -> None:
 
 
 class NoTimers:
-    """The coordinators of this test are asked to announce, they have no beats."""
+    """The test requests announcements; the coordinators have no periodic timer."""
 
     now_ns = 1
 
 
-class ToldSubtask:
-    """Keeps the limit that it was told last."""
+class RecordingSubtask:
+    """Keeps the limit that was announced last."""
 
     is_ready = True
 
     def __init__(self) -> None:
-        self.told: list[int] = []
+        self.reported: list[int] = []
 
     def knows(self, limit: int) -> bool:
-        return self.told[-1:] == [limit]
+        return self.reported[-1:] == [limit]
 
     def send(self, limit: int) -> None:
-        self.told.append(limit)
+        self.reported.append(limit)
 
 
 class SourceCoordinatorMachine(EventTimeMachine):
@@ -454,10 +454,10 @@ class SourceCoordinatorMachine(EventTimeMachine):
         self.real = self.java.runtime.source.coordinator.AlignedGroup()
         groups: dict[str, WatermarkAggregator[str]] = {}
         self.ours: list[SourceCoordinator] = []
-        self.subtasks: list[dict[int, ToldSubtask]] = []
+        self.subtasks: list[dict[int, RecordingSubtask]] = []
         for name, group, drift in sources:
             self.real.add(name, group, drift)
-            subtasks = {index: ToldSubtask() for index in range(4)}
+            subtasks = {index: RecordingSubtask() for index in range(4)}
             params, aggregator = WatermarkAlignmentParams(group, drift), groups.setdefault(group, WatermarkAggregator())
             scheduler: Any = NoTimers()
             self.ours.append(SourceCoordinator(name, params, subtasks, aggregator, scheduler))
@@ -479,9 +479,9 @@ class SourceCoordinatorMachine(EventTimeMachine):
     def announced(self, source: int) -> str:
         subtasks = self.subtasks[source]
         for subtask in subtasks.values():
-            subtask.told.clear()
+            subtask.reported.clear()
         self.ours[source].announce_combined_watermark()
-        return f"{{{', '.join(f'{index}={one.told[0]}' for index, one in subtasks.items() if one.told)}}}"
+        return f"{{{', '.join(f'{index}={one.reported[0]}' for index, one in subtasks.items() if one.reported)}}}"
 
 
 def test_source_coordinators_equal_flinks(differential: Differential) -> None:

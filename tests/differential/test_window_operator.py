@@ -59,8 +59,7 @@ ERRORS = {
     "RuntimeException": BadInput,
     "IllegalStateException": InvariantViolation,
 }
-"""A time evictor that meets a record without timestamp among others with one is told BadInput instead."""
-"""Of a time evictor that meets a record without timestamp among others with one, ours says BadInput as well."""
+"""A time evictor that finds a record without timestamp among others with one raises BadInput instead."""
 LATE, SIDE = OutputTag("late", Types.LONG()), OutputTag("side", Types.STRING())
 FIRED = ValueStateDescriptor("fired", Types.LONG())
 SEEN = ReducingStateDescriptor("seen", lambda a, b: a + b, Types.LONG())  # type: ignore[operator]
@@ -180,7 +179,7 @@ class Describing(ProcessWindowFunction[Any, Any, Any, Any]):
             context.window_state().get_state(FIRED).clear()
 
 
-class TellingOutput:
+class LogOutput:
     """Writes down what is emitted as the Java side does."""
 
     def __init__(self, log: Log) -> None:
@@ -284,7 +283,7 @@ def play(case: Case) -> list[list[str]]:
         operator, key_selector=lambda value: value % 3, key_type="LONG",  # type: ignore[operator]
         trace=(lambda clock: TaskTrace(0, clock, recorder)) if case["recorded"] else None,
     )  # fmt: skip
-    operator.output = TellingOutput(log)  # type: ignore[assignment]
+    operator.output = LogOutput(log)  # type: ignore[assignment]
     answers: list[list[str]] = []
     with harness:
         for command in case["commands"]:
@@ -297,7 +296,8 @@ def play(case: Case) -> list[list[str]]:
                     case ["p", now_ms]:
                         harness.set_processing_time(now_ms)
             except (BadInput, InvariantViolation) as error:
-                answers.append([*log, f"throws {type(error).__name__}"])
+                kind = BadInput if isinstance(error, BadInput) else InvariantViolation
+                answers.append([*log, f"throws {kind.__name__}"])
                 break
             timers = operator.timers
             log.append(

@@ -1,4 +1,4 @@
-"""What README and docs show is run: commands with their output, Python snippets, whole scenarios, and the verdict table.
+"""The examples of README and docs run: commands with their output, Python snippets, whole scenarios, and the verdict table.
 
 In a ``console`` block a line that begins with ``$ `` is a command; the lines below it are output, in which blanks and the
 frames of tables do not count and ``...`` stands for anything. Each ``python`` block is run alone: a line ``# -> text``

@@ -1,4 +1,4 @@
-"""BufferBuilder and BufferConsumer write, show and finish as the real ones do (rules 5.15-5.17)."""
+"""BufferBuilder and BufferConsumer equal the real ones (rules 5.15-5.17)."""
 
 from __future__ import annotations
 

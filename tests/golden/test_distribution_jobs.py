@@ -1,4 +1,4 @@
-"""Where the records of whole jobs go, source by source, as on the real Flink (section 2).
+"""The targets of the records of whole jobs, per source, as on the real Flink (section 2).
 
 Which subtask gets which record is compared in ``tests/unit/datastream/test_golden_jobs.py``. Here: how many go from each
 source to each target, and that each source's records reach a target in order.

@@ -1,4 +1,4 @@
-"""Real command sequences given to Flink's HeapPriorityQueueSet: the order of ties must be Flink's (rule 9.3)."""
+"""Command sequences with the answers of Flink's HeapPriorityQueueSet: the order of ties must be Flink's (rule 9.3)."""
 
 from __future__ import annotations
 

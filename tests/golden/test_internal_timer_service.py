@@ -1,4 +1,4 @@
-"""Real command sequences given to Flink's InternalTimerServiceImpl; ours must answer the same, step by step."""
+"""Command sequences with the answers of Flink's InternalTimerServiceImpl, compared step by step."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ class Rig:
         elif kind == "pt":
             self.advance_processing_time(arguments[0])
         else:
-            doors = {
+            methods = {
                 "reg_ev": self.service.register_event_time_timer,
                 "del_ev": self.service.delete_event_time_timer,
                 "reg_pt": self.service.register_processing_time_timer,
                 "del_pt": self.service.delete_processing_time_timer,
             }
             self.set_current_key(arguments[0], arguments[0])
-            doors[kind](None, arguments[1])
+            methods[kind](None, arguments[1])
 
     def observation(self) -> dict[str, object]:
         return {

@@ -1,4 +1,4 @@
-"""Java hashes, key groups and their ranges against what the real KeyGroupRangeAssignment answered (rules 1.18-1.23)."""
+"""Java hashes, key groups and their ranges, compared with the answers of the real KeyGroupRangeAssignment (rules 1.18-1.23)."""
 
 from __future__ import annotations
 

@@ -53,7 +53,7 @@ class Driver:
                 return str(len(self.callbacks))
             case "peek" | "poll":
                 try:
-                    return told(queue.peek() if word == "peek" else queue.poll())
+                    return text_of(queue.peek() if word == "peek" else queue.poll())
                 except WouldBlock:
                     return "none"
             case "values":
@@ -71,7 +71,7 @@ def name(entry: FutureEntry) -> str:
     return f"w{entry.timestamp}" if isinstance(entry, DoneWatermarkEntry) else f"r{entry.value}"
 
 
-def told(entry: FutureEntry) -> str:
+def text_of(entry: FutureEntry) -> str:
     if isinstance(entry, DoneWatermarkEntry):
         return name(entry)
     return f"{name(entry)} {'failed' if entry.error is not None else len(entry.results)}"

@@ -1,4 +1,4 @@
-"""LocalBufferPool and NetworkBufferPool hand out, take back and share segments as the real ones (rules 5.33-5.39).
+"""LocalBufferPool and NetworkBufferPool equal the real ones (rules 5.33-5.39).
 
 The real pool shares what is left over the pools of a HashSet, in the order of their identity hash codes, which the recorded
 cases do not tell: a case passes if some order of its pools, the same one throughout, explains every answer. The differential

@@ -1,4 +1,4 @@
-"""MailboxProcessor runs mails and default actions in the order in which the real one did (rules 3.11-3.23)."""
+"""MailboxProcessor runs mails and default actions in the order of the real one (rules 3.11-3.23)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Play:
         self.suspensions: list[Suspension] = []
         self.defaults = defaults
         self.default_number = 0
-        self.processor = MailboxProcessor(self.default_action, TaskMailbox(), _nobody_else_puts_mails)
+        self.processor = MailboxProcessor(self.default_action, TaskMailbox(), _no_mail_arrives)
 
     def default_action(self) -> None:
         number = self.default_number
@@ -67,7 +67,7 @@ class Play:
             self.log.append(["resumed"])
 
 
-def _nobody_else_puts_mails(priority: int) -> None:
+def _no_mail_arrives(priority: int) -> None:
     raise AssertionError(f"waits for a mail of priority {priority}, but nobody else puts one")
 
 

@@ -1,4 +1,4 @@
-"""Windows in flight, their state windows and every merge, as the real MergingWindowSet answered (rule 10.25)."""
+"""Windows in flight, their state windows and every merge equal those of the real MergingWindowSet (rule 10.25)."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ class NothingKept:
         raise AssertionError("nobody asked for the set to be written")
 
 
-class Told:
+class RecordedMerges:
     """Notes every merge."""
 
     def __init__(self) -> None:
         self.merges: list[dict[str, object]] = []
 
     def __call__(self, result: Window, merged: Collection[Window], state: Window, states: Collection[Window]) -> None:
-        told = {"result": listed(result), "merged": all_listed(merged), "state": listed(state)}
-        self.merges.append({**told, "merged_states": all_listed(states)})
+        recorded = {"result": listed(result), "merged": all_listed(merged), "state": listed(state)}
+        self.merges.append({**recorded, "merged_states": all_listed(states)})
 
 
 def listed(window: Window | None) -> list[int]:
@@ -45,17 +45,17 @@ def test_every_command_equals_flinks() -> None:
     for case in cases("component/merging_window_set"):
         windows = MergingWindowSet(EventTimeSessionWindows(case["gap"]), NothingKept())
         for (name, bounds), expected in zip(case["cmds"], case["out"], strict=True):
-            told = Told()
+            recorded = RecordedMerges()
             if name == "retire":
                 windows.retire_window(TimeWindow(*bounds))
                 answer: dict[str, object] = {}
             else:
-                actual = windows.add_window(TimeWindow(*bounds), told)
+                actual = windows.add_window(TimeWindow(*bounds), recorded)
                 state_window = listed(windows.state_window(actual))
-                answer = {"actual": listed(actual), "state_window": state_window, "merge": told.merges}
+                answer = {"actual": listed(actual), "state_window": state_window, "merge": recorded.merges}
             assert answer == expected, case["seed"]
             commands += 1
-            merges += len(told.merges)
+            merges += len(recorded.merges)
         final = sorted([listed(window), listed(windows.state_window(window))] for window in windows.windows())
         assert final == case["final"], case["seed"]
     assert (commands, merges) == (6705, 2087)

@@ -1,4 +1,4 @@
-"""Every partitioner chooses the channels that the real one chose (section 2)."""
+"""Every partitioner selects the channels that the real one selected (section 2)."""
 
 from __future__ import annotations
 

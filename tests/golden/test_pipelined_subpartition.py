@@ -1,4 +1,4 @@
-"""PipelinedSubpartition queues, notifies, blocks and is polled as the real one (rules 5.18-5.31)."""
+"""PipelinedSubpartition equals the real one: queue, notifications, blocking and polls (rules 5.18-5.31)."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Unused:
 
 
 class Play:
-    """One subpartition of a case, its open builder, and what its reader was told."""
+    """One subpartition of a case, its open builder, and the notifications of its reader."""
 
     def __init__(self, case: dict[str, Any]) -> None:
         self.buffer_size = case["buffer_size"]

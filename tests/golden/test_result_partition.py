@@ -1,4 +1,4 @@
-"""ResultPartition fills, shares and finishes buffers as the real one does (rules 5.11-5.14, 5.35)."""
+"""ResultPartition equals the real one: filling, sharing and finishing of buffers (rules 5.11-5.14, 5.35)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real command sequences given to Flink's StatusWatermarkValve; ours must answer the same, step by step."""
+"""Command sequences with the answers of Flink's StatusWatermarkValve, compared step by step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Real command sequences given to Flink's watermark generators and combiner; ours must answer the same, step by step."""
+"""Command sequences with the answers of Flink's watermark generators and combiner, compared step by step."""
 
 from __future__ import annotations
 

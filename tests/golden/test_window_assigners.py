@@ -1,4 +1,4 @@
-"""What Flink's window assigners answered, and how it merged sessions."""
+"""The answers of Flink's window assigners, and its merges of sessions."""
 
 from __future__ import annotations
 
@@ -67,11 +67,11 @@ class Merges:
     """Notes what was merged into what."""
 
     def __init__(self) -> None:
-        self.told: list[list[object]] = []
+        self.reported: list[list[object]] = []
 
     def merge(self, to_be_merged: Collection[Window], merge_result: Window) -> None:
         members = sorted([window.start, window.end] for window in to_be_merged)
-        self.told.append([members, [merge_result.start, merge_result.end]])
+        self.reported.append([members, [merge_result.start, merge_result.end]])
 
 
 def test_assigned_and_merged_sessions_equal_flinks() -> None:
@@ -83,7 +83,7 @@ def test_assigned_and_merged_sessions_equal_flinks() -> None:
         assert [[w.start, w.end] for w in assigned] == case["windows"], case["id"]
         merges = Merges()
         assigner.merge_windows(assigned, merges)
-        assert merges.told == case["merges"], case["id"]
+        assert merges.reported == case["merges"], case["id"]
     assert sum(len(case["merges"]) for case in cases) > 200
 
 

@@ -1,4 +1,4 @@
-"""Whatever aligned sources with splits do: nobody waits for ever, nobody reads while it waits, and all laws hold (8.22-8.24)."""
+"""Aligned sources with random splits: every source finishes, none reads while it is paused, and all laws hold (8.22-8.24)."""
 
 from __future__ import annotations
 

@@ -133,8 +133,8 @@ def test_failing_call_fails_job_with_its_element(
         run.claim("all come out", sorted(values) == list(range(count)), values)  # type: ignore[type-var]
         return
     run.claim("the job fails", run.result.status is JobStatus.FAILED, run.result.report)
-    told = str(run.result.error)
-    run.claim("its element is named", f"operator asked, record {failing}:" in told, told)
+    reported = str(run.result.error)
+    run.claim("its element is named", f"operator asked, record {failing}:" in reported, reported)
     run.claim("what fails does not come out, nor anything twice", len({*values, failing}) == len(values) + 1, values)
     if mode == "ordered":
         run.claim("what came out is what stood before it", values == list(range(len(values))), values)

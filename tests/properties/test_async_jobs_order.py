@@ -1,4 +1,4 @@
-"""An async operator in a pipeline against the same pipeline that has all results at once: order, windows, timers, the end.
+"""Pipelines with an async operator equal the same pipelines with immediate results: order, windows, timers, the end.
 
 The scripts have one subtask, so its records and watermarks reach the operator in one order under every schedule.
 """
@@ -67,7 +67,7 @@ def with_last_pause(source: ScriptedSource, steps: list[AsyncStep]) -> ScriptedS
 
 
 def settings_for(steps: list[AsyncStep], conf: dict[str, int], **others: int) -> dict[str, int]:
-    """Buffers that nobody flushes would arrive only at the end of the input."""
+    """Buffers that are not flushed would arrive only at the end of the input."""
     flushed = {"buffer_timeout_ms": 100} if any(step.retry is not None for step in steps) else {}
     return {**conf, **flushed, **others}
 

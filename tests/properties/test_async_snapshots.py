@@ -1,4 +1,4 @@
-"""Whenever a task is asked for its state: what came in was handed on or is in the snapshot, once (I11.g), in both designs."""
+"""A snapshot at any time: each element was emitted or is in the snapshot, exactly once (I11.g), in both designs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Strategies, splits, two inputs and timers at random: whatever the job, the schedule and its end, its event time is lawful."""
+"""Random strategies, splits, two inputs and timers: the laws of event time hold for every job, schedule and end."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a job puts out is what a plain batch model, written here from the rules, says of its input."""
+"""The output of a job equals that of a plain batch model, written here from the rules."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_word_count_counts_each_word(lines: list[str], settings: dict[str, int],
 
 @dataclass
 class WindowModel:
-    """Sections 8 and 10 of the rules for one input channel, told as a loop over the script."""
+    """Sections 8 and 10 of the rules for one input channel, as a loop over the script."""
 
     lateness_ms: int
     watermark: int = NO_TIMESTAMP

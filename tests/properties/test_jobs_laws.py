@@ -1,4 +1,4 @@
-"""Whatever the data, the settings and the schedule: every law holds, in everything that is recorded at level full."""
+"""Random data, settings and schedules: every law holds for everything that is recorded at level full."""
 
 from __future__ import annotations
 

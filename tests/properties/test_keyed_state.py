@@ -1,4 +1,4 @@
-"""Keyed aggregations are a fold over the records of a key; expired state is never seen; broadcast state is everywhere equal."""
+"""Keyed aggregations equal a fold over the records of a key; expired state is not returned; broadcast state is equal."""
 
 from __future__ import annotations
 
@@ -106,8 +106,8 @@ def test_expired_state_is_never_returned(
         backend.validate()
 
 
-class Told(BroadcastProcessFunction):
-    """Changes broadcast state as it is told, and shows all of it at the end of every change."""
+class AppliesChanges(BroadcastProcessFunction):
+    """Applies the given changes to broadcast state, and emits all of it after every change."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
         self.subtask = runtime_context.get_index_of_this_subtask()
@@ -136,7 +136,7 @@ def test_subtasks_have_equal_broadcast_state_after_equal_changes(
     env = StreamExecutionEnvironment.get_execution_environment()
     rules = env.from_collection(some).broadcast(RULES)
     env.set_parallelism(parallelism)
-    shown = list(env.from_collection([1, 2, 3]).connect(rules).process(Told()).execute_and_collect())
+    shown = list(env.from_collection([1, 2, 3]).connect(rules).process(AppliesChanges()).execute_and_collect())
     histories = [[items for subtask, items in shown if subtask == index] for index in range(parallelism)]
     assert all(history == histories[0] for history in histories)
     assert len(histories[0]) == len(some)

@@ -1,7 +1,7 @@
-"""However narrow the network, wherever the tasks run and whoever goes first: every job finishes and loses nothing (6.20).
+"""Every job finishes and loses nothing, for any size of the network, placement of tasks and schedule (6.20).
 
-Random graphs (chains, fan-outs, unions, diamonds, every partitioner) over memory that is just what a deployment accepts,
-segments smaller than a record, hardly a credit, links that take time, and random schedules.
+Random graphs (chains, fan-outs, unions, diamonds, every partitioner) over the least memory that a deployment accepts,
+segments smaller than a record, few credits, links with latency, and random schedules.
 """
 
 from __future__ import annotations

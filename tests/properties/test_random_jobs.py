@@ -1,4 +1,4 @@
-"""Random graphs, partitioners, networks and schedules: what comes out is what the graph means, and every law holds."""
+"""Random graphs, partitioners, networks and schedules: the output equals a model of the graph, and every law holds."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ ACROSS = ("REBALANCE", "RESCALE", "SHUFFLE", "BROADCAST", "GLOBAL", "HASH")
 
 @dataclass(frozen=True)
 class Stage:
-    """The edge into an operator, and how wide and dear that is; a fan-out of 1 is a map."""
+    """The edge into an operator, and its parallelism and cost; a fan-out of 1 is a map."""
 
     partitioner: str
     parallelism: int

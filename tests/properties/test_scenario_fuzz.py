@@ -1,4 +1,4 @@
-"""Whatever a stranger puts into a scenario file, loading it gives a scenario or a ScenarioError, never anything else."""
+"""Random input as a scenario file gives a scenario or a ScenarioError, never another exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The window operator's shortcut and its general path are one machine: same output, same timers, same state, same facts."""
+"""The fast path of the window operator equals the general one: same output, timers, state and facts."""
 
 from __future__ import annotations
 
@@ -85,8 +85,10 @@ def play(
 
 def timers_of(operator: WindowOperator) -> object:
     groups = operator.ctx.key_group_range
-    told = [operator.timers.snapshot_timers_for_key_group(group) for group in range(groups.start, groups.end + 1)]
-    return [(repr(key), timestamp, namespace) for group in told for timestamp, key, _, namespace in group.event_time]
+    reported = [operator.timers.snapshot_timers_for_key_group(group) for group in range(groups.start, groups.end + 1)]
+    return [
+        (repr(key), timestamp, namespace) for group in reported for timestamp, key, _, namespace in group.event_time
+    ]
 
 
 @given(
@@ -108,9 +110,9 @@ def test_fast_path_equals_general_path(
         assigner, CONTENTS[contents](), PassThroughWindowFunction(), EventTimeTrigger(), lateness, tag
     )
     recorders = [MemoryRecorder(Level.FULL) if recorded else None for _ in range(2)]
-    benches = [play(op, commands, recorder, 3) for op, recorder in zip((fast, general), recorders, strict=True)]
-    assert benches[0].output == benches[1].output
-    assert benches[0].clock.now_ns == benches[1].clock.now_ns
+    harnesses = [play(op, commands, recorder, 3) for op, recorder in zip((fast, general), recorders, strict=True)]
+    assert harnesses[0].output == harnesses[1].output
+    assert harnesses[0].clock.now_ns == harnesses[1].clock.now_ns
     assert timers_of(fast) == timers_of(general)
     assert list(fast.panes.by_window) == list(general.panes.by_window)
     assert [list(panes) for panes in fast.panes.by_window.values()] == [
@@ -121,6 +123,6 @@ def test_fast_path_equals_general_path(
         for table in FACT_TABLES:
             assert recorders[0].rows(table.name) == recorders[1].rows(table.name)
     fast.timers.validate()
-    for bench in benches:
-        bench.process_watermark(MAX_WATERMARK)
-    assert benches[0].output == benches[1].output
+    for harness in harnesses:
+        harness.process_watermark(MAX_WATERMARK)
+    assert harnesses[0].output == harnesses[1].output

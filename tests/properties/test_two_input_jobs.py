@@ -1,4 +1,4 @@
-"""The same streams into one input, united, and into two: same records, same order per sender, ends told once (I7.b, I7.c)."""
+"""Two streams united into one input, and into two inputs: equal records and order per sender, one end per input (I7.b, I7.c)."""
 
 from __future__ import annotations
 
@@ -111,17 +111,17 @@ def test_two_inputs_equal_their_union(drawn: Streams, reading: Reading) -> None:
             last[stream, subtask] = number
     assert sorted(apart.watermarks) == [(reader, MAX_WATERMARK) for reader in range(readers)]
     assert [outcome for outcome in check_all(recorder) if outcome.verdict is Verdict.VIOLATED] == []
-    ends_are_told_once(recorder)
+    every_input_ends_once(recorder)
 
 
-def ends_are_told_once(recorder: MemoryRecorder) -> None:
+def every_input_ends_once(recorder: MemoryRecorder) -> None:
     """I7.c: as many ends as inputs, each after the last END_OF_DATA of one of them."""
     inputs = {row[0]: row[5] for row in recorder.static_rows("channels")}
     for task, *_, number in recorder.static_rows("tasks"):
         if number != 2:
             continue
-        told = [row[0] for row in recorder.rows("lifecycle") if row[1] == task and row[4] == LifeEvent.END_INPUT]
-        told = told[:2]
+        ended = [row[0] for row in recorder.rows("lifecycle") if row[1] == task and row[4] == LifeEvent.END_INPUT]
+        ended = ended[:2]
         last = {0: -1, 1: -1}
         records = {0: -1, 1: -1}
         for seq, receiver, _, channel, _, kind, *_ in recorder.rows("received"):
@@ -130,8 +130,8 @@ def ends_are_told_once(recorder: MemoryRecorder) -> None:
             elif receiver == task and kind == ElementKind.RECORD:
                 records[inputs[channel]] = seq  # type: ignore[index]
         assert all(records[index] < last[index] for index in (0, 1))
-        assert len(told) == 2
-        assert all(end < seq for end, seq in zip(sorted(last.values()), told, strict=True))
+        assert len(ended) == 2
+        assert all(end < seq for end, seq in zip(sorted(last.values()), ended, strict=True))
 
 
 @settings(max_examples=15)

@@ -1,4 +1,4 @@
-"""Any value of the closed set comes back from its bytes exactly; keys are the same as Java says; channels do not mix."""
+"""Record values are decoded exactly; keys are equal exactly when Java's are; channels are independent."""
 
 from __future__ import annotations
 
@@ -99,27 +99,27 @@ def test_fingerprints_are_equal_exactly_for_equal_values(first: object, second: 
     assert (fingerprint(0, first) == fingerprint(0, second)) == (exact(first) == exact(second))
 
 
-STRANGERS = st.sampled_from(
+INVALID = st.sampled_from(
     [{1}, bytearray(b"x"), 1j, 2**63, -(2**63) - 1, "\ud800", object(), type("S", (str,), {})("s")]
 )
 
 
 @given(st.data())
 def test_invalid_value_anywhere_inside_is_refused(data: st.DataObject) -> None:
-    value: Any = data.draw(STRANGERS)
+    value: Any = data.draw(INVALID)
     for _ in range(data.draw(st.integers(0, 4))):
         wrap = data.draw(st.sampled_from(["tuple", "list", "dict", "row"]))
         around = [data.draw(VALUES), value, data.draw(VALUES)]
         value = {"tuple": tuple(around), "list": around, "dict": dict(enumerate(around)), "row": Row(*around)}[wrap]
-    for door in (check, checked_copy, encode_value, lambda v: encode_record(0, v), lambda v: fingerprint(0, v)):
+    for function in (check, checked_copy, encode_value, lambda v: encode_record(0, v), lambda v: fingerprint(0, v)):
         try:
-            door(value)
+            function(value)
         except ValueNotAllowed:
             continue
-        raise AssertionError(f"{door} let {value!r} in")
+        raise AssertionError(f"{function} let {value!r} in")
 
 
-@given(st.binary(max_size=3), st.none() | st.integers() | st.floats() | st.text() | STRANGERS, VALUES | STRANGERS)
+@given(st.binary(max_size=3), st.none() | st.integers() | st.floats() | st.text() | INVALID, VALUES | INVALID)
 def test_record_is_encoded_or_refused(before: bytes, timestamp: Any, value: object) -> None:
     buffer = bytearray(before)
     try:
@@ -194,7 +194,7 @@ def encode(elements: list[Sent]) -> bytes:
     return bytes(buffer)
 
 
-def told(decoded: Element) -> object:
+def simplified(decoded: Element) -> object:
     match decoded:
         case (timestamp,):
             return timestamp
@@ -230,15 +230,15 @@ def test_one_decoder_decodes_interleaved_channels_cut_anywhere(
         budget = data.draw(st.integers(0, 3))
         if budget:  # break off, and later take up again or leave the rest in the tail
             for decoded in decoder:
-                received[channel].append(told(decoded))
+                received[channel].append(simplified(decoded))
                 budget -= 1
                 if not budget:
                     break
         if data.draw(st.booleans()):
-            received[channel].extend(map(told, decoder))
+            received[channel].extend(map(simplified, decoder))
         tails[channel] = decoder.take_tail()
     for channel, tail in enumerate(tails):
         decoder.feed(tail)
-        received[channel].extend(map(told, decoder))
+        received[channel].extend(map(simplified, decoder))
         assert decoder.take_tail() == b""
     assert received == [list(map(expected, elements)) for elements in sent]

@@ -1,4 +1,4 @@
-"""Whatever the windows, the trigger, the evictor and the data: the laws hold, and count damage as their definitions do."""
+"""Random windows, triggers, evictors and data: the laws hold, and count damage as the oracle does."""
 
 from __future__ import annotations
 

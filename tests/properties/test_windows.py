@@ -1,4 +1,4 @@
-"""What holds of all windows, whatever the assigner and the trigger: invariants I10.a to I10.e."""
+"""Invariants of all windows, for any assigner and trigger: I10.a to I10.e."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ Command = tuple[Row, int] | int
 """A row with its timestamp, or the watermark."""
 
 
-class Told:
+class EmitsContents:
     """Emits (window, rows, watermark)."""
 
     def open(self, runtime_context: RuntimeContext) -> None:
@@ -102,7 +102,7 @@ ANY_TRIGGER = st.one_of(
 LATENESS = st.sampled_from([0, 0, 4, 20])
 
 
-def bench(operator: WindowOperator) -> OneInputOperatorHarness:
+def harness_of(operator: WindowOperator) -> OneInputOperatorHarness:
     return OneInputOperatorHarness(operator, key_selector=lambda row: row[0], key_type="STRING")  # type: ignore[index]
 
 
@@ -133,13 +133,13 @@ def test_window_leaves_nothing_after_its_cleanup_time(
     """I10.c, I10.d: neither contents nor timers, nor what triggers keep, nor a place in the set of windows."""
     if trigger is not None and is_merging(assigner) and not trigger.can_merge():
         trigger = None
-    told = InternalProcessWindowFunction(Told())
+    emits_contents = InternalProcessWindowFunction(EmitsContents())
     operator = (
-        EvictingWindowOperator(assigner, CountEvictor(2), told, trigger, lateness)
+        EvictingWindowOperator(assigner, CountEvictor(2), emits_contents, trigger, lateness)
         if evicts
-        else create_window_operator(assigner, ListContents(), told, trigger, lateness)
+        else create_window_operator(assigner, ListContents(), emits_contents, trigger, lateness)
     )
-    with bench(operator) as harness:
+    with harness_of(operator) as harness:
         for command in commands:
             if isinstance(command, int):
                 harness.process_watermark(command)
@@ -156,10 +156,10 @@ def test_record_is_either_in_a_window_or_late(commands: list[Command], assigner:
     """I10.a: a slide above the size leaves gaps, whose rows are in no window, and late once the lateness is over."""
     late = OutputTag("late")
     operator = create_window_operator(
-        assigner, ListContents(), InternalProcessWindowFunction(Told()), None, lateness, late
+        assigner, ListContents(), InternalProcessWindowFunction(EmitsContents()), None, lateness, late
     )
     in_gaps = isinstance(assigner, SlidingEventTimeWindows) and assigner.slide_ms > assigner.size_ms
-    with bench(operator) as harness:
+    with harness_of(operator) as harness:
         for command in commands:
             harness.take_output()
             if isinstance(command, int):
@@ -185,13 +185,13 @@ def test_sessions_of_key_never_touch_and_keep_every_record(
     """I10.e, and I10.b: with no lateness every row that is not late is fired exactly once."""
     late = OutputTag("late")
     operator = create_window_operator(
-        assigner, ListContents(), InternalProcessWindowFunction(Told()), None, lateness, late
+        assigner, ListContents(), InternalProcessWindowFunction(EmitsContents()), None, lateness, late
     )
     merging = operator.merging
     assert merging is not None
     kept: dict[str, list[tuple[Row, int]]] = {"a": [], "b": []}
     fired: Counter[Row] = Counter()
-    with bench(operator) as harness:
+    with harness_of(operator) as harness:
         for command in commands:
             if isinstance(command, int):
                 harness.process_watermark(command)

@@ -1,4 +1,4 @@
-"""Windows that reach beyond the least or the greatest timestamp wrap around as Java's longs do, and the laws know it."""
+"""Windows beyond the smallest or largest timestamp wrap around as Java's longs do, and the laws hold for them."""
 
 from __future__ import annotations
 

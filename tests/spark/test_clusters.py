@@ -1,4 +1,4 @@
-"""The judge on engines that people have: a standalone cluster whose processes die, and Spark Connect."""
+"""Checks on other engines: a standalone cluster whose processes die, and Spark Connect."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class Run:
     """One run of the command line in a process of its own."""
 
     out: Path
-    told: dict[str, Any]
+    reported: dict[str, Any]
 
     @property
     def parts(self) -> dict[str, str]:
@@ -56,9 +56,9 @@ def start(scenario: str, out: Path, hash_seed: int, *options: str) -> subprocess
 
 
 def finish(process: subprocess.Popen[str], out: Path) -> Run:
-    told, _ = process.communicate(timeout=600)
+    reported, _ = process.communicate(timeout=600)
     assert process.returncode == 0
-    return Run(out, json.loads(told))
+    return Run(out, json.loads(reported))
 
 
 @pytest.fixture(scope="module")
@@ -83,14 +83,14 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
 
 def test_equal_seeds_write_equal_recordings_in_two_processes(runs: dict[str, Run]) -> None:
     one, same = runs["one seed"], runs["same seed"]
-    assert one.told["digest"] == same.told["digest"]
+    assert one.reported["digest"] == same.reported["digest"]
     assert one.parts == same.parts
     assert len(one.parts) > 20
 
 
 def test_late_rows_of_three_sources_depend_on_schedule(runs: dict[str, Run]) -> None:
     first, second = runs["three sources, seed 1"], runs["three sources, seed 2"]
-    assert first.told["digest"] != second.told["digest"]
+    assert first.reported["digest"] != second.reported["digest"]
     assert late_rows(first) != late_rows(second)
 
 

@@ -1,4 +1,4 @@
-"""The first 8,000 flights with the airlines' names, asked for in both modes: every law holds, and so does the recomputation."""
+"""The first 8,000 flights with the airlines' names, requested in both modes: the laws and the recomputation hold."""
 
 from __future__ import annotations
 

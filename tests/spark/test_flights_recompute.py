@@ -1,4 +1,4 @@
-"""The flights' own recomputation: agrees with a hand-made result, and notices every way in which one can be wrong."""
+"""The recomputation of the flights: it accepts a hand-made result, and reports every kind of wrong one."""
 
 from __future__ import annotations
 

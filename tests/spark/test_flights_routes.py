@@ -1,4 +1,4 @@
-"""The first 15,000 flights with their routes, waves, alarms and weather: every law holds, and so does the recomputation."""
+"""The first 15,000 flights with their routes, waves, alarms and weather: the laws and the recomputation hold."""
 
 from __future__ import annotations
 

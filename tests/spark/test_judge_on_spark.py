@@ -1,4 +1,4 @@
-"""Spark and this process judge alike: all recordings that the tests know, honest, cut off and damaged, in one pass."""
+"""Spark and this process give equal verdicts on all recordings of the tests: correct, cut off and damaged, in one pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A scenario's own recomputation is one more line of the report, and runs only when it is allowed to."""
+"""The recomputation of a scenario is one more line of the report, and runs only when allowed."""
 
 from __future__ import annotations
 

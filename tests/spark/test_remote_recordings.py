@@ -1,4 +1,4 @@
-"""Recordings at URIs: Spark hands their files to the workers, and the verdicts are those of the files themselves."""
+"""Recordings at URIs: Spark passes their files to the workers, and the verdicts equal those of local files."""
 
 from __future__ import annotations
 

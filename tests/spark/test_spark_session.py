@@ -1,4 +1,4 @@
-"""Sessions as users get them: shared when there is one, quiet, and possible on a machine without Java."""
+"""Spark sessions: an existing one is shared, nothing is printed, and no installed Java is needed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws of the user's own in SQL: three shipped laws written so say the same, and what is refused."""
+"""Laws in SQL: three shipped laws give equal outcomes, and invalid queries are refused."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The neighbours of a network class in a test: each records what reaches it, or gives it to a function of the test."""
+"""The neighbours of a network class in a test: each records its calls, or passes them to a function of the test."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records what the queues of Flink 1.9 answer, the last release with an emitter thread.
+"""Records the answers of the queues of Flink 1.9, the last release with an emitter thread.
 
     pip download apache-flink==1.9.3 --no-deps        # its deps/lib holds flink-dist_2.11-1.9.3.jar; Java 8 or later
     python tests/golden/recorders/legacy_stream_element_queue.py path/to/flink-dist_2.11-1.9.3.jar [cases] [seed] [out]

@@ -46,9 +46,9 @@ class AsyncJobWriter:
         self.next_number = 0
         self.one_at_a_time = False
         self.has_statuses = False
-        self.may_beat = False
+        self.may_be_periodic = False
         """Whether a source may emit watermarks, and find itself idle, by timers."""
-        self.beat_ms = 0
+        self.period_ms = 0
 
     def often(self, share: float) -> bool:
         return self.chance.random() < share
@@ -79,8 +79,8 @@ class AsyncJobWriter:
             # A source that was idle sends ACTIVE and a record at once, a function behind it sends each status alone.
             writer.idles, self.has_statuses = 0.0, not converges and self.often(0.6)
             writer.statuses = chance.choice([0.1, 0.25]) if self.has_statuses else 0.0
-        # Beats of a source that is blocked by an operator of its chain pile up in Flink, and do not here (deviations.md).
-        self.may_beat = not self.one_at_a_time and sum(subtasks) == 1 and not may_block
+        # In Flink periodic timers pile up for a source that an operator of its chain blocks; here they do not (deviations.md).
+        self.may_be_periodic = not self.one_at_a_time and sum(subtasks) == 1 and not may_block
         scripts, steps = writer.in_steps(MOST_STEPS)
         return self._described(
             sources=[self._source(script, vias) for script in scripts],
@@ -140,7 +140,7 @@ class AsyncJobWriter:
     def _described(self, *, manual_time: bool, **settings: object) -> Job:
         return {
             "seed": self.seed, "attempt": self.attempt, "family": self.family, "kind": "async", "chaining": True,
-            "after": [], "auto_watermark_interval_ms": self.beat_ms, "gap_ms": GAP_MS, "manual_time": manual_time,
+            "after": [], "auto_watermark_interval_ms": self.period_ms, "gap_ms": GAP_MS, "manual_time": manual_time,
             "edges": ["none"], "out_edge": "none", "probe_parallelism": settings["parallelism"], "probe_cost_ns": 0,
             "compare": "all", "cost_ns": 0 if manual_time else 1000, **settings,
         }  # fmt: skip
@@ -158,10 +158,10 @@ class AsyncJobWriter:
                 "bound_ms": self.chance.choice([0, 3, 8]),
                 "shift_ms": self.chance.choice([0, 0, 5]),
             }
-            if self.may_beat and self.often(0.5):
+            if self.may_be_periodic and self.often(0.5):
                 strategy["kind"] = self.chance.choice(["bounded", "monotonous"])
                 strategy["idle_ms"] = self.chance.choice([130, 250, 400])
-                self.beat_ms = self.chance.choice([62, 72, 88, 150]) - (via == "function")
+                self.period_ms = self.chance.choice([62, 72, 88, 150]) - (via == "function")
         return {"scripts": scripts, "strategy": strategy, "via": via, "before": before, "legacy": True}
 
     def event(self) -> list[Any]:

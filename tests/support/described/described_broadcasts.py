@@ -61,13 +61,13 @@ class KeyedLooking(KeyedBroadcastProcessFunction):
         rules.put(value[1], value[2])
         keys: list[list[object]] = []
 
-        def tell(key: object, state: Any) -> None:
+        def report(key: object, state: Any) -> None:
             keys.append([key, state.value()])
             if state.value() % 5 == 0:
                 state.clear()
 
         if value[2] % 2 != 0:
-            ctx.apply_to_keyed_state(TOTAL, tell)
+            ctx.apply_to_keyed_state(TOTAL, report)
         keys.sort(key=lambda entry: str(entry[0]))
         yield ["rules", value[0], ctx.current_watermark(), ordered(rules), keys]
 

@@ -1,4 +1,4 @@
-"""The functions of described jobs; their Java twins stand in ``java/probes/flowsim/jobs/described``.
+"""The functions of described jobs; their Java twins are in ``java/probes/flowsim/jobs/described``.
 
 A record is (number, key, value, orders), what functions emit is a list.
 """

@@ -23,7 +23,7 @@ A description is JSON:
 ``probe_cost_ns``    what a record costs at the probes, on both sides; 0: as everywhere
 ``steps``            how many steps order the entries over all sources: one happens when all before it are done
                      everywhere. 0: a single script that plays as fast as it can
-``manual_time``      processing time is ``gap_ms`` per step, the same here and there; without it nobody looks at it
+``manual_time``      processing time is ``gap_ms`` per step, the same here and there; without it the job does not use it
 ``auto_watermark_interval_ms``
 
 Everything else belongs to the kind. A run answers what the probes behind the outputs saw, per output and subtask.

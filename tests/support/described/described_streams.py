@@ -1,4 +1,4 @@
-"""What stands before and behind the operator of a described job: sources, watermarks, chained functions, unions."""
+"""The parts before and behind the operator of a described job: sources, watermarks, chained functions, unions."""
 
 from __future__ import annotations
 

@@ -146,11 +146,11 @@ def difference(job: Job, expected: Answer, seen: Answer) -> str:
 
 def divergence(differential: Differential, job: Job, expected: Answer) -> str:
     """What differs from ``expected``, which Flink answered; empty, and counted, where Flink itself answers otherwise."""
-    told = difference(job, expected, ours(job))
-    if told and any(difference(job, expected, theirs(differential.flink, job)) for _ in range(REPETITIONS)):
+    reported = difference(job, expected, ours(job))
+    if reported and any(difference(job, expected, theirs(differential.flink, job)) for _ in range(REPETITIONS)):
         differential.tallies.count("jobs left open by Flink", sequences=1)
         return ""
-    return told
+    return reported
 
 
 def _first_differences(
@@ -160,20 +160,20 @@ def _first_differences(
 
     So may that of the task itself unless it ``fails_at_once``: an async call that fails does so beside the task's thread.
     """
-    told = []
+    reported = []
     for place in sorted(real.keys() | mine.keys()):
         left, right = real.get(place, []), mine.get(place, [])
         if failed is not None and failed.failure and not (fails_at_once and failed.failure.is_of(place)):
             least = failed.settled.get(place, 0)
             if len(right) < least:
-                told.append(f"{place}: Flink had {least} elements before the failure, ours {right}")
+                reported.append(f"{place}: Flink had {least} elements before the failure, ours {right}")
             shared = min(len(left), len(right))
             left, right = left[:shared], right[:shared]
         if left != right:
             pairs = enumerate(zip(left, right, strict=False))
             at = next((at for at, (one, other) in pairs if one != other), min(len(left), len(right)))
-            told.append(f"{place} from element {at} on:\n  Flink {left[at : at + 4]}\n  ours  {right[at : at + 4]}")
-    return "\n".join(told)
+            reported.append(f"{place} from element {at} on:\n  Flink {left[at : at + 4]}\n  ours  {right[at : at + 4]}")
+    return "\n".join(reported)
 
 
 def by_channel(job: Job, log: Log) -> dict[str, list[Any]]:
@@ -195,7 +195,7 @@ def by_channel(job: Job, log: Log) -> dict[str, list[Any]]:
     return parted
 
 
-def report(flink: Flink, job: Job, told: str) -> str:
+def report(flink: Flink, job: Job, reported: str) -> str:
     """What to say of a job that differs: how to run it again, and the smallest one that does so, too."""
 
     def still_differs(smaller: Job) -> bool:
@@ -207,7 +207,7 @@ def report(flink: Flink, job: Job, told: str) -> str:
     smallest = shrunk(job, still_differs)
     again = difference(smallest, theirs(flink, smallest), ours(smallest))
     return (
-        f"seed {job['seed']} ({job['family']}): python tests/support/described/job_comparison.py {named(job)}\n{told}\n"
+        f"seed {job['seed']} ({job['family']}): python tests/support/described/job_comparison.py {named(job)}\n{reported}\n"
         f"the smallest that differs:\n{json.dumps(smallest)}\n{again}"
     )
 
@@ -233,11 +233,11 @@ def main(argument: str) -> int:
     job = described(argument)
     flink = Flink(Path(tempfile.gettempdir(), "flowsim-flink-classes"))
     try:
-        told = difference(job, theirs(flink, job), ours(job))
-        print(report(flink, job, told) if told else f"the same on both sides:\n{json.dumps(job)}")
+        reported = difference(job, theirs(flink, job), ours(job))
+        print(report(flink, job, reported) if reported else f"the same on both sides:\n{json.dumps(job)}")
     finally:
         flink.close()
-    return bool(told)
+    return bool(reported)
 
 
 if __name__ == "__main__":

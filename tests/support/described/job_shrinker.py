@@ -1,4 +1,4 @@
-"""Makes a described job smaller for as long as something stays true of it."""
+"""Reduces a described job as long as a condition holds for it."""
 
 from __future__ import annotations
 

@@ -69,9 +69,9 @@ class JobWriter:
         self.keys = [f"k{number}" for number in self.chance.sample(range(-5, 12), count)]
         self.fails_without_timestamp = joins or self.family in ("tumbling", "sliding", "session")
         self.next_number = 0
-        self.beat_ms = self.chance.choice([62, 72, 88, 150])
-        self.interval_ms = self.beat_ms
-        self.may_beat = self.manual_time
+        self.period_ms = self.chance.choice([62, 72, 88, 150])
+        self.interval_ms = self.period_ms
+        self.may_be_periodic = self.manual_time
         """Whether a source may emit periodically: one of them, at even ms, while nothing else is due at even ms."""
         self.padding = 0
         """Up to so many numbers are added to a record that needs none, so that few records fill a buffer."""
@@ -209,7 +209,7 @@ class JobWriter:
         strategy = self.strategy(scripts) if not comes_twice and self.often(0.6 if self.manual_time else 0.35) else None
         via = "function" if strategy is None or self.often(0.5) else "source"
         if strategy is not None and strategy["kind"] in PERIODIC and via == "function":
-            self.interval_ms = self.beat_ms - 1  # its timers fire 1 ms after their time
+            self.interval_ms = self.period_ms - 1  # its timers fire 1 ms after their time
         # What splits say together comes out periodically whatever their strategy.
         if via == "source" and self.often(0.6) and (not self.manual_time or strategy["kind"] in PERIODIC):
             for script in scripts:
@@ -219,15 +219,15 @@ class JobWriter:
         }  # fmt: skip
 
     def strategy(self, scripts: list[Script]) -> Job | None:
-        """Periodic in one subtask only: two beats at the same time may go either way."""
-        is_periodic = self.may_beat and len(scripts) == 1 and self.often(0.8)
+        """Periodic in one subtask only: two timers of the same time may fire in either order."""
+        is_periodic = self.may_be_periodic and len(scripts) == 1 and self.often(0.8)
         if self.has_late_timers and not is_periodic:
             return None
         kinds = PERIODIC if is_periodic else ["per_record", "punctuated"]
         strategy = {"kind": self.chance.choice(kinds), "bound_ms": self.chance.choice([0, 3, 8])}
         strategy["shift_ms"] = self.chance.choice([0, 0, 5])
         if is_periodic:
-            self.may_beat = False
+            self.may_be_periodic = False
             if self.often(0.6):
                 strategy["idle_ms"] = self.chance.choice([130, 250, 400])
         return strategy
@@ -358,7 +358,7 @@ class JobWriter:
                 size = period * chance.choice([1, 2, 3])
                 return {"kind": "sliding_processing_time", "size_ms": size, "slide_ms": period, "offset_ms": offset}
             case _:
-                self.may_beat = False
+                self.may_be_periodic = False
                 if self.often(0.3):
                     return {"kind": "dynamic_session_processing_time"}
                 return {"kind": "session_processing_time", "gap_ms": chance.choice([50, 120, 230])}
@@ -366,7 +366,7 @@ class JobWriter:
     def stagger(self) -> str:
         """Natural stagger goes by the processing time of the first record of a subtask, random is random."""
         is_natural = self.manual_time and self.often(0.25)
-        self.may_beat = self.may_beat and not is_natural
+        self.may_be_periodic = self.may_be_periodic and not is_natural
         return "natural" if is_natural else "aligned"
 
     def trigger(self, assigner: str) -> Job:
@@ -399,7 +399,7 @@ class JobWriter:
             case "continuous_processing_time":
                 return {"kind": "continuous_processing_time", "interval_ms": chance.choice(INTERVALS)}
             case "timeout":
-                self.may_beat = False
+                self.may_be_periodic = False
                 return {"kind": "timeout", "of": self.trigger(assigner), "interval_ms": chance.choice([120, 250]),
                         "reset_on_element": self.often(0.5), "clear_on_timeout": self.often(0.5)}  # fmt: skip
             case kind:

@@ -1,4 +1,4 @@
-"""Ways to damage what async operators told of themselves, at random: rows and numbers in them."""
+"""Random damage to the recorded facts of async operators: rows and numbers in them."""
 
 from __future__ import annotations
 

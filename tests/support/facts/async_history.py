@@ -1,4 +1,4 @@
-"""Histories made by hand for the laws of async operators: one task, in whose chain they are, and who reads their results."""
+"""Hand-made histories for the laws of async operators: one task, the operators of its chain, and the readers of its results."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class AsyncHistory:
         return self.step(entry, AsyncAction.COMPLETE, reduce(xor, results, 0), rows=len(results), of=of)
 
     def emits(self, entry: int, of: int = 0, rows: int | None = None) -> AsyncHistory:
-        """Out of the queue; whoever reads it has got its results before."""
+        """Emitted from the queue; readers have received its results before."""
         results = self.results.get((of, entry), ())
         mixed = reduce(xor, results, 0)
         return self.step(entry, AsyncAction.EMIT, mixed, rows=len(results) if rows is None else rows, of=of)

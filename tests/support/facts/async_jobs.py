@@ -1,4 +1,4 @@
-"""Jobs with async operators, always the same: both modes, both designs, timeouts, retries, stops, and what never answers."""
+"""Deterministic jobs with async operators: both modes, both designs, timeouts, retries, stops, and calls without an answer."""
 
 from __future__ import annotations
 

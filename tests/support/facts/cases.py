@@ -1,4 +1,4 @@
-"""Recordings for the judge: honest ones, their prefixes, and damaged ones; each family the same on every call."""
+"""Recordings for the laws: correct ones, their prefixes, and damaged ones; each family is equal on every call."""
 
 from __future__ import annotations
 

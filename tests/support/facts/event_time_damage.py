@@ -1,4 +1,4 @@
-"""Jobs with splits, two inputs, strategies in the middle and timers that may give way, and damage to their event time."""
+"""Jobs with splits, two inputs, strategies behind operators and interruptible timers, and damage to their event time."""
 
 from __future__ import annotations
 

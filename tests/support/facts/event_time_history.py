@@ -1,4 +1,4 @@
-"""Histories made by hand for the laws of event time: a graph of one chain between a few tasks, and what happens in it."""
+"""Hand-made histories for the laws of event time: a graph of one chain between a few tasks, and its facts."""
 
 from __future__ import annotations
 

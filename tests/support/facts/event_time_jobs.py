@@ -1,4 +1,4 @@
-"""Jobs about event time, always the same: windows drawn from all there are, and what else records can be late for or wait in."""
+"""Deterministic jobs about event time: random windows, and the other operators that drop or delay records."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def window_jobs() -> Iterator[tuple[str, StreamGraph]]:
 
 
 def other_jobs() -> Iterator[tuple[str, StreamGraph]]:
-    """Windows that nobody foretells, and what is no window."""
+    """Windows that cannot be predicted, and operators that are no windows."""
     yield "windows that cannot be foretold", _unforetold()
     yield "interval join", _interval_join()
     yield "window join", _window_join()
@@ -199,7 +199,7 @@ def _broadcast() -> StreamGraph:
 
 
 def _aligned() -> StreamGraph:
-    """Two groups of one: a source that is ahead waits for the other; what is idle is waited for by nobody."""
+    """Two groups of one: a source that is ahead waits for the other; no source waits for an idle one."""
     env = StreamExecutionEnvironment.get_execution_environment().configure(auto_watermark_interval_ms=10)
     env.settings.watermark_alignment_buffer_size = 0
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(2)).with_idleness(

@@ -1,4 +1,4 @@
-"""What the ways to break a recording share: their register, and the rows they lay hands on."""
+"""Shared by the mutations of a recording: their register, and the rows that they change."""
 
 from __future__ import annotations
 

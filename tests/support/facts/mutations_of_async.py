@@ -1,4 +1,4 @@
-"""Broken recordings of async operators: what came into their queues, was asked for and left."""
+"""Mutated recordings of async operators: elements put, called and emitted."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def an_element_is_asked_for_too_often_at_the_end(f: FactBuilder) -> None:
 
 
 @breaks(async_retries=1)
-def a_retry_that_nobody_was_told_of(f: FactBuilder) -> None:
+def a_retry_is_not_recorded(f: FactBuilder) -> None:
     f.remove("async_elements", step(f, ORDERED, AsyncAction.RETRY))
 
 
@@ -133,7 +133,7 @@ def the_input_ends_before_the_queue_is_empty(f: FactBuilder) -> None:
 
 
 @breaks(task_watermark=4, async_order=1)
-def a_queue_takes_another_watermark_than_it_was_told(f: FactBuilder) -> None:
+def a_queue_takes_another_watermark_than_it_received(f: FactBuilder) -> None:
     row = step(f, ORDERED, AsyncAction.PUT, WATERMARK)
     for other in f.rows("async_elements", lambda r: r["operator"] == ORDERED and r["entry"] == row["entry"]):
         other["timestamp"] -= 1

@@ -1,4 +1,4 @@
-"""Broken recordings of level elements: what channels, valves, keys, windows and counters say."""
+"""Mutated recordings of level elements: channels, valves, keys, windows and counters."""
 
 from __future__ import annotations
 
@@ -182,7 +182,7 @@ def a_window_fires_with_other_rows(f: FactBuilder) -> None:
 @breaks(window_fire=3, timers=1)
 def a_window_fires_before_its_watermark(f: FactBuilder) -> None:
     marks = {(r["task"], r["seq"]): r for r in f.rows("task_watermark", lambda r: r["kind"] == WATERMARK)}
-    # The timer that lets the window fire is told between the two.
+    # The timer that fires the window is recorded between the two.
     fire = next(r for r in f.rows("window_fire") if (r["task"], r["seq"] - 2) in marks)
     mark = marks[fire["task"], fire["seq"] - 2]
     fire["seq"], mark["seq"] = mark["seq"], fire["seq"]

@@ -1,4 +1,4 @@
-"""Broken recordings of level full: credits, actions, segments, queues, mails, and the life of tasks."""
+"""Mutated recordings of level full: credits, actions, segments, queues, mails, and the life cycle of tasks."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def a_receiver_has_reserved_too_little(f: FactBuilder) -> None:
 
 
 @breaks(mails=1)
-def a_mail_runs_that_nobody_put(f: FactBuilder) -> None:
+def a_mail_runs_that_was_never_put(f: FactBuilder) -> None:
     f.remove("mails", f.rows("mails", lambda r: r["action"] == MailAction.PUT)[-1])
 
 

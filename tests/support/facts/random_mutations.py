@@ -1,4 +1,4 @@
-"""Kinds of damage to a recording, each at a random place, each with the laws that it must break stated beforehand."""
+"""Kinds of damage to a recording, each at a random place, each with the laws that it must violate."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recordings made by hand as slices: the facts of each task in order of ``seq``, cut into epochs anywhere."""
+"""Hand-made recordings as slices: the facts of each task in order of ``seq``, cut into epochs anywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small keyed window job, played by hand: the facts it records, ready to be spoilt one at a time.
+"""The facts of a small keyed window job, written by hand, to be changed one at a time.
 
 source -> map -> filter (task 0)  ==HASH==>  window (tasks 1, 2)  --REBALANCE-->  sink (task 3)
                                                                   late rows --REBALANCE-->  async -> sink (task 4)

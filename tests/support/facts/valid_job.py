@@ -183,12 +183,14 @@ class HonestJob:
                 waiting[0] = [LAST_PART, 0, 0, 1]
             else:
                 waiting.popleft()
-            told = self.backlog(channel)
+            reported = self.backlog(channel)
             tail_is_data = bool(waiting) and waiting[-1][0] < ElementKind.END_OF_DATA
-            told -= tail_is_data and channel not in self.flushed
+            reported -= tail_is_data and channel not in self.flushed
             flushes = tail_is_data and self.random.random() < 0.5
-            self.buffer(source, channel, BufferSide.SENT, data, self.credits[channel], told, whole=int(parts >= 0.15))
-            self.queues[channel].append((*element, told, parts >= 0.15))
+            self.buffer(
+                source, channel, BufferSide.SENT, data, self.credits[channel], reported, whole=int(parts >= 0.15)
+            )
+            self.queues[channel].append((*element, reported, parts >= 0.15))
             if flushes:
                 self.flush(channel)
 
@@ -211,13 +213,13 @@ class HonestJob:
         if not self.queues[channel]:
             return False
         source, task, input_channel = ENDS[channel]
-        kind, timestamp, fingerprint, told, frees = self.queues[channel].popleft()
+        kind, timestamp, fingerprint, reported, frees = self.queues[channel].popleft()
         self.tasks.mail_round(task)
         action = self.tasks.act(ActionPhase.BEGIN, task, ActionKind.DEFAULT_ACTION)
         data = kind < ElementKind.END_OF_DATA
         self.open_credits[channel] -= data
         reserved = self.open_credits[channel] + self.random.randrange(3)
-        self.buffer(task, channel, BufferSide.RECEIVED, data, reserved, told)
+        self.buffer(task, channel, BufferSide.RECEIVED, data, reserved, reported)
         if data:
             received = self.numbers[channel, BufferSide.RECEIVED] - 1
             self.numbers[channel, BufferSide.RECYCLED] = received
@@ -257,8 +259,8 @@ class HonestJob:
             if task in WINDOWS:
                 self.intake(task, timestamp, fingerprint)
         elif kind in (WATERMARK, STATUS):
-            door = valve.on_watermark if kind == WATERMARK else valve.on_status
-            for out, value in door(input_channel, timestamp):
+            method = valve.on_watermark if kind == WATERMARK else valve.on_status
+            for out, value in method(input_channel, timestamp):
                 self.facts.add("task_watermark", task=task, input=0, kind=out, timestamp=value)
                 self.epoch[task] = self.epoch.get(task, 0) + (out == WATERMARK)
                 if out == WATERMARK and task in WINDOWS:

@@ -10,7 +10,7 @@ from tests.support.facts.valid_graph import EDGE_OF, ENDS, POOLS, subpartition_o
 
 
 class HonestPools:
-    """Keeps the books of every pool and records each movement; pools are told by a channel that they feed."""
+    """Counts the segments of every pool and records each movement; a pool is identified by a channel that it feeds."""
 
     def __init__(self, facts: FactBuilder, random: Random) -> None:
         self.facts = facts

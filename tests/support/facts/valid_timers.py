@@ -1,4 +1,4 @@
-"""Timers of the model job: those that its windows need, and some that nobody needs, registered, deleted and fired."""
+"""Timers of the model job: those that its windows need, and some that are not needed, registered, deleted and fired."""
 
 from __future__ import annotations
 

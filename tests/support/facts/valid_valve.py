@@ -1,4 +1,4 @@
-"""A valve for the model job, as slow and plain as its rules."""
+"""A valve for the model job, written plainly from its rules."""
 
 from __future__ import annotations
 

@@ -29,8 +29,8 @@ PRIORITY: Final = 1
 OF_THE_WORLD: Final = ("answer", "again", "time", "foreign")
 
 
-class Said(Exception):
-    """An error that says what happened; told apart from those of flowsim."""
+class ScriptedError(Exception):
+    """An error of the script, distinguished from those of flowsim."""
 
 
 def named(error: BaseException) -> str:
@@ -38,7 +38,7 @@ def named(error: BaseException) -> str:
     if isinstance(error, ElementFailed) and error.__cause__ is not None:
         error = error.__cause__
     match error:
-        case Said():
+        case ScriptedError():
             return str(error)
         case TimeoutError():
             return "TimeoutException"
@@ -145,13 +145,13 @@ class Calls:
 
     def _act(self, future: ResultFuture, action: list[Any]) -> None:
         if action[0] == "throw":
-            raise Said(action[1])
+            raise ScriptedError(action[1])
         try:
-            self._tell(future, action)
+            self._complete(future, action)
         except (TypeError, MailboxClosedException) as refused:
             self._log.append(f"refused: {named(refused)}")
 
-    def _tell(self, future: ResultFuture, action: list[Any]) -> None:
+    def _complete(self, future: ResultFuture, action: list[Any]) -> None:
         match action:
             case ["ok", *answers]:
                 for results in answers:
@@ -159,7 +159,7 @@ class Calls:
             case ["null"]:
                 future.complete(None)  # type: ignore[arg-type]  # what a user may do all the same
             case ["error", message]:
-                future.complete_exceptionally(Said(message))
+                future.complete_exceptionally(ScriptedError(message))
             case ["supply", results]:
                 future.complete_from(lambda: list(results))
             case ["supply_null"]:
@@ -170,21 +170,21 @@ class Calls:
     def asks_for_results(self, results: Sequence[Any]) -> bool:
         self._log.append(f"asks {list(results)}")
         if 13 in results:
-            raise Said("bad luck")
+            raise ScriptedError("bad luck")
         return 7 in results
 
     def asks_for_error(self, error: BaseException) -> bool:
         self._log.append(f"asks {named(error)}")
         if str(error) == "13":
-            raise Said("bad luck")
+            raise ScriptedError("bad luck")
         return str(error) == "again"
 
 
 def _throw(message: str) -> Any:
-    raise Said(message)
+    raise ScriptedError(message)
 
 
-class Told:
+class LogOutput:
     """The output."""
 
     def __init__(self, log: list[str]) -> None:
@@ -229,7 +229,7 @@ class AsyncWaits:
             self._theirs = theirs[len(answers)]
             try:
                 self._play(command)
-            except (Said, TypeError, ElementFailed, MailboxClosedException) as error:
+            except (ScriptedError, TypeError, ElementFailed, MailboxClosedException) as error:
                 self._log.append(f"throws {named(error)}")
             self._log.append(self._state())
             answers.append(self._log.copy())
@@ -250,7 +250,7 @@ class AsyncWaits:
             OneInputOperatorHarness(self._operator).context, clock=self._clock, processing_time=self._time,
             mailbox_executor=mails, object_reuse=self._case["object_reuse"], fail_externally=self._failed,
         )  # fmt: skip
-        self._operator.setup(context, Told(self._log))
+        self._operator.setup(context, LogOutput(self._log))
         self._operator.initialize_state(elements)
         self._operator.open()
 
@@ -332,7 +332,7 @@ class AsyncWaits:
                 return False
             next_one = next((i for i, command in enumerate(self._commands) if command[0] in OF_THE_WORLD), None)
             if next_one is None:
-                raise Said("stuck")
+                raise ScriptedError("stuck")
             self._world(self._commands.pop(next_one))
         mail.run()
         return True

@@ -1,4 +1,4 @@
-"""What the machines of gates share: reading, recycling, and what can be seen of a gate, as ``Input.java`` tells it."""
+"""Shared by the state machines of gates: reading, recycling, and the observable state, as ``Input.java`` reports it."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ def compiled(sources: Path, cache: Path) -> Path:
 
 
 class Flink:
-    """The virtual machine and its doors."""
+    """The virtual machine and its entry points."""
 
     def __init__(self, cache: Path) -> None:
         if importlib.util.find_spec("py4j") is None:
@@ -230,7 +230,7 @@ class Flink:
     def job(self, name: str, parameters: object) -> dict[str, Any]:
         """Runs the job of the class ``flowsim.jobs.<name>`` (``java/probes``) on an embedded cluster.
 
-        Answers ``{"log": {task: [event]}, "error": cause or None}``: what it told its Log, in the order of each task.
+        Answers ``{"log": {task: [event]}, "error": cause or None}``: the entries of its Log, in the order of each task.
         """
         result: dict[str, Any] = json.loads(self.java.flowsim.jobs.Cluster.run(name, json.dumps(parameters)))
         return result

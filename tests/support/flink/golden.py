@@ -1,4 +1,4 @@
-"""Reads golden files: one JSON object a line, what the real Flink 2.3.0 classes answered."""
+"""Reads golden files: one JSON object per line with the answers of the real Flink 2.3.0 classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State machines that do everything twice, with a class of ours and with the real one, and compare after each command."""
+"""State machines that run each command on a class of flowsim and on the real one, and compare after each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Gates of remote channels beside the real ones; the test is the connection that brings buffers and takes messages back."""
+"""Gates of remote channels beside the real ones; the test delivers buffers and receives messages."""
 
 from __future__ import annotations
 

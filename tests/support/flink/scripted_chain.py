@@ -1,4 +1,4 @@
-"""The same job here as ``flowsim.jobs.ScriptedChain`` there: a chain of operators that follow scripts, and a slow sink."""
+"""The job of ``flowsim.jobs.ScriptedChain`` in flowsim: a chain of operators that follow scripts, and a slow sink."""
 
 from __future__ import annotations
 

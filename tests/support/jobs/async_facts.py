@@ -1,4 +1,4 @@
-"""What the facts of async operators say, element by element."""
+"""The recorded facts of async operators, element by element."""
 
 from __future__ import annotations
 

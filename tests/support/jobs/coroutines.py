@@ -1,4 +1,4 @@
-"""Asynchronous functions of a few lines, jobs that call them, and a look at what calls leave behind."""
+"""Asynchronous functions of a few lines, jobs that call them, and a check for tasks and warnings left behind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from flowsim.errors import JobFailed
 
 BOTH_CLOCKS = pytest.mark.parametrize("clock", ["virtual", "real"])
 UNMARKED = pytest.mark.filterwarnings("error")
-"""Every warning fails the test: a coroutine that was never awaited, an error that nobody asked for."""
+"""Every warning fails the test: a coroutine that was never awaited, an exception that was never retrieved."""
 
 Invoke = Callable[[Any], Awaitable[Any]]
 
@@ -83,5 +83,5 @@ def nothing_left_behind(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
         yield
         # What a test made is young.
         gc.collect(1)
-    told = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
-    assert told == []
+    reported = [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+    assert reported == []

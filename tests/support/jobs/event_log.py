@@ -1,4 +1,4 @@
-"""An operator that writes down what is done to it."""
+"""An operator that logs the calls that it receives."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from flowsim.operators.stream_operator import StreamOperator
 from flowsim.units import MAX_WATERMARK
 
 Log = list[tuple[str, str]]
-"""(who, what), in the order in which it happened."""
+"""(operator, step), in order."""
 
 
-class Diary(StreamOperator):
-    """Notes every step of its life but the records, and passes everything on."""
+class LogsLifeCycle(StreamOperator):
+    """Logs every step of its life cycle except records, and forwards everything."""
 
     def __init__(self, log: Log) -> None:
         self.log = log
@@ -19,7 +19,7 @@ class Diary(StreamOperator):
         self.log.append((self.ctx.operator_name, step))
 
     def note_record(self, value: object) -> None:
-        """For those who want to know of records, too."""
+        """For subclasses that log records as well."""
 
     def open(self) -> None:
         self.note("open")

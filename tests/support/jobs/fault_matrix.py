@@ -1,4 +1,4 @@
-"""One job, each fault switched on in turn, and the laws that must then be broken: exactly these and no others."""
+"""One job, each fault in turn, and exactly the laws that must then be violated."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ FLUSHED_MS = 250
 
 @dataclass(frozen=True)
 class FaultCase:
-    """A fault, and every law that it breaks; those beside the fault's own are unavoidable companions, told in ``why``."""
+    """A fault, and every law that it breaks; ``why`` gives the reason for laws other than the fault's own."""
 
     name: str
     fault: Fault | None

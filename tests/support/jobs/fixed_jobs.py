@@ -1,4 +1,4 @@
-"""The jobs that the properties run: each in a few lines, over whatever source and settings a test draws."""
+"""The jobs of the properties: each in a few lines, with the source and settings that a test draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A small real HTTP server on the loopback interface, in a thread of its own, that counts who asks it at the same time."""
+"""A small real HTTP server on the loopback interface, in its own thread, that counts concurrent requests."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GRACE_S = 0.3
 class AirlineServer:
     """Answers ``/airline/<number>`` with a name.
 
-    ``together``: nobody is answered before so many wait at the same time, or have waited for long. ``fails_first``: keys
+    ``together``: answers only when so many requests wait at the same time, or have waited for long. ``fails_first``: keys
     whose first request gets a 500. ``slow``: keys that are answered after a minute.
     """
 
@@ -46,7 +46,7 @@ class AirlineServer:
         self.most_at_once = max(self.most_at_once, self._at_once)
         try:
             if self._at_once == self._together:
-                # Whoever asks for more than it may would be seen meanwhile.
+                # More requests than the capacity would be counted during this time.
                 asyncio.get_running_loop().call_later(GRACE_S, self._are_together.set)
             with suppress(TimeoutError):
                 await asyncio.wait_for(self._are_together.wait(), PATIENCE_S)
@@ -97,7 +97,7 @@ class AirlineServer:
 
 
 def closed_port() -> int:
-    """A port where nobody listens."""
+    """A port on which no process listens."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         return int(taken.getsockname()[1])

@@ -1,4 +1,4 @@
-"""A small scenario to compile, run and have refused, for the tests of the compiler."""
+"""A small scenario for the tests of the compiler."""
 
 from __future__ import annotations
 

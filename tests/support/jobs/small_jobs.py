@@ -1,4 +1,4 @@
-"""Jobs wired operator by operator, below the DataStream API, with sinks that note what arrives where and when."""
+"""Jobs built operator by operator, below the DataStream API, with sinks that record subtask and time of each arrival."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What jobs with windows recorded, changed by tests, and judged by the machines and by the definitions."""
+"""Recorded facts of window jobs, changed by tests, and checked by the laws and by the oracle."""
 
 from __future__ import annotations
 

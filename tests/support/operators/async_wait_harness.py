@@ -1,4 +1,4 @@
-"""One async operator on a bench, its calls answered by hand, its mails run when told to."""
+"""One async operator in a harness: the test answers its calls and runs its mails."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from flowsim.testing.harness import OneInputOperatorHarness
 
 
 class HandCalls:
-    """Keeps what it is given, until the test answers; or does ``at_once`` within the call."""
+    """Keeps its calls until the test answers; or calls ``at_once`` within the call."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ResultFuture]] = []
@@ -59,8 +59,8 @@ class HandCalls:
         self.future(value).complete(list(results))
 
 
-class AsyncBench(OneInputOperatorHarness):
-    """Ordered unless said otherwise; failures from outside are kept, and end nothing."""
+class AsyncOperatorHarness(OneInputOperatorHarness):
+    """Ordered by default; reported failures are kept, and end nothing."""
 
     def __init__(
         self, mode: OutputMode = "ordered", *, capacity: int = 10, timeout_ms: int = 0,

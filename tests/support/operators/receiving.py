@@ -1,4 +1,4 @@
-"""The receiving side of channels for the tests: gates with remote channels, and buffers as a sender's pool lends them."""
+"""The receiving side of channels for the tests: gates with remote channels, and buffers of a sender's pool."""
 
 from __future__ import annotations
 

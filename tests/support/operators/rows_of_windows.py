@@ -10,7 +10,7 @@ from flowsim.operators.windowing.windows import Window
 
 
 class Rows:
-    """Knows whether it is open, and which window it was told to forget last."""
+    """Records whether it is open, and the window that was cleared last."""
 
     cleared: Window
 

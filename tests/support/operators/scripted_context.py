@@ -1,4 +1,4 @@
-"""A trigger's context that a test drives: it moves time, writes down what is done with timers, and keeps real keyed state."""
+"""A trigger context that a test drives: it sets time, records calls about timers, and has real keyed state."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from flowsim.units import NO_TIMESTAMP
 
 
 class ScriptedContext:
-    """Speaks for one key; ``at`` is the window, ``merged`` are the windows that it replaces."""
+    """The context of one key; ``at`` is the window, ``merged`` are the windows that it replaces."""
 
     def __init__(self) -> None:
         self.at: Window = TimeWindow(0, 10)
@@ -69,7 +69,7 @@ class ScriptedContext:
         assert isinstance(state, MergingState)
         state.merge_namespaces(self.merged)
 
-    def told(self) -> list[str]:
+    def take_timer_calls(self) -> list[str]:
         """What was done with timers since it was asked last: + or -, e or p, and the time."""
         calls, self.calls = self.calls, []
         return calls

@@ -1,4 +1,4 @@
-"""Law backlog: what a sender tells about its queue is what the queue holds (rules 5.18, 5.22, 5.23, 5.26)."""
+"""Law backlog: the backlog that a sender reports is that of its queue (rules 5.18, 5.22, 5.23, 5.26)."""
 
 from __future__ import annotations
 
@@ -75,15 +75,15 @@ def _has_exclusive_buffers(graph: JobGraph, channel: int) -> bool:
 
 def _fits(queue: Queue, row: Row, exclusive: bool) -> bool:
     """Does to the queue what the row says, as far as it can; whether it could, and the row says what is then so."""
-    _, _, _, _, side, number, kind, size, told, _, whole = row
+    _, _, _, _, side, number, kind, size, reported, _, whole = row
     if side == BufferSide.QUEUED:
         queue.entries.append(kind)
         queue.queued += 1
-        return (number, told) == (queue.queued - 1, queue.data)
+        return (number, reported) == (queue.queued - 1, queue.data)
     if side == BufferSide.FLUSHED:
         in_vain = not queue.entries or queue.flush_requested
         queue.flush_requested = True
-        return not in_vain and told == queue.data
+        return not in_vain and reported == queue.data
     if side == BufferSide.SENT:
         queue.sent += 1
     head = queue.entries[:1]
@@ -94,7 +94,9 @@ def _fits(queue: Queue, row: Row, exclusive: bool) -> bool:
     if whole:
         del queue.entries[0]
     if side == BufferSide.SKIPPED:
-        return told == queue.data
+        return reported == queue.data
     tail_waits = queue.entries[-1:] == [DATA] and not queue.flush_requested
     is_empty = kind == DATA and size <= 0
-    return number == queue.sent - 1 and told == queue.data - tail_waits and not (is_empty and (exclusive or not whole))
+    return (
+        number == queue.sent - 1 and reported == queue.data - tail_waits and not (is_empty and (exclusive or not whole))
+    )

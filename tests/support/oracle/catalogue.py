@@ -1,4 +1,4 @@
-"""The laws: guarantees of Flink that a recording is judged by. Pure data (architecture decision D6).
+"""The laws: guarantees of Flink that a recording is checked for. Pure data (architecture decision D6).
 
 Every law has an in-process check (``flowsim.laws``) and a Spark check (``flowsim.validation``), which must agree. Whether
 a law applies follows from the recording level and the graph, never from row counts.

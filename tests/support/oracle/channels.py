@@ -1,4 +1,4 @@
-"""Laws about single channels: what goes in comes out, and how a channel ends."""
+"""Laws about single channels: elements arrive as sent, and how a channel ends."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _judge_ends(
         if kind >= ElementKind.END_OF_DATA:
             first = end_of_data if kind == ElementKind.END_OF_DATA else end_of_partition
             first[channel] = min((position, timestamp), first.get(channel, never))
-    # Nobody stops the mails of async calls: what is answered before the operator is closed is emitted, and passed on.
+    # Mails of async calls are not stopped: an answer before the operator is closed is emitted, and forwarded.
     goes_on = any(operator.kind == "async_wait" for operator in graph.operators)
     for (channel, position), (kind, _, _) in rows:
         ends_at, drain = end_of_data.get(channel, never)

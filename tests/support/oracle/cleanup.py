@@ -1,4 +1,4 @@
-"""Law cleanup, by its definition: after each record and each timer, what is kept is held against the timers that wait."""
+"""Law cleanup, by its definition: after each record and each timer, the state is compared with the pending timers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law conservation: the counters of operators, channels and windows add up."""
+"""Law conservation: the counters of operators, channels and windows agree."""
 
 from __future__ import annotations
 

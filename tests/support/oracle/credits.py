@@ -1,4 +1,4 @@
-"""Law credits: what receivers grant is what senders get, and every data buffer costs one."""
+"""Law credits: senders get the credits that receivers grant, and every data buffer costs one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the event time of a place in a chain comes from, and what it is there: "Origins" and "Causes" of docs/laws.md.
+"""The origin and the causes of event time at a place in a chain: "Origins" and "Causes" of docs/laws.md.
 
 Slow and plain: everything is looked up in whole chains and whole histories.
 """
@@ -21,7 +21,7 @@ FREE: Final = -2
 
 Emission = tuple[int, int]
 """Kind (WATERMARK or STATUS) and timestamp or status."""
-Told = tuple[int, list[Emission]]
+Cause = tuple[int, list[Emission]]
 """Sequence number of a cause, and what it makes."""
 
 
@@ -106,12 +106,12 @@ class EventTimePaths:
         return found
 
 
-def combined(rows: Sequence[tuple[int, ...]], inputs: int) -> list[Told]:
+def combined(rows: Sequence[tuple[int, ...]], inputs: int) -> list[Cause]:
     """What the rows (seq, input, kind, value) of ``task_watermark`` of one task make together (rule 8.16)."""
     if inputs == 1:
         return [(seq, [(kind, value)]) for seq, _, kind, value in rows]
     histories: list[list[Emission]] = [[] for _ in range(inputs)]
-    causes: list[Told] = []
+    causes: list[Cause] = []
     highest, were_idle = NO_TIMESTAMP, False
     for seq, index, kind, value in rows:
         if index not in range(inputs):
@@ -142,7 +142,7 @@ def passing(emissions: Sequence[Emission]) -> list[bool]:
     return passes
 
 
-def emissions(facts: Facts, graph: JobGraph) -> dict[tuple[int, int], list[Told]]:
+def emissions(facts: Facts, graph: JobGraph) -> dict[tuple[int, int], list[Cause]]:
     """Per task and origin that does not queue, what passes its output, cause by cause; causes of nothing are left out."""
     arrived: dict[int, list[tuple[int, ...]]] = {}
     for seq, task, _, index, kind, value in sorted(facts.rows("task_watermark")):
@@ -157,7 +157,7 @@ def emissions(facts: Facts, graph: JobGraph) -> dict[tuple[int, int], list[Told]
     return {place: _passed(of_place) for place, of_place in causes.items()}
 
 
-def _passed(causes: list[Told]) -> list[Told]:
+def _passed(causes: list[Cause]) -> list[Cause]:
     passes = iter(passing([emission for _, made in causes for emission in made]))
     passed = [(seq, [emission for emission in made if next(passes)]) for seq, made in causes]
     return [cause for cause in passed if cause[1]]

@@ -1,4 +1,4 @@
-"""What a check reads, and how it reports."""
+"""The input of a check, and how it reports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law fairness: batches of mails and the default action take turns (rules 3.2, 3.10, 3.12, 3.13)."""
+"""Law fairness: batches of mails alternate with the default action (rules 3.2, 3.10, 3.12, 3.13)."""
 
 from __future__ import annotations
 

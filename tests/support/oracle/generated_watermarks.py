@@ -1,4 +1,4 @@
-"""Of law task-watermark: what a strategy made is what its records call for, and outputs of splits combine (rules 8.1-8.7)."""
+"""Part of law task-watermark: watermarks of a strategy follow from its records, outputs of splits combine (rules 8.1-8.7)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import JobGraph, Operator
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from tests.support.oracle.async_wait.queued_event_time import QueueTold
-from tests.support.oracle.event_time_paths import INPUTS, EventTimePaths, Told
+from tests.support.oracle.async_wait.queued_event_time import QueueEmissions
+from tests.support.oracle.event_time_paths import INPUTS, Cause, EventTimePaths
 from tests.support.oracle.facts import Facts, Findings
 from tests.support.oracle.valve_model import IDLE
 
@@ -22,7 +22,7 @@ Seen = tuple[list[int], list[int]]
 
 def judge_generated(
     findings: Findings, facts: Facts, graph: JobGraph, paths: EventTimePaths,
-    called_for: dict[tuple[int, int], list[Told]], queues: Mapping[tuple[int, int], QueueTold], whole: bool,
+    called_for: dict[tuple[int, int], list[Cause]], queues: Mapping[tuple[int, int], QueueEmissions], whole: bool,
 ) -> None:  # fmt: skip
     """Counts every row of ``generated_watermark`` that is not what it should be, once."""
     made: dict[tuple[int, int], list[Made]] = {}
@@ -59,10 +59,10 @@ def _judge_ends(
         for task in graph.tasks_of(operator.vertex):
             reached = ends.reached(operator, task.task)
             rows = made.get((task.task, operator.operator), ())
-            told = any(
+            reported = any(
                 row[:4] == (row[0], -1, ElementKind.WATERMARK, MAX_WATERMARK) and row[0] > reached for row in rows
             )
-            if 0 <= reached < MAX_WATERMARK and not told:
+            if 0 <= reached < MAX_WATERMARK and not reported:
                 findings.broken(
                     "the end of event time does not pass", task=task.task, operator=operator.operator, seq=reached
                 )
@@ -134,8 +134,8 @@ class _EndsOfInputs:
     """Where what reaches an operator comes to the end of event time."""
 
     def __init__(
-        self, paths: EventTimePaths, called_for: Mapping[tuple[int, int], list[Told]],
-        queues: Mapping[tuple[int, int], QueueTold],
+        self, paths: EventTimePaths, called_for: Mapping[tuple[int, int], list[Cause]],
+        queues: Mapping[tuple[int, int], QueueEmissions],
     ) -> None:  # fmt: skip
         self._paths = paths
         self._called_for = called_for
@@ -154,8 +154,8 @@ class _EndsOfInputs:
             causes = self._called_for.get((task, origin), [])
         else:
             return -1
-        for seq, told in causes:
-            if (ElementKind.WATERMARK, MAX_WATERMARK) in told:
+        for seq, reported in causes:
+            if (ElementKind.WATERMARK, MAX_WATERMARK) in reported:
                 return max(seq, 0)
         return MAX_WATERMARK
 

@@ -1,4 +1,4 @@
-"""Law idle: who is idle says nothing, and is idle exactly when all it hears, or its strategy, is (rules 5.8, 8.4, 8.16)."""
+"""Law idle: an idle task emits nothing, and is idle exactly when its inputs, or its strategy, are (rules 5.8, 8.4, 8.16)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.laws.job_graph import JobGraph
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from tests.support.oracle.catalogue import Outcome
-from tests.support.oracle.event_time_paths import FREE, EventTimePaths, Told, emissions
+from tests.support.oracle.event_time_paths import FREE, Cause, EventTimePaths, emissions
 from tests.support.oracle.facts import Facts, Findings, not_applicable
 from tests.support.oracle.task_watermarks import Sent, sent_event_time
 from tests.support.oracle.valve_model import ACTIVE, IDLE
@@ -47,9 +47,9 @@ def idle(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     return findings.outcome(LAW)
 
 
-def _changes(causes: list[Told]) -> list[tuple[int, int]]:
+def _changes(causes: list[Cause]) -> list[tuple[int, int]]:
     """When the output's status changes, and to what."""
-    return [(seq, value) for seq, told in causes for kind, value in told if kind == ElementKind.STATUS]
+    return [(seq, value) for seq, reported in causes for kind, value in reported if kind == ElementKind.STATUS]
 
 
 def _judge_channel(

@@ -1,4 +1,4 @@
-"""Law in-flight: nothing arrives for which no memory is reserved (I6.a)."""
+"""Law in-flight: every data buffer arrives into reserved memory (I6.a)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law joins, by its definition: every record is held against every record of the other side that came before it."""
+"""Law joins, by its definition: every record is compared with every record of the other side that came before it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Judges recorded facts by all laws, in this process: what every step of an exploration is held against."""
+"""Checks recorded facts by the definitions of all laws, in this process: the reference for every test of the laws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law lateness: what an operator finds late is counted, or kept in a side output, and nothing else is."""
+"""Law lateness: exactly the late records of an operator are counted, or sent to a side output."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _keep_books(facts: Facts, places: set[Place]) -> _Books:
 
 
 def _read_aside(graph: JobGraph, books: _Books, task: Task, operator: Operator) -> int | None:
-    """What readers got from the late side outputs; None where one has no reader, or a reader has not told."""
+    """What readers got from the late side outputs; None where one has no reader, or a reader has not recorded it."""
     tags = operator.params.get("late_tags")
     total = 0
     for tag in tags if isinstance(tags, list) else ():

@@ -56,9 +56,9 @@ def _undrained(facts: Facts) -> set[int]:
         if row[5] == ElementKind.END_OF_DATA and row[6] == 0
     }
     undrained |= {row[1] for row in facts.rows("lifecycle") if row[4] == LifeEvent.STOP_NO_DRAIN}
-    told = {row[3] for row in facts.rows("received") if row[5] == ElementKind.END_OF_DATA}
+    reported = {row[3] for row in facts.rows("received") if row[5] == ElementKind.END_OF_DATA}
     for row in facts.rows("received"):
-        if row[5] == ElementKind.END_OF_PARTITION and row[3] not in told:
+        if row[5] == ElementKind.END_OF_PARTITION and row[3] not in reported:
             undrained.add(row[1])
     return undrained
 

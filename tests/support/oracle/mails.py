@@ -1,4 +1,4 @@
-"""Law mails: what is put runs once, in its turn, and inside a yield only what may run there (section 3)."""
+"""Law mails: each mail runs once, in its order, and inside a yield only permitted ones run (section 3)."""
 
 from __future__ import annotations
 

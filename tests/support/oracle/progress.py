@@ -1,4 +1,4 @@
-"""Law progress: a task that rests has nothing to do (rules 3.12, 5.20, 6.10, 7.1)."""
+"""Law progress: a task that waits has nothing to do (rules 3.12, 5.20, 6.10, 7.1)."""
 
 from __future__ import annotations
 

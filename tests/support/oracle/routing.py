@@ -1,4 +1,4 @@
-"""Law key-routing: a keyed record goes where its key group lives."""
+"""Law key-routing: a keyed record goes to the owner of its key group."""
 
 from __future__ import annotations
 

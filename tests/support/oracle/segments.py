@@ -1,4 +1,4 @@
-"""Law segments: no network buffer is made, lost or counted twice (C.7, I5.c)."""
+"""Law segments: no network buffer is created, lost or counted twice (C.7, I5.c)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law task-watermark: what a task tells its channels of event time follows from its inputs, or from what its strategies made."""
+"""Law task-watermark: the event time that a task sends follows from its inputs, or from its strategies."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from flowsim.facts.kinds import AsyncAction, ElementKind
 from flowsim.laws.job_graph import JobGraph
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from tests.support.oracle.async_wait.queued_event_time import QueueTold, taken_marks, told_by_queues
+from tests.support.oracle.async_wait.queued_event_time import QueueEmissions, emitted_by_queues, taken_marks
 from tests.support.oracle.catalogue import Outcome
-from tests.support.oracle.event_time_paths import FREE, INPUTS, Emission, EventTimePaths, Told, emissions
+from tests.support.oracle.event_time_paths import FREE, INPUTS, Cause, Emission, EventTimePaths, emissions
 from tests.support.oracle.facts import Facts, Findings, not_applicable
 from tests.support.oracle.generated_watermarks import judge_generated
 from tests.support.oracle.valve_model import ACTIVE
@@ -32,7 +32,7 @@ def task_watermark(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     findings = Findings(examined)
     paths = EventTimePaths(graph)
     called_for = emissions(facts, graph)
-    queues = told_by_queues(facts, graph, paths, called_for, whole)
+    queues = emitted_by_queues(facts, graph, paths, called_for, whole)
     for task, origins in sorted(paths.channels_by_origin().items()):
         vertex = graph.tasks[task].vertex
         for origin, channels in sorted(origins.items()):
@@ -57,9 +57,9 @@ def task_watermark(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
 
 
 def _judge_behind_queue(
-    findings: Findings, queue: QueueTold, rows: list[Sent], whole: bool, place: dict[str, int]
+    findings: Findings, queue: QueueEmissions, rows: list[Sent], whole: bool, place: dict[str, int]
 ) -> None:
-    """Where nobody knows the statuses, those of the channel itself count."""
+    """Where the statuses are unknown, those of the channel itself count."""
     if queue.statuses is None:
         causes, perhaps = queue.causes([(seq, status) for seq, kind, status in rows if kind == ElementKind.STATUS])
         rows = [row for row in rows if row[1] == ElementKind.WATERMARK]
@@ -69,10 +69,10 @@ def _judge_behind_queue(
 
 
 def _judge_queues(
-    findings: Findings, paths: EventTimePaths, queues: dict[tuple[int, int], QueueTold],
-    called_for: dict[tuple[int, int], list[Told]], whole: bool,
+    findings: Findings, paths: EventTimePaths, queues: dict[tuple[int, int], QueueEmissions],
+    called_for: dict[tuple[int, int], list[Cause]], whole: bool,
 ) -> None:  # fmt: skip
-    """What comes into a queue is what is told before it."""
+    """What enters a queue is what was emitted before it."""
     for (task, operator), queue in sorted(queues.items()):
         vertex = queue.place.task.vertex
         origin = paths.origin_of_input(vertex, operator)
@@ -107,7 +107,7 @@ def sent_event_time(facts: Facts) -> dict[int, list[Sent]]:
 
 
 def _judge_channel(
-    findings: Findings, causes: list[Told], rows: list[Sent], whole: bool, may_end: bool, place: dict[str, int],
+    findings: Findings, causes: list[Cause], rows: list[Sent], whole: bool, may_end: bool, place: dict[str, int],
     perhaps: Sequence[Emission] = (),
 ) -> None:  # fmt: skip
     """Every cause owns the rows between it and the next one; the last one ``perhaps`` some more."""
@@ -116,8 +116,8 @@ def _judge_channel(
     for row in rows:
         owned[bisect_right(begins, row[0])].append(row)
     for number, of_cause in enumerate(owned):
-        cause, told = causes[number - 1] if number else (-1, [])
-        left, more = list(told), list(perhaps) if number == len(owned) - 1 else []
+        cause, reported = causes[number - 1] if number else (-1, [])
+        left, more = list(reported), list(perhaps) if number == len(owned) - 1 else []
         for seq, kind, timestamp in of_cause:
             if left and left[0] == (kind, timestamp):
                 left.pop(0)
@@ -127,24 +127,24 @@ def _judge_channel(
                 findings.broken(
                     "nothing calls for it",
                     seq=seq,
-                    sent=_told(kind, timestamp),
-                    owed=[_told(*e) for e in left],
+                    sent=_text(kind, timestamp),
+                    owed=[_text(*e) for e in left],
                     **place,
                 )
         if left and (whole or number < len(owned) - 1):
             findings.broken(
-                "an expected watermark or status is not sent", seq=cause, owed=[_told(*e) for e in left], **place
+                "an expected watermark or status is not sent", seq=cause, owed=[_text(*e) for e in left], **place
             )
 
 
 def _judge_held_back(
-    findings: Findings, causes: list[Told], rows: list[Sent], whole: bool, place: dict[str, int]
+    findings: Findings, causes: list[Cause], rows: list[Sent], whole: bool, place: dict[str, int]
 ) -> None:
     """Timers that can be interrupted hold watermarks back and merge them (rule 9.18), but no status."""
-    marks = [(seq, [e for e in told if e[0] == ElementKind.WATERMARK]) for seq, told in causes]
+    marks = [(seq, [e for e in reported if e[0] == ElementKind.WATERMARK]) for seq, reported in causes]
     since: dict[int, int] = {}
-    for cause, told in marks:
-        for _, timestamp in told:
+    for cause, reported in marks:
+        for _, timestamp in reported:
             since.setdefault(timestamp, cause)
     before = NO_TIMESTAMP
     statuses: list[Sent] = []
@@ -153,9 +153,9 @@ def _judge_held_back(
             statuses.append((seq, kind, timestamp))
             continue
         if timestamp <= before or since.get(timestamp, seq) >= seq:
-            findings.broken("nothing calls for it", seq=seq, sent=_told(kind, timestamp), **place)
+            findings.broken("nothing calls for it", seq=seq, sent=_text(kind, timestamp), **place)
         before = max(before, timestamp)
-    changes = [(seq, [e for e in told if e[0] == ElementKind.STATUS]) for seq, told in causes]
+    changes = [(seq, [e for e in reported if e[0] == ElementKind.STATUS]) for seq, reported in causes]
     _judge_channel(findings, [c for c in changes if c[1]], statuses, whole, False, place)
 
 
@@ -163,14 +163,14 @@ def _judge_alike(findings: Findings, task: int, rows: dict[int, list[Sent]], who
     """Rule 8.18: whatever a source says of event time, it says it on every channel."""
     lengths = [len(of_channel) for of_channel in rows.values()]
     for number in range(max(lengths) if whole else min(lengths)):
-        told = {of_channel[number][1:] if number < len(of_channel) else None for of_channel in rows.values()}
-        if len(told) > 1:
+        reported = {of_channel[number][1:] if number < len(of_channel) else None for of_channel in rows.values()}
+        if len(reported) > 1:
             findings.broken(
                 "the watermarks or statuses differ between channels", task=task, number=number, channels=sorted(rows)
             )
 
 
-def _told(kind: int, timestamp: int) -> str:
+def _text(kind: int, timestamp: int) -> str:
     if kind == ElementKind.STATUS:
         return "ACTIVE" if timestamp == ACTIVE else "IDLE"
     return f"watermark {timestamp}"

@@ -1,4 +1,4 @@
-"""Law timers: a timer fires once, not before its time, in order and under its key, and none that is due is left (section 9)."""
+"""Law timers: a timer fires once, not before its time, in order and under its key, and no due timer is left (section 9)."""
 
 from __future__ import annotations
 
@@ -71,8 +71,8 @@ def _steps(facts: Facts, graph: JobGraph) -> dict[int, list[Step]]:
             arrived.setdefault(task, []).append((seq, index, kind, value))
     for task, rows in arrived.items():
         inputs = graph.tasks[task].inputs if task in graph.tasks else 1
-        for seq, told in combined(sorted(rows), inputs):
-            steps[task] += [(seq, _MARK, (INPUTS, at)) for what, at in told if what == ElementKind.WATERMARK]
+        for seq, reported in combined(sorted(rows), inputs):
+            steps[task] += [(seq, _MARK, (INPUTS, at)) for what, at in reported if what == ElementKind.WATERMARK]
     for seq, task, operator, _, split, kind, value, _, _ in facts.rows("generated_watermark"):
         if task in steps and split == -1 and kind == ElementKind.WATERMARK:
             steps[task].append((seq, _MARK, (operator, value)))

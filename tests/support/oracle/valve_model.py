@@ -1,4 +1,4 @@
-"""The judge's own valve (rules 8.9 to 8.12), written from the rules and sharing nothing with the simulated one."""
+"""The oracle's valve (rules 8.9 to 8.12), written from the rules without code of the simulated one."""
 
 from __future__ import annotations
 

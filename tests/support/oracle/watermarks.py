@@ -1,4 +1,4 @@
-"""Laws about event time on its way: watermarks grow, and a task's watermark is its valve's."""
+"""Laws about watermarks: they increase, and a task's watermark is that of its valve."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _judge_task(
             seq, channel, kind, timestamp = cause
             findings.broken(
                 "the valve emits something else", task=task, seq=seq, channel=channel, kind=ElementKind(kind),
-                timestamp=timestamp, expected=_told(expected), emitted=_told(emitted),
+                timestamp=timestamp, expected=_texts(expected), emitted=_texts(emitted),
             )  # fmt: skip
 
     for step in steps:
@@ -125,7 +125,7 @@ def _valves(graph: JobGraph, task: int) -> dict[int, ValveModel]:
     return {index: ValveModel(index, count) for index, count in channels.items()}
 
 
-def _told(emissions: list[Emission]) -> list[str]:
+def _texts(emissions: list[Emission]) -> list[str]:
     def text(kind: int, timestamp: int) -> str:
         if kind == ElementKind.STATUS:
             return "ACTIVE" if timestamp == ACTIVE else "IDLE"

@@ -1,4 +1,4 @@
-"""What a window holds, as a judge counts it: how many records, and their fingerprints added up (rules 10.30, 10.31)."""
+"""The contents of a window as a law counts them: number of records, and their combined fingerprints (rules 10.30, 10.31)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One window operator of one subtask, told a second time: what must follow from what it took in (sections 10.B, 10.C, 10.E)."""
+"""A second model of one window operator of one subtask: what must follow from its intake (sections 10.B, 10.C, 10.E)."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ class WindowModel:
     _known: dict[int, dict[Window, bool]] = field(default_factory=dict)
     """Merging assigners: the windows of each key, and whether the contents of each are its own."""
     _doomed: list[tuple[int, Window]] = field(default_factory=list)
-    """Windows whose cleanup is due, but whose last firing nobody could foretell: they stay until the next cause."""
+    """Windows whose cleanup is due, but whose last firing cannot be predicted: they stay until the next cause."""
     _event_timers: Timers = field(default_factory=Timers)
     _clock_timers: Timers = field(default_factory=Timers)
 
     def __post_init__(self) -> None:
-        if self.plan.foretold and self.plan.trigger is not None:
+        if self.plan.predicted and self.plan.trigger is not None:
             self._trigger = trigger_of(self.plan.trigger)
 
     def timers(self, event_time: bool) -> Timers:
@@ -134,7 +134,7 @@ class WindowModel:
             self._run(key, window, False, at)
 
     def fires_unforetold(self, key: int, window: Window, rows: int, result: int) -> Account | None:
-        """A recorded answer of a trigger that nobody could foretell: what it must speak of, and what it leaves behind."""
+        """A recorded result of a trigger that cannot be predicted: the contents it must have, and what it leaves behind."""
         contents = self._contents.get((key, window))
         if contents is None or not contents.rows:
             return None
@@ -174,7 +174,7 @@ class WindowModel:
             self._obey(place, self._contents.get((key, window)), answer, cause, at)
         if event_time == self.plan.event_time and at == self.plan.cleanup_of(window):
             self._trigger.clear(place)
-            if event_time and not self.plan.foretold:
+            if event_time and not self.plan.predicted:
                 self._doomed.append((key, window))
             else:
                 self._forget(key, window)

@@ -1,4 +1,4 @@
-"""What the description of a window operator says (table ``operators``), and how much of it a judge can foretell."""
+"""The description of a window operator (table ``operators``), and how much of it can be predicted."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ class WindowPlan:
     lateness_ms: int
     late_output: bool
     trigger: Mapping[str, object] | None
-    """None: nobody can foretell when it fires."""
+    """None: when it fires cannot be predicted."""
     evictor: Evictor | None
     keeps_unknown: bool
-    """An evictor decides what stays, and nobody can foretell how."""
+    """An evictor decides which records stay, which cannot be predicted."""
     join: str | None
     """"join" or "co_group" where two streams share the windows, and it is known what is in them."""
 
@@ -62,7 +62,7 @@ class WindowPlan:
         return self.shape in ("session", "dynamic_session")
 
     @property
-    def foretold(self) -> bool:
+    def predicted(self) -> bool:
         """Whether every firing is known beforehand; otherwise only what a recorded firing contains can be judged."""
         return self.trigger is not None and not self.keeps_unknown
 
@@ -174,7 +174,7 @@ def _kinds(given: object) -> list[str]:
 
 
 def _evictor(given: object, shape: str) -> tuple[Evictor | None, bool]:
-    """The evictor, and whether what it leaves cannot be foretold."""
+    """The evictor, and whether what it leaves cannot be predicted."""
     if given is None:
         return None, False
     if isinstance(given, Mapping):

@@ -1,4 +1,4 @@
-"""The facts of one window operator of one subtask in order, each held against what a model of it foretells.
+"""The facts of one window operator of one subtask in order, each compared with what a model of it predicts.
 
 Everything is derived from the task's own emitted watermarks and the operator's intake; the ``watermark`` columns that the
 operator itself wrote are only compared.
@@ -108,7 +108,7 @@ class WindowTimeline:
 
     def _fire(self, position: int, row: Row) -> None:
         key, start, end, _, rows, total, xor, result, cause, at = row[5:]
-        if not self.plan.foretold:
+        if not self.plan.predicted:
             self._fire_unforetold(row)
             return
         if cause == FireCause.PROCESSING_TIME_TIMER:
@@ -138,9 +138,15 @@ class WindowTimeline:
             self.model.fired_by_clock(key, window, at)
 
     def _compare_watermark(self, what: What, row: Row) -> None:
-        told, derived = row[_WATERMARK[what]], self.model.watermark
-        if told != derived:
-            where = {"table": _TABLES[what], "task": self.task, "seq": row[0], "watermark": told, "derived": derived}
+        reported, derived = row[_WATERMARK[what]], self.model.watermark
+        if reported != derived:
+            where = {
+                "table": _TABLES[what],
+                "task": self.task,
+                "seq": row[0],
+                "watermark": reported,
+                "derived": derived,
+            }
             self.wrong[what].append(Wrong("not the task's watermark", where))
 
     def _note(self, what: What, wrong: str, row: Row) -> None:
@@ -197,7 +203,7 @@ def _gather(rows: Sequence[Row], what: What, timelines: dict[tuple[int, int], Wi
 
 def unjudged(graph: JobGraph) -> str:
     """The window operators of which something is not judged, and what; '' where all is."""
-    told = []
+    reported = []
     for operator in graph.operators:
         if operator.kind != "window":
             continue
@@ -205,5 +211,5 @@ def unjudged(graph: JobGraph) -> str:
         one_input = all(task.inputs == 1 for task in graph.tasks_of(operator.vertex))
         missing = "all" if plan is None or not one_input else plan.unjudged
         if missing:
-            told.append(f"{operator.name} ({missing})")
-    return f"not checked: {', '.join(told)}" if told else ""
+            reported.append(f"{operator.name} ({missing})")
+    return f"not checked: {', '.join(reported)}" if reported else ""

@@ -1,4 +1,4 @@
-"""The timers of a window operator, as a model keeps them: each once, the earliest first (rules 9.1, 9.2)."""
+"""A model of the timers of a window operator: each once, the earliest first (rules 9.1, 9.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the triggers answer, told a second time (section 10.D): a model that shares nothing with the operators."""
+"""A second model of the triggers (section 10.D), which shares no code with the operators."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ class Purging:
 
 
 class TimedOut:
-    """Rule 10.23: every timer of the window fires it, whoever set it."""
+    """Rule 10.23: every timer of the window fires it, whichever trigger registered the timer."""
 
     def __init__(self, inner: Trigger, interval_ms: int, reset: bool, clears: bool) -> None:
         self.inner = inner

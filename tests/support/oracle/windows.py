@@ -1,4 +1,4 @@
-"""Laws about windows: when and with what they fire, and which records are late."""
+"""Laws about windows: when they fire, with which contents, and which records are late."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _compare(findings: Findings, timeline: WindowTimeline, what: What, whole: bo
     actual = timeline.recorded(what)
     missing, _ = multiset_difference(due, actual)
     _, unexpected = multiset_difference(due + may_be_missing, actual)
-    for told, rows in (("missing", missing), ("unexpected", unexpected)):
+    for reported, rows in (("missing", missing), ("unexpected", unexpected)):
         for row in rows:
             place = {"task": timeline.task, "operator": timeline.operator.operator}
-            findings.broken(told, **place, **dict(zip(_COLUMNS[what], row, strict=True)))
+            findings.broken(reported, **place, **dict(zip(_COLUMNS[what], row, strict=True)))

@@ -1,4 +1,4 @@
-"""The command line in this process, in a folder of its own that holds a small scenario."""
+"""Runs the command line in this process, in a temporary folder with a small scenario."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An option that stands for a setting is accepted wherever the setting is, by every command that has it."""
+"""An option that sets a setting is accepted by every command that accepts the setting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The commands that run nothing, ``explore``, and the frame around them all."""
+"""The commands that run no job, ``explore``, and the command group."""
 
 from __future__ import annotations
 

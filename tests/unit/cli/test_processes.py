@@ -1,4 +1,4 @@
-"""``flowsim`` as a process of its own: Ctrl-C, kills, exit codes, and the same bytes under any hash seed."""
+"""``flowsim`` as a process: Ctrl-C, kills, exit codes, and equal bytes under any hash seed."""
 
 from __future__ import annotations
 
@@ -199,13 +199,13 @@ def test_exit_code_reaches_the_shell(tmp_path: Path, arguments: tuple[str, ...],
 
 
 @pytest.mark.parametrize(
-    ("bug", "told"),
+    ("bug", "message"),
     [
         ("RuntimeError('seen by nobody yet')", ("Traceback", "RuntimeError: seen by nobody yet")),
         ("errors.InvariantViolation('a queue went negative', ('put', 'take', 'take'))", ("queue went negative", "  take")),
     ],
 )  # fmt: skip
-def test_internal_error_exits_70_with_report(tmp_path: Path, bug: str, told: tuple[str, ...]) -> None:
+def test_internal_error_exits_70_with_report(tmp_path: Path, bug: str, message: tuple[str, ...]) -> None:
     program = (
         "import flowsim.errors as errors, flowsim.recording.reader as reader, flowsim.cli.main as main\n"
         f"def broken(*_): raise {bug}\n"
@@ -217,7 +217,7 @@ def test_internal_error_exits_70_with_report(tmp_path: Path, bug: str, told: tup
     )
     assert run.returncode == 70
     assert "a bug in flowsim" in run.stderr
-    assert all(text in run.stderr for text in told)
+    assert all(text in run.stderr for text in message)
 
 
 def test_missing_extra_is_reported_before_job_runs(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""``flowsim run``: what it leaves, what it prints, and its exit codes."""
+"""``flowsim run``: its files, its output, and its exit codes."""
 
 from __future__ import annotations
 
@@ -71,9 +71,9 @@ def test_json_document_has_collect_sink_records_by_field(flowsim: Any, write: An
 
 def test_run_reports_taken_and_missed_snapshots(flowsim: Any) -> None:
     asked = "actions=[{snapshot: {at: 50 us, task: sums, subtask: 1}}, {snapshot: {at: 9 h, task: numbers}}]"
-    told = flowsim("run", "tiny.yaml", "--set", asked)
-    assert told.code == 0
-    lines = [line.split() for line in told.out.splitlines() if line.startswith("snapshot")]
+    reported = flowsim("run", "tiny.yaml", "--set", asked)
+    assert reported.code == 0
+    lines = [line.split() for line in reported.out.splitlines() if line.startswith("snapshot")]
     assert [" ".join(line) for line in lines] == [
         "snapshot sums (2/2), requested at 50 us: taken at 50 us",
         "snapshot Source: numbers (1/1), requested at 9 h 0 min 0 s: not taken, the job had already ended",

@@ -1,4 +1,4 @@
-"""``flowsim study`` as it is typed."""
+"""``flowsim study``: its files, its output, and its exit codes."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ def test_options_apply_to_every_combination(flowsim: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("vary", "told"),
+    ("vary", "message"),
     [
         ("settings.sed=1,2", "did you mean 'seed'?"),
         ("settings.seed", "expected KEY=VALUE,VALUE,... such as settings.seed=1,2,3"),
     ],
 )
-def test_bad_input_exits_2_and_writes_nothing(vary: str, told: str, flowsim: Any) -> None:
+def test_bad_input_exits_2_and_writes_nothing(vary: str, message: str, flowsim: Any) -> None:
     called = flowsim("study", "tiny.yaml", "--vary", vary, "--out", "out/s")
-    assert (called.code, told in called.err, Path("out").exists()) == (2, True, False)
+    assert (called.code, message in called.err, Path("out").exists()) == (2, True, False)
 
 
 def test_unexpected_job_failure_exits_3(flowsim: Any, write: Any) -> None:
@@ -76,8 +76,8 @@ def test_ctrl_c_keeps_finished_combinations(jobs: str, flowsim: Any, tmp_path: P
         assert process.poll() is None
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)
-    _, told = process.communicate(timeout=60)
-    assert (process.returncode, told) == (130, "interrupted\n")
+    _, message = process.communicate(timeout=60)
+    assert (process.returncode, message) == (130, "interrupted\n")
     document = json.loads(written.read_text())
     assert (document["complete"], [row["records"] for row in document["rows"]]) == (False, [9])
     assert (tmp_path / "out" / "s" / "study.md").exists()

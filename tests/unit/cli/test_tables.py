@@ -1,4 +1,4 @@
-"""Tables and sentences at several widths: they adapt, and no cell is ever cut."""
+"""Tables and sentences at several widths: the layout adapts, and no cell is cut."""
 
 from __future__ import annotations
 

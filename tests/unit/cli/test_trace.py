@@ -1,4 +1,4 @@
-"""``flowsim trace`` and ``flowsim metrics``: what a recording says in words, and what can be asked for."""
+"""``flowsim trace`` and ``flowsim metrics``: their sentences and their options."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def recorded(flowsim: Flowsim) -> Flowsim:
 
 
 def lines(flowsim: Flowsim, *arguments: object) -> list[str]:
-    """The facts that were told, without the lines above them."""
+    """The printed facts, without the lines above them."""
     called = flowsim("trace", "tiny", *arguments)
     assert called.code == 0, called.err
     return [line for line in called.out.splitlines() if re.match(r" *-?\d+\.\d+ m?s  ", line)]
@@ -81,8 +81,8 @@ def test_every_table_has_a_sentence_and_a_kind() -> None:
 
 
 def test_every_cited_rule_exists() -> None:
-    told = "".join(Path(module.__file__).read_text() for module in (phrases, sentences))
-    cited = set(re.findall(r'"(\d+\.\d+)"', told))
+    reported = "".join(Path(module.__file__).read_text() for module in (phrases, sentences))
+    cited = set(re.findall(r'"(\d+\.\d+)"', reported))
     stated = {found.strip("*") for found in RULE.findall((ROOT / "docs/flink_rules.md").read_text())}
 
     assert len(cited) > 40
@@ -96,7 +96,7 @@ def test_detail_everything_prints_one_line_per_fact(recorded: Flowsim) -> None:
 
 
 def test_trace_of_channel_follows_record_through_buffers(recorded: Flowsim) -> None:
-    told = "\n".join(lines(recorded, "--channel", 0))
+    reported = "\n".join(lines(recorded, "--channel", 0))
 
     for sentence in (
         r"writes record .* key \"[abc]\", to sums \(1/2\) #0  \[1.18\]",
@@ -105,14 +105,14 @@ def test_trace_of_channel_follows_record_through_buffers(recorded: Flowsim) -> N
         r"reads record .* from Source: numbers \(1/1\) #0  \[7.17\]",
         r"reads EndOfPartition from Source: numbers \(1/1\) #0  \[7.6\]",
     ):
-        assert re.search(sentence, told), sentence
+        assert re.search(sentence, reported), sentence
 
 
 def test_wait_names_its_reason(recorded: Flowsim) -> None:
-    told = "\n".join(lines(recorded, "--kinds", "actions"))
+    reported = "\n".join(lines(recorded, "--kinds", "actions"))
 
-    assert "waits for input: idle  [3.12, 3.28]" in told
-    assert "is busy: the cost of its batch passes  [3.28]" in told
+    assert "waits for input: idle  [3.12, 3.28]" in reported
+    assert "is busy: the cost of its batch passes  [3.28]" in reported
 
 
 def test_wait_for_mail_inside_yield_is_not_idle(flowsim: Flowsim) -> None:
@@ -151,14 +151,14 @@ def test_blocked_output_between_elements_is_soft_back_pressure(flowsim: Flowsim)
     command = ("run", ROOT / "scenarios/03_slow_sink_backpressure.yaml", "--until", "20ms", "--record", "full")
     flowsim(*command, "--out", "tiny")
 
-    told = "\n".join(lines(flowsim, "--kinds", "actions", "--task", "numbers"))
+    reported = "\n".join(lines(flowsim, "--kinds", "actions", "--task", "numbers"))
 
-    assert "waits for output: soft back pressure  [3.28, 4.6]" in told
+    assert "waits for output: soft back pressure  [3.28, 4.6]" in reported
 
 
 def test_facts_are_indented_by_enclosing_actions(recorded: Flowsim) -> None:
-    told = lines(recorded, "--task", "sums (1/2)", "--kinds", "actions,elements")
-    texts = [line.split("sums (1/2)  ", 1)[1] for line in told]
+    reported = lines(recorded, "--task", "sums (1/2)", "--kinds", "actions,elements")
+    texts = [line.split("sums (1/2)  ", 1)[1] for line in reported]
     first = next(text for text in texts if "reads record" in text)
 
     assert first.startswith("  reads record")
@@ -279,10 +279,10 @@ def test_trace_of_killed_run_ends_at_last_complete_epoch(recorded: Flowsim) -> N
 def test_json_trace_has_same_facts_as_text(recorded: Flowsim) -> None:
     document = recorded("trace", "tiny", "--json", "--kinds", "buffers").document
 
-    told = lines(recorded, "--kinds", "buffers")
-    assert document["count"] == len(document["facts"]) == len(told)
+    reported = lines(recorded, "--kinds", "buffers")
+    assert document["count"] == len(document["facts"]) == len(reported)
     assert document["exit_code"] == 0
-    for fact, line in zip(document["facts"], told, strict=True):
+    for fact, line in zip(document["facts"], reported, strict=True):
         assert fact["text"] in line
         assert fact["row"]["time_ns"] - 1_000_000_000 == fact["at_ns"]
 

@@ -1,4 +1,4 @@
-"""``flowsim validate`` and ``flowsim replay``: verdicts on recordings, and the same facts again."""
+"""``flowsim validate`` and ``flowsim replay``: verdicts on recordings, and equal facts of a second run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An async operator whose queue is full, in a running job: the task waits in the middle of a record (rules 3.21, 11.1)."""
+"""A full async operator in a running job: the task yields inside a record (rules 3.21, 11.1)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How far a source runs ahead of a sink that stands still: worked out from the configuration, record by record.
+"""How far a source runs ahead of a stopped sink: computed from the configuration, record by record.
 
 What a sender may hold, with one record after another of ``FRAME`` bytes:
 

@@ -1,4 +1,4 @@
-"""Jobs whose gates ask for smaller buffers when their records are slow (rules 6.22-6.24)."""
+"""Jobs whose gates announce smaller buffers when their records are slow (rules 6.22-6.24)."""
 
 from __future__ import annotations
 
@@ -84,8 +84,8 @@ def test_debloat_timer_fires_one_millisecond_after_period_and_lets_job_end() -> 
     """Rule 9.10: a timer fires one millisecond after its time; each mail sets the next one."""
     recorder = slow_sink(records=300)
     put = [row for row in rows(recorder, "mails") if row["task"] == 1 and row["action"] == MailAction.PUT]
-    beats = [row["time_ns"] - START_NS for row in put if row["priority"] == 0]
-    assert beats == [201 * MS]
+    times = [row["time_ns"] - START_NS for row in put if row["priority"] == 0]
+    assert times == [201 * MS]
     assert max(row["time_ns"] for row in rows(recorder, "lifecycle")) - START_NS < 310 * MS
 
 

@@ -1,4 +1,4 @@
-"""How records are handed over: read while they are written, or when all of them are (rules 5.41, 5.43, 5.44, 1.7)."""
+"""Exchange modes: records are read while they are written, or after the last write (rules 5.41, 5.43, 5.44, 1.7)."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_stopped_job_reports_blocking_wait_and_leaves_no_file(spilled: Path) -> 
 
 
 def test_flusher_of_later_started_task_counts_from_its_start() -> None:
-    """Rule 5.3: the writer starts after 25 ms and its first beat is 10 ms later."""
+    """Rule 5.3: the writer starts after 25 ms and its flusher first runs 10 ms later."""
     job = SmallJob(cost_ns=0, buffer_timeout_ms=10)
     source = job.values(lambda _: range(25), cost_ns=MS)
     middle = job.operator(source, "middle", "sink", lambda: _PassOn(False), by="FORWARD", chain=False, cost_ns=MS)

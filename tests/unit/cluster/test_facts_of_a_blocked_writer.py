@@ -1,4 +1,4 @@
-"""What a writer sends is recorded before anybody can receive it, also when it blocks in the middle (rules 5.5, 5.42)."""
+"""An element is recorded as sent before a task can receive it, also when the writer blocks between channels (rules 5.5, 5.42)."""
 
 from __future__ import annotations
 

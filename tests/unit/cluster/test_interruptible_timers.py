@@ -1,4 +1,4 @@
-"""Timers that give way to mails in running jobs (rule 9.18), and what Flink 2.3.0 loses by it at the end of the input."""
+"""Interruptible timers in running jobs (rule 9.18), and what Flink 2.3.0 loses by them at the end of the input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Latency markers: when sources send them, what they measure, and that a run without anything else to do is over."""
+"""Latency markers: when sources send them, what they measure, and that they do not keep a run alive."""
 
 from __future__ import annotations
 

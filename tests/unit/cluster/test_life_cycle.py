@@ -1,4 +1,4 @@
-"""The life of tasks and operators: opened tail first, finished head first, closed exactly once, however the job ends."""
+"""The life cycle of tasks and operators: opened tail first, finished head first, closed once, for every end of a job."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.tasks.task_state import TaskState
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
-from tests.support.jobs.event_log import Diary, Log
+from tests.support.jobs.event_log import Log, LogsLifeCycle
 from tests.support.jobs.small_jobs import SmallJob
 
 
@@ -42,7 +42,7 @@ def no_greenlet_is_left() -> Iterator[None]:
     assert live_greenlets() == before
 
 
-class OutspokenDiary(Diary):
+class LogsRecords(LogsLifeCycle):
     """Notes the records, too, and as which subtask; says goodbye downstream; fails at the steps that ``fails`` names."""
 
     def __init__(self, log: Log, fails: Callable[[str, object], bool] = lambda step, value: False) -> None:
@@ -62,7 +62,7 @@ class OutspokenDiary(Diary):
         self.collect(f"bye from {self.ctx.operator_name}", None)
 
 
-def diaries(
+def logging_job(
     log: Log, fails: Callable[[str, object], bool] = lambda step, value: False, who_fails: str = "b", **settings: object
 ) -> SmallJob:
     """source -> a -> b  --FORWARD-->  c -> d, with one record and one watermark."""
@@ -71,7 +71,7 @@ def diaries(
     for name in "abcd":
 
         def make(name: str = name) -> StreamOperator:
-            return OutspokenDiary(log, fails) if name == who_fails else OutspokenDiary(log)
+            return LogsRecords(log, fails) if name == who_fails else LogsRecords(log)
 
         before = job.operator(before, name, "diary", make, chain=name != "c")
     return job
@@ -84,7 +84,7 @@ def of(log: Log, *operators: str) -> Log:
 def test_operators_open_tail_to_head_and_finish_head_to_tail() -> None:
     """Rules 4.2, 4.9 to 4.13, 4.17; the source of a and b emits MAX_WATERMARK, c and d get it as an element."""
     log: Log = []
-    diaries(log).run()
+    logging_job(log).run()
     assert of(log, "a", "b") == [
         ("b", "open"), ("a", "open"),
         ("a", "record 1"), ("b", "record 1"), ("a", "watermark 5"), ("b", "watermark 5"),
@@ -107,7 +107,7 @@ def branches(log: Log) -> SmallJob:
     job = SmallJob()
     added = {"source": job.script([record(1, 5)])}
     for name, before in (("a", "source"), ("b", "a"), ("c", "a"), ("d", "b"), ("e", "a")):
-        added[name] = job.operator(added[before], name, "diary", lambda: OutspokenDiary(log), chain=name != "e")
+        added[name] = job.operator(added[before], name, "diary", lambda: LogsRecords(log), chain=name != "e")
     return job
 
 
@@ -127,8 +127,8 @@ def test_record_is_sent_to_network_before_chained_operator() -> None:
     recorder = MemoryRecorder(Level.FULL)
     job = SmallJob(cost_ns=1000)
     source = job.script([record(1, 5)])
-    job.operator(source, "chained", "diary", lambda: OutspokenDiary(log))
-    job.operator(source, "far", "diary", lambda: OutspokenDiary(log), chain=False)
+    job.operator(source, "chained", "diary", lambda: LogsRecords(log))
+    job.operator(source, "far", "diary", lambda: LogsRecords(log), chain=False)
     job.run(recorder=recorder)
     columns = recorder.columns("sent")
     kind, at = columns.index("kind"), columns.index("time_ns")
@@ -136,7 +136,7 @@ def test_record_is_sent_to_network_before_chained_operator() -> None:
     assert sent_ns == START_NS + 1000, "the cost of the source, and not yet that of the chained operator"
 
 
-class LateMail(OutspokenDiary):
+class LateMail(LogsRecords):
     """Its ``finish`` leaves a mail behind that emits."""
 
     def finish(self) -> None:
@@ -150,7 +150,7 @@ def test_mails_put_by_finish_run_before_next_operator_ends() -> None:
     job = SmallJob()
     first = job.operator(job.script([]), "a", "diary", lambda: LateMail(log))
     last = job.operator(first, "b", "diary", lambda: LateMail(log))
-    job.operator(last, "c", "diary", lambda: OutspokenDiary(log), chain=False)
+    job.operator(last, "c", "diary", lambda: LogsRecords(log), chain=False)
     assert job.run().status is JobStatus.FINISHED
     ends = [entry for entry in of(log, *"abc") if entry[1] in ("record from a mail", "end_input", "finish")]
     assert ends == [
@@ -163,7 +163,7 @@ def test_mails_put_by_finish_run_before_next_operator_ends() -> None:
 def test_operators_close_between_end_of_data_and_end_of_partition() -> None:
     """Rules 4.2, 4.9, 4.14, 4.18: what the channel and the life-cycle table of the sender say, in their order."""
     recorder = MemoryRecorder(Level.FULL)
-    diaries([]).run(recorder=recorder)
+    logging_job([]).run(recorder=recorder)
     steps = [(row[0], f"{ElementKind(row[5]).name} {row[6]}") for row in recorder.rows("sent")]
     steps += [
         (seq, f"{LifeEvent(event).name} {operator}")
@@ -183,7 +183,7 @@ def test_network_task_ends_after_all_channels_end() -> None:
     log: Log = []
     job = SmallJob(cost_ns=0)
     early, late = job.values(lambda _: [1]), job.values(lambda _: range(2), cost_ns=500 * NS_PER_MS)
-    job.operator([early, late], "u", "diary", lambda: OutspokenDiary(log))
+    job.operator([early, late], "u", "diary", lambda: LogsRecords(log))
     result = job.run()
     assert [step for _, step in log] == [
         "open", "record 1", "record 0", "record 1", "max watermark", "end_input", "finish", "close",
@@ -196,7 +196,7 @@ def test_network_task_ends_after_all_channels_end() -> None:
 def test_failure_names_task_and_operator_and_closes_opened_operators_once(step: str, operator: str) -> None:
     """Rules 4.24, 4.26."""
     log: Log = []
-    job = diaries(log, lambda at, value: at == step, operator)
+    job = logging_job(log, lambda at, value: at == step, operator)
     cluster = job.cluster()
     result = cluster.run()
     task = "source -> a -> b (1/1)" if operator == "b" else "c -> d (1/1)"
@@ -215,7 +215,7 @@ def test_failure_names_task_and_operator_and_closes_opened_operators_once(step: 
 
 
 def test_execute_raises_job_failure_with_cause() -> None:
-    job = diaries([], lambda at, value: value == 1)
+    job = logging_job([], lambda at, value: value == 1)
     with pytest.raises(
         JobFailed, match=r"task source -> a -> b \(1/1\), operator b, record 1 @ 5: ValueError: no record 1"
     ) as failed:
@@ -225,7 +225,7 @@ def test_execute_raises_job_failure_with_cause() -> None:
 
 def test_failure_in_close_does_not_hide_first_failure() -> None:
     log: Log = []
-    result = diaries(log, lambda at, value: at in ("record 1", "close")).run()
+    result = logging_job(log, lambda at, value: at in ("record 1", "close")).run()
     assert isinstance(result.error, JobFailed)
     assert str(result.error.cause) == "no record 1 today"
     assert "closing source -> a -> b (1/1) failed too" in "".join(result.error.cause.__notes__)
@@ -235,7 +235,7 @@ def test_failure_in_close_does_not_hide_first_failure() -> None:
 @pytest.mark.parametrize("exit_type", [SystemExit, asyncio.CancelledError, GreenletExit, GeneratorExit, StopIteration])
 @pytest.mark.parametrize("by", ["FORWARD", "REBALANCE"])
 def test_exit_exception_of_user_function_fails_its_task(exit_type: type[BaseException], by: str) -> None:
-    """Nobody is left waiting for a task that asyncio or greenlet took for cancelled, and the program goes on."""
+    """No task waits for one that asyncio or greenlet took for cancelled, and the program continues."""
 
     def leave(value: object) -> list[object]:
         if value == 3:
@@ -259,7 +259,7 @@ def test_exit_exception_in_close_hides_no_failure_and_closes_all() -> None:
             raise SystemExit(9)
         return at == "record 1"
 
-    result = diaries(log, fails, "b").run()
+    result = logging_job(log, fails, "b").run()
     assert isinstance(result.error, JobFailed)
     assert str(result.error.cause) == "no record 1 today"
     assert "failed too: SystemExit(9)" in "".join(result.error.cause.__notes__)
@@ -275,7 +275,7 @@ def test_failure_cancels_task_blocked_on_full_output() -> None:
         many,
         "sink",
         "diary",
-        lambda: OutspokenDiary(log, lambda step, value: value == 50),
+        lambda: LogsRecords(log, lambda step, value: value == 50),
         chain=False,
         cost_ns=NS_PER_MS,
     )
@@ -290,7 +290,7 @@ def test_failure_cancels_task_blocked_on_full_output() -> None:
 def test_stop_at_time_cancels_tasks_and_closes_operators() -> None:
     log: Log = []
     job = SmallJob()
-    job.operator(job.values(lambda _: count()), "sink", "diary", lambda: OutspokenDiary(log), by="REBALANCE")
+    job.operator(job.values(lambda _: count()), "sink", "diary", lambda: LogsRecords(log), by="REBALANCE")
     result = job.run(until_ns=7 * NS_PER_MS)
     assert (result.status, result.elapsed_ns) == (JobStatus.STOPPED, 7 * NS_PER_MS)
     assert [task.state for task in result.tasks] == ["CANCELED", "CANCELED"]
@@ -307,14 +307,14 @@ def test_ctrl_c_closes_operators_and_raises_keyboard_interrupt() -> None:
         return False
 
     job = SmallJob()
-    job.operator(job.values(lambda _: count()), "sink", "diary", lambda: OutspokenDiary(log, interrupt), by="REBALANCE")
+    job.operator(job.values(lambda _: count()), "sink", "diary", lambda: LogsRecords(log, interrupt), by="REBALANCE")
     with pytest.raises(KeyboardInterrupt):
         job.run()
     assert [step for _, step in log].count("close") == 1
 
 
 class SilentReader:
-    """Emits one record and then waits for a wake-up that nobody gives."""
+    """Emits one record and then waits for a wake-up that never comes."""
 
     hands_over = True
     wake_time_ns = None
@@ -354,7 +354,7 @@ def test_deadlock_report_names_waiting_tasks_and_their_waits() -> None:
 
 
 def test_deadlock_report_names_priority_of_awaited_mail() -> None:
-    class Yielder(OutspokenDiary):
+    class Yielder(LogsRecords):
         def process_element(self, value: object, timestamp: int | None) -> None:
             self.ctx.mailbox_executor.yield_()
 

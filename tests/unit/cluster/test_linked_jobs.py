@@ -1,4 +1,4 @@
-"""Jobs whose tasks are some milliseconds apart: when records arrive, what is under way, and what is left at the end."""
+"""Jobs with links between tasks: times of arrival, buffers in flight, and the end."""
 
 from __future__ import annotations
 

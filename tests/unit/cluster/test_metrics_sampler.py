@@ -1,4 +1,4 @@
-"""The metrics of running jobs (section 13): when they are sampled, that nothing changes by it, and that they are true."""
+"""The metrics of running jobs (section 13): when they are sampled, that they do not change the run, and their values."""
 
 from __future__ import annotations
 
@@ -85,9 +85,9 @@ def test_task_is_sampled_every_interval_and_at_end(
 
     assert sorted(samples) == [0, 1, 2, 3, 4]
     for task, series in samples.items():
-        beats = [at_ns // (10 * NS_PER_MS) for at_ns, _ in series[:-1]]
-        assert beats == list(range(1, len(beats) + 1)), f"task {task}"
-        assert len(beats) > 5
+        times = [at_ns // (10 * NS_PER_MS) for at_ns, _ in series[:-1]]
+        assert times == list(range(1, len(times) + 1)), f"task {task}"
+        assert len(times) > 5
         assert series[-1][1] == result.tasks[task].last_sample
 
 

@@ -1,4 +1,4 @@
-"""What travels between tasks and when: flushes, spanning records, waiting inside an element, and where the time goes."""
+"""Data between tasks: flushes, spanning records, waits inside an element, and the time of each state."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def paused_script(timeout_ms: int, recorded: bool, by: str = "FORWARD") -> Arriv
 @RECORDED
 @pytest.mark.parametrize("by", ["FORWARD", "BROADCAST", "REBALANCE"])
 def test_flusher_period_counts_from_task_start(recorded: bool, by: str) -> None:
-    """Rule 5.3: beats at 100, 200, ... ms; also for what goes into a buffer that was flushed before."""
+    """Rule 5.3: flushes at 100, 200, ... ms, also of data in a buffer that was flushed before."""
     arrivals = paused_script(100, recorded, by)
     assert arrival_times_ms(arrivals) == [("a", 100), ("b", 100), ("c", 200), ("d", 300), ("e", 750)]
 
@@ -75,7 +75,7 @@ def test_watermark_waits_for_flusher_like_a_record() -> None:
 
 
 def test_flush_of_busy_task_follows_the_record_in_progress() -> None:
-    """Rule 5.3 with D4: the batch ends with the record that is being worked on when the beat comes."""
+    """Rule 5.3 with D4: the batch ends with the record that is in progress when the flusher is due."""
     job = SmallJob(buffer_timeout_ms=100, cost_ns=0)
     source = job.values(lambda _: range(20), cost_ns=30 * NS_PER_MS)
     arrivals = job.sink(source, by="FORWARD", chain=False)

@@ -1,4 +1,4 @@
-"""What a recording tells of a run that failed."""
+"""The recording of a failed run."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ def letters(text: str) -> list[Entry]:
 
 
 def test_two_inputs_with_data_are_read_in_turn() -> None:
-    """I7.f: both buffers are there before the reader begins, and it gives way to nobody between."""
+    """I7.f: both buffers are there before the reader starts, and it does not yield between records."""
     job = SmallJob(cost_ns=0)
     first, second = job.script(letters("abc")), job.script(letters("xyz"))
     arrivals = job.sink(job.inputs([first, second], tagging()))

@@ -1,4 +1,4 @@
-"""Snapshots that are asked for while a job runs: when a task comes to them, what they say, and those that are missed."""
+"""Snapshots requested during a run: when they are taken, their contents, and the missed ones."""
 
 from __future__ import annotations
 
@@ -70,9 +70,9 @@ def test_snapshot_request_finds_task_by_vertex_operator_or_subtask() -> None:
         SnapshotTask(7 * MS, "Sink: Unnamed"), SnapshotTask(5 * MS, "ask -> Sink: Unnamed", 1),
         SnapshotTask(6 * MS, "Source: source"), parallelism=2,
     )  # fmt: skip
-    told = [(one.task, one.requested_ns // MS) for one in result.snapshots]
+    reported = [(one.task, one.requested_ns // MS) for one in result.snapshots]
     first, second = "ask -> Sink: Unnamed (1/2)", "ask -> Sink: Unnamed (2/2)"
-    assert told == [(second, 5), ("Source: source (1/1)", 6), (first, 7), (second, 7)]
+    assert reported == [(second, 5), ("Source: source (1/1)", 6), (first, 7), (second, 7)]
     assert all(one.taken_ns == one.requested_ns for one in result.snapshots)
 
 

@@ -1,4 +1,4 @@
-"""A job is stopped, with drain or without, or cancelled: what its operators, its channels and its sinks see of it."""
+"""Stopping a job, with and without drain, and cancelling it: the effects on operators, channels and sinks."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
-from tests.support.jobs.event_log import Diary, Log
+from tests.support.jobs.event_log import Log, LogsLifeCycle
 from tests.support.jobs.small_jobs import SmallJob
 
 AT = 5 * NS_PER_MS
 
 
-def diaries(log: Log, **settings: object) -> SmallJob:
+def logging_job(log: Log, **settings: object) -> SmallJob:
     """An endless source -> a -> b  --FORWARD-->  c -> d."""
     job = SmallJob(**settings)
     before = job.values(lambda _: count())
     for name in "abcd":
-        before = job.operator(before, name, "diary", lambda: Diary(log), chain=name != "c")
+        before = job.operator(before, name, "diary", lambda: LogsLifeCycle(log), chain=name != "c")
     return job
 
 
@@ -64,7 +64,7 @@ def test_stop_with_drain_equals_end_of_input() -> None:
     """Rules 4.9 to 4.13, 4.20."""
     log: Log = []
     recorder = MemoryRecorder(Level.FULL)
-    result = diaries(log).run(actions=(StopJob(AT, drain=True),), recorder=recorder)
+    result = logging_job(log).run(actions=(StopJob(AT, drain=True),), recorder=recorder)
     assert result.status is JobStatus.FINISHED
     assert [task.state for task in result.tasks] == ["FINISHED", "FINISHED"]
     ends = [("max watermark", name) for name in "ab"] + [
@@ -82,7 +82,7 @@ def test_stop_without_drain_finishes_no_operator_and_closes_all() -> None:
     """Rules 4.10 to 4.12, 4.20: no MAX_WATERMARK, no end of input, no finish, but both ends of every channel."""
     log: Log = []
     recorder = MemoryRecorder(Level.FULL)
-    result = diaries(log).run(actions=(StopJob(AT),), recorder=recorder)
+    result = logging_job(log).run(actions=(StopJob(AT),), recorder=recorder)
     assert result.status is JobStatus.FINISHED
     assert log == [(name, "open") for name in "badc"] + [(name, "close") for name in "badc"]
     assert sent_ends(recorder) == [(0, "END_OF_DATA", 0), (0, "END_OF_PARTITION", 0)]
@@ -100,10 +100,10 @@ def test_records_sent_before_stop_arrive(drain: bool) -> None:
 
 
 def test_cancelled_job_finishes_no_operator_and_closes_all() -> None:
-    """Rules 4.23, 4.24, 4.26: nobody gets an EndOfPartition."""
+    """Rules 4.23, 4.24, 4.26: no task gets an EndOfPartition."""
     log: Log = []
     recorder = MemoryRecorder(Level.FULL)
-    result = diaries(log).run(actions=(CancelJob(AT),), recorder=recorder)
+    result = logging_job(log).run(actions=(CancelJob(AT),), recorder=recorder)
     assert (result.status, result.error, result.elapsed_ns) == (JobStatus.CANCELED, None, AT)
     assert [task.state for task in result.tasks] == ["CANCELED", "CANCELED"]
     assert sorted(log) == sorted((name, step) for name in "abcd" for step in ("open", "close"))
@@ -117,7 +117,7 @@ def test_cancelled_job_finishes_no_operator_and_closes_all() -> None:
 def test_cancelled_tasks_that_never_ran_open_no_operator() -> None:
     log: Log = []
     recorder = MemoryRecorder(Level.FULL)
-    assert diaries(log).run(actions=(CancelJob(0),), recorder=recorder).status is JobStatus.CANCELED
+    assert logging_job(log).run(actions=(CancelJob(0),), recorder=recorder).status is JobStatus.CANCELED
     assert log == []
     assert [life_of(recorder, task) for task in (0, 1)] == [["CANCELED -1"], ["CANCELED -1"]]
     laws_hold(recorder, "canceled")
@@ -131,7 +131,7 @@ def test_stop_at_time_zero_ends_source_before_first_record() -> None:
 
 
 class SilentReader(BlockReader):
-    """Waits for a wake-up that nobody gives."""
+    """Waits for a wake-up that never comes."""
 
     def __init__(self) -> None:
         super().__init__(lambda ctx: iter(()))
@@ -172,7 +172,7 @@ def test_stop_of_back_pressured_source_ends_data_after_output_is_available() -> 
 def test_second_stop_and_stop_of_ended_source_do_nothing() -> None:
     recorder = MemoryRecorder(Level.FULL)
     job = SmallJob(cost_ns=0)
-    slow = job.operator(job.script([record(1)]), "slow", "diary", lambda: Diary([]), chain=False, cost_ns=AT)
+    slow = job.operator(job.script([record(1)]), "slow", "diary", lambda: LogsLifeCycle([]), chain=False, cost_ns=AT)
     endless = job.values(lambda _: count(), cost_ns=1000)
     job.sink([slow, endless], by="REBALANCE")
     actions = (StopJob(AT, drain=True), StopJob(AT, drain=False), StopJob(2 * AT))

@@ -1,4 +1,4 @@
-"""A run may be stopped at any moment: its counters are recorded once, and what was recorded breaks no law."""
+"""A run stopped at any moment: its counters are recorded once, and its facts violate no law."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements that nobody answers: a run that waits for them says so, and which they are (rule 11.17)."""
+"""Elements whose calls are never answered: the report of the run names them (rule 11.17)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run(
     return MiniCluster(env.stream_graph(), RunOptions(**options)).run()
 
 
-def told(report: str) -> str:
+def pending_text(report: str) -> str:
     """What the report says of operators."""
     return "\n".join(line.partition("; operator ")[2] for line in report.splitlines() if "; operator " in line)
 
@@ -61,7 +61,7 @@ def test_unanswered_call_ends_run_and_report_names_element() -> None:
     """The other place is the last watermark's, which has to wait too."""
     ended = run(Odd(), [record(1, 10), record(2, 20), record(3, 30)], mode="unordered")
     assert ended.status is JobStatus.DEADLOCKED
-    assert told(ended.report) == (
+    assert pending_text(ended.report) == (
         "asked waits for the answer to 1 element (2 of 100 places taken): number 1, record 2 @ 20"
     )
     assert isinstance(ended.error, Deadlock)
@@ -69,10 +69,10 @@ def test_unanswered_call_ends_run_and_report_names_element() -> None:
 
 
 def test_report_counts_unanswered_elements_and_names_the_first() -> None:
-    """Number 3 is a watermark: it takes a place, and nobody has to answer it."""
+    """Number 3 is a watermark: it takes a slot, and needs no answer."""
     entries = [record(2, 10), record(4, 20), record(1, 30), watermark(35), *(record(2 * n, 40) for n in range(3, 8))]
     ended = run(Odd(), entries)
-    assert told(ended.report) == (
+    assert pending_text(ended.report) == (
         "asked waits for the answers to 7 elements (10 of 100 places taken): number 0, record 2 @ 10, number 1, record 4 "
         "@ 20, number 4, record 6 @ 40, number 5, record 8 @ 40, number 6, record 10 @ 40 and 2 more"
     )
@@ -84,7 +84,8 @@ def test_report_of_full_queue_names_yield_and_element() -> None:
     assert task == "Source: Custom Source -> asked -> Sink: Print to Std. Out (1/1)"
     assert rest.startswith("a mail of priority 2 or above; ")
     assert (
-        told(ended.report) == "asked waits for the answer to 1 element (2 of 2 places taken): number 0, record 2 @ 10"
+        pending_text(ended.report)
+        == "asked waits for the answer to 1 element (2 of 2 places taken): number 0, record 2 @ 10"
     )
 
 
@@ -92,7 +93,7 @@ def test_report_names_element_whose_timeout_did_nothing() -> None:
     """Rule 11.17: the element stays in the queue for ever."""
     ended = run(Silent(), [record(1, 10), record(2, 20), record(3, 30)], timeout=Duration.of_millis(50))
     assert ended.status is JobStatus.DEADLOCKED
-    assert told(ended.report) == (
+    assert pending_text(ended.report) == (
         "asked waits for the answer to 1 element (3 of 100 places taken): number 1, record 2 @ 20, whose timeout passed"
     )
 
@@ -107,19 +108,20 @@ def test_report_lists_operators_of_each_task() -> None:
         "Source: Collection Source -> first -> Map -> second (1/1)",
         "third -> Sink: Print to Std. Out (1/1)",
     ]
-    assert told(ended.report) == (
+    assert pending_text(ended.report) == (
         "second waits for the answers to 2 elements (3 of 100 places taken): number 0, record 0, number 1, record 2"
     )
 
 
 @pytest.mark.parametrize("clock", ["virtual", "real"])
 def test_report_of_run_ended_by_until_names_unanswered_element(clock: str) -> None:
-    """On the real clock nobody can know that no answer will come: the limit is what ends the run."""
+    """On the real clock an answer may still come: only the limit ends the run."""
     ended = run(Odd(), [record(2, 10), sleep(1000)], clock=clock, until_ns=300 * NS_PER_MS, chaining=False)
     assert ended.status is JobStatus.STOPPED
     assert "asked (1/1) waits for input; " in ended.report
     assert (
-        told(ended.report) == "asked waits for the answer to 1 element (1 of 100 places taken): number 0, record 2 @ 10"
+        pending_text(ended.report)
+        == "asked waits for the answer to 1 element (1 of 100 places taken): number 0, record 2 @ 10"
     )
 
 
@@ -130,7 +132,7 @@ def test_report_truncates_long_record() -> None:
             return []
 
     ended = run(Never(), [record("x" * 500, 10)])
-    assert told(ended.report).endswith(f"number 0, record '{'x' * 99}... @ 10")
+    assert pending_text(ended.report).endswith(f"number 0, record '{'x' * 99}... @ 10")
 
 
 def test_report_is_empty_when_every_call_is_answered() -> None:

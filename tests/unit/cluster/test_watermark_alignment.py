@@ -1,4 +1,4 @@
-"""Sources of one group in a running job: who waits for whom, and that nobody waits for ever (rules 8.22-8.24)."""
+"""Sources of one group in a running job: which source waits for which, and that every wait ends (rules 8.22-8.24)."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def test_paused_source_emits_nothing() -> None:
 
 
 def test_ended_source_releases_waiting_sources() -> None:
-    """A job must not hang because somebody waits when the slowest has ended; a lone source follows itself."""
+    """A job must not hang when the slowest source has ended; a single source follows itself."""
     recorder, result = run(fast(30), slow(2))
     assert result.status is JobStatus.FINISHED
     assert result.records_read == 32
@@ -97,7 +97,7 @@ class StuckSource(ScriptedSource):
 
 
 def test_waiting_for_source_that_never_advances_is_deadlock() -> None:
-    """The beats of reports and announcements keep no run alive that they cannot change (D4)."""
+    """The timers of reports and announcements do not keep a run alive that they cannot change (D4)."""
     env = StreamExecutionEnvironment.get_execution_environment()
     ahead = env.from_source(ScriptedSource(fast(30)), ALIGNED, "ahead")
     stuck = env.from_source(StuckSource([record("s", 1)]), ALIGNED, "stuck")
@@ -169,10 +169,10 @@ def test_split_paused_just_before_idleness_deadlocks() -> None:
 def test_aggregator_returns_minimum_only_when_it_changed() -> None:
     aggregator: WatermarkAggregator[str] = WatermarkAggregator()
     assert aggregator.aggregated_watermark == NO_TIMESTAMP
-    told = [
+    reported = [
         aggregator.aggregate(key, mark) for key, mark in (("a", 5), ("b", 3), ("a", 9), ("b", MAX_WATERMARK), ("a", 4))
     ]
-    assert told == [5, 3, None, 9, 4]
+    assert reported == [5, 3, None, 9, 4]
     assert list(aggregator.keys) == ["a", "b"]
 
 

@@ -1,4 +1,4 @@
-"""A subtask to read in and write in, without a cluster."""
+"""A subtask that reads or writes without a cluster."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ def test_endless_source_needs_cost_unless_paced() -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: GeneratorSource(1, {}), "expected at least one field, got none"),
         (lambda: GeneratorSource(-1, FIELDS), "expected count >= 0, got -1"),
@@ -103,8 +103,8 @@ def test_endless_source_needs_cost_unless_paced() -> None:
         (lambda: GeneratorSource(9, {"n": JitteredTime(-(2**63), 1, 1)}), "field 'n' of record 0 "),
     ],
 )
-def test_invalid_declarations_are_refused(make: Callable, told: str) -> None:
-    with pytest.raises(BadInput, match=told):
+def test_invalid_declarations_are_refused(make: Callable, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
         make()
 
 

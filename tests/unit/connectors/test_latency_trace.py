@@ -1,4 +1,4 @@
-"""Latencies that were measured, from a file: a number a line, or a column."""
+"""Measured latencies from a file: one number per line, or a column."""
 
 from __future__ import annotations
 

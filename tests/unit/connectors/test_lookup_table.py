@@ -1,4 +1,4 @@
-"""A table that is asked for the row with a key."""
+"""A table that returns the row with a key."""
 
 from __future__ import annotations
 

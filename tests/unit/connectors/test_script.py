@@ -66,7 +66,7 @@ def test_batch_ends_between_two_entries(subtask: Callable) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "message"),
     [
         (lambda: ScriptedSource(), "expected one script per subtask, got none"),
         (lambda: ScriptedSource([record(1, step=1), record(2, step=1)]), "entry 1: step 1 does not follow step 1"),
@@ -75,8 +75,8 @@ def test_batch_ends_between_two_entries(subtask: Callable) -> None:
         (lambda: sleep(-1), "sleep: expected 0 ms or more, got -1"),
     ],
 )
-def test_invalid_scripts_are_refused(make: Callable, told: str) -> None:
-    with pytest.raises(BadInput, match=told):
+def test_invalid_scripts_are_refused(make: Callable, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
         make()
 
 

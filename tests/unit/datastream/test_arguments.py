@@ -1,4 +1,4 @@
-"""What the API refuses, by name and at the line that is wrong; and what it gives each subtask."""
+"""Arguments that the API refuses, by name and at the wrong line; and what each subtask gets."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ def keyed() -> KeyedStream:
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: stream().map(3), "map: expected a MapFunction or a callable, got 3"),
         (lambda: stream().map(Counting), "map: expected a MapFunction or a callable, got <class"),
@@ -188,14 +188,14 @@ def keyed() -> KeyedStream:
         (lambda: ENV().add_source(5), "add_source: expected a source"),
     ],
 )
-def test_argument_of_wrong_type_raises_type_error_naming_the_call(call: Callable, told: str) -> None:
+def test_argument_of_wrong_type_raises_type_error_naming_the_call(call: Callable, message: str) -> None:
     with pytest.raises(TypeError) as refused:
         call()
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 @pytest.mark.parametrize(
-    ("call", "told"),
+    ("call", "message"),
     [
         (lambda: stream().set_parallelism(2), "operator 'Source: Collection Source': parallelism must be 1, got 2"),
         (lambda: stream().map(str).set_parallelism(0), "operator 'Map': parallelism: expected an integer >= 1, got 0"),
@@ -228,10 +228,10 @@ def test_argument_of_wrong_type_raises_type_error_naming_the_call(call: Callable
         (lambda: ENV().from_collection([(1,)], Types.ROW([])), "from_collection: expected 0 fields of ROW<>, got (1,)"),
     ],
 )
-def test_argument_of_wrong_value_raises_bad_input_naming_call_or_operator(call: Callable, told: str) -> None:
+def test_argument_of_wrong_value_raises_bad_input_naming_call_or_operator(call: Callable, message: str) -> None:
     with pytest.raises(BadInput) as refused:
         call()
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_each_subtask_gets_its_own_copy_of_function_object() -> None:
@@ -350,9 +350,9 @@ def test_runtime_context_has_task_name_and_subtask_index() -> None:
 
     env = ENV().set_max_parallelism(16)
     stream = env.from_collection([1, 2]).rebalance().map(Where()).name("where").set_parallelism(2)
-    told = stream.map(lambda where: where).name("as told").set_parallelism(2)
+    message = stream.map(lambda where: where).name("as told").set_parallelism(2)
     name = "where -> as told"
-    assert sorted(told.execute_and_collect()) == [
+    assert sorted(message.execute_and_collect()) == [
         (name, f"{name} (1/2)#0", 0, 2, 16, 0),
         (name, f"{name} (2/2)#0", 1, 2, 16, 0),
     ]

@@ -1,4 +1,4 @@
-"""What AsyncDataStream refuses, by name and at the line that is wrong."""
+"""Arguments that AsyncDataStream refuses, by name and at the wrong line."""
 
 from __future__ import annotations
 

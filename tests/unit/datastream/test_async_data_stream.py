@@ -1,4 +1,4 @@
-"""AsyncDataStream on both clocks: what comes out, in which order, and what each subtask has for itself."""
+"""AsyncDataStream on both clocks: results, their order, and what each subtask has."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class OwnTime(TimestampAssigner):
 
 
 def test_unordered_results_do_not_overtake_watermark() -> None:
-    """Rule 11.11: the source gives a watermark for every record, so nobody overtakes anybody."""
+    """Rule 11.11: the source emits a watermark after every record, so no record overtakes another."""
     env = ENV().configure(auto_watermark_interval_ms=1)
     strategy = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(OwnTime())
     paced = env.from_collection([1, 2, 3, 4]).map(lambda v: v)
@@ -262,7 +262,7 @@ def test_java_style_function_without_timeout_method_fails_on_timeout() -> None:
         list(asked.execute_and_collect())
 
 
-# Both clocks tell the same story.
+# Both clocks.
 
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])
@@ -287,7 +287,7 @@ def test_simulated_calls_give_equal_results_on_both_clocks(mode: str) -> None:
         assert sorted(virtual) == sorted(real) == expected  # type: ignore[type-var]
 
 
-# What judges and people are told.
+# The description of the operator.
 
 
 def test_graph_describes_async_parameters() -> None:

@@ -97,7 +97,7 @@ def test_endless_calls_end_when_job_deadlocks() -> None:
 
 @BOTH_CLOCKS
 def test_call_that_outlives_its_record_ends_with_the_task(clock: str) -> None:
-    """A timeout answers for the record; nobody tells the coroutine (PyFlink does not either)."""
+    """A timeout answers for the record; the coroutine is not cancelled (nor is it in PyFlink)."""
     log: list[object] = []
 
     class Late(Endless):
@@ -240,13 +240,13 @@ def test_leftover_asyncio_task_that_never_ends_is_logged_and_discarded(
             return self
 
     assert run(Beating(), clock).status is JobStatus.FINISHED
-    told = [record.getMessage() for record in caplog.records]
-    assert len(told) == len(kept) == 3
-    for text in told:
+    reported = [record.getMessage() for record in caplog.records]
+    assert len(reported) == len(kept) == 3
+    for text in reported:
         assert text.startswith(
             "an asyncio task did not end after it was cancelled, and is discarded: do not suppress CancelledError\n"
         )
-    assert all(any(f"heartbeat {number}" in text for text in told) for number in range(3))
+    assert all(any(f"heartbeat {number}" in text for text in reported) for number in range(3))
     caplog.clear()
 
 

@@ -1,4 +1,4 @@
-"""Coroutines that go wrong: what the job says, and that nothing of them is left."""
+"""Coroutines that fail: the message of the job, and that no coroutine is left."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded jobs of coroutines: the same facts in every process, and facts that every law holds on."""
+"""Recorded jobs of coroutines: equal facts in every process, and every law holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls that are tried again, through AsyncDataStream on both clocks (rules 11.24 to 11.27)."""
+"""Retried calls, through AsyncDataStream on both clocks (rules 11.24 to 11.27)."""
 
 from __future__ import annotations
 

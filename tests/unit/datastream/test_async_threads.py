@@ -1,4 +1,4 @@
-"""Answers from other threads, as Java's ResultFuture takes them: on the real clock, refused by name on the virtual one."""
+"""Answers from other threads, as Java's ResultFuture accepts them: on the real clock; refused on the virtual one."""
 
 from __future__ import annotations
 

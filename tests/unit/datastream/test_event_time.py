@@ -98,16 +98,16 @@ def test_default_alignment_interval_is_one_second() -> None:
 
 
 @pytest.mark.parametrize(
-    ("drift", "interval", "told"),
+    ("drift", "interval", "message"),
     [
         (Duration.of_millis(-1), None, "with_watermark_alignment: the allowed drift must be 0 ms or more, got -1"),
         (Duration.of_millis(1), Duration.of_millis(0), "with_watermark_alignment: the update interval must be 1 ms"),
     ],
 )
 def test_invalid_alignment_is_refused(
-    drift: Duration, interval: Duration | None, told: str
+    drift: Duration, interval: Duration | None, message: str
 ) -> None:  # fmt: skip
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInput, match=message):
         WatermarkStrategy.no_watermarks().with_watermark_alignment("g", drift, interval)
 
 

@@ -1,4 +1,4 @@
-"""Whole jobs with an async operator against what the real Flink 2.3.0 answered (tests/golden/data/job/async*.jsonl.gz).
+"""Whole jobs with an async operator, compared with the real Flink 2.3.0 (tests/golden/data/job/async*.jsonl.gz).
 
 Flink ran on a wall clock, yet in all of the jobs but one nothing is left open by less than 20 ms: every record, watermark
 and status at the probe is compared in order, every call of the function in order, the error of a job that failed and all

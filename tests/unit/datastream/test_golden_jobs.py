@@ -1,4 +1,4 @@
-"""Whole jobs, built with the DataStream API, against what the real Flink 2.3.0 answered (tests/golden/data/job)."""
+"""Whole jobs, built with the DataStream API, compared with the real Flink 2.3.0 (tests/golden/data/job)."""
 
 from __future__ import annotations
 
@@ -201,7 +201,7 @@ class InputsProbe(MultipleInputOperator):
 
 
 def test_multiple_streams_into_one_input_equal_flinks_union() -> None:
-    """Where nobody is idle the watermarks, too: of idle inputs the least and the latest differ from those of a union."""
+    """Watermarks are compared only if no input is idle: those of idle inputs differ from those of a union."""
     examined = with_watermarks = 0
     for case in cases("union"):
         if case["job"] != "union":

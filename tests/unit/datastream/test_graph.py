@@ -1,4 +1,4 @@
-"""The graphs that jobs become: nodes, edges, partitioners, chaining."""
+"""The graphs of jobs: nodes, edges, partitioners, chaining."""
 
 from __future__ import annotations
 

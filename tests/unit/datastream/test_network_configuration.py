@@ -1,4 +1,4 @@
-"""The settings of a job in Python, those of the network between its tasks above all, and their keys in Flink."""
+"""The settings of a job in Python, mainly those of the network, and their keys in Flink."""
 
 from __future__ import annotations
 

@@ -61,7 +61,7 @@ def sockets() -> Iterator[int]:
 
 @pytest.mark.parametrize(("mode", "capacity"), [("unordered", 2_000), ("ordered", 500)])
 def test_concurrent_requests_reach_but_never_exceed_capacity(mode: str, capacity: int, sockets: int) -> None:
-    """Nobody is answered before all of them are there; a request has a socket at either end."""
+    """The server answers when all requests have arrived; a request has a socket at either end."""
     keys, capacity = range(5_000), min(capacity, (sockets - 400) // 2)
     with AirlineServer(together=capacity).running() as server:
         results = results_of(Airline(server.url), keys, mode=mode, capacity=capacity, timeout_ms=0, clock="real")

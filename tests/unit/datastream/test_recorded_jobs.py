@@ -1,4 +1,4 @@
-"""Jobs of the DataStream API that leave a recording."""
+"""Jobs of the DataStream API that write a recording."""
 
 from __future__ import annotations
 

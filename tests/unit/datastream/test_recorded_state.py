@@ -1,4 +1,4 @@
-"""Changes of state in whole jobs: what is recorded of keyed functions and windows, and that nothing else changes."""
+"""Changes of state in whole jobs: the facts of keyed functions and windows, and that the run is unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every way in which a timestamp or a watermark gets into a job refuses what is not whole milliseconds of 64 bits."""
+"""Every source of a timestamp or watermark refuses values that are not whole milliseconds of 64 bits."""
 
 from __future__ import annotations
 
@@ -58,9 +58,9 @@ class SourceOf:
     required_parallelism = 1
     needs_cost = False
 
-    def __init__(self, emit: Callable[[SourceOutput, str], None], speaks: bool, split: str | None = None) -> None:
+    def __init__(self, emit: Callable[[SourceOutput, str], None], emits: bool, split: str | None = None) -> None:
         self.emit = emit
-        self.emits_watermarks = speaks
+        self.emits_watermarks = emits
         self.split = split
 
     def create_reader(self) -> ReaderOf:
@@ -81,12 +81,12 @@ def assigner_of_a_source_of_batches(env: Environment, bad: object) -> DataStream
 
 
 def assigner_record_by_record(env: Environment, bad: object) -> DataStream:
-    source = SourceOf(lambda output, value: output.collect(value, 1), speaks=False)
+    source = SourceOf(lambda output, value: output.collect(value, 1), emits=False)
     return env.from_source(source, assigner(env, bad), "source")
 
 
 def assigner_of_a_split(env: Environment, bad: object) -> DataStream:
-    source = SourceOf(lambda output, value: output.collect(value, 1), speaks=False, split="p0")
+    source = SourceOf(lambda output, value: output.collect(value, 1), emits=False, split="p0")
     return env.from_source(source, assigner(env, bad), "source")
 
 
@@ -103,26 +103,26 @@ def _watermark_bad(bad: object) -> Callable[[SourceOutput, str], None]:
 
 
 def reader_without_strategy(env: Environment, bad: object) -> DataStream:
-    return env.from_source(SourceOf(_emit_bad(bad), speaks=True), WatermarkStrategy.no_watermarks(), "source")
+    return env.from_source(SourceOf(_emit_bad(bad), emits=True), WatermarkStrategy.no_watermarks(), "source")
 
 
 def reader_with_strategy(env: Environment, bad: object) -> DataStream:
     strategy = WatermarkStrategy.for_monotonous_timestamps()
-    return env.from_source(SourceOf(_emit_bad(bad), speaks=False), strategy, "source")
+    return env.from_source(SourceOf(_emit_bad(bad), emits=False), strategy, "source")
 
 
 def reader_of_a_split(env: Environment, bad: object) -> DataStream:
-    source = SourceOf(_emit_bad(bad), speaks=True, split="p0")
+    source = SourceOf(_emit_bad(bad), emits=True, split="p0")
     return env.from_source(source, WatermarkStrategy.no_watermarks(), "source")
 
 
 def watermark_of_a_reader(env: Environment, bad: object) -> DataStream:
-    return env.from_source(SourceOf(_watermark_bad(bad), speaks=True), WatermarkStrategy.no_watermarks(), "source")
+    return env.from_source(SourceOf(_watermark_bad(bad), emits=True), WatermarkStrategy.no_watermarks(), "source")
 
 
 def watermark_of_a_reader_with_strategy(env: Environment, bad: object) -> DataStream:
     strategy = WatermarkStrategy.for_monotonous_timestamps()
-    return env.from_source(SourceOf(_watermark_bad(bad), speaks=False), strategy, "source")
+    return env.from_source(SourceOf(_watermark_bad(bad), emits=False), strategy, "source")
 
 
 class _Loop(SourceFunction):

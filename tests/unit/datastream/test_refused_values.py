@@ -1,4 +1,4 @@
-"""A value outside the closed set is refused by the operator that emits it, whether a chain follows or a channel."""
+"""The operator that emits a value outside the closed set refuses it, before a chain and before a channel."""
 
 from __future__ import annotations
 

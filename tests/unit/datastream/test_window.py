@@ -1,4 +1,4 @@
-"""Assigners, triggers and evictors as users write them, and what a recording says of them."""
+"""The classes for assigners, triggers and evictors, and their descriptions in recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is not an assigner, a trigger, an evictor or a count is refused where it is written."""
+"""Arguments that are no assigner, trigger, evictor or count are refused where they are passed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows of jobs: with keys and without, by count, and those that two streams share."""
+"""Windows of jobs: with and without keys, by count, and of two streams."""
 
 from __future__ import annotations
 

@@ -49,14 +49,14 @@ def test_fifo_schedule_gives_same_recording_for_every_seed() -> None:
 
 
 def test_exploration_stops_at_first_finding_unless_disabled() -> None:
-    told: list[Step] = []
+    reported: list[Step] = []
     found = explore(
-        lambda: compile_two(STALE), RandomSchedules(), range(10, 20), on_step=lambda step, _: told.append(step)
+        lambda: compile_two(STALE), RandomSchedules(), range(10, 20), on_step=lambda step, _: reported.append(step)
     )
-    assert [step.seed for step in told] == [10]
-    assert found.first_finding is told[0]
-    assert [outcome.law for outcome in told[0].violated] == ["channel-fifo"]
-    assert [outcome.what for outcome in told[0].unmet] == ["rows of sink all"]
+    assert [step.seed for step in reported] == [10]
+    assert found.first_finding is reported[0]
+    assert [outcome.law for outcome in reported[0].violated] == ["channel-fifo"]
+    assert [outcome.what for outcome in reported[0].unmet] == ["rows of sink all"]
     everything = explore(lambda: compile_two(STALE), RandomSchedules(), range(3), until_violation=False)
     assert (everything.runs, len(everything.findings)) == (3, 3)
 

@@ -1,4 +1,4 @@
-"""Tokens: one line of text, there and back."""
+"""Tokens: written as one line of text, and parsed back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every fault breaks the law that it is meant to break, and no other; without faults all laws hold (decision D6)."""
+"""Every fault violates its law, and no other; without faults all laws hold (decision D6)."""
 
 from __future__ import annotations
 

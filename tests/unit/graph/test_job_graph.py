@@ -1,4 +1,4 @@
-"""Which operators are chained, and what a job graph refuses (rules 1.1-1.13)."""
+"""Chaining of operators, and refused job graphs (rules 1.1-1.13)."""
 
 from __future__ import annotations
 

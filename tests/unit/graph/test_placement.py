@@ -1,4 +1,4 @@
-"""Which subtask runs where, as the settings say it, and what is wrong with settings that cannot be met."""
+"""The placement of subtasks by the settings, and refused settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machines of all laws against plain definitions over whole recordings, damaged in every way that the tests know."""
+"""All laws compared with plain definitions over whole recordings, correct and damaged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The laws of async operators over histories made by hand: what holds, and each way to break them."""
+"""The laws of async operators over hand-made histories: what satisfies them, and each violation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Laws channel-fifo and channel-end: each way of breaking them is found and counted."""
+"""Laws channel-fifo and channel-end: each violation is reported and counted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law cleanup over windows that ran: what has no timer, what a merge leaves, and what Flink itself takes away."""
+"""Law cleanup over windows that ran: missing timers, timers left by merges, and timers that Flink deletes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law distribution: every partitioner in jobs that ran, and writers made by hand that go wrong."""
+"""Law distribution: every partitioner in jobs that ran, and hand-made writers that violate it."""
 
 from __future__ import annotations
 

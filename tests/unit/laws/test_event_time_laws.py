@@ -1,4 +1,4 @@
-"""Laws task-watermark and idle over histories made by hand: what holds, and each way to break them."""
+"""Laws task-watermark and idle over hand-made histories: what satisfies them, and each violation."""
 
 from __future__ import annotations
 
@@ -210,9 +210,9 @@ def test_interruptible_timers_may_delay_and_merge_watermarks() -> None:
 def test_task_behind_source_ended_while_idle_needs_no_max_watermark() -> None:
     """Law end: rule 5.8 lets the last watermark of an idle source get lost."""
 
-    def ending(*told: int) -> list[object]:
+    def ending(*reported: int) -> list[object]:
         history = History()
-        for timestamp in told:
+        for timestamp in reported:
             history.hears(WATERMARK, timestamp)
         history._add("lifecycle", 0, 0, LifeEvent.FINISH)
         return history.sends(ElementKind.END_OF_DATA, 1).broken("end")

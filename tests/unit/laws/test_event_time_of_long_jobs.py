@@ -1,4 +1,4 @@
-"""Laws of event time over recordings with many marks, against their definitions."""
+"""Laws of event time over recordings with many watermarks, compared with their definitions."""
 
 from __future__ import annotations
 

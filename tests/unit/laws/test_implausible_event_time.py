@@ -1,4 +1,4 @@
-"""Numbers that no run records: the laws of event time answer with violations, not with errors."""
+"""Numbers that no run records: the laws of event time report violations and raise no error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law task-watermark where timers that can be interrupted hold watermarks back before an async operator (rules 9.18, 11.3)."""
+"""Law task-watermark where interruptible timers delay watermarks before an async operator (rules 9.18, 11.3)."""
 
 from __future__ import annotations
 

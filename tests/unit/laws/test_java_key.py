@@ -1,4 +1,4 @@
-"""The judge derives Java hash codes and owners of keys as the real Flink did (rules 1.18, 1.19, 1.23)."""
+"""The laws compute Java hash codes and owners of keys as the real Flink (rules 1.18, 1.19, 1.23)."""
 
 from __future__ import annotations
 

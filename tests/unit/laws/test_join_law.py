@@ -1,4 +1,4 @@
-"""Law joins over interval joins that ran: what is at the bounds, what is forgotten, and what faults break."""
+"""Law joins over interval joins that ran: records at the bounds, removed records, and violations by faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""All laws together: an honest run, all its prefixes, and the page that says what is counted."""
+"""All laws together: a correct run, all its prefixes, and the page of the laws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law lateness over interval joins that ran: late records are told, and one that is gone without a trace is noticed."""
+"""Law lateness over interval joins that ran: late records are recorded, and one without a trace violates the law."""
 
 from __future__ import annotations
 

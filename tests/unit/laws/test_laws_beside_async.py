@@ -1,4 +1,4 @@
-"""What other laws make of async operators: event time in a queue, what was counted, ends of channels; over histories by hand."""
+"""Other laws on async operators, over hand-made histories: event time in a queue, counters, ends of channels."""
 
 from __future__ import annotations
 
@@ -57,9 +57,9 @@ def test_status_overtakes_queue_and_suppresses_queued_watermarks() -> None:
     """Rules 5.8, 11.3."""
     history = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).sends(STATUS, IDLE).emits(0)
     assert history.broken_laws(whole=False) == set()
-    spoken = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).sends(STATUS, IDLE).leaves(0)
-    assert spoken.broken("task-watermark", whole=False) == ["a watermark or status has no cause"] * 2
-    assert spoken.broken("idle", whole=False) == ["a watermark is sent while idle"] * 2
+    emitted = AsyncHistory().takes_mark(0, 5).hears(STATUS, IDLE).sends(STATUS, IDLE).leaves(0)
+    assert emitted.broken("task-watermark", whole=False) == ["a watermark or status has no cause"] * 2
+    assert emitted.broken("idle", whole=False) == ["a watermark is sent while idle"] * 2
 
 
 def test_status_that_waits_in_queue_violates() -> None:

@@ -1,4 +1,4 @@
-"""Every law holds on honest recordings, and falls to the damage that breaks it: recordings judged from their files."""
+"""Every law holds for correct recordings, and is violated by its mutations: recordings checked from their files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Jobs that ran: with async operators, timers, windows and joins; honest ones break no law, and damaged ones do."""
+"""Jobs that ran: with async operators, timers, windows and joins; correct ones violate no law, damaged ones do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law key-routing, and the judge's own Java hashes."""
+"""Law key-routing, and the Java hashes of the laws."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def test_pending_mail_does_not_violate_prefix() -> None:
     assert judge(with_mails([(PUT, 0, 1, 0)]), "mails", "failed").verdict is Verdict.HOLDS
 
 
-def with_rounds(story: str) -> FactSet:
+def with_rounds(script: str) -> FactSet:
     """The tiny job with this mailbox loop of task 1: each word is a step.
 
     ``+0`` puts mail 0, ``+!0`` puts it as urgent; ``0`` runs it as an action, ``(0)`` inside of one; ``default`` is the
@@ -95,7 +95,7 @@ def with_rounds(story: str) -> FactSet:
     def act(phase: ActionPhase, kind: int, priority: int = -1) -> None:
         add("actions", phase=phase, kind=kind, action=0, priority=priority, suspended=suspended)
 
-    for step in story.split():
+    for step in script.split():
         suspended, word = int(step.startswith("~")), step.removeprefix("~")
         number = int(word.strip("+!()")) if any(map(str.isdigit, word)) else -1
         mail = {"mail": number, "priority": 1, "urgent": int("!" in word)}
@@ -126,7 +126,7 @@ LEFT = "the default action runs before a mail of the batch"
 
 
 @pytest.mark.parametrize(
-    ("story", "whats"),
+    ("script", "whats"),
     [
         ("+0 +1 0 1 default", []),
         ("+0 0 +1 1 default", [JOINS]),
@@ -143,8 +143,8 @@ LEFT = "the default action runs before a mail of the batch"
         ("default ~default", ["the default action runs while it is suspended"]),
     ],
 )
-def test_mails_of_a_batch_alternate_with_default_action(story: str, whats: list[str]) -> None:
-    assert found(with_rounds(story), "fairness") == whats
+def test_mails_of_a_batch_alternate_with_default_action(script: str, whats: list[str]) -> None:
+    assert found(with_rounds(script), "fairness") == whats
 
 
 OPEN, END_INPUT, FINISH, CLOSE = LifeEvent.OPEN, LifeEvent.END_INPUT, LifeEvent.FINISH, LifeEvent.CLOSE

@@ -1,4 +1,4 @@
-"""Law timers over histories made by hand: what holds, and each way to break it (section 9)."""
+"""Law timers over hand-made histories: what satisfies it, and each violation (section 9)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law window-fire on histories written by hand: one operator, one key, and what must come of each assigner and trigger.
+"""Law window-fire on hand-made histories: one operator, one key, and the firings of each assigner and trigger.
 
 Records are numbered 1, 2, 4, 8, ...: the exclusive or of a window's fingerprints says which of them it held.
 """

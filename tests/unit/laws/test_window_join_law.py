@@ -1,4 +1,4 @@
-"""Law window-joins over joins and coGroups that ran: what their functions are called with, and what faults break."""
+"""Law window-joins over joins and coGroups that ran: the calls of their functions, and violations by faults."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine of the window laws: parts of the keys add up."""
+"""The machine of the window laws: counts of key partitions sum to the whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The lock that the actors of one task share: one at a time, first come first served, and who must wait lets others pass."""
+"""The lock that the actors of one task share: one holder at a time, first come first served, released by waits."""
 
 from __future__ import annotations
 

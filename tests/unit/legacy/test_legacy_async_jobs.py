@@ -1,4 +1,4 @@
-"""The async operator of Flink 1.8 in running jobs: who has the lock, and what happens in the middle of an element."""
+"""The async operator of Flink 1.8 in running jobs: who holds the lock, and what happens inside an element."""
 
 from __future__ import annotations
 
@@ -103,13 +103,15 @@ def test_emitter_works_while_task_waits_for_queue_slot_inside_element() -> None:
         "PUT 1 at 10", "INVOKE 1 at 10", "COMPLETE 1 at 20", "EMIT 1 at 20",
         "PUT 2 at 20", "EMIT 2 at 20",
     ]  # fmt: skip
-    story = sorted((row[0], "emit") for row in recorder.rows("async_elements") if row[5] == AsyncAction.EMIT)
-    story += [(row[0], f"{ActionPhase(row[3]).name} {row[4]}") for row in recorder.rows("actions") if row[1] == 1]
-    told = [what for _, what in sorted(story)]
-    emit, lock, holder = told.index("emit"), f"WAIT {WaitKind.LOCK:d}", f"BEGIN {ActionKind.LOCK_HOLDER:d}"
-    assert told[emit - 1] == holder
-    assert told[emit - 2] == lock
-    assert told[: emit - 2].count(f"BEGIN {ActionKind.DEFAULT_ACTION:d}") - 1 == told[: emit - 2].count(
+    steps_by_seq = sorted((row[0], "emit") for row in recorder.rows("async_elements") if row[5] == AsyncAction.EMIT)
+    steps_by_seq += [
+        (row[0], f"{ActionPhase(row[3]).name} {row[4]}") for row in recorder.rows("actions") if row[1] == 1
+    ]
+    order = [what for _, what in sorted(steps_by_seq)]
+    emit, lock, holder = order.index("emit"), f"WAIT {WaitKind.LOCK:d}", f"BEGIN {ActionKind.LOCK_HOLDER:d}"
+    assert order[emit - 1] == holder
+    assert order[emit - 2] == lock
+    assert order[: emit - 2].count(f"BEGIN {ActionKind.DEFAULT_ACTION:d}") - 1 == order[: emit - 2].count(
         f"END {ActionKind.DEFAULT_ACTION:d}"
     ), "an element is not over"
 
@@ -220,7 +222,7 @@ def test_failed_element_behind_pending_head_waits_for_its_turn() -> None:
 
 
 def test_timeout_counts_while_element_waits_for_queue_slot() -> None:
-    """Rule 11.31: the facts of an element without a place are told once it has one."""
+    """Rule 11.31: the facts of an element without a slot are recorded once it has one."""
     env = env_of()
     asked(source(env, [*numbers(1, 2), sleep(100)]).rebalance(), after(40), 1, timeout_ms=50).sink_to(CollectSink())
     result, recorder = run(env)

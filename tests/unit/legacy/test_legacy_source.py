@@ -1,4 +1,4 @@
-"""The task of a source function: a loop of its own, one lock, no overdraft, and an end through the mailbox."""
+"""The task of a source function: its own loop, one lock, no overdraft, and an end through the mailbox."""
 
 from __future__ import annotations
 

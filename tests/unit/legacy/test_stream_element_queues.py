@@ -1,4 +1,4 @@
-"""The queues of the legacy design, told as stories; all their answers are compared with Flink's in tests/golden."""
+"""The queues of the legacy design, one scenario per test; tests/golden compares all their answers with Flink's."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from flowsim.legacy.stream_element_queues import (
 
 
 class Executor:
-    """Keeps callbacks until it is told to run them."""
+    """Keeps callbacks until the test runs them."""
 
     def __init__(self) -> None:
         self.callbacks: deque[Callable[[], None]] = deque()
@@ -130,12 +130,12 @@ def test_watermark_without_earlier_elements_is_polled_at_once() -> None:
 
 def test_first_outcome_wins_and_callbacks_run_last_registered_first() -> None:
     """As java.util.concurrent.CompletableFuture does it."""
-    told: list[str] = []
+    reported: list[str] = []
     entry = FutureRecordEntry("a", 1)
-    entry.on_complete(lambda: told.append("first"), lambda callback: callback())
-    entry.on_complete(lambda: told.append("second"), lambda callback: callback())
+    entry.on_complete(lambda: reported.append("first"), lambda callback: callback())
+    entry.on_complete(lambda: reported.append("second"), lambda callback: callback())
     entry.complete_exceptionally(OSError("gone"))
     entry.complete(["A"])
-    entry.on_complete(lambda: told.append("late"), lambda callback: callback())
-    assert told == ["second", "first", "late"]
+    entry.on_complete(lambda: reported.append("late"), lambda callback: callback())
+    assert reported == ["second", "first", "late"]
     assert (entry.results, str(entry.error)) == ((), "gone")

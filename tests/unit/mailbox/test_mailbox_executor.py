@@ -12,7 +12,7 @@ from flowsim.tasks.mailbox_processor import MailboxProcessor
 
 
 class Task:
-    """A processor without a default action; whoever waits for a mail gets what ``arrives`` puts."""
+    """A processor without a default action; a wait for a mail puts the next one of ``arrives``."""
 
     def __init__(self) -> None:
         self.ran: list[str] = []

@@ -1,4 +1,4 @@
-"""Which input is read next: selections, the handler that keeps them, and ready-made orders (rules 4.22, 7.22-7.25)."""
+"""The next input to read: selections, their handler, and provided orders (rules 4.22, 7.22-7.25)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ STOPPED, END_OF_DATA, END_OF_INPUT = (
 
 
 class Selecting:
-    """Selects what it was told to."""
+    """Selects the given inputs."""
 
     def __init__(self, *selections: InputSelection) -> None:
         self.selections = list(selections)

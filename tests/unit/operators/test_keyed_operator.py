@@ -1,4 +1,4 @@
-"""What an operator's timers are when they move to another subtask (rule 9.15)."""
+"""Timers of an operator that are restored in another subtask (rule 9.15)."""
 
 from __future__ import annotations
 

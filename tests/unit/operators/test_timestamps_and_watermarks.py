@@ -1,4 +1,4 @@
-"""Timestamps and watermarks in the middle of a stream (rules 8.1-8.7)."""
+"""Timestamps and watermarks assigned behind a source (rules 8.1-8.7)."""
 
 from __future__ import annotations
 

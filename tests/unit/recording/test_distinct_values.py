@@ -1,4 +1,4 @@
-"""DistinctValues: which records keep their value, and that the table is as bounded as it says."""
+"""DistinctValues: which record values are kept, and the limit of the table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The facts of a recording in one order: complete, by time, each task as it recorded them; the same for any size of parts."""
+"""The facts of a recording in one order: complete, by time, in each task's own order; equal for any size of parts."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def seq(fact: Fact) -> int:
 
 
 def test_every_fact_is_returned_once(recording: Recording) -> None:
-    told: dict[str, list[tuple[int, ...]]] = {}
+    reported: dict[str, list[tuple[int, ...]]] = {}
     for fact in merged_facts(recording, Selection()):
-        told.setdefault(fact.table, []).append(fact.row)
+        reported.setdefault(fact.table, []).append(fact.row)
 
     assert len(recording.epochs) > 3
     for table in TASK_TABLES:
-        assert sorted(told.get(table.name, [])) == sorted(recording.rows(table.name)), table.name
+        assert sorted(reported.get(table.name, [])) == sorted(recording.rows(table.name)), table.name
 
 
 def test_times_never_decrease_and_seq_of_task_increases(recording: Recording) -> None:

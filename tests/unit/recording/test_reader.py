@@ -1,4 +1,4 @@
-"""Recording: what a killed or damaged recording still says."""
+"""Recording: reading of complete, killed and damaged recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a scenario to a job: what it computes when it runs."""
+"""Compiled scenarios: their settings, and their results when they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scenario expects of the facts of its run."""
+"""Expectations of a scenario on the facts of its run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loading a scenario: every error names its place, what was expected, and the nearest valid name."""
+"""Loading a scenario: every error names its position, the expectation, and the nearest valid name."""
 
 from __future__ import annotations
 

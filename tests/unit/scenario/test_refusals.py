@@ -1,4 +1,4 @@
-"""What a scenario may not say: it is refused with its place, before anything runs."""
+"""Invalid scenarios: refused with position, before anything runs."""
 
 from __future__ import annotations
 

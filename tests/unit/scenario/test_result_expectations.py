@@ -1,4 +1,4 @@
-"""What a scenario expects of the records in its collect sinks."""
+"""Expectations of a scenario on the records in its collect sinks."""
 
 from __future__ import annotations
 

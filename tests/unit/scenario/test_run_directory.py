@@ -1,4 +1,4 @@
-"""The directory of a run makes room for the next run, and for nothing else."""
+"""The directory of a run: earlier runs are replaced, foreign files are kept."""
 
 from __future__ import annotations
 

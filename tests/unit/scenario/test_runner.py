@@ -1,4 +1,4 @@
-"""Running a compiled scenario: options, what it leaves, and how it ends when something goes wrong."""
+"""Running a compiled scenario: options, results, files, and failures."""
 
 from __future__ import annotations
 
@@ -100,9 +100,9 @@ def test_run_has_sink_results_and_expectation_outcomes(tmp_path: Path) -> None:
 
 
 def test_progress_is_reported_during_run(tmp_path: Path) -> None:
-    told: list[Progress] = []
-    run(tmp_path, on_progress=told.append)
-    assert told[-1].records == 5
+    reported: list[Progress] = []
+    run(tmp_path, on_progress=reported.append)
+    assert reported[-1].records == 5
 
 
 def test_ctrl_c_leaves_complete_recording_with_status_canceled(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Every scenario that teaches shows what it says: its expectations are met, and every law is as it expects."""
+"""Every shipped scenario meets its expectations, and every law has the expected verdict."""
 
 from __future__ import annotations
 

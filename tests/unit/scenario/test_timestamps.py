@@ -1,4 +1,4 @@
-"""An operator that goes by event time needs records with timestamps: found before the run where that is decidable."""
+"""Event-time operators need records with timestamps: checked before the run where it is decidable."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""asyncio's own tools on the virtual clock, and the doors that are shut there (D4)."""
+"""asyncio's own tools on the virtual clock, and the methods that are refused there (D4)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flowsim.sim.run_virtual import run_virtual
 from flowsim.sim.virtual_time_loop import VirtualTimeLoop
 
 REFUSED = sorted(
-    name for name, door in vars(RefusingLoop).items() if getattr(door, "__qualname__", "").startswith("_r")
+    name for name, method in vars(RefusingLoop).items() if getattr(method, "__qualname__", "").startswith("_r")
 )
 
 
@@ -150,8 +150,10 @@ def test_real_world_method_is_refused_by_name(name: str) -> None:
 
 
 def test_every_event_loop_method_is_implemented_or_refused() -> None:
-    doors = {name for name, _ in inspect.getmembers(asyncio.AbstractEventLoop, inspect.isfunction)}
-    unanswered = {name for name in doors if getattr(VirtualTimeLoop, name) is getattr(asyncio.AbstractEventLoop, name)}
+    methods = {name for name, _ in inspect.getmembers(asyncio.AbstractEventLoop, inspect.isfunction)}
+    unanswered = {
+        name for name in methods if getattr(VirtualTimeLoop, name) is getattr(asyncio.AbstractEventLoop, name)
+    }
     assert {name for name in unanswered if not name.startswith("_")} == set()
     assert "run_in_executor" in REFUSED
     assert len(REFUSED) > 25

@@ -1,4 +1,4 @@
-"""Scheduling policies, and what of their choices is recorded."""
+"""Scheduling policies, and the recorded choices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The same contract on the real clock. No test waits longer than a few milliseconds, none asserts on durations."""
+"""The clock interface on the real clock. No test waits longer than a few milliseconds, none asserts on durations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Named random streams: the same numbers in every process, and none shared by two names."""
+"""Named random streams: equal numbers in every process, different ones for different names."""
 
 from __future__ import annotations
 

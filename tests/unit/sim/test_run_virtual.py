@@ -1,4 +1,4 @@
-"""A run leaves nothing behind: no task, no loop, no thread, whatever ends it."""
+"""A run leaves no task, loop or thread behind, for every end."""
 
 from __future__ import annotations
 

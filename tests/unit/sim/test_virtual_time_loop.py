@@ -1,4 +1,4 @@
-"""The order of one round: callbacks, due timers, one actor's turn, the jump to the next timer (D4)."""
+"""The order of one round: callbacks, due timers, one actor, the jump to the next timer (D4)."""
 
 from __future__ import annotations
 

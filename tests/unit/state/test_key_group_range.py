@@ -1,4 +1,4 @@
-"""Bounds and corners of key groups; the arithmetic is checked against golden data (rules 1.18-1.23)."""
+"""Key groups: bounds and edge cases; golden data check the arithmetic (rules 1.18-1.23)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Keyed state: one cell per name, namespace and key, found again whatever the current key was in between."""
+"""Keyed state: one cell per name, namespace and key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What of keyed state is recorded as facts: each change once, with what is left (table ``state_changes``)."""
+"""Recorded changes of keyed state: each change once, with the remaining entries (table ``state_changes``)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""State that expires: what is seen, what renews it, what drops it, and what a snapshot keeps. Flink: TtlStateFactory."""
+"""State with a time to live: visibility, renewal, cleanup and snapshots. Flink: TtlStateFactory."""
 
 from __future__ import annotations
 
@@ -123,13 +123,13 @@ def test_access_to_one_key_cleans_up_others(backend: Backend) -> None:
 
 
 def test_every_record_cleans_up_when_configured(backend: Backend) -> None:
-    told = []
-    backend.on_move_changed = lambda: told.append("move with what set_current_key_and_id is now")
+    reported = []
+    backend.on_move_changed = lambda: reported.append("move with what set_current_key_and_id is now")
     count = backend.store().get_state(counted(ten_ms().cleanup_incrementally(1000, True)))
     count.update(1)
     backend.now = 110
     backend.set_current_key("other")
-    assert (backend.key_groups(), len(told)) == ([], 1)
+    assert (backend.key_groups(), len(reported)) == ([], 1)
 
 
 def test_full_snapshot_cleanup_omits_expired_entries(backend: Backend) -> None:

@@ -1,4 +1,4 @@
-"""Elements as bytes: what is on the wire, and where a decoder stands after any cut."""
+"""Elements as bytes: the wire format, and decoding after any cut."""
 
 from __future__ import annotations
 

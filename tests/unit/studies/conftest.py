@@ -1,4 +1,4 @@
-"""A job that can be followed by hand: five records, whose calls take what each of them says, behind a source."""
+"""A small job with hand-computed times: five records, each with the latency of its call, behind a source."""
 
 from __future__ import annotations
 

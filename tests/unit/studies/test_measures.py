@@ -1,4 +1,4 @@
-"""What is measured of jobs that can be followed by hand. Times in ms.
+"""Measures of jobs with hand-computed times, in ms.
 
 Watermarks after every record, a queue of four: at 0 come the record 0 (until 30), watermark -1, the record 10 (until 10)
 and watermark 9; the queue is full. At 30 all of them leave and the records 20, 5 and 40 come with watermark 19, are

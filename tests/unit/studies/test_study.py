@@ -42,16 +42,16 @@ def test_every_combination_has_a_row_in_every_file(plan: WritePlan, tmp_path: Pa
         ("mode=ordered, capacity=1", 1), ("mode=ordered, capacity=4", 2),
         ("mode=unordered, capacity=1", 3), ("mode=unordered, capacity=4", 4),
     ]  # fmt: skip
-    told = json.loads((tmp_path / "out" / "study.json").read_text())
-    assert {key: told[key] for key in ("flowsim_study", "scenario", "seed", "set", "complete")} == {
+    message = json.loads((tmp_path / "out" / "study.json").read_text())
+    assert {key: message[key] for key in ("flowsim_study", "scenario", "seed", "set", "complete")} == {
         "flowsim_study": 1, "scenario": "asked", "seed": 1, "set": [], "complete": True,
     }  # fmt: skip
-    assert told["vary"] == {
+    assert message["vary"] == {
         "operators.ask.async.mode": ["ordered", "unordered"],
         "operators.ask.async.capacity": [1, 4],
     }
-    assert [row["values"] for row in told["rows"]] == [dict(row.combination.values) for row in found.rows]
-    assert [row["async"]["ask"]["latency"]["p50_ns"] for row in told["rows"]] == [10**7] * 4
+    assert [row["values"] for row in message["rows"]] == [dict(row.combination.values) for row in found.rows]
+    assert [row["async"]["ask"]["latency"]["p50_ns"] for row in message["rows"]] == [10**7] * 4
     lines = list(csv.DictReader(io.StringIO((tmp_path / "out" / "study.csv").read_text())))
     assert [line["ask.latency.p50_ns"] for line in lines] == ["10000000"] * 4
     assert [(line["operators.ask.async.capacity"], line["ask.peak_queued"]) for line in lines] == [
@@ -102,7 +102,7 @@ def test_error_in_worker_process_is_raised(plan: WritePlan, tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize(
-    ("vary", "told"),
+    ("vary", "message"),
     [
         ("operators.ask.async.capcity=1,2", "unknown key 'capcity' (did you mean 'capacity'?)"),
         ("operators.aks.async.capacity=1,2", "operators has no 'aks' (did you mean 'ask'?)"),
@@ -111,10 +111,10 @@ def test_error_in_worker_process_is_raised(plan: WritePlan, tmp_path: Path) -> N
         ("operators.ask.async.mode=ordered,sorted", "the scenario cannot be run with mode=sorted:"),
     ],
 )
-def test_invalid_variation_is_refused_before_writing(vary: str, told: str, plan: WritePlan, tmp_path: Path) -> None:
+def test_invalid_variation_is_refused_before_writing(vary: str, message: str, plan: WritePlan, tmp_path: Path) -> None:
     with pytest.raises(BadInput) as refused:
         study(plan(), tmp_path / "out", vary)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
     assert not (tmp_path / "out").exists()
 
 
@@ -159,8 +159,8 @@ def test_interrupted_study_keeps_finished_rows(plan: WritePlan, tmp_path: Path) 
 
     with pytest.raises(KeyboardInterrupt):
         study(plan(), tmp_path / "out", on_row=interrupt)
-    told = json.loads((tmp_path / "out" / "study.json").read_text())
-    assert (told["complete"], [row["values"]["operators.ask.async.capacity"] for row in told["rows"]]) == (
+    message = json.loads((tmp_path / "out" / "study.json").read_text())
+    assert (message["complete"], [row["values"]["operators.ask.async.capacity"] for row in message["rows"]]) == (
         False,
         [1, 4],
     )

@@ -1,4 +1,4 @@
-"""What tasks waited for, and how full async queues were, by the facts of small runs."""
+"""Waits of tasks, and the fill of async queues, from the facts of small runs."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ def test_values_are_yaml_split_at_commas(text: str, values: tuple[object, ...]) 
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("a.b", "--vary a.b: expected KEY=VALUE,VALUE,... such as settings.seed=1,2,3"),
         ("=1", "expected KEY=VALUE"),
@@ -32,10 +32,10 @@ def test_values_are_yaml_split_at_commas(text: str, values: tuple[object, ...]) 
         ("a.b=&x 1,*x", "the values are not a list of YAML values"),
     ],
 )
-def test_invalid_list_of_values_is_refused(text: str, told: str) -> None:
+def test_invalid_list_of_values_is_refused(text: str, message: str) -> None:
     with pytest.raises(BadInput) as refused:
         Variation.parse(text)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_last_key_varies_fastest() -> None:

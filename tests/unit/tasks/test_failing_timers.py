@@ -1,4 +1,4 @@
-"""A job that fails while a timer fires tells which timer it was."""
+"""A job that fails in a timer reports the timer."""
 
 from __future__ import annotations
 

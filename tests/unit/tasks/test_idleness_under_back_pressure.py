@@ -1,4 +1,4 @@
-"""A source that cannot emit is not idle: the clock of idleness stands still under back pressure (rule 8.4)."""
+"""A back-pressured source is not idle: its idleness clock is paused (rule 8.4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suspension, poison and the timers that stop for mails (rules 3.11-3.19)."""
+"""The mailbox loop: suspension, poison mails and time measurement (rules 3.11-3.19)."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.time_buckets import PeriodTimer, TimeBuckets
 
 
-def nobody(priority: int) -> None:
-    raise AssertionError("waits for a mail that nobody puts")
+def no_mail(priority: int) -> None:
+    raise AssertionError("waits for a mail that is never put")
 
 
 def test_default_action_is_suspended_once_and_stale_resume_ignored() -> None:
     """Rule 3.13."""
-    processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody)
+    processor = MailboxProcessor(lambda: None, TaskMailbox(), no_mail)
     stale = processor.suspend_default_action()
     with pytest.raises(InvariantViolation, match="Default action has already been suspended"):
         processor.suspend_default_action()
@@ -32,7 +32,7 @@ def test_default_action_is_suspended_once_and_stale_resume_ignored() -> None:
 
 
 def test_resume_from_other_thread_is_urgent_mail_until_mailbox_closes() -> None:
-    processor = MailboxProcessor(lambda: None, TaskMailbox(is_mailbox_thread=lambda: False), nobody)
+    processor = MailboxProcessor(lambda: None, TaskMailbox(is_mailbox_thread=lambda: False), no_mail)
     suspension = processor.suspend_default_action()
     processor.executor().execute(lambda: None, "before")
     suspension.resume()
@@ -50,7 +50,7 @@ def test_suspended_loop_keeps_later_mails_until_run_again() -> None:
         log.append("default")
         processor.all_actions_completed()
 
-    processor = MailboxProcessor(default_action, TaskMailbox(), nobody)
+    processor = MailboxProcessor(default_action, TaskMailbox(), no_mail)
     processor.suspend()
     processor.executor().execute(lambda: log.append("mail"), "mail")
     processor.run_mailbox_loop()
@@ -92,7 +92,7 @@ def test_time_of_mails_is_not_part_of_suspension() -> None:
 
 def test_reported_error_is_raised_by_loop_and_keeps_other_mails() -> None:
     """Rule 3.15."""
-    processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody)
+    processor = MailboxProcessor(lambda: None, TaskMailbox(), no_mail)
     processor.executor().execute(lambda: None, "left")
     processor.report_error(ValueError("from a neighbour"))
     with pytest.raises(ValueError, match="from a neighbour"):
@@ -107,7 +107,7 @@ def test_reported_error_is_raised_by_loop_and_keeps_other_mails() -> None:
 
 def test_dropped_mail_is_cancelled_and_others_keep_results() -> None:
     """Rule 3.9."""
-    processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody)
+    processor = MailboxProcessor(lambda: None, TaskMailbox(), no_mail)
     executor = processor.executor(1)
     answered, failed, dropped = (
         executor.submit(command, "asked") for command in (lambda: 5, lambda: 1 // 0, lambda: 6)
@@ -124,7 +124,7 @@ def test_dropped_mail_is_cancelled_and_others_keep_results() -> None:
 
 
 def test_last_of_several_urgent_mails_ending_a_wait_runs_first() -> None:
-    """Rule 3.4: whoever waits takes right out of the queue, where urgent mails stand reversed."""
+    """Rule 3.4: a waiting take reads the queue itself, in which urgent mails are reversed."""
     ran: list[str] = []
 
     def neighbours_put(_: int) -> None:
@@ -142,7 +142,7 @@ def test_last_of_several_urgent_mails_ending_a_wait_runs_first() -> None:
 
 def test_mails_of_loop_are_counted_and_those_of_yield_are_not() -> None:
     """Rule 3.18."""
-    processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody)
+    processor = MailboxProcessor(lambda: None, TaskMailbox(), no_mail)
     for name in ("a", "b", "c"):
         processor.executor().execute(lambda: None, name)
     assert processor.executor(-1).try_yield()
@@ -154,7 +154,7 @@ def test_mails_of_loop_are_counted_and_those_of_yield_are_not() -> None:
 def test_step_runs_mail_or_default_action_and_single_loop_runs_both() -> None:
     """Rule 3.17."""
     log: list[str] = []
-    processor = MailboxProcessor(lambda: log.append("default"), TaskMailbox(), nobody)
+    processor = MailboxProcessor(lambda: log.append("default"), TaskMailbox(), no_mail)
     for name in ("a", "b"):
         processor.executor().execute(lambda name=name: log.append(name), name)  # type: ignore[misc]
     assert processor.run_mailbox_step()
@@ -170,7 +170,7 @@ def test_step_runs_mail_or_default_action_and_single_loop_runs_both() -> None:
 
 def test_yield_records_minimum_priority_of_mails() -> None:
     recorder = MemoryRecorder(Level.FULL)
-    processor = MailboxProcessor(lambda: None, TaskMailbox(), nobody, trace=TaskTrace(0, TaskClock(5), recorder))
+    processor = MailboxProcessor(lambda: None, TaskMailbox(), no_mail, trace=TaskTrace(0, TaskClock(5), recorder))
     processor.executor(7).execute(lambda: None, "mail")
     processor.executor(3).yield_()
     rows = [(ActionPhase(p).name, priority) for _, _, _, p, _, _, priority, _ in recorder.rows("actions")]
@@ -195,7 +195,7 @@ def test_time_buckets_end_with_task_and_sum_to_total() -> None:
 def test_every_action_is_recorded_with_begin_and_end() -> None:
     recorder = MemoryRecorder(Level.FULL)
     trace = TaskTrace(0, TaskClock(5), recorder)
-    processor = MailboxProcessor(lambda: processor.all_actions_completed(), TaskMailbox(), nobody, trace=trace)
+    processor = MailboxProcessor(lambda: processor.all_actions_completed(), TaskMailbox(), no_mail, trace=trace)
     processor.executor().execute(lambda: None, "mail")
     processor.run_mailbox_loop()
     assert [(ActionPhase(p).name, ActionKind(k).name, n) for _, _, _, p, k, n, _, _ in recorder.rows("actions")] == [

@@ -1,4 +1,4 @@
-"""What the outputs of an operator say of watermarks while the stream is idle (rules 5.8, 13.8)."""
+"""The watermark gauges of operator outputs while the stream is idle (rules 5.8, 13.8)."""
 
 from __future__ import annotations
 

@@ -197,7 +197,7 @@ def source_watermark_times_ms(interval_ms: int, cost_ms: int) -> list[float]:
 
 def test_periodic_watermarks_have_fixed_interval_without_drift() -> None:
     """Rule 8.2: fixed delay, and not the extra millisecond of rule 9.10."""
-    assert source_watermark_times_ms(interval_ms=150, cost_ms=0) == [150.0 * beat for beat in range(1, 14)]
+    assert source_watermark_times_ms(interval_ms=150, cost_ms=0) == [150.0 * number for number in range(1, 14)]
 
 
 def test_periodic_watermark_during_record_is_emitted_after_it() -> None:

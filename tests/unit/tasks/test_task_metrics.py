@@ -1,4 +1,4 @@
-"""How much of a gate's memory counts as used (rule 13.6)."""
+"""The used buffers of a gate (rule 13.6)."""
 
 from __future__ import annotations
 

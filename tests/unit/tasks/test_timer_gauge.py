@@ -1,4 +1,4 @@
-"""Rule 13.2: what a gauge of time says, on a clock that is set by hand."""
+"""Rule 13.2: the values of a time gauge, on a clock that the test sets."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the assertions say when something is not as it should be."""
+"""The messages of failed assertions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bench for asynchronous functions is public: what it promises is tested like everything else."""
+"""The public harness for asynchronous functions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``flowsim.testing`` exports is what an import gives, whatever was imported before."""
+"""``flowsim.testing`` exports the same objects in any order of imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operator bench is public: what it promises is tested like everything else."""
+"""The public harness for operators."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def test_time_does_not_decrease_and_daemon_timer_keeps_nothing_alive() -> None:
 
 def test_yield_runs_mails_in_order_and_without_mail_is_deadlock() -> None:
     ran: list[int] = []
-    bench = OneInputOperatorHarness(MapOperator(str))
-    mailbox = bench.context.mailbox_executor
+    harness = OneInputOperatorHarness(MapOperator(str))
+    mailbox = harness.context.mailbox_executor
     mailbox.execute(lambda: ran.append(1), "first")
     mailbox.execute(lambda: ran.append(2), "second")
     mailbox.yield_()
@@ -74,29 +74,29 @@ def test_operator_is_closed_when_test_fails() -> None:
         def close(self) -> None:
             type(self).closed += 1
 
-    with pytest.raises(ZeroDivisionError), OneInputOperatorHarness(Recording(lambda value: 1 // 0)) as bench:
-        bench.process_element("x")
+    with pytest.raises(ZeroDivisionError), OneInputOperatorHarness(Recording(lambda value: 1 // 0)) as harness:
+        harness.process_element("x")
     assert Recording.closed == 1
 
 
 def test_end_of_input_is_max_watermark_then_end_input_then_finish() -> None:
     """Rules 4.9-4.12."""
 
-    class Telling(StreamOperator):
+    class EmitsItsSteps(StreamOperator):
         def end_input(self) -> None:
             self.output.collect("end_input", None)
 
         def finish(self) -> None:
             self.output.collect("finish", None)
 
-    with OneInputOperatorHarness(Telling()) as bench:
-        bench.end_of_input()
-        assert bench.take_output() == [("wm", MAX_WATERMARK), ("rec", "end_input", None), ("rec", "finish", None)]
-        assert bench.output == []
+    with OneInputOperatorHarness(EmitsItsSteps()) as harness:
+        harness.end_of_input()
+        assert harness.take_output() == [("wm", MAX_WATERMARK), ("rec", "end_input", None), ("rec", "finish", None)]
+        assert harness.output == []
 
 
 def test_subtask_owns_its_key_group_range() -> None:
     """Rule 1.20."""
-    bench = OneInputOperatorHarness(MapOperator(str), subtask_index=1, parallelism=2, max_parallelism=8)
-    assert (bench.context.key_group_range.start, bench.context.key_group_range.end) == (4, 7)
-    assert bench.context.task_name == "MapOperator (2/2)"
+    harness = OneInputOperatorHarness(MapOperator(str), subtask_index=1, parallelism=2, max_parallelism=8)
+    assert (harness.context.key_group_range.start, harness.context.key_group_range.end) == (4, 7)
+    assert harness.context.task_name == "MapOperator (2/2)"

@@ -1,4 +1,4 @@
-"""Running a job inside a test: what is seen at its ends, and that the job itself stays as it was."""
+"""Running a job inside a test: its outputs, and that the job is unchanged."""
 
 from __future__ import annotations
 

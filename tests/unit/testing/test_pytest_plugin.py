@@ -1,4 +1,4 @@
-"""The plugin as a user's pytest loads it: in a process and a folder of its own."""
+"""The pytest plugin, loaded by a user's pytest in a process and folder of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A schedule is one line of text, and back."""
+"""Schedules: written as one line of text, and parsed back."""
 
 from __future__ import annotations
 

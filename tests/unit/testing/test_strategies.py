@@ -1,4 +1,4 @@
-"""What the strategies draw, and what it shrinks to."""
+"""The strategies: what they draw, and to what they shrink."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What needs the extra says so, and what does not works without it."""
+"""Only the parts that need the extra report it as missing."""
 
 from __future__ import annotations
 

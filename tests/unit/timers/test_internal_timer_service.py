@@ -29,7 +29,7 @@ from flowsim.values.keys import key_fingerprint, state_key
 Fired = tuple[str, object, int]
 
 
-class Bench:
+class TimerHarness:
     """One service with its key context and a script of what callbacks do."""
 
     def __init__(self, trace: TaskTrace | None = None) -> None:
@@ -48,7 +48,7 @@ class Bench:
         self.service = self.service_named("timers")
 
     def service_named(self, name: str) -> InternalTimerService[str]:
-        """A service whose timers are told with its name where it is not the first."""
+        """Records the name of the service with each of its timers if it is not the first service."""
         owner: Triggerable[str] = self if name == "timers" else _Named(self, name)
         self.set_current_key("a", "a")
         return self.manager.internal_timer_service(name, owner, lambda namespace: (0, len(namespace)))
@@ -76,142 +76,142 @@ class Bench:
 class _Named:
     """Tells which service a timer is of."""
 
-    def __init__(self, bench: Bench, name: str) -> None:
-        self.bench = bench
+    def __init__(self, harness: TimerHarness, name: str) -> None:
+        self.harness = harness
         self.name = name
 
     def on_event_time(self, timer: InternalTimer[str]) -> None:
-        self.bench.fired.append((self.name, timer.key, timer.timestamp))
+        self.harness.fired.append((self.name, timer.key, timer.timestamp))
 
     def on_processing_time(self, timer: InternalTimer[str]) -> None:
-        self.bench.fired.append((self.name, timer.key, timer.timestamp))
+        self.harness.fired.append((self.name, timer.key, timer.timestamp))
 
 
 def test_callback_sees_new_watermark_and_its_key() -> None:
     """Rule 9.4: the watermark moves first; rule 9.13: the key is set and stays set."""
-    bench = Bench()
-    bench.key("a").register_event_time_timer("", 5)
-    bench.key("b").register_event_time_timer("", 3)
+    harness = TimerHarness()
+    harness.key("a").register_event_time_timer("", 5)
+    harness.key("b").register_event_time_timer("", 3)
     seen: list[int] = []
-    bench.then[3] = lambda: seen.append(bench.service.current_watermark)
-    assert bench.service.current_watermark == NO_TIMESTAMP
-    bench.service.advance_watermark(10)
-    assert bench.fired == [("event", "b", 3), ("event", "a", 5)]
+    harness.then[3] = lambda: seen.append(harness.service.current_watermark)
+    assert harness.service.current_watermark == NO_TIMESTAMP
+    harness.service.advance_watermark(10)
+    assert harness.fired == [("event", "b", 3), ("event", "a", 5)]
     assert seen == [10]
-    assert bench.current_key == "a"
-    assert bench.service.fired_timers == 2
+    assert harness.current_key == "a"
+    assert harness.service.fired_timers == 2
 
 
 def test_due_timer_registered_by_callback_fires_in_same_advance() -> None:
     """Rule 9.5: also when it is earlier than the timer that registered it."""
-    bench = Bench()
-    bench.key("a").register_event_time_timer("", 5)
+    harness = TimerHarness()
+    harness.key("a").register_event_time_timer("", 5)
 
     def register_two() -> None:
-        bench.service.register_event_time_timer("", 2)
-        bench.service.register_event_time_timer("", 11)
+        harness.service.register_event_time_timer("", 2)
+        harness.service.register_event_time_timer("", 11)
 
-    bench.then[5] = register_two
-    bench.service.advance_watermark(10)
-    assert bench.fired == [("event", "a", 5), ("event", "a", 2)]
-    assert bench.service.num_event_time_timers == 1
+    harness.then[5] = register_two
+    harness.service.advance_watermark(10)
+    assert harness.fired == [("event", "a", 5), ("event", "a", 2)]
+    assert harness.service.num_event_time_timers == 1
 
 
 def test_timer_behind_watermark_fires_at_next_advance() -> None:
-    """Rules 9.6, 9.7: even an advance backwards fires it, since nobody checks here."""
-    bench = Bench()
-    bench.service.advance_watermark(10)
-    bench.key("a").register_event_time_timer("", 4)
-    assert bench.fired == []
-    bench.service.advance_watermark(9)
-    assert bench.fired == [("event", "a", 4)]
-    assert bench.service.current_watermark == 9
+    """Rules 9.6, 9.7: even an advance backwards fires it, since the service does not check the order."""
+    harness = TimerHarness()
+    harness.service.advance_watermark(10)
+    harness.key("a").register_event_time_timer("", 4)
+    assert harness.fired == []
+    harness.service.advance_watermark(9)
+    assert harness.fired == [("event", "a", 4)]
+    assert harness.service.current_watermark == 9
 
 
 def test_delete_needs_same_time_key_and_namespace() -> None:
     """Rule 9.11."""
-    bench = Bench()
-    bench.key("a").register_event_time_timer("w", 5)
-    bench.key("b").delete_event_time_timer("w", 5)
-    bench.key("a").delete_event_time_timer("v", 5)
-    bench.key("a").delete_event_time_timer("w", 6)
-    assert bench.service.num_event_time_timers == 1
-    bench.key("a").delete_event_time_timer("w", 5)
-    assert bench.service.num_event_time_timers == 0
+    harness = TimerHarness()
+    harness.key("a").register_event_time_timer("w", 5)
+    harness.key("b").delete_event_time_timer("w", 5)
+    harness.key("a").delete_event_time_timer("v", 5)
+    harness.key("a").delete_event_time_timer("w", 6)
+    assert harness.service.num_event_time_timers == 1
+    harness.key("a").delete_event_time_timer("w", 5)
+    assert harness.service.num_event_time_timers == 0
 
 
 def test_int_boolean_and_double_keys_are_different() -> None:
-    bench = Bench()
-    bench.key(1).register_event_time_timer("", 5)
-    bench.key(True).register_event_time_timer("", 5)
-    bench.key(1.0).register_event_time_timer("", 5)
-    bench.key(1).register_event_time_timer("", 5)
-    assert bench.service.num_event_time_timers == 3
+    harness = TimerHarness()
+    harness.key(1).register_event_time_timer("", 5)
+    harness.key(True).register_event_time_timer("", 5)
+    harness.key(1.0).register_event_time_timer("", 5)
+    harness.key(1).register_event_time_timer("", 5)
+    assert harness.service.num_event_time_timers == 3
 
 
 def test_timer_at_max_watermark_fires_with_last_watermark() -> None:
-    bench = Bench()
-    bench.key("a").register_event_time_timer("", MAX_WATERMARK)
-    bench.service.advance_watermark(MAX_WATERMARK - 1)
-    assert bench.fired == []
-    bench.service.advance_watermark(MAX_WATERMARK)
-    assert bench.fired == [("event", "a", MAX_WATERMARK)]
+    harness = TimerHarness()
+    harness.key("a").register_event_time_timer("", MAX_WATERMARK)
+    harness.service.advance_watermark(MAX_WATERMARK - 1)
+    assert harness.fired == []
+    harness.service.advance_watermark(MAX_WATERMARK)
+    assert harness.fired == [("event", "a", MAX_WATERMARK)]
 
 
 def test_only_earliest_processing_timer_has_a_system_timer() -> None:
     """Rule 9.8."""
-    bench = Bench()
-    bench.key("a").register_processing_time_timer("", 50)
-    bench.key("a").register_processing_time_timer("", 60)
-    assert bench.time.live_timers_ms() == [50]
-    bench.key("a").register_processing_time_timer("", 40)
-    assert bench.time.live_timers_ms() == [40]
+    harness = TimerHarness()
+    harness.key("a").register_processing_time_timer("", 50)
+    harness.key("a").register_processing_time_timer("", 60)
+    assert harness.time.live_timers_ms() == [50]
+    harness.key("a").register_processing_time_timer("", 40)
+    assert harness.time.live_timers_ms() == [40]
 
 
 def test_processing_timers_fire_up_to_time_of_system_timer() -> None:
     """Rule 9.9: not up to now; then the next head gets a system timer of its own."""
-    bench = Bench()
+    harness = TimerHarness()
     for timestamp in (10, 20, 30):
-        bench.key("a").register_processing_time_timer("", timestamp)
+        harness.key("a").register_processing_time_timer("", timestamp)
     seen: list[list[int]] = []
-    bench.then[10] = lambda: seen.append(bench.time.live_timers_ms())
-    bench.time.advance_to(25)
-    assert bench.fired == [("processing", "a", 10), ("processing", "a", 20)]
+    harness.then[10] = lambda: seen.append(harness.time.live_timers_ms())
+    harness.time.advance_to(25)
+    assert harness.fired == [("processing", "a", 10), ("processing", "a", 20)]
     assert seen == [[]]
-    assert bench.time.live_timers_ms() == [30]
+    assert harness.time.live_timers_ms() == [30]
 
 
 def test_processing_timer_registered_by_callback_registers_system_timer_once() -> None:
     """Rule 9.9."""
-    bench = Bench()
-    bench.key("a").register_processing_time_timer("", 10)
-    bench.key("a").register_processing_time_timer("", 90)
-    bench.then[10] = lambda: bench.service.register_processing_time_timer("", 15)
-    bench.time.advance_to(10)
-    assert bench.fired == [("processing", "a", 10)]
-    assert bench.time.live_timers_ms() == [15]
+    harness = TimerHarness()
+    harness.key("a").register_processing_time_timer("", 10)
+    harness.key("a").register_processing_time_timer("", 90)
+    harness.then[10] = lambda: harness.service.register_processing_time_timer("", 15)
+    harness.time.advance_to(10)
+    assert harness.fired == [("processing", "a", 10)]
+    assert harness.time.live_timers_ms() == [15]
 
 
 def test_system_timer_of_deleted_head_fires_nothing_and_registers_next() -> None:
     """Rule 9.11."""
-    bench = Bench()
-    bench.key("a").register_processing_time_timer("", 10)
-    bench.key("a").register_processing_time_timer("", 20)
-    bench.key("a").delete_processing_time_timer("", 10)
-    assert bench.time.live_timers_ms() == [10]
-    bench.time.advance_to(10)
-    assert bench.fired == []
-    assert bench.time.live_timers_ms() == [20]
+    harness = TimerHarness()
+    harness.key("a").register_processing_time_timer("", 10)
+    harness.key("a").register_processing_time_timer("", 20)
+    harness.key("a").delete_processing_time_timer("", 10)
+    assert harness.time.live_timers_ms() == [10]
+    harness.time.advance_to(10)
+    assert harness.fired == []
+    assert harness.time.live_timers_ms() == [20]
 
 
 def test_timers_of_key_group_are_restored_in_other_service() -> None:
     """Rule 9.15: an overdue processing timer fires as soon as the service starts and time is looked at."""
     groups = {name: assign_to_key_group(name, 128) for name in "ab"}
-    old = Bench()
+    old = TimerHarness()
     old.key("a").register_event_time_timer("w", 5)
     old.key("b").register_event_time_timer("w", 6)
     old.key("a").register_processing_time_timer("w", 7)
-    new = Bench()
+    new = TimerHarness()
     new.clock.now_ns = 100 * NS_PER_MS
     new.manager.restore_timers({groups["a"]: old.manager.snapshot_timers_for_key_group(groups["a"])})
     assert (new.service.num_event_time_timers, new.service.num_processing_time_timers) == (1, 1)
@@ -226,33 +226,33 @@ def test_timers_of_key_group_are_restored_in_other_service() -> None:
 
 def test_snapshot_has_order_of_java_hash_map() -> None:
     """Rule 9.15: bins by the hash code of time, key and namespace, not the order of registration."""
-    bench = Bench()
+    harness = TimerHarness()
     group = assign_to_key_group("a", 128)
     for timestamp in (1, 2, 3, 4):
-        bench.key("a").register_event_time_timer("w", timestamp)
-    snapshot = bench.service.snapshot_timers_for_key_group(group)
+        harness.key("a").register_event_time_timer("w", timestamp)
+    snapshot = harness.service.snapshot_timers_for_key_group(group)
     assert [timestamp for timestamp, _, _, _ in snapshot.event_time] == [2, 3, 4, 1]
 
 
 def test_restoring_timers_of_unknown_service_is_refused() -> None:
-    bench = Bench()
+    harness = TimerHarness()
     with pytest.raises(BadInput, match="'others' that the operator no longer has"):
-        bench.manager.restore_timers({0: {"others": TimersSnapshot((), ())}})
+        harness.manager.restore_timers({0: {"others": TimersSnapshot((), ())}})
 
 
 def test_services_advance_in_order_of_java_hash_map() -> None:
     """Rule 9.12."""
-    bench = Bench()
+    harness = TimerHarness()
     for name in ("window-timers", "user-timers", "CLEANUP_TIMER"):
-        bench.service_named(name).register_event_time_timer("", 5)
-    bench.manager.advance_watermark(5)
-    assert [name for name, _, _ in bench.fired] == ["CLEANUP_TIMER", "window-timers", "user-timers"]
-    assert bench.manager.fired_timers == 3
+        harness.service_named(name).register_event_time_timer("", 5)
+    harness.manager.advance_watermark(5)
+    assert [name for name, _, _ in harness.fired] == ["CLEANUP_TIMER", "window-timers", "user-timers"]
+    assert harness.manager.fired_timers == 3
 
 
 def test_service_name_in_use_returns_existing_service() -> None:
     """Rule 9.12: the second triggerable is never called."""
-    first, second = Bench(), Bench()
+    first, second = TimerHarness(), TimerHarness()
     again: InternalTimerService[str] = first.manager.internal_timer_service("timers", second, lambda name: (0, 0))
     assert again is first.service
     first.key("a").register_event_time_timer("", 5)
@@ -262,64 +262,64 @@ def test_service_name_in_use_returns_existing_service() -> None:
 
 def test_interrupted_advance_leaves_remaining_timers_and_services() -> None:
     """Rule 9.18: it asks after each timer, also after the last, and the next service keeps its watermark."""
-    bench = Bench()
-    other = bench.service_named("a service behind")
+    harness = TimerHarness()
+    other = harness.service_named("a service behind")
     for timestamp in (1, 2, 3):
-        bench.key("a").register_event_time_timer("", timestamp)
+        harness.key("a").register_event_time_timer("", timestamp)
     answers = iter([False, True, True, False])
-    assert not bench.manager.try_advance_watermark(10, lambda: next(answers))
-    assert [timestamp for _, _, timestamp in bench.fired] == [1, 2]
-    assert (bench.service.current_watermark, other.current_watermark) == (10, NO_TIMESTAMP)
-    assert not bench.manager.try_advance_watermark(10, lambda: next(answers))
-    assert (bench.service.num_event_time_timers, other.current_watermark) == (0, NO_TIMESTAMP)
-    assert bench.manager.try_advance_watermark(10, lambda: next(answers))
+    assert not harness.manager.try_advance_watermark(10, lambda: next(answers))
+    assert [timestamp for _, _, timestamp in harness.fired] == [1, 2]
+    assert (harness.service.current_watermark, other.current_watermark) == (10, NO_TIMESTAMP)
+    assert not harness.manager.try_advance_watermark(10, lambda: next(answers))
+    assert (harness.service.num_event_time_timers, other.current_watermark) == (0, NO_TIMESTAMP)
+    assert harness.manager.try_advance_watermark(10, lambda: next(answers))
     assert other.current_watermark == 10
 
 
 def test_cancelled_task_fires_no_more_timers() -> None:
     """Rule 9.14: of either kind; the advance itself is over."""
-    bench = Bench()
+    harness = TimerHarness()
     for timestamp in (1, 2):
-        bench.key("a").register_event_time_timer("", timestamp)
-        bench.key("a").register_processing_time_timer("", timestamp)
+        harness.key("a").register_event_time_timer("", timestamp)
+        harness.key("a").register_processing_time_timer("", timestamp)
 
     def cancel() -> None:
-        bench.cancellation.is_cancelled = True
+        harness.cancellation.is_cancelled = True
 
-    bench.then[1] = cancel
-    assert bench.manager.try_advance_watermark(10, lambda: False)
-    (system_timer,) = bench.time.timers
+    harness.then[1] = cancel
+    assert harness.manager.try_advance_watermark(10, lambda: False)
+    (system_timer,) = harness.time.timers
     system_timer.callback(system_timer.timestamp_ms)
-    assert bench.fired == [("event", "a", 1)]
-    assert (bench.service.num_event_time_timers, bench.service.num_processing_time_timers) == (1, 2)
+    assert harness.fired == [("event", "a", 1)]
+    assert (harness.service.num_event_time_timers, harness.service.num_processing_time_timers) == (1, 2)
 
 
 def test_negative_times_are_valid() -> None:
-    bench = Bench()
+    harness = TimerHarness()
     for timestamp in (-(2**63), -5, 0):
-        bench.key("a").register_event_time_timer("", timestamp)
-    bench.service.advance_watermark(-6)
-    bench.service.advance_watermark(-1)
-    assert [timestamp for _, _, timestamp in bench.fired] == [-(2**63), -5]
+        harness.key("a").register_event_time_timer("", timestamp)
+    harness.service.advance_watermark(-6)
+    harness.service.advance_watermark(-1)
+    assert [timestamp for _, _, timestamp in harness.fired] == [-(2**63), -5]
 
 
 def test_processing_timer_at_max_time_has_no_system_timer() -> None:
     """Rule 9.8: nothing is earlier than the head that is not there."""
-    bench = Bench()
-    bench.key("a").register_processing_time_timer("", MAX_WATERMARK)
-    assert (bench.service.num_processing_time_timers, bench.time.live_timers_ms()) == (1, [])
+    harness = TimerHarness()
+    harness.key("a").register_processing_time_timer("", MAX_WATERMARK)
+    assert (harness.service.num_processing_time_timers, harness.time.live_timers_ms()) == (1, [])
 
 
 def test_full_recording_has_each_register_delete_and_fire() -> None:
     recorder = MemoryRecorder(Level.FULL)
     clock = ManualClock(7)
-    bench = Bench(TaskTrace(11, clock, recorder))
-    bench.key("a").register_event_time_timer("ww", 5)
-    bench.key("a").register_event_time_timer("ww", 5)
-    bench.key("a").delete_event_time_timer("ww", 6)
-    bench.key(1).register_processing_time_timer("", 9)
-    bench.key(1).delete_processing_time_timer("", 9)
-    bench.service.advance_watermark(5)
+    harness = TimerHarness(TaskTrace(11, clock, recorder))
+    harness.key("a").register_event_time_timer("ww", 5)
+    harness.key("a").register_event_time_timer("ww", 5)
+    harness.key("a").delete_event_time_timer("ww", 6)
+    harness.key(1).register_processing_time_timer("", 9)
+    harness.key(1).delete_processing_time_timer("", 9)
+    harness.service.advance_watermark(5)
     a, one = (key_hash("a"), key_fingerprint("a")), (key_hash(1), key_fingerprint(1))
     register, delete, fire = TimerAction.REGISTER, TimerAction.DELETE, TimerAction.FIRE
     event, processing = TimeDomain.EVENT_TIME, TimeDomain.PROCESSING_TIME
@@ -330,4 +330,4 @@ def test_full_recording_has_each_register_delete_and_fire() -> None:
         (3, 11, 3, 7, fire, event, 5, *a, 0, 5, 2, 0),
     ]
     assert recorder.static_rows("keys") == [(11, a[1], a[0], "STRING", '"a"'), (11, one[1], one[0], "LONG", "1")]
-    assert bench.fired == [("event", "a", 5)]
+    assert harness.fired == [("event", "a", 5)]

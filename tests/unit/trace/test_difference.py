@@ -1,4 +1,4 @@
-"""The first row that differs between two recordings, whatever their epochs."""
+"""The first different row of two recordings, for any epochs."""
 
 from __future__ import annotations
 

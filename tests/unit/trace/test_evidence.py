@@ -1,4 +1,4 @@
-"""Evidence in words: names, keys, values and times of every recorded fault, and where a person finds it."""
+"""Evidence in words: names, keys, values and times of every recorded fault, and the command that shows it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every run with a fault is judged from its files as it is judged from memory."""
+"""Every run with a fault gets the same verdicts from files and from memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search for a Java, with small programs in the place of the runtimes of other machines."""
+"""The search for Java, with small programs in place of real runtimes."""
 
 from __future__ import annotations
 

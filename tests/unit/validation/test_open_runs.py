@@ -1,4 +1,4 @@
-"""Opening recordings: which epochs count, and what is refused by name; and what a report says of them."""
+"""Opening recordings: the epochs that count, refused recordings, and reports."""
 
 from __future__ import annotations
 

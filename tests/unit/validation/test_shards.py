@@ -1,4 +1,4 @@
-"""Shards: whichever tasks and files each has, and in which order they are examined, the outcomes are the same."""
+"""Shards: the outcomes are equal for any division of tasks and files, and any order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Spark's Python workers examine shards with nothing but Python, numpy and pyarrow."""
+"""Spark's Python workers check shards with only Python, numpy and pyarrow."""
 
 from __future__ import annotations
 

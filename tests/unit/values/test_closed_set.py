@@ -1,4 +1,4 @@
-"""What may be a record value, and how a refusal reads."""
+"""The closed set of record values, and the messages of refusals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Java hashes by declared type; the numbers are what the real classes answered (golden data holds many more)."""
+"""Java hashes by declared type; the numbers are those of the real classes (golden data have many more)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""When two keys are the same, and how recordings name them."""
+"""Equality of keys, and their names in recordings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Texts of records: JSON of every kind of value, whatever is beside it in a batch."""
+"""Texts of records: JSON of every kind of value, independent of the batch."""
 
 from __future__ import annotations
 

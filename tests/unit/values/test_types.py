@@ -1,4 +1,4 @@
-"""Declared types: one stable text name each, which reads back."""
+"""Declared types: each has one stable name, which parses back."""
 
 from __future__ import annotations
 

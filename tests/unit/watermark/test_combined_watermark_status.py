@@ -1,4 +1,4 @@
-"""Several inputs make one event time (rule 8.16)."""
+"""The combined event time of several inputs (rule 8.16)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generators that a user wrote, punctuated ones, and generators that are watched, recorded or broken."""
+"""Custom, punctuated, observed and faulty watermark generators."""
 
 from __future__ import annotations
 

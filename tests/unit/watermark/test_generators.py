@@ -1,4 +1,4 @@
-"""How generators speak and fall silent (rules 8.1-8.5), and when they still have something to say (D4)."""
+"""When generators emit and become idle (rules 8.1-8.5), and their pending effects (D4)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Stories of one valve: what channels say, and what the task hears "and nothing else" (rules 8.9-8.14)."""
+"""One valve: what its channels receive, and what it emits "and nothing else" (rules 8.9-8.14)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 ACTIVE, IDLE = WatermarkStatus.ACTIVE, WatermarkStatus.IDLE
 
 
-class Bench:
+class ValveHarness:
     """A valve and what it said."""
 
     def __init__(self, channels: int) -> None:
@@ -40,121 +40,121 @@ class Bench:
 
 
 def test_single_channel_passes_only_increasing_watermarks() -> None:
-    bench = Bench(1)
-    assert bench.watermark(5, 0) == [5]
-    assert bench.watermark(5, 0) == []
-    assert bench.watermark(4, 0) == []
-    assert bench.watermark(MAX_WATERMARK, 0) == [MAX_WATERMARK]
+    harness = ValveHarness(1)
+    assert harness.watermark(5, 0) == [5]
+    assert harness.watermark(5, 0) == []
+    assert harness.watermark(4, 0) == []
+    assert harness.watermark(MAX_WATERMARK, 0) == [MAX_WATERMARK]
 
 
 def test_slowest_channel_determines_watermark() -> None:
-    bench = Bench(3)
-    assert bench.watermark(10, 0) == []
-    assert bench.watermark(7, 1) == []
-    assert bench.watermark(3, 2) == [3]
-    assert bench.watermark(12, 2) == [7]
-    assert bench.watermark(12, 1) == [10]
+    harness = ValveHarness(3)
+    assert harness.watermark(10, 0) == []
+    assert harness.watermark(7, 1) == []
+    assert harness.watermark(3, 2) == [3]
+    assert harness.watermark(12, 2) == [7]
+    assert harness.watermark(12, 1) == [10]
 
 
 def test_idle_channel_no_longer_holds_back_the_minimum() -> None:
     """Rule 8.10: the channel that went idle held the output, so the minimum of the rest comes out at once."""
-    bench = Bench(2)
-    assert bench.watermark(10, 0) == []
-    assert bench.status(IDLE, 1) == [10]
+    harness = ValveHarness(2)
+    assert harness.watermark(10, 0) == []
+    assert harness.status(IDLE, 1) == [10]
 
 
 def test_all_channels_idle_emits_maximum_watermark() -> None:
-    """Rule 8.10: the last channel to go idle held the output; nobody is left to wait for."""
-    bench = Bench(3)
-    bench.watermark(9, 0)
-    bench.watermark(5, 1)
-    bench.watermark(4, 2)
-    assert bench.status(IDLE, 0) == []
-    assert bench.status(IDLE, 1) == []
-    assert bench.status(IDLE, 2) == [9, IDLE]
+    """Rule 8.10: the last channel to become idle determined the output; no other channel is active."""
+    harness = ValveHarness(3)
+    harness.watermark(9, 0)
+    harness.watermark(5, 1)
+    harness.watermark(4, 2)
+    assert harness.status(IDLE, 0) == []
+    assert harness.status(IDLE, 1) == []
+    assert harness.status(IDLE, 2) == [9, IDLE]
 
 
 def test_all_channels_idle_emits_no_watermark_if_last_was_behind_output() -> None:
     """Rule 8.13: the flush asks whether the *last* channel to go idle held the output, by equality."""
-    bench = Bench(3)
-    bench.watermark(3, 1)
-    bench.status(IDLE, 1)
-    bench.watermark(20, 0)
-    assert bench.watermark(8, 2) == [8]
-    bench.status(ACTIVE, 1)
-    assert bench.status(IDLE, 0) == []
-    assert bench.status(IDLE, 2) == []
-    assert bench.status(IDLE, 1) == [IDLE]
-    assert bench.valve.last_output_watermark == 8
+    harness = ValveHarness(3)
+    harness.watermark(3, 1)
+    harness.status(IDLE, 1)
+    harness.watermark(20, 0)
+    assert harness.watermark(8, 2) == [8]
+    harness.status(ACTIVE, 1)
+    assert harness.status(IDLE, 0) == []
+    assert harness.status(IDLE, 2) == []
+    assert harness.status(IDLE, 1) == [IDLE]
+    assert harness.valve.last_output_watermark == 8
 
 
 def test_each_idle_channel_at_the_output_releases_next_minimum() -> None:
-    bench = Bench(3)
-    bench.watermark(20, 0)
-    bench.watermark(5, 1)
-    bench.watermark(8, 2)
-    assert bench.status(IDLE, 1) == [8]
-    assert bench.status(IDLE, 0) == []
-    assert bench.status(IDLE, 2) == [20, IDLE]
+    harness = ValveHarness(3)
+    harness.watermark(20, 0)
+    harness.watermark(5, 1)
+    harness.watermark(8, 2)
+    assert harness.status(IDLE, 1) == [8]
+    assert harness.status(IDLE, 0) == []
+    assert harness.status(IDLE, 2) == [20, IDLE]
 
 
 def test_watermark_on_idle_channel_is_dropped() -> None:
     """Rule 8.14."""
-    bench = Bench(2)
-    bench.status(IDLE, 1)
-    assert bench.watermark(50, 1) == []
-    assert bench.status(ACTIVE, 1) == []
-    assert bench.watermark(60, 0) == []
-    assert bench.watermark(2, 1) == [2]
+    harness = ValveHarness(2)
+    harness.status(IDLE, 1)
+    assert harness.watermark(50, 1) == []
+    assert harness.status(ACTIVE, 1) == []
+    assert harness.watermark(60, 0) == []
+    assert harness.watermark(2, 1) == [2]
 
 
 def test_channel_behind_output_after_idleness_must_catch_up() -> None:
     """Rules 8.11, 8.13."""
-    bench = Bench(2)
-    bench.watermark(1, 1)
-    bench.watermark(1, 0)
-    bench.status(IDLE, 1)
-    assert bench.watermark(10, 0) == [10]
-    assert bench.status(ACTIVE, 1) == []
-    assert bench.watermark(5, 1) == []
-    assert bench.watermark(11, 0) == [11]
-    assert bench.watermark(11, 1) == []
-    assert bench.watermark(20, 0) == []
-    assert bench.watermark(15, 1) == [15]
+    harness = ValveHarness(2)
+    harness.watermark(1, 1)
+    harness.watermark(1, 0)
+    harness.status(IDLE, 1)
+    assert harness.watermark(10, 0) == [10]
+    assert harness.status(ACTIVE, 1) == []
+    assert harness.watermark(5, 1) == []
+    assert harness.watermark(11, 0) == [11]
+    assert harness.watermark(11, 1) == []
+    assert harness.watermark(20, 0) == []
+    assert harness.watermark(15, 1) == [15]
 
 
 def test_no_watermark_is_emitted_while_no_channel_is_aligned() -> None:
     """Rule 8.13: every active channel lags behind the output."""
-    bench = Bench(2)
-    bench.watermark(10, 0)
-    bench.status(IDLE, 1)
-    assert bench.valve.last_output_watermark == 10
-    bench.status(ACTIVE, 1)
-    assert bench.status(IDLE, 0) == []
-    assert bench.watermark(9, 1) == []
-    assert bench.watermark(10, 1) == []
-    assert bench.watermark(11, 1) == [11]
+    harness = ValveHarness(2)
+    harness.watermark(10, 0)
+    harness.status(IDLE, 1)
+    assert harness.valve.last_output_watermark == 10
+    harness.status(ACTIVE, 1)
+    assert harness.status(IDLE, 0) == []
+    assert harness.watermark(9, 1) == []
+    assert harness.watermark(10, 1) == []
+    assert harness.watermark(11, 1) == [11]
 
 
 def test_repeated_statuses_are_ignored() -> None:
     """Rule 8.12."""
-    bench = Bench(1)
-    assert bench.status(ACTIVE, 0) == []
-    assert bench.status(IDLE, 0) == [IDLE]
-    assert bench.status(IDLE, 0) == []
-    assert bench.status(ACTIVE, 0) == [ACTIVE]
+    harness = ValveHarness(1)
+    assert harness.status(ACTIVE, 0) == []
+    assert harness.status(IDLE, 0) == [IDLE]
+    assert harness.status(IDLE, 0) == []
+    assert harness.status(ACTIVE, 0) == [ACTIVE]
 
 
 def test_fast_channel_stores_only_its_latest_watermark() -> None:
-    bench = Bench(2)
+    harness = ValveHarness(2)
     for timestamp in range(1000):
-        assert bench.watermark(timestamp, 0) == []
-    assert bench.watermark(2000, 1) == [999]
+        assert harness.watermark(timestamp, 0) == []
+    assert harness.watermark(2000, 1) == [999]
 
 
 def test_valve_without_channels_is_refused() -> None:
     with pytest.raises(ValueError, match="at least one channel"):
-        Bench(0)
+        ValveHarness(0)
 
 
 class NaiveValve:
@@ -210,9 +210,9 @@ COMMANDS = st.lists(
 def test_valve_equals_naive_implementation_of_rules(
     commands: list[tuple[int, int | WatermarkStatus]],
 ) -> None:
-    bench, naive = Bench(3), NaiveValve(3)
+    harness, naive = ValveHarness(3), NaiveValve(3)
     for channel, said in commands:
         if isinstance(said, WatermarkStatus):
-            assert bench.status(said, channel) == naive.status(said, channel)
+            assert harness.status(said, channel) == naive.status(said, channel)
         else:
-            assert bench.watermark(said, channel) == naive.watermark(said, channel)
+            assert harness.watermark(said, channel) == naive.watermark(said, channel)

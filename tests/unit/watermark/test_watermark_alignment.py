@@ -38,8 +38,8 @@ def test_limit_is_slowest_watermark_plus_drift_and_saturates() -> None:
 
 
 @pytest.mark.parametrize(
-    ("drift", "interval", "told"), [(-1, 1000, "drift must be 0 ms"), (0, 0, "interval must be 1")]
+    ("drift", "interval", "message"), [(-1, 1000, "drift must be 0 ms"), (0, 0, "interval must be 1")]
 )
-def test_invalid_parameters_are_refused(drift: int, interval: int, told: str) -> None:
-    with pytest.raises(ValueError, match=told):
+def test_invalid_parameters_are_refused(drift: int, interval: int, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
         WatermarkAlignmentParams("group", drift, interval)

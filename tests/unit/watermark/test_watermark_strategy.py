@@ -1,4 +1,4 @@
-"""The strategy a user builds, and the two small machines behind it."""
+"""The strategy that a user builds, and the two classes behind it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law async-capacity: the queue never holds more than it may, and holds what was put and not emitted (rules 11.1-11.5)."""
+"""Law async-capacity: the queue never exceeds its capacity, and has the elements put and not emitted (rules 11.1-11.5)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law async-end: nothing is left in the queue when the input has ended, and nothing leaves it afterwards (rule 11.19)."""
+"""Law async-end: the queue is empty when the input has ended, and nothing is emitted afterwards (rule 11.19)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law async-once: every element has one outcome and leaves once, with exactly its results (rules 11.12-11.19)."""
+"""Law async-once: every element has one outcome and is emitted once, with exactly its results (rules 11.12-11.19)."""
 
 from __future__ import annotations
 

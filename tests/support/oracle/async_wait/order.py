@@ -1,4 +1,4 @@
-"""Law async-order: what leaves an async operator keeps the order that it owes (rules 11.5, 11.9-11.11)."""
+"""Law async-order: an async operator emits in the order of its mode (rules 11.5, 11.9-11.11)."""
 
 from __future__ import annotations
 

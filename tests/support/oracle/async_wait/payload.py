@@ -1,4 +1,4 @@
-"""Law async-payload: what the function, a retry and a timeout are given is what was put (rules 11.1, 11.17, 11.25)."""
+"""Law async-payload: the function, a retry and a timeout get the element that was put (rules 11.1, 11.17, 11.25)."""
 
 from __future__ import annotations
 

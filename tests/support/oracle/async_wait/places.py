@@ -1,4 +1,4 @@
-"""What the laws of async operators read: the life of every element, operator by operator and subtask by subtask."""
+"""The input of the laws of async operators: the steps of every element, per operator and subtask."""
 
 from __future__ import annotations
 

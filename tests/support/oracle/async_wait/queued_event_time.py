@@ -1,4 +1,4 @@
-"""What an async operator tells of event time: watermarks as they leave its queue, statuses at once (rules 11.2, 11.3)."""
+"""Event time behind an async operator: watermarks as they leave its queue, statuses at once (rules 11.2, 11.3)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from flowsim.facts.kinds import AsyncAction, ElementKind
 from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.async_wait.places import Place, async_facts
-from tests.support.oracle.event_time_paths import FREE, Emission, EventTimePaths, Told, passing
+from tests.support.oracle.event_time_paths import FREE, Cause, Emission, EventTimePaths, passing
 from tests.support.oracle.facts import Facts
 
 BEGINNING = -1
@@ -18,8 +18,8 @@ Mark = tuple[int, int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class QueueTold:
-    """What left one async operator of one task, and what it heard of statuses; None: nobody knows."""
+class QueueEmissions:
+    """What left one async operator of one task, and the statuses that it received; None: unknown."""
 
     place: Place
     marks: list[Mark]
@@ -27,8 +27,8 @@ class QueueTold:
     next_mark: int | None
     """In a prefix the watermark that leaves next, and perhaps has."""
 
-    def causes(self, own_statuses: Sequence[tuple[int, int]] = ()) -> tuple[list[Told], list[Emission]]:
-        """Cause by cause what it tells, and what it perhaps told after the last one.
+    def causes(self, own_statuses: Sequence[tuple[int, int]] = ()) -> tuple[list[Cause], list[Emission]]:
+        """For each cause what it emits, and what it perhaps emitted after the last one.
 
         An emission is a fact only after it was made, so the cause before it owns it. ``own_statuses``: those that count
         where nothing is known of statuses; they are causes too.
@@ -39,7 +39,7 @@ class QueueTold:
         ]
         steps += [(seq, (ElementKind.STATUS, status), False) for seq, status in statuses]
         steps.sort(key=lambda step: step[0])
-        causes: list[Told] = [(BEGINNING, [])]
+        causes: list[Cause] = [(BEGINNING, [])]
         made: list[tuple[list[Emission] | None, Emission]] = []
         """Each watermark and status in order, and which cause or None makes it, if it passes."""
         for seq, emission, is_behind in steps:
@@ -57,11 +57,11 @@ class QueueTold:
         return causes, perhaps
 
 
-def told_by_queues(
-    facts: Facts, graph: JobGraph, paths: EventTimePaths, called_for: dict[tuple[int, int], list[Told]], whole: bool
-) -> dict[tuple[int, int], QueueTold]:
+def emitted_by_queues(
+    facts: Facts, graph: JobGraph, paths: EventTimePaths, called_for: dict[tuple[int, int], list[Cause]], whole: bool
+) -> dict[tuple[int, int], QueueEmissions]:
     """Per task and async operator; ``called_for`` says what every other origin tells."""
-    found: dict[tuple[int, int], QueueTold] = {}
+    found: dict[tuple[int, int], QueueEmissions] = {}
     for place in async_facts(facts, graph).places:
         task, operator = place.task.task, place.operator.operator
         origin = paths.origin_of_statuses(place.task.vertex, operator)
@@ -69,8 +69,8 @@ def told_by_queues(
         if origin != FREE:
             statuses = [
                 (seq, value)
-                for seq, told in called_for.get((task, origin), ())
-                for kind, value in told
+                for seq, reported in called_for.get((task, origin), ())
+                for kind, value in reported
                 if kind == ElementKind.STATUS
             ]
         marks: list[Mark] = [
@@ -78,7 +78,7 @@ def told_by_queues(
             for step in place.steps
             if step.action == AsyncAction.EMIT
         ]
-        found[task, operator] = QueueTold(place, marks, statuses, None if whole else _next_mark(place))
+        found[task, operator] = QueueEmissions(place, marks, statuses, None if whole else _next_mark(place))
     return found
 
 

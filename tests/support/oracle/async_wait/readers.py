@@ -1,4 +1,4 @@
-"""Of law async-once: who is given the results of an async operator at once, and what each of them got."""
+"""Part of law async-once: the direct readers of the results of an async operator, and what each of them received."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law async-retries: how often, and when, the function is asked for one element (rules 11.24, 11.25, 11.27, 11.28)."""
+"""Law async-retries: how often, and when, the function is called for one element (rules 11.24, 11.25, 11.27, 11.28)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Law async-timers: an element that is emitted has no timer left (rules 9.10, 11.1, 11.12, 11.24, 11.26)."""
+"""Law async-timers: an emitted element has no timer left (rules 9.10, 11.1, 11.12, 11.24, 11.26)."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def test_params_have_file_name_without_folder(flights: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("options", "told"),
+    ("options", "message"),
     [
         ({"split_by": "orgin"}, "split_by: no column 'orgin' (did you mean 'origin'?)"),
         ({"groups": ["JFK"]}, "groups need split_by"),
@@ -95,7 +95,7 @@ def test_params_have_file_name_without_folder(flights: str) -> None:
         ({"delimiter": ";;"}, "expected a delimiter of one character, got ';;'"),
     ],
 )
-def test_invalid_options_are_refused_by_constructor(flights: str, options: dict[str, object], told: str) -> None:
+def test_invalid_options_are_refused_by_constructor(flights: str, options: dict[str, object], message: str) -> None:
     with pytest.raises(BadInput) as refused:
         CsvSource(flights, COLUMNS, **options)  # type: ignore[arg-type]
-    assert told in str(refused.value)
+    assert message in str(refused.value)

@@ -119,13 +119,13 @@ def test_missing_columns_are_refused_with_nearest_names(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "told"),
+    ("content", "message"),
     [(b"", ":1:1 the file is empty"), (b"a,a\n1,2\n", ":1:1 the header has column 'a' more than once")],
 )
-def test_invalid_header_is_refused(tmp_path: Path, content: bytes, told: str) -> None:
+def test_invalid_header_is_refused(tmp_path: Path, content: bytes, message: str) -> None:
     path = tmp_path / "in.csv"
     path.write_bytes(content)
-    with pytest.raises(BadInput, match=told):
+    with pytest.raises(BadInput, match=message):
         rows(str(path), columns_of({"a": "long"}, "t"))
 
 

@@ -1,4 +1,4 @@
-"""Several files, shared out over the subtasks, each with event time of its own."""
+"""Sources of several files, distributed over the subtasks, each file with its own event time."""
 
 from __future__ import annotations
 

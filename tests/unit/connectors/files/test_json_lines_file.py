@@ -49,7 +49,7 @@ def test_long_file_is_read_in_several_blocks(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("line", "where", "told"),
+    ("line", "where", "message"),
     [
         ('{"name": "a"', "2:13", "invalid JSON: Expecting ',' delimiter"),
         ("[1]", "2:1", 'expected an object such as {"name": ...}, got [1]'),
@@ -65,9 +65,9 @@ def test_long_file_is_read_in_several_blocks(tmp_path: Path) -> None:
         ('{"flag": 0}', "2:10", "expected a boolean"),
     ],
 )
-def test_bad_line_is_refused_with_position(tmp_path: Path, line: str, where: str, told: str) -> None:
+def test_bad_line_is_refused_with_position(tmp_path: Path, line: str, where: str, message: str) -> None:
     path = written(tmp_path, f"{{}}\n{line}\n")
-    with pytest.raises(BadInput, match=rf"rows\.jsonl:{where} .*{re.escape(told)}"):
+    with pytest.raises(BadInput, match=rf"rows\.jsonl:{where} .*{re.escape(message)}"):
         rows_of(path)
 
 

@@ -74,7 +74,7 @@ def test_missing_column_is_refused_with_nearest_name(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("array", "declared", "told"),
+    ("array", "declared", "message"),
     [
         (pa.array(["x"]), "long", "expected a long .*, the file has string"),
         (pa.array([1], pa.int64()), "int", "expected an int .*, the file has int64"),
@@ -83,9 +83,9 @@ def test_missing_column_is_refused_with_nearest_name(tmp_path: Path) -> None:
         (pa.array([1], pa.timestamp("ms")), "int", r"the file has timestamp\[ms\]"),
     ],
 )
-def test_column_of_other_type_is_refused(tmp_path: Path, array: pa.Array, declared: str, told: str) -> None:
+def test_column_of_other_type_is_refused(tmp_path: Path, array: pa.Array, declared: str, message: str) -> None:
     path = written(tmp_path, {"c": array})
-    with pytest.raises(BadInput, match=f"column 'c': .*{told}"):
+    with pytest.raises(BadInput, match=f"column 'c': .*{message}"):
         rows_of(path, c=declared)
 
 

@@ -114,7 +114,7 @@ def test_tuples_lists_rows_dicts_and_single_values_are_written(tmp_path: Path, w
 
 
 @pytest.mark.parametrize(
-    ("value", "told"),
+    ("value", "message"),
     [
         ((1.0, "x"), "column 'a': expected an int (-2147483648 to 2147483647), got 1.0 (float) in (1.0, 'x')"),
         ((True, "x"), "column 'a': expected an int (-2147483648 to 2147483647), got True (bool) in (True, 'x')"),
@@ -125,12 +125,12 @@ def test_tuples_lists_rows_dicts_and_single_values_are_written(tmp_path: Path, w
     ],
 )
 def test_value_of_wrong_type_is_refused_with_column(
-    tmp_path: Path, writing: Callable, value: object, told: str
+    tmp_path: Path, writing: Callable, value: object, message: str
 ) -> None:
     part = writing(ParquetSink(tmp_path, {"a": "int", "b": "string"})).write((1, "fine"))
     with pytest.raises(ValueNotAllowed) as refused:
         part.write(value)
-    assert told in str(refused.value)
+    assert message in str(refused.value)
 
 
 def test_collect_sink_keeps_records_of_last_run_per_subtask(writing: Callable) -> None:

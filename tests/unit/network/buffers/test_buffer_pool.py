@@ -1,4 +1,4 @@
-"""Pools keep books that add up, wake whom they must, and guarantee what they promised (section 5.E)."""
+"""Buffer pools: counters, wake-ups and guaranteed segments (section 5.E)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Segments are counted by their readers and writers, and go back exactly once (I5.f)."""
+"""Segments are counted by readers and writers, and recycled exactly once (I5.f)."""
 
 from __future__ import annotations
 
@@ -141,15 +141,15 @@ def test_exclusive_buffers_are_no_overdraft_of_other_pools() -> None:
 
 def test_callbacks_run_when_pool_becomes_available_or_is_destroyed() -> None:
     pool = NetworkBufferPool(2, 8).create_buffer_pool(2, 2, 1)
-    told: list[str] = []
+    reported: list[str] = []
     first, second = pool.request_builder(0), pool.request_builder(0)
     assert first is not None
     assert second is not None
     assert not pool.available
-    pool.on_available.append(lambda: told.append("free"))
+    pool.on_available.append(lambda: reported.append("free"))
     first.close()
-    assert told == ["free"]
+    assert reported == ["free"]
     pool.request_builder(0)
-    pool.on_available.append(lambda: told.append("destroyed"))
+    pool.on_available.append(lambda: reported.append("destroyed"))
     pool.lazy_destroy()
-    assert told == ["free", "destroyed"]
+    assert reported == ["free", "destroyed"]

@@ -1,4 +1,4 @@
-"""What a channel sends to its sender, and the way of a credit from one task to the other (rules 6.5, 6.8, 6.9, 6.24)."""
+"""The messages of a channel to its sender, and the path of a credit between two tasks (rules 6.5, 6.8, 6.9, 6.24)."""
 
 from __future__ import annotations
 

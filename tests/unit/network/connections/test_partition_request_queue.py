@@ -1,4 +1,4 @@
-"""The turns of readers on one connection (rules 6.13 to 6.16), on a wire that takes its time."""
+"""The order of readers on one connection (rules 6.13 to 6.16), on a wire with limited bandwidth."""
 
 from __future__ import annotations
 

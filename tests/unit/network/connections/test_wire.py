@@ -1,4 +1,4 @@
-"""A wire by itself: when messages leave, when they arrive, and what happens to them when the run ends."""
+"""A wire: when messages are written, when they arrive, and what happens to them when the run ends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Buffer sizes that follow the throughput (rules 6.22-6.24); the numbers are the real classes' answers."""
+"""Buffer sizes that follow the throughput (rules 6.22-6.24); the numbers are those of the real classes."""
 
 from __future__ import annotations
 

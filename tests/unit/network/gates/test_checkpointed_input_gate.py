@@ -1,4 +1,4 @@
-"""A gate as a task reads it (rules 7.12, 7.13, 7.14)."""
+"""A gate read by a task (rules 7.12, 7.13, 7.14)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A flag that calls back once when it turns on."""
+"""A flag that runs its callbacks once when it is set."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ from flowsim.network.gates.input_gate import AvailabilityHelper
 
 def test_waiting_callbacks_run_once_last_registered_first() -> None:
     """As the dependents of a Java future."""
-    flag, told = AvailabilityHelper(), list[int]()
+    flag, reported = AvailabilityHelper(), list[int]()
     for number in range(3):
-        flag.when_available(lambda number=number: told.append(number))  # type: ignore[misc]
+        flag.when_available(lambda number=number: reported.append(number))  # type: ignore[misc]
     flag.set_available()
     flag.set_available()
-    assert (told, flag.available) == ([2, 1, 0], True)
+    assert (reported, flag.available) == ([2, 1, 0], True)
 
 
 def test_callback_of_available_helper_runs_at_once() -> None:
-    flag, told = AvailabilityHelper(), list[str]()
+    flag, reported = AvailabilityHelper(), list[str]()
     flag.set_available()
-    flag.when_available(lambda: told.append("now"))
-    assert told == ["now"]
+    flag.when_available(lambda: reported.append("now"))
+    assert reported == ["now"]
 
 
 def test_callback_registered_during_notification_waits_for_next() -> None:
-    flag, told = AvailabilityHelper(), list[str]()
+    flag, reported = AvailabilityHelper(), list[str]()
 
     def again() -> None:
-        told.append("told")
+        reported.append("called")
         flag.reset_unavailable()
         flag.when_available(again)
 
     flag.when_available(again)
     flag.set_available()
-    assert told == ["told"]
+    assert reported == ["called"]
     flag.set_available()
-    assert told == ["told", "told"]
+    assert reported == ["called", "called"]

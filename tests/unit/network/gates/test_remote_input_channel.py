@@ -1,4 +1,4 @@
-"""Buffers and credits at the receiver (rules 6.1 to 6.14), and what happens to them when a channel ends or goes away."""
+"""Buffers and credits at the receiver (rules 6.1 to 6.14), also after a channel has ended or was released."""
 
 from __future__ import annotations
 

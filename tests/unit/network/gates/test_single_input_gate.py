@@ -1,4 +1,4 @@
-"""The turns of a gate's channels, its priority events and its end (rules 7.1 to 7.9)."""
+"""The order of a gate's channels, its priority events and its end (rules 7.1 to 7.9)."""
 
 from __future__ import annotations
 

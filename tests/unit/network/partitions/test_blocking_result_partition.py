@@ -1,4 +1,4 @@
-"""A blocking partition is written to a file, read when finished, as often as wanted, and leaves nothing behind (rule 5.43)."""
+"""A blocking partition is written to a file, readable any number of times after its end, and deleted (rule 5.43)."""
 
 from __future__ import annotations
 
@@ -69,8 +69,8 @@ def test_poll_returns_backlog_next_type_and_sequence_number(tmp_path: Path) -> N
     output.finish()
     reader = view(output, 0)
     assert (reader.reported_backlog, reader.is_available(True), reader.is_available(False)) == (2, True, False)
-    told = [(p.backlog, p.next_type, p.sequence_number, p.whole) for p in iter(reader.poll, None) if p is not None]
-    assert told == [
+    reported = [(p.backlog, p.next_type, p.sequence_number, p.whole) for p in iter(reader.poll, None) if p is not None]
+    assert reported == [
         (1, DataType.DATA_BUFFER, 0, True),
         (0, DataType.END_OF_PARTITION, 1, True),
         (0, DataType.NONE, 2, True),

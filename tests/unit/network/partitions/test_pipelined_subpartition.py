@@ -1,4 +1,4 @@
-"""What a subpartition reports of its queue, and barriers that wait for their timeout (rules 5.18, 5.28, 5.32)."""
+"""The recorded queue of a subpartition, and barriers that wait for their timeout (rules 5.18, 5.28, 5.32)."""
 
 from __future__ import annotations
 
@@ -111,10 +111,10 @@ def test_timeoutable_barrier_read_in_order_overtakes_nothing() -> None:
 
 
 def test_timed_out_barrier_overtakes_and_keeps_overtaken_buffers() -> None:
-    told: list[int] = []
+    reported: list[int] = []
     subpartition, kept = PipelinedSubpartition(0), Kept()
     subpartition.set_channel_state_writer(kept)
-    subpartition.create_read_view(Listener(on_priority_event=told.append))
+    subpartition.create_read_view(Listener(on_priority_event=reported.append))
     add(subpartition, b"read")
     add(subpartition, b"over")
     add(subpartition, b"taken")
@@ -122,9 +122,9 @@ def test_timed_out_barrier_overtakes_and_keeps_overtaken_buffers() -> None:
     add(subpartition, b"behind")
     subpartition.poll()
     subpartition.aligned_barrier_timeout(3)
-    assert told == []
+    assert reported == []
     subpartition.aligned_barrier_timeout(4)
-    assert (told, kept.futures[0].payloads) == ([1], [b"over", b"taken"])
+    assert (reported, kept.futures[0].payloads) == ([1], [b"over", b"taken"])
     polled = subpartition.poll()
     assert polled is not None
     assert (polled.buffer.event, polled.sequence_number) == (barrier(4, Alignment.UNALIGNED), 1)
@@ -154,12 +154,12 @@ def test_aligned_barrier_with_priority_is_refused() -> None:
 
 def test_unaligned_barrier_keeps_overtaken_buffers_including_unfinished() -> None:
     """Rule 5.28: only the first priority event is announced."""
-    told: list[int] = []
+    reported: list[int] = []
     subpartition, kept = PipelinedSubpartition(0), Kept()
     subpartition.set_channel_state_writer(kept)
-    subpartition.create_read_view(Listener(on_priority_event=told.append))
+    subpartition.create_read_view(Listener(on_priority_event=reported.append))
     add(subpartition, b"full")
     add(subpartition, b"tail", finished=False)
     subpartition.add_event(barrier(1, Alignment.UNALIGNED))
     subpartition.add_event(barrier(2, Alignment.UNALIGNED))
-    assert (told, kept.overtaken) == ([0], [(1, 0, [b"full", b"tail"]), (2, 0, [b"full", b"tail"])])
+    assert (reported, kept.overtaken) == ([0], [(1, 0, [b"full", b"tail"]), (2, 0, [b"full", b"tail"])])

@@ -1,4 +1,4 @@
-"""A queue in which some elements overtake (rule 5.28)."""
+"""A queue with priority elements (rule 5.28)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Buffers get the size that their reader wishes for, records of any length pass, and after the end nothing does."""
+"""Buffers have the size that their reader requests, records of any length pass, and after the end none does."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.support.network import NeverWaits
 
 
 def partition(
-    count: int = 1, segment_bytes: int = 16, buffers: int = 9, wish: int = 2**31 - 1
+    count: int = 1, segment_bytes: int = 16, buffers: int = 9, buffer_size_bytes: int = 2**31 - 1
 ) -> tuple[ResultPartition, list[PipelinedSubpartition]]:
     pool = NetworkBufferPool(40, segment_bytes).create_buffer_pool(count + 1, buffers, count)
-    made = ResultPartition(count, pool, NeverWaits(), buffer_size=wish)
+    made = ResultPartition(count, pool, NeverWaits(), buffer_size=buffer_size_bytes)
     subpartitions = []
     for index in range(count):
         subpartition = made.subpartition(index)
@@ -35,7 +35,7 @@ def pieces(subpartition: PipelinedSubpartition) -> list[bytes]:
 
 
 def test_buffer_ends_at_size_requested_by_reader() -> None:
-    """Rules 5.17, 6.24: the wish counts from the next buffer on."""
+    """Rules 5.17, 6.24: the requested size applies from the next buffer on."""
     made, (subpartition,) = partition()
     made.emit(b"1234", 0)
     subpartition.notify_new_buffer_size(6)
@@ -46,7 +46,7 @@ def test_buffer_ends_at_size_requested_by_reader() -> None:
 
 
 def test_record_that_opens_buffer_fits_despite_smaller_requested_size() -> None:
-    made, (subpartition,) = partition(wish=2)
+    made, (subpartition,) = partition(buffer_size_bytes=2)
     made.emit(b"twelve bytes", 0)
     made.emit(b"x", 0)
     made.emit(b"a record of twenty-one", 0)
@@ -55,8 +55,8 @@ def test_record_that_opens_buffer_fits_despite_smaller_requested_size() -> None:
 
 def test_broadcast_buffer_has_smallest_requested_size() -> None:
     made, subpartitions = partition(count=3)
-    for subpartition, wish in zip(subpartitions, (9, 5, 12), strict=True):
-        subpartition.notify_new_buffer_size(wish)
+    for subpartition, buffer_size_bytes in zip(subpartitions, (9, 5, 12), strict=True):
+        subpartition.notify_new_buffer_size(buffer_size_bytes)
     for _ in range(4):
         made.broadcast(b"123")
     assert [pieces(subpartition) for subpartition in subpartitions] == [[b"12312", b"31231", b"23"]] * 3
@@ -64,7 +64,7 @@ def test_broadcast_buffer_has_smallest_requested_size() -> None:
 
 def test_limited_buffer_grows_instead_of_blocking_writer() -> None:
     """Rule 5.17: by the record that would fill it and one byte."""
-    made, (subpartition,) = partition(buffers=2, wish=4)
+    made, (subpartition,) = partition(buffers=2, buffer_size_bytes=4)
     made.emit(b"123", 0)
     held = made.pool.request_builder(0)
     assert isinstance(held, BufferBuilder)

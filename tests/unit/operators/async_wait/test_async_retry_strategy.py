@@ -1,4 +1,4 @@
-"""The ready retry strategies (rules 11.25, 11.26)."""
+"""The provided retry strategies (rules 11.25, 11.26)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The async operator on a bench: elements in, outcomes, timeouts, the end (rules 11.1-11.19)."""
+"""The async operator in a harness, with elements, outcomes, timeouts and the end (rules 11.1-11.19)."""
 
 from __future__ import annotations
 
@@ -15,224 +15,224 @@ from flowsim.operators.async_wait.result_future import ResultFuture
 from flowsim.operators.async_wait.retry_strategies import FixedDelayRetryStrategy
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.units import NS_PER_MS
-from tests.support.operators.async_wait_harness import AsyncBench, HandCalls
+from tests.support.operators.async_wait_harness import AsyncOperatorHarness, HandCalls
 
 
 @pytest.mark.parametrize("mode", ["ordered", "unordered"])
 def test_results_replace_records_and_watermarks_keep_their_position(mode: Any) -> None:
-    with AsyncBench(mode) as bench:
-        bench.process_element("a", 1)
-        bench.process_watermark(1)
-        bench.process_element("b", 2)
-        bench.answer("b", "B")
-        assert bench.output == []
-        bench.answer("a", "A1", "A2")
-        assert bench.output == [("rec", "A1", 1), ("rec", "A2", 1), ("wm", 1), ("rec", "B", 2)]
+    with AsyncOperatorHarness(mode) as harness:
+        harness.process_element("a", 1)
+        harness.process_watermark(1)
+        harness.process_element("b", 2)
+        harness.answer("b", "B")
+        assert harness.output == []
+        harness.answer("a", "A1", "A2")
+        assert harness.output == [("rec", "A1", 1), ("rec", "A2", 1), ("wm", 1), ("rec", "B", 2)]
 
 
 def test_unordered_results_are_emitted_in_order_of_mails() -> None:
-    with AsyncBench("unordered") as bench:
-        bench.process_elements([("a", 1), ("b", 2)])
-        bench.calls.answer("b", "B")
-        bench.calls.answer("a", "A")
-        assert bench.output == []
-        bench.run_mails()
-        assert bench.output == [("rec", "B", 2), ("rec", "A", 1)]
+    with AsyncOperatorHarness("unordered") as harness:
+        harness.process_elements([("a", 1), ("b", 2)])
+        harness.calls.answer("b", "B")
+        harness.calls.answer("a", "A")
+        assert harness.output == []
+        harness.run_mails()
+        assert harness.output == [("rec", "B", 2), ("rec", "A", 1)]
 
 
 def test_answer_within_the_call_is_emitted_by_mail() -> None:
     """Rule 11.4."""
-    with AsyncBench() as bench:
-        bench.calls.at_once = lambda value, future: future.complete([value])
-        bench.process_element("a", 1)
-        assert (bench.output, len(bench.mails)) == ([], 1)
-        bench.run_mails()
-        assert bench.output == [("rec", "a", 1)]
+    with AsyncOperatorHarness() as harness:
+        harness.calls.at_once = lambda value, future: future.complete([value])
+        harness.process_element("a", 1)
+        assert (harness.output, len(harness.mails)) == ([], 1)
+        harness.run_mails()
+        assert harness.output == [("rec", "a", 1)]
 
 
 def test_each_mail_emits_one_element_and_leaves_next_to_another_mail() -> None:
     """Rule 11.13: other mails come between."""
-    with AsyncBench() as bench:
-        bench.process_elements([("a", 1), ("b", 2), ("c", 3)])
+    with AsyncOperatorHarness() as harness:
+        harness.process_elements([("a", 1), ("b", 2), ("c", 3)])
         for value in "cba":
-            bench.calls.answer(value, value)
-        bench.executor.execute(lambda: bench.collected.collect("other", None), "other")
-        bench.run_mails()
-        assert bench.output == [("rec", "a", 1), ("rec", "other", None), ("rec", "b", 2), ("rec", "c", 3)]
+            harness.calls.answer(value, value)
+        harness.executor.execute(lambda: harness.collected.collect("other", None), "other")
+        harness.run_mails()
+        assert harness.output == [("rec", "a", 1), ("rec", "other", None), ("rec", "b", 2), ("rec", "c", 3)]
 
 
 def test_watermark_in_empty_queue_is_emitted_at_once() -> None:
-    with AsyncBench(capacity=1) as bench:
-        bench.process_watermark(5)
-        assert bench.output == [("wm", 5)]
+    with AsyncOperatorHarness(capacity=1) as harness:
+        harness.process_watermark(5)
+        assert harness.output == [("wm", 5)]
 
 
 def test_statuses_and_latency_markers_overtake_queue() -> None:
     """Rule 11.3."""
     marker = LatencyMarker(1, 7, 0)
-    with AsyncBench() as bench:
-        bench.process_element("a", 1)
-        bench.process_watermark_status(WatermarkStatus.IDLE)
-        bench.operator.process_latency_marker(marker)
-        assert bench.output == [("st", WatermarkStatus.IDLE), ("latency", marker)]
+    with AsyncOperatorHarness() as harness:
+        harness.process_element("a", 1)
+        harness.process_watermark_status(WatermarkStatus.IDLE)
+        harness.operator.process_latency_marker(marker)
+        assert harness.output == [("st", WatermarkStatus.IDLE), ("latency", marker)]
 
 
 def test_full_queue_yields_before_element_is_put_or_called() -> None:
     """Rule 11.1: the mail of the first element makes room, and only then the second one is called."""
-    with AsyncBench(capacity=1) as bench:
-        bench.process_element("a", 1)
-        bench.calls.answer("a", "A")
-        bench.process_element("b", 2)
-        assert bench.output == [("rec", "A", 1)]
-        assert bench.calls.values == ["a", "b"]
-        assert bench.steps() == [
+    with AsyncOperatorHarness(capacity=1) as harness:
+        harness.process_element("a", 1)
+        harness.calls.answer("a", "A")
+        harness.process_element("b", 2)
+        assert harness.output == [("rec", "A", 1)]
+        assert harness.calls.values == ["a", "b"]
+        assert harness.steps() == [
             (0, "PUT"), (0, "INVOKE"), (0, "COMPLETE"), (0, "EMIT"), (1, "PUT"), (1, "INVOKE")
         ]  # fmt: skip
 
 
 def test_yield_leaves_mails_of_lower_priority_and_deferrable_ones() -> None:
     """Those of operators above in the chain, of the task itself, and those that may be deferred (rule 3.21)."""
-    with AsyncBench(capacity=1) as bench:
-        bench.process_element("a", 1)
-        bench.mails.put(Mail(lambda: bench.collected.collect("above", None), 0, "above"))
-        bench.mails.put(Mail(lambda: bench.collected.collect("task", None), -1, "task", MailOptions.URGENT))
-        bench.executor.execute(lambda: bench.collected.collect("late", None), "late", MailOptions.DEFERRABLE)
-        bench.mails.put(Mail(lambda: bench.collected.collect("below", None), 2, "below"))
-        bench.calls.answer("a", "A")
-        bench.process_element("b", 2)
-        assert bench.output == [("rec", "below", None), ("rec", "A", 1)]
-        bench.run_mails()
-        assert [element[1] for element in bench.output[2:]] == ["task", "above", "late"]
+    with AsyncOperatorHarness(capacity=1) as harness:
+        harness.process_element("a", 1)
+        harness.mails.put(Mail(lambda: harness.collected.collect("above", None), 0, "above"))
+        harness.mails.put(Mail(lambda: harness.collected.collect("task", None), -1, "task", MailOptions.URGENT))
+        harness.executor.execute(lambda: harness.collected.collect("late", None), "late", MailOptions.DEFERRABLE)
+        harness.mails.put(Mail(lambda: harness.collected.collect("below", None), 2, "below"))
+        harness.calls.answer("a", "A")
+        harness.process_element("b", 2)
+        assert harness.output == [("rec", "below", None), ("rec", "A", 1)]
+        harness.run_mails()
+        assert [element[1] for element in harness.output[2:]] == ["task", "above", "late"]
 
 
 def test_watermark_yields_for_queue_slot() -> None:
-    with AsyncBench(capacity=1) as bench:
-        bench.process_element("a", 1)
+    with AsyncOperatorHarness(capacity=1) as harness:
+        harness.process_element("a", 1)
         with pytest.raises(Deadlock):
-            bench.process_watermark(1)
-        bench.calls.answer("a")
-        bench.process_watermark(2)
-        assert bench.output == [("wm", 2)]
+            harness.process_watermark(1)
+        harness.calls.answer("a")
+        harness.process_watermark(2)
+        assert harness.output == [("wm", 2)]
 
 
 def test_timeout_starts_when_element_has_queue_slot() -> None:
     """Rule 11.1: the wait for space does not count."""
-    with AsyncBench(capacity=1, timeout_ms=10) as bench:
-        bench.process_element("a", 1)
+    with AsyncOperatorHarness(capacity=1, timeout_ms=10) as harness:
+        harness.process_element("a", 1)
 
         def later() -> None:
-            bench.clock.now_ns = 8 * NS_PER_MS
+            harness.clock.now_ns = 8 * NS_PER_MS
 
-        bench.executor.execute(later, "time passes")
-        bench.calls.answer("a")
-        bench.process_element("b", 2)
-        assert bench.processing_time.live_timers_ms() == [18]
+        harness.executor.execute(later, "time passes")
+        harness.calls.answer("a")
+        harness.process_element("b", 2)
+        assert harness.processing_time.live_timers_ms() == [18]
 
 
 def test_timeout_zero_registers_no_timer() -> None:
-    with AsyncBench(timeout_ms=0) as bench:
-        bench.process_element("a", 1)
-        assert bench.processing_time.live_timers_ms() == []
+    with AsyncOperatorHarness(timeout_ms=0) as harness:
+        harness.process_element("a", 1)
+        assert harness.processing_time.live_timers_ms() == []
 
 
 def test_timer_is_registered_before_function_is_called() -> None:
-    with AsyncBench(timeout_ms=10) as bench:
+    with AsyncOperatorHarness(timeout_ms=10) as harness:
         seen: list[list[int]] = []
-        bench.calls.at_once = lambda value, future: seen.append(bench.processing_time.live_timers_ms())
-        bench.process_element("a", 1)
+        harness.calls.at_once = lambda value, future: seen.append(harness.processing_time.live_timers_ms())
+        harness.process_element("a", 1)
         assert seen == [[11]]
 
 
 def test_timeout_beyond_64_bits_is_over_at_once() -> None:
     """As in Flink, whose sum of longs wraps around."""
-    with AsyncBench(timeout_ms=2**63 - 1) as bench:
-        bench.process_element("a", 1)
-        assert bench.processing_time.live_timers_ms() == [-(2**63)]
+    with AsyncOperatorHarness(timeout_ms=2**63 - 1) as harness:
+        harness.process_element("a", 1)
+        assert harness.processing_time.live_timers_ms() == [-(2**63)]
 
 
 def test_result_cancels_timeout_when_its_mail_runs() -> None:
-    with AsyncBench(timeout_ms=10) as bench:
-        bench.process_element("a", 1)
-        bench.calls.answer("a", "A")
-        assert bench.processing_time.live_timers_ms() == [11]
-        bench.run_mails()
-        assert bench.processing_time.live_timers_ms() == []
+    with AsyncOperatorHarness(timeout_ms=10) as harness:
+        harness.process_element("a", 1)
+        harness.calls.answer("a", "A")
+        assert harness.processing_time.live_timers_ms() == [11]
+        harness.run_mails()
+        assert harness.processing_time.live_timers_ms() == []
 
 
 def test_result_with_pending_mail_prevents_timeout() -> None:
     """Rule 11.18."""
-    with AsyncBench(timeout_ms=10) as bench:
-        bench.process_element("a", 1)
-        bench.calls.answer("a", "A")
-        bench.set_processing_time(11)
-        assert bench.calls.timed_out == []
-        bench.run_mails()
-        assert bench.output == [("rec", "A", 1)]
+    with AsyncOperatorHarness(timeout_ms=10) as harness:
+        harness.process_element("a", 1)
+        harness.calls.answer("a", "A")
+        harness.set_processing_time(11)
+        assert harness.calls.timed_out == []
+        harness.run_mails()
+        assert harness.output == [("rec", "A", 1)]
 
 
 def test_results_of_timeout_win_over_late_answer() -> None:
     """Rules 11.12, 11.17."""
-    with AsyncBench(timeout_ms=10) as bench:
-        bench.calls.on_timeout = lambda value, future: future.complete([f"no {value}"])
-        bench.process_element("a", 1)
-        bench.set_processing_time(11)
-        bench.answer("a", "A")
-        assert bench.output == [("rec", "no a", 1)]
+    with AsyncOperatorHarness(timeout_ms=10) as harness:
+        harness.calls.on_timeout = lambda value, future: future.complete([f"no {value}"])
+        harness.process_element("a", 1)
+        harness.set_processing_time(11)
+        harness.answer("a", "A")
+        assert harness.output == [("rec", "no a", 1)]
 
 
 def test_timeout_without_results_keeps_element_until_answer() -> None:
     """Rule 11.17."""
-    with AsyncBench(capacity=1, timeout_ms=10) as bench:
-        bench.process_element("a", 1)
-        bench.set_processing_time(11)
-        assert bench.calls.timed_out == ["a"]
+    with AsyncOperatorHarness(capacity=1, timeout_ms=10) as harness:
+        harness.process_element("a", 1)
+        harness.set_processing_time(11)
+        assert harness.calls.timed_out == ["a"]
         with pytest.raises(Deadlock):
-            bench.process_element("b", 2)
-        bench.answer("a", "A")
-        assert bench.output == [("rec", "A", 1)]
+            harness.process_element("b", 2)
+        harness.answer("a", "A")
+        assert harness.output == [("rec", "A", 1)]
 
 
 def test_first_outcome_wins() -> None:
-    with AsyncBench() as bench:
-        bench.process_element("a", 1)
-        future = bench.calls.future("a")
+    with AsyncOperatorHarness() as harness:
+        harness.process_element("a", 1)
+        future = harness.calls.future("a")
         future.complete(["first"])
         future.complete(["second"])
         future.complete_from(lambda: ["third"])
         future.complete_exceptionally(ValueError("fourth"))
-        assert len(bench.mails) == 1
-        bench.run_mails()
-        assert (bench.output, bench.failures) == ([("rec", "first", 1)], [])
+        assert len(harness.mails) == 1
+        harness.run_mails()
+        assert (harness.output, harness.failures) == ([("rec", "first", 1)], [])
 
 
 def test_complete_from_runs_supplier_in_task() -> None:
-    with AsyncBench() as bench:
+    with AsyncOperatorHarness() as harness:
         made: list[str] = []
 
         def make() -> list[str]:
             made.append("now")
             return ["A"]
 
-        bench.process_element("a", 1)
-        bench.calls.future("a").complete_from(make)
+        harness.process_element("a", 1)
+        harness.calls.future("a").complete_from(make)
         assert made == []
-        bench.run_mails()
-        assert (made, bench.output) == (["now"], [("rec", "A", 1)])
-        assert bench.facts("action", "rows")[-2:] == [(AsyncAction.COMPLETE, -1), (AsyncAction.EMIT, 1)]
+        harness.run_mails()
+        assert (made, harness.output) == (["now"], [("rec", "A", 1)])
+        assert harness.facts("action", "rows")[-2:] == [(AsyncAction.COMPLETE, -1), (AsyncAction.EMIT, 1)]
 
 
 def test_error_fails_task_and_frees_queue_slot() -> None:
     """Rule 11.15."""
-    with AsyncBench(capacity=1) as bench:
-        bench.process_element("a", 1)
+    with AsyncOperatorHarness(capacity=1) as harness:
+        harness.process_element("a", 1)
         error = ValueError("no such airline")
-        bench.calls.future("a").complete_exceptionally(error)
-        (failure,) = bench.failures
+        harness.calls.future("a").complete_exceptionally(error)
+        (failure,) = harness.failures
         assert str(failure) == "could not complete the element: ValueError: no such airline"
         assert (failure.__cause__, failure.timestamp) == (error, 1)
-        bench.run_mails()
-        bench.process_element("b", 2)
-        assert bench.output == []
+        harness.run_mails()
+        harness.process_element("b", 2)
+        assert harness.output == []
 
 
 @pytest.mark.parametrize(
@@ -240,60 +240,60 @@ def test_error_fails_task_and_frees_queue_slot() -> None:
 )
 def test_invalid_results_fail_task_in_mail(wrong: Any, got: str) -> None:
     """Rule 11.12."""
-    with AsyncBench() as bench:
-        bench.process_element("a", 1)
-        bench.calls.future("a").complete(wrong)
+    with AsyncOperatorHarness() as harness:
+        harness.process_element("a", 1)
+        harness.calls.future("a").complete(wrong)
         with pytest.raises(Exception, match=f"results of an async call must be a list.*got .*{got}"):
-            bench.run_mails()
+            harness.run_mails()
 
 
 def test_any_sequence_is_a_valid_result() -> None:
-    with AsyncBench() as bench:
-        bench.process_elements([("a", 1), ("b", 2)])
-        bench.calls.future("a").complete(("A", "a"))
-        bench.calls.future("b").complete(range(2))
-        bench.run_mails()
-        assert [element[1] for element in bench.output] == ["A", "a", 0, 1]
+    with AsyncOperatorHarness() as harness:
+        harness.process_elements([("a", 1), ("b", 2)])
+        harness.calls.future("a").complete(("A", "a"))
+        harness.calls.future("b").complete(range(2))
+        harness.run_mails()
+        assert [element[1] for element in harness.output] == ["A", "a", 0, 1]
 
 
 def test_outcome_after_quiesce_is_refused() -> None:
     """Rule 11.16. The element counts as answered, so it does not time out either."""
-    with AsyncBench(timeout_ms=10) as bench:
-        bench.process_element("a", 1)
-        bench.mails.quiesce()
+    with AsyncOperatorHarness(timeout_ms=10) as harness:
+        harness.process_element("a", 1)
+        harness.mails.quiesce()
         with pytest.raises(MailboxClosedException):
-            bench.calls.answer("a", "A")
-        bench.set_processing_time(11)
-        assert (bench.calls.timed_out, bench.output) == ([], [])
+            harness.calls.answer("a", "A")
+        harness.set_processing_time(11)
+        assert (harness.calls.timed_out, harness.output) == ([], [])
 
 
 def test_mail_for_next_element_is_skipped_after_quiesce() -> None:
     """Rule 11.16."""
-    with AsyncBench() as bench:
-        bench.process_elements([("a", 1), ("b", 2)])
-        bench.calls.answer("b", "B")
-        bench.calls.answer("a", "A")
-        bench.mails.quiesce()
-        bench.run_mails()
-        assert bench.output == [("rec", "A", 1)]
+    with AsyncOperatorHarness() as harness:
+        harness.process_elements([("a", 1), ("b", 2)])
+        harness.calls.answer("b", "B")
+        harness.calls.answer("a", "A")
+        harness.mails.quiesce()
+        harness.run_mails()
+        assert harness.output == [("rec", "A", 1)]
 
 
 def test_end_of_input_waits_until_queue_is_empty() -> None:
     """Rule 11.19."""
-    with AsyncBench() as bench:
-        bench.process_elements([("a", 1), ("b", 2)])
+    with AsyncOperatorHarness() as harness:
+        harness.process_elements([("a", 1), ("b", 2)])
         with pytest.raises(Deadlock):
-            bench.operator.end_input()
-        bench.calls.answer("b", "B")
-        bench.calls.answer("a", "A")
-        bench.operator.end_input()
-        assert bench.output == [("rec", "A", 1), ("rec", "B", 2)]
+            harness.operator.end_input()
+        harness.calls.answer("b", "B")
+        harness.calls.answer("a", "A")
+        harness.operator.end_input()
+        assert harness.output == [("rec", "A", 1), ("rec", "B", 2)]
 
 
 def test_object_reuse_copies_record_before_queueing() -> None:
     """Rule 11.1."""
     reused = ["a"]
-    with AsyncBench(object_reuse=True) as copying, AsyncBench() as keeping:
+    with AsyncOperatorHarness(object_reuse=True) as copying, AsyncOperatorHarness() as keeping:
         copying.process_element(reused, 1)
         keeping.process_element(reused, 1)
         reused[0] = "b"
@@ -301,16 +301,16 @@ def test_object_reuse_copies_record_before_queueing() -> None:
 
 
 def test_records_cost_time_before_queueing_and_count_once() -> None:
-    with AsyncBench(cost_ns=5) as bench:
-        began_ns = bench.clock.now_ns
-        bench.process_elements([("a", 1), ("b", 2)])
-        assert (bench.operator.records_in, bench.clock.now_ns - began_ns) == (2, 10)
+    with AsyncOperatorHarness(cost_ns=5) as harness:
+        began_ns = harness.clock.now_ns
+        harness.process_elements([("a", 1), ("b", 2)])
+        assert (harness.operator.records_in, harness.clock.now_ns - began_ns) == (2, 10)
 
 
 def test_function_is_opened_and_closed_once() -> None:
-    with AsyncBench() as bench:
-        assert bench.calls.life == ["open"]
-    assert bench.calls.life == ["open", "close"]
+    with AsyncOperatorHarness() as harness:
+        assert harness.calls.life == ["open"]
+    assert harness.calls.life == ["open", "close"]
 
 
 def test_exception_of_function_fails_task_within_element() -> None:
@@ -319,10 +319,10 @@ def test_exception_of_function_fails_task_within_element() -> None:
     def raise_(value: Any, future: ResultFuture) -> None:
         raise ValueError(f"cannot ask for {value}")
 
-    with AsyncBench() as bench:
-        bench.calls.at_once = raise_
+    with AsyncOperatorHarness() as harness:
+        harness.calls.at_once = raise_
         with pytest.raises(ValueError, match="cannot ask for a"):
-            bench.process_element("a", 1)
+            harness.process_element("a", 1)
 
 
 # Arguments.
@@ -342,13 +342,13 @@ def test_invalid_arguments_are_refused(arguments: Any, message: str) -> None:
 
 
 def test_strategy_without_predicates_retries_nothing_without_timeout() -> None:
-    with AsyncBench(strategy=FixedDelayRetryStrategy(3, 5)) as bench:
-        bench.process_element("a", 1)
-        bench.answer("a")
-        assert bench.calls.values == ["a"]
+    with AsyncOperatorHarness(strategy=FixedDelayRetryStrategy(3, 5)) as harness:
+        harness.process_element("a", 1)
+        harness.answer("a")
+        assert harness.calls.values == ["a"]
 
 
 def test_retrying_strategy_accepts_timeout_of_one_millisecond() -> None:
-    with AsyncBench(timeout_ms=1, strategy=FixedDelayRetryStrategy(1, 5, lambda results: True)) as bench:
-        bench.process_element("a", 1)
-        assert bench.calls.values == ["a"]
+    with AsyncOperatorHarness(timeout_ms=1, strategy=FixedDelayRetryStrategy(1, 5, lambda results: True)) as harness:
+        harness.process_element("a", 1)
+        assert harness.calls.values == ["a"]

@@ -1,4 +1,4 @@
-"""How long simulated calls take: drawn from a seed, whole nanoseconds, never below 0."""
+"""Latencies of simulated calls: drawn from a seed, in whole nanoseconds, never below 0."""
 
 from __future__ import annotations
 

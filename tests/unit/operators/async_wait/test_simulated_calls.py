@@ -1,4 +1,4 @@
-"""Simulated calls behind a real operator, on the virtual clock: late, wrong, silent, and the same for the same seed."""
+"""Simulated calls behind a real operator, on the virtual clock: late, failing, silent, and equal for equal seeds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two queues of the async operator, and what stands in them (rules 11.5-11.11, 11.20)."""
+"""The two queues of the async operator and their elements (rules 11.5-11.11, 11.20)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which field an aggregation means, and what it refuses. The results themselves are compared with Flink's."""
+"""Field selection of aggregations, and what they refuse. The results are compared with Flink's elsewhere."""
 
 from __future__ import annotations
 

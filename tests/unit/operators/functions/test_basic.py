@@ -1,4 +1,4 @@
-"""Map, filter and flat map: what goes in, what comes out, what is counted and what it costs."""
+"""Map, filter and flat map: input, output, counters and cost."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ class Doubler:
     """A function with a life cycle."""
 
     def __init__(self) -> None:
-        self.story: list[str] = []
+        self.calls: list[str] = []
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        self.story.append(f"open {runtime_context.get_task_name()} {runtime_context.get_index_of_this_subtask()}")
+        self.calls.append(f"open {runtime_context.get_task_name()} {runtime_context.get_index_of_this_subtask()}")
 
     def close(self) -> None:
-        self.story.append("close")
+        self.calls.append("close")
 
     def map(self, value: object) -> object:
         assert isinstance(value, int)
@@ -51,14 +51,14 @@ def test_function_is_opened_before_first_record_and_closed_once() -> None:
     with harness:
         harness.process_element(4)
     harness.operator.close()
-    assert doubler.story == ["open MapOperator 1", "close"]
+    assert doubler.calls == ["open MapOperator 1", "close"]
     assert harness.output == [("rec", 8, None)]
 
 
 def test_function_never_opened_is_not_closed() -> None:
     doubler = Doubler()
     OneInputOperatorHarness(MapOperator(doubler.map, doubler)).operator.close()
-    assert doubler.story == []
+    assert doubler.calls == []
 
 
 def test_filter_counts_dropped_records() -> None:

@@ -1,4 +1,4 @@
-"""A stream beside a broadcast one: who may change what, whose key is current, and when timers fire."""
+"""A stream connected with a broadcast one: who may change state, the current key, and timers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which records an interval join pairs, when it forgets them, and what it does with late ones (rules 10.33-10.36)."""
+"""Interval joins: the pairs, the removal of records, and late records (rules 10.33-10.36)."""
 
 from __future__ import annotations
 

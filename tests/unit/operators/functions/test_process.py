@@ -1,4 +1,4 @@
-"""Process functions in PyFlink's manner, without and with keys (sections 7.20, 9)."""
+"""Process functions as in PyFlink, with and without keys (sections 7.20, 9)."""
 
 from __future__ import annotations
 
@@ -74,12 +74,12 @@ def test_timers_without_key_are_refused() -> None:
             getattr(ctx.timer_service(), str(value))(5)
 
     with OneInputOperatorHarness(ProcessOperator(Timing())) as harness:
-        for door in (
+        for method in (
             "register_event_time_timer", "register_processing_time_timer",
             "delete_event_time_timer", "delete_processing_time_timer",
         ):  # fmt: skip
             with pytest.raises(BadInput, match="only available on a keyed stream"):
-                harness.process_element(door, 1)
+                harness.process_element(method, 1)
 
 
 class Counter(Function):

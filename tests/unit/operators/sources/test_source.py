@@ -24,11 +24,11 @@ class ListReader:
     def __init__(self, *items: tuple[object, int | None] | str | int | None) -> None:
         self.items = list(items)
         self.wake_time_ns: int | None = None
-        self.story: list[str] = []
+        self.calls: list[str] = []
 
     def open(self, ctx: OperatorContext) -> None:
         self.ctx = ctx
-        self.story.append("open")
+        self.calls.append("open")
 
     def poll_next(self, output: SourceOutput) -> DataInputStatus:
         clock = self.ctx.clock
@@ -49,7 +49,7 @@ class ListReader:
         return DataInputStatus.END_OF_DATA
 
     def close(self) -> None:
-        self.story.append("close")
+        self.calls.append("close")
 
 
 def polled(operator: SourceOperator) -> list[DataInputStatus]:
@@ -71,7 +71,7 @@ def test_reader_is_polled_to_end_of_input() -> None:
         assert harness.output == [("rec", "a", 1), ("rec", "b", 2), ("wm", MAX_WATERMARK)]
         assert operator.records_in == 2
     assert [s.name for s in statuses] == ["NOTHING_AVAILABLE", "END_OF_DATA", "END_OF_INPUT"]
-    assert reader.story == ["open", "close"]
+    assert reader.calls == ["open", "close"]
 
 
 def test_batch_ends_with_record_whose_cost_reaches_its_end() -> None:

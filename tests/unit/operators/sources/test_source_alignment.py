@@ -1,4 +1,4 @@
-"""A source that waits for the slowest of its group (rules 8.22-8.24)."""
+"""A source that waits for the slowest source of its group (rules 8.22-8.24)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ NOTHING, MORE, END = (
 )
 
 
-class Bench:
-    """An aligned source on a bench, with what it reports; without samples unless told otherwise."""
+class AlignedSource:
+    """An aligned source in a harness, with its reports; without samples by default."""
 
     def __init__(self, *script: Entry, samples: int = 0, strategy: WatermarkStrategy = ALIGNED) -> None:
         self.recorder = MemoryRecorder(Level.ELEMENTS)
@@ -52,10 +52,10 @@ class Bench:
 
 
 def test_reading_stops_after_record_beyond_limit() -> None:
-    bench = Bench(record("a", 5), record("b", 21), record("c", 30), record("d", 31))
-    bench.source.announce_limit(20)
-    assert bench.poll() is MORE
-    assert bench.harness.take_output() == [
+    aligned = AlignedSource(record("a", 5), record("b", 21), record("c", 30), record("d", 31))
+    aligned.source.announce_limit(20)
+    assert aligned.poll() is MORE
+    assert aligned.harness.take_output() == [
         ("rec", "a", 5),
         ("wm", 4),
         ("rec", "b", 21),
@@ -63,113 +63,113 @@ def test_reading_stops_after_record_beyond_limit() -> None:
         ("rec", "c", 30),
         ("wm", 29),
     ]
-    assert bench.poll() is NOTHING
-    assert (bench.source.wake_time_ns, bench.woken) == (None, 0)
-    bench.source.announce_limit(29)
-    assert bench.woken == 1
-    assert bench.poll() is MORE
-    assert bench.harness.take_output() == [("rec", "d", 31), ("wm", 30)]
-    bench.source.announce_limit(40)
-    assert bench.poll() is END
-    assert bench.pauses() == [(-1, 1, 20, 29), (-1, 0, 29, 29), (-1, 1, 29, 30), (-1, 0, 40, 30)]
+    assert aligned.poll() is NOTHING
+    assert (aligned.source.wake_time_ns, aligned.woken) == (None, 0)
+    aligned.source.announce_limit(29)
+    assert aligned.woken == 1
+    assert aligned.poll() is MORE
+    assert aligned.harness.take_output() == [("rec", "d", 31), ("wm", 30)]
+    aligned.source.announce_limit(40)
+    assert aligned.poll() is END
+    assert aligned.pauses() == [(-1, 1, 20, 29), (-1, 0, 29, 29), (-1, 1, 29, 30), (-1, 0, 40, 30)]
 
 
 def test_oldest_watermark_sample_decides() -> None:
     """Rule 8.23: with two samples it takes two intervals until it waits, and as long until it notices that it need not."""
-    bench = Bench(record("a", 50), sleep(10_000), samples=2)
-    assert bench.poll() is NOTHING
-    bench.source.announce_limit(20)
-    assert bench.source.wake_time_ns is not None
-    bench.harness.set_processing_time(101)
-    assert bench.source.wake_time_ns is not None
-    bench.harness.set_processing_time(201)
-    assert bench.source.wake_time_ns is None
-    assert bench.pauses() == [(-1, 1, 20, 49)]
+    aligned = AlignedSource(record("a", 50), sleep(10_000), samples=2)
+    assert aligned.poll() is NOTHING
+    aligned.source.announce_limit(20)
+    assert aligned.source.wake_time_ns is not None
+    aligned.harness.set_processing_time(101)
+    assert aligned.source.wake_time_ns is not None
+    aligned.harness.set_processing_time(201)
+    assert aligned.source.wake_time_ns is None
+    assert aligned.pauses() == [(-1, 1, 20, 49)]
 
 
 def test_reports_start_with_first_watermark_and_idle_source_reports_max() -> None:
     """Rule 8.22."""
     strategy = ALIGNED.with_idleness(350)
-    bench = Bench(sleep(150), record("a", 50), sleep(10_000), strategy=strategy)
-    bench.poll()
-    bench.harness.set_processing_time(101)
-    assert bench.reports == []
-    bench.harness.set_processing_time(160)
-    bench.poll()
+    aligned = AlignedSource(sleep(150), record("a", 50), sleep(10_000), strategy=strategy)
+    aligned.poll()
+    aligned.harness.set_processing_time(101)
+    assert aligned.reports == []
+    aligned.harness.set_processing_time(160)
+    aligned.poll()
     for now_ms in range(201, 1100, 100):
-        bench.harness.set_processing_time(now_ms)
-    assert bench.reports == [49] * 6 + [MAX_WATERMARK] * 3
+        aligned.harness.set_processing_time(now_ms)
+    assert aligned.reports == [49] * 6 + [MAX_WATERMARK] * 3
 
 
 def test_alignment_timer_keeps_job_alive_only_while_it_has_effect() -> None:
-    bench = Bench(record("a", 50), sleep(10_000), samples=2)
-    alignment = bench.source.alignment
+    aligned = AlignedSource(record("a", 50), sleep(10_000), samples=2)
+    alignment = aligned.source.alignment
     assert alignment is not None
-    bench.poll()
+    aligned.poll()
     seen = []
     for now_ms in (101, 201, 301):
         seen.append(alignment.has_pending_effect())
-        bench.harness.set_processing_time(now_ms)
+        aligned.harness.set_processing_time(now_ms)
     assert seen == [True, True, False]
-    assert bench.reports == [49, 49, 49]
+    assert aligned.reports == [49, 49, 49]
 
 
 def test_waiting_for_alignment_is_not_idleness() -> None:
     """Rule 8.4."""
-    bench = Bench(record("a", 50), record("b", 60), sleep(10_000), strategy=ALIGNED.with_idleness(300))
-    bench.source.announce_limit(20)
-    bench.poll()
+    aligned = AlignedSource(record("a", 50), record("b", 60), sleep(10_000), strategy=ALIGNED.with_idleness(300))
+    aligned.source.announce_limit(20)
+    aligned.poll()
     for now_ms in range(201, 3000, 200):
-        bench.harness.set_processing_time(now_ms)
-    assert bench.harness.take_output() == [("rec", "a", 50), ("wm", 49)]
-    bench.source.announce_limit(100)
-    bench.poll()
-    assert bench.harness.take_output() == [("rec", "b", 60), ("wm", 59)]
+        aligned.harness.set_processing_time(now_ms)
+    assert aligned.harness.take_output() == [("rec", "a", 50), ("wm", 49)]
+    aligned.source.announce_limit(100)
+    aligned.poll()
+    assert aligned.harness.take_output() == [("rec", "b", 60), ("wm", 59)]
 
 
 def test_ended_source_reports_max_watermark() -> None:
     """Rule 8.24."""
-    bench = Bench(record("a", 50))
-    assert bench.poll() is END
-    assert bench.reports == []
-    assert bench.poll() is DataInputStatus.END_OF_INPUT
-    assert bench.reports == [MAX_WATERMARK]
+    aligned = AlignedSource(record("a", 50))
+    assert aligned.poll() is END
+    assert aligned.reports == []
+    assert aligned.poll() is DataInputStatus.END_OF_INPUT
+    assert aligned.reports == [MAX_WATERMARK]
 
 
 @pytest.mark.parametrize(("mode", "status"), [(StopMode.DRAIN, END), (StopMode.NO_DRAIN, DataInputStatus.STOPPED)])
 def test_paused_source_can_be_stopped(mode: StopMode, status: DataInputStatus) -> None:
-    bench = Bench(record("a", 50), record("b", 60))
-    bench.source.announce_limit(20)
-    bench.poll()
-    assert bench.poll() is NOTHING
-    assert bench.source.stop(mode)
-    assert bench.woken == 1
-    assert bench.poll() is status
-    assert bench.poll() is DataInputStatus.END_OF_INPUT
-    assert bench.reports == [MAX_WATERMARK]
-    assert bench.harness.take_output() == [("rec", "a", 50), ("wm", 49)]
+    aligned = AlignedSource(record("a", 50), record("b", 60))
+    aligned.source.announce_limit(20)
+    aligned.poll()
+    assert aligned.poll() is NOTHING
+    assert aligned.source.stop(mode)
+    assert aligned.woken == 1
+    assert aligned.poll() is status
+    assert aligned.poll() is DataInputStatus.END_OF_INPUT
+    assert aligned.reports == [MAX_WATERMARK]
+    assert aligned.harness.take_output() == [("rec", "a", 50), ("wm", 49)]
 
 
 def test_split_ahead_is_paused_and_other_is_read() -> None:
     """Rule 8.24."""
-    bench = Bench(
+    aligned = AlignedSource(
         record("a", 5, split="p"), record("b", 50, split="q"), record("c", 60, split="q"), record("d", 8, split="p"),
         record("e", 70, split="p"),
     )  # fmt: skip
-    bench.source.announce_limit(20)
-    while bench.poll() is MORE:
+    aligned.source.announce_limit(20)
+    while aligned.poll() is MORE:
         """Until there is nothing left that may be read."""
-    assert bench.harness.take_output() == [
+    assert aligned.harness.take_output() == [
         ("rec", "a", 5), ("rec", "b", 50), ("wm", 4), ("rec", "d", 8), ("wm", 7), ("rec", "e", 70), ("wm", 49),
     ]  # fmt: skip
-    assert bench.pauses() == [(1, 1, 20, 49), (0, 1, 20, 69), (-1, 1, 20, 49)]
-    bench.source.announce_limit(55)
-    while bench.poll() is MORE:
+    assert aligned.pauses() == [(1, 1, 20, 49), (0, 1, 20, 69), (-1, 1, 20, 49)]
+    aligned.source.announce_limit(55)
+    while aligned.poll() is MORE:
         """As before."""
-    assert bench.harness.take_output() == [("rec", "c", 60), ("wm", 59)]
-    assert bench.pauses()[3:] == [(-1, 0, 55, 49), (1, 0, 55, 49), (1, 1, 55, 59), (-1, 1, 55, 59)]
-    bench.source.announce_limit(90)
-    assert bench.poll() is END
+    assert aligned.harness.take_output() == [("rec", "c", 60), ("wm", 59)]
+    assert aligned.pauses()[3:] == [(-1, 0, 55, 49), (1, 0, 55, 49), (1, 1, 55, 59), (-1, 1, 55, 59)]
+    aligned.source.announce_limit(90)
+    assert aligned.poll() is END
 
 
 def test_idle_and_ended_splits_are_not_paused() -> None:
@@ -178,12 +178,12 @@ def test_idle_and_ended_splits_are_not_paused() -> None:
         record("a", 50, split="p"), record("b", 60, split="q"), record("c", 5, split="r"), idle(split="p"), end(split="q"),
         sleep(10_000),
     )  # fmt: skip
-    bench = Bench(*script)
-    bench.poll()
-    bench.source.announce_limit(20)
-    assert bench.pauses() == []
-    bench.source.announce_limit(3)
-    assert bench.pauses() == [(-1, 1, 3, 4), (2, 1, 3, 4)]
+    aligned = AlignedSource(*script)
+    aligned.poll()
+    aligned.source.announce_limit(20)
+    assert aligned.pauses() == []
+    aligned.source.announce_limit(3)
+    assert aligned.pauses() == [(-1, 1, 3, 4), (2, 1, 3, 4)]
 
 
 class UnpausableReader:

@@ -1,4 +1,4 @@
-"""A source whose splits have event time of their own (rules 8.4-8.6)."""
+"""A source whose splits have their own event time (rules 8.4-8.6)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which windows a record gets (rules 10.1-10.6)."""
+"""The windows of a record (rules 10.1-10.6)."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class ItsLength:
 
 
 class Answers:
-    """A gap that is what it was told to be."""
+    """Returns the given gap."""
 
     def __init__(self, gap: object) -> None:
         self.gap = gap

@@ -1,4 +1,4 @@
-"""Windows with an evictor: what is taken out is gone, before the function or after it (rule 10.30)."""
+"""Windows with an evictor, which removes records before or after the function (rule 10.30)."""
 
 from __future__ import annotations
 
@@ -108,9 +108,9 @@ def test_recorded_firing_has_records_of_function_and_purge_has_purged_ones() -> 
     ) as harness:
         harness.process_elements([("a", 1), ("b", 2), ("c", 3)])
     places = [TABLES["window_fire"].names.index(name) for name in ("rows", "fingerprint_xor", "result")]
-    told = [tuple(row[place] for place in places) for row in recorder.rows("window_fire")]
+    reported = [tuple(row[place] for place in places) for row in recorder.rows("window_fire")]
     b, c = fingerprint(2, "b"), fingerprint(3, "c")
-    assert told == [(0, 0, WindowResult.FIRE), (1, b, WindowResult.FIRE), (2, b ^ c, WindowResult.PURGE)]
+    assert reported == [(0, 0, WindowResult.FIRE), (1, b, WindowResult.FIRE), (2, b ^ c, WindowResult.PURGE)]
 
 
 def test_count_evictor_keeps_last_n_of_every_m_records() -> None:

@@ -1,4 +1,4 @@
-"""Which records leave a window that fires (rule 10.31)."""
+"""The records that evictors remove when a window fires (rule 10.31)."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def after(evictor: Evictor, *records: tuple[object, int | None]) -> list[object]
     return evicted(evictor.evict_after, records)
 
 
-def evicted(door, records) -> list[object]:  # type: ignore[no-untyped-def]  # a method of the protocol
+def evicted(method, records) -> list[object]:  # type: ignore[no-untyped-def]  # a method of the protocol
     elements = [TimestampedValue(*record) for record in records]
     the_same_list = elements
-    door(elements, len(elements), TimeWindow(0, 10), AtZero())
+    method(elements, len(elements), TimeWindow(0, 10), AtZero())
     assert elements is the_same_list
     return [element.value for element in elements]
 

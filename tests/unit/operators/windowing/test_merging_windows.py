@@ -1,4 +1,4 @@
-"""Windows that merge: where contents go, what triggers and timers see, and when a merge is refused (rules 10.24-10.29)."""
+"""Merging windows: their contents, triggers and timers, and refused merges (rules 10.24-10.29)."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def sessions(
     )
 
 
-def bench(operator: WindowOperator) -> OneInputOperatorHarness:
+def harness_of(operator: WindowOperator) -> OneInputOperatorHarness:
     return OneInputOperatorHarness(operator, key_selector=lambda value: str(value)[0])
 
 
@@ -91,7 +91,7 @@ def nothing_is_left(operator: WindowOperator) -> bool:
 
 def test_records_closer_than_gap_share_session_in_any_order() -> None:
     operator = sessions()
-    with bench(operator) as harness:
+    with harness_of(operator) as harness:
         harness.process_elements([("a1", 0), ("a2", 8), ("b1", 3), ("a3", 4)])
         harness.process_watermark(12)
         # The contents of the later window come first: so Java's set of windows has it.
@@ -104,7 +104,7 @@ def test_records_closer_than_gap_share_session_in_any_order() -> None:
 def test_contents_stay_under_state_window_while_session_grows() -> None:
     """Rules 10.25, 10.27."""
     operator = sessions()
-    with bench(operator) as harness:
+    with harness_of(operator) as harness:
         harness.process_elements([("a1", 0), ("a2", 5), ("a3", 9)])
         assert list(operator.panes.by_window) == [TimeWindow(0, 5)]
         assert operator.merging is not None
@@ -115,7 +115,7 @@ def test_contents_stay_under_state_window_while_session_grows() -> None:
 def test_timers_of_absorbed_windows_are_deleted() -> None:
     """Rules 10.26, 10.28: with a lateness each window has two."""
     operator = sessions(lateness=3)
-    with bench(operator) as harness:
+    with harness_of(operator) as harness:
         harness.process_elements([("a1", 0), ("a2", 20)])
         assert operator.timers.num_event_time_timers == 4
         harness.process_elements([("a3", 5), ("a4", 10), ("a5", 15)])
@@ -136,7 +136,7 @@ def test_timer_left_for_absorbed_window_is_ignored() -> None:
             """Keeps its timer."""
 
     operator = sessions(trigger=Careless())
-    with bench(operator) as harness:
+    with harness_of(operator) as harness:
         harness.process_elements([("a1", 0), ("a2", 4)])
         harness.process_watermark(4)
         assert harness.take_output() == [("wm", 4)]
@@ -146,7 +146,7 @@ def test_timer_left_for_absorbed_window_is_ignored() -> None:
 
 def test_late_record_merging_with_kept_window_fires_again() -> None:
     operator = sessions(lateness=10)
-    with bench(operator) as harness:
+    with harness_of(operator) as harness:
         harness.process_element("a1", 10)
         harness.process_watermark(14)
         assert harness.take_output() == [("rec", (10, 15, ["a1"]), 14), ("wm", 14)]
@@ -159,7 +159,7 @@ def test_late_record_merging_with_kept_window_fires_again() -> None:
 def test_late_record_without_window_is_dropped_and_leaves_no_window() -> None:
     """Rule 10.27."""
     operator = sessions(late_tag=OutputTag("late"))
-    with bench(operator) as harness:
+    with harness_of(operator) as harness:
         harness.process_watermark(20)
         harness.process_element("a1", 5)
         assert harness.output == [("wm", 20), ("side", "late", "a1", 5)]
@@ -169,7 +169,7 @@ def test_late_record_without_window_is_dropped_and_leaves_no_window() -> None:
 def test_purge_empties_session_and_keeps_window() -> None:
     """A purge does not touch the set of windows: the session goes on growing."""
     operator = sessions(trigger=PurgingTrigger(CountTrigger(2)))
-    with bench(operator) as harness:
+    with harness_of(operator) as harness:
         harness.process_elements([("a1", 0), ("a2", 3), ("a3", 6)])
         assert harness.take_output() == [("rec", (0, 8, ["a1", "a2"]), 7)]
         harness.process_element("a4", 9)
@@ -182,7 +182,7 @@ def test_purge_empties_session_and_keeps_window() -> None:
 def test_counts_of_merged_windows_are_added_and_checked_at_next_record() -> None:
     """Rule 10.19."""
     operator = sessions(trigger=CountTrigger(4))
-    with bench(operator) as harness:
+    with harness_of(operator) as harness:
         harness.process_elements([("a1", 0), ("a2", 1), ("a3", 10)])
         assert harness.take_output() == []
         harness.process_element("a4", 6)
@@ -194,7 +194,7 @@ def test_trigger_state_that_cannot_merge_is_refused_by_name() -> None:
         def on_merge(self, window: Window, ctx: OnMergeContext) -> None:
             ctx.merge_partitioned_state(ValueStateDescriptor("last", Types.LONG()))  # type: ignore[arg-type]
 
-    with bench(sessions(trigger=Forgetful())) as harness:
+    with harness_of(sessions(trigger=Forgetful())) as harness:
         harness.process_element("a1", 0)
         with pytest.raises(BadInput, match="trigger: the state 'last' cannot be merged"):
             harness.process_element("a2", 3)
@@ -220,7 +220,7 @@ def test_list_state_of_trigger_is_merged() -> None:
             super().clear(window, ctx)
 
     operator = sessions(trigger=Listing())
-    with bench(operator) as harness:
+    with harness_of(operator) as harness:
         harness.process_elements([("a1", 0), ("a2", 8), ("a3", 4)])
         assert [each[0] for each in harness.take_output()] == ["rec"]
         harness.process_watermark(MAX_WATERMARK)
@@ -265,7 +265,7 @@ class Shrinking(EventTimeSessionWindows):
 
 def test_merge_into_expired_window_fails_with_window_key_and_watermark() -> None:
     """Rule 10.26."""
-    with bench(sessions(assigner=Shrinking(5), lateness=2)) as harness:
+    with harness_of(sessions(assigner=Shrinking(5), lateness=2)) as harness:
         harness.process_element("a1", 10)
         harness.process_watermark(11)
         with pytest.raises(
@@ -276,7 +276,7 @@ def test_merge_into_expired_window_fails_with_window_key_and_watermark() -> None
 
 def test_lateness_near_max_watermark_overflows_at_merge_as_in_flink() -> None:
     """Rule 10.26: the sum of end and lateness is a Java long."""
-    with bench(sessions(lateness=MAX_WATERMARK)) as harness:
+    with harness_of(sessions(lateness=MAX_WATERMARK)) as harness:
         harness.process_element("a1", 10)
         harness.process_watermark(0)
         with pytest.raises(BadInput, match="should have been cleaned up already"):
@@ -285,7 +285,7 @@ def test_lateness_near_max_watermark_overflows_at_merge_as_in_flink() -> None:
 
 def test_processing_time_sessions_merge_and_fire_by_clock() -> None:
     operator = sessions(assigner=ProcessingTimeSessionWindows(5))
-    with bench(operator) as harness:
+    with harness_of(operator) as harness:
         harness.set_processing_time(100)
         harness.process_element("a1", None)
         harness.set_processing_time(103)
@@ -309,7 +309,7 @@ def test_window_state_of_merging_windows_is_refused() -> None:
     operator = create_window_operator(
         EventTimeSessionWindows(5), ListContents(), InternalProcessWindowFunction(Counting())
     )
-    with bench(operator) as harness:
+    with harness_of(operator) as harness:
         harness.process_element("a1", 0)
         with pytest.raises(BadInput, match="merging windows have no state per window: use global_state"):
             harness.process_watermark(4)
@@ -318,7 +318,7 @@ def test_window_state_of_merging_windows_is_refused() -> None:
 def test_evictor_sees_records_of_all_merged_windows() -> None:
     function = InternalProcessWindowFunction(Session())
     operator = EvictingWindowOperator(EventTimeSessionWindows(5), CountEvictor(2), function)
-    with bench(operator) as harness:
+    with harness_of(operator) as harness:
         harness.process_elements([("a1", 0), ("a2", 8), ("a3", 4)])
         harness.process_watermark(12)
         assert harness.take_output() == [("rec", (0, 13, ["a1", "a3"]), 12), ("wm", 12)]

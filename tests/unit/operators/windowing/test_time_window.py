@@ -1,4 +1,4 @@
-"""Time windows: what lies in them, what touches, what becomes one (rules 10.1, 10.5)."""
+"""Time windows: bounds, intersection, merging (rules 10.1, 10.5)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from flowsim.operators.windowing.windows import GLOBAL_WINDOW, GlobalWindow, Tim
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 
-class Told:
+class RecordedMerges:
     """Notes every merge."""
 
     def __init__(self) -> None:
@@ -19,9 +19,9 @@ class Told:
 
 
 def merged(*bounds: tuple[int, int]) -> list[tuple[list[Window], Window]]:
-    told = Told()
-    TimeWindow.merge_windows([TimeWindow(*each) for each in bounds], told)
-    return told.merges
+    recorded = RecordedMerges()
+    TimeWindow.merge_windows([TimeWindow(*each) for each in bounds], recorded)
+    return recorded.merges
 
 
 def test_window_start_is_multiple_of_size_also_before_epoch() -> None:

@@ -1,4 +1,4 @@
-"""What triggers decide, which timers they want and what they keep (rules 10.17-10.24)."""
+"""Triggers: their results, timers and state (rules 10.17-10.24)."""
 
 from __future__ import annotations
 
@@ -71,41 +71,41 @@ def test_trigger_result_has_fire_and_purge() -> None:
 
 def test_event_time_trigger_fires_only_at_last_millisecond() -> None:
     on = On(EventTimeTrigger())
-    assert (on.element(), on.ctx.told()) == (CONTINUE, ["+e99"])
+    assert (on.element(), on.ctx.take_timer_calls()) == (CONTINUE, ["+e99"])
     assert [on.event_time(98), on.event_time(99), on.event_time(150)] == [CONTINUE, FIRE, CONTINUE]
     assert on.processing_time(99) is CONTINUE
     on.clear()
-    assert on.ctx.told() == ["-e99"]
+    assert on.ctx.take_timer_calls() == ["-e99"]
 
 
 def test_event_time_trigger_fires_at_once_for_passed_window() -> None:
     on = On(EventTimeTrigger())
     on.ctx.watermark = 98
-    assert (on.element(), on.ctx.told()) == (CONTINUE, ["+e99"])
+    assert (on.element(), on.ctx.take_timer_calls()) == (CONTINUE, ["+e99"])
     on.ctx.watermark = 99
-    assert (on.element(), on.ctx.told()) == (FIRE, [])
+    assert (on.element(), on.ctx.take_timer_calls()) == (FIRE, [])
 
 
 def test_event_time_trigger_registers_timer_of_merged_window_unless_passed() -> None:
     on = On(EventTimeTrigger())
     on.ctx.watermark = 98
     on.merge(WINDOW)
-    assert on.ctx.told() == ["+e99"]
+    assert on.ctx.take_timer_calls() == ["+e99"]
     on.ctx.watermark = 99
     on.merge(WINDOW)
-    assert on.ctx.told() == []
+    assert on.ctx.take_timer_calls() == []
 
 
 def test_processing_time_trigger_fires_at_any_timer() -> None:
     on = On(ProcessingTimeTrigger())
-    assert (on.element(), on.ctx.told()) == (CONTINUE, ["+p99"])
+    assert (on.element(), on.ctx.take_timer_calls()) == (CONTINUE, ["+p99"])
     assert [on.processing_time(99), on.processing_time(7), on.event_time(99)] == [FIRE, FIRE, CONTINUE]
     on.ctx.now = 98
     on.merge(WINDOW)
     on.ctx.now = 99
     on.merge(WINDOW)
     on.clear()
-    assert on.ctx.told() == ["+p99", "-p99"]
+    assert on.ctx.take_timer_calls() == ["+p99", "-p99"]
 
 
 def test_count_trigger_fires_every_n_records_of_a_window() -> None:
@@ -115,7 +115,7 @@ def test_count_trigger_fires_every_n_records_of_a_window() -> None:
     assert on.at(TimeWindow(100, 200)).element() is CONTINUE
     on.at(WINDOW).clear()
     assert on.ctx.kept() == {"count@100:200": 1}
-    assert [on.event_time(99), on.processing_time(99), on.ctx.told()] == [CONTINUE, CONTINUE, []]
+    assert [on.event_time(99), on.processing_time(99), on.ctx.take_timer_calls()] == [CONTINUE, CONTINUE, []]
 
 
 def test_count_trigger_adds_counts_of_merged_windows() -> None:
@@ -131,7 +131,7 @@ def test_count_trigger_adds_counts_of_merged_windows() -> None:
 
 def test_purging_trigger_purges_at_every_fire_and_delegates_the_rest() -> None:
     on = On(PurgingTrigger(EventTimeTrigger()))
-    assert (on.element(), on.ctx.told()) == (CONTINUE, ["+e99"])
+    assert (on.element(), on.ctx.take_timer_calls()) == (CONTINUE, ["+e99"])
     assert [on.event_time(99), on.event_time(5), on.processing_time(5)] == [FIRE_AND_PURGE, CONTINUE, CONTINUE]
     on.ctx.watermark = 200
     assert on.element() is FIRE_AND_PURGE
@@ -140,28 +140,28 @@ def test_purging_trigger_purges_at_every_fire_and_delegates_the_rest() -> None:
     on.ctx.watermark = 0
     on.merge(WINDOW)
     on.clear()
-    assert on.ctx.told() == ["+e99", "-e99"]
+    assert on.ctx.take_timer_calls() == ["+e99", "-e99"]
 
 
 def test_continuous_event_time_trigger_fires_at_interval_and_at_end() -> None:
     on = On(ContinuousEventTimeTrigger(30))
-    assert (on.element(35), on.ctx.told()) == (CONTINUE, ["+e99", "+e60"])
-    assert (on.element(5), on.ctx.told()) == (CONTINUE, ["+e99"])
-    assert (on.event_time(60), on.ctx.told()) == (FIRE, ["+e90"])
-    assert (on.event_time(90), on.ctx.told()) == (FIRE, ["+e99"])
-    assert (on.event_time(99), on.event_time(60), on.ctx.told()) == (FIRE, CONTINUE, [])
+    assert (on.element(35), on.ctx.take_timer_calls()) == (CONTINUE, ["+e99", "+e60"])
+    assert (on.element(5), on.ctx.take_timer_calls()) == (CONTINUE, ["+e99"])
+    assert (on.event_time(60), on.ctx.take_timer_calls()) == (FIRE, ["+e90"])
+    assert (on.event_time(90), on.ctx.take_timer_calls()) == (FIRE, ["+e99"])
+    assert (on.event_time(99), on.event_time(60), on.ctx.take_timer_calls()) == (FIRE, CONTINUE, [])
     assert on.ctx.kept() == {"fire-time@0:100": 99}
     on.clear()
-    assert (on.ctx.told(), on.ctx.kept()) == (["-e99"], {})
+    assert (on.ctx.take_timer_calls(), on.ctx.kept()) == (["-e99"], {})
     on.ctx.watermark = 99
-    assert (on.element(5), on.ctx.told()) == (FIRE, [])
+    assert (on.element(5), on.ctx.take_timer_calls()) == (FIRE, [])
 
 
 def test_continuous_event_time_trigger_rounds_up_before_zero() -> None:
     """Java's remainder has the sign of the timestamp."""
     on = On(ContinuousEventTimeTrigger(10), TimeWindow(-100, 100))
     on.element(-15)
-    assert on.ctx.told() == ["+e99", "+e0"]
+    assert on.ctx.take_timer_calls() == ["+e99", "+e0"]
 
 
 def test_continuous_event_time_trigger_merges_to_earliest_firing() -> None:
@@ -169,25 +169,25 @@ def test_continuous_event_time_trigger_merges_to_earliest_firing() -> None:
     on = On(ContinuousEventTimeTrigger(30))
     on.at(first).element(35)
     on.at(second).element(65)
-    on.ctx.told()
+    on.ctx.take_timer_calls()
     on.merge(both, first, second)
-    assert (on.ctx.told(), on.ctx.kept()) == (["+e49"], {"fire-time@0:90": 49})
+    assert (on.ctx.take_timer_calls(), on.ctx.kept()) == (["+e49"], {"fire-time@0:90": 49})
     on.merge(TimeWindow(0, 200))
-    assert on.ctx.told() == []
+    assert on.ctx.take_timer_calls() == []
 
 
 def test_continuous_processing_time_trigger_shortens_last_interval() -> None:
     on = On(ContinuousProcessingTimeTrigger(30))
     on.ctx.now = 65
-    assert (on.element(5), on.ctx.told()) == (CONTINUE, ["+p90"])
-    assert (on.element(5), on.ctx.told()) == (CONTINUE, [])
-    assert (on.processing_time(90), on.ctx.told()) == (FIRE, ["+p99"])
+    assert (on.element(5), on.ctx.take_timer_calls()) == (CONTINUE, ["+p90"])
+    assert (on.element(5), on.ctx.take_timer_calls()) == (CONTINUE, [])
+    assert (on.processing_time(90), on.ctx.take_timer_calls()) == (FIRE, ["+p99"])
     assert (on.processing_time(95), on.event_time(99)) == (CONTINUE, CONTINUE)
     assert on.processing_time(99) is FIRE
     on.merge(TimeWindow(0, 200), WINDOW)
-    assert on.ctx.told() == ["+p99"]
+    assert on.ctx.take_timer_calls() == ["+p99"]
     on.clear()
-    assert (on.ctx.told(), on.ctx.kept()) == (["-p99"], {})
+    assert (on.ctx.take_timer_calls(), on.ctx.kept()) == (["-p99"], {})
 
 
 def test_continuous_processing_time_trigger_refuses_unknown_timer() -> None:
@@ -205,7 +205,7 @@ def test_delta_trigger_fires_when_distance_exceeds_threshold() -> None:
     on = On(DeltaTrigger(3, distance, Types.LONG()))
     assert [on.element(0, value) for value in (10, 13, 14, 17, 18)] == [CONTINUE, CONTINUE, FIRE, CONTINUE, FIRE]
     assert on.ctx.kept() == {"last-element@0:100": 18}
-    assert [on.event_time(99), on.processing_time(99), on.ctx.told()] == [CONTINUE, CONTINUE, []]
+    assert [on.event_time(99), on.processing_time(99), on.ctx.take_timer_calls()] == [CONTINUE, CONTINUE, []]
     on.clear()
     assert on.ctx.kept() == {}
     assert On(DeltaTrigger(3, lambda old, new: float("nan"), Types.LONG())).element() is CONTINUE
@@ -214,16 +214,16 @@ def test_delta_trigger_fires_when_distance_exceeds_threshold() -> None:
 def test_timeout_trigger_fires_after_timeout() -> None:
     on = On(ProcessingTimeoutTrigger(CountTrigger(3), 50))
     on.ctx.now = 7
-    assert (on.element(), on.ctx.told()) == (CONTINUE, ["+p57"])
+    assert (on.element(), on.ctx.take_timer_calls()) == (CONTINUE, ["+p57"])
     on.ctx.now = 20
-    assert (on.element(), on.ctx.told()) == (CONTINUE, [])
-    assert (on.processing_time(57), on.ctx.told(), on.ctx.kept()) == (FIRE, ["-p57"], {})
+    assert (on.element(), on.ctx.take_timer_calls()) == (CONTINUE, [])
+    assert (on.processing_time(57), on.ctx.take_timer_calls(), on.ctx.kept()) == (FIRE, ["-p57"], {})
 
 
 def test_timeout_ends_when_nested_trigger_fires() -> None:
     on = On(ProcessingTimeoutTrigger(PurgingTrigger(CountTrigger(2)), 50))
     on.element()
-    assert (on.element(), on.ctx.told(), on.ctx.kept()) == (FIRE_AND_PURGE, ["+p50", "-p50"], {})
+    assert (on.element(), on.ctx.take_timer_calls(), on.ctx.kept()) == (FIRE_AND_PURGE, ["+p50", "-p50"], {})
 
 
 def test_timeout_may_restart_with_each_record_and_keep_state() -> None:
@@ -231,7 +231,7 @@ def test_timeout_may_restart_with_each_record_and_keep_state() -> None:
     on.element()
     on.ctx.now = 20
     on.element()
-    assert on.ctx.told() == ["+p50", "-p50", "+p70"]
+    assert on.ctx.take_timer_calls() == ["+p50", "-p50", "+p70"]
     assert (on.processing_time(70), on.ctx.kept()) == (FIRE, {"count@0:100": 2, "timeout@0:100": 70})
 
 
@@ -245,16 +245,16 @@ def test_never_trigger_never_fires() -> None:
     assert [on.element(), on.event_time(MAX_WATERMARK), on.processing_time(9)] == [CONTINUE, CONTINUE, CONTINUE]
     on.merge(GLOBAL_WINDOW)
     on.clear()
-    assert on.ctx.told() == []
+    assert on.ctx.take_timer_calls() == []
 
 
 def test_end_of_stream_trigger_fires_only_at_max_watermark() -> None:
     on = On(EndOfStreamTrigger(), GLOBAL_WINDOW)
-    assert (on.element(), on.ctx.told()) == (CONTINUE, [f"+e{MAX_WATERMARK}"])
+    assert (on.element(), on.ctx.take_timer_calls()) == (CONTINUE, [f"+e{MAX_WATERMARK}"])
     assert [on.event_time(99), on.event_time(MAX_WATERMARK), on.processing_time(9)] == [CONTINUE, FIRE, CONTINUE]
     on.merge(GLOBAL_WINDOW)
     on.clear()
-    assert on.ctx.told() == []
+    assert on.ctx.take_timer_calls() == []
 
 
 def test_custom_trigger_merges_only_with_on_merge() -> None:
@@ -285,7 +285,7 @@ def test_custom_trigger_merges_only_with_on_merge() -> None:
         On(Always()).merge(WINDOW)
     on = On(PurgingTrigger(AlwaysMerging()))
     on.merge(WINDOW)
-    assert (on.trigger.can_merge(), on.ctx.told(), on.element()) == (True, ["+e99"], FIRE_AND_PURGE)
+    assert (on.trigger.can_merge(), on.ctx.take_timer_calls(), on.element()) == (True, ["+e99"], FIRE_AND_PURGE)
 
 
 def test_trigger_with_undefined_method_cannot_be_constructed() -> None:

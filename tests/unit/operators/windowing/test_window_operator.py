@@ -1,4 +1,4 @@
-"""Windows on one subtask: what fires when, with which rows, and what is late (rules 10.7-10.20)."""
+"""Windows on one subtask: when they fire, their records, and late records (rules 10.7-10.20)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a window operator records, and how each of its faults shows in that."""
+"""The recorded facts of a window operator, and those of each of its faults."""
 
 from __future__ import annotations
 
@@ -107,11 +107,11 @@ def test_late_drop_is_recorded_with_side_output() -> None:
 
 def test_seq_orders_intake_timer_and_firing() -> None:
     recorder, _ = run(window_operator())
-    story = sorted(
+    by_seq = sorted(
         (row[0], table) for table in ("window_intake", "timers", "window_fire") for row in recorder.rows(table)
     )
     names = ["window_intake", "timers", "window_intake", "timers", "window_fire"]
-    assert [table for _, table in story] == names
+    assert [table for _, table in by_seq] == names
 
 
 def test_recorded_run_emits_same_as_unrecorded_run() -> None:
@@ -166,7 +166,7 @@ def test_fault_changes_output_of_unrecorded_run(fault: str) -> None:
     assert outputs[0] != outputs[1]
 
 
-def told(recorder: MemoryRecorder) -> list[tuple[int, ...]]:
+def recorded_firings(recorder: MemoryRecorder) -> list[tuple[int, ...]]:
     return columns(recorder, "window_fire", "rows", "fingerprint_xor", "result", "cause", "at")
 
 
@@ -206,23 +206,23 @@ class Purging(EventTimeTrigger):
 
 
 def test_firing_is_recorded_with_cause_and_result() -> None:
-    """A timer's firing has the timer's time, a record's the record's timestamp; a purge alone is told too."""
+    """A timer's firing has the timer's time, a record's the record's timestamp; a purge alone is recorded as well."""
     one, two = ("a1", 1), ("a2", 3)
     numbers = [fingerprint(t, v) for v, t in (one, two)]
     operator = create_window_operator(
         TumblingEventTimeWindows(10), ListContents(), PassThroughWindowFunction(), Purging()
     )
-    assert told(play(operator, one, two)) == [
+    assert recorded_firings(play(operator, one, two)) == [
         (1, numbers[0], WindowResult.PURGE, FireCause.ELEMENT, 1),
         (1, numbers[1], WindowResult.FIRE_AND_PURGE, FireCause.ELEMENT, 3),
     ]
     both = (2, numbers[0] ^ numbers[1], WindowResult.FIRE, FireCause.EVENT_TIME_TIMER, 9)
-    assert told(play(window_operator(), one, two)) == [both]
+    assert recorded_firings(play(window_operator(), one, two)) == [both]
 
 
 @pytest.mark.parametrize("contents", [ListContents(), ReducingContents(lambda first, second: None)])
 def test_merge_is_recorded_with_absorbed_windows_and_all_records(contents: WindowContents) -> None:
-    """Also where the fold comes to nothing: what went into the window is told all the same."""
+    """Also where the fold has no result: the records of the window are recorded."""
     rows = [("a1", 0), ("a2", 8), ("a3", 4)]
     recorder = play(with_sessions(contents), *rows)
     merges = columns(recorder, "window_merge", "key", "window_start", "window_end", "into_start", "into_end")

@@ -1,4 +1,4 @@
-"""Functions that a scenario of the tests names; a stranger's code, for what flowsim knows."""
+"""Functions that scenarios of the tests name, as user code."""
 
 from __future__ import annotations
 

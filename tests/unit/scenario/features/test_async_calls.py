@@ -1,4 +1,4 @@
-"""``async:`` of a scenario: what its calls answer, when, and what becomes of those that fail, are silent or too late."""
+"""``async:`` of a scenario: results of its calls, their times, and failing, silent and late calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What ``async:`` may not say: it is refused with its place, what was expected and, where it helps, what to do."""
+"""Invalid ``async:`` blocks: refused with position, expectation and, where it helps, advice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators with two inputs in scenarios: what they compute, and what is refused."""
+"""Operators with two inputs in scenarios: their results, and refused blocks."""
 
 from __future__ import annotations
 

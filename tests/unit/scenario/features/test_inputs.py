@@ -1,4 +1,4 @@
-"""A scenario that chooses subtasks by a function of its own (rule 2.2)."""
+"""A scenario with a custom partition function (rule 2.2)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operators that bring two streams together, alarms and rolling aggregates: small inputs, results worked out by hand."""
+"""Joins, co-groups, broadcast lookups, alarms and rolling aggregates: small inputs, hand-computed results."""
 
 from __future__ import annotations
 

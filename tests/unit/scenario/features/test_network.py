@@ -1,4 +1,4 @@
-"""Placement, links, exchange modes and debloating as a scenario writes them, and where their errors stand."""
+"""Placement, links, exchange modes and debloating in scenarios, and the positions of their errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows of a scenario: what each kind gives for one small input, worked out by hand, and what is refused."""
+"""Windows of a scenario: hand-computed results of each kind for one small input, and refused blocks."""
 
 from __future__ import annotations
 

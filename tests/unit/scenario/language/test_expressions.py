@@ -1,4 +1,4 @@
-"""The expression language: what it computes, what it refuses, and where it points when it refuses."""
+"""The expression language: results, refusals, and the offsets of errors."""
 
 from __future__ import annotations
 

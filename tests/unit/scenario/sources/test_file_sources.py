@@ -1,4 +1,4 @@
-"""Files that a scenario reads and writes: several at once, of three formats."""
+"""Files that a scenario reads and writes: several at once, in three formats."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_jsonl_sink_writes_parts_that_jsonl_source_reads(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "message"),
     [
         ("'none-*.csv'", "matches 'none-*.csv'"),
         ("[a.csv, a.csv]", "'a.csv' is listed twice"),
@@ -112,14 +112,14 @@ def test_jsonl_sink_writes_parts_that_jsonl_source_reads(tmp_path: Path) -> None
         ("[]", "path"),
     ],
 )
-def test_unreadable_files_are_refused_with_position(tmp_path: Path, path: str, told: str) -> None:
+def test_unreadable_files_are_refused_with_position(tmp_path: Path, path: str, message: str) -> None:
     folder = tmp_path / "inner"
     folder.mkdir()
     write(folder, "csv", "a", 1)
     write(tmp_path, "csv", "outside", 1)
     (error,) = refused(scenario(CSV, path), tmp_path, folder)
     assert error.startswith("s.yaml:5:")
-    assert told in error
+    assert message in error
 
 
 def test_bad_row_fails_job_with_file_position(tmp_path: Path) -> None:

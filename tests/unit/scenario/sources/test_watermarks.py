@@ -1,4 +1,4 @@
-"""``watermarks:`` of a scenario: which watermarks each way of making them gives."""
+"""``watermarks:`` of a scenario: the watermarks of each form."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_periodic_watermarks_follow_clock_and_never_emits_none(way: str, made: l
 
 
 @pytest.mark.parametrize(
-    ("way", "told"),
+    ("way", "message"),
     [
         ("emit: every_record, punctuated: last", "expected one of emit, punctuated and generator"),
         ("punctuated: at", "expected a condition, this expression gives long"),
@@ -70,10 +70,10 @@ def test_periodic_watermarks_follow_clock_and_never_emits_none(way: str, made: l
         ("alignment: {group: g, max_drift: 1 s, interval: 0}", "interval"),
     ],
 )
-def test_invalid_watermarks_are_refused(way: str, told: str, tmp_path: Path) -> None:
+def test_invalid_watermarks_are_refused(way: str, message: str, tmp_path: Path) -> None:
     (error,) = refused(JOB.replace("WAY", way), tmp_path, allow_python=True)
     assert error.startswith("s.yaml:6:")
-    assert told in error
+    assert message in error
 
 
 def test_alignment_of_operator_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Reading YAML: plain data with positions, and nothing that a stranger could abuse."""
+"""Reading YAML: plain data with positions, without unsafe features."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reading several inputs, one element at a time: turns, waiting, ends (rules 7.22-7.27)."""
+"""Reading several inputs, one element at a time: order, waiting, ends (rules 7.22-7.27)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ MORE, NOTHING = DataInputStatus.MORE_AVAILABLE, DataInputStatus.NOTHING_AVAILABL
 END_OF_DATA, END_OF_INPUT = DataInputStatus.END_OF_DATA, DataInputStatus.END_OF_INPUT
 
 
-class Told:
-    """An input that answers what it was told to, and notes that it was read."""
+class ScriptedInput:
+    """An input that returns the given statuses, and logs each read."""
 
     def __init__(self, name: str, log: list[str], *answers: DataInputStatus, records: int = 0) -> None:
         self.name = name
@@ -58,13 +58,13 @@ class Selecting:
 
 
 def ignore(input_id: int) -> None:
-    """Nobody listens to the ends of inputs."""
+    """Ignores the ends of inputs."""
 
 
 def test_available_inputs_are_read_in_turn_from_the_first() -> None:
     log: list[str] = []
     processor = StreamMultipleInputProcessor(
-        [Told("a", log, MORE, MORE, MORE), Told("b", log, MORE, MORE)], None, ignore
+        [ScriptedInput("a", log, MORE, MORE, MORE), ScriptedInput("b", log, MORE, MORE)], None, ignore
     )
     assert [processor.emit_next() for _ in range(5)] == [MORE] * 5
     assert log == ["a", "b", "a", "b", "a"]
@@ -72,7 +72,7 @@ def test_available_inputs_are_read_in_turn_from_the_first() -> None:
 
 def test_input_that_becomes_available_is_read_in_turn() -> None:
     log: list[str] = []
-    busy, quiet = Told("a", log, *[MORE] * 9), Told("b", log)
+    busy, quiet = ScriptedInput("a", log, *[MORE] * 9), ScriptedInput("b", log)
     processor = StreamMultipleInputProcessor([busy, quiet], None, ignore)
     statuses = [processor.emit_next() for _ in range(4)]
     quiet.gets(MORE)
@@ -83,7 +83,7 @@ def test_input_that_becomes_available_is_read_in_turn() -> None:
 
 def test_task_waits_for_any_selected_input() -> None:
     log: list[str] = []
-    first, second = Told("a", log), Told("b", log)
+    first, second = ScriptedInput("a", log), ScriptedInput("b", log)
     processor = StreamMultipleInputProcessor([first, second], None, ignore)
     assert [processor.emit_next(), processor.emit_next()] == [MORE, NOTHING]
     woken: list[str] = []
@@ -97,7 +97,7 @@ def test_task_waits_for_any_selected_input() -> None:
 
 def test_unselected_input_does_not_wake_the_task() -> None:
     log: list[str] = []
-    first, second = Told("a", log), Told("b", log)
+    first, second = ScriptedInput("a", log), ScriptedInput("b", log)
     processor = StreamMultipleInputProcessor([first, second], Selecting(InputSelection.FIRST), ignore)
     assert processor.emit_next() is NOTHING
     woken: list[str] = []
@@ -115,7 +115,9 @@ def test_first_selection_is_requested_at_first_element() -> None:
     """It may decide in ``open`` what it selects."""
     log: list[str] = []
     operator = Selecting(InputSelection.FIRST)
-    processor = StreamMultipleInputProcessor([Told("a", log, MORE), Told("b", log, MORE)], operator, ignore)
+    processor = StreamMultipleInputProcessor(
+        [ScriptedInput("a", log, MORE), ScriptedInput("b", log, MORE)], operator, ignore
+    )
     operator.selections = [InputSelection.SECOND]
     processor.emit_next()
     assert log == ["b"]
@@ -124,8 +126,8 @@ def test_first_selection_is_requested_at_first_element() -> None:
 def test_end_of_each_input_is_reported_by_id_and_task_ends_with_last() -> None:
     log: list[str] = []
     ended: list[int] = []
-    first = Told("a", log, END_OF_DATA, MORE, END_OF_INPUT)
-    second = Told("b", log, MORE, END_OF_DATA, MORE, END_OF_INPUT)
+    first = ScriptedInput("a", log, END_OF_DATA, MORE, END_OF_INPUT)
+    second = ScriptedInput("b", log, MORE, END_OF_DATA, MORE, END_OF_INPUT)
     processor = StreamMultipleInputProcessor([first, second], None, ended.append)
     assert [processor.emit_next() for _ in range(7)] == [MORE, MORE, MORE, END_OF_DATA, MORE, MORE, END_OF_INPUT]
     assert ended == [1, 2]
@@ -134,7 +136,7 @@ def test_end_of_each_input_is_reported_by_id_and_task_ends_with_last() -> None:
 
 def test_measures_are_combined_over_inputs_and_close_reaches_all() -> None:
     log: list[str] = []
-    inputs = [Told("a", log, records=5), Told("b", log, records=3)]
+    inputs = [ScriptedInput("a", log, records=5), ScriptedInput("b", log, records=3)]
     processor = StreamMultipleInputProcessor(inputs, None, ignore)
     assert (processor.records_in, processor.queued_buffers, processor.current_watermark) == (8, 8, 3)
     processor.close()

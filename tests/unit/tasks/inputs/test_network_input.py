@@ -1,4 +1,4 @@
-"""Mails between the elements of a task input: asked for after every element and event, the buffer forgotten before (7.15)."""
+"""Mails run between the elements of a task input; a buffer is recycled before its last element (7.15)."""
 
 from __future__ import annotations
 

@@ -74,12 +74,23 @@ class NoTimestamp(BadInput):
     """
 
 
+class MissingTimestamp(BadInput):
+    """The timestamp assigner gave None for a record, and its strategy does not allow that.
+
+    As for NoTimestamp, the advice depends on the API of the job.
+    """
+
+
 class RecordingFailed(FlowsimError):
     """The recording cannot be continued: the disk is full or the directory was removed. Complete epochs are kept."""
 
 
 class ValueNotAllowed(FlowsimError):
     """A record value is outside the closed value set (see ``flowsim.values``)."""
+
+
+class NullKey(ValueNotAllowed):
+    """The key of a record is None (rule 1.22)."""
 
 
 class MissingExtra(BadInput):

@@ -72,6 +72,7 @@ def run_data(run: ScenarioRun, waits: TaskWaits | None) -> dict[str, Any]:
         ],
         "async_queues": None if waits is None else [asdict(queue) for queue in waits.queues],
         "latencies": [asdict(latency) for latency in result.latencies],
+        "missing_timestamps": [asdict(one) for one in result.missing_timestamps],
         "snapshots": [_snapshot_data(snapshot) for snapshot in result.snapshots],
         "sinks": [_sink_data(run, sink) for sink in run.sinks],
         "expectations": [
@@ -173,6 +174,9 @@ def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> Non
             f"latency   {latency.source} -> {latency.operator}: {latency.markers:,} markers, min {latency.min_ms:,} ms, "
             f"mean {latency.mean_ms:,} ms, max {latency.max_ms:,} ms",
         )
+    for missing in result.missing_timestamps:
+        where = "dropped" if missing.output is None else f"sent to its output {missing.output}"
+        show_text(console, f"missing   {missing.operator}: {missing.records:,} records without a timestamp, {where}")
     for snapshot in result.snapshots:
         _show_snapshot(console, snapshot)
     _show_sinks(console, run)

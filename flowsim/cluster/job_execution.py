@@ -15,7 +15,10 @@ from flowsim.facts.tracer import Recorder
 from flowsim.graph.job_graph import JobGraph
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.operators.latency_stats import Latency
+from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from flowsim.sim.policy import SchedulingPolicy
+from flowsim.streamrecord.elements import OutputTag
 from flowsim.tasks.snapshots import TaskSnapshot
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_metrics import MetricsSample
@@ -24,6 +27,7 @@ __all__ = [
     "JobExecutionResult",
     "JobStatus",
     "LatencySummary",
+    "MissingTimestampSummary",
     "Progress",
     "RunOptions",
     "TaskSummary",
@@ -41,6 +45,30 @@ class LatencySummary:
     min_ms: int
     mean_ms: float
     max_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class MissingTimestampSummary:
+    """How many records of an operator, over all its subtasks, had no timestamp. ``output``: their side output, or None."""
+
+    operator: str
+    records: int
+    output: str | None
+
+
+def missing_timestamp_summaries(tasks: Sequence[StreamTask]) -> tuple[MissingTimestampSummary, ...]:
+    """Of the sources and operators whose strategy allows such records."""
+    found: dict[tuple[str, str | None], int] = {}
+    for task in tasks:
+        for wrapper in task.chain.wrappers:
+            operator = wrapper.operator
+            if isinstance(operator, SourceOperator | TimestampsAndWatermarksOperator) and operator.strategy is not None:
+                policy = operator.strategy.on_missing_timestamp
+                if policy != "fail":
+                    tag = policy.tag_id if isinstance(policy, OutputTag) else None
+                    place = (wrapper.name, tag)
+                    found[place] = found.get(place, 0) + operator.records_dropped
+    return tuple(MissingTimestampSummary(name, records, tag) for (name, tag), records in found.items())
 
 
 def latency_summaries(job: JobGraph, tasks: Sequence[StreamTask]) -> tuple[LatencySummary, ...]:
@@ -159,6 +187,8 @@ class JobExecutionResult:
     """Summaries of the latency markers; empty without markers."""
     snapshots: tuple[TaskSnapshot, ...] = ()
     """The snapshots that actions requested, both taken and missed."""
+    missing_timestamps: tuple[MissingTimestampSummary, ...] = ()
+    """Of every operator that allows records without a timestamp."""
 
     @property
     def summary(self) -> str:

@@ -15,6 +15,7 @@ from flowsim.cluster.job_execution import (
     RunOptions,
     TaskSummary,
     latency_summaries,
+    missing_timestamp_summaries,
 )
 from flowsim.cluster.metrics_sampler import MetricsSampler
 from flowsim.cluster.region_schedule import RegionSchedule
@@ -324,6 +325,7 @@ class MiniCluster:
             error,
             latency_summaries(self.execution.job, ended),
             self._snapshots.result(ended, self._started_ns),
+            missing_timestamp_summaries(ended),
         )
 
 

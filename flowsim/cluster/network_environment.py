@@ -24,6 +24,7 @@ from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.partitions.blocking_result_partition import BlockingResultPartition
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE
+from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner
 from flowsim.network.writers.record_writer import NO_FLUSHER, RecordWriter
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
@@ -83,6 +84,8 @@ class NetworkEnvironment:
             flusher = OutputFlusher(task.timers, task.outbox, edge.buffer_timeout_ms)
         random = self._streams.stream("partitioner", edge.id, subtask.index)
         partitioner = components.create_partitioner(edge.partitioner, count, edge.target.max_parallelism, random)
+        if isinstance(partitioner, KeyGroupStreamPartitioner):
+            partitioner.target = edge.target.head.name
         writer = components.create_record_writer(
             partition,
             partitioner,

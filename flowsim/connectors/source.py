@@ -54,18 +54,24 @@ class Sink(Protocol):
 OpenBlocks = Callable[[OperatorContext], Iterator[Iterable[Value]]]
 
 
+PlaceOfRecord = Callable[[OperatorContext, int], str | None]
+"""Where a record of the subtask, counted from 0, comes from: file and line."""
+
+
 class BlockReader:
     """Emits blocks of values without timestamps; only the cost per record limits the rate. Flink: SourceReader."""
 
-    __slots__ = ("_open_blocks", "_blocks", "_values")
+    __slots__ = ("_open_blocks", "_place_of", "_ctx", "_blocks", "_values")
 
     wake_time_ns = None
     hands_over = True
 
-    def __init__(self, open_blocks: OpenBlocks) -> None:
+    def __init__(self, open_blocks: OpenBlocks, place_of: PlaceOfRecord | None = None) -> None:
         self._open_blocks = open_blocks
+        self._place_of = place_of
 
     def open(self, ctx: OperatorContext) -> None:
+        self._ctx = ctx
         self._blocks = self._open_blocks(ctx)
         self._values: Iterator[Value] = iter(())
 
@@ -77,6 +83,10 @@ class BlockReader:
             if block is None:
                 return DataInputStatus.END_OF_DATA
             self._values = iter(block)
+
+    def place_of_record(self, output: ReaderOutput) -> str | None:
+        """Where the last record comes from; None if that is unknown."""
+        return None if self._place_of is None else self._place_of(self._ctx, output.records - 1)
 
     def close(self) -> None:
         self._blocks = iter(())

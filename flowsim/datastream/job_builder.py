@@ -20,7 +20,7 @@ from flowsim.datastream.building.transformation import (
     positive,
 )
 from flowsim.datastream.common.configuration import Configuration
-from flowsim.errors import BadInput, JobFailed, NoTimestamp, did_you_mean
+from flowsim.errors import BadInput, JobFailed, MissingTimestamp, NoTimestamp, did_you_mean
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
 from flowsim.recording.distinct_values import VALUES_BYTES
@@ -204,6 +204,8 @@ class JobBuilder:
         except JobFailed as failed:
             if isinstance(failed.cause, NoTimestamp):
                 raise failed.advised(_TIMESTAMP_ADVICE) from failed.__cause__
+            if isinstance(failed.cause, MissingTimestamp):
+                raise failed.advised(_MISSING_ADVICE) from failed.__cause__
             raise
 
     def _execute(self, job_name: str | None) -> JobExecutionResult:
@@ -224,6 +226,8 @@ _TIMESTAMP_ADVICE = (
     "give the stream timestamps and watermarks before that operator: a WatermarkStrategy with a timestamp assigner, in "
     "from_source(...) or assign_timestamps_and_watermarks(...)"
 )
+
+_MISSING_ADVICE = "correct the record, or allow it by WatermarkStrategy.with_missing_timestamps('drop' or an OutputTag)"
 
 
 def _integer(name: str, value: object) -> int:

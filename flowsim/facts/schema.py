@@ -190,7 +190,7 @@ OPERATOR_COUNTS = Table(
      Column("records_in", "q", "user records processed (a source: records read)"),
      Column("records_out", "q", "user records emitted to the main output"),
      Column("records_side", "q", "user records emitted to side outputs"),
-     Column("records_dropped", "q", "records dropped on purpose: filtered out, or late without a side output")),
+     Column("records_dropped", "q", "records missing in the main output on purpose: filtered out, late, or without a timestamp")),
 )  # fmt: skip
 LIFECYCLE = Table(
     "lifecycle", Level.ELEMENTS, "a step in the life cycle of a task or operator (section 4)",

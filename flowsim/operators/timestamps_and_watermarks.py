@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value, checked_timestamp
+from flowsim.operators.missing_timestamps import MissingTimestamps
+from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.watermark.generators import WatermarkGenerator
@@ -27,13 +28,14 @@ class TimestampsAndWatermarksOperator(StreamOperator):
         "_interval_ms",
         "_generator",
         "_extract",
-        "_assigner_name",
+        "_missing",
     )
 
     _input_activity_clock: PausableRelativeClock
     watermark_output: WatermarkToDataOutput
     _generator: WatermarkGenerator
     _extract: TimestampExtractor | None
+    _missing: MissingTimestamps
 
     def __init__(self, strategy: WatermarkStrategy, auto_watermark_interval_ms: int = 200) -> None:
         self.strategy = strategy
@@ -51,7 +53,7 @@ class TimestampsAndWatermarksOperator(StreamOperator):
         self.watermark_output = ctx.components.create_watermark_output(stream)
         self._generator = generator
         self._extract = self.strategy.timestamp_extractor
-        self._assigner_name = f"{ctx.operator_name}: timestamp assigner"
+        self._missing = MissingTimestamps(self.strategy, output, ctx.operator_name)
 
     @property
     def input_activity_clock(self) -> PausableRelativeClock:
@@ -68,7 +70,11 @@ class TimestampsAndWatermarksOperator(StreamOperator):
         if extract is None:
             new_timestamp = previous
         else:
-            new_timestamp = checked_timestamp(extract(value, previous), self._assigner_name)
+            new_timestamp = extract(value, previous)
+            if type(new_timestamp) is not int or new_timestamp > MAX_WATERMARK or new_timestamp < NO_TIMESTAMP:
+                self._missing.handle(value, new_timestamp, previous)
+                self.records_dropped += 1
+                return
         # Rule 8.3: the record is emitted first, so that its watermark follows it.
         self.collect(value, new_timestamp)
         self._generator.on_event(value, new_timestamp, self.watermark_output)

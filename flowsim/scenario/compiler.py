@@ -72,6 +72,7 @@ def _compile_nodes(context: CompileContext, model: ScenarioModel) -> None:
             context.streams[name] = compile_source(context, name, source)
         except Failed:
             context.streams[name] = None
+            context.streams.update({f"{name}.{tag}": None for tag in source.side_output_names()})
     for name, operator in model.operators.items():
         try:
             compile_operator(context, name, operator)

@@ -85,11 +85,23 @@ class CompileContext:
             raise Failed from None
 
     def expression(
-        self, path: YamlPath, source: str, schema: RecordSchema, *, takes_timestamp: bool = False
+        self,
+        path: YamlPath,
+        source: str,
+        schema: RecordSchema,
+        *,
+        takes_timestamp: bool = False,
+        null_if_missing: bool = False,
     ) -> Expression:
         """The compiled expression at ``path``; raises Failed."""
         try:
-            return compile_expression(source, schema, takes_timestamp=takes_timestamp, limits=self.limits)
+            return compile_expression(
+                source,
+                schema,
+                takes_timestamp=takes_timestamp,
+                null_if_missing=null_if_missing,
+                limits=self.limits,
+            )
         except ExpressionError as error:
             self.problems.expression(path, source, error)
             raise Failed from None

@@ -12,7 +12,7 @@ from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, Progres
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.recorded_run import run_and_close
 from flowsim.cluster.run_bounds import UNBOUNDED, RunBounds
-from flowsim.errors import InvariantViolation, JobFailed, NoTimestamp
+from flowsim.errors import InvariantViolation, JobFailed, MissingTimestamp, NoTimestamp
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
@@ -27,7 +27,7 @@ from flowsim.scenario.expectations import ExpectationOutcome, judge_expectations
 from flowsim.scenario.run_description import describe_run, input_digests
 from flowsim.scenario.run_directory import RunDirectory
 from flowsim.scenario.settings import RunSettings
-from flowsim.scenario.timestamps import ADVICE
+from flowsim.scenario.timestamps import ADVICE, MISSING_ADVICE
 from flowsim.sim.policy import FifoPolicy, SchedulingPolicy, SeededRandomPolicy
 from flowsim.sim.rng import RandomStreams
 
@@ -172,9 +172,11 @@ def _recorder(
 def _advised(result: JobExecutionResult) -> JobExecutionResult:
     """Adds advice for scenarios, if it depends on how a job is written."""
     failed = result.error
-    if not isinstance(failed, JobFailed) or not isinstance(failed.cause, NoTimestamp):
-        return result
-    return replace(result, error=failed.advised(ADVICE))
+    if isinstance(failed, JobFailed) and isinstance(failed.cause, NoTimestamp):
+        return replace(result, error=failed.advised(ADVICE))
+    if isinstance(failed, JobFailed) and isinstance(failed.cause, MissingTimestamp):
+        return replace(result, error=failed.advised(MISSING_ADVICE))
+    return result
 
 
 def resolved_settings(

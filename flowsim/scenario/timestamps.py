@@ -22,6 +22,11 @@ ADVICE = (
 )
 """Advice for the author of a scenario if an event-time operator received a record without a timestamp."""
 
+MISSING_ADVICE = (
+    "correct the record, or add missing_timestamp: drop, or missing_timestamp: {output: NAME}, to these watermarks"
+)
+"""Advice if a record has no timestamp where ``watermarks`` should read one."""
+
 _KEEPING = ("map", "filter", "flat_map", "reduce", "sum", "min", "max", "min_by", "max_by", "async_calls")
 """Operators whose results keep the timestamp of the input record."""
 
@@ -34,6 +39,7 @@ def check_timestamps(model: ScenarioModel, problems: Problems) -> None:
         advice = _advice_for_source(name, source)
         if advice is not None:
             timeless[name] = advice
+        timeless |= {f"{name}.{tag}": _without_timestamp(name) for tag in source.side_output_names()}
     for name, operator in model.operators.items():
         found = [read for read in _inputs(operator) if read in timeless]
         place = _event_time_place(operator)
@@ -46,6 +52,10 @@ def check_timestamps(model: ScenarioModel, problems: Problems) -> None:
         advice = _advice_for_results(name, operator, timeless)
         if advice is not None:
             timeless[name] = advice
+
+
+def _without_timestamp(name: str) -> str:
+    return f"{name!r} gave them none: add watermarks: {{timestamp: ...}} after it"
 
 
 def _advice_for_source(name: str, source: SourceModel) -> str | None:

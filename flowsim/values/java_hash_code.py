@@ -11,7 +11,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from flowsim.errors import ValueNotAllowed
+from flowsim.errors import NullKey, ValueNotAllowed
 from flowsim.values.closed_set import INT_MAX, INT_MIN
 from flowsim.values.row import Row
 from flowsim.values.types import TypeInformation, TypeKind, as_type
@@ -38,9 +38,9 @@ def java_hash(value: object, declared: str | TypeInformation | None = None) -> i
 
 
 def key_hash(key: object, declared: str | TypeInformation | None = None) -> int:
-    """Java's hash code of a key; raises ValueNotAllowed for None, which is never a key (rule 1.22)."""
+    """Java's hash code of a key; raises NullKey for None, which is never a key (rule 1.22)."""
     if key is None:
-        raise ValueNotAllowed("a key is None: Flink does not allow null keys; return another key or drop the record")
+        raise NullKey("a key is None: Flink does not allow null keys; return another key or drop the record")
     return java_hash(key, declared)
 
 

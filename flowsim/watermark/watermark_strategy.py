@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Final
+from typing import Final, Literal
 
+from flowsim.streamrecord.elements import OutputTag
 from flowsim.units import MAX_WATERMARK
 from flowsim.watermark.generators import (
     AscendingTimestampsWatermarks,
@@ -48,6 +49,9 @@ class WatermarkAlignmentParams:
 TimestampExtractor = Callable[[object, int], int]
 """``(value, record_timestamp) -> timestamp`` in ms; ``record_timestamp`` is ``NO_TIMESTAMP`` if there was none."""
 
+OnMissingTimestamp = Literal["fail", "drop"] | OutputTag
+"""The job fails, or the record is dropped and counted, or it goes to a side output, without a timestamp."""
+
 
 @dataclass(frozen=True, slots=True)
 class WatermarkStrategy:
@@ -67,6 +71,8 @@ class WatermarkStrategy:
     """False if periodic emission can have no effect: then it has no timer."""
     alignment: WatermarkAlignmentParams | None = None
     """None: the source is not aligned. Operators after a source never align."""
+    on_missing_timestamp: OnMissingTimestamp = "fail"
+    """What happens to a record for which the extractor returns None."""
     described: Mapping[str, object] = field(default_factory=lambda: {"kind": "custom"})
     """The generator in recordings: its kind and parameters."""
 
@@ -123,10 +129,17 @@ class WatermarkStrategy:
         """Rules 8.22-8.24; only sources use it."""
         return replace(self, alignment=params)
 
+    def with_missing_timestamps(self, policy: OnMissingTimestamp) -> WatermarkStrategy:
+        return replace(self, on_missing_timestamp=policy)
+
     @property
     def params(self) -> dict[str, object]:
-        """The strategy in recordings: the generator, ``idle_ms``, and ``group``, ``max_drift_ms`` and ``interval_ms``."""
+        """The strategy in recordings: the generator, ``missing_timestamp`` (drop or output), ``idle_ms``, and ``group``,
+        ``max_drift_ms`` and ``interval_ms``.
+        """
         params = dict(self.described)
+        if self.on_missing_timestamp != "fail":
+            params["missing_timestamp"] = "drop" if self.on_missing_timestamp == "drop" else "output"
         if self.idle_timeout_ms is not None:
             params["idle_ms"] = self.idle_timeout_ms
         if self.alignment is not None:

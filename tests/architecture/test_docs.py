@@ -234,6 +234,7 @@ SECTIONS: dict[str, list[type[Strict]]] = {
     "event_time": [generated_sources.EventTimeModel],
     "python source": [sources.PythonSourceModel],
     "watermarks": [watermarks.WatermarksModel],
+    "missing output": [watermarks.MissingOutputModel],
     "alignment": [watermarks.AlignmentModel],
     "Operators": [operators.OperatorModel],
     "map": [maps.MapModel],

@@ -162,6 +162,9 @@ class RowFile(Protocol):
     def check(self) -> None:
         """Raises BadInput if the file cannot be read or lacks a declared column."""
 
+    def place_of_row(self, row: int) -> str | None:
+        """File, without folder, and line or row of row ``row`` of ``blocks``, counted from 0; None if it is unknown."""
+
     def blocks(self) -> Iterator[Rows]:
         """Yields blocks of rows in file order. Raises BadInput at the first row that does not match the declaration."""
 

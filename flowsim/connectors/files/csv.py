@@ -85,13 +85,21 @@ class CsvSource:
         """A reader for one subtask."""
         if len(self._files) > 1:
             return FilesReader(self._files)
-        return BlockReader(self._blocks)
+        return BlockReader(self._blocks, self._place_of)
 
     def _blocks(self, ctx: OperatorContext) -> Iterator[Rows]:
         if self.split_by is None:
             return self._file.blocks()
-        own = [value for group in self.groups()[ctx.subtask_index :: ctx.parallelism] for value in group]
+        own = self._own(ctx)
         return self._file.blocks((self.split_by, own)) if own else iter(())
+
+    def _own(self, ctx: OperatorContext) -> list[object]:
+        """The values of ``split_by`` that a subtask reads."""
+        return [value for group in self.groups()[ctx.subtask_index :: ctx.parallelism] for value in group]
+
+    def _place_of(self, ctx: OperatorContext, record: int) -> str | None:
+        keep = None if self.split_by is None else (self.split_by, self._own(ctx))
+        return self._file.place_of_row(record, keep)
 
     def groups(self) -> list[list[object]]:
         """Returns the groups of ``split_by``; empty without ``split_by``.

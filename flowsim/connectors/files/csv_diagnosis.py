@@ -130,8 +130,22 @@ def _first_fault(records: Iterator[list[Cell]], path: str, columns: Sequence[Col
     return None
 
 
+def line_of_row(file: InputFile, delimiter: str, row: int) -> int:
+    """The first line of row ``row``, counted from 0 after the header; 0 if there is no such row."""
+    return next(islice(_rows(file, delimiter), row + 1, None), (0, ""))[0]
+
+
 def _records(file: InputFile, delimiter: str) -> Iterator[list[Cell]]:
-    """Yields records with the position of every field; skips blank lines. Raises BadInput beyond the limits."""
+    """Yields records with the position of every field. Raises BadInput beyond the limits."""
+    for line, text in _rows(file, delimiter):
+        if text.count(delimiter) >= file.limits.columns:
+            where = SourcePosition(str(file.path), line, 1)
+            raise BadInput(f"{where} expected at most {file.limits.columns} fields {to_raise('columns')}")
+        yield _cells(text.rstrip("\r\n"), line, delimiter)
+
+
+def _rows(file: InputFile, delimiter: str) -> Iterator[tuple[int, str]]:
+    """Yields the first line and the text of every record; blank lines are skipped."""
     limits = file.limits
     number = 0
     with file.open_text() as lines:
@@ -157,10 +171,7 @@ def _records(file: InputFile, delimiter: str) -> Iterator[list[Cell]]:
                     inside = is_open(part, delimiter, inside=True)
                     number += 1
                 text = "".join(parts)
-            if text.count(delimiter) >= limits.columns:
-                where = SourcePosition(str(file.path), first, 1)
-                raise BadInput(f"{where} expected at most {limits.columns} fields {to_raise('columns')}")
-            yield _cells(text.rstrip("\r\n"), first, delimiter)
+            yield first, text
 
 
 def is_open(text: str, delimiter: str, *, inside: bool = False) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -11,7 +12,7 @@ import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
 from flowsim.connectors.files.columns import Column, ColumnType, Rows
-from flowsim.connectors.files.csv_diagnosis import check_quotes, explain_failure, find_cell, header_of
+from flowsim.connectors.files.csv_diagnosis import check_quotes, explain_failure, find_cell, header_of, line_of_row
 from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.errors import BadInput, did_you_mean
 
@@ -78,6 +79,25 @@ class CsvFile:
             for start in range(0, batch.num_rows, ROWS_AT_ONCE):
                 rows = batch.slice(start, ROWS_AT_ONCE)
                 yield list(zip(*(_python_values(column) for column in rows.columns), strict=True))
+
+    def place_of_row(self, row: int, keep: tuple[str, Sequence[object]] | None = None) -> str | None:
+        """``file:line`` of row ``row`` of ``blocks``, counted from 0; None if the file has changed. Reads the file."""
+        with suppress(BadInput, OSError):
+            line = line_of_row(self.file, self.delimiter, row if keep is None else self._row_of_kept(row, *keep))
+            return f"{self.file.path.name}:{line}" if line else None
+        return None
+
+    def _row_of_kept(self, row: int, name: str, values: Sequence[object]) -> int:
+        before = 0
+        for batch in self._batches([column for column in self.columns if column.name == name]):
+            column = batch.column(0)
+            places = pc.is_in(column, value_set=pa.array(values, column.type)).to_pylist()
+            for place, is_kept in enumerate(places):
+                row -= is_kept
+                if row < 0:
+                    return before + place
+            before += len(places)
+        return before
 
     def distinct(self, name: str) -> list[object]:
         """Returns the distinct values of one column, sorted, None first; at most 10,000. Reads the whole file once."""

@@ -92,13 +92,14 @@ class FilesReader:
     assignment is fixed, and the same in every run.
     """
 
-    __slots__ = ("_files", "_waiting", "_blocks", "_values", "_split", "_output", "_paused")
+    __slots__ = ("_files", "_file", "_waiting", "_blocks", "_values", "_split", "_output", "_paused")
 
     wake_time_ns = None
     hands_over = True
 
     def __init__(self, files: Sequence[RowFile]) -> None:
         self._files = files
+        self._file: RowFile | None = None
         self._split: str | None = None
         self._paused = False
 
@@ -129,10 +130,15 @@ class FilesReader:
         file = next(self._waiting, None)
         if file is None:
             return False
+        self._file = file
         self._split = file.path
         self._output = output.create_output_for_split(file.path)
         self._blocks = file.blocks()
         return True
+
+    def place_of_record(self, output: ReaderOutput) -> str | None:
+        """Where the last record of the current split comes from."""
+        return None if self._file is None or self._output is None else self._file.place_of_row(self._output.records - 1)
 
     def pause_or_resume_splits(self, splits_to_pause: Sequence[str], splits_to_resume: Sequence[str]) -> None:
         """Pauses or resumes the reader, which reads one split at a time (rule 8.24)."""

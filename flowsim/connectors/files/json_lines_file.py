@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Final
 
@@ -54,6 +56,14 @@ class JsonLinesFile:
             raise self._not_text() from None
         except OSError as error:
             raise BadInput(f"{self.path}: cannot be read to its end: {reason_of(error)}") from None
+
+    def place_of_row(self, row: int) -> str | None:
+        """``file:line`` of row ``row``, counted from 0; None if the file has changed. Reads the file."""
+        with suppress(BadInput, OSError), self.file.open_text() as lines:
+            rows = (number for number, text in enumerate(lines, 1) if not text.isspace())
+            line = next(islice(rows, row, None), None)
+            return None if line is None else f"{self.file.path.name}:{line}"
+        return None
 
     def _not_text(self) -> BadInput:
         """Creates the error for a file that is not UTF-8, at the first invalid line."""

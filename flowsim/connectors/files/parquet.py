@@ -78,6 +78,10 @@ class ParquetFile:
                 f"{self.path}: cannot be read after row {row}: {_reason_of(error)}: create or copy the file again"
             ) from None
 
+    def place_of_row(self, row: int) -> str:
+        """The file and the number of row ``row``, counted from 0."""
+        return f"{self.file.path.name} row {row + 1}"
+
     def _texts(self) -> list[str]:
         """Returns the text columns, which are read as dictionaries so that repeated texts share memory."""
         return [column.name for column in self.columns if column.type is ColumnType.STRING]

@@ -5,8 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from flowsim.datastream.functions.function import isolated
+from flowsim.datastream.output_tag import OutputTag
 from flowsim.errors import BadInput
 from flowsim.values.durations import Duration, Time, millis_of
 from flowsim.watermark import watermark_strategy as runtime
@@ -109,6 +111,16 @@ class WatermarkStrategy:
         if not isinstance(timestamp_assigner, TimestampAssigner) and not callable(timestamp_assigner):
             raise TypeError(f"with_timestamp_assigner: expected a TimestampAssigner, got {timestamp_assigner!r}")
         return replace(self, timestamp_assigner=timestamp_assigner)
+
+    def with_missing_timestamps(self, policy: Literal["fail", "drop"] | OutputTag) -> WatermarkStrategy:
+        """flowsim's own: what happens to a record for which the timestamp assigner returns None.
+
+        ``fail`` (the default, as in Flink): the job fails. ``drop``: the record is dropped and counted. A tag: the record
+        goes to that side output, without a new timestamp. Such records neither advance the watermark nor end idleness.
+        """
+        if policy not in ("fail", "drop") and not isinstance(policy, OutputTag):
+            raise BadInput(f"with_missing_timestamps: expected 'fail', 'drop' or an OutputTag, got {policy!r}")
+        return replace(self, runtime_strategy=self.runtime_strategy.with_missing_timestamps(policy))
 
     def with_idleness(self, idle_timeout: Duration | Time) -> WatermarkStrategy:
         """Returns this strategy with idleness: an output without records for this time becomes idle (rule 8.4)."""

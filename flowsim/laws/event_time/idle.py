@@ -71,7 +71,10 @@ class TaskStatuses:
             idle_ms = strategy.get("idle_ms")
             if strategy.get("kind") not in _TIMED or not isinstance(idle_ms, int):
                 continue
-            edges = {edge.edge for edge in self._paths.edges_of(operator, lambda behind: behind.kind in _STRAIGHT)}
+            found_edges = self._paths.edges_of(
+                operator, lambda behind: behind.kind in _STRAIGHT and not behind.input_tag
+            )
+            edges = {edge.edge for edge in found_edges if not edge.side_output}
             records = SentBefore(graph.sent_by(task.task), edges, "time_ns")
             found[operator.operator] = Timeout(idle_ms * NS_PER_MS, records)
         return found
@@ -163,7 +166,7 @@ _COUNTS: Final = """\
   `params.watermarks.idle_ms` and the kind `bounded`, `monotonous` or `none`. Its IDLE is too early when `time_ns` is at
   most `idle_ms` after the highest `time_ns` of the RUNNING row of its task and of the earlier RECORD rows that the task
   sent over certain edges: those with only operators of the kinds `map`, `filter` and `flat_map` between the operator
-  and the edge. (Back pressure and alignment only delay IDLE.)
+  and the edge, and no side output on the way. (Back pressure and alignment only delay IDLE.)
 """
 
 LAWS: Final = (

@@ -9,6 +9,7 @@ import numpy as np
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, Level, LifeEvent
 from flowsim.laws.elements import counted, sent_by_channel
+from flowsim.laws.event_time.paths import strategy_of
 from flowsim.laws.job_graph import Edge, JobGraph, Operator, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
 from flowsim.laws.slices import Ints, Slice
@@ -112,7 +113,10 @@ class Equations:
     def _kind(self, operator: Operator, counts: Counts) -> None:
         records_in, records_out, _, dropped = counts
         match operator.kind:
-            case "source" | "map":
+            case "source" | "watermarks" if missing_timestamp_of(operator):
+                what = f"{operator.kind}: in = out + without timestamp"
+                self._equal(operator, what, records_in, records_out + dropped)
+            case "source" | "watermarks" | "map":
                 self._equal(operator, f"{operator.kind}: out = in", records_out, records_in)
             case "filter":
                 self._equal(operator, "filter: in = out + dropped", records_in, records_out + dropped)
@@ -150,6 +154,8 @@ class Equations:
                 self._equal(operator, f"sent over edge {edge.edge} = out", records, counts.records_out)
         if by_tag:
             self._side_outputs(operator, by_tag, counts.records_side)
+            if missing_timestamp_of(operator) == "output":
+                self._equal(operator, "without timestamp = side", counts.records_dropped, counts.records_side)
 
     def _side_outputs(self, operator: Operator, by_tag: dict[str, list[int | None]], records_side: int) -> None:
         read_in_all, all_known = 0, True
@@ -166,6 +172,11 @@ class Equations:
     def _sent(self, edge: Edge) -> list[int]:
         sent = [self._facts["sent", channel] for channel in self._channels.get(edge.edge, ())]
         return sent if edge.partitioner == "BROADCAST" else [sum(sent)]
+
+
+def missing_timestamp_of(operator: Operator) -> object:
+    """``drop`` or ``output``, if the strategy of the operator allows records without a timestamp."""
+    return (strategy_of(operator) or {}).get("missing_timestamp")
 
 
 def _edges_by_operator(graph: JobGraph) -> dict[tuple[int, int], list[Edge]]:
@@ -193,8 +204,9 @@ _COUNTS: Final = """\
   1. *presence*, in a whole run: exactly one row of `operator_counts` for each subtask and each operator of its vertex;
      in a prefix: at most one. Broken per (task, operator). When there are several rows, the one with the lowest seq is
      used below.
-  2. *kind*, per row, by `operators.kind`: `source` and `map`: records_out = records_in; `filter`: records_in =
-     records_out + records_dropped; `sink`: records_out = 0; `window`: records_in = the number of its `window_intake`
+  2. *kind*, per row, by `operators.kind`: `source`, `watermarks` and `map`: records_out = records_in, but for a `source`
+     or `watermarks` with `params.watermarks.missing_timestamp` records_in = records_out + records_dropped; `filter`:
+     records_in = records_out + records_dropped; `sink`: records_out = 0; `window`: records_in = the number of its `window_intake`
      rows; and, a second equation, records_dropped = the number of its `late_drop` rows with side_output 0;
      `async_wait`: records_in = the number of its PUT rows of kind RECORD in `async_elements` after its first OPEN row
      in `lifecycle` (earlier PUT rows come from a snapshot, rule 11.22); and, a second equation, records_out = the sum
@@ -211,7 +223,8 @@ _COUNTS: Final = """\
      operators with that `input_tag` (count: records_in) and edges with that `side_output` (count: records sent;
      BROADCAST: each channel counts separately). Per tag: the smallest and the largest count of its readers are equal.
      Per operator: the sum over its tags of the largest count = records_side. (`records_side` counts a record once, and
-     only if its tag has a reader.)
+     only if its tag has a reader.) If `params.watermarks.missing_timestamp` is `output` and a tag has a reader:
+     records_dropped = records_side.
 """
 
 LAWS: Final = (

@@ -116,7 +116,7 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
     ``max_parallelism`` is the *target's* number of key groups (rule 1.23).
     """
 
-    __slots__ = ("key_selector", "key_type", "max_parallelism", "routes", "identities")
+    __slots__ = ("key_selector", "key_type", "max_parallelism", "target", "routes", "identities")
     name = "HASH"
 
     def __init__(self, channels: int, key_selector: KeySelector, key_type: str | None, max_parallelism: int) -> None:
@@ -124,6 +124,8 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
         self.key_selector = key_selector
         self.key_type = key_type
         self.max_parallelism = max_parallelism
+        self.target: str = ""
+        """The operator whose key it is, for errors; set by the network."""
         self.routes: dict[object, int] = {}
         """Subpartition by ``state_key(key)``: computing murmur over a Java hash costs ten times as much as a dict
         lookup."""

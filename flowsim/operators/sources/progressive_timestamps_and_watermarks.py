@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from flowsim.operators.missing_timestamps import MissingTimestamps
 from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.sources.source_output_with_watermarks import SourceOutputWithWatermarks
 from flowsim.operators.sources.split_local_outputs import SplitLocalOutputs
@@ -21,7 +22,14 @@ class StreamingReaderOutput(SourceOutputWithWatermarks):
     Flink: ProgressiveTimestampsAndWatermarks, with its StreamingReaderOutput.
     """
 
-    __slots__ = ("back_pressure_clock", "input_activity_clock", "main_watermarks", "splits", "_on_first_split")
+    __slots__ = (
+        "back_pressure_clock",
+        "input_activity_clock",
+        "main_watermarks",
+        "missing",
+        "splits",
+        "_on_first_split",
+    )
 
     def __init__(
         self,
@@ -45,9 +53,10 @@ class StreamingReaderOutput(SourceOutputWithWatermarks):
             generator = observed = ObservedGenerator(generator)
             stream = facts = RecordedWatermarks(ctx.trace, ctx.operator_index, observed, output)
         self.main_watermarks = main = ctx.components.create_main_watermark_output(stream, listener)
-        super().__init__(ctx, output.collect, strategy.timestamp_extractor, generator, main, main)
+        self.missing = MissingTimestamps(strategy, output, ctx.operator_name)
+        super().__init__(ctx, output.collect, strategy.timestamp_extractor, self.missing, generator, main, main)
         self.splits = SplitLocalOutputs(
-            ctx, output.collect, strategy, main.split_local_output, waiting, listener, facts
+            ctx, output.collect, strategy, main.split_local_output, waiting, listener, facts, self.missing
         )
         self._on_first_split = on_first_split
 

@@ -132,10 +132,18 @@ class SourceOperator(StreamOperator):
         try:
             status = self._reader.poll_next(self.source_output)
         finally:
-            self.records_in = self.source_output.total_records
+            output = self.source_output
+            self.records_in = output.total_records
+            if isinstance(output, StreamingReaderOutput):
+                self.records_dropped = output.missing.records
         if status is DataInputStatus.END_OF_DATA or status is DataInputStatus.STOPPED:
             self._end()
         return status
+
+    def place_of_record(self) -> str | None:
+        """Where the reader found the record that it emitted last, such as ``in.csv:7``; None if it does not know."""
+        place_of = getattr(self._reader, "place_of_record", None)
+        return None if place_of is None else place_of(self.source_output)
 
     def stop(self, mode: StopMode) -> bool:
         """Stops the reader; returns False if the source has already ended or stopped (rule 4.20)."""

@@ -14,6 +14,10 @@ class SourceOutput(Protocol):
     The cost of each record is added to the clock before the record is emitted.
     """
 
+    @property
+    def records(self) -> int:
+        """The records so far."""
+
     def collect(self, value: Value, timestamp: int | None) -> None:
         """Emits one record; ``timestamp`` in ms, None if the reader has none."""
 

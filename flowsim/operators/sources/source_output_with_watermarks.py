@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from flowsim.operators.missing_timestamps import MissingTimestamps
 from flowsim.operators.stream_operator import OperatorContext, Value, checked_timestamp
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.watermark.generators import WatermarkGenerator, WatermarkOutput
@@ -27,6 +28,7 @@ class SourceOutputWithWatermarks:
         "_collect",
         "_extract",
         "_operator_name",
+        "_missing",
     )
 
     def __init__(
@@ -34,6 +36,7 @@ class SourceOutputWithWatermarks:
         ctx: OperatorContext,
         collect: Callable[[Value, int | None], None],
         extract: TimestampExtractor | None,
+        missing: MissingTimestamps,
         generator: WatermarkGenerator,
         on_event_output: WatermarkOutput,
         periodic_output: WatermarkOutput,
@@ -47,6 +50,7 @@ class SourceOutputWithWatermarks:
         self._collect = collect
         self._extract = extract
         self._operator_name = ctx.operator_name
+        self._missing = missing
 
     def collect(self, value: Value, timestamp: int | None) -> None:
         self._clock.now_ns += self.cost_ns
@@ -58,7 +62,8 @@ class SourceOutputWithWatermarks:
             new_timestamp = NO_TIMESTAMP if timestamp is None else timestamp
         # ``checked_timestamp`` inlined here and below, because a call would cost twice as much.
         if type(new_timestamp) is not int or new_timestamp > MAX_WATERMARK or new_timestamp < NO_TIMESTAMP:
-            self._refuse(new_timestamp)
+            self._without_timestamp(value, new_timestamp, NO_TIMESTAMP if timestamp is None else timestamp)
+            return
         # Rule 8.3: the record is emitted first, so that its watermark follows it.
         self._collect(value, new_timestamp)
         self.generator.on_event(value, new_timestamp, self.on_event_output)
@@ -76,9 +81,10 @@ class SourceOutputWithWatermarks:
                 records += 1
                 timestamp = extract(value, NO_TIMESTAMP)
                 if type(timestamp) is not int or timestamp > highest or timestamp < lowest:
-                    self._refuse(timestamp)
-                collect(value, timestamp)
-                on_event(value, timestamp, watermarks)
+                    self._without_timestamp(value, timestamp, NO_TIMESTAMP)
+                else:
+                    collect(value, timestamp)
+                    on_event(value, timestamp, watermarks)
                 if clock.now_ns >= clock.batch_end_ns:
                     return True
         finally:
@@ -97,10 +103,11 @@ class SourceOutputWithWatermarks:
     def emit_periodic_watermark(self) -> None:
         self.generator.on_periodic_emit(self.periodic_output)
 
-    def _refuse(self, timestamp: object) -> None:
-        """Raises BadInput for an invalid timestamp of the assigner, or of the reader if there is no assigner."""
-        given_by = "timestamp of a record" if self._extract is None else "timestamp assigner"
-        checked_timestamp(timestamp, f"{self._operator_name}: {given_by}")
+    def _without_timestamp(self, value: Value, timestamp: object, previous: int) -> None:
+        """A record whose timestamp is missing or invalid; raises BadInput unless it may be missing."""
+        if self._extract is None:
+            checked_timestamp(timestamp, f"{self._operator_name}: timestamp of a record")
+        self._missing.handle(value, timestamp, previous)
 
 
 def _no_timestamp(value: Value, previous: int) -> int:

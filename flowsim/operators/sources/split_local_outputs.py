@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from flowsim.facts.kinds import ElementKind
+from flowsim.operators.missing_timestamps import MissingTimestamps
 from flowsim.operators.sources.source_output_with_watermarks import SourceOutputWithWatermarks
 from flowsim.operators.stream_operator import OperatorContext, Value
 from flowsim.streamrecord.elements import WatermarkStatus
@@ -41,6 +42,7 @@ class SplitLocalOutputs:
         "_multiplexer",
         "_listener",
         "_facts",
+        "_missing",
         "_splits",
         "_created",
     )
@@ -54,6 +56,7 @@ class SplitLocalOutputs:
         input_clock: PausableRelativeClock,
         listener: WatermarkUpdateListener | None,
         facts: RecordedWatermarks | None,
+        missing: MissingTimestamps,
     ) -> None:
         self.index_of: dict[str, int] = {}
         """The number of every split so far; a split that is created again gets a new number."""
@@ -65,6 +68,7 @@ class SplitLocalOutputs:
         self._multiplexer = WatermarkOutputMultiplexer(output)
         self._listener = listener
         self._facts = facts
+        self._missing = missing
         self._splits: dict[str, _Split] = {}
         self._created = 0
 
@@ -101,7 +105,9 @@ class SplitLocalOutputs:
         immediate = self._multiplexer.immediate_output(split_id)
         deferred = self._multiplexer.deferred_output(split_id)
         extract = self._strategy.timestamp_extractor
-        output = SourceOutputWithWatermarks(self._ctx, self._collect, extract, generator, immediate, deferred)
+        output = SourceOutputWithWatermarks(
+            self._ctx, self._collect, extract, self._missing, generator, immediate, deferred
+        )
         return _Split(output, clock)
 
     def release_output_for_split(self, split_id: str) -> None:

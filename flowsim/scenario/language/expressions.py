@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import CodeType
 from typing import Any, Final
 
 from flowsim.limits import DEFAULT_LIMITS, Limits
+from flowsim.operators.null_fields import declare_reads
 from flowsim.scenario.language.functions import environment
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.language.translator import ExpressionError as ExpressionError
@@ -76,9 +77,16 @@ def _check_nesting(source: str) -> None:
 
 
 def compile_expression(
-    source: str, schema: RecordSchema, *, takes_timestamp: bool = False, limits: Limits = DEFAULT_LIMITS
+    source: str,
+    schema: RecordSchema,
+    *,
+    takes_timestamp: bool = False,
+    null_if_missing: bool = False,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Expression:
     """Compiles an expression over records of that schema; with ``takes_timestamp`` the function has both arguments.
+
+    With ``null_if_missing`` it returns None where it fails and a field that it reads is null.
 
     >>> late = compile_expression("delay > 15", RecordSchema(("origin", "delay"), (FieldType.STRING, FieldType.LONG)))
     >>> late.function(("EWR", 16)), late.type.value
@@ -87,8 +95,30 @@ def compile_expression(
     translator = Translator(source, schema, limits)
     term = translator.translate(parse_expression(source))
     both = takes_timestamp or translator.uses_timestamp
-    function = function_of(translator.checked(term), both, "<expression>", limits)
+    body, places = translator.checked(term), {name: schema.index(name) for name in translator.fields_read}
+    if null_if_missing and places and not isinstance(body, ast.Subscript):
+        function = run_definition(_null_if_missing(body, both, places), limits)
+    else:
+        function = function_of(body, both, "<expression>", limits)
+    declare_reads(function, places)
     return Expression(source, function, term.type, both, tuple(translator.fields_read), term.item_type)
+
+
+def _null_if_missing(body: ast.expr, both: bool, places: Mapping[str, int]) -> ast.FunctionDef:
+    """The expression in a ``try``, which costs nothing where it does not fail."""
+    nulls: list[ast.expr] = [
+        ast.Compare(field_access(place), [ast.Is()], [ast.Constant(None)]) for place in places.values()
+    ]
+    is_missing = ast.BoolOp(ast.Or(), nulls) if len(nulls) > 1 else nulls[0]
+    handler = ast.ExceptHandler(None, None, [ast.If(is_missing, [ast.Return(ast.Constant(None))], []), ast.Raise()])
+    attempt = ast.Try([ast.Return(body)], [handler], [], [])
+    return ast.FunctionDef("expression", _arguments(both), [attempt], [])
+
+
+def _arguments(both: bool) -> ast.arguments:
+    """``v``, or ``v, t``."""
+    names = [ast.arg("v")] + ([ast.arg("t")] if both else [])
+    return ast.arguments(posonlyargs=[], args=names, kwonlyargs=[], kw_defaults=[], defaults=[])
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +139,7 @@ def compile_record(
     output has only the columns. Every expression reads the input record.
     """
     uses_timestamp = False
+    places: dict[str, int] = {}
     terms: dict[str, ast.expr] = {}
     types: dict[str, FieldType] = {}
     for name, source in columns:
@@ -118,12 +149,15 @@ def compile_record(
         except ExpressionError as error:
             raise error.inside(name) from None
         terms[name], types[name] = translator.checked(term), term.type
+        places |= {field: schema.index(field) for field in translator.fields_read}
         uses_timestamp = uses_timestamp or translator.uses_timestamp
     output = RecordSchema(tuple(types), tuple(types.values()))
     if keep:
         output = schema.with_fields(output.names, output.types)
     body = _record_body(terms, schema, output, keep, limits)
-    return CompiledRecord(function_of(body, uses_timestamp, "<record>", limits), output, uses_timestamp)
+    function = function_of(body, uses_timestamp, "<record>", limits)
+    declare_reads(function, places)
+    return CompiledRecord(function, output, uses_timestamp)
 
 
 def _record_body(
@@ -173,9 +207,7 @@ def field_access(index: int) -> ast.expr:
 
 def function_of(body: ast.expr, uses_timestamp: bool, name: str, limits: Limits) -> RecordFunction:
     """Compiles ``lambda v: body`` or ``lambda v, t: body`` without builtins."""
-    arguments = [ast.arg("v")] + ([ast.arg("t")] if uses_timestamp else [])
-    signature = ast.arguments(posonlyargs=[], args=arguments, kwonlyargs=[], kw_defaults=[], defaults=[])
-    return evaluate(ast.Expression(ast.Lambda(signature, body)), name, limits)
+    return evaluate(ast.Expression(ast.Lambda(_arguments(uses_timestamp), body)), name, limits)
 
 
 def evaluate(tree: ast.Expression, name: str, limits: Limits) -> RecordFunction:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from flowsim.connectors.source import Source
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
+from flowsim.datastream.output_tag import OutputTag
 from flowsim.legacy.source_function import LegacySource
 from flowsim.scenario.context import CompileContext, CompiledStream, declared
 from flowsim.scenario.language.record_schema import RecordSchema
@@ -120,6 +121,10 @@ class SourceModel(Strict, json_schema_extra=exactly_one_of(*SOURCE_KINDS)):
         """The files it reads, if any."""
         return self.csv or self.parquet or self.jsonl
 
+    def side_output_names(self) -> list[str]:
+        """Those of its watermarks."""
+        return [] if self.watermarks is None else self.watermarks.side_output_names()
+
     @model_validator(mode="after")
     def _one_kind(self) -> SourceModel:
         _ = self.chosen
@@ -152,4 +157,6 @@ def compile_source(context: CompileContext, name: str, model: SourceModel) -> Co
     if model.legacy and model.watermarks is not None:
         # A source function emits no watermarks here, so an operator after it generates them.
         stream = stream.assign_timestamps_and_watermarks(strategy).name(f"{name} watermarks")
+    for tag in model.side_output_names():
+        context.streams[f"{name}.{tag}"] = CompiledStream(stream.get_side_output(OutputTag(tag)), schema)
     return CompiledStream(stream, schema)

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from flowsim.datastream.common.time import Duration
 from flowsim.datastream.common.watermark_strategy import WatermarkGenerator, WatermarkStrategy
+from flowsim.datastream.output_tag import OutputTag
 from flowsim.scenario.context import CompileContext, CompiledStream
 from flowsim.scenario.features.inputs import Incoming
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
@@ -24,10 +25,21 @@ class AlignmentModel(Strict):
     interval: PositiveMs = Field(default=1000, description="Interval at which the sources report their watermark.")
 
 
+class MissingOutputModel(Strict):
+    """Records without a timestamp go to a side output."""
+
+    output: Name = Field(description="Name of the side output: read it as SOURCE.NAME or OPERATOR.NAME.")
+
+
 class WatermarksModel(Strict):
     """Timestamps and watermarks: the watermark is the highest timestamp so far, minus the bound, minus 1 ms."""
 
     timestamp: ExpressionSource = Field(description="Event time of a record in ms.")
+    missing_timestamp: Literal["fail", "drop"] | MissingOutputModel = Field(
+        default="fail",
+        description="What happens to a record whose timestamp is null: the job fails, the record is dropped and counted, "
+        "or it goes to a side output without a timestamp.",
+    )
     max_out_of_orderness: DurationMs = Field(
         default=0,
         description="The bound: how far a record may be behind the highest timestamp so far without being late.",
@@ -48,6 +60,10 @@ class WatermarksModel(Strict):
         default=None, description="Declares a subtask idle after this long without records."
     )
     alignment: AlignmentModel | None = Field(default=None, description="Only for a source.")
+
+    def side_output_names(self) -> list[str]:
+        """That of records without a timestamp."""
+        return [self.missing_timestamp.output] if isinstance(self.missing_timestamp, MissingOutputModel) else []
 
     @model_validator(mode="after")
     def _one_way(self) -> WatermarksModel:
@@ -71,7 +87,8 @@ def compile_watermarks(
 ) -> CompiledStream:
     """The same records with new timestamps and watermarks; raises Failed."""
     strategy = watermark_strategy(context, path, model, incoming.schema)
-    return CompiledStream(incoming.stream.assign_timestamps_and_watermarks(strategy), incoming.schema)
+    sides = dict.fromkeys(model.side_output_names(), incoming.schema)
+    return CompiledStream(incoming.stream.assign_timestamps_and_watermarks(strategy), incoming.schema, sides)
 
 
 def watermark_strategy(
@@ -79,7 +96,7 @@ def watermark_strategy(
 ) -> WatermarkStrategy:
     """The strategy that a ``watermarks:`` block describes; raises Failed."""
     at = (*path, "timestamp")
-    timestamp = context.expression(at, model.timestamp, schema, takes_timestamp=True)
+    timestamp = context.expression(at, model.timestamp, schema, takes_timestamp=True, null_if_missing=True)
     if not (timestamp.type.is_integer or timestamp.type is FieldType.ANY):
         raise context.fail(at, f"expected milliseconds as an integer, got {timestamp.type.value}")
     strategy = _generator_of(context, path, model, schema)
@@ -87,7 +104,9 @@ def watermark_strategy(
         strategy = strategy.with_idleness(Duration.of_millis(model.idle_after))
     if model.alignment is not None:
         strategy = _aligned(strategy, model.alignment)
-    return strategy.with_timestamp_assigner(timestamp.function)
+    missing = model.missing_timestamp
+    policy = OutputTag(missing.output) if isinstance(missing, MissingOutputModel) else missing
+    return strategy.with_missing_timestamps(policy).with_timestamp_assigner(timestamp.function)
 
 
 def _generator_of(

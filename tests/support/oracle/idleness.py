@@ -140,8 +140,8 @@ class _Timeouts:
         watched: dict[int, tuple[int, int]] = {}
         for channel in graph.channels.values():
             edge = graph.edges[channel.edge]
-            operator = paths.operator(edge.source_vertex, edge.source_operator)
-            while operator is not None and operator.kind in _STRAIGHT:
+            operator = None if edge.side_output else paths.operator(edge.source_vertex, edge.source_operator)
+            while operator is not None and operator.kind in _STRAIGHT and not operator.input_tag:
                 operator = paths.feeder(operator)
             if operator is not None and (channel.source_task, operator.operator) in self._idle_ms:
                 watched[channel.channel] = (channel.source_task, operator.operator)

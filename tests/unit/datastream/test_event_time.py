@@ -12,6 +12,7 @@ from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record, sleep, watermark
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Time, WatermarkGenerator, WatermarkOutput, WatermarkStrategy
+from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.window import TumblingEventTimeWindows
 from flowsim.errors import BadInput, JobFailed, NoTimestamp
 from flowsim.facts.kinds import ElementKind, Level
@@ -126,3 +127,25 @@ def test_record_without_timestamp_fails_with_advice_for_the_api() -> None:
         env.execute()
     assert isinstance(failed.value.cause, NoTimestamp)
     assert failed.value.operator == "TumblingEventTimeWindows Reduce"
+
+
+def assigned(policy: object) -> tuple[list[object], list[object]]:
+    """The main and the side output of records whose values are their timestamps."""
+    env, bad, sinks = StreamExecutionEnvironment(), OutputTag("bad"), (CollectSink(), CollectSink())
+    strategy = WatermarkStrategy.no_watermarks().with_timestamp_assigner(lambda value, previous: value)  # type: ignore[arg-type, return-value]
+    strategy = strategy.with_missing_timestamps(policy)  # type: ignore[arg-type]
+    timed = env.from_collection([3, None, 4]).assign_timestamps_and_watermarks(strategy)
+    timed.sink_to(sinks[0])
+    timed.get_side_output(bad).sink_to(sinks[1])
+    env.execute()
+    return sinks[0].values(), sinks[1].values()
+
+
+def test_assigner_may_return_none_if_its_strategy_allows_it() -> None:
+    assert assigned("drop") == ([3, 4], [])
+    assert assigned(OutputTag("bad")) == ([3, 4], [None])
+    advice = "the record has no timestamp; correct the record, or allow it by WatermarkStrategy.with_missing_timestamps"
+    with pytest.raises(JobFailed, match=advice):
+        assigned("fail")
+    with pytest.raises(BadInput, match="expected 'fail', 'drop' or an OutputTag, got 'ignore'"):
+        assigned("ignore")

@@ -74,6 +74,19 @@ def test_each_violated_equation_is_reported(change: Callable[[FactSet], None], e
     assert outcome.violations == len(equations)
 
 
+@pytest.mark.parametrize("policy", ["drop", "output"])
+def test_source_may_keep_back_records_without_timestamp_if_its_strategy_allows_them(policy: str) -> None:
+    facts = tiny_job()
+    bump("operator_counts", "records_in", 2, task=0, operator=0)(facts)
+    bump("operator_counts", "records_dropped", 2, task=0, operator=0)(facts)
+    assert [row["what"] for row in judge(facts, "conservation").evidence] == ["source: out = in"]
+    source = facts.find("operators", vertex=0, operator=0)
+    source["params"] = f'{{"watermarks":{{"kind":"bounded","bound_ms":0,"missing_timestamp":"{policy}"}}}}'
+    assert judge(facts, "conservation").verdict is Verdict.HOLDS
+    bump("operator_counts", "records_dropped", task=0, operator=0)(facts)
+    assert [row["what"] for row in judge(facts, "conservation").evidence] == ["source: in = out + without timestamp"]
+
+
 def test_counters_written_twice_violate_prefix() -> None:
     facts = tiny_job()
     facts.add("operator_counts", facts.tables["operator_counts"][0], seq=10_000)

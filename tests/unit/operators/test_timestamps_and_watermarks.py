@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 import pytest
 
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, MissingTimestamp
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
-from flowsim.streamrecord.elements import WatermarkStatus
+from flowsim.streamrecord.elements import OutputTag, WatermarkStatus
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
@@ -118,3 +120,42 @@ def test_assigner_without_whole_milliseconds_is_refused_by_name() -> None:
             with pytest.raises(BadInput, match="TimestampsAndWatermarksOperator: timestamp assigner: expected whole"):
                 harness.process_element(value, 1)
         assert harness.output == []
+
+
+def missing_if_none(policy: Literal["fail", "drop"] | OutputTag) -> WatermarkStrategy:
+    """Reads the timestamp from the value, which may be None."""
+    strategy = WatermarkStrategy.for_each_record(0).with_missing_timestamps(policy)
+    return strategy.with_timestamp_assigner(lambda value, previous: value)  # type: ignore[arg-type, return-value]
+
+
+def test_dropped_record_is_counted_and_does_not_advance_watermark() -> None:
+    with harness_of(missing_if_none("drop")) as harness:
+        harness.process_elements([(5, None), (None, None), (7, None)])
+        assert harness.output == [("rec", 5, 5), ("wm", 4), ("rec", 7, 7), ("wm", 6)]
+        assert (harness.operator.records_in, harness.operator.records_dropped) == (3, 1)
+
+
+def test_record_for_side_output_keeps_its_earlier_timestamp() -> None:
+    with harness_of(missing_if_none(OutputTag("bad"))) as harness:
+        harness.process_elements([(None, 3), (None, None)])
+        assert harness.output == [("side", "bad", None, 3), ("side", "bad", None, None)]
+        assert harness.operator.records_dropped == 2
+
+
+def test_missing_timestamp_fails_by_default() -> None:
+    message = "timestamp assigner: the record has no timestamp$"
+    with harness_of(missing_if_none("fail")) as harness, pytest.raises(MissingTimestamp, match=message):
+        harness.process_element(None, 3)
+
+
+@pytest.mark.parametrize("policy", ["fail", "drop"])
+def test_invalid_timestamp_fails_with_every_policy(policy: Literal["fail", "drop"]) -> None:
+    message = "expected whole milliseconds of 64 bits, got '5'"
+    with harness_of(missing_if_none(policy)) as harness, pytest.raises(BadInput, match=message):
+        harness.process_element("5", None)
+
+
+def test_recordings_describe_policy_unless_job_fails() -> None:
+    assert "missing_timestamp" not in missing_if_none("fail").params
+    assert missing_if_none("drop").params["missing_timestamp"] == "drop"
+    assert missing_if_none(OutputTag("bad")).params["missing_timestamp"] == "output"

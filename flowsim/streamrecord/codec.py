@@ -174,6 +174,33 @@ class ElementDecoder:
             end = unpacker.tell()
 
 
+class CutElement:
+    """The beginning of a long element that spans several slices of a channel.
+
+    The unpacker keeps its place in the element, so that the cost of a slice does not grow with the bytes before it.
+    """
+
+    __slots__ = ("_unpacker", "_fed")
+
+    LONG_BYTES: Final = 1 << 16
+    """A shorter beginning is kept as bytes, and is decoded again with the next slice."""
+
+    def __init__(self, tail: bytes) -> None:
+        self._unpacker = _unpacker()
+        self._fed = 0
+        self.complete(tail)
+
+    def complete(self, encoded: bytes | bytearray | memoryview) -> tuple[Element, int] | None:
+        """Adds the next slice; the element and where it ends in the slice, or None if it does not end there."""
+        self._unpacker.feed(encoded)
+        try:
+            element: Element = self._unpacker.unpack()
+        except msgpack.OutOfData:
+            self._fed += len(encoded)
+            return None
+        return element, self._unpacker.tell() - self._fed
+
+
 def _unpacker() -> msgpack.Unpacker:
     return msgpack.Unpacker(
         use_list=False, strict_map_key=False, raw=False, ext_hook=decode_extension, max_buffer_size=0, read_size=1024

@@ -85,3 +85,7 @@ def test_every_case_has_a_name_of_its_own_and_words_for_place_and_remedy() -> No
         for case in cases:
             assert case.code in (REFUSED, FAILED), case.name
             assert len(case.words) >= 2, f"{group}-{case.name}: expected words for the place and for the remedy"
+
+
+def test_corpus_has_at_least_400_cases() -> None:
+    assert sum(map(len, CORPUS.values())) >= 400

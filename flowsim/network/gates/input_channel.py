@@ -8,6 +8,7 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer import BufferRecycler, DataType, MemorySegment
 from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.result_subpartition import Buffer
+from flowsim.streamrecord.codec import CutElement
 
 NO_SEQUENCE_NUMBER = -(2**31)
 """A number lower than every sequence number (rule 7.5)."""
@@ -78,7 +79,8 @@ class InputChannel:
         self.index = index
         self.channel_id = channel_id
         self.released = False
-        self.tail = b""
+        self.tail: bytes | CutElement = b""
+        """The beginning of an element that continues in the next buffer."""
         self.position = 0
         self.trace = trace
         self.enqueued = False

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from flowsim.network.gates.input_channel import InputChannel, Received
-from flowsim.streamrecord.codec import Element, ElementDecoder
+from flowsim.streamrecord.codec import CutElement, Element, ElementDecoder
 
 
 class RecordDeserializer:
@@ -25,11 +26,30 @@ class RecordDeserializer:
 
     def set_next_buffer(self, channel: InputChannel, received: Received) -> None:
         """The previous buffer must be consumed."""
-        payload = channel.tail + received.payload if channel.tail else received.payload
-        channel.tail = b""
+        tail, channel.tail = channel.tail, b""
         self._channel = channel
-        self._decoder.feed(payload, received)
+        if isinstance(tail, CutElement):
+            self._continue(tail, channel, received)
+            return
+        self._decoder.feed(tail + received.payload if tail else received.payload, received)
         self.elements = iter(self._decoder)
+
+    def _continue(self, cut: CutElement, channel: InputChannel, received: Received) -> None:
+        """Adds a buffer to a long element."""
+        payload = received.payload
+        completed = cut.complete(payload)
+        if completed is None:
+            received.recycle()
+            channel.tail, self._channel = cut, None
+            self.elements = iter(())
+            return
+        element, end = completed
+        if end == len(payload):
+            received.recycle()
+            self.elements = iter((element,))
+        else:
+            self._decoder.feed(payload[end:], received)
+            self.elements = chain((element,), self._decoder)
 
     @property
     def is_buffer_consumed(self) -> bool:
@@ -39,7 +59,8 @@ class RecordDeserializer:
     def end_buffer(self) -> None:
         """All elements were emitted: keeps the remaining bytes for the next buffer of the channel."""
         if self._channel is not None:
-            self._channel.tail = self._decoder.take_tail()
+            tail = self._decoder.take_tail()
+            self._channel.tail = tail if len(tail) <= CutElement.LONG_BYTES else CutElement(tail)
 
     def clear(self) -> None:
         """The task is ending: drops the rest of the buffer."""

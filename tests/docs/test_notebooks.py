@@ -14,16 +14,16 @@ from tests.support.pages.notebooks import NOTEBOOKS, ROOT, executed, file_text, 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
-def test_file_of_a_notebook_is_what_its_execution_gives(path: Path) -> None:
+def test_notebook_file_equals_its_execution(path: Path) -> None:
     assert path.read_text(encoding="utf-8") == file_text(executed(read(path))), "write it again: make notebooks"
 
 
-def test_there_are_notebooks() -> None:
+def test_docs_contain_notebooks() -> None:
     assert ROOT / "docs" / "notebooks" / "event_time.ipynb" in NOTEBOOKS
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.name)
-def test_notebook_is_valid_small_and_names_no_folder_of_its_execution(path: Path) -> None:
+def test_notebook_is_valid_small_and_without_local_folders(path: Path) -> None:
     nbformat.validate(read(path))
     text = path.read_text(encoding="utf-8")
     assert len(text) < 100_000
@@ -39,7 +39,7 @@ def test_notebook_whose_cell_raises_is_an_error() -> None:
         executed(notebook)
 
 
-def test_page_of_a_notebook_has_its_texts_its_code_and_its_outputs(tmp_path: Path) -> None:
+def test_notebook_page_has_texts_code_and_outputs(tmp_path: Path) -> None:
     output = nbformat.v4.new_output("execute_result", {"text/html": "<table><tr><td>7</td></tr></table>"})
     cells = [
         nbformat.v4.new_markdown_cell("# Title\n\nText."),

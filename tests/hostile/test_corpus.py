@@ -78,7 +78,7 @@ def _damages(out: Path) -> list[str]:
     return [] if recording.status is not RunStatus.RUNNING else ["the recording is not closed"]
 
 
-def test_every_case_has_a_name_of_its_own_and_words_for_place_and_remedy() -> None:
+def test_every_case_has_unique_name_and_words_for_place_and_remedy() -> None:
     for group, cases in CORPUS.items():
         names = [case.name for case in cases]
         assert sorted(set(names)) == sorted(names), group

@@ -25,18 +25,18 @@ def calling(call: object) -> Make:
     return lambda folder: call  # type: ignore[return-value]
 
 
-def test_a_case_beyond_its_memory_ends_with_a_memory_error(tmp_path: Path) -> None:
+def test_case_beyond_memory_limit_ends_with_memory_error(tmp_path: Path) -> None:
     ended = forked(calling(lambda: bytearray(600 << 20)), tmp_path)
     assert ended.code == 70
     assert "MemoryError" in ended.output
 
 
-def test_a_case_beyond_its_time_is_killed_inside_of_a_long_call(tmp_path: Path) -> None:
+def test_case_beyond_time_limit_is_killed_inside_long_call(tmp_path: Path) -> None:
     ended = forked(calling(lambda: time.sleep(60)), tmp_path, limit=0.2)
     assert (ended.code, ended.seconds >= 0.2) == (-9, True)
 
 
-def test_the_time_to_make_an_input_does_not_count(tmp_path: Path) -> None:
+def test_time_to_make_input_does_not_count(tmp_path: Path) -> None:
     def make(folder: Path) -> tuple[str, ...]:
         time.sleep(0.3)
         return ("check", "missing.yaml")
@@ -46,7 +46,7 @@ def test_the_time_to_make_an_input_does_not_count(tmp_path: Path) -> None:
     assert (ended.code, ended.seconds + 0.3 <= time.monotonic() - begin) == (2, True)
 
 
-def test_a_run_that_ends_well_is_a_mistake(tmp_path: Path) -> None:
+def test_run_without_error_is_a_mistake(tmp_path: Path) -> None:
     ended = forked(run(scenario()), tmp_path)
     case = Case("case", run(scenario()), REFUSED, "no such word")
     assert mistakes(case, ended, tmp_path / "folder" / "out") == [
@@ -65,11 +65,11 @@ def test_a_run_that_ends_well_is_a_mistake(tmp_path: Path) -> None:
         ("x" * 20_001, "the message has 20001 characters, expected at most 20000"),
     ],
 )
-def test_output_that_does_not_help_is_a_mistake(output: str, mistake: str, tmp_path: Path) -> None:
+def test_message_with_forbidden_text_or_length_is_a_mistake(output: str, mistake: str, tmp_path: Path) -> None:
     case = Case("case", run(""), REFUSED)
     assert mistakes(case, Ended(REFUSED, output, 0.0, 0), tmp_path / "out") == [mistake]
 
 
-def test_a_failed_job_without_a_recording_is_a_mistake(tmp_path: Path) -> None:
+def test_failed_job_without_recording_is_a_mistake(tmp_path: Path) -> None:
     (mistake,) = mistakes(Case("case", run(""), FAILED), Ended(FAILED, "", 0.0, 0), tmp_path / "out")
     assert mistake.startswith("the recording is damaged: ")

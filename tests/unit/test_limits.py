@@ -35,7 +35,7 @@ def shown(name: str, value: int) -> str:
     return f"{value:,}"
 
 
-def test_the_page_lists_every_limit_with_its_default() -> None:
+def test_page_lists_every_limit_with_default() -> None:
     rows = re.findall(r"^\| `(\w+)` \| ([^|]+) \| ([^|]+) \|$", PAGE, re.M)
     assert rows == [
         (each.name, shown(each.name, getattr(DEFAULT_LIMITS, each.name)), each.metadata["meaning"])
@@ -43,7 +43,7 @@ def test_the_page_lists_every_limit_with_its_default() -> None:
     ]
 
 
-def test_the_page_lists_every_fixed_limit() -> None:
+def test_page_lists_every_fixed_limit() -> None:
     rows = re.findall(r"^\| ([^`|]+) \| ([\d,]+)[^|]* \|$", PAGE.partition("## Fixed limits")[2], re.M)
     assert rows == [(what, f"{limit:,}") for what, limit in FIXED.items()]
 
@@ -60,12 +60,12 @@ def test_the_page_lists_every_fixed_limit() -> None:
         ("scenario_bytes=9223372036854775807 GiB", "limit scenario_bytes: expected an integer from 1 to 2^62"),
     ],
 )
-def test_a_setting_that_is_no_limit_is_refused(setting: str, message: str) -> None:
+def test_invalid_setting_of_limit_is_refused(setting: str, message: str) -> None:
     with pytest.raises(BadInput) as refused:
         limits_of([setting])
     assert message in str(refused.value)
 
 
-def test_the_last_setting_of_a_limit_applies() -> None:
+def test_last_setting_of_limit_applies() -> None:
     assert limits_of(["scenario_bytes=1 KiB", "scenario_bytes=2KiB"]) == Limits(scenario_bytes=2048)
     assert limits_of([]) == DEFAULT_LIMITS

@@ -75,7 +75,7 @@ def test_copy_has_all_files_and_runs(flowsim: Any, tmp_path: Path) -> None:
     assert flowsim("run", "mine/02_wordcount_inline.yaml", "--validate", "--engine", "python").code == 0
 
 
-def test_copy_takes_data_files_and_scripts_along(flowsim: Any, tmp_path: Path) -> None:
+def test_copy_includes_data_files_and_scripts(flowsim: Any, tmp_path: Path) -> None:
     assert flowsim("scenarios", "01c", "--copy").code == 0
     copied = sorted(path.relative_to(tmp_path).as_posix() for path in tmp_path.rglob("*") if path.is_file())
     assert copied == [
@@ -132,7 +132,7 @@ def test_copy_without_its_data_writes_nothing_and_names_the_file(flowsim: Any, w
         (["02", "tiny.yaml", "--copy"], "tiny.yaml: expected a folder, found a file"),
     ],
 )
-def test_scenarios_refuses_what_it_cannot_do(flowsim: Any, arguments: list[str], error: str, tmp_path: Path) -> None:
+def test_scenarios_refuses_invalid_arguments(flowsim: Any, arguments: list[str], error: str, tmp_path: Path) -> None:
     called = flowsim("scenarios", *arguments)
     assert called.code == 2
     assert called.err.startswith(f"error: {error}")

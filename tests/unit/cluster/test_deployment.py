@@ -56,7 +56,7 @@ def lines_executed(graph: StreamGraph) -> int:
         ("each", ResultPartitionType.BLOCKING),
     ],
 )
-def test_the_work_of_a_deployment_grows_as_the_number_of_subtasks(
+def test_work_of_deployment_is_linear_in_subtasks(
     task_managers: Literal["each", "one"], exchange: ResultPartitionType
 ) -> None:
     few, many = (lines_executed(job(subtasks, task_managers, exchange)) for subtasks in (40, 160))

@@ -31,17 +31,17 @@ def job(sources: int, targets: int, **settings: object) -> JobGraph:
     return create_job_graph(graph(sources, targets, **settings))
 
 
-def test_the_size_is_that_of_the_execution_graph() -> None:
+def test_plan_size_equals_size_of_execution_graph() -> None:
     size, execution = plan_size(job(3, 4)), create_execution_graph(job(3, 4))
     assert (size.subtasks, size.channels) == (len(execution.subtasks), execution.channel_count) == (8, 15)
     assert size.buffers == sum(pool.required + pool.exclusive for pool in execution.memory.pools)
 
 
-def test_a_job_at_the_limit_is_built() -> None:
+def test_job_at_limit_is_built() -> None:
     create_execution_graph(job(3, 4), Limits(subtasks=8, channels=15))
 
 
-def test_a_job_beyond_a_limit_is_refused_with_what_it_needs_and_how_to_raise_the_limit() -> None:
+def test_job_beyond_limit_is_refused_with_need_and_setting() -> None:
     needs = "the job needs 8 subtasks, 15 channels and 56 network buffers, and flowsim about 0.0 GiB of memory: expected at most"
     for limits, rest in (
         (
@@ -68,16 +68,16 @@ def test_a_job_beyond_a_limit_is_refused_with_what_it_needs_and_how_to_raise_the
         assert str(refused.value) == f"{needs} {rest}"
 
 
-def test_a_job_of_a_billion_channels_is_refused_at_once() -> None:
+def test_job_of_a_billion_channels_is_refused_at_once() -> None:
     with pytest.raises(BadInput, match=r"1,073,709,056 of the channels connect first and second"):
         create_execution_graph(job(32_768, 32_767), Limits(subtasks=1 << 20))
 
 
-def test_a_million_channels_are_within_the_limits() -> None:
+def test_job_of_a_million_channels_is_within_limits() -> None:
     assert plan_size(job(1000, 1000)).channels < DEFAULT_LIMITS.channels
 
 
-def test_pools_that_share_too_little_memory_are_limited_and_others_are_not() -> None:
+def test_only_pools_that_share_too_little_memory_are_limited() -> None:
     limits = Limits(shared_pools=10)
     create_execution_graph(job(3, 4, task_managers="one"), limits)
     with pytest.raises(
@@ -86,7 +86,7 @@ def test_pools_that_share_too_little_memory_are_limited_and_others_are_not() -> 
         create_execution_graph(job(3, 4, task_managers="one", exchange=ResultPartitionType.BLOCKING), limits)
 
 
-def test_a_recording_is_not_replaced_by_a_job_beyond_the_limits(tmp_path: Path) -> None:
+def test_job_beyond_limits_does_not_replace_recording(tmp_path: Path) -> None:
     kept = tmp_path / "kept"
     execute_recorded(graph(1, 1), RunOptions(), kept, Level.ELEMENTS)
     before = (kept / "manifest.json").read_bytes()

@@ -234,7 +234,7 @@ DURATIONS = {
 }  # fmt: skip
 
 
-def test_every_column_with_milliseconds_or_nanoseconds_is_a_point_in_time_or_a_duration() -> None:
+def test_every_column_in_ms_or_ns_is_a_time_or_a_duration() -> None:
     assert {name for name, _ in number_columns()} - DURATIONS - POINTS_IN_TIME.keys() == set()
     used = Counter(column.name for table in FACT_TABLES for column in table.columns)
     assert [name for name in (*DURATIONS, *POINTS_IN_TIME, *VALUES_OF) if not used[name]] == []

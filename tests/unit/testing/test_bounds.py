@@ -52,7 +52,7 @@ def rearming() -> StreamExecutionEnvironment:
     return env
 
 
-def test_a_job_that_polls_is_ended_after_the_steps_with_what_its_tasks_wait_for() -> None:
+def test_polling_job_ends_at_step_bound_and_names_waits() -> None:
     run = run_job(polling(), bounds=BOUNDS)
     assert (run.result.status, type(run.result.error)) == (JobStatus.STOPPED, RunTooLong)
     message = str(run.result.error)
@@ -62,23 +62,23 @@ def test_a_job_that_polls_is_ended_after_the_steps_with_what_its_tasks_wait_for(
     assert [outcome.law for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED] == []
 
 
-def test_a_job_whose_timers_go_on_is_ended_after_the_virtual_time() -> None:
+def test_job_with_endless_timers_ends_at_virtual_time_bound() -> None:
     run = run_job(rearming(), bounds=RunBounds(virtual_ms=1_000))
     assert (run.result.status, run.result.elapsed_ns) == (JobStatus.STOPPED, 10**9)
     assert "after 1000 ms of virtual time" in str(run.result.error)
 
 
-def test_a_job_without_bounds_of_its_own_has_the_default_ones() -> None:
+def test_job_without_bounds_has_default_bounds() -> None:
     run = run_job(polling())
     assert f"after {DEFAULT_BOUNDS.steps} steps" in str(run.result.error)
 
 
-def test_a_time_limit_of_the_test_is_no_error() -> None:
+def test_time_limit_of_test_is_no_error() -> None:
     run = run_job(rearming(), until_ms=500, bounds=RunBounds(virtual_ms=1_000))
     assert (run.result.status, run.result.error, run.result.elapsed_ns) == (JobStatus.STOPPED, None, 5 * 10**8)
 
 
-def test_a_job_within_its_bounds_is_the_same_with_and_without_them() -> None:
+def test_job_within_bounds_equals_job_without_bounds() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.from_collection(range(20)).rebalance().map(lambda n: n).set_parallelism(3)
     bounded, unbounded = run_job(env), run_job(env, bounds=RunBounds())
@@ -86,7 +86,7 @@ def test_a_job_within_its_bounds_is_the_same_with_and_without_them() -> None:
     assert bounded.facts.facts_digest() == unbounded.facts.facts_digest()
 
 
-def test_assertions_raise_the_error_with_the_line_that_reproduces_it() -> None:
+def test_assertions_raise_error_with_line_that_reproduces_it() -> None:
     for check in (
         lambda: assert_laws(polling(), bounds=BOUNDS),
         lambda: assert_same_output_for_all_schedules(polling, bounds=BOUNDS),
@@ -111,7 +111,7 @@ def restored() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("restored")
-def test_the_default_bounds_can_be_changed_for_a_process() -> None:
+def test_default_bounds_can_be_changed_for_process() -> None:
     set_default_bounds(BOUNDS)
     assert default_bounds() == BOUNDS
     assert "after 500 steps" in str(run_job(polling()).result.error)

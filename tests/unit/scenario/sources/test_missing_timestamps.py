@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flowsim.cluster.job_execution import JobStatus, MissingTimestampSummary
-from flowsim.facts.kinds import Level
+from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.judge import check_all
 from flowsim.scenario.runner import ScenarioRun, run_compiled
 from tests.support.jobs.scenarios import compiled, refused
@@ -120,6 +120,29 @@ def test_watermarks_of_legacy_source_drop_records(tmp_path: Path) -> None:
     done = run(source("timestamp: t, missing_timestamp: drop", ", legacy: true") + sinks(out="rows"), tmp_path)
     assert kept(done) == {"out": ["a", "c"]}
     assert done.result.missing_timestamps == (MissingTimestampSummary("rows watermarks", 2, None),)
+    assert_laws_hold(done)
+
+
+def test_records_without_timestamp_do_not_end_idleness(tmp_path: Path) -> None:
+    """Rule 8.4: the source is idle while its side output receives records."""
+    entries = "[{record: [1]}" + ", {sleep: 2 ms}, {record: [null]}" * 20 + ", {sleep: 2 ms}, {record: [2]}]"
+    text = f"""\
+sources:
+  rows:
+    script: {{fields: {{t: long}}, subtasks: [{entries}]}}
+    watermarks: {{timestamp: t, missing_timestamp: {{output: bad}}, idle_after: 10 ms}}
+settings: {{auto_watermark_interval: 1 ms}}
+sinks:
+  out: {{input: rows, chaining: never, collect: {{}}}}
+  bad: {{input: rows.bad, chaining: never, collect: {{}}}}
+"""
+    done = run_compiled(
+        compiled(HEAD.replace("settings: {parallelism: 1}\n", "") + text, tmp_path), record=Level.ELEMENTS
+    )
+    assert [sink.rows for sink in done.sinks] == [2, 20]
+    assert done.facts is not None
+    generated = [row[5] for row in sorted(done.facts.rows("generated_watermark"))]
+    assert generated.count(int(ElementKind.STATUS)) == 1
     assert_laws_hold(done)
 
 

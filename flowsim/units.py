@@ -15,10 +15,10 @@ ChannelId = NewType("ChannelId", int)
 """Index of a physical channel (one subpartition read by one input channel) in the execution graph."""
 
 NO_TIMESTAMP: Final = -(2**63)
-"""Flink's ``Long.MIN_VALUE``: no timestamp, or no watermark yet (rule 0.4)."""
+"""No timestamp, or no watermark yet: Flink's ``Long.MIN_VALUE`` (rule 0.4)."""
 
 MAX_WATERMARK: Final = 2**63 - 1
-"""Flink's ``Watermark.MAX_WATERMARK``: end of event time (rule 0.4)."""
+"""The end of event time: Flink's ``Watermark.MAX_WATERMARK`` (rule 0.4)."""
 
 NS_PER_MS: Final = 1_000_000
 
@@ -46,7 +46,7 @@ _DURATION: Final = re.compile(r"(-?[0-9]{1,18})\s*([a-z]+)")
 
 
 def duration_ns(text: str) -> int:
-    """Nanoseconds of a duration such as ``"100 ms"``, ``"30 min"`` or ``"1h"``; raises ValueError.
+    """Returns the nanoseconds of a duration such as ``"100 ms"``, ``"30 min"`` or ``"1h"``. Raises ValueError.
 
     >>> duration_ns("30 min")
     1800000000000
@@ -58,7 +58,7 @@ def duration_ns(text: str) -> int:
 
 
 def duration_ms(text: str) -> int:
-    """Milliseconds of a duration; raises ValueError when it is not a whole number of them."""
+    """Returns the milliseconds of a duration. Raises ValueError if it is not a whole number of milliseconds."""
     ns = duration_ns(text)
     if ns % NS_PER_MS:
         raise ValueError(f"expected whole milliseconds, got {text[:40]!r}")

@@ -32,7 +32,7 @@ class ShippedScenario:
 
     @property
     def comment(self) -> list[str]:
-        """Returns the paragraphs of the first comment, without the line that names the schema."""
+        """The paragraphs of the first comment, without the line that names the schema."""
         text = _SCHEMA_LINE.sub("", self.path.read_text(encoding="utf-8"), count=1)
         lines = []
         for line in text.splitlines():
@@ -48,7 +48,10 @@ class ShippedScenario:
         return self.comment[0] if found is None else found[0]
 
     def files(self) -> dict[str, Path | None]:
-        """The files that the scenario needs, by relative name; None for a file that this installation does not have."""
+        """Returns the files that the scenario needs, by relative name.
+
+        The value is None for a file that this installation does not have.
+        """
         model = load_scenario(self.path).model
         names = model.file_names()
         if model.recompute is not None:
@@ -62,7 +65,7 @@ class ShippedScenario:
         return found
 
     def text_beside_schema(self) -> str:
-        """The scenario's text, changed for a folder that also contains the schema."""
+        """Returns the scenario's text, changed for a folder that also contains the schema."""
         return _SCHEMA_LINE.sub(SCHEMA_LINE, self.path.read_text(encoding="utf-8"), count=1)
 
 

@@ -192,7 +192,7 @@ class JobExecutionResult:
 
     @property
     def summary(self) -> str:
-        """Returns one line with the status, the time on the job's clock, the records read, and the error."""
+        """One line with the status, the time on the job's clock, the records read, and the error."""
         failure = f": {self.error}" if self.error is not None else ""
         seconds = Decimal(self.elapsed_ns).scaleb(-9).normalize()
         return f"{self.job_name} {self.status.value} after {seconds:f} s, {self.records_read:,} records read{failure}"

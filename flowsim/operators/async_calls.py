@@ -7,10 +7,10 @@ from typing import Any, Protocol, runtime_checkable
 
 
 class CancellableCall(Protocol):
-    """A pending call."""
+    """A pending asynchronous call."""
 
     def cancel(self) -> None:
-        """Drops the answer; no effect after the answer arrived."""
+        """Drops the answer of the call. Has no effect after the answer arrived."""
 
 
 class AsyncCalls(Protocol):
@@ -44,7 +44,7 @@ class AsyncCalls(Protocol):
         """
 
     def run_at_end(self, closing: Coroutine[Any, Any, object]) -> None:
-        """Runs a coroutine when the job has ended and no call is pending: it releases resources that calls shared."""
+        """Runs a coroutine that releases shared resources, when the job has ended and no call is pending."""
 
 
 @runtime_checkable
@@ -53,4 +53,4 @@ class HasPendingAnswers(Protocol):
 
     @property
     def pending_elements_text(self) -> str:
-        """A description; empty if no answer is pending."""
+        """Describes the pending answers; empty if no answer is pending."""

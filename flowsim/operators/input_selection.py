@@ -1,4 +1,4 @@
-"""Which inputs an operator wants to read next. Flink: InputSelection, InputSelectable (rules 7.22, 7.24)."""
+"""Selects the inputs that an operator reads next. Flink: InputSelection, InputSelectable (rules 7.22, 7.24)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import ClassVar, Final, Protocol, runtime_checkable
 from flowsim.errors import BadInput
 
 NONE_AVAILABLE: Final = -1
-"""No selected input has data."""
+"""The index that means: no selected input has data."""
 
 MAX_SUPPORTED_INPUT_COUNT: Final = 63
-"""Bits of a Java long without its sign (rule 7.24)."""
+"""The largest number of inputs: the bits of a Java long without its sign (rule 7.24)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ class InputSelection:
 
     @staticmethod
     def fair_select_next_index(selected_mask: int, available_mask: int, last_read_index: int) -> int:
-        """Index of the next selected and available input after the last read one, cyclically; NONE_AVAILABLE if none."""
+        """Returns the next selected and available input after the last read one, cyclically; or NONE_AVAILABLE."""
         candidates = selected_mask & available_mask
         if not candidates:
             return NONE_AVAILABLE
@@ -60,7 +60,10 @@ InputSelection.SECOND = InputSelection(2)
 
 @runtime_checkable
 class InputSelectable(Protocol):
-    """An operator that selects the inputs to read next; other operators read all. Flink: InputSelectable."""
+    """An operator that selects the inputs to read next; all other operators read all inputs. Flink: InputSelectable."""
 
     def next_selection(self) -> InputSelection:
-        """Called once before the first element, then after every element and every other status of an input (rule 7.24)."""
+        """Returns the next selection.
+
+        Called once before the first element, then after every element and every other status of an input (rule 7.24).
+        """

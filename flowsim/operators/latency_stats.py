@@ -10,7 +10,7 @@ from flowsim.streamrecord.elements import LatencyMarker
 
 @dataclass(slots=True)
 class Latency:
-    """The latencies of one source's markers, in ms. ``count`` >= 1."""
+    """The latencies in ms of one source's markers. ``count`` >= 1."""
 
     count: int
     total_ms: int
@@ -25,7 +25,8 @@ class Latency:
 class LatencyStats:
     """The latencies at one operator subtask, per source operator: the default granularity (rule 8.21).
 
-    ``by_source``: by the job vertex of the source, in the order of their first markers. Flink: LatencyStats.
+    ``by_source`` has the latencies by the job vertex of the source, in the order of the first markers. Flink:
+    LatencyStats.
     """
 
     __slots__ = ("by_source",)
@@ -34,7 +35,7 @@ class LatencyStats:
         self.by_source: dict[int, Latency] = {}
 
     def report_latency(self, marker: LatencyMarker, now_ms: int) -> int:
-        """Counts a marker that arrives at ``now_ms``; returns its latency."""
+        """Counts a marker that arrives at ``now_ms`` and returns the marker's latency in ms."""
         took_ms = now_ms - marker.marked_time_ms
         latency = self.by_source.get(marker.operator_id)
         if latency is None:

@@ -29,7 +29,7 @@ class Counter:
 
 
 class Meter:
-    """Counts events. Flink: Meter."""
+    """A meter that counts events. Flink: Meter."""
 
     __slots__ = ("_count",)
 
@@ -44,7 +44,7 @@ class Meter:
 
 
 class Distribution:
-    """Minimum, maximum, sum and count of measured values; only PyFlink has this name."""
+    """The minimum, maximum, sum and count of measured values; only PyFlink has this name."""
 
     __slots__ = ("count", "max", "min", "sum")
 
@@ -62,7 +62,7 @@ class Distribution:
 
 
 class MetricGroup:
-    """The metrics of a function, by name, and groups of them. Flink: MetricGroup.
+    """The metrics of a function and groups of metrics, by name. Flink: MetricGroup.
 
     Raises BadInput if a name is already used for another kind of metric.
     """
@@ -74,7 +74,7 @@ class MetricGroup:
         self._metrics: dict[str, Counter | Meter | Distribution | Callable[[], int]] = {}
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
-        """The group of this name, or of this key and value."""
+        """Returns the group of this name, or of this key and value; creates it on the first call."""
         return self._groups.setdefault((name, extra), MetricGroup())
 
     def counter(self, name: str) -> Counter:
@@ -96,7 +96,7 @@ class MetricGroup:
         return found
 
     def gauge(self, name: str, obj: Callable[[], int]) -> None:
-        """A number that is computed when it is read."""
+        """Registers a number that is computed when it is read."""
         if not callable(obj):
             raise BadInput(f"metric {name!r}: a gauge is a function without arguments, got {obj!r:.60}")
         self._metrics[name] = obj

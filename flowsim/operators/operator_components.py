@@ -17,7 +17,7 @@ from flowsim.watermark.watermark_to_data_output import (
 
 
 class OperatorComponents:
-    """Creates components that depend on the operator or its context; a subclass creates other ones.
+    """Creates components that depend on the operator or its context; a subclass can replace some of them.
 
     Components that an operator creates in its constructor are public attributes until ``setup``.
     """
@@ -34,17 +34,17 @@ class OperatorComponents:
         key_groups: KeyGroups,
         cancellation: CancellationContext,
     ) -> InternalTimeServiceManager:
-        """The timer services of a keyed operator; ``trace`` is that of level full, or None."""
+        """Creates the timer services of a keyed operator; ``trace`` is the trace of level full, or None."""
         return InternalTimeServiceManager(
             key_context, processing_time, operator_index, trace, key_facts, key_groups, cancellation
         )
 
     def create_watermark_output(self, output: ValveOutput) -> WatermarkToDataOutput:
-        """The watermark output of ``assign_timestamps_and_watermarks``."""
+        """Creates the watermark output of ``assign_timestamps_and_watermarks``."""
         return WatermarkToDataOutput(output)
 
     def create_main_watermark_output(
         self, output: ValveOutput, listener: WatermarkUpdateListener | None
     ) -> MainWatermarkOutput:
-        """The watermark output of a source."""
+        """Creates the watermark output of a source."""
         return MainWatermarkOutput(output, listener)

@@ -17,7 +17,7 @@ class SinkWriter(Protocol):
     def write(self, value: Value, timestamp: int | None) -> None: ...
 
     def flush(self) -> None:
-        """Persists everything written so far; called at the end of the input."""
+        """Persists all records written so far; called at the end of the input."""
 
     def close(self) -> None:
         """Called exactly once after a successful ``open``, also after a failure."""
@@ -43,7 +43,7 @@ class SinkOperator(StreamOperator):
         self._write(value, timestamp)
 
     def process_latency_marker(self, marker: LatencyMarker) -> None:
-        """Latency markers end here (rule 8.20)."""
+        """Reports the latency of a marker; latency markers end at a sink (rule 8.20)."""
         self.report_latency(marker)
 
     def finish(self) -> None:

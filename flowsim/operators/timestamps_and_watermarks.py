@@ -84,7 +84,7 @@ class TimestampsAndWatermarksOperator(StreamOperator):
             self.watermark_output.emit_watermark(MAX_WATERMARK)
 
     def process_watermark_status(self, status: WatermarkStatus) -> None:
-        """Dropped (rule 8.7)."""
+        """Drops the status (rule 8.7)."""
 
     def finish(self) -> None:
         self._generator.on_periodic_emit(self.watermark_output)

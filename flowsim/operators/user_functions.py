@@ -27,7 +27,7 @@ Results = Iterable[Value] | None
 
 
 def emit_results(results: Results, timestamp: int | None, output: Output, side_timestamp: int = NO_TIMESTAMP) -> None:
-    """Emits one result at a time, so a blocked output pauses a generator between two results (D3).
+    """Emits one result at a time, so that a blocked output pauses a generator between two results (D3).
 
     Side outputs also have ``timestamp``, or ``side_timestamp`` if the main output has none (rule 9.19).
     """
@@ -60,11 +60,11 @@ class RuntimeContext:
         self._metrics = MetricGroup()
 
     def get_task_name(self) -> str:
-        """Name of the whole chain, such as ``Source: lines -> words``."""
+        """Returns the name of the whole chain, such as ``Source: lines -> words``."""
         return self._ctx.task_name.rpartition(" (")[0]
 
     def get_task_name_with_subtasks(self) -> str:
-        """The name with subtask and attempt, such as ``words (2/3)#0``."""
+        """Returns the name with subtask and attempt, such as ``words (2/3)#0``."""
         return f"{self._ctx.task_name}#{self.get_attempt_number()}"
 
     def get_number_of_parallel_subtasks(self) -> int:
@@ -74,15 +74,15 @@ class RuntimeContext:
         return self._ctx.max_parallelism
 
     def get_index_of_this_subtask(self) -> int:
-        """From 0."""
+        """Returns the index of this subtask, from 0."""
         return self._ctx.subtask_index
 
     def get_attempt_number(self) -> int:
-        """From 0; jobs are not restarted, so this is always 0."""
+        """Returns the attempt, from 0; jobs are not restarted, so it is always 0."""
         return 0
 
     def get_metrics_group(self) -> MetricGroup:
-        """The user-defined metrics of this function."""
+        """Returns the user-defined metrics of this function."""
         return self._metrics
 
     @property
@@ -94,11 +94,11 @@ class RuntimeContext:
 
     @property
     def random(self) -> Random:
-        """flowsim's own: random numbers from the run's seed, a separate stream for each operator and subtask."""
+        """flowsim's own: random numbers from the run's seed, with a separate stream for each operator and subtask."""
         return self._ctx.random
 
     def without_state(self, why: str) -> RuntimeContext:
-        """The same context without access to state; ``why`` is the end of the error message."""
+        """Returns this context without access to state; ``why`` is the end of the error message."""
         return RuntimeContext(self._ctx, None, why)
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState:
@@ -131,7 +131,10 @@ class UserFunction(Protocol):
 
 
 class FunctionLife:
-    """Opens a user function once, and closes it once if it was opened (section 4); None: a function without life cycle."""
+    """Opens a user function once, and closes it once if it was opened (section 4).
+
+    None stands for a function without life cycle.
+    """
 
     __slots__ = ("_function", "_is_open")
 
@@ -150,7 +153,7 @@ class FunctionLife:
             self._function.close()
 
     def use_interruptible_timers(self) -> bool:
-        """Whether the function allows its timers to yield to mails (rule 9.18). Flink: RichFunction."""
+        """Returns True if the function allows its timers to yield to mails (rule 9.18). Flink: RichFunction."""
         opted_in = getattr(self._function, "use_interruptible_timers", None)
         return opted_in is not None and bool(opted_in())
 

@@ -1,4 +1,4 @@
-"""The directory of a recording: its valid contents, and the removal of an old recording."""
+"""The directory of a recording: checks its contents, and removes an old recording."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ _AT_TOP: Final = re.compile(
 
 
 def locked_room(directory: Path) -> DirectoryLock:
-    """``make_room`` for a run that writes there until it releases the lock; raises BadInput if another run has the lock."""
+    """Locks a directory for a run and empties it as ``make_room`` does.
+
+    The run writes there until it releases the lock. Raises BadInput if another run has the lock.
+    """
     try:
         if directory.exists() and not directory.is_dir():
             raise BadInput(f"{directory}: is a file; give a directory for the recording")
@@ -39,7 +42,7 @@ def locked_room(directory: Path) -> DirectoryLock:
 
 
 def make_room(directory: Path) -> None:
-    """Leaves an empty directory; removes an old flowsim recording completely.
+    """Empties a directory that contains only an old flowsim recording.
 
     Raises BadInput, and removes nothing, if the directory contains anything else.
     """
@@ -73,7 +76,10 @@ def _is_ours(relative: Path, path: Path) -> bool:
 
 
 def _looks_recorded(directory: Path, found: list[Path]) -> bool:
-    """Whether a flowsim manifest is there; an interrupted start left only its own temporary file."""
+    """Returns True if a flowsim manifest is there.
+
+    A start that was interrupted left only the manifest's temporary file.
+    """
     files = [path.name for path in found if not path.is_dir()]
     if all(name.startswith(".") for name in files):
         return True

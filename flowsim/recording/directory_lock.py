@@ -19,11 +19,16 @@ LOCK: Final = ".flowsim.lock"
 
 
 class DirectoryLock:
-    """Locked from the start of a run to its end. The kernel releases the lock when the process dies, so a lock file of
-    a killed run does not block other runs."""
+    """The lock of a run on its directory, from the start of the run to its end.
+
+    The kernel releases the lock when the process dies, so a lock file of a killed run does not block other runs.
+    """
 
     def __init__(self, directory: Path) -> None:
-        """Takes the lock; raises BadInput that names the process with the lock, and OSError if no file can be created."""
+        """Takes the lock.
+
+        Raises BadInput that names the process with the lock, and OSError if no file can be created.
+        """
         self._path = directory / LOCK
         self._file = self._opened(directory)
         content = json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode()
@@ -53,7 +58,7 @@ class DirectoryLock:
             return False
 
     def release(self) -> None:
-        """Releases the lock; may be called again."""
+        """Releases the lock; may be called several times."""
         if self._file >= 0:
             self._path.unlink(missing_ok=True)
             os.close(self._file)

@@ -9,13 +9,13 @@ from flowsim.units import NO_TIMESTAMP
 from flowsim.values.record_text import record_texts
 
 VALUES_BYTES: Final = 64 << 20
-"""The default size."""
+"""The default size of the stored values, in bytes."""
 
 ROW_BYTES: Final = 16
-"""The size of a value in addition to its encoded record: fingerprint and timestamp."""
+"""The size of a value in bytes in addition to its encoded record: fingerprint and timestamp."""
 
 _LARGEST: Final = 256
-"""A record that needs more than this part of the size is omitted."""
+"""A divisor: a record that needs more than the size divided by this number is omitted."""
 
 ValueColumns = tuple[list[int], list[int], list[bytes]]
 """The columns of table ``record_values``, as lists, because many small tuples would burden the garbage collector."""
@@ -23,7 +23,10 @@ ValueColumns = tuple[list[int], list[int], list[bytes]]
 
 @dataclass(frozen=True, slots=True)
 class ValueCounts:
-    """The stored values. ``distinct`` is exact while ``one_in`` is 1, then an estimate; ``too_large`` were omitted."""
+    """The counts of the stored values.
+
+    ``distinct`` is exact while ``one_in`` is 1, then an estimate. ``too_large`` counts the omitted records.
+    """
 
     stored: int
     bytes: int
@@ -59,7 +62,7 @@ class DistinctValues:
     )
 
     def __init__(self, limit_bytes: int = VALUES_BYTES) -> None:
-        """``limit_bytes`` 0: nothing is stored."""
+        """Creates an empty store. ``limit_bytes`` 0: nothing is stored."""
         self.known: set[int] = set()
         self.limit_bytes: int = limit_bytes
         self._size = limit_bytes - limit_bytes // 8
@@ -74,7 +77,7 @@ class DistinctValues:
         self._too_large = 0
 
     def wants(self, fingerprint: int) -> bool:
-        """Whether an unknown fingerprint belongs to the current sample."""
+        """Returns True if an unknown fingerprint belongs to the current sample."""
         return not fingerprint & self._mask
 
     def add(self, fingerprint: int, encoded: bytes | bytearray) -> None:
@@ -100,7 +103,7 @@ class DistinctValues:
         self.known.intersection_update([number for number in self.known if not number & self._mask])
 
     def take(self) -> ValueColumns:
-        """The rows added since the last call."""
+        """Returns the rows added since the last call."""
         numbers, self._numbers = self._numbers, []
         encoded, self._encoded = self._encoded, []
         self._stored += len(numbers)
@@ -110,7 +113,7 @@ class DistinctValues:
 
     @property
     def counts(self) -> ValueCounts:
-        """What was taken so far."""
+        """The counts of all rows taken so far."""
         return ValueCounts(
             self._stored, self._bytes, len(self.known) << self._sample, 1 << self._sample, self._too_large
         )

@@ -16,11 +16,11 @@ _TYPES: Final = {"q": int, "i": int, "b": int, "s": str}
 
 GraphRow = tuple[int | str, ...]
 GraphRows = Mapping[str, Sequence[GraphRow]]
-"""The rows of each table, in the order of its columns."""
+"""The rows of each table, each row in the order of the table's columns."""
 
 
 def graph_bytes(rows: GraphRows) -> bytes:
-    """The content of the file: columns and rows per table."""
+    """Returns the content of the file: columns and rows per table."""
     described = {
         t.name: {"columns": t.names, "rows": [list(row) for row in rows.get(t.name, ())]} for t in GRAPH_TABLES
     }
@@ -28,7 +28,10 @@ def graph_bytes(rows: GraphRows) -> bytes:
 
 
 def read_graph(directory: Path, expected_hash: str) -> dict[str, list[GraphRow]]:
-    """The rows of every table; raises BadInput if the file is missing, or does not match the marker of an epoch."""
+    """Returns the rows of every table.
+
+    Raises BadInput if the file is missing, or does not match the marker of an epoch.
+    """
     path = directory / GRAPH
     try:
         content = path.read_bytes()

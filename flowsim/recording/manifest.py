@@ -1,4 +1,4 @@
-"""The manifest of a recording: its origin, its progress, and its digest.
+"""The manifest of a recording: a description of the run, its progress, and its digest.
 
 ``manifest.json`` contains no wall-clock times, absolute paths or host names. Wall-clock times are in ``wall.json``,
 which no digest covers.
@@ -28,15 +28,15 @@ _DEPENDENCIES: Final = ("greenlet", "msgpack", "msgspec", "numpy", "pyarrow", "p
 
 
 class RunStatus(Enum):
-    """The final status of a run; ``RUNNING`` in a recording that is read means that its process was killed."""
+    """The final status of a run. ``RUNNING`` in a recording on disk means that the run's process was killed."""
 
     RUNNING = "running"
     COMPLETE = "complete"
     FAILED = "failed"
     CANCELED = "canceled"
-    """By an action of the run, or, with a failure entry, by Ctrl-C."""
+    """An action of the run cancelled the job, or, with a failure entry, Ctrl-C did."""
     STOPPED = "stopped"
-    """By ``until:``, while unbounded work was left."""
+    """The run ended at ``until:`` while unbounded work was left."""
 
 
 class _Model(BaseModel):
@@ -44,10 +44,10 @@ class _Model(BaseModel):
 
 
 class ScenarioText(_Model):
-    """The text of the scenario file: replay needs no other copy."""
+    """The text of the scenario file, so that a replay needs no other copy."""
 
     path: str
-    """As given, relative; only for display."""
+    """The relative path as the user gave it; only for display."""
     text: str
     digest: str
 
@@ -58,7 +58,7 @@ class ScenarioText(_Model):
 
 
 class FailureReport(_Model):
-    """The cause of a job's failure, with task, operator and record if known."""
+    """The cause of a job's failure, with task, operator and record if they are known."""
 
     task: str
     operator: str | None
@@ -67,10 +67,10 @@ class FailureReport(_Model):
 
 
 class RunDescription(_Model):
-    """The description of a run before its first step; part of the digest."""
+    """The description of a run before its first step; it is part of the digest."""
 
     scenario: ScenarioText | None = None
-    """None for jobs built in Python, which cannot be replayed from a recording."""
+    """The scenario; None for jobs built in Python, which cannot be replayed from a recording."""
     settings: dict[str, JsonValue] = {}
     """The resolved settings of job and cluster, with defaults."""
     options: dict[str, JsonValue] = {}
@@ -88,53 +88,56 @@ class RunDescription(_Model):
 
 
 class RecordedValues(_Model):
-    """The final state of table ``record_values``."""
+    """The final counts of table ``record_values``."""
 
     stored: int
     """Number of rows."""
     bytes: int
-    """Bytes of the encoded records, plus 16 per row."""
+    """Size of the encoded records in bytes, plus 16 bytes per row."""
     distinct: int
-    """Distinct records of the run; estimated if there is a sample."""
+    """Number of distinct records of the run; estimated if only a sample was stored."""
     one_in: int
-    """1: all; 2, 4, ...: one in this many distinct records was stored at the end."""
+    """1 if all records were stored; 2, 4, ...: one in this many distinct records was stored at the end."""
     too_large: int
-    """Distinct records that were omitted because of their size."""
+    """Number of distinct records that were omitted because of their size."""
 
     @property
     def is_complete(self) -> bool:
-        """Whether the value of every record is stored."""
+        """True if the value of every record is stored."""
         return self.stored == self.distinct
 
 
 class Manifest(_Model):
-    """``manifest.json``; written with status running at the start and replaced atomically at the end."""
+    """The content of ``manifest.json``.
+
+    The file is written with status running at the start, and replaced atomically at the end.
+    """
 
     format_version: int = FORMAT_VERSION
     status: RunStatus
     level: str
     run: RunDescription
     versions: dict[str, str]
-    """Of Python, flowsim and its dependencies; not part of the digest."""
+    """The versions of Python, flowsim and its dependencies; not part of the digest."""
     epochs: int = 0
     last_marker: str = ""
-    """SHA-256 of the last epoch's marker, and so of the whole chain."""
+    """SHA-256 of the last epoch's marker, which covers the whole chain of markers."""
     rows: dict[str, int] = {}
     table_digests: dict[str, str] = {}
     facts_digest: str = ""
-    """Over the facts only: a replay must have the same."""
+    """The digest of the facts only: a replay must have the same digest."""
     digest: str = ""
-    """Over the facts and the hashed part of this manifest."""
+    """The digest of the facts and of the hashed part of this manifest."""
     failure: FailureReport | None = None
     record_values: RecordedValues | None = None
-    """None during the run."""
+    """The final counts of table ``record_values``; None during the run."""
 
     @property
     def recorded_level(self) -> Level:
         return Level[self.level.upper()]
 
     def hashed(self) -> str:
-        """The digest of facts, description, level, status and failure."""
+        """Returns the digest of facts, description, level, status and failure."""
         return sha256(canonical_json(self.model_dump(mode="json", include=_HASHED)))
 
     def write(self, directory: Path) -> None:
@@ -172,7 +175,7 @@ def read_manifest(directory: Path) -> Manifest:
 
 
 def versions() -> dict[str, str]:
-    """Versions of Python, flowsim and the packages that a recording's bytes depend on."""
+    """Returns the versions of Python, flowsim and the packages that determine the bytes of a recording."""
     found = {"python": platform.python_version(), "flowsim": __version__}
     for name in _DEPENDENCIES:
         try:
@@ -183,7 +186,7 @@ def versions() -> dict[str, str]:
 
 
 def scenario_text(path: str, text: str) -> ScenarioText:
-    """The manifest's copy of a scenario."""
+    """Returns the manifest's copy of a scenario."""
     return ScenarioText(path=path, text=text, digest=sha256(text.encode()))
 
 

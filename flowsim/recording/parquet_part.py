@@ -22,32 +22,32 @@ from flowsim.facts.schema import Column, Table
 _ARROW: Final = {"q": pa.int64(), "i": pa.int32(), "h": pa.int16(), "b": pa.int8(), "s": pa.string()}
 _NUMPY: Final = {"q": "<i8", "i": "<i4", "h": "<i2", "b": "i1"}
 _RANDOM_BITS: Final = ("fingerprint", "fingerprint_xor")
-"""Hashes do not compress in any encoding."""
+"""The columns with hashes, which no encoding compresses."""
 _STATISTICS: Final = ("seq", "task", "time_ns")
 _GROUP_ROWS_MIN: Final = 1 << 14
 _GROUP_ROWS_MAX: Final = 1 << 17
 
 TaskRows = tuple[tuple[int, int], ...]
-"""Tasks in ascending order, with their number of rows."""
+"""The tasks in ascending order, each with its number of rows."""
 
 
 def part_name(epoch: int) -> str:
-    """The file name of a table in one epoch."""
+    """Returns the file name of a table in one epoch."""
     return f"part-{epoch:05d}.parquet"
 
 
 def arrow_schema(table: Table) -> pa.Schema:
-    """The table's columns; none is nullable."""
+    """Returns the table's columns, none of which is nullable."""
     return pa.schema([pa.field(c.name, _ARROW[c.code], nullable=False) for c in table.stored_columns])
 
 
 def row_dtype(table: Table) -> np.dtype[np.void]:
-    """The numpy type of a packed row of a fact table."""
+    """Returns the numpy type of a packed row of a fact table."""
     return np.dtype([(c.name, _NUMPY[c.code]) for c in table.stored_columns])
 
 
 def sorted_by_task(table: Table, rows: bytes) -> tuple[npt.NDArray[np.void], TaskRows]:
-    """Packed rows in the order of a part; rows of a table without tasks are not sorted."""
+    """Returns packed rows in the order of a part; rows of a table without tasks are not sorted."""
     packed = np.frombuffer(rows, dtype=row_dtype(table))
     if "task" not in table.names:
         return packed, ()
@@ -61,7 +61,7 @@ def sorted_by_task(table: Table, rows: bytes) -> tuple[npt.NDArray[np.void], Tas
 
 
 def from_packed(table: Table, packed: npt.NDArray[np.void]) -> pa.Table:
-    """Columns of packed rows."""
+    """Converts packed rows to columns."""
     columns = [_of_numbers(c, packed[c.name]) for c in table.stored_columns]
     return pa.Table.from_arrays(columns, schema=arrow_schema(table))
 
@@ -78,7 +78,7 @@ def _of_texts(values: Sequence[int | str | bytes]) -> pa.Array:
 
 
 def to_packed(table: Table, columns: pa.Table) -> npt.NDArray[np.void]:
-    """Packed rows of columns: the inverse of ``from_packed``."""
+    """Converts columns to packed rows: the inverse of ``from_packed``."""
     packed: npt.NDArray[np.void] = np.empty(columns.num_rows, dtype=row_dtype(table))
     for column in table.stored_columns:
         packed[column.name] = as_numpy(columns[column.name])
@@ -86,7 +86,10 @@ def to_packed(table: Table, columns: pa.Table) -> npt.NDArray[np.void]:
 
 
 def as_numpy(column: pa.ChunkedArray) -> Any:
-    """The values of a column, without a copy if they are contiguous. Not ``to_numpy``: it imports pandas."""
+    """Returns the values of a column, without a copy if they are contiguous.
+
+    The function does not use ``to_numpy``, because that imports pandas.
+    """
     if pa.types.is_string(column.type):
         return np.array([*column.to_pylist(), None], dtype=object)[:-1]
     dtype = np.dtype(column.type.to_pandas_dtype())
@@ -97,7 +100,7 @@ def as_numpy(column: pa.ChunkedArray) -> Any:
 
 
 def from_lists(table: Table, columns: Sequence[Sequence[int | str | bytes]]) -> pa.Table:
-    """Columns of stored values that may be text, including UTF-8 bytes."""
+    """Converts stored values that may be text, including UTF-8 bytes, to columns."""
     arrays = [
         _of_texts(values) if c.code == "s" else _of_numbers(c, np.array(values, _NUMPY[c.code]))
         for c, values in zip(table.stored_columns, columns, strict=True)
@@ -106,12 +109,12 @@ def from_lists(table: Table, columns: Sequence[Sequence[int | str | bytes]]) -> 
 
 
 def from_rows(table: Table, rows: Sequence[Sequence[int | str]]) -> pa.Table:
-    """Columns of stored rows."""
+    """Converts stored rows to columns."""
     return from_lists(table, list(zip(*rows, strict=True)) if rows else [()] * len(table.stored_columns))
 
 
 def part_bytes(table: Table, columns: pa.Table, tasks: TaskRows) -> pa.Buffer:
-    """The content of a part's file."""
+    """Returns the content of a part's file."""
     sink = pa.BufferOutputStream()
     options: dict[str, Any] = {
         "compression": "zstd",
@@ -129,7 +132,7 @@ def part_bytes(table: Table, columns: pa.Table, tasks: TaskRows) -> pa.Buffer:
 
 
 def _groups(tasks: TaskRows, rows: int) -> list[int]:
-    """Row groups of whole tasks, with a minimum number of rows; Parquet splits a large task further."""
+    """Returns row groups of whole tasks, with a minimum number of rows; Parquet splits a large task further."""
     groups, size = [], 0
     for _, count in tasks:
         if size and size + count > _GROUP_ROWS_MAX:
@@ -145,7 +148,10 @@ def _groups(tasks: TaskRows, rows: int) -> list[int]:
 
 
 def write_file(path: Path, content: bytes | pa.Buffer, *, durable: bool = False) -> None:
-    """Writes a temporary file and renames it, so readers see all of it or nothing; ``durable`` also waits for the disk."""
+    """Writes a temporary file and renames it, so that readers see either the complete file or none.
+
+    ``durable`` also waits for the disk.
+    """
     aside = path.with_name(f".{path.name}.tmp")
     with aside.open("wb") as file:
         file.write(memoryview(content))

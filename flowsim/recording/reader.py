@@ -34,8 +34,8 @@ _GRAPH_NAMES = frozenset(table.name for table in GRAPH_TABLES)
 class Recording:
     """A recording on disk. Implements ``laws.slices.Facts``; every method raises BadInput for damaged files.
 
-    Rows come by epoch, then by task, and within a task as recorded. Parts without an epoch marker, which a killed run
-    had open, are ignored.
+    Rows are ordered by epoch, then by task, and within a task as recorded. Parts without an epoch marker, which a
+    killed run had open, are ignored.
     """
 
     def __init__(
@@ -43,13 +43,13 @@ class Recording:
     ) -> None:
         self.directory = directory
         self.location: str = location or str(directory.resolve())
-        """The location of its parts for other readers: a path or a URI."""
+        """The location of the recording's parts for other readers: a path or a URI."""
         self.manifest = manifest
         self.level: Level = manifest.recorded_level
         self.markers = markers
-        """One per complete epoch."""
+        """The marker of each complete epoch."""
         self.epochs: tuple[dict[str, int], ...] = tuple(marker.rows for marker in markers)
-        """Rows per table of each complete epoch."""
+        """The number of rows per table of each complete epoch."""
         self._rows: dict[str, list[tuple[int | str, ...]]] = {}
 
     @classmethod
@@ -85,21 +85,24 @@ class Recording:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the run reached its end; otherwise the facts are a prefix."""
+        """True if the run reached its end; otherwise the facts are a prefix."""
         return self.manifest.status is RunStatus.COMPLETE
 
     def verify(self) -> None:
-        """Checks the hash of every part; raises BadInput for the first that differs."""
+        """Checks the hash of every part. Raises BadInput for the first part that differs."""
         for epoch, marker in enumerate(self.markers):
             for table, about in marker.parts.items():
                 part_content(self.directory / table / part_name(epoch), about)
 
     def row_count(self, table: str) -> int:
-        """Number of rows in the complete epochs."""
+        """Returns the number of rows in the complete epochs."""
         return sum(rows.get(table, 0) for rows in self.epochs)
 
     def table(self, table: str) -> pa.Table:
-        """All rows of a table as stored: a column of ``docs/recording.md`` each. Raises BadInput for an unknown table."""
+        """Returns all rows of a table as stored: one column for each column of ``docs/recording.md``.
+
+        Raises BadInput for an unknown table.
+        """
         known_table(table)
         if table in _GRAPH_NAMES:
             return from_rows(TABLES[table], self._graph[table])
@@ -107,7 +110,7 @@ class Recording:
         return pa.concat_tables(parts) if parts else pa.Table.from_batches([], arrow_schema(TABLES[table]))
 
     def to_arrow(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pa.Table:
-        """All rows of a table for people.
+        """Returns all rows of a table in a form for people.
 
         ``readable``: numbers with a meaning are their names (``RECORD``), points in time are timestamps in UTC whose
         columns lose the unit from their names (``time_ns`` becomes ``time``), and ``task_name``, ``operator_name`` and
@@ -121,14 +124,16 @@ class Recording:
         return to_arrow(self, table, readable=readable, keys=keys, values=values)
 
     def to_pandas(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pd.DataFrame:
-        """The same as ``to_arrow`` as a data frame, but keys and values are Python values, with tuples for arrays.
+        """Returns the data of ``to_arrow`` as a data frame.
+
+        Keys and values are Python values, with tuples for arrays. Raises MissingExtra without pandas.
 
         Raises MissingExtra without pandas.
         """
         return to_pandas(self, table, readable=readable, keys=keys, values=values)
 
     def part(self, table: str, epoch: int, columns: Sequence[str] | None = None) -> pa.Table:
-        """The rows of one table in one epoch; ``columns`` None: all."""
+        """Returns the rows of one table in one epoch; ``columns`` None selects all columns."""
         names = [column.name for column in TABLES[table].stored_columns] if columns is None else list(columns)
         if table not in self.epochs[epoch]:
             return pa.Table.from_batches([], arrow_schema(TABLES[table])).select(names)
@@ -136,7 +141,7 @@ class Recording:
             return file.read(columns=names, use_threads=False)
 
     def time_bounds(self, table: str, epoch: int) -> tuple[int, int] | None:
-        """The minimum and maximum ``time_ns`` of one table in one epoch; None if it has no rows there."""
+        """Returns the minimum and maximum ``time_ns`` of one table in one epoch; None without rows."""
         if table not in self.epochs[epoch]:
             return None
         position = TABLES[table].names.index("time_ns")
@@ -149,11 +154,11 @@ class Recording:
         return open_part(path, table, about, part_content(path, about))
 
     def rows(self, table: str) -> Sequence[tuple[int, ...]]:
-        """The rows of a fact table as tuples; cached."""
+        """Returns the rows of a fact table as tuples; cached."""
         return self._tuples(table)  # type: ignore[return-value]
 
     def static_rows(self, table: str) -> Sequence[tuple[int | str, ...]]:
-        """The rows of a description table as tuples; cached."""
+        """Returns the rows of a description table as tuples; cached."""
         return self._graph[table] if table in _GRAPH_NAMES else self._tuples(table)
 
     @cached_property
@@ -163,16 +168,19 @@ class Recording:
         return read_graph(self.directory, self.markers[-1].graph)
 
     def spark(self, session: SparkSession) -> dict[str, DataFrame]:
-        """The tables as DataFrames of a Spark session, each also registered as a temporary view with its name."""
+        """Returns the tables as DataFrames of a Spark session.
+
+        Each DataFrame is also registered as a temporary view with its name.
+        """
         return register_views(session, self.location, self.epochs, self._graph)
 
     def columns(self, table: str) -> tuple[str, ...]:
-        """The names of a table's columns."""
+        """Returns the names of a table's columns."""
         return TABLES[table].names
 
     @cached_property
     def computed_facts_digest(self) -> str:
-        """The digest of the facts on disk; equals the manifest's unless the files were changed."""
+        """Computes the digest of the facts on disk. It equals the manifest's digest unless the files were changed."""
         kept = [t for t in TABLES.values() if t.level <= self.level or t in STATIC_TABLES]
         digests = {}
         for table in kept:
@@ -197,7 +205,7 @@ class Recording:
         return f"<Recording {self.directory}: {self.status.value}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: how the run ended, and how many rows each table has. Reads no facts."""
+        """Shows in a notebook how the run ended, and how many rows each table has. Reads no facts."""
         manifest, run = self.manifest, self.manifest.run
         about = [
             ("status", manifest.status.value),

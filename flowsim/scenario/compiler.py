@@ -30,9 +30,9 @@ def compile_scenario(
     allow_path: bool = False,
     until_ns: int | None = None,
 ) -> CompiledScenario:
-    """The job of a scenario; raises ScenarioError with all errors. Writes nothing.
+    """Compiles a scenario to a job. Raises ScenarioError with all errors. Writes nothing.
 
-    ``until_ns``: the time limit, if the run has one instead of ``settings.until``.
+    ``until_ns`` replaces the time limit ``settings.until``.
     """
     problems = Problems(scenario.document)
     model = scenario.model
@@ -87,7 +87,7 @@ def _compile_nodes(context: CompileContext, model: ScenarioModel) -> None:
 
 
 def _recompute(context: CompileContext, model: ScenarioModel, recompute: RecomputeModel) -> Recompute | None:
-    """None if it is unusable; the problems contain the reason."""
+    """Compiles ``recompute``. Returns None if it is unusable; the problems contain the reason."""
     script, _, function = recompute.pyspark.partition(":")
     of_files = {name: one.files for name, one in model.sources.items() if one.files is not None}
     read = of_files.get(recompute.input)

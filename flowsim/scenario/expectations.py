@@ -18,7 +18,7 @@ _CUT_SHORT = "the caller stopped the run early"
 
 @dataclass(frozen=True, slots=True)
 class ExpectationOutcome:
-    """One expectation. ``met`` None: it could not be checked, because of ``reason``."""
+    """The outcome of one expectation. ``met`` None: the expectation could not be checked, because of ``reason``."""
 
     what: str
     expected: str
@@ -30,10 +30,10 @@ class ExpectationOutcome:
 def judge_expectations(
     model: ScenarioModel, result: JobExecutionResult, sink_rows: Mapping[str, int], cut_short: bool, costs_pass: bool
 ) -> tuple[ExpectationOutcome, ...]:
-    """The status of the job, rows of sinks, and back pressure.
+    """Checks the status of the job, the rows of sinks, and back pressure.
 
     ``cut_short``: the caller, not the scenario, ended the run early, so counts are meaningless. ``costs_pass``: the
-    costs of records take time, as on the virtual clock only; otherwise waiting depends only on the machine.
+    costs of records take time, which is so only on the virtual clock; otherwise waiting depends only on the machine.
     """
     expect, names = model.expect, model.graph_names()
     outcomes = [_job(expect, result, cut_short)]
@@ -55,7 +55,10 @@ def judge_expectations(
 
 
 def law_is_as_expected(expect: ExpectModel, law: str, verdict: Verdict) -> bool:
-    """A verdict in the scenario must be met; any other law must be neither violated nor vacuous."""
+    """Returns True if a law has the verdict of the scenario.
+
+    A law that the scenario does not name must be neither violated nor vacuous.
+    """
     expected = expect.laws.get(law)
     if expected is not None:
         return verdict.value == expected
@@ -73,7 +76,7 @@ def _job(expect: ExpectModel, result: JobExecutionResult, cut_short: bool) -> Ex
 
 
 def _back_pressured_share(tasks: tuple[TaskSummary, ...], node: str) -> float:
-    """Share of a node's time, over all its subtasks, that its tasks waited for output."""
+    """Returns the share of a node's time, over all its subtasks, in which its tasks waited for output."""
     waited = total = 0
     for task in tasks:
         if _runs(task.name, node):
@@ -89,7 +92,10 @@ def _runs(task_name: str, node: str) -> bool:
 def judge_results(
     expect: ExpectModel, collected: Mapping[str, Records], cut_short: bool
 ) -> tuple[ExpectationOutcome, ...]:
-    """One outcome per entry of ``expect.results``; ``collected`` has the records of each collect sink, with timestamps."""
+    """Returns one outcome per entry of ``expect.results``.
+
+    ``collected`` has the records of each collect sink, with timestamps.
+    """
     return tuple(_judge_rows(sink, rows, collected[sink], cut_short) for sink, rows in expect.results.items())
 
 
@@ -109,7 +115,7 @@ def _judge_rows(sink: str, rows: Sequence[Sequence[object]], records: Records, c
 
 
 def _plain(cell: object) -> object:
-    """As in YAML: a tuple is a list there, and a whole double may be a whole number."""
+    """Converts a value to its form in YAML, where a tuple is a list and a whole double may be a whole number."""
     if isinstance(cell, tuple | list):
         return [_plain(item) for item in cell]
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
@@ -120,7 +126,7 @@ def _count(rows: Sequence[object]) -> str:
 
 
 def judge_facts(model: ScenarioModel, facts: Facts | None, cut_short: bool) -> tuple[ExpectationOutcome, ...]:
-    """One outcome per entry of ``expect.facts``; ``facts`` None: nothing was recorded."""
+    """Returns one outcome per entry of ``expect.facts``; ``facts`` None: nothing was recorded."""
     return tuple(_judge_fact(model, expected, facts, cut_short) for expected in model.expect.facts)
 
 
@@ -137,7 +143,7 @@ def _judge_fact(model: ScenarioModel, expected: FactsModel, facts: Facts | None,
 
 
 def _rows(model: ScenarioModel, expected: FactsModel, facts: Facts) -> list[Sequence[int]]:
-    """The rows that match ``of`` and ``where``."""
+    """Returns the rows that match ``of`` and ``where``."""
     columns = TABLES[expected.table].columns
     names = TABLES[expected.table].names
     demanded = [(names.index(n), number_of(columns[names.index(n)], value)) for n, value in expected.where.items()]
@@ -154,7 +160,7 @@ def _rows(model: ScenarioModel, expected: FactsModel, facts: Facts) -> list[Sequ
 
 
 def _tasks_of(node: str, tasks: Iterable[tuple[int, str]]) -> set[int]:
-    """The ids of the tasks whose chain contains a node; ``tasks`` are (id, Flink's name)."""
+    """Returns the ids of the tasks whose chain contains a node; ``tasks`` are (id, Flink's name)."""
     return {task for task, shown in tasks if _runs(shown, node)}
 
 

@@ -37,7 +37,7 @@ _UNIT_WORDS: Final = {
 
 
 def json_schema() -> Schema:
-    """The format as a JSON Schema (draft 2020-12)."""
+    """Returns the scenario format as a JSON Schema (draft 2020-12)."""
     schema = ScenarioModel.model_json_schema(mode="validation")
     definitions = {name: _model(each) for name, each in schema.pop("$defs").items()}
     head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "flowsim scenario"}
@@ -45,7 +45,7 @@ def json_schema() -> Schema:
 
 
 def _model(schema: Schema) -> Schema:
-    """The schema of one model."""
+    """Returns the schema of one model."""
     keys = {key: _property(each) for key, each in schema.get("properties", {}).items()}
     made = {**schema, **({"properties": keys} if keys else {})}
     if "oneOf" in made:
@@ -56,7 +56,10 @@ def _model(schema: Schema) -> Schema:
 
 
 def _one_of_keys(keys: list[str]) -> Schema:
-    """Requires exactly one of the keys. The first of them that is there refuses the others, each at its own place."""
+    """Returns the schema that requires exactly one of the keys.
+
+    The first key that is present refuses the other keys, each at its own position.
+    """
     some = {"anyOf": [{"required": [key]} for key in keys]}
     others = [
         {"if": {"required": [key]}, "then": {"properties": dict.fromkeys(keys[index:], False)}}
@@ -69,7 +72,7 @@ def _one_of_keys(keys: list[str]) -> Schema:
 
 
 def _property(schema: Schema) -> Schema:
-    """The schema of one key, with unit and default in its description. A key without a value is refused."""
+    """Returns the schema of one key, with unit and default in its description. A key without a value is refused."""
     default = schema.pop("default", None)
     described = _value(schema, nullable=False)
     unit = described.pop(UNIT, None)
@@ -83,7 +86,10 @@ def _property(schema: Schema) -> Schema:
 
 
 def _value(schema: Schema, nullable: bool = True) -> Schema:
-    """The schema of a value, without ``anyOf`` where the type of the value selects one of the alternatives."""
+    """Returns the schema of a value.
+
+    The schema has no ``anyOf`` where the type of the value selects one of the alternatives.
+    """
     made = dict(schema)
     for key in ("items", "additionalProperties"):
         if isinstance(made.get(key), dict):
@@ -121,7 +127,7 @@ def _selected_by_type(alternatives: list[Schema]) -> Schema:
 
 
 def _types(schema: Schema) -> list[str]:
-    """The JSON types of the values that a schema accepts."""
+    """Returns the JSON types of the values that a schema accepts."""
     if "$ref" in schema:
         return ["object"]
     if "type" in schema:
@@ -135,7 +141,7 @@ def _without_unit(schema: Schema) -> Schema:
 
 
 def shown_default(default: object, unit: str | None) -> object:
-    """A default in the form that a scenario has.
+    """Returns a default in the form that a scenario writes.
 
     >>> shown_default(200, "ms"), shown_default(1_000, "ns"), shown_default(-1, "timeout"), shown_default(32_768, "bytes")
     ('200 ms', '1 us', 'never', '32 KiB')

@@ -29,21 +29,24 @@ class Scenario:
     folder: Path
     overrides: tuple[str, ...]
     limits: Limits = DEFAULT_LIMITS
-    """Of the job that it describes."""
+    """The limits of the job that the scenario describes."""
 
     def resolved(self) -> dict[str, object]:
-        """The whole scenario with its overrides, as JSON values, without unset values."""
+        """Returns the whole scenario with its overrides, as JSON values, without unset values."""
         resolved: dict[str, object] = self.model.model_dump(mode="json", exclude_none=True)
         return resolved
 
     def digest(self) -> str:
-        """SHA-256 over the resolved scenario in canonical JSON: equal for equal meaning, independent of the layout."""
+        """Returns SHA-256 over the resolved scenario in canonical JSON.
+
+        The digest is equal for equal meaning, and independent of the layout.
+        """
         canonical = json.dumps(self.resolved(), sort_keys=True, separators=(",", ":"), ensure_ascii=True)
         return hashlib.sha256(canonical.encode("ascii")).hexdigest()
 
 
 def load_scenario(path: str | Path, overrides: Sequence[str] = (), limits: Limits = DEFAULT_LIMITS) -> Scenario:
-    """Reads, overrides and validates a scenario file; raises ScenarioError with all errors."""
+    """Reads, overrides and validates a scenario file. Raises ScenarioError with all errors."""
     file = Path(path)
     start = SourcePosition(str(path), 1, 1)
     try:
@@ -60,7 +63,7 @@ def load_scenario(path: str | Path, overrides: Sequence[str] = (), limits: Limit
 def load_text(
     text: str, file: str, folder: Path, overrides: Sequence[str] = (), limits: Limits = DEFAULT_LIMITS
 ) -> Scenario:
-    """The same from a text; ``file`` names it in errors, ``folder`` is the base of its relative paths."""
+    """Validates a scenario given as text; ``file`` names it in errors, ``folder`` is the base of its relative paths."""
     check_size(len(text), file, limits)
     document = read_document(text, file, limits)
     problems = Problems(document)
@@ -79,7 +82,7 @@ def load_text(
 
 
 def _check_version(document: PositionedDocument, problems: Problems) -> None:
-    """The version is checked first: with another version the rest would be misread."""
+    """Checks the version first, because the other keys of another version would be misread."""
     version = document.value.get("flowsim") if isinstance(document.value, dict) else None
     if isinstance(version, int) and not isinstance(version, bool) and version != 1:
         problems.at(

@@ -41,22 +41,22 @@ from flowsim.scenario.types import ExpressionSource, FieldName, FunctionModel, P
 from flowsim.scenario.yaml.positions import Path
 
 Compile = Callable[[CompileContext, Path, Any, Incoming], CompiledStream]
-"""Takes the path and the value of the block, and the operator's inputs."""
+"""A function of the path and the value of the block, and of the operator's inputs."""
 Check = Callable[[Any, bool], None]
-"""Takes the value of the block, and whether the operator has ``key_by``; raises ValueError."""
+"""A function of the value of the block, and of whether the operator has ``key_by``; raises ValueError."""
 
 
 @dataclass(frozen=True, slots=True)
 class OperatorKind:
-    """One kind of operator: its compilation, and the other keys of ``OperatorModel`` that it allows."""
+    """One kind of operator: its compilation, and the other keys of ``OperatorModel`` that the kind allows."""
 
     compile: Compile
     check: Check | None = None
-    """Checks that the model of the block cannot do itself."""
+    """The checks that the model of the block cannot do itself."""
     needs_key: bool = False
-    """Whether it needs ``key_by``; never with a window."""
+    """True if the kind needs ``key_by``; never with a window."""
     keys_inside: bool = False
-    """Whether the block has its own ``key_by``, with a key for each input."""
+    """True if the block has its own ``key_by``, with a key for each input."""
     window: Literal["none", "optional", "required"] = "none"
 
 
@@ -153,11 +153,11 @@ class OperatorModel(EdgeModel, json_schema_extra=exactly_one_of(*OPERATOR_KINDS)
 
     @property
     def chosen(self) -> tuple[str, Any]:
-        """Its kind, a key of ``OPERATOR_KINDS``, and the value of that block."""
+        """The operator's kind, a key of ``OPERATOR_KINDS``, and the value of that block."""
         return chosen_of(self, OPERATOR_KINDS)
 
     def side_output_names(self) -> list[str]:
-        """Of its window, then of its block."""
+        """Returns the side outputs of the operator's window, then those of its block."""
         blocks = (self.window, self.chosen[1])
         return [tag for block in blocks if isinstance(block, HasSideOutputs) for tag in block.side_output_names()]
 

@@ -41,7 +41,7 @@ def describe_run(
     budget_records: int | None,
     faults: Sequence[Fault],
 ) -> RunDescription:
-    """The description of a run before its first step, without the wall clock, an absolute path, or the input files."""
+    """Describes a run before its first step, without the wall clock, an absolute path, or the input files."""
     scenario = compiled.scenario
     resolved: dict[str, Any] = scenario.model.settings.model_dump(mode="json")
     resolved |= {
@@ -70,7 +70,9 @@ def describe_run(
 
 
 def input_digests(compiled: CompiledScenario) -> dict[str, str]:
-    """SHA-256 of every input file by its name relative to the scenario: as the run read it, or else as it is now.
+    """Returns SHA-256 of every input file, by the file's name relative to the scenario.
+
+    The hash is that of the file as the run read it, or else of the file as it is now.
 
     A file that cannot be read any more has none.
     """
@@ -82,7 +84,10 @@ def input_digests(compiled: CompiledScenario) -> dict[str, str]:
 
 
 def rerun_of(manifest: Manifest) -> Rerun:
-    """How to repeat a recorded scenario; raises BadInput, with the reason, if the run cannot be repeated."""
+    """Returns the arguments that repeat a recorded scenario.
+
+    Raises BadInput, with the reason, if the run cannot be repeated.
+    """
     run = manifest.run
     if run.scenario is None:
         raise BadInput(
@@ -113,12 +118,12 @@ def rerun_of(manifest: Manifest) -> Rerun:
 
 
 def recorded_until_ns(manifest: Manifest) -> int | None:
-    """The ``--until`` of a recorded run, or None; raises BadInput."""
+    """Returns the ``--until`` of a recorded run in ns, or None. Raises BadInput."""
     return _integer(manifest.run.options, "until_ns")
 
 
 def recorded_scenario(manifest: Manifest, folder: Path, limits: Limits = DEFAULT_LIMITS) -> Scenario:
-    """The scenario of a recording, as if its file were in ``folder``; raises BadInput, ScenarioError."""
+    """Returns the scenario of a recording, as if its file were in ``folder``. Raises BadInput, ScenarioError."""
     recorded = manifest.run.scenario
     if recorded is None:
         raise BadInput("it was recorded by a Python program, not from a scenario")
@@ -129,7 +134,7 @@ def recorded_scenario(manifest: Manifest, folder: Path, limits: Limits = DEFAULT
 
 
 def changed_inputs(manifest: Manifest, compiled: CompiledScenario) -> list[str]:
-    """One line per input file that differs from the recorded run's."""
+    """Returns one line per input file that differs from the recorded run's input file."""
     recorded = manifest.run.inputs
     found = input_digests(compiled)
     return [
@@ -148,7 +153,7 @@ def _integer(described: Mapping[str, object], name: str) -> int | None:
 
 
 def _shown_path(scenario: Scenario) -> str:
-    """The path as given, if it is below the working directory; otherwise the name alone."""
+    """Returns the path as given, if it is below the working directory; otherwise only the name."""
     path = Path(scenario.document.file)
     return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
 

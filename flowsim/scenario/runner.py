@@ -37,7 +37,10 @@ OnProgress = Callable[[Progress], None]
 
 @dataclass(frozen=True, slots=True)
 class SinkOutcome:
-    """The outcome of a sink. ``directory`` and ``records`` (value, timestamp) if its kind has them."""
+    """The outcome of a sink.
+
+    ``directory`` and ``records`` (value, timestamp) are set if the kind of the sink has them.
+    """
 
     name: str
     kind: str
@@ -48,23 +51,23 @@ class SinkOutcome:
 
 @dataclass(frozen=True, slots=True, repr=False)
 class ScenarioRun:
-    """One run of a scenario and its outputs."""
+    """One run of a scenario and the outputs of the run."""
 
     compiled: CompiledScenario
     settings: RunSettings
-    """The resolved settings."""
+    """The resolved settings of the run."""
     result: JobExecutionResult
     recording: Path | None
-    """None without recording, or without an output directory."""
+    """The recording on disk; None without recording, or without an output directory."""
     manifest: Manifest | None
     facts: MemoryRecorder | None
-    """Of a run without an output directory, unless recording is off."""
+    """The facts of a run without an output directory, unless recording is off."""
     sinks: tuple[SinkOutcome, ...]
     expectations: tuple[ExpectationOutcome, ...]
 
     @property
     def digest(self) -> str | None:
-        """Of the facts: a replay must have the same; None without recording."""
+        """The digest of the facts: a replay must have the same digest; None without recording."""
         if self.manifest is not None:
             return self.manifest.facts_digest
         return None if self.facts is None else self.facts.facts_digest()
@@ -73,7 +76,7 @@ class ScenarioRun:
         return f"<ScenarioRun {self.result.summary}>"
 
     def _repr_html_(self) -> str:
-        """For notebooks: how the job ended, its expectations, and the rows of its sinks."""
+        """Shows in a notebook how the job ended, its expectations, and the rows of its sinks."""
         rows = [(f"sink {sink.name}", f"{sink.rows:,} rows") for sink in self.sinks]
         for one in self.expectations:
             met = {True: "met", False: "not met", None: "not checked"}[one.met]
@@ -144,7 +147,7 @@ def run_compiled(
 def _recorder(
     compiled: CompiledScenario, out: str | Path | None, settings: RunSettings, description: RunDescription
 ) -> Iterator[tuple[RecordingWriter | None, MemoryRecorder | None]]:
-    """The recorder of a run: a writer below ``out``, which it locks, or memory, or None."""
+    """Returns the recorder of a run: a writer below ``out``, which it locks, or memory, or None."""
     level, values_bytes = settings.record, settings.record_values_bytes
     if out is None:
         yield None, None if level is Level.OFF else MemoryRecorder(level, values_bytes, settings.record_state)
@@ -189,7 +192,7 @@ def resolved_settings(
     record_values_bytes: int | None = None,
     record_state: bool | None = None,
 ) -> RunSettings:
-    """The scenario's settings, overridden by the caller's."""
+    """Returns the scenario's settings, overridden by the caller's settings."""
     return RunSettings(
         seed=settings.seed if seed is None else seed,
         policy=settings.policy if policy is None else policy,
@@ -202,12 +205,12 @@ def resolved_settings(
 
 
 def policy_of(settings: RunSettings) -> SchedulingPolicy:
-    """The policy by its name, with the run's seed."""
+    """Returns the policy of that name, with the run's seed."""
     return SeededRandomPolicy(RandomStreams(settings.seed)) if settings.policy == "random" else FifoPolicy()
 
 
 def broken_invariant(error: Exception | None) -> InvariantViolation | None:
-    """The violated invariant that is or caused a job's error; None for any other error."""
+    """Returns the violated invariant that is or caused a job's error; None for any other error."""
     if isinstance(error, JobFailed) and isinstance(error.cause, InvariantViolation):
         return error.cause
     return error if isinstance(error, InvariantViolation) else None

@@ -28,7 +28,7 @@ MISSING_ADVICE = (
 """Advice if a record has no timestamp where ``watermarks`` should read one."""
 
 _KEEPING = ("map", "filter", "flat_map", "reduce", "sum", "min", "max", "min_by", "max_by", "async_calls")
-"""Operators whose results keep the timestamp of the input record."""
+"""The operators whose results keep the timestamp of the input record."""
 
 
 def check_timestamps(model: ScenarioModel, problems: Problems) -> None:
@@ -59,7 +59,7 @@ def _without_timestamp(name: str) -> str:
 
 
 def _advice_for_source(name: str, source: SourceModel) -> str | None:
-    """Advice if a source's records certainly have no timestamps; otherwise None."""
+    """Returns advice if a source's records certainly have no timestamps; otherwise None."""
     if source.watermarks is not None or source.python is not None:
         return None
     if source.script is not None:
@@ -73,7 +73,10 @@ def _advice_for_source(name: str, source: SourceModel) -> str | None:
 
 
 def _advice_for_results(name: str, operator: OperatorModel, timeless: Mapping[str, str]) -> str | None:
-    """The same for the results of an operator; Python code with timers may give them timestamps."""
+    """Returns advice if an operator's results certainly have no timestamps.
+
+    Python code with timers may give timestamps to results.
+    """
     if operator.alarm is not None and operator.alarm.time == "processing":
         return f"add watermarks: {{timestamp: alarm_ms}} after {name!r}, which uses processing time"
     is_kept = operator.window is None and any(getattr(operator, kind) is not None for kind in _KEEPING)
@@ -93,7 +96,7 @@ def _inputs(operator: OperatorModel) -> list[str]:
 
 
 def _event_time_place(operator: OperatorModel) -> tuple[Path, str] | None:
-    """The part of an operator that fails for a record without a timestamp, and its name."""
+    """Returns the part of an operator that fails for a record without a timestamp, and the part's name."""
     if operator.interval_join is not None:
         return ("interval_join",), "an interval join"
     if operator.alarm is not None:
@@ -105,7 +108,10 @@ def _event_time_place(operator: OperatorModel) -> tuple[Path, str] | None:
 
 
 def _window_place(window: PlainWindowModel, path: Path) -> tuple[Path, str] | None:
-    """Rule 10.2: a session window accepts a record without a timestamp, as the earliest possible one."""
+    """Returns the part of a window that fails for a record without timestamp (rule 10.2).
+
+    A session window accepts such a record, as the earliest possible record.
+    """
     if window.time == "processing" or window.assigner not in ("tumbling", "sliding"):
         return None
     return (*path, window.assigner), f"a {window.assigner} window in event time"

@@ -1,4 +1,4 @@
-"""Services of asyncio on virtual time: the supported ones, and errors that name the others."""
+"""The asyncio services that work on virtual time, and the errors for all other services."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _THREADS = "threads would make the run depend on the machine"
 
 
 class VirtualClockRefusal(BadInput):
-    """A service was requested on the virtual clock that only the real clock has."""
+    """Code on the virtual clock requested a service that only the real clock has."""
 
     def __init__(self, name: str, why: str) -> None:
         super().__init__(f"{name} is not available on the virtual clock: {why}; use --clock real")
@@ -46,7 +46,7 @@ def _refuse(name: str, why: str) -> Callable[..., NoReturn]:
 
 
 class RefusingLoop(asyncio.AbstractEventLoop):
-    """The methods of an event loop that leave the process or the thread; all of them raise."""
+    """The methods of an event loop that work outside the process or the thread; all of them raise."""
 
     run_in_executor = _refuse("run_in_executor", _THREADS)  # type: ignore[assignment]
     set_default_executor = _refuse("set_default_executor", _THREADS)
@@ -91,7 +91,7 @@ ExceptionHandler = Callable[[asyncio.AbstractEventLoop, dict[str, Any]], object]
 
 
 class AsyncioServices(RefusingLoop):
-    """Base of the virtual loop; does not depend on addresses, so it is the same in every process."""
+    """The base class of the virtual loop. It does not depend on addresses, so it is the same in every process."""
 
     def __init__(self) -> None:
         self._tasks = count()
@@ -151,7 +151,7 @@ class AsyncioServices(RefusingLoop):
         logging.getLogger("asyncio").error("\n".join([message, *details]), exc_info=context.get("exception"))
 
     def install_asyncgen_hooks(self) -> Callable[[], None]:
-        """Starts to track async generators; the result ends it."""
+        """Starts to track async generators. The returned function stops the tracking."""
         firstiter, finalizer = sys.get_asyncgen_hooks()
         sys.set_asyncgen_hooks(firstiter=self._asyncgen_started, finalizer=self._asyncgen_dropped)
         return lambda: sys.set_asyncgen_hooks(firstiter=firstiter, finalizer=finalizer)

@@ -12,7 +12,7 @@ _T = TypeVar("_T")
 
 
 class VirtualHandle(asyncio.Handle):
-    """A queued callback; faster to create than asyncio's own, which matters for every task switch."""
+    """A queued callback. It is faster to create than asyncio's own handle, which matters for every task switch."""
 
     __slots__ = ("callback", "context", "arguments")
 
@@ -38,7 +38,7 @@ class VirtualHandle(asyncio.Handle):
 
 
 class TimerOwner(Protocol):
-    """Is notified of cancelled timers, so that it can count the pending ones."""
+    """An object that is notified of cancelled timers, so that it can count the pending timers."""
 
     def timer_cancelled(self, timer: VirtualTimer) -> None: ...
 
@@ -97,7 +97,7 @@ class OrderedTask(asyncio.Task[_T]):
     """A task that hashes by its number, so that sets of tasks (``TaskGroup``, ``wait``) have the same order in every
     process.
 
-    asyncio's own tasks hash by address. Plain futures still do: never put them into a set.
+    asyncio's own tasks hash by address, as plain futures do: never put plain futures into a set.
     """
 
     __slots__ = ("number",)
@@ -121,4 +121,4 @@ class OrderedTask(asyncio.Task[_T]):
 
 
 def _nothing() -> None:
-    """The callback of a cancelled handle, so that it keeps no reference."""
+    """Does nothing: replaces the callback of a cancelled handle, so that the handle keeps no reference."""

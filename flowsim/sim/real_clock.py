@@ -15,7 +15,7 @@ _T = TypeVar("_T")
 
 
 def new_real_loop() -> AbstractEventLoop:
-    """A uvloop event loop, or asyncio's own if uvloop is not available (Windows)."""
+    """Creates a uvloop event loop, or asyncio's own loop if uvloop is not available (Windows)."""
     try:
         from uvloop import new_event_loop
     except ImportError:
@@ -24,7 +24,7 @@ def new_real_loop() -> AbstractEventLoop:
 
 
 class RealTimer:
-    """A callback at a time of the real clock; never early."""
+    """A callback at a time of the real clock; it never runs early."""
 
     __slots__ = ("_callback", "_clock", "_handle", "_when_ns")
 
@@ -124,7 +124,7 @@ class RealClock:
                 self._main.cancel()
 
     async def run(self, main: Coroutine[Any, Any, _T]) -> _T:
-        """The result of ``main``, or the error of a timer."""
+        """Returns the result of ``main``, or raises the error of a timer."""
         self._main = asyncio.current_task()
         try:
             result = await main
@@ -137,7 +137,7 @@ class RealClock:
 
 
 def run_real(main: Callable[[RealClock], Coroutine[Any, Any, _T]]) -> _T:
-    """The result of ``main(clock)`` on a real event loop (uvloop if available).
+    """Runs ``main(clock)`` on a real event loop (uvloop if available) and returns the result.
 
     If a loop is already running (a notebook), the run uses a separate thread. Ctrl-C cancels ``main`` and raises
     KeyboardInterrupt.

@@ -7,7 +7,7 @@ from random import Random
 
 
 class RandomStreams:
-    """Every purpose has its own generator, so that more draws for one do not change another.
+    """Gives every purpose its own generator, so that more draws for one purpose do not change another.
 
     A stream's seed is a hash of the run's seed and the stream's name, the same in every process.
 
@@ -23,13 +23,13 @@ class RandomStreams:
         self.seed = seed
 
     def stream(self, *name: str | int) -> Random:
-        """A new generator at the start of the stream ``name``: two calls give the same numbers."""
+        """Returns a new generator at the start of the stream ``name``: two calls give the same numbers."""
         digest = blake2b(_encode((self.seed, *name)), digest_size=32)
         return Random(int.from_bytes(digest.digest(), "big"))
 
 
 def _encode(parts: tuple[str | int, ...]) -> bytes:
-    """Length-prefixed and typed, so that no two names share an encoding."""
+    """Encodes a name with lengths and types, so that no two names share an encoding."""
     encoded = bytearray()
     for part in parts:
         tag, text = (b"i", str(part)) if isinstance(part, int) else (b"s", part)

@@ -22,11 +22,11 @@ class Scheduler(Protocol):
 
     @property
     def now_ns(self) -> int:
-        """Nanoseconds; virtual, or the epoch on the real clock."""
+        """The current time in nanoseconds; virtual time, or the epoch on the real clock."""
 
     @property
     def is_virtual(self) -> bool:
-        """Whether waiting takes no real time."""
+        """True if waiting takes no real time."""
 
     def call_at_ns(
         self, when_ns: int, callback: Callable[[], None], *, daemon_while_not: Callable[[], bool] | None = None
@@ -38,19 +38,24 @@ class Scheduler(Protocol):
         """
 
     def call_from_thread(self, callback: Callable[[], None]) -> None:
-        """Runs ``callback`` on the loop's thread soon; callable from all threads; no effect after the loop is closed.
+        """Runs ``callback`` on the loop's thread soon.
+
+        Every thread may call it; it has no effect after the loop is closed.
 
         The time depends on the machine, so in virtual time use it only to end the run.
         """
 
     def park(self, actor: int) -> Awaitable[None]:
-        """Awaited by the actor itself: returns after a ``wake`` *and* when the policy gave this actor its turn."""
+        """Suspends the actor that awaits it.
+
+        Returns after a ``wake`` *and* when the policy gave this actor its turn.
+        """
 
     def wake(self, actor: int) -> None:
-        """Makes a parked actor ready; remembered if the actor is not parked; idempotent."""
+        """Makes a parked actor ready; idempotent. If the actor is not parked, the next ``park`` finds the wake."""
 
     def unpark(self, actor: int) -> None:
         """Undoes a cancelled ``park``: the actor is no longer parked; a ``wake`` stays remembered."""
 
     def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
-        """The cost of a batch: seeded policies scale it (D4), FIFO does not, the real clock returns 0."""
+        """Returns the cost of a batch: seeded policies scale it (D4), FIFO does not, the real clock returns 0."""

@@ -15,7 +15,7 @@ from flowsim.values.keys import state_key
 class ReadOnlyBroadcastState:
     """Broadcast state for the non-broadcast side: every change raises BadInput. Flink: ReadOnlyBroadcastState.
 
-    Entries come in the order of a Java HashMap, so in the same order in all subtasks with the same updates.
+    Entries have the order of a Java HashMap, so all subtasks with the same updates have the same order.
     """
 
     __slots__ = ("_entries", "_name")
@@ -25,27 +25,27 @@ class ReadOnlyBroadcastState:
         self._entries = entries
 
     def get(self, key: object) -> object:
-        """The value of a key, None if there is none."""
+        """Returns the value of a key, None if there is none."""
         return copy_value(self._entries.get(key))
 
     def contains(self, key: object) -> bool:
-        """Whether the key has a value, even None."""
+        """Returns True if the key has a value, even None."""
         return key in self._entries
 
     def items(self) -> list[tuple[object, object]]:
-        """Keys and values."""
+        """Returns the keys and values."""
         return [(key, copy_value(value)) for key, value in self._entries]
 
     def keys(self) -> list[object]:
-        """The keys."""
+        """Returns the keys."""
         return [key for key, _ in self._entries]
 
     def values(self) -> list[object]:
-        """The values."""
+        """Returns the values."""
         return [value for _, value in self.items()]
 
     def is_empty(self) -> bool:
-        """Whether there is no key."""
+        """Returns True if there is no key."""
         return not self._entries
 
     def put(self, key: object, value: object) -> None:
@@ -127,11 +127,14 @@ class OperatorStateStore:
         self._entries: dict[str, MapEntries[object]] = {}
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState:
-        """The state of this name, empty at first; raises BadInput for anything but a MapStateDescriptor."""
+        """Returns the state of this name, which is empty at first.
+
+        Raises BadInput for anything but a MapStateDescriptor.
+        """
         return BroadcastState(state_descriptor.name, self._found(state_descriptor))
 
     def get_read_only_broadcast_state(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState:
-        """The same state, read-only."""
+        """Returns the broadcast state of this name, read-only."""
         return ReadOnlyBroadcastState(state_descriptor.name, self._found(state_descriptor))
 
     def _found(self, descriptor: MapStateDescriptor) -> MapEntries[object]:
@@ -143,7 +146,10 @@ class OperatorStateStore:
 
 
 def check_broadcast_descriptor(descriptor: StateDescriptor, what: str) -> None:
-    """Raises BadInput unless it is a MapStateDescriptor without a time to live, which broadcast state does not support."""
+    """Raises BadInput unless ``descriptor`` is a MapStateDescriptor without a time to live.
+
+    Broadcast state does not support a time to live.
+    """
     if not isinstance(descriptor, MapStateDescriptor):
         raise BadInput(f"{what}: expected a MapStateDescriptor, got {descriptor!r:.60}")
     if descriptor.ttl_config is not None:

@@ -28,14 +28,14 @@ class Declared(Generic[S_co]):
     descriptor: S_co
     cells: Cells
     ttl: TtlDecorator | None
-    """None: values never expire."""
+    """The time to live of the state; None: values never expire."""
     table: StateTable | None
-    """None: no caller needs the order of its keys."""
+    """The table that keeps the state's keys in order; None if no caller needs the order."""
     clean: Clean | None
-    """Removes what a snapshot omits."""
+    """A function that removes the values that a snapshot omits."""
 
     def for_snapshot(self, content: object) -> object:
-        """The content of a cell for a snapshot, or None."""
+        """Returns the content of a cell for a snapshot, or None."""
         return content if self.clean is None else self.clean(content)
 
 
@@ -45,7 +45,7 @@ class DeclaredStates:
     __slots__ = ("_by_name", "_cells", "_listen_to_moves", "_now", "_new_table", "in_order")
 
     in_order: bool
-    """Whether states declared from now on keep their keys in order."""
+    """True if states declared from now on keep their keys in order."""
 
     def __init__(
         self,
@@ -68,7 +68,10 @@ class DeclaredStates:
         self.in_order = False
 
     def declare(self, descriptor: S) -> Declared[S]:
-        """The declaration of this name; creates it on the first call. Raises BadInput for another kind of state."""
+        """Returns the declaration of this name; creates it on the first call.
+
+        Raises BadInput for another kind of state.
+        """
         known = self._by_name.get(descriptor.name)
         if known is None:
             known = self._by_name[descriptor.name] = self._new(descriptor)
@@ -80,11 +83,14 @@ class DeclaredStates:
         return known  # type: ignore[return-value]  # its descriptor is of the same type, as was checked
 
     def of_name(self, name: str) -> Declared[StateDescriptor]:
-        """The declared state of this name."""
+        """Returns the declared state of this name."""
         return self._by_name[name]
 
     def keys_in_order(self, name: str, namespace: Hashable) -> list[tuple[object, object]]:
-        """The keys that hold the state, each with its ``state_key``; raises InvariantViolation if no order is kept."""
+        """Returns the keys that have the state, each with its ``state_key``.
+
+        Raises InvariantViolation if no order is kept.
+        """
         table = self._by_name[name].table
         if table is None:
             raise InvariantViolation(f"state {name!r} keeps no order of its keys")

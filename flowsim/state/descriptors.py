@@ -32,12 +32,12 @@ class Aggregator(Protocol):
 
 
 class StateDescriptor:
-    """Name and type of a state; raises BadInput for an empty name or an invalid type. Flink: StateDescriptor."""
+    """The name and type of a state. Raises BadInput for an empty name or an invalid type. Flink: StateDescriptor."""
 
     __slots__ = ("name", "ttl_config", "type_info")
 
     ttl_config: StateTtlConfig | None
-    """None: values never expire."""
+    """The time to live of the state; None: values never expire."""
 
     def __init__(self, name: str, type_info: TypeInformation) -> None:
         if not name:
@@ -48,11 +48,14 @@ class StateDescriptor:
         self.ttl_config = None
 
     def get_name(self) -> str:
-        """The name, unique among the states of one operator."""
+        """Returns the name, which is unique among the states of one operator."""
         return self.name
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
-        """Lets values expire; raises BadInput for anything but a StateTtlConfig. A disabled one has no effect."""
+        """Lets values expire. Raises BadInput for anything but a StateTtlConfig.
+
+        A disabled configuration has no effect.
+        """
         if not isinstance(ttl_config, StateTtlConfig):
             raise BadInput(
                 f"state {self.name!r}: enable_time_to_live: expected a StateTtlConfig, such as "
@@ -91,7 +94,7 @@ class MapStateDescriptor(StateDescriptor):
 
 
 class ReducingStateDescriptor(StateDescriptor):
-    """Declares a value per key; each added value is reduced into it. Flink: ReducingStateDescriptor."""
+    """Declares a value per key; each added value is reduced into the stored value. Flink: ReducingStateDescriptor."""
 
     __slots__ = ("_reducer",)
 
@@ -102,7 +105,7 @@ class ReducingStateDescriptor(StateDescriptor):
         self._reducer = _CallableReducer(reduce_function) if callable(reduce_function) else reduce_function
 
     def get_reduce_function(self) -> Reducer:
-        """The function; a callable is wrapped."""
+        """Returns the reduce function; a callable is wrapped."""
         return self._reducer
 
 
@@ -116,7 +119,7 @@ class AggregatingStateDescriptor(StateDescriptor):
         self._aggregator = agg_function
 
     def get_agg_function(self) -> Aggregator:
-        """The function."""
+        """Returns the aggregate function."""
         return self._aggregator
 
 

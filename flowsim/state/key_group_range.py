@@ -1,4 +1,7 @@
-"""The key group of a key, and the subtask that owns it (rules 1.18-1.23). Flink: KeyGroupRangeAssignment."""
+"""Computes the key group of a key, and the subtask that owns the group (rules 1.18-1.23).
+
+Flink: KeyGroupRangeAssignment.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +35,7 @@ class KeyGroupRange:
         return max(0, self.end - self.start + 1)
 
     def contains(self, key_group: int) -> bool:
-        """Whether the key group belongs to this range."""
+        """Returns True if the key group belongs to this range."""
         return self.start <= key_group <= self.end
 
     @property
@@ -42,7 +45,7 @@ class KeyGroupRange:
 
 
 def murmur_hash(code: int) -> int:
-    """Flink's hash of a 32-bit hash code: MurmurHash3 of its 4 bytes, made non-negative (rule 1.19).
+    """Returns Flink's hash of a 32-bit hash code: MurmurHash3 of its 4 bytes, made non-negative (rule 1.19).
 
     >>> murmur_hash(97)
     1455541201
@@ -76,8 +79,9 @@ def check_parallelism(max_parallelism: int, parallelism: int = 1) -> None:
 
 
 def assign_to_key_group(key: object, max_parallelism: int, key_type: str | TypeInformation | None = None) -> int:
-    """Key group of a key; the Java hash depends on the key's declared type. Raises ValueNotAllowed for None (rule
-    1.22).
+    """Returns the key group of a key; the Java hash depends on the key's declared type.
+
+    Raises ValueNotAllowed for None (rule 1.22).
 
     >>> assign_to_key_group("user-1", 128)
     121
@@ -86,14 +90,14 @@ def assign_to_key_group(key: object, max_parallelism: int, key_type: str | TypeI
 
 
 def compute_operator_index_for_key_group(max_parallelism: int, parallelism: int, key_group: int) -> int:
-    """Subtask that owns a key group (rule 1.18)."""
+    """Returns the subtask that owns a key group (rule 1.18)."""
     return key_group * parallelism // max_parallelism
 
 
 def compute_key_group_range_for_operator_index(
     max_parallelism: int, parallelism: int, operator_index: int
 ) -> KeyGroupRange:
-    """Key groups that a subtask owns (rule 1.20); raises BadInput outside the bounds of rule 1.22."""
+    """Returns the key groups that a subtask owns (rule 1.20). Raises BadInput outside the bounds of rule 1.22."""
     check_parallelism(max_parallelism, parallelism)
     if not 0 <= operator_index < parallelism:
         raise BadInput(f"subtask index: expected 0 to {parallelism - 1}, got {operator_index}")
@@ -103,7 +107,7 @@ def compute_key_group_range_for_operator_index(
 
 
 def compute_default_max_parallelism(parallelism: int) -> int:
-    """Number of key groups when the user set none: a power of two about 1.5 times the parallelism (rule 1.21).
+    """Returns the default number of key groups: a power of two about 1.5 times the parallelism (rule 1.21).
 
     >>> compute_default_max_parallelism(86)
     256

@@ -15,8 +15,9 @@ V = TypeVar("V")
 
 
 def hash_code(value: object, declared: TypeInformation | None) -> int:
-    """Java's hash code; if the value does not fit its declared type, which states do not check, the hash of the value
-    itself.
+    """Returns Java's hash code.
+
+    If the value does not fit its declared type, which states do not check, it is the hash of the value itself.
     """
     try:
         return java_hash(value, declared)
@@ -48,7 +49,7 @@ class MapEntries(Generic[V]):
     __slots__ = ("_nodes", "_bins", "_initial_capacity", "key_type")
 
     def __init__(self, key_type: TypeInformation | None = None, expected_size: int | None = None) -> None:
-        """``expected_size``: the initial capacity is that of Flink's map for this number of keys."""
+        """Creates an empty map with the initial capacity of Flink's map for ``expected_size`` keys."""
         self._nodes: dict[object, _Node[V]] = {}
         self._bins: JavaBins[object] | None = None
         self._initial_capacity = 0 if expected_size is None else capacity_for(expected_size)
@@ -58,7 +59,7 @@ class MapEntries(Generic[V]):
         return len(self._nodes)
 
     def get(self, key: object) -> V | None:
-        """The value of a key, None if there is none."""
+        """Returns the value of a key, None if there is none."""
         node = self._nodes.get(state_key(key))
         return None if node is None else node.value
 
@@ -78,7 +79,10 @@ class MapEntries(Generic[V]):
         self._bins.add(key_id, hash_code(key, self.key_type))
 
     def put_all(self, entries: Iterable[tuple[object, V]]) -> None:
-        """Sets the values of several keys after one resize for all of them; a new map gets only the capacity they need."""
+        """Sets the values of several keys after one resize for all of them.
+
+        A new map gets only the capacity that the keys need.
+        """
         entries = list(entries)
         if not entries:
             return
@@ -91,7 +95,7 @@ class MapEntries(Generic[V]):
             self.put(key, value)
 
     def remove(self, key: object) -> bool:
-        """Removes a key and returns whether it existed; the capacity never shrinks."""
+        """Removes a key. Returns True if the key existed; the capacity never shrinks."""
         key_id = state_key(key)
         if self._bins is None or self._nodes.pop(key_id, None) is None:
             return False
@@ -99,13 +103,13 @@ class MapEntries(Generic[V]):
         return True
 
     def clear(self) -> None:
-        """Removes all keys; the capacity stays."""
+        """Removes all keys; the capacity does not change."""
         self._nodes.clear()
         if self._bins is not None:
             self._bins.clear()
 
     def items(self) -> list[tuple[object, V]]:
-        """Keys and values in Java's order."""
+        """Returns the keys and values in Java's order."""
         if self._bins is None:
             return []
         nodes = map(self._nodes.__getitem__, self._bins.in_order())

@@ -94,7 +94,7 @@ class ObservedStateStore(KeyedStateStore):
 
 
 class _StoreOnCells(KeyedStateStore):
-    """Returns the wrapped states, which read and write the watched cells."""
+    """A state store that returns the wrapped states, which read and write the watched cells."""
 
     __slots__ = ("_cells",)
 

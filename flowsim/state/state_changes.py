@@ -10,7 +10,7 @@ from flowsim.facts.kinds import StateAction
 from flowsim.facts.tracer import TaskTrace
 
 NO_VALUE: Final = object()
-"""For a change without a value: its fingerprint is 0."""
+"""The value of a change without a value; its fingerprint is 0."""
 
 
 class DescribedKeys(Protocol):
@@ -42,16 +42,16 @@ class StateChanges:
         self._numbers: dict[str, int] = {}
 
     def describe(self, name: str, kind: str) -> int:
-        """The number of a state; adds the state to table ``states`` on first use."""
+        """Returns the number of a state; adds the state to table ``states`` on first use."""
         return self._trace.state_number(self._operator, name, kind)
 
     def describe_state(self, name: str, kind: str) -> int:
-        """As ``describe``, for a state with a descriptor; ``number_of`` then returns its number."""
+        """Describes a state by its descriptor, as ``describe`` does; ``number_of`` then returns the state's number."""
         number = self._numbers[name] = self.describe(name, kind)
         return number
 
     def number_of(self, name: str) -> int:
-        """The number of a state with a descriptor, after ``describe_state``."""
+        """Returns the number of a state with a descriptor, after ``describe_state``."""
         return self._numbers[name]
 
     def record(

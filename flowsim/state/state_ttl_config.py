@@ -12,13 +12,13 @@ E = TypeVar("E", bound=Enum)
 
 
 class _Duration(Protocol):
-    """``Duration`` of the API."""
+    """The protocol of ``Duration`` of the API."""
 
     def to_millis(self) -> int: ...
 
 
 class _Time(Protocol):
-    """``Time`` of the API."""
+    """The protocol of ``Time`` of the API."""
 
     def to_milliseconds(self) -> int: ...
 
@@ -27,7 +27,10 @@ Length = _Duration | _Time
 
 
 class TtlUpdateType(Enum):
-    """Which access extends the life of state: none, writes, or reads and writes. Flink: StateTtlConfig.UpdateType."""
+    """The kinds of access that extend the life of state: none, writes, or reads and writes.
+
+    Flink: StateTtlConfig.UpdateType.
+    """
 
     Disabled = 0
     OnCreateAndWrite = 1
@@ -35,7 +38,7 @@ class TtlUpdateType(Enum):
 
 
 class TtlStateVisibility(Enum):
-    """Whether expired state is visible until its cleanup. Flink: StateTtlConfig.StateVisibility."""
+    """The visibility of expired state before its cleanup. Flink: StateTtlConfig.StateVisibility."""
 
     ReturnExpiredIfNotCleanedUp = 0
     NeverReturnExpired = 1
@@ -49,7 +52,9 @@ class TtlTime(Enum):
 
 @dataclass(frozen=True, slots=True)
 class IncrementalCleanupStrategy:
-    """Checks this many keys at every access, with ``run_cleanup_for_every_record`` also for every record.
+    """Checks some keys at every access; with ``run_cleanup_for_every_record`` also for every record.
+
+    Flink: StateTtlConfig.IncrementalCleanupStrategy.
 
     Flink: StateTtlConfig.IncrementalCleanupStrategy.
     """
@@ -67,7 +72,10 @@ class IncrementalCleanupStrategy:
 
 @dataclass(frozen=True, slots=True)
 class RocksdbCompactFilterCleanupStrategy:
-    """Accepted; no effect on the heap. Flink: StateTtlConfig.RocksdbCompactFilterCleanupStrategy."""
+    """A strategy that is accepted and has no effect on the heap.
+
+    Flink: StateTtlConfig.RocksdbCompactFilterCleanupStrategy.
+    """
 
     query_time_after_num_entries: int = 1000
     periodic_compaction_time: Length | None = None
@@ -81,7 +89,7 @@ class RocksdbCompactFilterCleanupStrategy:
 
 @dataclass(frozen=True, slots=True)
 class TtlCleanupStrategies:
-    """When expired state is removed, in addition to reads. Flink: StateTtlConfig.CleanupStrategies."""
+    """The strategies that remove expired state, in addition to reads. Flink: StateTtlConfig.CleanupStrategies."""
 
     full_snapshot: bool = False
     incremental: IncrementalCleanupStrategy | None = None
@@ -92,11 +100,14 @@ class TtlCleanupStrategies:
         return self.in_background
 
     def in_full_snapshot(self) -> bool:
-        """Whether a snapshot omits expired state."""
+        """Returns True if a snapshot omits expired state."""
         return self.full_snapshot
 
     def get_incremental_cleanup_strategy(self) -> IncrementalCleanupStrategy | None:
-        """The configured strategy; by default five keys per access, unless background cleanup is disabled."""
+        """Returns the configured strategy.
+
+        The default is five keys per access, unless background cleanup is disabled.
+        """
         if self.incremental is not None:
             return self.incremental
         return IncrementalCleanupStrategy() if self.in_background else None
@@ -108,7 +119,7 @@ class TtlCleanupStrategies:
 
 
 class StateTtlConfig:
-    """Time to live of the values of a state. Flink: StateTtlConfig."""
+    """The time to live of the values of a state. Flink: StateTtlConfig."""
 
     __slots__ = ("_cleanup", "_time", "_ttl", "_update", "_visibility", "ttl_ms")
 
@@ -136,7 +147,10 @@ class StateTtlConfig:
 
     @staticmethod
     def new_builder(ttl: Length) -> TtlBuilder:
-        """Starts with the defaults: updated on create and write, never returned when expired, background cleanup on."""
+        """Returns a builder with the defaults.
+
+        The defaults: updated on create and write, never returned when expired, background cleanup on.
+        """
         return TtlBuilder(ttl)
 
     def get_update_type(self) -> TtlUpdateType:
@@ -202,24 +216,24 @@ class TtlBuilder:
         return self.set_ttl_time_characteristic(TtlTime.ProcessingTime)
 
     def cleanup_full_snapshot(self) -> Self:
-        """A snapshot omits expired state."""
+        """Makes snapshots omit expired state."""
         self._full_snapshot = True
         return self
 
     def cleanup_incrementally(self, cleanup_size: int, run_cleanup_for_every_record: bool) -> Self:
-        """Checks this many keys at every access to the state, or also for every record."""
+        """Sets incremental cleanup: checks this many keys at every access to the state, or also for every record."""
         self._incremental = IncrementalCleanupStrategy(cleanup_size, bool(run_cleanup_for_every_record))
         return self
 
     def cleanup_in_rocksdb_compact_filter(
         self, query_time_after_num_entries: int = 1000, periodic_compaction_time: Length | None = None
     ) -> Self:
-        """Accepted; no effect: state is on the heap."""
+        """Has no effect, because state is on the heap."""
         self._rocksdb = RocksdbCompactFilterCleanupStrategy(query_time_after_num_entries, periodic_compaction_time)
         return self
 
     def disable_cleanup_in_background(self) -> Self:
-        """Expired state is removed only when it is read, unless a strategy is set."""
+        """Disables background cleanup: expired state is removed only when it is read, unless a strategy is set."""
         self._in_background = False
         return self
 
@@ -228,7 +242,7 @@ class TtlBuilder:
         return self
 
     def build(self) -> StateTtlConfig:
-        """The configuration; raises BadInput unless the time to live is at least 1 ms."""
+        """Returns the configuration. Raises BadInput unless the time to live is at least 1 ms."""
         cleanup = TtlCleanupStrategies(self._full_snapshot, self._incremental, self._rocksdb, self._in_background)
         return StateTtlConfig(self._update, self._visibility, self._time, self._ttl, cleanup)
 

@@ -19,7 +19,8 @@ class TtlValue(NamedTuple):
 
 
 Clean = Callable[[object], object]
-"""The content of a cell without expired values: the same object if none expired, None if all did."""
+"""A function that returns the content of a cell without expired values: the same object if none expired, None if all
+did."""
 
 
 class TtlDecorator:
@@ -28,7 +29,7 @@ class TtlDecorator:
     __slots__ = ("_now", "_ttl_ms", "accessed", "return_expired", "update_on_read")
 
     accessed: Callable[[], None]
-    """Called at every user access."""
+    """A function that is called at every user access."""
 
     def __init__(self, config: StateTtlConfig, now_ms: Callable[[], int], accessed: Callable[[], None]) -> None:
         self._now = now_ms
@@ -38,18 +39,18 @@ class TtlDecorator:
         self.accessed = accessed
 
     def wrap(self, value: object) -> TtlValue:
-        """The value with the current time."""
+        """Returns the value with the current time."""
         return TtlValue(value, self._now())
 
     def expired(self, value: TtlValue) -> bool:
-        """Whether the last update was longer ago than the time to live."""
+        """Returns True if the last update was longer ago than the time to live."""
         touched = value.last_access_timestamp
         # As in Java, which must not overflow: a value with a very long time to live never expires.
         lives = min(_MAX_LONG - touched, self._ttl_ms) if touched > 0 else self._ttl_ms
         return touched + lives <= self._now()
 
     def unexpired(self, value: TtlValue | None) -> object:
-        """The user's value, None if it must not be visible."""
+        """Returns the user's value, None if it must not be visible."""
         if value is None or (not self.return_expired and self.expired(value)):
             return None
         return value.user_value
@@ -57,7 +58,10 @@ class TtlDecorator:
     def read(
         self, value: TtlValue | None, update: Callable[[TtlValue], None], clear: Callable[[], object]
     ) -> TtlValue | None:
-        """A value as a read returns it: removed if expired, updated if reads count; None if it must not be visible."""
+        """Reads a value: removes it if expired, updates it if reads count.
+
+        Returns None if the value must not be visible.
+        """
         if value is None:
             return None
         if self.expired(value):

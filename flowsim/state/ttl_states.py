@@ -24,7 +24,7 @@ def _as_ttl_value(content: object) -> TtlValue | None:
 
 
 def _read(cells: Cells, place: Place, ttl: TtlDecorator) -> TtlValue | None:
-    """The single value of a place, read now; None if there is no visible value."""
+    """Reads a cell with a single value; None if there is no visible value."""
     ttl.accessed()
     return ttl.read(
         _as_ttl_value(cells.get(place)), lambda touched: cells.put(place, touched), lambda: cells.remove(place)
@@ -32,7 +32,7 @@ def _read(cells: Cells, place: Place, ttl: TtlDecorator) -> TtlValue | None:
 
 
 class TtlValueState(ValueState):
-    """Flink: TtlValueState."""
+    """A value state whose value expires. Flink: TtlValueState."""
 
     __slots__ = ("_ttl",)
 
@@ -57,7 +57,7 @@ class TtlValueState(ValueState):
 
 
 class TtlListState(ListState):
-    """Flink: TtlListState."""
+    """A list state whose elements expire individually. Flink: TtlListState."""
 
     __slots__ = ("_ttl",)
 
@@ -97,7 +97,7 @@ def _ttl_values(content: object) -> list[TtlValue]:
 
 
 class TtlMapState(MapState):
-    """Flink: TtlMapState."""
+    """A map state whose values expire individually. Flink: TtlMapState."""
 
     __slots__ = ("_ttl",)
 
@@ -146,7 +146,7 @@ class TtlMapState(MapState):
         return found
 
     def is_empty(self) -> bool:
-        """Whether there is no key, live or expired."""
+        """Returns True if there is no key, live or expired."""
         self._ttl.accessed()
         return super().is_empty()
 
@@ -165,7 +165,7 @@ class TtlMapState(MapState):
 
 
 class TtlReducingState(ReducingState):
-    """Flink: TtlReducingState, TtlReduceFunction."""
+    """A reducing state whose value expires. Flink: TtlReducingState, TtlReduceFunction."""
 
     __slots__ = ("_ttl",)
 
@@ -180,7 +180,10 @@ class TtlReducingState(ReducingState):
         return None if seen is None else copy_value(seen.user_value)
 
     def add(self, value: object) -> None:
-        """Reduces a value into the state. None only updates the time, unlike without a time to live."""
+        """Reduces a value into the state.
+
+        None only updates the time, which differs from a state without a time to live.
+        """
         self._ttl.accessed()
         self._cells.fold(self._place, value, self._reduced)
 
@@ -198,7 +201,7 @@ class TtlReducingState(ReducingState):
 
 
 class TtlAggregatingState(AggregatingState):
-    """Flink: TtlAggregatingState, TtlAggregateFunction."""
+    """An aggregating state whose accumulator expires. Flink: TtlAggregatingState, TtlAggregateFunction."""
 
     __slots__ = ("_ttl",)
 
@@ -229,7 +232,7 @@ class TtlAggregatingState(AggregatingState):
 
 
 def cleaner(descriptor: StateDescriptor, ttl: TtlDecorator) -> Clean:
-    """The cleanup function for the content of a cell. Flink: AbstractTtlState.getUnexpiredOrNull."""
+    """Returns the cleanup function for the content of a cell. Flink: AbstractTtlState.getUnexpiredOrNull."""
 
     def clean_list(content: object) -> object:
         if not isinstance(content, list) or not content:

@@ -97,7 +97,7 @@ class WatchedCells:
 
     @property
     def has_fewer_entries(self) -> bool:
-        """Whether the call removed entries."""
+        """True if the call removed entries."""
         return self._entries_read is not None and self._entries(self._held.get(self.place)) < self._entries_read
 
     def record_written(self, action: StateAction) -> None:
@@ -113,12 +113,12 @@ class WatchedCells:
             self.record(StateAction.PUT, self.content)
 
     def record_removed(self) -> None:
-        """Records CLEAR for each cell that the call emptied, in this namespace or another."""
+        """Records CLEAR for each cell that the call emptied, in this namespace or another namespace."""
         for _, namespace in self.removed:
             self._record(namespace, StateAction.CLEAR, 0, NO_VALUE)
 
     def record_expired(self, value: object = NO_VALUE) -> None:
-        """Records what a read removed; a read removes only expired contents."""
+        """Records the contents that a read removed; a read removes only expired contents."""
         if self.has_fewer_entries:
             self.record(StateAction.EXPIRE, value)
 
@@ -137,7 +137,7 @@ def _plain(content: object) -> object:
 
 
 class WatchedStateTable(StateTable):
-    """Records what cleanup removes, for any key."""
+    """Records the contents that cleanup removes, for any key."""
 
     __slots__ = ("_changes",)
 

@@ -11,7 +11,7 @@ from enum import IntEnum
 
 
 class WatermarkStatus(IntEnum):
-    """Whether a channel takes part in event time; the numbers are Flink's. Flink: WatermarkStatus."""
+    """The status of a channel: whether it takes part in event time. The numbers are Flink's. Flink: WatermarkStatus."""
 
     ACTIVE = 0
     IDLE = -1
@@ -19,7 +19,7 @@ class WatermarkStatus(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class LatencyMarker:
-    """A source's marker that measures the latency to the sinks. Flink: LatencyMarker."""
+    """A marker from a source that measures the latency to the sinks. Flink: LatencyMarker."""
 
     marked_time_ms: int
     operator_id: int
@@ -39,7 +39,7 @@ class StreamRecord:
 
     value: object
     timestamp: int | None
-    """In ms, or None."""
+    """The timestamp in ms, or None."""
 
 
 @dataclass(frozen=True, slots=True)

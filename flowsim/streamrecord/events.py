@@ -1,4 +1,4 @@
-"""Events: each is a separate buffer, outside the byte stream of elements (rule 0.2). Flink: AbstractEvent."""
+"""Events; each event is a separate buffer, outside the byte stream of elements (rule 0.2). Flink: AbstractEvent."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import IntEnum
 
 
 class StopMode(IntEnum):
-    """Whether the end of a job flushes event time (DRAIN) or not. Flink: StopMode."""
+    """How the end of a job treats event time: DRAIN flushes it, NO_DRAIN does not. Flink: StopMode."""
 
     NO_DRAIN = 0
     DRAIN = 1
@@ -15,25 +15,28 @@ class StopMode(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class EndOfData:
-    """No more elements will follow on this channel (rule 4.9). Flink: EndOfData."""
+    """The event after which no more elements follow on this channel (rule 4.9). Flink: EndOfData."""
 
     mode: StopMode
 
 
 @dataclass(frozen=True, slots=True)
 class EndOfPartitionEvent:
-    """Neither elements nor events will follow on this channel (rule 4.18). Flink: EndOfPartitionEvent."""
+    """The event after which neither elements nor events follow on this channel (rule 4.18).
+
+    Flink: EndOfPartitionEvent.
+    """
 
 
 class Alignment(IntEnum):
-    """How a checkpoint barrier is aligned. Flink: CheckpointOptions.AlignmentType."""
+    """The alignment of a checkpoint barrier. Flink: CheckpointOptions.AlignmentType."""
 
     ALIGNED = 0
-    """In order; blocks its channel (rule 5.27)."""
+    """The barrier stays in order and blocks its channel (rule 5.27)."""
     UNALIGNED = 1
-    """Overtakes earlier data (rule 5.28)."""
+    """The barrier overtakes earlier data (rule 5.28)."""
     TIMEOUTABLE = 2
-    """In order, until a timeout makes it unaligned (rule 5.32)."""
+    """The barrier stays in order until a timeout makes it unaligned (rule 5.32)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class CheckpointBarrier:
 
 @dataclass(frozen=True, slots=True)
 class CancelCheckpointMarker:
-    """The checkpoint will not complete (rule 4.3). Flink: CancelCheckpointMarker."""
+    """The event that says that a checkpoint will not complete (rule 4.3). Flink: CancelCheckpointMarker."""
 
     checkpoint_id: int
 
@@ -61,4 +64,4 @@ class EventAnnouncement:
 
 
 Event = EndOfData | EndOfPartitionEvent | CheckpointBarrier | CancelCheckpointMarker | EventAnnouncement
-"""The closed set of events."""
+"""Any event; the set is closed."""

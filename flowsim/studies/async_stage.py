@@ -1,4 +1,4 @@
-"""Figures of an async operator from the facts: latencies of its records, their parts, and queue usage.
+"""Computes figures of an async operator from the facts: latencies of its records, their parts, and queue usage.
 
 One record's time in the queue has two parts: until its call completed, and from there until it was emitted. The second
 is the cost of order: in ordered mode the record waits for all earlier ones, in unordered mode for those before the last
@@ -22,41 +22,41 @@ _COLUMNS = ("task", "operator", "time_ns", "entry", "action", "kind", "queued")
 
 @dataclass(frozen=True, slots=True)
 class AsyncStage:
-    """One async operator, all its subtasks together; shares and means are per queue.
+    """The figures of one async operator, for all its subtasks together; shares and means are per queue.
 
     Time counts from the first element put to the last one emitted. Over that time the mean number of records in the
-    queues is their rate times their mean latency (Little's law). ``held_share`` is the part of the records'
-    total latency between outcome and emission.
+    queues is their rate times their mean latency (Little's law). ``held_share`` is the part of the records' total
+    latency between outcome and emission.
     """
 
     operator: str
     mode: str
     capacity: int
     records: int
-    """Records that were put and emitted."""
+    """Number of records that were put into a queue and emitted."""
     unfinished: int
-    """Records that were put but never emitted."""
+    """Number of records that were put into a queue but never emitted."""
     watermarks: int
     calls: int
     timeouts: int
     records_per_s: float
     latency: Distribution | None
-    """From entering the queue to the emission of the results."""
+    """The times from entering the queue to the emission of the results."""
     answer: Distribution | None
-    """From entering the queue to the accepted outcome."""
+    """The times from entering the queue to the accepted outcome."""
     held: Distribution | None
-    """From that outcome to the emission: waiting for slower earlier records, and in the mailbox."""
+    """The times from the accepted outcome to the emission: waiting for slower earlier records, and in the mailbox."""
     held_share: float
     full_share: float
-    """Share of time with a full queue: a new element, and the task with it, had to wait."""
+    """The share of time with a full queue, during which a new element, and the task with it, had to wait."""
     peak_queued: int
     mean_queued: float
-    """Including watermarks: they use places, too (rule 11.2)."""
+    """The mean number of elements in a queue, including watermarks, which also use positions (rule 11.2)."""
     mean_records: float
 
 
 def async_stages(recording: Recording) -> tuple[AsyncStage, ...]:
-    """The async operators of a recording, in the order of the job."""
+    """Returns the figures of the async operators of a recording, in the order of the job."""
     facts = columns(recording, "async_elements", _COLUMNS)
     vertex_of = {int(row[0]): int(row[1]) for row in recording.static_rows("tasks")}
     stages = []
@@ -144,7 +144,7 @@ def _subtask(facts: Columns, capacity: int) -> _Subtask:
 
 
 def _times(records: Columns, actions: tuple[AsyncAction, ...], count: int) -> Ints:
-    """The time of a step for each element, by its number; -1 if it never happened."""
+    """Returns the time of a step for each element, by the element's number; -1 if the step never happened."""
     happened = np.isin(records["action"], actions)
     entries, times = records["entry"][happened], records["time_ns"][happened]
     found: Ints = np.full(count, -1, dtype=np.int64)

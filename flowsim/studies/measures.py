@@ -1,4 +1,4 @@
-"""The measures of one run for a study, from its recording alone."""
+"""Computes the measures of one run for a study, only from the recording of the run."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ SOURCE_KIND = "source"
 
 @dataclass(frozen=True, slots=True)
 class Measures:
-    """Rates are per second of the job's clock."""
+    """The measures of one run. Rates are per second of the job's clock."""
 
     elapsed_ns: int
-    """From the first lifecycle event of a task to the last."""
+    """Time from the first lifecycle event of a task to the last lifecycle event, in ns."""
     records: int
-    """Read by the sources."""
+    """Number of records that the sources read."""
     records_per_s: float
     back_pressured: Mapping[str, float]
-    """Per task, the share of its time with soft or hard back pressure (rule 3.28)."""
+    """The share of each task's time with soft or hard back pressure (rule 3.28)."""
     late: Mapping[str, int]
-    """Per operator, rows that no window accepted (rules 10.9, 10.10)."""
+    """The number of rows of each operator that no window accepted (rules 10.9, 10.10)."""
     stages: tuple[AsyncStage, ...]
 
     @property
     def most_back_pressured(self) -> float:
-        """The highest share of any task."""
+        """The highest back-pressured share of any task."""
         return max(self.back_pressured.values(), default=0.0)
 
     @property
     def late_rows(self) -> int:
-        """Of all operators."""
+        """The number of late rows of all operators."""
         return sum(self.late.values())
 
 
@@ -56,7 +56,7 @@ def measured(recording: Recording) -> Measures:
 
 
 def _operators(recording: Recording) -> dict[tuple[int, int], tuple[str, str]]:
-    """Name and kind by vertex and index."""
+    """Returns the name and kind of each operator, by vertex and index."""
     rows = recording.static_rows("operators")
     return {(int(row[0]), int(row[1])): (str(row[2]), str(row[3])) for row in rows}
 

@@ -1,4 +1,4 @@
-"""Runs combinations in separate processes, several at a time; each is the same run as in this process."""
+"""Runs combinations in separate processes, several at the same time. Each run is the same as in this process."""
 
 from __future__ import annotations
 
@@ -17,8 +17,9 @@ Task = tuple[StudyPlan, Combination, Path]
 
 
 def run_in_processes(tasks: Sequence[Task], jobs: int) -> Iterator[StudyRow]:
-    """Yields the rows as they are ready. Raises the first error of a run; then, and if the caller stops, ends the other
-    processes.
+    """Yields the rows as they are ready.
+
+    Raises the first error of a run. After an error, or if the caller stops, it ends the other processes.
     """
     waiting, running = list(tasks), dict[Connection, SpawnProcess]()
     try:
@@ -62,7 +63,10 @@ def _received(receiver: Connection, process: SpawnProcess) -> StudyRow:
 
 
 def _run(sender: Connection, task: Task) -> None:
-    """In a separate process. Ctrl-C reaches the whole process group: the parent decides how this one ends."""
+    """Runs one combination in a separate process.
+
+    Ctrl-C reaches the whole process group, so the parent decides how this process ends.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     found: StudyRow | FlowsimError
     try:

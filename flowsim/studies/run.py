@@ -1,4 +1,4 @@
-"""Runs the combinations of a study, and returns a row for each."""
+"""Runs the combinations of a study, and returns one row for each combination."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from flowsim.studies.variation import Combination, Variation, combinations_of
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """The request and the rows so far, in the order of the combinations."""
+    """The plan of a study and the rows so far, in the order of the combinations."""
 
     name: str
     scenario_digest: str
-    """Of the scenario with all overrides except those of the combinations."""
+    """The digest of the scenario with all overrides except those of the combinations."""
     seed: int
     overrides: tuple[str, ...]
     variations: tuple[Variation, ...]
@@ -35,24 +35,27 @@ class Study:
 
     @property
     def is_complete(self) -> bool:
-        """Whether every combination has its row."""
+        """True if every combination has its row."""
         return len(self.rows) == sum(1 for _ in combinations_of(self.variations))
 
     @property
     def async_operators(self) -> tuple[str, ...]:
-        """Their names, in the order of the job."""
+        """The names of the async operators, in the order of the job."""
         found = dict.fromkeys(stage.operator for row in self.rows for stage in row.measures.stages)
         return tuple(found)
 
 
 def stage_of(row: StudyRow, operator: str) -> AsyncStage | None:
-    """The figures of one async operator in a row; None if its combination has none of that name."""
+    """Returns the figures of one async operator in a row; None if the row has no operator of that name."""
     return next((stage for stage in row.measures.stages if stage.operator == operator), None)
 
 
 @dataclass(frozen=True, slots=True)
 class StudyPlan:
-    """The common settings of a study's runs; ``seed``, ``policy`` and ``until_ns`` None: the scenario's."""
+    """The common settings of a study's runs.
+
+    ``seed``, ``policy`` and ``until_ns`` None keep the settings of the scenario.
+    """
 
     scenario: Path
     overrides: tuple[str, ...] = ()
@@ -62,15 +65,15 @@ class StudyPlan:
     allow_python: bool = False
     allow_path: bool = False
     keep: bool = True
-    """Whether recordings and results are kept after reading."""
+    """True if recordings and results are kept after reading."""
     limits: Limits = DEFAULT_LIMITS
 
     def scenario_digest(self) -> str:
-        """Of the scenario without the values of any combination; raises ScenarioError."""
+        """Returns the digest of the scenario without the values of any combination. Raises ScenarioError."""
         return load_scenario(self.scenario, self.overrides, self.limits).digest()
 
     def compiled(self, combination: Combination, out: Path) -> CompiledScenario:
-        """The job of one combination; raises ScenarioError."""
+        """Compiles the job of one combination. Raises ScenarioError."""
         scenario = load_scenario(self.scenario, (*self.overrides, *combination.overrides), self.limits)
         return compile_scenario(
             scenario, out_dir=out, allow_python=self.allow_python, allow_path=self.allow_path, until_ns=self.until_ns
@@ -84,14 +87,14 @@ class StudyRow:
     combination: Combination
     status: str
     error: str | None
-    """Of a job that failed."""
+    """The error of a failed job."""
     is_unexpected: bool
-    """The job failed or deadlocked, and the scenario does not expect that."""
+    """True if the job failed or deadlocked and the scenario does not expect it."""
     measures: Measures
 
 
 def run_combination(plan: StudyPlan, combination: Combination, out: Path) -> StudyRow:
-    """Runs it on the virtual clock, recording elements in ``out``, and measures the recording.
+    """Runs one combination on the virtual clock, records elements in ``out``, and measures the recording.
 
     Raises BadInput, InvariantViolation, KeyboardInterrupt.
     """

@@ -24,7 +24,10 @@ class Variation:
 
     @classmethod
     def parse(cls, text: str) -> Variation:
-        """``operators.airline.async.capacity=1,4,16``: the values are YAML, split at commas. Raises BadInput."""
+        """Reads a text such as ``operators.airline.async.capacity=1,4,16``; the values are YAML, split at commas.
+
+        Raises BadInput.
+        """
         key, equals, listed = text.partition("=")
         if not equals or not key.strip() or not listed.strip():
             raise BadInput(f"--vary {text[:80]}: expected KEY=VALUE,VALUE,... such as settings.seed=1,2,3")
@@ -41,7 +44,7 @@ class Variation:
 
     @property
     def is_numeric(self) -> bool:
-        """Whether every value is a number, so that it can be the axis of a plot."""
+        """True if every value is a number, so that the variation can be the axis of a plot."""
         return all(isinstance(value, int | float) and not isinstance(value, bool) for value in self.values)
 
 
@@ -54,18 +57,18 @@ class Combination:
 
     @property
     def overrides(self) -> tuple[str, ...]:
-        """In the form of ``--set``: JSON is YAML."""
+        """The overrides in the form of ``--set``; the values are JSON, which is also YAML."""
         return tuple(f"{key}={json.dumps(value)}" for key, value in self.values.items())
 
     @property
     def text(self) -> str:
-        """For display: ``capacity=4, mode=ordered``."""
+        """The values for display: ``capacity=4, mode=ordered``."""
         names = short_names(list(self.values))
         return ", ".join(f"{names[key]}={value_text(value)}" for key, value in self.values.items())
 
 
 def parse_variations(texts: Sequence[str]) -> tuple[Variation, ...]:
-    """All variations; raises BadInput for a duplicate key, and for too many combinations."""
+    """Reads all variations. Raises BadInput for a duplicate key, and for too many combinations."""
     variations = tuple(Variation.parse(text) for text in texts)
     keys = [variation.key for variation in variations]
     twice = next((key for index, key in enumerate(keys) if key in keys[:index]), None)
@@ -82,14 +85,14 @@ def parse_variations(texts: Sequence[str]) -> tuple[Variation, ...]:
 
 
 def combinations_of(variations: Sequence[Variation]) -> Iterator[Combination]:
-    """All combinations; the last key varies fastest."""
+    """Returns all combinations; the value of the last key changes first."""
     keys = [variation.key for variation in variations]
     for number, values in enumerate(product(*(variation.values for variation in variations)), 1):
         yield Combination(number, dict(zip(keys, values, strict=True)))
 
 
 def short_names(keys: Sequence[str]) -> dict[str, str]:
-    """The shortest suffixes of dotted keys that are distinct.
+    """Returns the shortest distinct suffixes of dotted keys.
 
     >>> short_names(["operators.a.async.capacity", "operators.b.async.capacity", "settings.seed"])
     {'operators.a.async.capacity': 'a.async.capacity', 'operators.b.async.capacity': 'b.async.capacity', 'settings.seed': 'seed'}
@@ -108,5 +111,5 @@ def short_names(keys: Sequence[str]) -> dict[str, str]:
 
 
 def value_text(value: YamlValue) -> str:
-    """A value as typed on the command line."""
+    """Returns a value as a user types it on the command line."""
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,4 +1,4 @@
-"""Calls that a task's operators started and that complete later, on the event loop of the job."""
+"""Asynchronous calls that a task's operators started; they complete later, on the event loop of the job."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class _Call:
 
     @property
     def outcome(self) -> _Outcome | None:
-        """None for a cancelled call, because no operator waits for it, and for a call that Ctrl-C ended."""
+        """The outcome; None for a call that was cancelled (no operator waits for it) or that Ctrl-C ended."""
         if self.task is None or self.task.cancelled() or self.task.exception() is not None or self.is_cancelled:
             return None
         return self.task.result()
@@ -66,8 +66,9 @@ class _Call:
         self._on_end(self)
 
     async def _outcome(self) -> _Outcome:
-        """The coroutine's result or error. Catches its own SystemExit or CancelledError too: asyncio would handle them
-        itself.
+        """Returns the coroutine's result or error.
+
+        Catches SystemExit and CancelledError that the coroutine raises, because asyncio would handle them itself.
         """
         try:
             result = await self._call
@@ -86,8 +87,8 @@ class _Call:
 class TaskAsyncCalls:
     """``AsyncCalls`` of one task. A call starts at the task's own time, inside its batch, which ends there.
 
-    Simulated waits work on both clocks; coroutines that open sockets only on the real one. ``fail`` fails the task with
-    errors from processing an answer.
+    Simulated waits work on both clocks; coroutines that open sockets work only on the real clock. ``fail`` fails the
+    task with errors from processing an answer.
     """
 
     __slots__ = ("_timers", "_fail", "_running", "_numbers", "_at_end", "_thread", "_refused")
@@ -139,7 +140,7 @@ class TaskAsyncCalls:
             running.cancel()
 
     async def when_over(self) -> list[Exception]:
-        """Waits for the end of the cancelled calls, then runs the coroutines kept for the end; returns the errors."""
+        """Waits for the end of the cancelled calls, then runs the coroutines of ``run_at_end``; returns the errors."""
         errors: list[Exception] = [] if self._refused is None else [self._refused]
         try:
             await self._end_calls(errors)
@@ -154,7 +155,7 @@ class TaskAsyncCalls:
         return errors
 
     async def _end_calls(self, errors: list[Exception]) -> None:
-        """Cancels a call again, a limited number of times, if it catches its cancellation and continues."""
+        """Cancels the calls, a limited number of times if a call catches its cancellation and continues."""
         for _ in range(_END_TRIES):
             tasks = [running.task for running in self._running.values() if running.task is not None]
             if not tasks:

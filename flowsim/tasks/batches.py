@@ -27,8 +27,7 @@ class BatchBudget:
 
 
 class Batches:
-    """The batches of one actor of a task: each runs on the task's clock; at its end its cost passes and its output is
-    published.
+    """Runs one actor of a task in batches: at the end of a batch its cost passes and its output is published.
 
     Before the actor waits, its batch ends: the cost passes and the output is published. There are only the four wait
     points of decision D2. ``on_begin`` is called before every batch.
@@ -62,11 +61,11 @@ class Batches:
     ) -> None:
         self.actor = actor
         self.waiting_for = "its first turn"
-        """What the actor waits for, shown in the wait-for report of a deadlock."""
+        """The text of what the actor waits for, shown in the wait-for report of a deadlock."""
         self.on_batch_end: Callable[[], None] | None = None
-        """Called after every published batch, for the progress display."""
+        """A function that is called after every published batch, for the progress display."""
         self.chain: OperatorChain
-        """The batch sets the cost of its records; set when the task is wired."""
+        """The operators for which the batch sets the cost of records; set when the task is wired."""
         self.processor: MailboxProcessor
         """The loop of the task; set when the task is created."""
         self._on_begin = on_begin
@@ -98,29 +97,29 @@ class Batches:
         return len(chain.wrappers)
 
     def spend_and_publish(self) -> None:
-        """Ends a batch: its cost passes, then its output is published."""
+        """Ends a batch: lets the cost of the batch pass, then publishes its output."""
         cost_ns = self._clock.now_ns - self._start_ns
         if cost_ns > 0:
             self._wait(WaitKind.COST, lambda: self.actor.spend(cost_ns))
         self._outbox.publish()
 
     def end_if_due(self) -> None:
-        """The thread scheduler of D2: other tasks have their turn when the batch has ended."""
+        """Ends the batch if its time is over, so that other tasks have their turn (the thread scheduler of D2)."""
         if self._clock.now_ns >= self._clock.batch_end_ns:
             self.end_batch_and_yield()
 
     def end_inside_action(self) -> None:
-        """The same inside an action that checks for waiting mails: between two interruptible timers."""
+        """Ends the batch if it is due, inside an action between two interruptible timers."""
         if self._clock.now_ns >= self._timers.batch_limit_ns:
             self.end_batch_and_yield()
 
     def end_batch_and_yield(self) -> None:
-        """Ends the batch and starts another."""
+        """Ends the batch and starts another batch."""
         self.end()
         self.begin()
 
     def end(self) -> None:
-        """Ends and publishes the batch, and lets other ready tasks run first even if it cost nothing."""
+        """Ends and publishes the batch, and lets other ready tasks run first even if the batch cost nothing."""
         cost_ns = self._clock.now_ns - self._start_ns
         self._wait(WaitKind.COST, lambda: self.actor.spend(cost_ns))
         self._outbox.publish()
@@ -149,7 +148,7 @@ class Batches:
         self.block(WaitKind.MAIL, lambda: mailbox.has_mail_of(priority), reason)
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
-        """Rule 5.42: hard back pressure inside an element; no mail runs."""
+        """Waits for a buffer inside an element: hard back pressure, during which no mail runs (rule 5.42)."""
         self._times.hard.mark_start()
 
         def ready() -> bool:

@@ -15,7 +15,7 @@ from flowsim.watermark.idleness import PausableRelativeClock
 
 
 class OperatorWrapper:
-    """One operator with what the chain needs to finish it. Flink: StreamOperatorWrapper."""
+    """One operator, with the objects that the chain needs to finish the operator. Flink: StreamOperatorWrapper."""
 
     __slots__ = ("operator", "name", "index", "output", "executor", "processing_time", "is_open", "nominal_cost_ns")
 
@@ -40,7 +40,9 @@ class OperatorWrapper:
 
 
 class OperatorChain:
-    """Operators, head first. Opened and closed tail to head, finished head to tail (I4.e). Flink: RegularOperatorChain.
+    """The operators of a task, head first. Flink: RegularOperatorChain.
+
+    They are opened and closed tail to head, and finished head to tail (I4.e).
 
     In a chain with branches every operator comes before its consumers, and the last branch before the other branches.
     """
@@ -57,13 +59,13 @@ class OperatorChain:
 
     @property
     def input_activity_clocks(self) -> list[PausableRelativeClock]:
-        """The clocks for the operators' idleness."""
+        """The clocks that measure the idleness of the operators."""
         clocks = (wrapper.operator.input_activity_clock for wrapper in self.wrappers)
         return [clock for clock in clocks if clock is not None]
 
     @property
     def cost_ns(self) -> int:
-        """Nominal cost of a record that passes the whole chain."""
+        """The nominal cost in ns of a record that passes the whole chain."""
         return sum(wrapper.nominal_cost_ns for wrapper in self.wrappers)
 
     def scale_costs(self, numerator: int, denominator: int) -> None:
@@ -83,17 +85,20 @@ class OperatorChain:
             self._life(wrapper, LifeEvent.OPEN)
 
     def end_input_of_head(self) -> None:
-        """Rule 4.11: the input of a network task ended with drain."""
+        """Ends the input of the head: the input of a network task ended with drain (rule 4.11)."""
         self._end_input(self.wrappers[0])
 
     def end_input_of_head_of(self, input_id: int) -> None:
-        """Rule 7.27: one of several inputs, counted from 1, ended with drain."""
+        """Ends one of several inputs of the head, counted from 1, with drain (rule 7.27)."""
         head = self.wrappers[0]
         head.operator.end_input_of(input_id)
         self._life(head, LifeEvent.END_INPUT)
 
     def finish(self, mode: StopMode) -> None:
-        """Rules 4.12, 4.13: each operator ends its input, quiesces its timers and finishes, as mails of its own priority."""
+        """Finishes each operator, with mails of the operator's priority (rules 4.12, 4.13).
+
+        Each operator ends its input, quiesces its timers and finishes.
+        """
         for wrapper in self.wrappers:
             if wrapper.index > 0 and mode is StopMode.DRAIN:
                 self._end_input(wrapper)
@@ -101,7 +106,7 @@ class OperatorChain:
             self._run_last_mails(wrapper, mode)
 
     def _run_last_mails(self, wrapper: OperatorWrapper, mode: StopMode) -> None:
-        """Mails that ``finish`` enqueues run before the mail that ends the operator."""
+        """Runs the mails that ``finish`` enqueued before the mail that ends the operator."""
         executor, finished = wrapper.executor, False
 
         def end() -> None:
@@ -125,13 +130,13 @@ class OperatorChain:
                 """Runs every mail of the operator and of the operators after it."""
 
     def retain_results(self) -> None:
-        """The run is stopped on purpose: the sinks keep what was written."""
+        """Makes the sinks keep the written results, because the run is stopped on purpose."""
         for wrapper in self.wrappers:
             if wrapper.is_open:
                 wrapper.operator.retain_results()
 
     def close(self) -> None:
-        """Closes tail to head, each operator once; raises the first error after all were closed."""
+        """Closes each operator once, tail to head. Raises the first error after all operators were closed."""
         errors: list[BaseException] = []
         for wrapper in reversed(self.wrappers):
             if not wrapper.is_open:

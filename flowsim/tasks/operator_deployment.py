@@ -20,7 +20,7 @@ from flowsim.timers.internal_timer_service import CancellationContext
 
 @dataclass(frozen=True, slots=True)
 class OperatorDeployment:
-    """One operator of one subtask, before its set-up."""
+    """The data of one operator of one subtask, before the operator's set-up."""
 
     subtask: Subtask
     chained: ChainedOperator
@@ -37,7 +37,7 @@ class OperatorDeployment:
         async_calls: AsyncCalls,
         fail_externally: Callable[[Callable[[], None]], None],
     ) -> OperatorContext:
-        """The operator's context; the arguments come from its task."""
+        """Creates the operator's context; the arguments come from the operator's task."""
         subtask, node, vertex, settings = self.subtask, self.chained.node, self.subtask.vertex, self.settings
         return OperatorContext(
             operator_name=node.name,

@@ -98,7 +98,7 @@ ElementTarget = ChainingOutput | RecordWriter
 
 @dataclass(frozen=True, slots=True)
 class OutputEdge:
-    """One consumer of an operator: the next operator or a writer; ``tag`` None for the main output."""
+    """An edge to one consumer of an operator: the next operator or a writer. ``tag`` is None for the main output."""
 
     tag: str | None
     target: ElementTarget
@@ -134,9 +134,8 @@ class OperatorOutput:
         self._elements = tuple(edge.target for edge in edges)
         self.side_records = 0
         self.current_watermark = NO_TIMESTAMP
-        """The last emitted watermark; with a single consumer those dropped while IDLE do not count, as in Flink (rule
-        13.8).
-        """
+        """The last emitted watermark (rule 13.8). With a single consumer, watermarks that were dropped while IDLE do
+        not count, as in Flink."""
         self._idle = False
         self._main_records: Callable[[], int]
         if len(main) == 1:
@@ -148,12 +147,12 @@ class OperatorOutput:
 
     @property
     def records_out(self) -> int:
-        """User records emitted to the main output, each counted once (rule 5.9)."""
+        """The number of user records emitted to the main output, each counted once (rule 5.9)."""
         return self._main_records()
 
     @property
     def network_records_out(self) -> int:
-        """User records written to the network; a record for several outputs counts once (rule 13.4)."""
+        """The number of user records written to the network; a record for several outputs counts once (rule 13.4)."""
         written: dict[str | None, int] = {}
         for edge in self.edges:
             if isinstance(edge.target, RecordWriter):
@@ -161,7 +160,10 @@ class OperatorOutput:
         return sum(written.values())
 
     def collect_side(self, tag: OutputTag, value: Value, timestamp: int | None) -> None:
-        """Records of a tag without consumers are dropped and not counted, as in Flink."""
+        """Emits a record to a side output.
+
+        Records of a tag without consumers are dropped and not counted, as in Flink.
+        """
         targets = self._side.get(tag.tag_id)
         if targets is not None:
             self.side_records += 1

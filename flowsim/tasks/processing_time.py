@@ -15,7 +15,7 @@ from flowsim.units import NS_PER_MS
 
 
 def processing_time_delay_ms(timestamp_ms: int, now_ms: int) -> int:
-    """The delay of a system timer (rule 9.10). Flink: ProcessingTimeServiceUtil.
+    """Returns the delay of a system timer in ms (rule 9.10). Flink: ProcessingTimeServiceUtil.
 
     >>> processing_time_delay_ms(10, 10), processing_time_delay_ms(10, 11)
     (1, 0)
@@ -24,9 +24,9 @@ def processing_time_delay_ms(timestamp_ms: int, now_ms: int) -> int:
 
 
 class TaskTimers:
-    """The due times of one task's timers: its batches end there (D4).
+    """The due times of one task's timers; a batch of the task ends at the next due time (D4).
 
-    ``batch_limit_ns``: the latest end of the running batch.
+    ``batch_limit_ns`` is the latest end of the running batch.
     """
 
     __slots__ = ("scheduler", "clock", "batch_limit_ns", "_due")
@@ -48,11 +48,14 @@ class TaskTimers:
         return self.scheduler.call_at_ns(when_ns, callback, daemon_while_not=daemon_while_not)
 
     def end_batch_at(self, when_ns: int) -> None:
-        """An external event is due then, so batches must end before it; called before the task starts."""
+        """Ends batches before the time of an external event; called before the task starts."""
         heapq.heappush(self._due, when_ns)
 
     def begin_batch(self, now_ns: int, longest_ns: int) -> None:
-        """Starts a batch, which ends after ``longest_ns`` or at the next timer; a cancelled timer only ends it early."""
+        """Starts a batch, which ends after ``longest_ns`` or at the next timer.
+
+        A cancelled timer may end the batch early.
+        """
         due = self._due
         while due and due[0] <= now_ns:
             heapq.heappop(due)
@@ -79,7 +82,10 @@ class OperatorProcessingTimeService:
         *,
         daemon_while_not: Callable[[], bool] | None = None,
     ) -> Timer:
-        """Rule 9.10: fires one millisecond after the time, or at once if it has passed; rule 3.27: never after quiesce."""
+        """Registers a timer, which fires one millisecond after the time, or at once if the time has passed (rule 9.10).
+
+        After quiesce it never fires (rule 3.27).
+        """
         if self._quiesced:
             return _NeverTimer()
         now_ns = self._timers.clock.now_ns
@@ -91,7 +97,10 @@ class OperatorProcessingTimeService:
     def schedule_with_fixed_delay(
         self, delay_ms: int, callback: ProcessingTimeCallback, *, daemon_while_not: Callable[[], bool]
     ) -> None:
-        """Rule 8.2. A mail is enqueued exactly at each interval; the next interval is scheduled when that mail runs."""
+        """Enqueues a mail exactly at each interval (rule 8.2).
+
+        The next interval is scheduled when that mail runs.
+        """
         start_ns, delay_ns = self._timers.clock.now_ns, delay_ms * NS_PER_MS
 
         def schedule() -> None:
@@ -109,7 +118,10 @@ class OperatorProcessingTimeService:
         schedule()
 
     def quiesce(self) -> None:
-        """Timers that fire later enqueue nothing; mails already enqueued still run (rule 3.27)."""
+        """Stops the timers: a timer that fires later enqueues no mail.
+
+        Mails that are already enqueued still run (rule 3.27).
+        """
         self._quiesced = True
 
     def _unless_quiesced(self, has_effect: Callable[[], bool]) -> Callable[[], bool]:

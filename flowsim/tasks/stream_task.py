@@ -53,7 +53,7 @@ class StreamTask:
     """
 
     measures_busy_time = True
-    """Whether its busy time, outside waits for input and output, is meaningful (rule 13.1)."""
+    """True if the task's busy time, outside waits for input and output, is meaningful (rule 13.1)."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class StreamTask:
         self._output: RecordWriterDelegate = NonRecordWriter()
         self.failure: BaseException | None = None
         self.end_of_data: StopMode | None = None
-        """How its data ended; None before, and if its inputs stopped without a stop mode (rule 4.22)."""
+        """How the task's data ended. None before the end, and if the inputs stopped without a stop mode (rule 4.22)."""
         self._is_counted = False
         self._fails_externally = False
         self.input_queue_peak = 0
@@ -116,25 +116,25 @@ class StreamTask:
         self.times.soft.pausing = self.times.hard.pausing = activity
 
     def create_source_input(self, source: StreamOperator) -> TaskInput:
-        """The input of a task whose head is a source."""
+        """Creates the input of a task whose head is a source."""
         raise InvariantViolation(f"{self.name} is not a task for a source")
 
     def _create_batches(self) -> Batches:
-        """The batches of the mailbox loop."""
+        """Creates the batches of the mailbox loop."""
         return self._components.create_batches(self)
 
     @property
     def actors(self) -> tuple[Actor, ...]:
-        """All actors of the task, in the order in which they are ended."""
+        """The actors of the task, in the order in which they are ended."""
         return (self.actor,)
 
     @property
     def waiting_for(self) -> str:
-        """What the task waits for, shown in the wait-for report of a deadlock."""
+        """The text of what the task waits for, shown in the wait-for report of a deadlock."""
         return self.batches.waiting_for
 
     def create_operator_context(self, operator: OperatorDeployment) -> OperatorContext:
-        """The context of an operator of this task."""
+        """Creates the context of an operator of this task."""
         return operator.create_context(
             self.clock, self.trace, self.cancellation, self.async_calls, self.fail_externally
         )
@@ -142,7 +142,7 @@ class StreamTask:
     # Life cycle.
 
     def _run(self) -> None:
-        """The body of the actor."""
+        """Runs the life cycle of the task, as the body of the actor."""
         try:
             self.batches.begin()
             self._restore()
@@ -156,14 +156,14 @@ class StreamTask:
             raise failure from error
 
     def _restore(self) -> None:
-        """Rule 4.2: operators are opened, tail first, before the task is RUNNING."""
+        """Opens the operators, tail first, before the task is RUNNING (rule 4.2)."""
         self._set_state(TaskState.INITIALIZING, LifeEvent.INITIALIZING)
         self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self.chain.open)
         self._set_state(TaskState.RUNNING, LifeEvent.RUNNING)
         self.times.start()
 
     def _invoke(self) -> None:
-        """Rules 4.4, 4.17: the loop, and the steps after it."""
+        """Runs the mailbox loop and the steps after the loop (rules 4.4, 4.17)."""
         self.mailbox_processor.run_mailbox_loop()
         for wrapper in self.chain.wrappers:
             wrapper.processing_time.quiesce()
@@ -181,7 +181,7 @@ class StreamTask:
         self.mailbox_processor.close()
 
     def _finish_partitions(self) -> None:
-        """Rule 4.18: after all other resources of the task were closed."""
+        """Finishes the output partitions, after all other resources of the task were closed (rule 4.18)."""
         self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self._end_partitions)
         self.batches.spend_and_publish()
         self._set_state(TaskState.FINISHED, LifeEvent.FINISHED)
@@ -194,10 +194,10 @@ class StreamTask:
             writer.finish()
 
     def stop(self, mode: StopMode) -> None:
-        """The job stops; tasks with network inputs notice it from their input (rule 4.20)."""
+        """Stops the task with the job; tasks with network inputs notice the stop from their input (rule 4.20)."""
 
     def cancel(self) -> None:
-        """The job cancels the task, which ends at its wait point, or before it starts if it had no turn (rule 4.23)."""
+        """Cancels the task. It ends at its wait point, or before it starts if it had no turn (rule 4.23)."""
         self.cancellation.is_cancelled = True
         if self.state is TaskState.DEPLOYED:
             self._advance_clock()
@@ -207,7 +207,7 @@ class StreamTask:
             self._set_state(TaskState.CANCELING, LifeEvent.CANCELING)
 
     def _clean_up(self, state: TaskState) -> None:
-        """Rules 4.24, 4.26: timers, input, operators, outputs, mailbox; nothing is finished, partitions are released."""
+        """Closes timers, input, operators, outputs and mailbox without finishing them (rules 4.24, 4.26)."""
         self.outbox.sealed = False
         self._advance_clock()
         for wrapper in self.chain.wrappers:
@@ -237,7 +237,7 @@ class StreamTask:
             writer.partition.release()
 
     def _advance_clock(self) -> None:
-        """The task is ended from outside at the current time, at any point of its batch."""
+        """Sets the task's clock to the current time: the task may be ended at any point of its batch."""
         self.clock.now_ns = max(self.clock.now_ns, self.scheduler.now_ns)
 
     def _trace_end(self) -> None:
@@ -255,21 +255,21 @@ class StreamTask:
 
     @property
     def records_out(self) -> int:
-        """User records written to network outputs; a record for several outputs counts once (rule 13.4)."""
+        """Number of user records written to the network; a record for several outputs counts once (rule 13.4)."""
         return sum(wrapper.output.network_records_out for wrapper in self.chain.wrappers)
 
     @property
     def times_out_of_credit(self) -> int:
-        """How often data of its channels waited only for a credit."""
+        """The number of times that data of the task's channels waited only for a credit."""
         return sum(reader.times_out_of_credit for reader in self.view_readers)
 
     @property
     def queued_input(self) -> int:
-        """Buffers queued in the input channels of the task."""
+        """The number of buffers queued in the input channels of the task."""
         return self.input.queued_buffers
 
     def record_queue_peaks(self) -> None:
-        """Called at the start of a batch."""
+        """Records the highest queue lengths; called at the start of a batch."""
         self.input_queue_peak = max(self.input_queue_peak, self.input.queued_buffers)
         queued = sum(writer.partition.queued_buffers for writer in self.writers)
         self.output_queue_peak = max(self.output_queue_peak, queued)
@@ -317,7 +317,7 @@ class StreamTask:
         return self._output.available
 
     def _suspend_until_progress(self) -> None:
-        """Rule 4.6: blocked output is back pressure even when the input is empty too."""
+        """Waits; blocked output is back pressure even when the input is empty too (rule 4.6)."""
         full = [writer for writer in self.writers if not writer.available]
         if full:
             suspension = self.mailbox_processor.suspend_default_action(self.times.soft)
@@ -331,7 +331,7 @@ class StreamTask:
             self.batches.waiting_for = self.input.waits_for
 
     def _end_data(self, mode: StopMode) -> None:
-        """Rules 4.9, 4.10."""
+        """Ends the data of the task (rules 4.9, 4.10)."""
         self.end_of_data = mode
         if mode is StopMode.DRAIN:
             self.input.end_of_input_with_drain(self.chain)
@@ -352,11 +352,11 @@ class StreamTask:
             self.mailbox_processor.send_control_mail(fail, "failed externally")
 
     def create_processing_time(self, operator_index: int, executor: MailboxExecutor) -> OperatorProcessingTimeService:
-        """The processing time of one operator: its timers are mails of its executor."""
+        """Creates the processing time of one operator; its timers are mails of the operator's executor."""
         return OperatorProcessingTimeService(self.timers, executor)
 
     def request_snapshot(self, snapshot: TaskSnapshot) -> None:
-        """A mail of the lowest priority, so no operator is inside an element then (rules 3.25, 11.21)."""
+        """Enqueues a mail of the lowest priority, so no operator is inside an element then (rules 3.25, 11.21)."""
         try:
             executor = self.mailbox_processor.executor()
             executor.execute(lambda: self._take_snapshot(snapshot, frozenset()), "snapshot")
@@ -367,19 +367,19 @@ class StreamTask:
         take_snapshot(snapshot, self.chain, self.trace, self.clock.now_ns, inside)
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
-        """Rule 5.42: called by a partition if a record needs a buffer beyond the overdraft."""
+        """Waits for a buffer; a partition calls it if a record needs a buffer beyond the overdraft (rule 5.42)."""
         self.batches.wait_for_buffer(pool)
 
     def on_pool_unavailable(self) -> None:
-        """An output is full: the task stops emitting after the current element (rule 4.8)."""
+        """Called when an output is full: the task stops emitting after the current element (rule 4.8)."""
         self.clock.interrupt()
 
     def end_inside_action(self) -> None:
-        """Rule 3.23: an action checks for waiting mails; the time of its work so far passes first."""
+        """Lets the cost of the work so far pass, in an action that then checks for waiting mails (rule 3.23)."""
         self.batches.end_inside_action()
 
     def _is_inside(self) -> bool:
-        """Whether the task itself is running; False in code that publishing calls."""
+        """Returns True if the task itself is running, False in code that publishing calls."""
         return self.outbox.sealed and self.actor.is_inside()
 
     def _on_mail(self) -> None:

@@ -143,5 +143,5 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    """Lists also the names that are not loaded yet."""
+    """Lists all public names, including those that are not imported yet."""
     return sorted({*globals(), *__all__})

@@ -16,10 +16,10 @@ from flowsim.testing.schedule import FIFO, Schedule, some_schedules
 from flowsim.values.encoding import encode_value
 
 SHOWN_ROWS = 5
-"""Number of rows of evidence, or of differing values, in an error."""
+"""Number of rows of evidence, or of differing values, that an error shows."""
 
 View = Callable[[JobRun], object]
-"""The property of a run that is compared between runs."""
+"""A function that returns the property of a run that is compared between runs."""
 
 
 def assert_laws(
@@ -100,7 +100,7 @@ def assert_same_output_for_all_schedules(
     view: View | None = None,
     bounds: RunBounds | None = None,
 ) -> list[JobRun]:
-    """Runs a job under each schedule and asserts the same output as under the first; the laws must hold in all runs.
+    """Runs a job under each schedule and asserts that all runs have the output of the first run.
 
     By default the output is how often each value arrived at each end of the job; order and subtask may differ.
     ``view=outputs`` also compares the order in each subtask. ``bounds`` as for ``run_job``. Raises AssertionError.
@@ -136,15 +136,15 @@ def _difference(first: JobRun, other: JobRun, view: View | None) -> str:
 
 
 def _bag(run: JobRun, end: str) -> Counter[bytes]:
-    """Compares values by their bytes: 1, 1.0 and True are three values, and NaN equals itself."""
+    """Counts values by their bytes: 1, 1.0 and True are three values, and NaN equals itself."""
     return Counter(encode_value(value) for value in run.values(end))
 
 
 def outputs(run: JobRun) -> dict[str, list[list[object]]]:
-    """Per end of the job and per subtask, its values in order of arrival."""
+    """Returns the values of each end of the job and each subtask, in order of arrival."""
     return run.outputs()
 
 
 def per_key_order(run: JobRun, key: Callable[..., Hashable], end: str | None = None) -> dict[Hashable, list[object]]:
-    """The values of each key in order of arrival; raises BadInput if a key reached several subtasks."""
+    """Returns the values of each key in order of arrival. Raises BadInput if a key reached several subtasks."""
     return run.per_key(key, end)

@@ -43,7 +43,7 @@ class ManualCall:
 
 
 class ManualAsyncCalls:
-    """Answers in order of time, and calls of equal time in order of request. A coroutine must not wait."""
+    """Answers calls in order of time, and calls of equal time in order of request. A coroutine must not wait."""
 
     __slots__ = ("clock", "_calls", "_made")
 
@@ -65,7 +65,7 @@ class ManualAsyncCalls:
         answer: Callable[[object, BaseException | None], None],
         check: Callable[[object], None] | None = None,
     ) -> ManualCall:
-        """Raises BadInput for a coroutine that waits: it needs the event loop of a job."""
+        """Runs a coroutine. Raises BadInput for a coroutine that waits, because it needs the event loop of a job."""
         result, error = None, None
         try:
             result = _result_of(call)
@@ -86,7 +86,7 @@ class ManualAsyncCalls:
 
     @property
     def next_ns(self) -> int | None:
-        """The time of the next answer; None if there is none."""
+        """The time of the next answer in ns; None if there is none."""
         while self._calls and not self._calls[0][2].is_live:
             heapq.heappop(self._calls)
         return self._calls[0][0] if self._calls else None
@@ -133,14 +133,14 @@ class AsyncFunctionHarness(OneInputOperatorHarness):
         self._asking = asking
 
     def wait_until(self, now_ms: int) -> None:
-        """Advances time and runs all due answers and timers in order, including those they cause."""
+        """Advances time and runs all due answers and timers in order, including those that they cause."""
         self._run_mails()
         while self._happen_next(now_ms):
             self._run_mails()
         self.clock.now_ns = max(self.clock.now_ns, now_ms * NS_PER_MS)
 
     def snapshot_state(self) -> list[StreamElement]:
-        """The content of a snapshot at this time (rule 11.20)."""
+        """Returns the content of a snapshot at this time (rule 11.20)."""
         return self._asking.snapshot_state()
 
     def _run_mails(self) -> None:

@@ -21,25 +21,25 @@ except ModuleNotFoundError as missing:
     raise MissingExtra("testing", "flowsim.testing.async_strategies") from missing
 
 LONGEST_US: Final = 40_000
-"""The longest latency of a call that is neither silent nor late."""
+"""The longest latency in microseconds of a call that is neither silent nor late."""
 
 NEVER_MS: Final = 10_000_000_000
-"""A timeout that no answered call reaches, even after a long wait in the queue."""
+"""A timeout in ms that no answered call reaches, even after a long wait in the queue."""
 
 LONG_MS: Final = 20_000
-"""A timeout that no answered call reaches if no call waits long for others."""
+"""A timeout in ms that no answered call reaches unless it waits long for other calls."""
 
 UNTIL_ALL_IS_ANSWERED_MS: Final = 3_000_000
-"""A pause before the end of the input, because there are no retries after it (rule 11.27)."""
+"""A pause in ms before the end of the input, because there are no retries after the end (rule 11.27)."""
 
 
 def latencies_us(longest_us: int = LONGEST_US) -> SearchStrategy[int]:
-    """Before the call returns, short, or any."""
+    """Draws a latency in microseconds: 0 (before the call returns), a short one, or any."""
     return st.just(0) | st.integers(1, 100) | st.integers(1, longest_us)
 
 
 def retries() -> SearchStrategy[Retry]:
-    """Fixed or growing delays, after empty results, errors or both."""
+    """Draws retries with fixed or growing delays, after empty results, errors or both."""
     return st.builds(
         lambda attempts, delay_ms, on, multiplier: Retry(attempts, delay_ms, "empty" in on, "error" in on, multiplier),
         st.integers(1, 4),
@@ -57,11 +57,11 @@ def async_steps(
     silent_retries: bool = False,
     designs: tuple[Design, ...] = ("mailbox",),
 ) -> AsyncStep:
-    """One async operator with determined outcomes: no answer near its timeout.
+    """Draws one async operator with determined outcomes: no answer arrives near its timeout.
 
     All calls of the legacy design are answered: there a timeout fails the job (rule 11.31), and there are no retries.
-    ``tries_again``: whether calls are retried; None: either. ``silent_retries``: whether retried calls may be silent;
-    then the job should have no other operator that waits long.
+    ``tries_again`` says whether calls are retried; None allows both. ``silent_retries`` says whether retried calls may
+    be silent; then the job should have no other operator that waits long.
     """
     design = draw(st.sampled_from(designs))
     retry = draw(retries()) if _decided(draw, tries_again) and design == "mailbox" else None
@@ -100,7 +100,7 @@ def async_jobs(
     max_records: int = 12,
     designs: tuple[Design, ...] = ("mailbox",),
 ) -> RandomJob:
-    """``random_jobs`` with async stages: in chains, between exchanges, several in a row.
+    """Draws ``random_jobs`` with async stages: in chains, between exchanges, several in a row.
 
     ``RandomJob.expected`` gives the output: the answers of the calls, and the replacement results after timeouts.
     """

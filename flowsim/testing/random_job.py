@@ -32,14 +32,14 @@ Kind = Literal["map", "flat_map", "filter", "count", "co_map", "async"]
 
 PARTITIONINGS: Final[tuple[Partitioning, ...]] = get_args(Partitioning)
 KINDS: Final[tuple[Kind, ...]] = tuple(kind for kind in get_args(Kind) if kind != "async")
-"""The synchronous kinds."""
+"""The synchronous kinds of operators."""
 
 _KEYS: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class SourceStage:
-    """A source: its numbers per subtask, and the pauses of each subtask between two numbers and before its end."""
+    """A source: the numbers of each subtask, and the pauses of each subtask between two numbers and before its end."""
 
     numbers: tuple[tuple[Number, ...], ...]
     gap_ms: int = 1
@@ -69,13 +69,16 @@ class Stage:
 
     @property
     def reads(self) -> tuple[int, ...]:
-        """All positions that either input reads."""
+        """The positions of all stages and sources that either input reads."""
         return (*self.inputs, *self.second)
 
 
 @dataclass(frozen=True, slots=True)
 class RandomJob:
-    """Sources, then stages; the positions of ``Stage.inputs`` count both. Raises BadInput for an impossible job."""
+    """The sources, then the stages of a job; the positions of ``Stage.inputs`` count both.
+
+    Raises BadInput for an impossible job.
+    """
 
     sources: tuple[SourceStage, ...]
     stages: tuple[Stage, ...]
@@ -101,13 +104,13 @@ class RandomJob:
 
     @property
     def ends(self) -> tuple[str, ...]:
-        """Names of the stages without readers: their output is collected. A source without readers does not run."""
+        """The names of the stages without readers; their output is collected. A source without readers does not run."""
         read = {source for stage in self.stages for source in stage.reads}
         count = len(self.sources) + len(self.stages)
         return tuple(name_of(position) for position in range(len(self.sources), count) if position not in read)
 
     def build(self) -> StreamExecutionEnvironment:
-        """The job; ``name_of`` gives the name of every source and stage."""
+        """Builds the job; ``name_of`` gives the name of every source and stage."""
         env = StreamExecutionEnvironment.get_execution_environment().configure(None, **self.settings)
         streams: list[DataStream] = [self._source(env, position) for position in range(len(self.sources))]
         for position, stage in enumerate(self.stages, len(self.sources)):
@@ -122,7 +125,7 @@ class RandomJob:
         return env
 
     def expected(self) -> dict[str, Counter[Number]]:
-        """The expected count of each number at each end."""
+        """Returns the expected count of each number at each end of the job."""
         values: list[Counter[Number]] = [
             Counter(number for subtask in source.numbers for number in subtask) for source in self.sources
         ]
@@ -151,7 +154,7 @@ class RandomJob:
 
 
 def name_of(position: int) -> str:
-    """The name of the source or stage at a position: ``s0``, ``s1``, ..."""
+    """Returns the name of the source or stage at a position: ``s0``, ``s1``, ..."""
     return f"s{position}"
 
 
@@ -233,7 +236,7 @@ def _kept(value: object) -> bool:
 
 
 def _arriving(sources: Iterable[Counter[Number]], stage: Stage) -> Counter[Number]:
-    """The numbers that reach one input of a stage, over all its subtasks."""
+    """Returns the numbers that reach one input of a stage, over all its subtasks."""
     arriving: Counter[Number] = Counter()
     for source in sources:
         arriving.update(source)
@@ -251,7 +254,7 @@ def _co_mapped(first: Counter[Number], second: Counter[Number]) -> Counter[Numbe
 
 
 def _batch(arriving: Counter[Number], stage: Stage) -> Counter[Number]:
-    """The output of a stage for a bag of numbers."""
+    """Returns the output of a stage for a bag of numbers."""
     made: Counter[Number] = Counter()
     if stage.calls is not None:
         for number, count in arriving.items():

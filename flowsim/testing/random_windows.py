@@ -48,7 +48,7 @@ from flowsim.graph.stream_graph import StreamGraph
 
 _Windows = TypeVar("_Windows", WindowedStream[DataStream], AllWindowedStream[DataStream])
 Reading = tuple[str, int]
-"""A key, and a number that a dynamic session uses as its gap."""
+"""A record: a key, and a number that a dynamic session uses as its gap."""
 
 
 def _ms(number: int) -> Duration:
@@ -96,7 +96,7 @@ ASSIGNERS: Final[Mapping[str, Callable[[], WindowAssigner[Any, Any]]]] = {
     "global": GlobalWindows.create,
     "global to the end": GlobalWindows.create_with_end_of_stream_trigger,
 }
-"""By name; the laws check all of them."""
+"""The assigners by name; the laws check all of them."""
 
 TRIGGERS: Final[Mapping[str, Callable[[], Trigger[Any, Any]] | None]] = {
     "the assigner's": None,
@@ -131,7 +131,7 @@ _BY_CLOCK_ALONE: Final = ("clock", "every 6 ms by clock", "clock, purging", "eve
 
 @dataclass(frozen=True, slots=True)
 class WindowJob:
-    """A keyed window over one script per source subtask."""
+    """A job with a keyed window over one script per source subtask."""
 
     assigner: str
     trigger: str
@@ -142,7 +142,7 @@ class WindowJob:
     scripts: tuple[tuple[Entry, ...], ...]
 
     def build(self) -> StreamGraph:
-        """source -> (key) -> window -> sink, and late records to a second sink."""
+        """Builds the job: source -> (key) -> window -> sink, with late records to a second sink."""
         env = StreamExecutionEnvironment.get_execution_environment().set_max_parallelism(8)
         readings = env.add_source(ScriptedSource(*self.scripts)).set_parallelism(len(self.scripts))
         assigner, late = ASSIGNERS[self.assigner](), OutputTag("late")
@@ -167,9 +167,11 @@ class WindowJob:
 
 
 def accepted(assigner: str, trigger: str) -> bool:
-    """Whether Flink can run this pair. Merging windows need a trigger that can merge. A processing-time trigger on
-    event-time windows would fire without end, because their end is long past. A trigger that fires every few ms of
-    event time would never end in a global window.
+    """Returns True if Flink can run this pair of assigner and trigger.
+
+    Merging windows need a trigger that can merge. A processing-time trigger on event-time windows would fire without
+    end, because their end is long past. A trigger that fires every few ms of event time would never end in a global
+    window.
     """
     if "sessions" in assigner and trigger in _NEVER_MERGE:
         return False
@@ -180,7 +182,7 @@ def accepted(assigner: str, trigger: str) -> bool:
 
 @st.composite
 def window_jobs(draw: st.DrawFn) -> WindowJob:
-    """Window jobs that Flink accepts: out-of-order records, watermarks, and pauses that advance the clock."""
+    """Draws window jobs that Flink accepts: out-of-order records, watermarks, and pauses that advance the clock."""
     pairs = [(a, t) for a in ASSIGNERS for t in TRIGGERS if accepted(a, t)]
     assigner, trigger = draw(st.sampled_from(pairs))
     return WindowJob(

@@ -15,7 +15,7 @@ _TOKEN: Final = re.compile(r"(fifo|random)/([0-9]{1,19})/([0-9]{1,7})")
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Policy, seed and batch size of a run; together with the job they determine the run (D4).
+    """The policy, seed and batch size of a run; together with the job they determine the run (D4).
 
     The seed also determines random choices of the job, such as the first channel of ``rebalance``, so it also matters
     under ``fifo``.
@@ -40,12 +40,12 @@ class Schedule:
 
     @property
     def token(self) -> str:
-        """Policy, seed and budget in one word: the last part of an exploration's token."""
+        """Policy, seed and budget in one word, which is the last part of an exploration's token."""
         return f"{self.policy}/{self.seed}/{self.budget_records}"
 
     @classmethod
     def of(cls, token: str) -> Schedule:
-        """The schedule with that token; raises BadInput."""
+        """Returns the schedule of that token. Raises BadInput."""
         found = _TOKEN.fullmatch(token)
         if found is None:
             raise BadInput(f"expected a schedule such as random/7/1 (policy/seed/budget), got {token[:60]!r}")
@@ -54,11 +54,14 @@ class Schedule:
 
 
 FIFO: Final = Schedule()
-"""First in, first out, with large batches: the schedule of a plain run."""
+"""The schedule of a plain run: first in, first out, with large batches."""
 
 
 def some_schedules(random_seeds: int = 8) -> Iterator[Schedule]:
-    """The FIFO schedule, then random ones with the seeds 0, 1, ...; every other one ends the batch after each element."""
+    """Returns the FIFO schedule, then random schedules with the seeds 0, 1, ...
+
+    Every second random schedule ends the batch after each element.
+    """
     yield FIFO
     for seed in range(random_seeds):
         yield Schedule("random", seed, 1 if seed % 2 == 0 else DEFAULT_BUDGET_RECORDS)

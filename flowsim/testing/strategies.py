@@ -22,7 +22,7 @@ except ModuleNotFoundError as missing:
     raise MissingExtra("testing", "flowsim.testing.strategies") from missing
 
 Event = tuple[str, int, int]
-"""Key, number, event time in ms."""
+"""A tuple of key, number and event time in ms."""
 
 _TEXT: Final = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 
@@ -31,13 +31,13 @@ _TEXT: Final = st.text(st.characters(exclude_categories=["Cs"]), max_size=6)
 
 
 def scalars(*, allow_nan: bool = False) -> SearchStrategy[object]:
-    """None, bool, int64, float64, str, bytes."""
+    """Draws None, bool, int64, float64, str or bytes."""
     integers = st.integers(INT_MIN, INT_MAX)
     return st.none() | st.booleans() | integers | st.floats(allow_nan=allow_nan) | _TEXT | st.binary(max_size=6)
 
 
 def values(*, allow_nan: bool = False, max_leaves: int = 8) -> SearchStrategy[object]:
-    """Any record value: scalars, and tuples, lists, dicts and Rows of them."""
+    """Draws any record value: scalars, and tuples, lists, dicts and Rows of scalars."""
     one = scalars(allow_nan=allow_nan)
 
     def containers(inner: SearchStrategy[object]) -> SearchStrategy[object]:
@@ -52,7 +52,10 @@ def values(*, allow_nan: bool = False, max_leaves: int = 8) -> SearchStrategy[ob
 def flat_records(
     *fields: SearchStrategy[object], **named: SearchStrategy[object]
 ) -> SearchStrategy[tuple[object, ...] | Row]:
-    """Records without nesting: a tuple of ``fields``, or a Row of ``named`` fields; by default one to four scalars."""
+    """Draws records without nesting: a tuple of ``fields``, or a Row of ``named`` fields.
+
+    The default is one to four scalars.
+    """
     if fields and named:
         raise BadInput("flat_records: expected fields (for tuples) or named fields (for Rows), got both")
     if named:
@@ -63,14 +66,14 @@ def flat_records(
 
 
 def keys(count: int = 4) -> SearchStrategy[str]:
-    """One of ``count`` (at most 26) letters: few, so that keys repeat."""
+    """Draws one of ``count`` letters (at most 26), few so that keys repeat."""
     if not 1 <= count <= 26:
         raise BadInput(f"keys: expected a count from 1 to 26, got {count}")
     return st.sampled_from("abcdefghijklmnopqrstuvwxyz"[:count])
 
 
 def timestamps(max_ms: int = 100, *, min_ms: int = 0) -> SearchStrategy[int]:
-    """Event times in ms."""
+    """Draws event times in ms."""
     return st.integers(min_ms, max_ms)
 
 
@@ -85,7 +88,7 @@ def event_streams(
     max_out_of_orderness_ms: int = 10,
     max_gap_ms: int = 10,
 ) -> SearchStrategy[list[Event]]:
-    """Lists of ``(key, number, event time in ms)``, for example for ``from_collection``.
+    """Draws lists of ``(key, number, event time in ms)``, for example for ``from_collection``.
 
     No event is older than the newest event before it by more than ``max_out_of_orderness_ms``, so none is late under
     that bound or a larger one. ``max_gap_ms``: the largest step of event time.
@@ -105,10 +108,10 @@ def _events(steps: list[tuple[str, int, int, int]]) -> list[Event]:
 
 
 _KINDS: Final = (*["record"] * 6, *["watermark"] * 3, "sleep", "idle")
-"""Mostly records and watermarks; examples shrink to records only."""
+"""The kinds of script entries, mostly records and watermarks; examples shrink to records only."""
 
 _Step = tuple[str, object, int, int, int]
-"""Kind, value of a record, ms of event-time progress, ms behind the newest time, ms of a pause."""
+"""A tuple: kind, value of a record, ms of event-time progress, ms behind the newest time, ms of a pause."""
 
 
 def scripted_sources(
@@ -121,7 +124,7 @@ def scripted_sources(
     max_out_of_orderness_ms: int = 20,
     max_sleep_ms: int = 250,
 ) -> SearchStrategy[ScriptedSource]:
-    """Sources with a script for each subtask: records, rising watermarks, idleness, pauses.
+    """Draws sources with a script for each subtask: records, rising watermarks, idleness, pauses.
 
     ``values``: the records, ``(key, number)`` by default. Records may be late. ``min_entries`` makes scripts, and so
     counterexamples, longer.
@@ -157,17 +160,17 @@ def _script(steps: list[_Step]) -> list[Entry]:
 
 
 def seeds(max_seed: int = 9_999) -> SearchStrategy[int]:
-    """Seeds of a run."""
+    """Draws seeds of a run."""
     return st.integers(0, max_seed)
 
 
 def policies() -> SearchStrategy[str]:
-    """``fifo`` first; ``random`` where it is allowed."""
+    """Draws a policy: ``fifo`` first, then ``random`` where it is allowed."""
     return st.sampled_from(["fifo", "random"])
 
 
 def schedules(*, max_seed: int = 9_999) -> SearchStrategy[Schedule]:
-    """A policy, a seed, and a batch size from large to a single element."""
+    """Draws a policy, a seed, and a batch size from large to a single element."""
     budgets = st.sampled_from([DEFAULT_BUDGET_RECORDS, 16, 4, 2, 1])
     return st.builds(Schedule, st.sampled_from(["fifo", "random"]), seeds(max_seed), budgets)
 
@@ -179,11 +182,11 @@ _NARROW: Final[dict[str, SearchStrategy[int]]] = {
     "overdraft_buffers": st.sampled_from([20, 5, 0]),
     "buffer_timeout_ms": st.sampled_from([100, 10, 1, 0, -1]),
 }
-"""Flink's defaults first, then ever smaller buffers and fewer credits."""
+"""Network settings: Flink's defaults first, then ever smaller buffers and fewer credits."""
 
 
 def job_settings(*, max_parallelism: int = 3) -> SearchStrategy[dict[str, int]]:
-    """Settings for ``env.configure(**settings)``, before the first stream; Flink's defaults first.
+    """Draws settings for ``env.configure(**settings)``, before the first stream; Flink's defaults first.
 
     Segments so small that a record spans several, credits so few that senders wait, buffers sent at once or only when
     full.
@@ -197,7 +200,7 @@ def job_settings(*, max_parallelism: int = 3) -> SearchStrategy[dict[str, int]]:
 
 
 def network_settings() -> SearchStrategy[dict[str, object]]:
-    """Network settings for ``env.configure(**settings)``; Flink's defaults first, then ever smaller ones."""
+    """Draws network settings for ``env.configure(**settings)``; Flink's defaults first, then ever smaller settings."""
     return st.fixed_dictionaries(
         {
             **_NARROW,
@@ -223,7 +226,9 @@ def random_jobs(
     max_fan_out: int = 4,
     settings: SearchStrategy[dict[str, object]] | None = None,
 ) -> RandomJob:
-    """Acyclic jobs over numbers: sources, unions, two inputs, fan-outs, every partitioner, parallelism, small networks.
+    """Draws acyclic jobs over numbers.
+
+    The jobs have sources, unions, two inputs, fan-outs, every partitioner, parallelism, and small networks.
 
     Examples shrink to one source, one stage and Flink's settings. ``RandomJob.expected`` gives the output under any
     schedule.

@@ -24,14 +24,14 @@ from flowsim.values.java_hash_map import JavaHashMap
 N = TypeVar("N", bound=Hashable)
 
 TimersOfKeyGroup = Mapping[str, TimersSnapshot[Any]]
-"""By the name of their service."""
+"""The timers of one key group, by the name of their service."""
 
 CreateQueue = Callable[[KeyGroups], HeapPriorityQueueSet[Any]]
 """Creates the queue of one time domain of a service. Flink: PriorityQueueSetFactory."""
 
 
 def no_window(namespace: object) -> tuple[int, int]:
-    """The window bounds in recordings for timers without a window."""
+    """Returns the window bounds in recordings for timers without a window."""
     return 0, 0
 
 
@@ -66,7 +66,10 @@ class InternalTimeServiceManager:
         cancellation: CancellationContext | None = None,
         create_queue: CreateQueue = HeapPriorityQueueSet,
     ) -> None:
-        """``trace`` is that of level full, or None; with it ``key_facts`` must be given."""
+        """Creates a manager without services.
+
+        ``trace`` is the trace of level full, or None; with a trace ``key_facts`` must be given.
+        """
         self._key_context = key_context
         self._processing_time = processing_time
         self._trace = trace
@@ -82,8 +85,9 @@ class InternalTimeServiceManager:
     def internal_timer_service(
         self, name: str, triggerable: Triggerable[N], window_of: Callable[[N], tuple[int, int]]
     ) -> InternalTimerService[N]:
-        """The service of that name, created on the first call; ``window_of`` gives the window of a namespace for
-        recordings.
+        """Returns the service of that name, which is created on the first call.
+
+        ``window_of`` gives the window of a namespace for recordings.
 
         A repeated call returns the existing service, which still calls its first ``triggerable``, as in Flink.
         """
@@ -126,16 +130,19 @@ class InternalTimeServiceManager:
             service.try_advance_watermark(timestamp, None)
 
     def try_advance_watermark(self, timestamp: int, should_stop: Callable[[], bool]) -> bool:
-        """The same, service by service until ``should_stop``; returns whether no due timer is left (rule 9.18)."""
+        """Fires due timers service by service until ``should_stop``.
+
+        Returns True if no due timer is left (rule 9.18).
+        """
         return all(service.try_advance_watermark(timestamp, should_stop) for service in self._in_order)
 
     @property
     def fired_timers(self) -> int:
-        """Timers that fired in all services (rule 9.14). Flink: numFiredTimers."""
+        """The number of timers that fired in all services (rule 9.14). Flink: numFiredTimers."""
         return sum(service.fired_timers for service in self._services.values())
 
     def snapshot_timers_for_key_group(self, key_group: int) -> TimersOfKeyGroup:
-        """The timers of one key group, by service (rule 9.15)."""
+        """Returns the timers of one key group, by service (rule 9.15)."""
         services = self._services.values()
         return {service.name: service.snapshot_timers_for_key_group(key_group) for service in services}
 

@@ -18,7 +18,7 @@ _ALL_IN_ONE: Final = KeyGroupRange(0, 0)
 
 
 class KeyGroups:
-    """The key groups of one operator subtask; by default a single one."""
+    """The key groups of one operator subtask; by default a single key group."""
 
     __slots__ = ("range", "max_parallelism", "key_type")
 
@@ -37,11 +37,11 @@ class KeyGroups:
 
     @property
     def first_capacity(self) -> int:
-        """Initial number of bins of the timer set of each key group. Flink: HeapPriorityQueueSet."""
+        """The initial number of bins of the timer set of each key group. Flink: HeapPriorityQueueSet."""
         return capacity_for(1 + _QUEUE_CAPACITY // max(len(self.range), 1))
 
     def timer_hash(self, timer: InternalTimer[Any]) -> int:
-        """Java's hash code of a timer. Flink: TimerHeapInternalTimer."""
+        """Returns Java's hash code of a timer. Flink: TimerHeapInternalTimer."""
         when = timer.timestamp & _LONG
         return 31 * (31 * (when ^ (when >> 32)) + key_hash(timer.key, self.key_type)) + namespace_hash(timer.namespace)
 
@@ -54,7 +54,7 @@ class HashesAsInJava(Protocol):
 
 
 def namespace_hash(namespace: object) -> int:
-    """Java's hash code of a namespace; None is the namespace outside windows.
+    """Returns Java's hash code of a namespace; None is the namespace outside windows.
 
     >>> namespace_hash(None), namespace_hash("CLEANUP_LEFT")
     (99, 2038325474)

@@ -6,28 +6,28 @@ from collections.abc import Callable
 from typing import Protocol
 
 ProcessingTimeCallback = Callable[[int], None]
-"""Called in the task's mailbox with the *registered* time in ms (rule 3.26)."""
+"""A function that is called in the task's mailbox with the *registered* time in ms (rule 3.26)."""
 
 
 class TimerHandle(Protocol):
     """A registered system timer."""
 
     def cancel(self) -> None:
-        """Cancels the callback; no effect after its mail was enqueued."""
+        """Cancels the callback. Has no effect after the callback's mail was enqueued."""
 
 
 class ProcessingTimeService(Protocol):
-    """One per operator; its callbacks are mails of the operator's priority."""
+    """The processing time of one operator; its callbacks are mails of the operator's priority."""
 
     def current_processing_time_ms(self) -> int: ...
 
     def register_timer(
         self, timestamp_ms: int, callback: ProcessingTimeCallback, *, daemon_while_not: Callable[[], bool] | None = None
     ) -> TimerHandle:
-        """Runs ``callback`` at ``timestamp_ms`` + 1 ms, or at once if that has passed (rule 9.10).
+        """Runs ``callback`` at ``timestamp_ms`` + 1 ms, or at once if that time has passed (rule 9.10).
 
-        A timer that is repeated forever (periodic watermarks) passes ``daemon_while_not``: it keeps a run alive only
-        while that returns True, that is, while firing would have an effect (D4).
+        A timer that is repeated forever (periodic watermarks) passes ``daemon_while_not``: such a timer keeps a run
+        alive only while the function returns True, that is, while firing would have an effect (D4).
         """
 
     def schedule_with_fixed_delay(

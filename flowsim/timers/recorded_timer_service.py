@@ -17,7 +17,7 @@ from flowsim.values.keys import key_fingerprint, key_json
 
 
 class KeyFacts:
-    """Stores hash and fingerprint of every key of one operator, and describes new keys in the recording."""
+    """Stores the hash and fingerprint of every key of one operator, and describes new keys in the recording."""
 
     __slots__ = ("_trace", "_key_type", "known")
 
@@ -28,7 +28,7 @@ class KeyFacts:
         """``(key_hash, key)`` by ``state_key``."""
 
     def of(self, key: object, key_id: object) -> tuple[int, int]:
-        """``(key_hash, key)`` as in the fact tables; ``key_id`` is ``state_key(key)``."""
+        """Returns ``(key_hash, key)`` as in the fact tables; ``key_id`` is ``state_key(key)``."""
         known = self.known.get(key_id)
         if known is None:
             known = (key_hash(key, self._key_type), key_fingerprint(key, self._key_type))
@@ -83,7 +83,7 @@ class TimerTrace(Generic[N]):
         timer: InternalTimer[N],
         watermark: int,
     ) -> None:
-        """Records with the current key, which may differ from the timer's key."""
+        """Records a timer with the current key, which may differ from the timer's key."""
         key_hash, key = self._key_facts.of(current_key, key_id)
         window = self._window_of(timer.namespace)
         self._trace.timer(
@@ -119,7 +119,7 @@ class _TracingTriggerable(Generic[N]):
 
 
 class TracedInternalTimerService(InternalTimerService[N]):
-    """The same service with recording; a separate class, so that runs without recording have no overhead."""
+    """An InternalTimerService that records; a separate class, so that runs without recording have no overhead."""
 
     __slots__ = ("_timer_trace",)
 

@@ -30,18 +30,21 @@ _FOUND: Final = ("found", "counted", "queued", "emitted", "put")
 
 @dataclass(frozen=True, slots=True)
 class EvidenceText:
-    """One row of evidence. ``where``: task, time since the start, seq; ``trace``: the command that shows this position."""
+    """One row of evidence as text.
+
+    ``where``: task, time since the start, seq; ``trace``: the command that shows this position.
+    """
 
     what: str
     expected: str
-    """Expected and found values; '' if the row has no such pair."""
+    """The expected and found values; '' if the row has no such pair."""
     where: str
     with_: tuple[tuple[str, str], ...]
-    """The other columns."""
+    """The other columns of the row."""
     trace: str
 
     def as_data(self) -> dict[str, object]:
-        """JSON-able."""
+        """Returns the row as JSON values."""
         return {"expected": self.expected, "where": self.where, "with": dict(self.with_), "trace": self.trace}
 
 
@@ -55,7 +58,7 @@ class EvidenceReader:
         self._start_ns = start_of(recording)
 
     def texts(self, rows: Sequence[Mapping[str, object]]) -> list[EvidenceText]:
-        """The rows as text; raises BadInput for a damaged recording."""
+        """Returns the rows as text. Raises BadInput for a damaged recording."""
         return [self._text(row, place) for row, place in zip(rows, find_places(self._recording, rows), strict=True)]
 
     def _text(self, row: Mapping[str, object], place: Place) -> EvidenceText:
@@ -92,7 +95,7 @@ class EvidenceReader:
         return shlex.join(command)
 
     def _expected(self, left: dict[str, object], task: int | None) -> str:
-        """Removes the expected and found values from ``left``."""
+        """Removes the expected and found values from ``left`` and returns them as text."""
         for one, other in (("expected", name) for name in _FOUND):
             if one in left and other in left:
                 values = (self._value(one, left.pop(one), task), self._value(other, left.pop(other), task))

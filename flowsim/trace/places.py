@@ -15,12 +15,12 @@ from flowsim.recording.parquet_part import as_numpy
 from flowsim.recording.reader import Recording
 
 _SIDES: Final = ("received", "sent")
-"""If both ends of a channel are known, the position is that of the receiver."""
+"""The ends of a channel in order of preference: if both are known, the position is that of the receiver."""
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """None: unknown, or not a single fact."""
+    """The position of one fact. A field is None if it is unknown, or if the evidence is not a single fact."""
 
     task: int | None = None
     seq: int | None = None
@@ -28,7 +28,10 @@ class Place:
 
 
 def find_places(recording: Recording, rows: Sequence[Mapping[str, object]]) -> list[Place]:
-    """A position per row of evidence, read from as few parts as possible; raises BadInput for a damaged part."""
+    """Returns a position per row of evidence, read from as few parts as possible.
+
+    Raises BadInput for a damaged part.
+    """
     places = [_in_the_row(row) for row in rows]
     for number, (row, place) in enumerate(zip(rows, places, strict=True)):
         if place.seq is None:
@@ -52,7 +55,7 @@ def _integer(row: Mapping[str, object], name: str) -> int | None:
 
 
 def _by_position(recording: Recording, row: Mapping[str, object], place: Place) -> Place:
-    """The fact at a position of a channel, or the intake that a missing fact should have followed."""
+    """Returns the fact at a position of a channel, or the intake that a missing fact should have followed."""
     channel, position = _integer(row, "channel"), _integer(row, "position")
     if channel is not None and position is not None:
         for side in [row["side"]] if row.get("side") in _SIDES else _SIDES:
@@ -66,7 +69,7 @@ def _by_position(recording: Recording, row: Mapping[str, object], place: Place) 
 
 
 def _first(recording: Recording, table: str, where: Mapping[str, int], count: int = 1) -> Place | None:
-    """The ``count``-th row of a table with these values."""
+    """Returns the ``count``-th row of a table with these values."""
     columns = ["task", "seq", "time_ns", *(name for name in where if name != "task")]
     if TABLES[table].level > recording.level:
         return None

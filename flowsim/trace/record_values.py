@@ -19,13 +19,13 @@ _WIDTH: Final = 100
 
 
 class RecordValues:
-    """Table ``record_values``, by fingerprint; read on first use."""
+    """The values of table ``record_values`` by fingerprint; the table is read on first use."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
 
     def text(self, fingerprint: int) -> str | None:
-        """The value as JSON, shortened if long; None if it was not stored."""
+        """Returns the value as JSON, shortened if long; None if the value was not stored."""
         sorted_numbers, order = self._index
         place = int(np.searchsorted(sorted_numbers, fingerprint))
         if place == len(sorted_numbers) or sorted_numbers[place] != fingerprint:

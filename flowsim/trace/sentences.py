@@ -1,4 +1,4 @@
-"""One sentence per fact, for readers of a recording."""
+"""Formats each fact as one sentence, for readers of a recording."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ SentenceFunction = Callable[..., Sentence]
 
 
 def sentence(names: Names, table: str, row: tuple[int, ...], depth: int | None = None) -> Sentence:
-    """One fact as text."""
+    """Returns one fact as text."""
     function = SENTENCES[table]
     return function(names, *row, depth=depth) if table == ACTIONS.name else function(names, *row)
 

@@ -215,7 +215,10 @@ def actions_sentence(
     suspended: int,
     depth: int | None = None,
 ) -> Sentence:
-    """``depth``: how many actions and waits contain this one; None if unknown."""
+    """Returns the sentence of an action.
+
+    ``depth`` is the number of actions and waits that contain this action; None if unknown.
+    """
     match ActionPhase(phase):
         case ActionPhase.BEGIN:
             text, rules = ACTIONS[ActionKind(kind)]
@@ -230,7 +233,10 @@ def actions_sentence(
 
 
 def _wait_text(kind: WaitKind, priority: int, depth: int | None) -> tuple[str, tuple[str, ...]]:
-    """Rule 3.28: a task is idle only between actions; in a yield, the wait for a mail counts as busy time."""
+    """Returns the text of a wait.
+
+    A task is idle only between actions; in a yield, the wait for a mail counts as busy time (rule 3.28).
+    """
     if priority == OUTPUT_FULL:
         return SOFT_BACK_PRESSURE
     if kind is WaitKind.MAIL and depth != 0:

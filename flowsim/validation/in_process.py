@@ -11,7 +11,7 @@ from flowsim.laws.law import reads_of
 from flowsim.validation.recorded_run import Work
 
 Progress = Callable[[int, int, str], None]
-"""Called with the amount done, the total, and its unit."""
+"""A function that is called with the amount done, the total, and the unit of both."""
 
 
 class InProcess:
@@ -20,7 +20,7 @@ class InProcess:
     name = "in this process"
 
     def examine(self, works: Sequence[Work], progress: Progress) -> Iterator[Judgement | BadInput]:
-        """The result of each pass, or why its recording cannot be checked, in the order of ``works``."""
+        """Returns the result of each pass of ``works``, in order, or the reason why its recording cannot be checked."""
         total = sum(len(run.files.markers) for _, run, _ in works)
         done = count(1)
         for _, run, errand in works:

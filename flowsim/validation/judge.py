@@ -18,7 +18,7 @@ from flowsim.validation.recorded_run import RecordedRun, Work
 from flowsim.validation.verdict import EngineFailed, Line, Report
 
 SPARK_FROM_FACTS: Final = 20_000_000
-"""From this many facts, two cores of Spark compensate for its start-up time (docs/performance.md)."""
+"""Number of facts from which two cores of Spark compensate for its start-up time (docs/performance.md)."""
 
 
 class Engine(Protocol):
@@ -27,14 +27,14 @@ class Engine(Protocol):
     name: str
 
     def examine(self, works: Sequence[Work], progress: Progress) -> Iterator[Judgement | BadInput]:
-        """The result of each pass, or why its recording cannot be checked, in the order of ``works``.
+        """Returns the result of each pass of ``works``, in order, or the reason why its recording cannot be checked.
 
-        Raises EngineFailed if none of the remaining ones can be checked.
+        Raises EngineFailed if none of the remaining recordings can be checked.
         """
 
 
 def no_progress(done: int, total: int, what: str) -> None:
-    """For callers without a progress display."""
+    """Does nothing, for callers without a progress display."""
 
 
 def open_runs(paths: Sequence[str | Path | Recording]) -> list[RecordedRun]:
@@ -108,7 +108,7 @@ def validate(
 
 
 def chosen_laws(laws: Sequence[str] | None) -> list[Law]:
-    """The laws by their ids, in catalogue order; raises BadInput for an unknown one."""
+    """Returns the laws by their ids, in catalogue order. Raises BadInput for an unknown law."""
     for given in laws or ():
         if given not in LAW_IDS:
             raise BadInput(f"there is no law {given!r}{did_you_mean(given, LAW_IDS)}")

@@ -28,7 +28,7 @@ def recompute(
     allow_python: bool,
     function: str = "check",
 ) -> Outcome:
-    """The outcome of law ``recompute:<name of the script>``; raises BadInput if the script is unusable."""
+    """Returns the outcome of law ``recompute:<name of the script>``. Raises BadInput if the script is unusable."""
     path = Path(script)
     if not allow_python:
         raise BadInput(f"{path}: a recomputation is Python code and runs only with --allow-python")
@@ -83,7 +83,7 @@ def _count(path: Path, found: Mapping[object, object], name: str) -> int:
 
 
 def _place(path: Path, error: BaseException) -> str:
-    """The innermost line of the script in the traceback."""
+    """Returns the innermost line of the script in the traceback."""
     if isinstance(error, SyntaxError) and error.lineno is not None:
         return f"{path}:{error.lineno}:{error.offset or 1}"
     lines = [f.lineno for f in traceback.extract_tb(error.__traceback__) if Path(f.filename) == path]

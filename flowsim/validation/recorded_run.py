@@ -12,7 +12,7 @@ from flowsim.laws.judge import WHOLE, Errand
 
 @dataclass(frozen=True, slots=True)
 class RecordedRun:
-    """One recording; small enough to be sent to every worker."""
+    """One opened recording; it is small enough to be sent to every worker."""
 
     files: RecordedFiles
     graph: JobGraph
@@ -21,14 +21,14 @@ class RecordedRun:
 
     @property
     def whole(self) -> bool:
-        """Whether the run reached its end; otherwise its facts are a prefix."""
+        """True if the run reached its end; otherwise its facts are a prefix."""
         return self.status == WHOLE
 
     @property
     def rows(self) -> int:
-        """Number of facts in all tables."""
+        """The number of facts in all tables."""
         return sum(sum(marker.rows.values()) for marker in self.files.markers)
 
 
 Work = tuple[int, RecordedRun, Errand]
-"""The index of the recording in the request, the recording, and what to examine in it."""
+"""The index of the recording in the request, the recording, and the parts of it to examine."""

@@ -1,4 +1,4 @@
-"""A report as plain data: rows of text for a terminal, and JSON."""
+"""Converts a report to plain data: rows of text for a terminal, and JSON."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from flowsim.validation.verdict import Line, Report
 
 HEADINGS: Final = ("recording", "law", "verdict", "rows examined", "violations", "reason")
 SENTENCES: Final = {law.id: law.sentence for law in LAWS}
-"""By the id of a law."""
+"""The sentence of each law, by the law's id."""
 
 
 def table(report: Report) -> list[tuple[str, ...]]:
-    """One row of text per line, in the order of ``HEADINGS``."""
+    """Returns one row of text per line of the report, in the order of ``HEADINGS``."""
     return [
         (
             report.recordings[line.run],
@@ -30,7 +30,7 @@ def table(report: Report) -> list[tuple[str, ...]]:
 
 
 def evidence(report: Report) -> list[tuple[str, str, str, list[dict[str, object]]]]:
-    """(recording, law, its sentence, evidence rows) of every violation."""
+    """Returns (recording, law, its sentence, evidence rows) for every violation."""
     return [
         (
             report.recordings[line.run],
@@ -44,7 +44,7 @@ def evidence(report: Report) -> list[tuple[str, str, str, list[dict[str, object]
 
 
 def as_data(report: Report) -> dict[str, object]:
-    """The whole report as JSON values."""
+    """Returns the whole report as JSON values."""
     return {
         "passed": report.passed,
         "engine": report.engine,
@@ -55,7 +55,7 @@ def as_data(report: Report) -> dict[str, object]:
 
 
 def to_json(report: Report) -> str:
-    """The report as JSON text."""
+    """Returns the report as JSON text."""
     return json.dumps(as_data(report), indent=2, allow_nan=False)
 
 

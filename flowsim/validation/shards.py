@@ -13,12 +13,12 @@ from flowsim.validation.recorded_run import Work
 _MOST_ROWS: Final = 2_000_000
 _LEAST_ROWS: Final = 250_000
 _ROWS_OF_A_RUN: Final = 2_000
-"""The cost of opening a small recording, in examined rows."""
+"""The cost of opening a small recording, as a number of examined rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some tasks of one recording, or some keys of one task.
+    """Some tasks of one recording, or some keys of one task, for one shard.
 
     ``part`` of ``parts``: the files whose hashes this piece checks; 0 parts: none.
     """
@@ -34,7 +34,9 @@ class Piece:
 
 
 def shards_of(works: Sequence[Work], cores: int, splits_keys: bool = True) -> list[list[Piece]]:
-    """At least two shards per core for large inputs, of at most two million rows each if tasks allow it.
+    """Divides the recordings into shards.
+
+    Large inputs have at least two shards per core, of at most two million rows each if tasks allow it.
 
     If a task has more rows than two shards should have, laws that support it examine the keys in parts.
     """
@@ -57,7 +59,7 @@ def shards_of(works: Sequence[Work], cores: int, splits_keys: bool = True) -> li
 
 
 def _key_parts(work: Work, tasks: TaskRange, size: int, target: int) -> int:
-    """Number of key parts for a range; a task that is too large for a shard is alone in its range."""
+    """Returns the number of key parts for a range; a task that is too large for a shard is alone in its range."""
     _, run, errand = work
     by_key = errand.by_key
     if size <= 2 * target or tasks.end - tasks.first > 1 or not by_key:
@@ -66,7 +68,10 @@ def _key_parts(work: Work, tasks: TaskRange, size: int, target: int) -> int:
 
 
 def _ranges(rows: dict[int, int], end: int, target: int) -> list[tuple[TaskRange, int]]:
-    """Ranges that cover all tasks, each with its size; a task of more than two target sizes is alone in its range."""
+    """Returns ranges that cover all tasks, each with its size.
+
+    A task of more than two target sizes is alone in its range.
+    """
     found: list[tuple[TaskRange, int]] = []
     first = size = 0
     for task in range(end):

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LOCAL: Final = "local[*,4]"
-"""All cores; a failed task, for example because its Python worker was killed, is tried four times as on a cluster."""
+"""The local master with all cores. A failed task, for example after its Python worker was killed, is tried four times
+as on a cluster."""
 _LOOPBACK: Final = "127.0.0.1"
 _CONNECT_PORT: Final = 15002
 _ANSWER_WITHIN_S: Final = 10
@@ -33,7 +34,7 @@ _SETTINGS: Final[dict[str, str]] = {
     "spark.sql.shuffle.partitions": "8",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
 }
-"""Settings that affect results, plus sizes; set on every kind of session."""
+"""The settings that affect results, and the settings of sizes; set on every kind of session."""
 
 _DRIVER_SETTINGS: Final = {
     "spark.driver.memory": "2g",
@@ -48,7 +49,8 @@ _DRIVER_SETTINGS: Final = {
 }
 
 _JUDGE_JAVA_OPTIONS: Final = ("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
-"""A check ends before the better compiler and collector are worthwhile: they take 40 % of its CPU time."""
+"""JVM options for short checks: the better compiler and collector take 40 % of a check's CPU time and are not
+worthwhile."""
 
 _LOGGING: Final = """\
 rootLogger.level = error
@@ -61,14 +63,15 @@ appender.stderr.layout.pattern = Spark %p %c{1}: %m%n%ex{0}
 logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
 logger.gateway.level = error
 """
-"""Errors only. The gateway sets the root level to that of its own logger, and logs that, unless both are equal."""
+"""The logging settings: errors only. The gateway sets the root level to that of its own logger, and logs that, unless
+both are equal."""
 
 
 @contextmanager
 def spark_session(
     master: str | None = None, remote: str | None = None, app_name: str = "flowsim", *, for_judge: bool = False
 ) -> Iterator[SparkSession]:
-    """A session for the block: on ``master`` (default ``local[*]``) or on the Spark Connect server ``remote``.
+    """Provides a session for the block: on ``master`` (default ``local[*]``) or on the Spark Connect server ``remote``.
 
     An existing session of this process is used, and not stopped, unless it runs elsewhere than requested. Raises
     MissingExtra without pyspark, BadInput without Java or if the session cannot be created. ``for_judge``: the session
@@ -105,7 +108,10 @@ def _running_session(master: str | None) -> SparkSession | None:
 
 
 def _refuse_unreachable(address: str) -> None:
-    """Tests the connection first: Spark itself would retry for minutes before it reports that there is no server."""
+    """Tests the connection first.
+
+    Spark itself would retry for minutes before it reports that there is no server.
+    """
     places = re.fullmatch(r"(?:spark|sc)://([^/]+)(?:/.*)?", address)
     if places is None:
         return
@@ -150,7 +156,7 @@ def _started(master: str, app_name: str, java_options: Sequence[str]) -> Iterato
 
 
 def _stop(session: SparkSession) -> None:
-    """Stops the session; no effect if its Java has ended."""
+    """Stops the session. Has no effect if the session's Java process has ended."""
     from py4j.protocol import Py4JError
 
     with suppress(Py4JError, ConnectionError):
@@ -179,7 +185,7 @@ def _start(master: str, app_name: str, folder: Path, java_options: Sequence[str]
 
 
 def _spark_environment(master: str) -> dict[str, str]:
-    """Environment variables of the driver and its Python workers; the user's own settings for a cluster are kept."""
+    """Sets environment variables of the driver and its Python workers; keeps the user's own settings for a cluster."""
     variables = {"JAVA_HOME": str(java_home_for_spark(find_java()))}
     if master.startswith("local"):
         # Otherwise workers run `python3` of PATH, and the driver binds to the address of the host name.
@@ -211,7 +217,10 @@ def _environment(variables: Mapping[str, str]) -> Iterator[None]:
 
 @contextmanager
 def _interrupt_handler_kept() -> Iterator[None]:
-    """A Spark context installs its own handler of Ctrl-C, which cancels its jobs, and does not remove it."""
+    """Restores the handler of Ctrl-C.
+
+    A Spark context installs its own handler, which cancels its jobs, and does not remove it.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -10,7 +10,7 @@ from flowsim.errors import ValueNotAllowed
 from flowsim.values.row import Row
 
 MAX_DEPTH: Final = 100
-"""How deep containers may nest."""
+"""The maximum depth of nested containers."""
 
 INT_MIN: Final = -(2**63)
 
@@ -28,7 +28,7 @@ def check(value: object) -> None:
 
 
 def _allowed(value: object, depth: int) -> bool:
-    """Whether ``_explain`` would find no error; separate, because computing positions takes time."""
+    """Returns True if ``_explain`` would find no error; a separate function, because computing positions takes time."""
     if depth >= MAX_DEPTH:
         return False
     if type(value) is tuple or type(value) is list:
@@ -51,7 +51,7 @@ def _allowed(value: object, depth: int) -> bool:
 
 
 def allowed_key(key: object, depth: int) -> bool:
-    """Whether ``key`` may be a dict key at this ``depth``."""
+    """Returns True if ``key`` may be a dict key at this ``depth``."""
     if type(key) is tuple:
         return depth < MAX_DEPTH and all(allowed_key(item, depth + 1) for item in key)
     return type(key) in SCALARS and _allowed((key,), 0)
@@ -89,7 +89,7 @@ def _check_scalar(value: object, place: str) -> None:
 
 
 def encodes(text: str) -> bool:
-    """Whether the text has no lone surrogate."""
+    """Returns True if the text has no lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -141,7 +141,7 @@ def _start(place: str) -> str:
 
 
 def copy_value(value: object) -> object:
-    """A deep copy; the same object if it is immutable.
+    """Returns a deep copy; the same object if it is immutable.
 
     A value that is nested too deeply or outside the closed set is returned unchanged.
     """
@@ -164,13 +164,16 @@ def copy_value(value: object) -> object:
 
 
 def _copy_items(items: tuple[object, ...]) -> tuple[object, ...]:
-    """Returns the same tuple if no item was copied."""
+    """Copies the items of a tuple; returns the same tuple if no item was copied."""
     copies = tuple(map(copy_value, items))
     return copies if any(map(is_not, copies, items)) else items
 
 
 def checked_copy(value: object) -> object:
-    """``check`` and ``copy_value`` in one pass: raises ValueNotAllowed, naming the position, outside the closed set."""
+    """Checks and copies a value in one pass, as ``check`` and ``copy_value`` do.
+
+    Raises ValueNotAllowed, naming the position, outside the closed set.
+    """
     try:
         if type(value) in SCALARS:
             _checked_items((value,), 0)
@@ -182,7 +185,7 @@ def checked_copy(value: object) -> object:
 
 
 def _checked_container(value: object, depth: int) -> object:
-    """The copy of a container at this ``depth``; the same object if it is immutable."""
+    """Returns the copy of a container at this ``depth``; the same object if it is immutable."""
     kind = type(value)
     if depth >= MAX_DEPTH:
         raise ValueNotAllowed("nested too deep")
@@ -209,7 +212,7 @@ def _checked_container(value: object, depth: int) -> object:
 
 
 def _checked_items(items: Sequence[object], depth: int) -> Sequence[object]:
-    """The copies of the items of a container at this ``depth``; ``items`` itself if all of them are scalars.
+    """Returns the copies of the items of a container at this ``depth``; ``items`` itself if all of them are scalars.
 
     Scalars are checked inline, since a call for each of them would cost more than everything else.
     """

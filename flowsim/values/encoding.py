@@ -18,10 +18,10 @@ from flowsim.values.closed_set import SCALARS, check
 from flowsim.values.row import Row
 
 LIST_CODE: Final = 1
-"""msgpack extension type of a list: an array of its items."""
+"""The msgpack extension type of a list: an array of its items."""
 
 ROW_CODE: Final = 2
-"""msgpack extension type of a Row: an array of two, its values and its field names (an array or nil)."""
+"""The msgpack extension type of a Row: an array of two, its values and its field names (an array or nil)."""
 
 _encoder: Final = msgspec.msgpack.Encoder()
 _append: Final = _encoder.encode_into
@@ -64,26 +64,26 @@ def encode_into(buffer: bytearray, timestamp: int | None, value: object) -> None
 
 
 def _not_encoded(timestamp: object) -> ValueNotAllowed:
-    """The error for a record that the encoder rejected although its value is in the closed set."""
+    """Returns the error for a record that the encoder rejected although its value is in the closed set."""
     return ValueNotAllowed(
         f"timestamp: expected whole milliseconds of 64 bits or None, got {timestamp!r:.60} ({type(timestamp).__name__})"
     )
 
 
 def encode_record(timestamp: int | None, value: object) -> bytes:
-    """The bytes of one record; raises ValueNotAllowed."""
+    """Returns the bytes of one record. Raises ValueNotAllowed."""
     buffer = bytearray()
     encode_into(buffer, timestamp, value)
     return bytes(buffer)
 
 
 def encode_value(value: object) -> bytes:
-    """The bytes of a value alone, for ``decode_value``; raises ValueNotAllowed."""
+    """Returns the bytes of a value alone, for ``decode_value``. Raises ValueNotAllowed."""
     return _encoder.encode(plain(value))
 
 
 def decode_value(encoded: bytes | bytearray | memoryview) -> object:
-    """The value in bytes made by ``encode_value``."""
+    """Returns the value of bytes made by ``encode_value``."""
     value: object = msgpack.unpackb(encoded, use_list=False, strict_map_key=False, ext_hook=decode_extension)
     return value
 
@@ -119,7 +119,7 @@ def _plain(value: object) -> object:
 
 
 def decode_extension(code: int, content: bytes) -> object:
-    """The list or Row in a msgpack extension; raises ValueNotAllowed for an unknown one."""
+    """Returns the list or Row of a msgpack extension. Raises ValueNotAllowed for an unknown extension."""
     inner = decode_value(content)
     if code == LIST_CODE and isinstance(inner, tuple):
         return list(inner)
@@ -130,12 +130,15 @@ def decode_extension(code: int, content: bytes) -> object:
 
 
 def fingerprint(timestamp: int | None, value: object) -> int:
-    """63-bit hash of a record: equal for equal bytes. The hash is xxh3-64 without its lowest bit."""
+    """Returns the 63-bit hash of a record; equal bytes have equal hashes.
+
+    The hash is xxh3-64 without its lowest bit.
+    """
     return _digest(encode_record(timestamp, value)) >> 1
 
 
 def fingerprint_decoded(timestamp: int | None, value: object) -> int:
-    """``fingerprint`` of a decoded record, whose value needs no check."""
+    """Returns the ``fingerprint`` of a decoded record, whose value needs no check."""
     if type(value) is tuple:
         for item in value:
             if type(item) not in SCALARS:
@@ -146,5 +149,5 @@ def fingerprint_decoded(timestamp: int | None, value: object) -> int:
 
 
 def fingerprint_frame(frame: bytes | bytearray | memoryview) -> int:
-    """The same hash for the bytes of an encoded record."""
+    """Returns the ``fingerprint`` of the bytes of an encoded record."""
     return _digest(frame) >> 1

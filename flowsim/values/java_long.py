@@ -18,7 +18,7 @@ def wrapped(number: int) -> int:
 
 
 def remainder(dividend: int, divisor: int) -> int:
-    """Java's ``dividend % divisor``.
+    """Returns Java's ``dividend % divisor``.
 
     >>> remainder(-7, 5), -7 % 5
     (-2, 3)

@@ -12,11 +12,11 @@ from typing import Generic, TypeVar
 K = TypeVar("K", bound=Hashable)
 
 Comparison = Callable[[object, object], int]
-"""Negative, 0 or positive, as Java's ``compareTo`` for two keys of one hash."""
+"""A function that returns a negative number, 0 or a positive number, as Java's ``compareTo`` for two keys of one hash."""
 
 
 class Node(Generic[K]):
-    """An entry by its key; ``spread`` is its spread hash code as a signed number."""
+    """A node of the tree with its key; ``spread`` is the key's spread hash code as a signed number."""
 
     __slots__ = ("key", "spread", "parent", "left", "right", "is_red", "before", "after")
 
@@ -37,7 +37,7 @@ class JavaTreeBin(Generic[K]):
     __slots__ = ("_first", "_root", "_compare", "_nodes")
 
     def __init__(self, entries: Iterable[tuple[K, int]], compare: Comparison) -> None:
-        """``entries``: keys and spread hash codes in the order in which the bin held them."""
+        """Builds the tree from ``entries``: keys and spread hash codes in the order of the bin."""
         self._compare = compare
         self._nodes: dict[K, Node[K]] = {}
         self._first: Node[K] | None = None
@@ -59,7 +59,7 @@ class JavaTreeBin(Generic[K]):
         return len(self._nodes)
 
     def __iter__(self) -> Iterator[K]:
-        """The keys in list order."""
+        """Yields the keys in list order."""
         node = self._first
         while node is not None:
             yield node.key
@@ -78,7 +78,7 @@ class JavaTreeBin(Generic[K]):
         self._lead()
 
     def remove(self, key: K) -> bool:
-        """Removes a key; False if the bin is then a plain list."""
+        """Removes a key. Returns False if the bin must become a plain list."""
         node = self._nodes.pop(key)
         if node.before is None:
             self._first = node.after
@@ -94,7 +94,7 @@ class JavaTreeBin(Generic[K]):
         return True
 
     def _hang(self, node: Node[K], *, balanced: bool = True) -> Node[K] | None:
-        """Adds a node below its leaf; returns its parent."""
+        """Adds a node below a leaf and returns the node's parent."""
         place, parent, goes_left = self._root, None, False
         while place is not None:
             parent = place
@@ -143,7 +143,7 @@ class JavaTreeBin(Generic[K]):
             parent.right = new
 
     def _rotate(self, node: Node[K], *, left: bool) -> None:
-        """Rotates: a child takes the place of ``node``, which becomes its child on the other side."""
+        """Rotates the tree: a child takes the position of ``node``, which becomes its child on the other side."""
         child = node.right if left else node.left
         if child is None:
             return

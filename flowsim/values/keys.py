@@ -23,7 +23,7 @@ _MINUS_ZERO: Final = (float, "-0.0")
 
 
 def state_key(key: object) -> object:
-    """A hashable substitute, equal exactly for the same key; a str and an int are their own substitutes.
+    """Returns a hashable substitute, which is equal exactly for the same key; a str or an int is its own substitute.
 
     Raises ValueNotAllowed for a list or dict, which Flink cannot hash reliably either, and outside the closed set.
     """
@@ -57,7 +57,10 @@ def _stand_in(key: object) -> object:
 
 
 def infer_type(value: object) -> TypeInformation:
-    """The type of a value without a declared type: an int is a LONG; None fits any type (PICKLED_BYTE_ARRAY)."""
+    """Returns the type of a value without a declared type.
+
+    An int is a LONG; None fits any type (PICKLED_BYTE_ARRAY).
+    """
     match value:
         case bool():
             return Types.BOOLEAN()
@@ -84,14 +87,14 @@ def infer_type(value: object) -> TypeInformation:
 
 
 def _common(types: list[TypeInformation]) -> TypeInformation:
-    """The common type of all items, or the type that fits any value."""
+    """Returns the common type of all items, or the type that fits any value."""
     if types and all(each == types[0] for each in types):
         return types[0]
     return Types.PICKLED_BYTE_ARRAY()
 
 
 def key_json(key: object, key_type: str | TypeInformation | None = None) -> tuple[str, str]:
-    """Type name and JSON text of a key, for table ``keys``.
+    """Returns the type name and JSON text of a key, for table ``keys``.
 
     A tuple, a list and a Row are arrays, a dict is an array of pairs, bytes are hexadecimal text, and the floats that
     JSON lacks are the texts ``"NaN"``, ``"Infinity"`` and ``"-Infinity"``: the type name says how to read it.
@@ -106,7 +109,7 @@ def key_json(key: object, key_type: str | TypeInformation | None = None) -> tupl
 
 
 def jsonable(value: object) -> object:
-    """A value for ``json``; see ``key_json``."""
+    """Converts a value for ``json``; see ``key_json``."""
     match value:
         case float():
             if value != value:
@@ -125,7 +128,7 @@ def jsonable(value: object) -> object:
 
 
 def key_fingerprint(key: object, key_type: str | TypeInformation | None = None) -> int:
-    """63-bit hash that identifies a typed key: equal for the same key (see ``state_key``) of the same type."""
+    """Returns the 63-bit hash of a typed key: equal for the same key (see ``state_key``) of the same type."""
     declared = as_type(key_type)
     if declared is None or declared.kind is TypeKind.PICKLED_BYTE_ARRAY:
         declared = infer_type(key)
@@ -133,7 +136,7 @@ def key_fingerprint(key: object, key_type: str | TypeInformation | None = None) 
 
 
 def _canonical(key: object) -> object:
-    """The key with one bit pattern for NaN and without field names, as ``state_key`` ignores both."""
+    """Returns the key with one bit pattern for NaN and without field names, because ``state_key`` ignores both."""
     if isinstance(key, float) and key != key:
         return float("nan")
     if type(key) is tuple:

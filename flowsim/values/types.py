@@ -18,7 +18,7 @@ from flowsim.errors import BadInput
 
 
 class TypeKind(Enum):
-    """The closed set of kinds of types; the value is the word in type names."""
+    """The kinds of types; the value is the word in type names."""
 
     STRING = "STRING"
     BYTE = "BYTE"
@@ -46,7 +46,7 @@ _ARITY: Final[dict[TypeKind, int]] = {
     TypeKind.LIST: 1,
     TypeKind.MAP: 2,
 }
-"""Number of type arguments of a kind; TUPLE and ROW take any number, kinds not listed none."""
+"""Number of type arguments of each kind. TUPLE and ROW take any number; kinds that are not listed take none."""
 
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
@@ -74,13 +74,13 @@ class TypeInformation:
         return self.name
 
     def get_field_names(self) -> list[str]:
-        """Field names of a row or tuple type; unnamed fields are ``f0``, ``f1``, ..."""
+        """Returns the field names of a row or tuple type; unnamed fields are ``f0``, ``f1``, ..."""
         if self.field_names is not None:
             return list(self.field_names)
         return [f"f{i}" for i in range(len(self.arguments))]
 
     def get_field_types(self) -> list[TypeInformation]:
-        """Types of the fields of a row or tuple type."""
+        """Returns the types of the fields of a row or tuple type."""
         return list(self.arguments)
 
 
@@ -186,7 +186,7 @@ class Types:
 
 @lru_cache(maxsize=1024)
 def parse_type(name: str) -> TypeInformation:
-    """The type with this text name; raises BadInput with the position and what was expected.
+    """Returns the type with this text name. Raises BadInput with the position and what was expected.
 
     >>> parse_type("TUPLE<INT, STRING>") == Types.TUPLE([Types.INT(), Types.STRING()])
     True
@@ -198,12 +198,12 @@ def parse_type(name: str) -> TypeInformation:
 
 
 def as_type(declared: str | TypeInformation | None) -> TypeInformation | None:
-    """The declared type; a name is parsed; None stays None and means: by value."""
+    """Returns the declared type; parses a name. None stays None and means that the value decides the type."""
     return parse_type(declared) if isinstance(declared, str) else declared
 
 
 class _TypeParser:
-    """Recursive descent over ``KIND``, ``KIND<type,...>`` and ``ROW<name:type,...>``."""
+    """A recursive-descent parser of ``KIND``, ``KIND<type,...>`` and ``ROW<name:type,...>``."""
 
     _TOKEN: Final = re.compile(r'\s*("(?:[^"\\]|\\.)*"|\w+|[<>,:])', re.ASCII)
 

@@ -34,7 +34,7 @@ class WatermarkGenerator(ABC):
 
     @abstractmethod
     def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
-        """Called after the record was emitted, so that its watermark follows it (rule 8.3)."""
+        """Called after the record was emitted, so that a watermark of this call follows the record (rule 8.3)."""
 
     @abstractmethod
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
@@ -42,14 +42,17 @@ class WatermarkGenerator(ABC):
 
     @abstractmethod
     def has_pending_effect(self, emitted: int) -> bool:
-        """Whether a later periodic call would have an effect without another event (D4).
+        """Returns True if a later periodic call would have an effect without another event (D4).
 
         ``emitted`` is the highest emitted watermark. While this is true the run is not quiescent.
         """
 
 
 class BoundedOutOfOrdernessWatermarks(WatermarkGenerator):
-    """Periodic: the highest timestamp so far, minus the bound, minus 1 ms. Flink: BoundedOutOfOrdernessWatermarks (rule 8.1)."""
+    """Emits periodically the highest timestamp so far, minus the bound, minus 1 ms.
+
+    Flink: BoundedOutOfOrdernessWatermarks (rule 8.1).
+    """
 
     __slots__ = ("_delay_ms", "_max_timestamp")
 
@@ -71,7 +74,7 @@ class BoundedOutOfOrdernessWatermarks(WatermarkGenerator):
 
 
 class AscendingTimestampsWatermarks(BoundedOutOfOrdernessWatermarks):
-    """Periodic, for timestamps that never decrease. Flink: AscendingTimestampsWatermarks (rule 8.1)."""
+    """Emits periodically, for timestamps that never decrease. Flink: AscendingTimestampsWatermarks (rule 8.1)."""
 
     __slots__ = ()
 
@@ -80,7 +83,7 @@ class AscendingTimestampsWatermarks(BoundedOutOfOrdernessWatermarks):
 
 
 class PerRecordBoundedWatermarks(BoundedOutOfOrdernessWatermarks):
-    """The bounded watermark after every record instead of periodically (rule 8.3)."""
+    """Emits the bounded watermark after every record instead of periodically (rule 8.3)."""
 
     __slots__ = ()
 
@@ -97,11 +100,11 @@ class PerRecordBoundedWatermarks(BoundedOutOfOrdernessWatermarks):
 
 
 PunctuatedWatermark = Callable[[object, int], int | None]
-"""``(value, timestamp) -> watermark`` in ms, or None."""
+"""A function ``(value, timestamp) -> watermark`` in ms, or None."""
 
 
 class PunctuatedWatermarks(WatermarkGenerator):
-    """Emits the watermark in a record, if there is one (rule 8.3)."""
+    """Emits the watermark that a record contains, if there is one (rule 8.3)."""
 
     __slots__ = ("_watermark_of",)
 
@@ -121,7 +124,7 @@ class PunctuatedWatermarks(WatermarkGenerator):
 
 
 class NoWatermarks(WatermarkGenerator):
-    """Never emits: the stream has no event time. Flink: NoWatermarksGenerator."""
+    """Never emits a watermark: the stream has no event time. Flink: NoWatermarksGenerator."""
 
     __slots__ = ()
 

@@ -22,8 +22,9 @@ class ValveOutput(Protocol):
 
 
 class StatusWatermarkValve:
-    """The event time of a task input: the minimum over its aligned channels, never decreasing. Flink:
-    StatusWatermarkValve.
+    """Computes the event time of a task input: the minimum over its aligned channels, never decreasing.
+
+    Flink: StatusWatermarkValve.
 
     A channel is *aligned* while it may hold the output back: it is active, and its watermark is not behind the output.
     Timestamps are milliseconds. Invariants, checked by ``validate``: an idle channel is not aligned; every aligned
@@ -60,7 +61,7 @@ class StatusWatermarkValve:
         self._heap_is_filled = False
 
     def input_watermark(self, timestamp: int, channel: int) -> None:
-        """A watermark arrived on ``channel`` (rule 8.9; rule 8.14: a watermark on an idle channel is dropped)."""
+        """Handles a watermark on ``channel`` (rule 8.9). A watermark on an idle channel is dropped (rule 8.14)."""
         if self._idle[channel] or timestamp <= self._watermarks[channel] or self.last_output_status is _IDLE:
             return
         self._watermarks[channel] = timestamp
@@ -73,7 +74,7 @@ class StatusWatermarkValve:
         self._emit_minimum()
 
     def input_watermark_status(self, status: WatermarkStatus, channel: int) -> None:
-        """The status of ``channel`` changed (rules 8.10, 8.11); a repeated status is ignored (rule 8.12)."""
+        """Handles a status change of ``channel`` (rules 8.10, 8.11); a repeated status is ignored (rule 8.12)."""
         if status is _IDLE and not self._idle[channel]:
             self._become_idle(channel)
         elif status is _ACTIVE and self._idle[channel]:

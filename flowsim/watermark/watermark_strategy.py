@@ -25,7 +25,9 @@ DEFAULT_UPDATE_INTERVAL_MS: Final = 1000
 
 @dataclass(frozen=True, slots=True)
 class WatermarkAlignmentParams:
-    """Sources of one ``watermark_group`` stay within the drift of the slowest one. Flink: WatermarkAlignmentParams.
+    """The alignment of the sources of one ``watermark_group``: they stay within the drift of the slowest source.
+
+    Flink: WatermarkAlignmentParams.
 
     Raises ValueError for a negative drift or an interval below 1 ms.
     """
@@ -33,7 +35,7 @@ class WatermarkAlignmentParams:
     watermark_group: str
     max_allowed_watermark_drift_ms: int
     update_interval_ms: int = DEFAULT_UPDATE_INTERVAL_MS
-    """How often sources report and receive the limit."""
+    """The interval in ms at which sources report and receive the limit."""
 
     def __post_init__(self) -> None:
         if self.max_allowed_watermark_drift_ms < 0:
@@ -42,39 +44,41 @@ class WatermarkAlignmentParams:
             raise ValueError(f"the update interval must be 1 ms or more, got {self.update_interval_ms}")
 
     def limit_above(self, watermark: int) -> int:
-        """The limit if the slowest source has ``watermark``; at most the maximum."""
+        """Returns the limit in ms if the slowest source has ``watermark``; at most the maximum."""
         return min(watermark + self.max_allowed_watermark_drift_ms, MAX_WATERMARK)
 
 
 TimestampExtractor = Callable[[object, int], int]
-"""``(value, record_timestamp) -> timestamp`` in ms; ``record_timestamp`` is ``NO_TIMESTAMP`` if there was none."""
+"""A function ``(value, record_timestamp) -> timestamp`` in ms; ``record_timestamp`` is ``NO_TIMESTAMP`` if there was
+none."""
 
 OnMissingTimestamp = Literal["fail", "drop"] | OutputTag
-"""The job fails, or the record is dropped and counted, or it goes to a side output, without a timestamp."""
+"""The treatment of a record without timestamp: the job fails, the record is dropped and counted, or the record goes to
+a side output."""
 
 
 @dataclass(frozen=True, slots=True)
 class WatermarkStrategy:
-    """Timestamps and watermarks of one stream; immutable, so it can be shared. Flink: WatermarkStrategy.
+    """The timestamps and watermarks of one stream; immutable, so it can be shared. Flink: WatermarkStrategy.
 
     >>> WatermarkStrategy.for_bounded_out_of_orderness(20).with_idleness(1000).idle_timeout_ms
     1000
     """
 
     generator_factory: Callable[[], WatermarkGenerator]
-    """Called for every output: once per subtask, and once per split of a source (rule 8.6)."""
+    """A function that is called for every output: once per subtask, and once per split of a source (rule 8.6)."""
     timestamp_extractor: TimestampExtractor | None = None
-    """None: records keep their timestamp."""
+    """The function that assigns timestamps; None: records keep their timestamp."""
     idle_timeout_ms: int | None = None
-    """None: the stream is never declared idle (rule 8.4)."""
+    """The time in ms without records after which the stream is idle; None: never (rule 8.4)."""
     periodic: bool = True
-    """False if periodic emission can have no effect: then it has no timer."""
+    """False if periodic emission can have no effect; then there is no timer for it."""
     alignment: WatermarkAlignmentParams | None = None
-    """None: the source is not aligned. Operators after a source never align."""
+    """The settings of alignment; None: the source is not aligned. Operators after a source never align."""
     on_missing_timestamp: OnMissingTimestamp = "fail"
-    """What happens to a record for which the extractor returns None."""
+    """The treatment of a record for which the extractor returns None."""
     described: Mapping[str, object] = field(default_factory=lambda: {"kind": "custom"})
-    """The generator in recordings: its kind and parameters."""
+    """The description of the generator in recordings: its kind and parameters."""
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy:
@@ -92,7 +96,7 @@ class WatermarkStrategy:
 
     @staticmethod
     def for_each_record(max_out_of_orderness_ms: int) -> WatermarkStrategy:
-        """Like bounded out-of-orderness, but the watermark is emitted after every record."""
+        """Emits the watermark of bounded out-of-orderness after every record."""
         PerRecordBoundedWatermarks(max_out_of_orderness_ms)
         return WatermarkStrategy(
             lambda: PerRecordBoundedWatermarks(max_out_of_orderness_ms),
@@ -102,14 +106,17 @@ class WatermarkStrategy:
 
     @staticmethod
     def for_punctuated(watermark_of: PunctuatedWatermark) -> WatermarkStrategy:
-        """Each record may contain a watermark, which follows the record (rule 8.3)."""
+        """Emits the watermark that a record contains, after the record (rule 8.3)."""
         return WatermarkStrategy(
             lambda: PunctuatedWatermarks(watermark_of), periodic=False, described={"kind": "punctuated"}
         )
 
     @staticmethod
     def for_generator(generator_factory: Callable[[], AnyGenerator]) -> WatermarkStrategy:
-        """A user-defined generator, created for every output; wrapped unless it reports whether more may follow."""
+        """Uses a user-defined generator, created for every output.
+
+        The generator is wrapped unless it reports whether more watermarks may follow.
+        """
         return WatermarkStrategy(lambda: watched(generator_factory()))
 
     @staticmethod
@@ -120,13 +127,13 @@ class WatermarkStrategy:
         return replace(self, timestamp_extractor=extractor)
 
     def with_idleness(self, idle_timeout_ms: int) -> WatermarkStrategy:
-        """Rule 8.4; raises ValueError unless the timeout is above 0 ms."""
+        """Returns this strategy with an idle timeout (rule 8.4). Raises ValueError unless the timeout is above 0 ms."""
         if idle_timeout_ms <= 0:
             raise ValueError(f"an idle timeout must be above 0 ms, got {idle_timeout_ms}")
         return replace(self, idle_timeout_ms=idle_timeout_ms, periodic=True)
 
     def with_watermark_alignment(self, params: WatermarkAlignmentParams) -> WatermarkStrategy:
-        """Rules 8.22-8.24; only sources use it."""
+        """Returns this strategy with alignment (rules 8.22-8.24); only sources use it."""
         return replace(self, alignment=params)
 
     def with_missing_timestamps(self, policy: OnMissingTimestamp) -> WatermarkStrategy:
@@ -151,7 +158,7 @@ class WatermarkStrategy:
     def create_generator(
         self, clock_ns: Callable[[], int], stands_still: Callable[[], bool] = lambda: False
     ) -> WatermarkGenerator:
-        """The generator of one output; ``clock_ns`` is the relative clock for idleness."""
+        """Creates the generator of one output; ``clock_ns`` is the relative clock for idleness."""
         generator = self.generator_factory()
         if self.idle_timeout_ms is None:
             return generator

@@ -152,7 +152,7 @@ class WatermarkStrategy:
 
     @property
     def params(self) -> Mapping[str, object]:
-        """Returns the strategy as recordings and laws see it: column ``watermarks`` of table ``operators``."""
+        """The strategy as recordings and laws see it: column ``watermarks`` of table ``operators``."""
         return self.runtime_strategy.params
 
     @property

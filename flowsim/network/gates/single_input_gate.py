@@ -91,7 +91,7 @@ class SingleInputGate:
 
     @property
     def created_channels(self) -> list[InputChannel]:
-        """Returns the channels in use so far, in the order of their indexes."""
+        """The channels in use so far, in the order of their indexes."""
         return [channel for channel in self._channels if channel is not None]
 
     @property

@@ -43,8 +43,8 @@ class AsyncWaitOperator(FunctionOperator):
     """Keeps records in a queue until their results arrive. Flink: AsyncWaitOperator.
 
     While the queue is full the operator yields inside the element: the task reads no input, the operators before it in
-    the chain do not run, and only mails of the operator's priority or above run (rules 3.21, 11.1). ``timeout_ms`` 0:
-    none. Raises BadInput for a retry strategy without a timeout, as Flink asserts (rule 11.24).
+    the chain do not run, and only mails of the operator's priority or above run (rules 3.21, 11.1). ``timeout_ms`` 0
+    means no timeout. Raises BadInput for a retry strategy without a timeout, as Flink asserts (rule 11.24).
     """
 
     __slots__ = (
@@ -105,11 +105,11 @@ class AsyncWaitOperator(FunctionOperator):
     # Life cycle.
 
     def initialize_state(self, elements: Sequence[StreamElement]) -> None:
-        """Restored elements: enqueued and called again when the operator is opened (rule 11.22)."""
+        """Keeps the restored elements, which are enqueued and called again when the operator is opened (rule 11.22)."""
         self._restored = tuple(elements)
 
     def snapshot_state(self) -> list[StreamElement]:
-        """Rule 11.20: all queued elements, completed or not."""
+        """Returns all queued elements, completed or not (rule 11.20)."""
         return [
             StreamRecord(copy_value(element.value), element.timestamp) if isinstance(element, StreamRecord) else element
             for element in self.queue.values()
@@ -117,7 +117,7 @@ class AsyncWaitOperator(FunctionOperator):
 
     @property
     def pending_elements_text(self) -> str:
-        """The elements without an answer, for the report of a blocked run (rule 11.17)."""
+        """Describes the elements without an answer, for the report of a blocked run (rule 11.17)."""
         return describe_pending(self.queue.pending, len(self.queue), self.capacity)
 
     def open(self) -> None:
@@ -130,13 +130,16 @@ class AsyncWaitOperator(FunctionOperator):
                 self.process_watermark(element.timestamp)
 
     def end_input(self) -> None:
-        """Rule 11.19: pending retries run now, and all elements leave the queue."""
+        """Runs pending retries now, and waits until all elements have left the queue (rule 11.19)."""
         self.finish_delayed_retries()
         while len(self.queue) > 0:
             self.ctx.mailbox_executor.yield_()
 
     def finish_delayed_retries(self) -> None:
-        """Rule 11.27; an element that timed out before its first retry is called once more without effect (rule 11.28)."""
+        """Runs pending retries now (rule 11.27).
+
+        An element that timed out before its first retry is called once more without effect (rule 11.28).
+        """
         if not self._retries:
             return
         self.retries_are_over = True
@@ -162,7 +165,7 @@ class AsyncWaitOperator(FunctionOperator):
         self.invoke(entry, handler, 1)
 
     def process_watermark(self, timestamp: int) -> None:
-        """Rule 11.2: a watermark uses a place in the queue and is emitted in order."""
+        """Puts a watermark into the queue: it uses one position and is emitted in order (rule 11.2)."""
         self._add_to_work_queue(WatermarkQueueEntry(self._next_number(), timestamp))
         self._output_completed_element()
 
@@ -198,23 +201,23 @@ class AsyncWaitOperator(FunctionOperator):
         method(value, future)
 
     def supplied(self, value: Value, timestamp: int | None, supplier: Callable[[], Sequence[Value]]) -> Sequence[Value]:
-        """The results of this record from a supplier, computed now in the task."""
+        """Computes the results of this record with a supplier, now and in the task."""
         return supplier()
 
     def wants_retry(
         self, value: Value, timestamp: int | None, results: Sequence[Value] | None, error: BaseException | None
     ) -> bool:
-        """Whether the predicates request a retry after this outcome."""
+        """Returns True if the predicates request a retry after this outcome."""
         if results is not None:
             return self._retry_result is not None and self._retry_result(results)
         return error is not None and self._retry_exception is not None and self._retry_exception(error)
 
     def may_retry(self, value: Value, timestamp: int | None, attempts: int) -> bool:
-        """Whether the strategy allows another call after ``attempts``."""
+        """Returns True if the strategy allows another call after ``attempts``."""
         return self.retry_strategy.can_retry(attempts)
 
     def pause_ms(self, value: Value, timestamp: int | None, attempts: int) -> int:
-        """The strategy's pause before the next call; raises BadInput if it is not a whole number."""
+        """Returns the strategy's pause before the next call. Raises BadInput if it is not a whole number."""
         pause = self.retry_strategy.get_backoff_time_millis(attempts)
         if type(pause) is not int:
             name = type(self.retry_strategy).__name__
@@ -239,13 +242,13 @@ class AsyncWaitOperator(FunctionOperator):
         self.ctx.mailbox_executor.execute(command, description)
 
     def submit(self, command: Callable[[], None], description: str) -> None:
-        """As ``execute``, but errors are lost, such as the rejection by a closing mailbox."""
+        """Enqueues a mail as ``execute`` does, but loses errors, such as the rejection by a closing mailbox."""
         self.execute(MailFuture(command), description)
 
     def register_timer(
         self, entry: StreamRecordQueueEntry, kind: SystemTimer, delay_ms: int, callback: Callable[[], None]
     ) -> TimerHandle:
-        """Very long delays overflow to the past, as in Flink, and fire at once."""
+        """Registers a timer. A very long delay overflows to the past, as in Flink, and fires at once."""
         times, timestamp_ms = self.ctx.processing_time, wrapped(self.now_ms() + delay_ms)
         trace = None if self.ctx.trace is None else self.ctx.trace.full
         if trace is None:
@@ -257,7 +260,7 @@ class AsyncWaitOperator(FunctionOperator):
         return self.ctx.processing_time.current_processing_time_ms()
 
     def fail_externally(self, entry: StreamRecordQueueEntry, error: BaseException) -> None:
-        """Rule 11.15: the task fails at once at this element."""
+        """Fails the task at once at this element (rule 11.15)."""
 
         def fail() -> None:
             self._raise(entry.value, entry.timestamp, error)
@@ -271,7 +274,7 @@ class AsyncWaitOperator(FunctionOperator):
         raise ElementFailed(f"could not complete the element: {type(error).__name__}: {error}", timestamp) from error
 
     def trace_given(self, entry: StreamRecordQueueEntry, action: AsyncAction, attempt: int) -> None:
-        """The function is called with the record, now or in a retry."""
+        """Records that the function is called with the record, now or in a retry."""
         if self._facts is not None:
             self._facts.give(entry, entry.value, action, attempt, len(self.queue))
 
@@ -280,12 +283,12 @@ class AsyncWaitOperator(FunctionOperator):
             self._facts.fail(entry, len(self.queue))
 
     def trace_completed(self, entry: StreamRecordQueueEntry, results: Sequence[Value] | None) -> None:
-        """None: the task computes the results later."""
+        """Records the results of an element; None means that the task computes them later."""
         if self._facts is not None:
             self._facts.completed(entry, results, len(self.queue))
 
     def _output_completed_element(self) -> None:
-        """Rule 11.13: emits exactly one; another mail emits the next."""
+        """Emits exactly one completed element; another mail emits the next element (rule 11.13)."""
         queue = self.queue
         if not queue.has_completed_elements:
             return

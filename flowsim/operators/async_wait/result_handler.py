@@ -13,7 +13,7 @@ from flowsim.timers.processing_time_service import TimerHandle
 
 
 class ElementCompletion(Protocol):
-    """What the handler of an element needs from its operator."""
+    """The methods of an operator that the handler of an element calls."""
 
     timeout_ms: int
 
@@ -28,7 +28,7 @@ class ElementCompletion(Protocol):
         """Calls the function's ``timeout`` (rule 11.17)."""
 
     def supplied(self, value: Value, timestamp: int | None, supplier: Callable[[], Sequence[Value]]) -> Sequence[Value]:
-        """The results of a supplier, made in the task."""
+        """Computes the results of a supplier, in the task."""
 
     def complete_entry(self, entry: StreamRecordQueueEntry, results: Sequence[Value]) -> None:
         """Sets the results in the queue, and emits the elements that may leave it."""
@@ -39,13 +39,13 @@ class ElementCompletion(Protocol):
     def wants_retry(
         self, value: Value, timestamp: int | None, results: Sequence[Value] | None, error: BaseException | None
     ) -> bool:
-        """Whether a retry predicate accepts this outcome."""
+        """Returns True if a retry predicate accepts this outcome."""
 
     def may_retry(self, value: Value, timestamp: int | None, attempts: int) -> bool:
-        """Whether the strategy allows another call after ``attempts``."""
+        """Returns True if the strategy allows another call after ``attempts``."""
 
     def pause_ms(self, value: Value, timestamp: int | None, attempts: int) -> int:
-        """The strategy's pause before the next call."""
+        """Returns the strategy's pause in ms before the next call."""
 
     def await_retry(self, handler: RetryableResultHandlerDelegator) -> None:
         """Adds a handler to those with a pending retry (rule 11.28)."""
@@ -73,7 +73,9 @@ class ElementCompletion(Protocol):
 
 
 class ResultHandler:
-    """The first outcome wins, from any caller; a mail processes it (rule 11.12).
+    """Accepts the first outcome, from any caller; a mail processes the outcome (rule 11.12).
+
+    Flink: AsyncWaitOperator.ResultHandler.
 
     Flink: AsyncWaitOperator.ResultHandler.
     """
@@ -87,26 +89,26 @@ class ResultHandler:
         self._timeout_timer: TimerHandle | None = None
 
     def complete(self, results: Sequence[Value]) -> None:
-        """Invalid results fail the task, in the mail (rule 11.12)."""
+        """Completes the element with results. Invalid results fail the task, in the mail (rule 11.12)."""
         if self._is_first():
             self._operator.trace_completed(self.entry, results)
             self._process_in_mailbox(results)
 
     def complete_from(self, supplier: Callable[[], Sequence[Value]]) -> None:
-        """An error of ``supplier`` fails the task."""
+        """Completes the element with the results of ``supplier``. An error of ``supplier`` fails the task."""
         if self._is_first():
             self._operator.trace_completed(self.entry, None)
             self._operator.execute(lambda: self._process_supplied(supplier), "results of an async call to be made")
 
     def complete_exceptionally(self, error: BaseException) -> None:
-        """Fails the task from outside, and still frees the element's place in the queue (rule 11.15)."""
+        """Fails the task from outside, and still frees the element's position in the queue (rule 11.15)."""
         if self._is_first():
             self._operator.trace_failed(self.entry)
             self._operator.fail_externally(self.entry, checked_error(error))
             self._process_in_mailbox(())
 
     def register_timeout(self, timeout_ms: int, on_timeout: Callable[[], None] | None = None) -> None:
-        """Rule 11.17; ``on_timeout`` replaces the handler's own reaction."""
+        """Registers the timeout of the element (rule 11.17); ``on_timeout`` replaces the handler's own reaction."""
         on_timeout = on_timeout or self._on_timeout
         self._timeout_timer = self._operator.register_timer(self.entry, SystemTimer.TIMEOUT, timeout_ms, on_timeout)
 
@@ -154,11 +156,11 @@ class RetryableResultHandlerDelegator:
         return self.result_handler.entry
 
     def register_timeout(self, timeout_ms: int) -> None:
-        """One timeout for all attempts (rule 11.26)."""
+        """Registers one timeout for all attempts (rule 11.26)."""
         self.result_handler.register_timeout(timeout_ms, self._on_timeout)
 
     def complete(self, results: Sequence[Value]) -> None:
-        """Raises TypeError at once for invalid results (rule 11.12)."""
+        """Passes results to the decision. Raises TypeError at once for invalid results (rule 11.12)."""
         checked_results(results)
         if self._operator.retries_are_over:
             self.cancel_retry_timer()
@@ -169,7 +171,10 @@ class RetryableResultHandlerDelegator:
             )
 
     def complete_from(self, supplier: Callable[[], Sequence[Value]]) -> None:
-        """An error of ``supplier`` is like any other error, and may be retried."""
+        """Passes the results of ``supplier`` to the decision.
+
+        An error of ``supplier`` may be retried, as any other error.
+        """
         if self._operator.retries_are_over:
             self.cancel_retry_timer()
             self.result_handler.complete_from(supplier)
@@ -194,7 +199,10 @@ class RetryableResultHandlerDelegator:
         self._operator.invoke(self.entry, self, self.attempts)
 
     def _decide_on(self, supplier: Callable[[], Sequence[Value]]) -> None:
-        """An error in the decision itself is also treated as an outcome, but is ignored: only a timeout ends the element."""
+        """Decides on an outcome.
+
+        An error in the decision itself is also an outcome, but it is ignored: then only a timeout ends the element.
+        """
         try:
             results = supplier()
             if (wrong := wrong_results(results)) is None:
@@ -206,7 +214,10 @@ class RetryableResultHandlerDelegator:
             self._decide(None, error)
 
     def _decide(self, results: Sequence[Value] | None, error: BaseException | None) -> None:
-        """Rule 11.24. Ignores an outcome that arrives while a retry is pending, or after completion."""
+        """Decides between a retry and completion (rule 11.24).
+
+        Ignores an outcome that arrives while a retry is pending, or after completion.
+        """
         if self._is_awaiting_retry:
             return
         self._is_awaiting_retry = True
@@ -224,7 +235,7 @@ class RetryableResultHandlerDelegator:
             self._finish(results, error)
 
     def _finish(self, results: Sequence[Value] | None, error: BaseException | None) -> None:
-        """A handler that timed out before its first retry stays pending (rule 11.28)."""
+        """Completes the element. A handler that timed out before its first retry stays pending (rule 11.28)."""
         if self.attempts > 1:
             self._operator.end_retry(self.entry)
         if error is not None:

@@ -1,4 +1,4 @@
-"""Simulated asynchronous calls: they may be late, fail, fail a number of attempts, or never complete."""
+"""Simulated asynchronous calls: a call may be late, fail, fail in its first attempts, or never complete."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class SimulatedCallFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SomeCalls:
-    """Selects calls: a ``share`` of those that meet ``when``, limited to the first attempts.
+    """Selects calls: a ``share`` of the calls that meet ``when``, limited to the first attempts.
 
-    ``when`` None: every record; ``first_attempts`` None: every attempt. Raises BadInput for an invalid share.
+    ``when`` None selects every record, ``first_attempts`` None every attempt. Raises BadInput for an invalid share.
     """
 
     share: float = 1.0
@@ -41,7 +41,7 @@ class SomeCalls:
             raise BadInput(f"the first attempts of a call: expected at least 1, got {self.first_attempts}")
 
     def selects(self, value: Value, attempt: int, random: Random) -> bool:
-        """Whether this call is selected; attempts count from 1."""
+        """Returns True if this call is selected; attempts count from 1."""
         if self.share <= 0 or (self.first_attempts is not None and attempt > self.first_attempts):
             return False
         if self.when is not None and not self.when(value):
@@ -56,10 +56,10 @@ class SimulatedAsyncFunction:
     """An asynchronous function whose calls are simulated, on both clocks.
 
     ``result`` computes the results of a record after ``latency``; if it raises, the error is the answer. ``failure``
-    selects the calls that fail, ``silence`` those that never complete: a share of all calls, a condition on the record,
-    or ``SomeCalls``. ``on_timeout``: fail the job as Flink does, do nothing (the record keeps its place until an answer
-    comes), or a function that returns replacement results (rule 11.17). Each subtask draws from its own random stream
-    of the run's seed, in the order of the calls.
+    selects the calls that fail and ``silence`` the calls that never complete. Each of the two is a share of all calls,
+    a condition on the record, or ``SomeCalls``. ``on_timeout``: fail the job as Flink does, do nothing (the record
+    keeps its place until an answer comes), or a function that returns replacement results (rule 11.17). Each subtask
+    draws from its own random stream of the run's seed, in the order of the calls.
     """
 
     __slots__ = ("_result", "_latency", "_failure", "_silence", "_on_timeout", "_calls", "_random")
@@ -123,6 +123,6 @@ def _some_calls(calls: float | Predicate | SomeCalls) -> SomeCalls:
 
 
 def _attempt(result_future: ResultFuture) -> int:
-    """The attempt of a call, from 1: only an operator with retries makes more than one."""
+    """Returns the attempt of a call, from 1; only an operator with retries makes more than one attempt."""
     attempts: int = getattr(result_future, "attempts", 1)
     return attempts

@@ -36,7 +36,7 @@ class Segment:
             self.incomplete[entry.number] = entry
 
     def complete(self, entry: QueueEntry) -> None:
-        """An element that is no longer incomplete keeps its position (rule 11.9)."""
+        """Marks an element as completed. An element that is not incomplete any more keeps its position (rule 11.9)."""
         if self.incomplete.pop(entry.number, None) is not None:
             self.completed.append(entry)
 
@@ -71,7 +71,10 @@ class UnorderedStreamElementQueue:
         return True
 
     def _add_watermark(self, entry: WatermarkQueueEntry) -> None:
-        """Rule 11.8: alone in its segment: the last segment if that is empty, else a new one."""
+        """Adds a watermark, which is alone in its segment (rule 11.8).
+
+        The segment is the last one if that is empty, otherwise a new one.
+        """
         last = self._segments[-1] if self._segments else None
         (last if last is not None and last.is_empty else self._add_segment()).add(entry)
         self._add_segment()
@@ -92,7 +95,10 @@ class UnorderedStreamElementQueue:
         return bool(self._segments) and bool(self._segments[0].completed)
 
     def emit_completed_element(self, output: Output) -> QueueEntry | None:
-        """Rule 11.10: emits one element of the first segment; drops the segment if it is empty and others follow."""
+        """Emits one element of the first segment (rule 11.10).
+
+        Drops the segment if it is empty and other segments follow.
+        """
         if not self._segments:
             return None
         first, emitted = self._segments[0], None
@@ -110,8 +116,9 @@ class UnorderedStreamElementQueue:
         return [entry for entry in incomplete if isinstance(entry, StreamRecordQueueEntry)]
 
     def values(self) -> list[StreamElement]:
-        """Per segment the completed elements in order of completion, then the rest; in Flink the rest has the order of
-        a HashSet.
+        """Returns the elements by segment: the completed elements in order of completion, then the incomplete elements.
+
+        In Flink the incomplete elements have the order of a HashSet.
         """
         return [
             entry.element for segment in self._segments for entry in (*segment.completed, *segment.incomplete.values())

@@ -29,7 +29,7 @@ Reduce = Callable[[object, object], object]
 
 
 def aggregator(kind: AggregationType, field: Field, declared: TypeInformation | None, *, first: bool = True) -> Reduce:
-    """The reduction; of equal records, ``min_by`` and ``max_by`` keep the first or the last.
+    """Returns the reduction. Of equal records, ``min_by`` and ``max_by`` keep the first or the last.
 
     Raises BadInput if the records have no such field, or if it cannot be added or compared.
     """
@@ -49,7 +49,7 @@ def aggregator(kind: AggregationType, field: Field, declared: TypeInformation | 
 
 
 class SumAggregator:
-    """The first record with the sum in its field, which overflows as its Java type does. Flink: SumAggregator.
+    """Returns the first record with the sum in its field, which overflows as its Java type does. Flink: SumAggregator.
 
     Without a declared type an int is a Long, a float a Double.
     """
@@ -81,7 +81,7 @@ class SumAggregator:
 
 
 class ComparableAggregator:
-    """Minimum or maximum by Java's ``compareTo``. Flink: ComparableAggregator, Comparator."""
+    """Computes the minimum or maximum by Java's ``compareTo``. Flink: ComparableAggregator, Comparator."""
 
     __slots__ = ("_accessor", "_least", "_what")
 
@@ -94,14 +94,14 @@ class ComparableAggregator:
         self._least = least
 
     def reduce(self, value1: object, value2: object) -> object:
-        """The first record, with the minimum or maximum in its field."""
+        """Returns the first record with the minimum or maximum in its field."""
         accessor = self._accessor
         other = accessor.get(value2)
         # Flink tests whether the first is strictly better, and uses the other one for equal values.
         return value1 if self._compare(accessor.get(value1), other) > 0 else accessor.set(value1, other)
 
     def by(self, *, first: bool) -> Reduce:
-        """The record that holds the minimum or maximum; of equal records the first or the last."""
+        """Returns the record with the minimum or maximum; of equal records, the first or the last."""
 
         def reduce(value1: object, value2: object) -> object:
             better = self._compare(self._accessor.get(value1), self._accessor.get(value2))
@@ -112,13 +112,15 @@ class ComparableAggregator:
         return reduce
 
     def _compare(self, one: object, other: object) -> int:
-        """Positive if the first is more extreme."""
+        """Returns a positive number if the first value is more extreme."""
         order = compare_to(one, other, self._what)
         return -order if self._least else order
 
 
 def compare_to(one: object, other: object, what: str) -> int:
-    """Negative, 0 or positive as Java's ``compareTo``; raises BadInput naming ``what`` for incomparable values.
+    """Compares two values as Java's ``compareTo``: negative, 0 or positive.
+
+    Raises BadInput naming ``what`` for incomparable values.
 
     NaN is the largest number, -0.0 is less than 0.0, and text is compared by its UTF-16 units.
     """
@@ -154,7 +156,7 @@ def _wrapped(number: int, bits: int) -> int:
 
 
 def _single(number: float) -> float:
-    """The nearest single-precision number; infinite on overflow."""
+    """Returns the nearest single-precision number; infinite on overflow."""
     try:
         (rounded,) = struct.unpack(">f", struct.pack(">f", number))
     except OverflowError:

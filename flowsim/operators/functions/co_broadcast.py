@@ -30,7 +30,10 @@ class BroadcastProcessFunction(UserFunction, Protocol):
 
 
 class KeyedBroadcastProcessFunction(UserFunction, Protocol):
-    """The same with keyed state and timers on the non-broadcast side. Flink: KeyedBroadcastProcessFunction."""
+    """Processes elements of both sides, with keyed state and timers on the non-broadcast side.
+
+    Flink: KeyedBroadcastProcessFunction.
+    """
 
     def process_element(self, value: Value, ctx: ReadOnlyBroadcastContext) -> Results: ...
 
@@ -86,8 +89,8 @@ class CoBroadcastWithNonKeyedOperator(MultipleInputOperator):
 class CoBroadcastWithKeyedOperator(KeyedFunctionOperator):
     """Runs a KeyedBroadcastProcessFunction; input 1 is the keyed stream, input 2 the broadcast stream.
 
-    A broadcast element has no key: the key of the previous record or timer stays current, and after
-    ``apply_to_keyed_state`` the last visited key. Flink: CoBroadcastWithKeyedOperator.
+    A broadcast element has no key. The current key stays that of the previous record or timer, or, after
+    ``apply_to_keyed_state``, the last visited key. Flink: CoBroadcastWithKeyedOperator.
     """
 
     __slots__ = ("_broadcast_context", "_function", "_inputs", "_states")
@@ -110,7 +113,7 @@ class CoBroadcastWithKeyedOperator(KeyedFunctionOperator):
         self._inputs = combined_inputs(self, [self._process_input(read_only), self._process_broadcast_element])
 
     def _apply_to_keyed_state(self, descriptor: StateDescriptor, function: Callable[[object, State], object]) -> None:
-        """Also sets the current key of the operator and its timers."""
+        """Applies a function to the state of every key; also sets the current key of the operator and its timers."""
 
         def with_key(key: object, state: State) -> object:
             self.current_key = key

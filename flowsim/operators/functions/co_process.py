@@ -25,7 +25,10 @@ class CoProcessFunction(UserFunction, Protocol):
 
 
 class KeyedCoProcessFunction(CoProcessFunction, Protocol):
-    """The same with keyed state and timers. Flink: KeyedCoProcessFunction."""
+    """Yields or returns results for each element of either input, with keyed state and timers.
+
+    Flink: KeyedCoProcessFunction.
+    """
 
     def on_timer(self, timestamp: int, ctx: ProcessContext) -> Results: ...
 
@@ -47,7 +50,10 @@ class _FunctionOfTwoInputs(MultipleInputOperator):
 
 
 class CoMapOperator(_FunctionOfTwoInputs):
-    """One record out for each record in, or none if the function returns None, as in PyFlink. Flink: CoStreamMap."""
+    """Emits one record for each input record, or none if the function returns None, as in PyFlink.
+
+    Flink: CoStreamMap.
+    """
 
     __slots__ = ("_maps",)
 
@@ -68,7 +74,7 @@ class CoMapOperator(_FunctionOfTwoInputs):
 
 
 class CoFlatMapOperator(_FunctionOfTwoInputs):
-    """Any number of records out for each record in, with its timestamp. Flink: CoStreamFlatMap."""
+    """Emits any number of records for each input record, with its timestamp. Flink: CoStreamFlatMap."""
 
     __slots__ = ("_flat_maps",)
 
@@ -141,7 +147,7 @@ class KeyedCoProcessOperator(KeyedFunctionOperator):
     def _process_input(
         self, key_of: KeySelector, function: Callable[[Value, ProcessContext], Results]
     ) -> ProcessElement:
-        """Rule 7.20: sets the key by the selector of the record's input."""
+        """Sets the key by the selector of the record's input, then calls the function (rule 7.20)."""
 
         def process_element(value: Value, timestamp: int | None) -> None:
             self.clock.now_ns += self.cost_ns

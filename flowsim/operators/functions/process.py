@@ -21,7 +21,7 @@ from flowsim.values.keys import state_key
 
 
 class TimeDomain(Enum):
-    """The clock of a timer. Flink: TimeDomain."""
+    """The kind of time of a timer. Flink: TimeDomain."""
 
     EVENT_TIME = 0
     PROCESSING_TIME = 1
@@ -44,8 +44,9 @@ class TimerService(Protocol):
 
 
 class ReadOnlyTimerService:
-    """The timer service of a stream without keys: time only; timers need keys (rule 9.17). Flink:
-    ProcessOperator.ContextImpl.
+    """The timer service of a stream without keys; it gives the time, but timers need keys (rule 9.17).
+
+    Flink: ProcessOperator.ContextImpl.
     """
 
     __slots__ = ("watermark", "_processing_time")
@@ -108,7 +109,7 @@ class KeyedTimerService:
 class ProcessContext:
     """The context of the current element or timer. Flink: ProcessFunction.Context, OnTimerContext.
 
-    One object per operator, reused: it must not be kept after the call.
+    Each operator reuses one object, so the function must not keep the context after the call.
     """
 
     __slots__ = ("_timestamp", "_emit_timestamp", "_key", "_time_domain", "_timer_service", "_output")
@@ -124,25 +125,25 @@ class ProcessContext:
     def set_current(
         self, timestamp: int | None, emit_timestamp: int | None, key: Value, domain: TimeDomain | None
     ) -> None:
-        """Called by the operator before each call of the function."""
+        """Sets the current element or timer; the operator calls it before each call of the function."""
         self._timestamp = timestamp
         self._emit_timestamp = emit_timestamp
         self._key = key
         self._time_domain = domain
 
     def timestamp(self) -> int | None:
-        """Timestamp of the element (None if it has none) or of the timer, in ms."""
+        """Returns the timestamp in ms of the element (None if it has none) or of the timer."""
         return self._timestamp
 
     def timer_service(self) -> TimerService:
         return self._timer_service
 
     def get_current_key(self) -> Value:
-        """None on a stream without keys."""
+        """Returns the current key; None on a stream without keys."""
         return self._key
 
     def time_domain(self) -> TimeDomain | None:
-        """Of the timer that fires; None for an element."""
+        """Returns the time domain of the timer that fires; None for an element."""
         return self._time_domain
 
     def output(self, tag: OutputTag, value: Value) -> None:
@@ -162,7 +163,7 @@ class ProcessFunction(Protocol):
 
 
 class KeyedProcessFunction(ProcessFunction, Protocol):
-    """The same with keyed state and timers. Flink: KeyedProcessFunction."""
+    """Yields or returns results for each element, with keyed state and timers. Flink: KeyedProcessFunction."""
 
     def on_timer(self, timestamp: int, ctx: ProcessContext) -> Results: ...
 
@@ -202,7 +203,7 @@ class ProcessOperator(StreamOperator):
 
 
 class TimedFunction(UserFunction, Protocol):
-    """A user function with timers: the common part of functions with one and two keyed inputs."""
+    """A user function with timers; the common part of functions with one or two keyed inputs."""
 
     def on_timer(self, timestamp: int, ctx: ProcessContext) -> Results: ...
 
@@ -223,7 +224,7 @@ class KeyedFunctionOperator(KeyedOperator):
         self._life = FunctionLife(function)
 
     def use_interruptible_timers(self) -> bool:
-        """The function's setting. Flink: AbstractUdfStreamOperator."""
+        """Returns the function's setting for its timers. Flink: AbstractUdfStreamOperator."""
         return self._life.use_interruptible_timers()
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:

@@ -11,8 +11,9 @@ from flowsim.operators.stream_operator import OperatorContext, OperatorInput, Ou
 
 
 class MultipleInputOperator(StreamOperator):
-    """Base of operators with several inputs and without a key. Flink: MultipleInputStreamOperator,
-    TwoInputStreamOperator.
+    """The base class of operators with several inputs and without a key.
+
+    Flink: MultipleInputStreamOperator, TwoInputStreamOperator.
 
     A subclass processes records in ``process_element_of``. It may select the next inputs in ``next_selection``
     (InputSelectable), or use a ``ReadingOrder``. Input ids count from 1.
@@ -39,7 +40,7 @@ class MultipleInputOperator(StreamOperator):
         return process_element
 
     def process_element_of(self, input_id: int, value: Value, timestamp: int | None) -> None:
-        """Processes one user record of one input; its cost and count are already added."""
+        """Processes one user record of one input; the operator has already added the record's cost and counted it."""
         raise NotImplementedError
 
     @property

@@ -11,7 +11,7 @@ from flowsim.operators.stream_operator import DataInputStatus
 
 
 class OperatingMode(Enum):
-    """Whether the operator selects inputs, and how many of them still have data."""
+    """How the operator reads: whether it selects inputs, and how many selected inputs still have data."""
 
     NO_INPUT_SELECTABLE = 0
     NO_DATA_INPUTS_FINISHED = 1
@@ -20,7 +20,7 @@ class OperatingMode(Enum):
 
 
 class MultipleInputSelectionHandler:
-    """The selected, available and finished inputs, one bit each (rules 7.22-7.25).
+    """Keeps the selected, available and finished inputs, one bit each (rules 7.22-7.25).
 
     Raises BadInput for more than 63 inputs. Flink: MultipleInputSelectionHandler.
     """
@@ -47,13 +47,14 @@ class MultipleInputSelectionHandler:
         self._available = self._all
         self._not_finished = self._all
         self._data_finished = 0
-        """Inputs whose data ended, while events may follow."""
+        """The inputs whose data ended, although events may follow."""
         self._drain = True
         self._mode = OperatingMode.NO_INPUT_SELECTABLE if selectable is None else OperatingMode.NO_DATA_INPUTS_FINISHED
 
     def update_status_and_selection(self, status: DataInputStatus, index: int) -> DataInputStatus:
-        """Stores the status of the input that was read, updates the selection, returns the status of the task (rule
-        7.25).
+        """Updates the status of the input that was read, and the selection (rule 7.25).
+
+        Returns the status of the task. Raises BadInput if every selected input is finished while another input is not.
 
         Raises BadInput if every selected input is finished while another is not.
         """
@@ -101,7 +102,7 @@ class MultipleInputSelectionHandler:
         return DataInputStatus.NOTHING_AVAILABLE
 
     def next_selection(self) -> None:
-        """Rule 7.24."""
+        """Requests the next selection from the operator (rule 7.24)."""
         selectable = self._selectable
         if selectable is None or self._mode is OperatingMode.ALL_DATA_INPUTS_FINISHED:
             self._selected = InputSelection.ALL.input_mask
@@ -112,14 +113,14 @@ class MultipleInputSelectionHandler:
             self._selected = (selectable.next_selection().input_mask | self._data_finished) & self._all
 
     def select_next_input_index(self, last_read_index: int) -> int:
-        """The input to read, or NONE_AVAILABLE (rule 7.22)."""
+        """Returns the input to read, or NONE_AVAILABLE (rule 7.22)."""
         return InputSelection.fair_select_next_index(
             self._selected, self._available & self._not_finished, last_read_index
         )
 
     @property
     def should_set_available_for_another_input(self) -> bool:
-        """Whether a selected input counts as unavailable, so that it must be checked again (rule 7.23)."""
+        """True if a selected input counts as unavailable, so that it must be checked again (rule 7.23)."""
         return bool(self._selected & self._all & ~self._available)
 
     def set_available_input(self, index: int) -> None:

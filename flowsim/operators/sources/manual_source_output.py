@@ -15,7 +15,9 @@ from flowsim.watermark.watermark_to_data_output import MainWatermarkOutput
 
 
 class ManualSourceOutput:
-    """The reader emits watermarks and idleness; a record after an idle time makes the stream active.
+    """Forwards watermarks and idleness of the reader.
+
+    A record after an idle time makes the stream active. Flink: SourceContext (ManualWatermarkContext).
 
     Flink: SourceContext (ManualWatermarkContext).
     """
@@ -71,7 +73,7 @@ class ManualSourceOutput:
 
 
 class _AsItIs:
-    """Without splits the reader's watermarks pass unchanged, even if they decrease."""
+    """Passes the reader's watermarks unchanged, even if they decrease; used without splits."""
 
     __slots__ = ("current_watermark", "_output")
 
@@ -91,7 +93,9 @@ class _AsItIs:
 
 
 class ManualReaderOutput(ManualSourceOutput):
-    """The main output of such a source; watermarks of its splits are merged, and then only increasing ones pass.
+    """The main output of a source whose reader emits event time itself.
+
+    Watermarks of splits are merged; then only increasing watermarks pass.
 
     flowsim's own: Flink's sources of this kind have no splits.
     """
@@ -109,12 +113,12 @@ class ManualReaderOutput(ManualSourceOutput):
 
     @property
     def input_activity_clock(self) -> PausableRelativeClock | None:
-        """None: no idleness is measured here."""
+        """Always None: this output measures no idleness."""
         return None
 
     @property
     def total_records(self) -> int:
-        """Of the main output and of all splits."""
+        """The number of records of the main output and of all splits."""
         return self.records + self._released_records + sum(split.records for split in self._splits.values())
 
     def set_cost_ns(self, cost_ns: int) -> None:
@@ -146,7 +150,7 @@ class ManualReaderOutput(ManualSourceOutput):
         return False
 
     def _merge_splits(self) -> WatermarkOutputMultiplexer:
-        """The first split: from now on the main output and the splits share the stream's watermark."""
+        """Merges the watermarks of the main output and of the splits; called for the first split."""
         main = MainWatermarkOutput(self._output)
         main.current_watermark, main.idle = self._as_it_is.current_watermark, self._idle
         self._watermarks = main

@@ -12,7 +12,9 @@ from flowsim.watermark.watermark_strategy import WatermarkAlignmentParams
 
 
 class WatermarkSampler:
-    """Keeps ``capacity`` samples, initially all "none"; with capacity 0 the oldest sample is the latest value.
+    """Keeps ``capacity`` samples, initially all "none".
+
+    With capacity 0 the oldest sample is the latest value. Flink: WatermarkSampler.
 
     Flink: WatermarkSampler.
     """
@@ -38,7 +40,7 @@ class WatermarkSampler:
 
     @property
     def is_settled(self) -> bool:
-        """Whether further samples would change nothing."""
+        """True if further samples would change nothing."""
         return all(sample == self.latest for sample in self._samples)
 
 
@@ -49,9 +51,9 @@ class SourceAlignment:
     """Samples the watermarks of a source and of its splits, reports the source's, and pauses reading above the limit.
 
     Listens to the source's outputs (``WatermarkUpdateListener``). ``report`` sends a watermark to the coordinator.
-    ``on_wait`` and ``on_go_on`` are called when the whole source must wait and when it may read again,
-    ``pause_or_resume`` for single splits. Invariant: ``is_waiting`` exactly if ``limit`` is below the oldest sample,
-    since the last check while the source was ``reading``. Flink: SourceOperator (rules 8.22-8.24).
+    ``on_wait`` is called when the whole source must wait, ``on_go_on`` when it may read again, and ``pause_or_resume``
+    for single splits. Invariant: ``is_waiting`` exactly if ``limit`` is below the oldest sample, since the last check
+    while the source was ``reading``. Flink: SourceOperator (rules 8.22-8.24).
     """
 
     __slots__ = (
@@ -88,7 +90,7 @@ class SourceAlignment:
     ) -> None:
         self.params = params
         self.limit = MAX_WATERMARK
-        """The coordinator's limit for watermarks."""
+        """The coordinator's limit for watermarks, in ms of event time."""
         self.is_waiting = False
         self.reading = False
         """True from the first poll to the end of the data."""
@@ -157,16 +159,16 @@ class SourceAlignment:
             self.report(watermark)
 
     def finished(self) -> None:
-        """The source has ended: other sources no longer wait for it (rule 8.24)."""
+        """Called when the source has ended: other sources no longer wait for it (rule 8.24)."""
         self._latest.add_latest(MAX_WATERMARK)
         self.sample_and_report()
 
     def stopped_reading(self) -> None:
-        """The data ended or the source was stopped: it no longer waits."""
+        """Called when the data ended or the source was stopped: the source no longer waits."""
         self.reading = self.is_waiting = False
 
     def has_pending_effect(self) -> bool:
-        """Whether the next sample could change the report, or whether the source or a split waits (D4)."""
+        """Returns True if the next sample could change the report, or if the source or a split waits (D4)."""
         return (
             self._to_report() != self._reported
             or not self._latest.is_settled
@@ -181,7 +183,7 @@ class SourceAlignment:
 
     @property
     def should_wait(self) -> bool:
-        """Rule 8.23: whether the oldest sample is above the limit."""
+        """True if the oldest sample is above the limit (rule 8.23)."""
         return self.limit < self._latest.oldest_sample
 
     def _check(self) -> None:
@@ -200,7 +202,7 @@ class SourceAlignment:
             self._change([split_id], [])
 
     def _check_splits(self) -> None:
-        """Rule 8.24; idle splits are not changed."""
+        """Pauses and resumes splits by the limit; idle splits are not changed (rule 8.24)."""
         ahead: list[str] = []
         behind: list[str] = []
         for split_id, sampler in self._splits.items():
@@ -234,4 +236,4 @@ class SourceAlignment:
 
 
 def _ignore_report(watermark: int) -> None:
-    """The default while there is no coordinator."""
+    """Ignores a report; the default while there is no coordinator."""

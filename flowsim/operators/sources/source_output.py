@@ -19,16 +19,19 @@ class SourceOutput(Protocol):
         """The records so far."""
 
     def collect(self, value: Value, timestamp: int | None) -> None:
-        """Emits one record; ``timestamp`` in ms, None if the reader has none."""
+        """Emits one record; ``timestamp`` is in ms, None if the reader has no timestamp."""
 
     def collect_batch(self, values: Iterator[Value]) -> bool:
-        """Emits values without timestamps until the batch ends; True if the batch ended, False if the values did."""
+        """Emits values without timestamps until the batch or the values end.
+
+        Returns True if the batch ended, False if the values ended.
+        """
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Event time in ms, from a reader that generates watermarks itself."""
+        """Emits a watermark (event time in ms) of a reader that generates watermarks itself."""
 
     def mark_idle(self) -> None:
-        """Downstream watermarks no longer wait for this output until its next record or watermark."""
+        """Marks the output as idle: downstream watermarks do not wait for it until its next record or watermark."""
 
     def mark_active(self) -> None: ...
 
@@ -37,13 +40,17 @@ class ReaderOutput(SourceOutput, Protocol):
     """The main output of a source, for records without a split, and one output per split. Flink: ReaderOutput.
 
     Every split has its own event time (rule 8.6): its output generates watermarks from its records alone, and the
-    source's watermark is the minimum over its splits. A split holds the others back from the creation of its output. So
-    a reader that reads splits concurrently creates all their outputs before the first record. A reader that reads
-    splits one after the other creates each output at the start of the split and releases it at its end.
+    source's watermark is the minimum over its splits. From the creation of its output, a split holds back the watermark
+    of the source. So a reader that reads splits concurrently creates the outputs of all splits before the first record.
+    A reader that reads splits one after the other creates each output at the start of the split and releases it at its
+    end.
     """
 
     def create_output_for_split(self, split_id: str) -> SourceOutput:
-        """The output of a split; repeated calls return the same output."""
+        """Creates the output of a split; repeated calls return the same output."""
 
     def release_output_for_split(self, split_id: str) -> None:
-        """The split has ended and holds nothing back; an unknown split is ignored."""
+        """Releases the output of a split that has ended: the split holds back no watermark any more.
+
+        An unknown split is ignored.
+        """

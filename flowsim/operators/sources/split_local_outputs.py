@@ -25,7 +25,7 @@ class _Split:
 
 
 class SplitLocalOutputs:
-    """Each split has its own generator and idleness clock; their watermarks are merged (rule 8.6).
+    """Keeps a generator and an idleness clock for each split, and merges the watermarks of the splits (rule 8.6).
 
     Splits are numbered in order of creation, from 0, also in recordings. ``input_clock`` pauses under back pressure;
     the clock of a split also pauses while alignment pauses the split. Flink:
@@ -74,7 +74,7 @@ class SplitLocalOutputs:
 
     @property
     def records(self) -> int:
-        """The records of all splits so far."""
+        """The number of records of all splits so far."""
         return self.released_records + sum(split.output.records for split in self._splits.values())
 
     def set_cost_ns(self, cost_ns: int) -> None:
@@ -125,7 +125,7 @@ class SplitLocalOutputs:
         self._multiplexer.on_periodic_emit()
 
     def has_pending_effect(self) -> bool:
-        """Whether a split would emit something new periodically, or an ended split held back the remaining ones."""
+        """Returns True if a split would emit something new periodically, or an ended split held back others."""
         return self._multiplexer.has_pending_effect() or any(
             split.output.generator.has_pending_effect(self._multiplexer.watermark_of(split_id))
             for split_id, split in self._splits.items()
@@ -140,12 +140,12 @@ class SplitLocalOutputs:
 
     @property
     def exist(self) -> bool:
-        """Whether any split was ever created."""
+        """True if any split was ever created."""
         return self._created > 0
 
 
 class _SplitListener:
-    """Notifies alignment of a split's watermarks, and records them."""
+    """Notifies alignment of a split's watermarks, and records these watermarks."""
 
     __slots__ = ("_split_id", "_index", "_listener", "_facts", "_idle")
 

@@ -18,7 +18,7 @@ AnyDeltaFunction = DeltaFunction | Delta
 
 
 def delta_of(function: AnyDeltaFunction, what: str) -> Delta:
-    """The function itself; raises TypeError naming ``what`` for anything else."""
+    """Returns the distance function. Raises TypeError naming ``what`` for any other argument."""
     method = getattr(function, "get_delta", function)
     if not callable(method):
         raise TypeError(f"{what}: expected a function of two records, got {function!r:.60}")

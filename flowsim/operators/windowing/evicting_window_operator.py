@@ -81,7 +81,7 @@ class EvictableContents:
     __slots__ = ("timestamp",)
 
     timestamp: int | None
-    """Of the record being added."""
+    """The timestamp in ms of the record that is being added."""
 
     def __init__(self) -> None:
         self.timestamp = None

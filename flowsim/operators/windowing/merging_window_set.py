@@ -12,7 +12,7 @@ from flowsim.values.java_hash_map import JavaHashMap
 
 
 class MergingSetState(Protocol):
-    """Stores the set of one key between records, as pairs (window, state window). Flink: ListState."""
+    """Stores the window set of one key between records, as pairs (window, state window). Flink: ListState."""
 
     def get(self) -> Iterable[tuple[Window, Window]] | None: ...
 
@@ -20,7 +20,7 @@ class MergingSetState(Protocol):
 
 
 class MergeFunction(Protocol):
-    """Called for a merge, before the set is used again. Flink: MergingWindowSet.MergeFunction."""
+    """A function that is called for a merge, before the set is used again. Flink: MergingWindowSet.MergeFunction."""
 
     def __call__(
         self,
@@ -50,20 +50,20 @@ class MergingWindowSet:
         self._initial_mapping = self._mapping.as_dict()
 
     def persist(self) -> None:
-        """Writes the set back if it has changed."""
+        """Writes the set to its state if the set has changed."""
         if self._mapping.as_dict() != self._initial_mapping:
             self._state.update(self._mapping.items())
 
     def windows(self) -> list[Window]:
-        """The active windows, in Java's order."""
+        """Returns the active windows, in the order of Java's hash set."""
         return list(self._mapping)
 
     def state_window(self, window: Window) -> Window | None:
-        """The state window of ``window``; None if it is not active."""
+        """Returns the state window of ``window``; None if ``window`` is not active."""
         return self._mapping.get(window)
 
     def retire_window(self, window: Window) -> None:
-        """Removes ``window``; raises InvariantViolation if it is not active."""
+        """Removes ``window``. Raises InvariantViolation if it is not active."""
         if self._mapping.remove(window) is None:
             raise InvariantViolation(f"{window} is not in the set of windows in flight")
 

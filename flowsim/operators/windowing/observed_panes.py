@@ -14,7 +14,7 @@ from flowsim.operators.windowing.windows import Window
 from flowsim.state.state_changes import NO_VALUE, StateChanges
 
 _NAME: Final = "window-contents"
-"""Flink's name of the state."""
+"""The name that Flink gives to this state."""
 
 
 class CurrentKey(Protocol):

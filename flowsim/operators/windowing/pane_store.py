@@ -8,11 +8,11 @@ from flowsim.operators.windowing.window_contents import Pane, WindowContents
 from flowsim.operators.windowing.windows import Window, check_window
 
 KeyId = object
-"""``values.state_key`` of a key."""
+"""The identity of a key: ``values.state_key`` of the key."""
 
 
 class PaneStore:
-    """The panes of one operator; ``contents`` creates, extends and merges them.
+    """The panes (contents of a window and key) of one operator; ``contents`` creates, extends and merges them.
 
     With merging windows, a pane is stored under the state window (rule 10.27).
     """
@@ -20,7 +20,7 @@ class PaneStore:
     __slots__ = ("contents", "by_window")
 
     by_window: dict[Window, dict[KeyId, Pane]]
-    """Contains only windows with panes."""
+    """The panes by window; contains only windows that have panes."""
 
     def __init__(self, contents: WindowContents) -> None:
         self.contents = contents
@@ -43,7 +43,7 @@ class PaneStore:
             panes[key_id] = self.contents.add(value, pane)
 
     def remove(self, window: Window, key_id: KeyId) -> Pane | None:
-        """Removes and returns the pane, or None."""
+        """Removes and returns the pane, or returns None if there is none."""
         panes = self.by_window.get(window)
         if panes is None:
             return None

@@ -9,7 +9,7 @@ from flowsim.errors import BadInput
 from flowsim.operators.stream_operator import Value
 
 Pane = object
-"""The contents of one key and window; only the ``WindowContents`` that created it reads it."""
+"""The contents of one key and window. Only the ``WindowContents`` that created a pane can read it."""
 
 
 class AggregateFunction(Protocol):
@@ -18,7 +18,7 @@ class AggregateFunction(Protocol):
     def create_accumulator(self) -> object: ...
 
     def add(self, value: Value, accumulator: object) -> object:
-        """Returns the accumulator with ``value`` added; may be the same object."""
+        """Returns the accumulator with ``value`` added; the result may be the same object."""
 
     def get_result(self, accumulator: object) -> Value: ...
 
@@ -33,23 +33,27 @@ class MergingAggregateFunction(AggregateFunction, Protocol):
 class WindowContents(Protocol):
     """Creates, extends, merges and reads panes.
 
-    A pane that is None counts as missing: the next record creates a new one, and it does not fire, as in Flink's state.
+    A pane that is None counts as missing, as in Flink's state: the next record creates a new pane, and the window does
+    not fire.
     """
 
     def create(self, value: Value) -> Pane:
-        """A pane holding one record."""
+        """Creates a pane with one record."""
 
     def add(self, value: Value, pane: Pane) -> Pane:
-        """Adds a record; the result may be the same object."""
+        """Adds a record and returns the pane, which may be the same object."""
 
     def check_can_merge(self) -> None:
-        """Raises BadInput unless ``merge`` is possible, for merging windows."""
+        """Raises BadInput unless ``merge`` is possible; called for merging windows."""
 
     def merge(self, pane: Pane, other: Pane) -> Pane:
-        """Merges two panes; the result may be the first; the second is not used afterwards."""
+        """Merges two panes and returns the result, which may be the first pane.
+
+        The second pane is not used afterwards.
+        """
 
     def result(self, pane: Pane) -> object:
-        """The argument of the window function; None: it is not called."""
+        """Returns the argument of the window function; None means that the function is not called."""
 
 
 class ListContents:

@@ -15,7 +15,7 @@ from flowsim.values.java_long import wrapped
 
 FIRST: Final = 1
 SECOND: Final = 2
-"""The tag of the stream in a tagged record ``(tag, record)``."""
+"""The tag of the second stream's records in a tagged record ``(tag, record)``."""
 
 
 class Pairs:
@@ -24,7 +24,10 @@ class Pairs:
     __slots__ = ()
 
     def of(self, first: Sequence[Value], second: Sequence[Value]) -> Iterable[tuple[Value, Value]]:
-        """All pairs of a record of the first side and a record of the second; the outer loop is over the first side."""
+        """Yields all pairs of a record of the first side and a record of the second side.
+
+        The outer loop is over the first side.
+        """
         return product(first, second)
 
 
@@ -39,7 +42,7 @@ class JoinedFunction(Protocol):
 
 
 class KeyedByCurrent(Protocol):
-    """The current key of the operator, which is the key of the window that fires."""
+    """An operator with a current key, which is the key of the window that fires."""
 
     @property
     def current_key(self) -> object: ...
@@ -60,14 +63,17 @@ class JoinCallObserver:
         self._operator = operator
 
     def on_fire(self, window: Window, first: Sequence[Value], second: Sequence[Value]) -> JoinCalls:
-        """Called when a window fires, before the calls of the function; returns the object that records them."""
+        """Called when a window fires, before the calls of the function.
+
+        Returns the object that records the calls.
+        """
         operator = self._operator
         key_hash, key = self._key_facts.of(operator.current_key, operator.current_key_id)
         return JoinCalls(self._trace, (self._operator_index, key_hash, key, window.start, window.end), first, second)
 
 
 class NumberedSide:
-    """The records of one side with their fingerprints; lookups in the order of the records are fast."""
+    """The records of one side with their fingerprints. Lookups in the order of the records are fast."""
 
     __slots__ = ("_records", "_numbers", "_at")
 
@@ -84,7 +90,7 @@ class NumberedSide:
         return sum(self._numbers)
 
     def number_of(self, record: Value) -> int:
-        """The fingerprint of a record; the record may also be from the other side."""
+        """Returns the fingerprint of a record; the record may also belong to the other side."""
         records, at = self._records, self._at
         if records[at] is not record:
             at = (at + 1) % len(records)
@@ -107,7 +113,7 @@ class JoinCalls:
         self._left, self._right = NumberedSide(first), NumberedSide(second)
 
     def noting(self, pairs: Iterable[tuple[Value, Value]]) -> Iterator[tuple[Value, Value]]:
-        """Yields the same pairs, one for each call; records the calls after the last pair."""
+        """Yields the same pairs, one pair per call of the function; records the calls after the last pair."""
         left_number, right_number = self._left.number_of, self._right.number_of
         calls = product_sum = 0
         for left, right in pairs:

@@ -1,4 +1,7 @@
-"""How long a window accepts records, and when its state is cleaned up. Flink: WindowOperator (rules 10.8-10.10, 10.15)."""
+"""Decides how long a window accepts records, and when its state is cleaned up.
+
+Flink: WindowOperator (rules 10.8-10.10, 10.15).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ class WindowLifetime:
         self.allowed_lateness_ms = allowed_lateness_ms
 
     def cleanup_time(self, window: Window) -> int:
-        """When the window's state is removed (rule 10.8)."""
+        """Returns the time in ms at which the window's state is removed (rule 10.8)."""
         max_timestamp = window.max_timestamp()
         if not self.is_event_time:
             return max_timestamp
@@ -27,20 +30,20 @@ class WindowLifetime:
         return cleanup_time if cleanup_time < MAX_WATERMARK else MAX_WATERMARK
 
     def is_cleanup_time(self, window: Window, time: int) -> bool:
-        """Whether a timer of this time cleans up the window."""
+        """Returns True if a timer of this time cleans up the window."""
         return time == self.cleanup_time(window)
 
     def is_window_late(self, window: Window, watermark: int) -> bool:
-        """Whether the window accepts no more records (rule 10.9). Flink: isWindowLate."""
+        """Returns True if the window accepts no more records (rule 10.9). Flink: isWindowLate."""
         return self.is_event_time and self.cleanup_time(window) <= watermark
 
     def is_element_late(self, timestamp: int | None, watermark: int) -> bool:
-        """Whether a record that no window accepted is late (rule 10.9). Flink: isElementLate."""
+        """Returns True if a record that no window accepted is late (rule 10.9). Flink: isElementLate."""
         at = NO_TIMESTAMP if timestamp is None else timestamp
         return self.is_event_time and as_long(at + self.allowed_lateness_ms) <= watermark
 
     def register_cleanup_timer(self, window: Window, timers: InternalTimerService[Window]) -> None:
-        """Rule 10.8; with lateness 0 this is the trigger's own timer (rule 10.15)."""
+        """Registers the cleanup timer (rule 10.8). With lateness 0 it is the trigger's own timer (rule 10.15)."""
         cleanup_time = self.cleanup_time(window)
         if cleanup_time == MAX_WATERMARK:
             return
@@ -50,7 +53,7 @@ class WindowLifetime:
             timers.register_processing_time_timer(window, cleanup_time)
 
     def delete_cleanup_timer(self, window: Window, timers: InternalTimerService[Window]) -> None:
-        """Undoes ``register_cleanup_timer``."""
+        """Deletes the timer of ``register_cleanup_timer``."""
         cleanup_time = self.cleanup_time(window)
         if cleanup_time == MAX_WATERMARK:
             return

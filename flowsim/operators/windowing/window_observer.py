@@ -18,11 +18,11 @@ from flowsim.values.encoding import fingerprint
 from flowsim.values.java_long import wrapped
 
 PaneSummary = tuple[int, int, int]
-"""Rows, fingerprint_sum, fingerprint_xor, as in table ``window_fire``."""
+"""A summary of a pane: rows, fingerprint_sum, fingerprint_xor, as in table ``window_fire``."""
 
 
 class ObservedOperator(Protocol):
-    """The methods of the window operator that facts need, for its current key."""
+    """The methods of the window operator that the observer calls, for the current key."""
 
     timers: InternalTimerService[Window]
 
@@ -34,7 +34,7 @@ class ObservedOperator(Protocol):
 
 
 class WindowObserver:
-    """Is called at each step of a window operator, and records it.
+    """Records each step of a window operator; the operator calls it at each step.
 
     ``fingerprint`` is that of the current record; the recorded contents use it. ``is_join``: the windows contain tagged
     records of two streams.
@@ -53,16 +53,16 @@ class WindowObserver:
         self._operator = operator
 
     def on_element(self, value: Value, timestamp: int | None, key: Value, key_id: object, watermark: int) -> None:
-        """A record arrived; called before any decision, and before its key is the current key."""
+        """Called when a record arrived, before any decision and before the record's key is the current key."""
         self._record_element(value, timestamp, key, key_id, watermark, 0)
 
     def on_windows_assigned(self, windows: Collection[Window]) -> None:
-        """The assigner returned windows for the last record."""
+        """Called when the assigner returned windows for the last record."""
 
     def on_fire(
         self, window: Window, summary: PaneSummary, result: WindowResult, cause: FireCause, at: int | None
     ) -> None:
-        """A trigger fired or purged a non-empty pane."""
+        """Called when a trigger fired or purged a non-empty pane."""
         operator = self._operator
         key_hash, key_number = self._key_facts.of(operator.current_key, operator.current_key_id)
         watermark = operator.timers.current_watermark
@@ -71,7 +71,7 @@ class WindowObserver:
         self._trace.window_fire(self._operator_index, key_hash, key_number, start, end, watermark, *fired)
 
     def on_merge(self, merged: Collection[Window], into: Window) -> None:
-        """These windows were merged into that one."""
+        """Called when several windows were merged into another window."""
         operator = self._operator
         watermark = operator.timers.current_watermark
         key_hash, key_number = self._key_facts.of(operator.current_key, operator.current_key_id)
@@ -80,7 +80,7 @@ class WindowObserver:
             self._trace.window_merge(self._operator_index, key_hash, key_number, absorbed, whole, watermark)
 
     def on_late(self, timestamp: int | None, has_side_output: bool) -> None:
-        """The last record was late."""
+        """Called when the last record was late."""
         operator = self._operator
         key_hash, key_number = self._key_facts.of(operator.current_key, operator.current_key_id)
         at = NO_TIMESTAMP if timestamp is None else timestamp
@@ -90,7 +90,7 @@ class WindowObserver:
         )
 
     def fingerprint_of(self, value: Value, timestamp: int | None) -> int:
-        """The recorded fingerprint of a record in the window contents."""
+        """Returns the recorded fingerprint of a record in the window contents."""
         if self._is_join:
             assert isinstance(value, tuple)
             return fingerprint(None, value[1])
@@ -116,7 +116,10 @@ class WindowObserver:
 
 
 class GapObserver(WindowObserver):
-    """For assigners whose gap depends on the record: an element is recorded after the assigner has returned its gap."""
+    """An observer for assigners whose gap depends on the record.
+
+    It records an element after the assigner has returned the gap.
+    """
 
     __slots__ = ("_element",)
 
@@ -130,7 +133,7 @@ class GapObserver(WindowObserver):
 
 
 class RecordedPane:
-    """A pane with a summary of the records added to it; the inner pane may have become None."""
+    """A pane with a summary of the records added to it; the wrapped pane may have become None."""
 
     __slots__ = ("pane", "rows", "fingerprint_sum", "fingerprint_xor")
 
@@ -142,7 +145,7 @@ class RecordedPane:
 
 
 class RecordedContents:
-    """Wraps contents, and counts and fingerprints the records added to them (table ``window_fire``)."""
+    """Wraps window contents, and counts and fingerprints the records added to them (table ``window_fire``)."""
 
     __slots__ = ("_contents", "_observer")
 

@@ -14,13 +14,15 @@ from flowsim.values.java_hash_map import JavaHashMap
 from flowsim.values.java_long import wrapped
 
 FAR: Final = 2**62
-"""Sums and differences of times below this do not overflow."""
+"""A bound in ms: sums and differences of times below it do not overflow."""
 
 _LONG: Final = 0xFFFFFFFFFFFFFFFF
 
 
 class Window(Protocol):
-    """A value: equal windows are the same window, so a window can be the namespace of timers and state. Flink: Window.
+    """The base class of windows. Flink: Window.
+
+    Equal windows are the same window, so a window can be the namespace of timers and state.
 
     A recording shows ``start`` and ``end``, in ms; triggers and cleanup use ``max_timestamp``.
     """
@@ -32,10 +34,13 @@ class Window(Protocol):
     def end(self) -> int: ...
 
     def max_timestamp(self) -> int:
-        """The last millisecond that belongs to the window."""
+        """Returns the last millisecond that belongs to the window."""
 
     def java_hash(self) -> int:
-        """Java's hash code, which orders simultaneous timers of different windows, and the windows of a merge."""
+        """Returns Java's hash code.
+
+        The hash code orders simultaneous timers of different windows, and the windows of a merge.
+        """
 
     def __hash__(self) -> int: ...
 
@@ -43,7 +48,7 @@ class Window(Protocol):
 def check_window(window: Window) -> None:
     """Raises BadInput unless the window, which may be user-defined, ends at a 64-bit integer (ms).
 
-    Results have that timestamp, and timers use it: called once per window and key.
+    Results have this timestamp, and timers use it. The function is called once per window and key.
     """
     timestamp = window.max_timestamp()
     if type(timestamp) is not int or timestamp > MAX_WATERMARK or timestamp < NO_TIMESTAMP:
@@ -54,14 +59,14 @@ W_contra = TypeVar("W_contra", bound=Window, contravariant=True)
 
 
 class MergeCallback(Protocol[W_contra]):
-    """Called for each merge of an assigner. Flink: MergingWindowAssigner.MergeCallback."""
+    """The callback for the merges of an assigner. Flink: MergingWindowAssigner.MergeCallback."""
 
     def merge(self, to_be_merged: Collection[W_contra], merge_result: W_contra, /) -> None:
-        """The windows become ``merge_result``, which may be one of them."""
+        """Called when the windows become ``merge_result``, which may be one of them."""
 
 
 class TimeWindow(NamedTuple):
-    """Milliseconds from ``start`` (inclusive) to ``end`` (exclusive). Flink: TimeWindow.
+    """A window from ``start`` (inclusive) to ``end`` (exclusive), in ms. Flink: TimeWindow.
 
     Bounds are Java's longs, which overflow to the lowest value.
     """
@@ -70,20 +75,20 @@ class TimeWindow(NamedTuple):
     end: int
 
     def max_timestamp(self) -> int:
-        """The last millisecond that belongs to the window."""
+        """Returns the last millisecond that belongs to the window."""
         end = self.end
         return end - 1 if end != NO_TIMESTAMP else MAX_WATERMARK
 
     def intersects(self, other: TimeWindow) -> bool:
-        """Whether the windows overlap or touch, so that sessions merge."""
+        """Returns True if the windows overlap or touch, so that sessions merge."""
         return self.start <= other.end and self.end >= other.start
 
     def cover(self, other: TimeWindow) -> TimeWindow:
-        """The smallest window that contains both."""
+        """Returns the smallest window that contains both windows."""
         return TimeWindow(min(self.start, other.start), max(self.end, other.end))
 
     def java_hash(self) -> int:
-        """Java's hash code, which determines the order of a set of windows.
+        """Returns Java's hash code, which determines the order of a set of windows.
 
         >>> TimeWindow(0, 10).java_hash()
         -1456339591
@@ -96,7 +101,7 @@ class TimeWindow(NamedTuple):
 
     @staticmethod
     def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:
-        """Start of the window of ``window_size`` ms that contains ``timestamp``; windows begin at ``offset``.
+        """Returns the start of the window of ``window_size`` ms with ``timestamp``; windows begin at ``offset``.
 
         >>> TimeWindow.get_window_start_with_offset(-6, 0, 5)
         -10
@@ -105,9 +110,10 @@ class TimeWindow(NamedTuple):
 
     @staticmethod
     def merge_windows(windows: Collection[TimeWindow], callback: MergeCallback[TimeWindow]) -> None:
-        """Calls the callback with each group of windows that overlap or touch, and the window that covers them.
+        """Calls the callback with each group of windows that overlap or touch, and the covering window.
 
-        A group's windows have the order of a Java HashSet: the first may decide where contents are stored.
+        A group's windows have the order of a Java HashSet, because the first window may decide where contents are
+        stored.
         """
         groups: list[tuple[TimeWindow, list[TimeWindow]]] = []
         for window in sorted(windows, key=_start):
@@ -132,7 +138,7 @@ def window_start_with_offset(timestamp: int, offset: int, window_size: int) -> i
 
 
 def window_from(start: int, size: int) -> TimeWindow:
-    """The window of ``size`` ms that begins at ``start``."""
+    """Returns the window of ``size`` ms that begins at ``start``."""
     end = start + size
     return TimeWindow(start, end if end <= MAX_WATERMARK else wrapped(end))
 
@@ -142,7 +148,7 @@ def _start(window: TimeWindow) -> int:
 
 
 def _as_hash_set(windows: list[TimeWindow]) -> list[TimeWindow]:
-    """Without duplicates, in the iteration order of a Java HashSet after adding them in this order."""
+    """Returns the windows without duplicates, in the order of a Java HashSet to which they were added in this order."""
     together: JavaHashMap[TimeWindow, bool] = JavaHashMap(TimeWindow.java_hash)
     for window in windows:
         together.put(window, True)
@@ -151,7 +157,7 @@ def _as_hash_set(windows: list[TimeWindow]) -> list[TimeWindow]:
 
 @final
 class GlobalWindow:
-    """All of time; all instances are equal. Flink: GlobalWindow."""
+    """The window that contains all of time; all instances are equal. Flink: GlobalWindow."""
 
     __slots__ = ()
 
@@ -163,7 +169,7 @@ class GlobalWindow:
         return GLOBAL_WINDOW
 
     def max_timestamp(self) -> int:
-        """The end of event time: the window never closes before it."""
+        """Returns the end of event time: the window never closes before it."""
         return MAX_WATERMARK
 
     def java_hash(self) -> int:

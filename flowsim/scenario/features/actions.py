@@ -16,7 +16,7 @@ ACTION_KINDS = ("stop", "cancel", "snapshot")
 
 
 class StopModel(Strict):
-    """Ends the sources, and so the job, which counts as finished."""
+    """Ends the sources, and so the job; the job counts as finished."""
 
     at: DurationNs = Field(description="Time after the start of the job, on its clock.")
     drain: bool = Field(
@@ -26,13 +26,13 @@ class StopModel(Strict):
 
 
 class CancelModel(Strict):
-    """Ends the job at once; sinks that write files keep nothing."""
+    """Ends the job at once. Sinks that write files keep no results."""
 
     at: DurationNs = Field(description="Time after the start of the job, on its clock.")
 
 
 class SnapshotModel(Strict):
-    """Requests the state of a task's operators, as a checkpoint would; nothing is stored."""
+    """Requests the state of a task's operators, as a checkpoint does; nothing is stored."""
 
     at: DurationNs = Field(description="Time after the start of the job, on its clock.")
     task: Name = Field(description="A source, operator or sink; the snapshot includes all operators in its chain.")
@@ -70,7 +70,7 @@ class ActionModel(Strict, json_schema_extra=exactly_one_of(*ACTION_KINDS)):
 def compile_actions(
     models: Sequence[ActionModel], graph_names: Mapping[str, str], problems: Problems
 ) -> tuple[RunAction, ...]:
-    """The actions with names of the graph; reports every unknown node."""
+    """Compiles the actions to names of the graph; reports every unknown node."""
     actions: list[RunAction] = []
     for index, model in enumerate(models):
         match model.action:

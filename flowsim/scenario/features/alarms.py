@@ -43,7 +43,7 @@ class AlarmModel(Strict):
 
 
 def compile_alarm(context: CompileContext, path: Path, model: AlarmModel, incoming: Incoming) -> CompiledStream:
-    """A timer per key of the stream; raises Failed."""
+    """Adds a timer per key of the stream. Raises Failed."""
     schema = incoming.schema
     if ALARM_TIME in model.emit:
         raise context.fail(
@@ -73,7 +73,7 @@ Condition = Callable[[object, int | None], object]
 
 @dataclass(frozen=True, slots=True)
 class AlarmRules:
-    """Which records set and cancel an alarm, and what it emits."""
+    """The records that set and cancel an alarm, and the record that the alarm emits."""
 
     when: Condition
     cancel: Condition | None
@@ -84,7 +84,7 @@ class AlarmRules:
 
 
 class Alarm(KeyedProcessFunction):
-    """Stores the record that set the alarm of each key, and emits when its timer fires."""
+    """Stores the record that set the alarm of each key, and emits a result when the alarm's timer fires."""
 
     def __init__(self, rules: AlarmRules) -> None:
         self._rules = rules
@@ -93,7 +93,7 @@ class Alarm(KeyedProcessFunction):
         self._set = runtime_context.get_state(ValueStateDescriptor("alarm", Types.PICKLED_BYTE_ARRAY()))
 
     def use_interruptible_timers(self) -> bool:
-        """Alarms are independent, so records may be processed between two of them."""
+        """Returns True: alarms are independent, so records may be processed between two of them."""
         return True
 
     def process_element(self, value: object, ctx: KeyedProcessFunction.Context) -> Iterable[object]:

@@ -28,11 +28,11 @@ LatencyUnit = Literal["ns", "us", "ms", "s"]
 
 DISTRIBUTIONS = ("uniform", "normal", "lognormal", "exponential", "trace", "each")
 A_FUNCTION = "an asynchronous function"
-"""The reader of the expressions in an ``async`` block."""
+"""The name of an ``async`` block in messages about its expressions."""
 
 
 class UniformLatencyModel(Strict):
-    """Uniform from ``low`` to ``high``."""
+    """A latency that is uniform from ``low`` to ``high``."""
 
     low: DurationNs = Field(description="The smallest latency.")
     high: DurationNs = Field(description="The largest latency; both limits are included.")
@@ -45,7 +45,7 @@ class UniformLatencyModel(Strict):
 
 
 class NormalLatencyModel(Strict):
-    """Normal around a mean, never below 0."""
+    """A latency that is normal around a mean, never below 0."""
 
     mean: DurationNs = Field(description="Mean of the distribution, before values below 0 are drawn again.")
     standard_deviation: DurationNs = Field(description="A negative value is drawn again.")
@@ -69,7 +69,7 @@ class LognormalLatencyModel(Strict, json_schema_extra=exactly_one_of("p99", "sig
 
 
 class ExponentialLatencyModel(Strict):
-    """Exponential, as for a constant rate of answers."""
+    """An exponential latency, as for a constant rate of answers."""
 
     mean: DurationNs = Field(description="Mean of all latencies.")
 
@@ -137,7 +137,7 @@ Latency = Annotated[
 
 
 class SpikesModel(Strict):
-    """Some calls have another latency."""
+    """Gives some calls another latency."""
 
     share: Share = Field(description="Share of all calls.")
     latency: Latency = Field(description="Latency of those calls.")
@@ -146,7 +146,7 @@ class SpikesModel(Strict):
 def compile_latency(
     context: CompileContext, path: Path, model: int | LatencyModel, schema: RecordSchema
 ) -> latencies.Latency:
-    """The ``latency`` at ``path`` for records of a schema; raises Failed."""
+    """Compiles the ``latency`` at ``path`` for records of a schema. Raises Failed."""
     if isinstance(model, int):
         return latencies.FixedLatency(model)
     match model.distribution:
@@ -184,6 +184,6 @@ def _of_record(context: CompileContext, path: Path, source: str, schema: RecordS
 def compile_spikes(
     context: CompileContext, path: Path, model: SpikesModel, usual: latencies.Latency, schema: RecordSchema
 ) -> latencies.Latency:
-    """The usual latency with the spikes at ``path``; raises Failed."""
+    """Adds the spikes at ``path`` to the usual latency. Raises Failed."""
     spike = compile_latency(context, (*path, "latency"), model.latency, schema)
     return latencies.SpikyLatency(usual, model.share, spike)

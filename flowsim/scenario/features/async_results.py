@@ -71,7 +71,7 @@ class TimedOutModel(Strict, json_schema_extra=exactly_one_of("select", "add")):
 def compile_answer(
     context: CompileContext, path: Path, columns: Mapping[str, str], schema: RecordSchema, *, keep: bool
 ) -> tuple[Results, RecordSchema]:
-    """The result of the ``add`` (``keep``) or ``select`` block at ``path``, and its fields; raises Failed."""
+    """Compiles the ``add`` (``keep``) or ``select`` block at ``path`` to a result and its fields. Raises Failed."""
     record = context.record(path, columns, schema, keep=keep)
     if record.uses_timestamp:
         raise context.fail(path, without_timestamp(A_FUNCTION))
@@ -81,7 +81,7 @@ def compile_answer(
 def compile_lookup(
     context: CompileContext, path: Path, model: LookupModel, schema: RecordSchema
 ) -> tuple[Results, RecordSchema]:
-    """The result of the ``lookup`` block at ``path``, and its fields; raises Failed."""
+    """Compiles the ``lookup`` block at ``path`` to a result and its fields. Raises Failed."""
     key = context.record_expression((*path, "key"), model.key, schema, A_FUNCTION)
     held = FieldType(model.columns[model.key_column])
     if not _may_meet(key.type, held):
@@ -100,14 +100,14 @@ def compile_lookup(
 
 
 def _may_meet(one: FieldType, other: FieldType) -> bool:
-    """Whether values of both types can be equal."""
+    """Returns True if values of both types can be equal."""
     return FieldType.ANY in (one, other) or one is other or (one.is_numeric and other.is_numeric)
 
 
 def compile_timed_out(
     context: CompileContext, path: Path, model: TimedOutModel, record: RecordSchema, result: RecordSchema
 ) -> Results:
-    """The result after a timeout; it has the fields of the other results. Raises Failed."""
+    """Compiles the result after a timeout, which has the fields of the other results. Raises Failed."""
     keep = model.add is not None
     at = (*path, "add" if keep else "select")
     function, schema = compile_answer(context, at, model.add or model.select or {}, record, keep=keep)
@@ -117,7 +117,7 @@ def compile_timed_out(
 
 
 def _fits(schema: RecordSchema, wanted: RecordSchema) -> bool:
-    """Whether records of one schema are valid for the other; every integer type matches the others."""
+    """Returns True if records of one schema are valid for the other schema; every integer type matches the others."""
     return schema.names == wanted.names and all(
         FieldType.ANY in (one, other) or one is other or (one.is_integer and other.is_integer)
         for one, other in zip(schema.types, wanted.types, strict=True)
@@ -125,7 +125,7 @@ def _fits(schema: RecordSchema, wanted: RecordSchema) -> bool:
 
 
 class OneResult:
-    """The record that an expression computes from a record."""
+    """Returns the record that an expression computes from a record."""
 
     def __init__(self, record: Callable[[Any], object]) -> None:
         self._record = record
@@ -135,7 +135,7 @@ class OneResult:
 
 
 class LookUpRow:
-    """The record followed by the row of its key."""
+    """Returns the record followed by the table row with the record's key."""
 
     def __init__(self, key: Callable[[Any], object], table: LookupTable, missing: Missing) -> None:
         self._key = key
@@ -155,5 +155,5 @@ class LookUpRow:
 
 
 def no_results(value: object) -> Sequence[object]:
-    """The result for a record that is dropped."""
+    """Returns no results: the record is dropped."""
     return ()

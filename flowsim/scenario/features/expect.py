@@ -16,7 +16,7 @@ VerdictName = Literal["holds", "violated", "vacuous", "not applicable"]
 
 
 class FactsModel(Strict):
-    """An expected number from the recording: how many rows of a table match, or the sum of a column over them."""
+    """An expected number from the recording: how many rows of a table match, or the sum of a column over these rows."""
 
     says: Annotated[str, Field(min_length=1, max_length=200)] = Field(
         description="Description of the expectation, shown to the user."
@@ -62,7 +62,7 @@ class FactsModel(Strict):
 
 
 def number_of(column: Column, value: int | str) -> int:
-    """The number of a scenario's value for a column; raises ValueError that names the valid words."""
+    """Returns the number of a scenario's value for a column. Raises ValueError that names the valid words."""
     if isinstance(value, int):
         return value
     names = [] if column.values is None else [member.name for member in column.values]
@@ -99,7 +99,7 @@ class ExpectModel(Strict):
 
 
 class RecomputeModel(Strict):
-    """Plain PySpark beside the scenario that recomputes the results from the input; only with --allow-python."""
+    """A plain PySpark script of the scenario that recomputes the results from the input; only with --allow-python."""
 
     pyspark: Annotated[str, Field(pattern=r"^[A-Za-z0-9_./-]+\.py:[A-Za-z_][A-Za-z0-9_]*$", max_length=300)] = Field(
         description="file.py:function, called as function(spark, input_path, out_dir)."

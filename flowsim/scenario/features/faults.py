@@ -35,7 +35,7 @@ class FaultModel(Strict):
 def compile_faults(
     models: Sequence[FaultModel], graph_names: Mapping[str, str], problems: Problems
 ) -> tuple[Fault, ...]:
-    """The faults with names of the graph; reports every unknown fault and node."""
+    """Compiles the faults to names of the graph; reports every unknown fault and node."""
     faults: list[Fault] = []
     for index, model in enumerate(models):
         if model.fault not in FAULT_KINDS:

@@ -43,14 +43,14 @@ class IntervalJoinModel(KeyedSecondInputModel):
         return self
 
     def side_output_names(self) -> list[str]:
-        """Of the late records of the first and of the second input."""
+        """Returns the names of the late outputs of the first and of the second input."""
         return [tag for tag in (self.late_left, self.late_right) if tag is not None]
 
 
 def compile_interval_join(
     context: CompileContext, path: Path, model: IntervalJoinModel, first: Incoming
 ) -> CompiledStream:
-    """One record per pair within the interval; raises Failed."""
+    """Adds an operator that emits one record per pair within the interval. Raises Failed."""
     second = second_input(context, path, model.to, first)
     keys = two_keys(context, (*path, "key_by"), model.key_by, (first.schema, second.schema))
     select = context.record((*path, "select"), model.select, first.schema.beside(second.schema), keep=False)
@@ -74,7 +74,7 @@ def compile_interval_join(
 
 
 class SelectPairInInterval(ProcessJoinFunction):
-    """The selected fields of a pair."""
+    """Returns the selected fields of a pair."""
 
     def __init__(self, select: Callable[[Any], object]) -> None:
         self._select = select

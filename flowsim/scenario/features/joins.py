@@ -21,11 +21,11 @@ from flowsim.scenario.types import Columns, FieldName, FunctionModel, needs_fiel
 from flowsim.scenario.yaml.positions import Path
 
 Pair = Callable[[Any], Any]
-"""A function of both records as one tuple: the fields of the first, then those of the second."""
+"""A function of both records as one tuple: the fields of the first record, then those of the second."""
 
 
 def _check_pairs(window: PlainWindowModel) -> None:
-    """Both sides share the window, so it cannot depend on the fields of one side."""
+    """Raises ValueError if the window depends on the fields of one side, because both sides share the window."""
     if isinstance(window.session, GapModel):
         raise ValueError("a session of two streams needs a fixed gap")
     if uses_delta(window.trigger) or (window.evictor is not None and window.evictor.delta is not None):
@@ -47,7 +47,7 @@ class JoinModel(KeyedSecondInputModel):
 
 
 class CoGroupModel(KeyedSecondInputModel):
-    """All records of both inputs with one key and window; aggregates of each side, or a Python function."""
+    """Processes all records of both inputs with one key and window: aggregates of each side, or a Python function."""
 
     window: PlainWindowModel = Field(description="The windows of both inputs.")
     left: Annotated[dict[FieldName, str], Field(min_length=1)] | None = Field(
@@ -68,12 +68,12 @@ class CoGroupModel(KeyedSecondInputModel):
         return self
 
     def side_output_names(self) -> list[str]:
-        """Those of its Python function."""
+        """Returns the side outputs of the block's Python function."""
         return [] if self.process is None else self.process.side_output_names()
 
 
 def compile_join(context: CompileContext, path: Path, model: JoinModel, first: Incoming) -> CompiledStream:
-    """One record per pair in one window; raises Failed."""
+    """Adds a join that emits one record per pair in one window. Raises Failed."""
     second = second_input(context, path, model.to, first)
     keys = two_keys(context, (*path, "key_by"), model.key_by, (first.schema, second.schema))
     select = context.record((*path, "select"), model.select, first.schema.beside(second.schema), keep=False)
@@ -84,7 +84,7 @@ def compile_join(context: CompileContext, path: Path, model: JoinModel, first: I
 
 
 def compile_co_group(context: CompileContext, path: Path, model: CoGroupModel, first: Incoming) -> CompiledStream:
-    """The result for all records of both sides in one window; raises Failed."""
+    """Adds a coGroup, which computes a result from all records of both sides in one window. Raises Failed."""
     second = second_input(context, path, model.to, first)
     keys = two_keys(context, (*path, "key_by"), model.key_by, (first.schema, second.schema))
     grouped = first.stream.co_group(second.stream)
@@ -113,7 +113,7 @@ def compile_co_group(context: CompileContext, path: Path, model: CoGroupModel, f
 def _cut(
     context: CompileContext, path: Path, keyed: EqualTo[DataStream, P], window: PlainWindowModel, schema: RecordSchema
 ) -> P:
-    """The two keyed streams in windows; expressions of the window use the first side's records."""
+    """Returns the two keyed streams in windows; expressions of the window use the first side's records."""
     parts = WindowParts(context, path, window, schema)
 
     def made() -> P:
@@ -128,7 +128,7 @@ def _cut(
 
 
 class SelectPair(JoinFunction):
-    """The selected fields of a pair."""
+    """Returns the selected fields of a pair."""
 
     def __init__(self, select: Pair) -> None:
         self._select = select
@@ -138,7 +138,7 @@ class SelectPair(JoinFunction):
 
 
 class AggregateBoth(CoGroupFunction):
-    """The key, then the aggregates of the first side, then those of the second."""
+    """Returns the key, then the aggregates of the first side, then the aggregates of the second side."""
 
     def __init__(self, first_key: Pair, second_key: Pair, first: AggregateFunction, second: AggregateFunction) -> None:
         self._first_key, self._second_key = first_key, second_key

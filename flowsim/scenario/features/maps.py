@@ -34,7 +34,7 @@ FilterModel = ExpressionSource | FunctionModel
 
 
 class MapModel(Strict, json_schema_extra=exactly_one_of("add", "select", "python")):
-    """One record out for each one in: added fields, selected expressions, or a Python function."""
+    """Emits one record for each input record: added fields, selected expressions, or a Python function."""
 
     add: Columns | None = Field(
         default=None, description="New fields after the others; an existing name replaces that field in place."
@@ -54,7 +54,7 @@ class MapModel(Strict, json_schema_extra=exactly_one_of("add", "select", "python
 
 
 class FlatMapModel(Strict, json_schema_extra=exactly_one_of("each", "python")):
-    """One record out for each item of a sequence, or the results of a Python function."""
+    """Emits one record for each item of a sequence, or the results of a Python function."""
 
     each: ExpressionSource | None = Field(default=None, description="A tuple or list, such as split(line).")
     into: FieldName = Field(default="item", description="The field that takes the item.")
@@ -79,7 +79,7 @@ class FlatMapModel(Strict, json_schema_extra=exactly_one_of("each", "python")):
 
 
 def compile_map(context: CompileContext, path: Path, model: MapModel, incoming: Incoming) -> CompiledStream:
-    """One record for each; raises Failed."""
+    """Adds a map, which emits one record for each input record. Raises Failed."""
     stream = incoming.stream
     if model.python is not None:
         at = (*path, "python")
@@ -93,7 +93,7 @@ def compile_map(context: CompileContext, path: Path, model: MapModel, incoming: 
 
 
 def mapped_record(context: CompileContext, path: Path, model: MapModel, schema: RecordSchema) -> CompiledRecord:
-    """The function of a map without Python; raises Failed."""
+    """Returns the function of a map without Python. Raises Failed."""
     if model.add is not None:
         return context.record((*path, "add"), model.add, schema, keep=True)
     return context.record((*path, "select"), model.select or {}, schema, keep=False)
@@ -106,7 +106,7 @@ def check_filter(model: FilterModel, has_key: bool) -> None:
 
 
 def compile_filter(context: CompileContext, path: Path, model: FilterModel, incoming: Incoming) -> CompiledStream:
-    """The records for which an expression or a Python function is true; raises Failed."""
+    """Adds a filter, which keeps records for which an expression or a Python function is true. Raises Failed."""
     stream = incoming.stream
     if isinstance(model, FunctionModel):
         at = (*path, "python")
@@ -120,7 +120,7 @@ def compile_filter(context: CompileContext, path: Path, model: FilterModel, inco
 
 
 def compile_flat_map(context: CompileContext, path: Path, model: FlatMapModel, incoming: Incoming) -> CompiledStream:
-    """Any number of records for each; raises Failed."""
+    """Adds a flat_map, which emits any number of records for each input record. Raises Failed."""
     stream = incoming.stream
     if model.python is not None:
         at = (*path, "python")
@@ -135,7 +135,7 @@ def compile_flat_map(context: CompileContext, path: Path, model: FlatMapModel, i
 
 @dataclass(frozen=True, slots=True)
 class ExplodedRecord:
-    """The function of a flat_map: of a record, and of its timestamp if needed."""
+    """The function of a flat_map: it gets a record, and the record's timestamp if needed."""
 
     function: Callable[..., Iterable[object]]
     schema: RecordSchema
@@ -143,7 +143,7 @@ class ExplodedRecord:
 
 
 def exploded_record(context: CompileContext, path: Path, model: FlatMapModel, schema: RecordSchema) -> ExplodedRecord:
-    """The function of a flat_map without Python; raises Failed."""
+    """Returns the function of a flat_map without Python. Raises Failed."""
     each = context.expression((*path, "each"), model.each or "", schema)
     if each.type is not FieldType.ANY:
         raise context.fail((*path, "each"), f"expected a tuple or list, this expression gives {each.type.value}")
@@ -163,7 +163,7 @@ Stamped = Callable[[object, int | None], object]
 
 
 class StampedMap(api.ProcessFunction):
-    """One record out for each one in."""
+    """Emits one record for each input record."""
 
     def __init__(self, function: Stamped) -> None:
         self._function = function
@@ -183,7 +183,7 @@ class StampedFilter(api.ProcessFunction):
 
 
 class StampedFlatMap(api.ProcessFunction):
-    """Any number of records for each one in."""
+    """Emits any number of records for each input record."""
 
     def __init__(self, function: Callable[[object, int | None], Iterable[object]]) -> None:
         self._function = function
@@ -193,7 +193,7 @@ class StampedFlatMap(api.ProcessFunction):
 
 
 class Explode:
-    """The records of a flat_map: the kept fields and one item of the sequence each."""
+    """Returns the records of a flat_map: each has the kept fields and one item of the sequence."""
 
     def __init__(self, each: Callable[..., object], keep: tuple[int, ...], bounds: ValueBounds) -> None:
         self._each = each

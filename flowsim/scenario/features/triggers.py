@@ -30,7 +30,7 @@ from flowsim.scenario.yaml.positions import Path
 
 
 class DeltaModel(Strict):
-    """The distance of two records: the difference of one expression over both."""
+    """The distance of two records: the difference of the same expression over the two records."""
 
     of: ExpressionSource = Field(
         description="A numeric expression; the delta is the later record's value minus the earlier record's."
@@ -58,7 +58,7 @@ TRIGGER_KINDS: tuple[TriggerKind, ...] = get_args(TriggerKind)
 
 
 class TriggerChoiceModel(Strict, json_schema_extra=exactly_one_of(*TRIGGER_KINDS)):
-    """A trigger with parameters; exactly one of them."""
+    """A trigger with parameters; exactly one of the keys."""
 
     count: Count | None = Field(default=None, description="Fires after every N records; the contents stay.")
     continuous_event_time: PositiveMs | None = Field(default=None, description="Fires at this interval in event time.")
@@ -129,19 +129,19 @@ class WindowedRecords:
     schema: RecordSchema
 
     def number(self, path: Path, source: str) -> Expression:
-        """The expression at ``path``, which gives a number; raises Failed."""
+        """Compiles the expression at ``path``, which gives a number. Raises Failed."""
         found = self.context.record_expression(path, source, self.schema, "a window")
         if not (found.type.is_numeric or found.type is FieldType.ANY):
             raise self.context.fail(path, f"expected a number, this expression gives {found.type.value}")
         return found
 
     def distance(self, path: Path, model: DeltaModel) -> Distance:
-        """The distance of two records; raises Failed."""
+        """Compiles the distance of two records. Raises Failed."""
         return Distance(self.number((*path, "of"), model.of).function)
 
 
 def uses_delta(trigger: TriggerModel | None) -> bool:
-    """Whether a trigger, or a nested one, compares two records."""
+    """Returns True if a trigger, or a nested trigger, compares two records."""
     if not isinstance(trigger, TriggerChoiceModel):
         return False
     nested = trigger.timeout.of if trigger.timeout is not None else trigger.purging
@@ -149,7 +149,7 @@ def uses_delta(trigger: TriggerModel | None) -> bool:
 
 
 def compile_trigger(records: WindowedRecords, path: Path, model: TriggerModel) -> Trigger:
-    """The trigger of the block at ``path``; raises Failed."""
+    """Compiles the trigger of the block at ``path``. Raises Failed."""
     if isinstance(model, str):
         return _NAMED_TRIGGERS[model]()
     kind, value = chosen_of(model, TRIGGER_KINDS)
@@ -185,7 +185,7 @@ def _user_defined_trigger(context: CompileContext, path: Path, reference: str) -
 
 
 def compile_evictor(records: WindowedRecords, path: Path, model: EvictorModel) -> api.Evictor:
-    """The evictor of the block at ``path``; raises Failed."""
+    """Compiles the evictor of the block at ``path``. Raises Failed."""
     kind, value = chosen_of(model, EVICTOR_KINDS)
     at = (*path, kind)
     match kind:

@@ -48,7 +48,7 @@ class GapModel(Strict):
 
 
 class CountWindowModel(Strict):
-    """Windows by count: the last ``size`` records of a key, every ``slide`` records."""
+    """Windows by count: each window has the last ``size`` records of a key, with one window every ``slide`` records."""
 
     size: Count = Field(description="Number of records in a window.")
     slide: Count = Field(description="Number of records between two firings.")
@@ -101,7 +101,7 @@ class PlainWindowModel(Strict, json_schema_extra=exactly_one_of(*ASSIGNERS)):
 
     @property
     def has_bounds(self) -> bool:
-        """Whether its windows have a start and end time."""
+        """True if the windows have a start and end time."""
         return self.assigner in ("tumbling", "sliding", "session")
 
     @model_validator(mode="after")
@@ -126,14 +126,14 @@ class PlainWindowModel(Strict, json_schema_extra=exactly_one_of(*ASSIGNERS)):
 
 
 class WindowModel(PlainWindowModel):
-    """A window of an operator; late records can be kept."""
+    """A window of an operator. Late records can be kept in a side output."""
 
     late_output: Name | None = Field(
         default=None, description="Name of the side output for late records: read it as OPERATOR.NAME."
     )
 
     def side_output_names(self) -> list[str]:
-        """That of late records."""
+        """Returns the name of the side output for late records."""
         return [] if self.late_output is None else [self.late_output]
 
     @model_validator(mode="after")
@@ -144,7 +144,7 @@ class WindowModel(PlainWindowModel):
 
 
 class WindowParts:
-    """Assigner, trigger and evictor of a block, for records of one schema; raises Failed."""
+    """The assigner, trigger and evictor of a block, for records of one schema. Raises Failed."""
 
     def __init__(self, context: CompileContext, path: Path, window: PlainWindowModel, schema: RecordSchema) -> None:
         records = WindowedRecords(context, schema)

@@ -26,21 +26,21 @@ from flowsim.values.java_hash_code import java_hash
 
 
 def multiply(a: object, b: object) -> object:
-    """``a * b`` for numbers only: the language has no repetition of text or tuples."""
+    """Returns ``a * b`` for numbers only: the language has no repetition of text or tuples."""
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
         return a * b
     raise ExpressionFailure(f"'*' multiplies numbers, got {type(a).__name__} and {type(b).__name__}")
 
 
 def modulo(a: object, b: object) -> object:
-    """``a % b`` for numbers only: the language has no text formatting."""
+    """Returns ``a % b`` for numbers only: the language has no text formatting."""
     if isinstance(a, (int, float)) and isinstance(b, (int, float)):
         return a % b
     raise ExpressionFailure(f"'%' divides numbers, got {type(a).__name__} and {type(b).__name__}")
 
 
 def power(a: object, b: object) -> object:
-    """``a ** b`` for numbers, an integer result within int64; the size is checked before the computation."""
+    """Returns ``a ** b`` for numbers, an integer result within int64; checks the size before the computation."""
     if not (isinstance(a, (int, float)) and isinstance(b, (int, float))):
         raise ExpressionFailure(f"'**' needs numbers, got {type(a).__name__} and {type(b).__name__}")
     if isinstance(a, int) and isinstance(b, int) and b >= 0:
@@ -54,7 +54,7 @@ def power(a: object, b: object) -> object:
 
 
 def shift_left(a: object, b: object) -> object:
-    """``a << b`` for integers, by at most 63."""
+    """Returns ``a << b`` for integers, by at most 63."""
     if isinstance(a, int) and isinstance(b, int) and 0 <= b <= 63:
         return a << b
     raise ExpressionFailure("'<<' shifts an integer by 0 to 63")
@@ -91,7 +91,12 @@ def _to_float(value: object) -> float:
 
 
 def is_decimal(text: str) -> bool:
-    """Whether Python reads no digits in the text that a CSV column of numbers refuses: others than 0 to 9, and ``_``."""
+    """Returns True if every digit of the text is 0 to 9 and the text has no ``_``.
+
+    A CSV column of numbers refuses other digits and ``_``, which Python accepts.
+
+    A CSV column of numbers refuses other digits and ``_``, which Python accepts.
+    """
     return text.isascii() and "_" not in text
 
 
@@ -203,7 +208,7 @@ def _always(kind: FieldType) -> ResultType:
 
 
 def join_types(types: Sequence[FieldType]) -> FieldType:
-    """The type of a value that is one of several: their common type, LONG for mixed integers, else ANY."""
+    """Returns the type of a value that has one of several types: the common type, LONG for mixed integers, else ANY."""
     if all(kind is types[0] for kind in types):
         return types[0]
     return FieldType.LONG if all(kind.is_integer for kind in types) else FieldType.ANY
@@ -223,21 +228,21 @@ def _extreme_type(arguments: Sequence[FieldType]) -> FieldType:
 
 @dataclass(frozen=True, slots=True)
 class FunctionSpec:
-    """One function of the table: number and kinds of its arguments, and its result type."""
+    """The entry of one function: the number and kinds of its arguments, and its result type."""
 
     implementation: Callable[..., object]
     arguments: str
     """One letter per argument: s text, n number, i integer, a anything; then ``?`` optional or ``*`` many."""
     result: ResultType
     grows: bool = False
-    """The result must be checked."""
+    """True if the result must be checked."""
     growth: int = 0
-    """How many times as large as its arguments the result may be; 0: its size does not depend on theirs."""
+    """The maximum ratio of the result's size to the size of the arguments; 0 if the two sizes are independent."""
     takes_bounds: bool = False
-    """The implementation has the bounds of values as its first argument."""
+    """True if the first argument of the implementation is the bounds of values."""
 
     def bounds(self) -> tuple[int, int]:
-        """Minimum and maximum number of arguments."""
+        """Returns the minimum and maximum number of arguments."""
         letters = [c for c in self.arguments if c.isalpha()]
         most = 20 if "*" in self.arguments else len(letters)
         return len(letters) - self.arguments.count("?"), most
@@ -276,7 +281,7 @@ FUNCTIONS: Final[dict[str, FunctionSpec]] = {
 
 @lru_cache(maxsize=8)
 def environment(limits: Limits) -> Mapping[str, object]:
-    """What generated code can name: the functions of the table as ``_f_NAME``, and guards."""
+    """Returns the names that generated code can use: the functions of the table as ``_f_NAME``, and guards."""
     bounds = ValueBounds(limits)
     guards: dict[str, object] = {
         "__builtins__": {},

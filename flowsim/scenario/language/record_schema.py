@@ -10,7 +10,10 @@ from enum import Enum
 
 
 class FieldType(Enum):
-    """Type of a field, named as in ``Types`` of the DataStream API; ``ANY`` is any value of the closed value set."""
+    """The type of a field, named as in ``Types`` of the DataStream API.
+
+    ``ANY`` is any value of the closed value set.
+    """
 
     BOOLEAN = "boolean"
     INT = "int"
@@ -30,7 +33,7 @@ class FieldType(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RecordSchema:
-    """Names and types of the fields of a record; names are distinct."""
+    """The names and types of the fields of a record; names are distinct."""
 
     names: tuple[str, ...]
     types: tuple[FieldType, ...]
@@ -41,11 +44,11 @@ class RecordSchema:
 
     @property
     def is_of_two(self) -> bool:
-        """Whether it is the schema of two joined records, created by ``beside``."""
+        """True if this is the schema of two joined records, created by ``beside``."""
         return "." in self.names[0] if self.names else False
 
     def beside(self, other: RecordSchema) -> RecordSchema:
-        """The schema of a record of this schema and one of the other, first this schema's fields, then the other's.
+        """Returns the schema of two joined records: first this schema's fields, then the other schema's fields.
 
         >>> RecordSchema(("x",), (FieldType.LONG,)).beside(RecordSchema(("x",), (FieldType.STRING,))).names
         ('left.x', 'right.x')
@@ -54,20 +57,20 @@ class RecordSchema:
         return RecordSchema(tuple(names), self.types + other.types)
 
     def index(self, name: str) -> int:
-        """Position of the field; raises ValueError if it does not exist."""
+        """Returns the position of the field. Raises ValueError if the field does not exist."""
         return self.names.index(name)
 
     def type_of(self, name: str) -> FieldType:
-        """Type of the field; raises ValueError if it does not exist."""
+        """Returns the type of the field. Raises ValueError if the field does not exist."""
         return self.types[self.names.index(name)]
 
     def with_fields(self, names: tuple[str, ...], types: tuple[FieldType, ...]) -> RecordSchema:
-        """The schema with fields added at the end; an existing name gets the new type in place."""
+        """Returns the schema with fields added at the end; an existing name gets the new type in place."""
         merged = dict(zip(self.names, self.types, strict=True)) | dict(zip(names, types, strict=True))
         return RecordSchema(tuple(merged), tuple(merged.values()))
 
     def text(self) -> str:
-        """The fields for messages.
+        """Returns the fields as text for messages.
 
         >>> RecordSchema(("word", "n"), (FieldType.STRING, FieldType.LONG)).text()
         'word: string, n: long'

@@ -59,15 +59,15 @@ class ExpressionError(BadInput):
         self.message = message
         self.offset = offset
         self.column = column
-        """Name of the output column with the invalid expression, if several were compiled together."""
+        """Name of the output column with the invalid expression, if several columns were compiled together."""
 
     def inside(self, column: str) -> ExpressionError:
-        """The same error with the column's name."""
+        """Returns the same error with the column's name."""
         return ExpressionError(self.message, self.offset, column)
 
 
 class Translator:
-    """Rebuilds one expression over records of one schema; afterwards lists the fields it reads."""
+    """Rebuilds one expression over records of one schema; afterwards lists the fields that the expression reads."""
 
     def __init__(self, source: str, schema: RecordSchema, limits: Limits = DEFAULT_LIMITS) -> None:
         self.source = source
@@ -93,7 +93,7 @@ class Translator:
             self._depth -= 1
 
     def checked(self, term: Term) -> ast.expr:
-        """The node of a term, with a size check if its result may grow."""
+        """Returns the node of a term, with a size check if the term's result may grow."""
         return self._sizes.checked(term)
 
     def _dispatch(self, node: ast.expr) -> Term:
@@ -165,7 +165,7 @@ class Translator:
         )
 
     def _field_of_one_side(self, node: ast.Attribute) -> Term:
-        """``left.x`` or ``right.x``, for two joined records."""
+        """Returns the node of ``left.x`` or ``right.x``, for two joined records."""
         assert isinstance(node.value, ast.Name)
         name = f"{self._spelled(node.value)}.{node.attr}"
         if name not in self.schema.names or name not in self.source.replace(" ", ""):
@@ -179,7 +179,10 @@ class Translator:
         return Term(ast.Subscript(load("v"), ast.Constant(index), ast.Load()), self.schema.types[index])
 
     def _spelled(self, node: ast.Name) -> str:
-        """The identifier, which must be spelled in ASCII in the source: Python normalizes look-alike letters to ASCII."""
+        """Returns the identifier, which must be spelled in ASCII in the source.
+
+        Python normalizes look-alike letters to ASCII.
+        """
         if re.search(rf"(?<!\w){re.escape(node.id)}(?!\w)", self.source) is None:
             raise self._error(node, f"the name {node.id!r} contains characters that only look like its letters")
         return node.id

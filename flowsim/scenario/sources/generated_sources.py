@@ -20,7 +20,7 @@ _CHOICE_TYPES = {bool: FieldType.BOOLEAN, int: FieldType.LONG, float: FieldType.
 
 
 class SequenceModel(Strict):
-    """``start + index * step``, with ``modulo`` its remainder."""
+    """The number ``start + index * step``, or, with ``modulo``, its remainder."""
 
     start: Int64 = Field(default=0, description="Value of the first record.")
     step: Int64 = Field(default=1, description="Difference between two records of the source.")
@@ -45,7 +45,7 @@ class NormalModel(Strict):
 
 
 class ChoiceModel(Strict):
-    """One of the values, by weight."""
+    """One of the values, drawn by weight."""
 
     values: Annotated[list[bool] | list[Int64] | list[float] | list[str], Field(min_length=1, max_length=10_000)] = (
         Field(description="The values, all of one type.")
@@ -108,7 +108,7 @@ class GeneratorModel(Strict):
 def compile_generator(
     context: CompileContext, path: Path, model: GeneratorModel, parallelism: int
 ) -> tuple[Source, RecordSchema]:
-    """Records of random fields; raises Failed."""
+    """Compiles a source of random records. Raises Failed."""
     fields: dict[str, generator.Distribution] = {}
     types: list[FieldType] = []
     for name, field in model.fields.items():

@@ -38,7 +38,8 @@ from flowsim.scenario.types import (
 from flowsim.scenario.yaml.positions import Path
 
 CompileSource = Callable[[CompileContext, Path, Any, int], tuple[Source, RecordSchema]]
-"""Takes the path and the model of the block, and the parallelism of the source; also returns its records' schema."""
+"""A function of the path and the model of the block, and of the source's parallelism. It also returns the schema of the
+records."""
 
 
 class PythonSourceModel(Strict):
@@ -54,7 +55,7 @@ class PythonSourceModel(Strict):
 def compile_python(
     context: CompileContext, path: Path, model: PythonSourceModel, parallelism: int
 ) -> tuple[Source, RecordSchema]:
-    """The source that a Python function returns; raises Failed."""
+    """Compiles the source that a Python function returns. Raises Failed."""
     function = context.python((*path, "function"), model.function)
     try:
         source: Any = function()
@@ -113,12 +114,12 @@ class SourceModel(Strict, json_schema_extra=exactly_one_of(*SOURCE_KINDS)):
 
     @property
     def chosen(self) -> tuple[str, Any]:
-        """Its kind, a key of ``SOURCE_KINDS``, and the value of that block."""
+        """The source's kind, a key of ``SOURCE_KINDS``, and the value of that block."""
         return chosen_of(self, SOURCE_KINDS)
 
     @property
     def files(self) -> FilesModel | None:
-        """The files it reads, if any."""
+        """The files that the source reads, if any."""
         return self.csv or self.parquet or self.jsonl
 
     def side_output_names(self) -> list[str]:

@@ -54,7 +54,7 @@ def report(error: ValidationError, model: type[BaseModel], root: YamlValue, prob
 
 
 def _document_path(details: ErrorDetails, root: YamlValue) -> Path:
-    """The error's path through the document, without pydantic's names of union branches."""
+    """Returns the error's path through the document, without pydantic's names of union branches."""
     path: Path = ()
     value: object = root
     parts = details["loc"]
@@ -141,7 +141,7 @@ def _literals(alternatives: Iterable[ErrorDetails]) -> list[str]:
 
 
 def _known_keys(model: type[BaseModel], path: Path) -> list[str]:
-    """The valid keys at a position."""
+    """Returns the valid keys at a position."""
     here: list[object] = [model]
     for part in path:
         here = [inner for annotation in here for inner in _step(annotation, part)]
@@ -164,7 +164,7 @@ def _step(annotation: object, part: str | int) -> list[object]:
 
 
 def _plain_types(annotation: object) -> list[object]:
-    """The members of a union, without ``Annotated``."""
+    """Returns the members of a union, without ``Annotated``."""
     origin = get_origin(annotation)
     if origin is Annotated:
         return _plain_types(get_args(annotation)[0])

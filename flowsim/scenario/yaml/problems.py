@@ -1,4 +1,4 @@
-"""All errors of a scenario in one report, each with file, line and column."""
+"""Collects all errors of a scenario in one report, each with file, line and column."""
 
 from __future__ import annotations
 
@@ -56,22 +56,25 @@ class Problems:
         return where.line, where.column
 
     def at(self, path: Path, message: str) -> None:
-        """An error in the value at ``path``."""
+        """Adds an error in the value at ``path``."""
         self._add(ScenarioError(f"{path_text(path)}: {message}", self.document.position(path)))
 
     def at_key(self, path: Path, message: str) -> None:
-        """An error in the key at ``path``."""
+        """Adds an error in the key at ``path``."""
         self._add(ScenarioError(f"{path_text(path)}: {message}", self.document.key_position(path)))
 
     def expression(self, path: Path, source: str, error: ExpressionError) -> None:
-        """An error inside the expression at ``path``; the column points into it if it is on one line."""
+        """Adds an error inside the expression at ``path``.
+
+        The column points into the expression if the expression is on one line.
+        """
         where = self.document.position_inside(path, error.offset)
         shown = source if len(source) <= 60 else source[:57] + "..."
         message = f"{path_text(path)}: {error.message}, at character {error.offset + 1} of {shown!r}"
         self._add(ScenarioError(message, where))
 
     def bad_input(self, path: Path, error: BadInput) -> None:
-        """An error that another part of flowsim found in the value at ``path``."""
+        """Adds an error that another part of flowsim found in the value at ``path``."""
         self.at(path, str(error))
 
     def raise_any(self) -> None:

@@ -21,16 +21,19 @@ from flowsim.values.encoding import fingerprint_decoded
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 
 BUFFERS_PER_BATCH = 16
-"""A task ends its batch after this many buffers even if its work costs nothing."""
+"""Number of buffers after which a task ends its batch, even if its work costs nothing."""
 
 _RECORD = ElementKind.RECORD
 
 
 class CanEmitBatchOfRecordsChecker:
-    """Whether an input may emit another element in the same action. Flink: StreamTask.CanEmitBatchOfRecordsChecker.
+    """Decides whether an input may emit another element in the same action.
 
-    False while a mail waits or the output is full: both end the batch of ``clock``. In flowsim the batch length also
-    ends it. ``emits_batches`` False: never, so that a task with several inputs chooses one for each element (rule 4.8).
+    Flink: StreamTask.CanEmitBatchOfRecordsChecker.
+
+    The answer is False while a mail waits or the output is full: both end the batch of ``clock``. In flowsim the batch
+    length also ends the batch. With ``emits_batches`` False the answer is always False, so that a task with several
+    inputs chooses an input for each element (rule 4.8).
     """
 
     __slots__ = ("clock", "emits_batches")
@@ -44,27 +47,30 @@ class CanEmitBatchOfRecordsChecker:
 
 
 class FinishedDataOutput:
-    """Drops what arrives after the end of the data. Flink: FinishedDataOutput (rule 4.11)."""
+    """Drops all elements that arrive after the end of the data. Flink: FinishedDataOutput (rule 4.11)."""
 
     __slots__ = ()
 
     def process_element(self, value: Value, timestamp: int | None) -> None:
-        """Dropped."""
+        """Drops the element."""
 
     def process_watermark(self, timestamp: int) -> None:
-        """Dropped."""
+        """Drops the watermark."""
 
     def process_watermark_status(self, status: WatermarkStatus) -> None:
-        """Dropped."""
+        """Drops the status."""
 
     def process_latency_marker(self, marker: LatencyMarker) -> None:
-        """Dropped."""
+        """Drops the marker."""
 
 
 class StreamTaskNetworkOutput:
-    """Passes elements to one input of the head operator; the valve emits here, too. Flink: StreamTaskNetworkOutput.
+    """Passes elements to one input of the head operator; the valve emits to this output, too.
 
-    ``operator``: that input, which gets records directly. ``watermarks`` counts those passed on.
+    Flink: StreamTaskNetworkOutput.
+
+    ``operator`` is the input of the head operator, which gets records directly. ``watermarks`` counts the watermarks
+    that were passed on.
     """
 
     __slots__ = ("operator", "_trace", "_input_index", "watermarks", "current_watermark")
@@ -77,7 +83,7 @@ class StreamTaskNetworkOutput:
         self.current_watermark = NO_TIMESTAMP
 
     def finish(self) -> None:
-        """The data has ended: later elements are dropped (rule 4.11)."""
+        """Drops all later elements, because the data has ended (rule 4.11)."""
         self.operator = FinishedDataOutput()
 
     def emit_watermark(self, timestamp: int) -> None:
@@ -135,7 +141,7 @@ class StreamTaskNetworkInput:
         self._clock = can_emit_batch.clock
         self._trace = trace
         self._elements: Iterator[Element] | None = None
-        """The rest of the current buffer, or None. Flink: currentRecordDeserializer."""
+        """The remaining elements of the current buffer, or None. Flink: currentRecordDeserializer."""
         self._last_channel: InputChannel
         self._buffers = 0
 
@@ -152,7 +158,7 @@ class StreamTaskNetworkInput:
         return self._output.current_watermark
 
     def emit_next(self) -> DataInputStatus:
-        """Emits elements and handles events while it may (rule 7.15)."""
+        """Emits elements and handles events while ``can_emit_batch`` allows it (rule 7.15)."""
         for _ in range(BUFFERS_PER_BATCH):
             elements = self._elements
             if elements is not None:
@@ -186,7 +192,10 @@ class StreamTaskNetworkInput:
                 self._clock.interrupt()
 
     def _emit(self, elements: Iterator[Element]) -> bool:
-        """Returns True if it had to stop, False if all elements are used."""
+        """Emits elements of the current buffer.
+
+        Returns True if it had to stop, False if all elements were emitted.
+        """
         process, clock = self._output.operator.process_element, self._clock
         emits_batches = self._can_emit_batch.emits_batches
         records = 0
@@ -204,7 +213,7 @@ class StreamTaskNetworkInput:
         return False
 
     def _emit_traced(self, elements: Iterator[Element], trace: TaskTrace) -> bool:
-        """The same, with recording."""
+        """Emits elements as ``_emit`` does, and records them."""
         output, channel, can_emit_batch = self._output, self._last_channel, self._can_emit_batch
         process, channel_id, received = output.operator.process_element, channel.channel_id, trace.received
         known, unknown_value = trace.values.known, trace.unknown_value
@@ -230,7 +239,7 @@ class StreamTaskNetworkInput:
         return False
 
     def _process_special(self, element: Element) -> None:
-        """Rule 7.17."""
+        """Processes a watermark, a status or a latency marker (rule 7.17)."""
         size = len(element)
         if size == WATERMARK_LENGTH:
             self._valve.input_watermark(_integer(element[0]), self._last_channel.index)
@@ -250,7 +259,7 @@ class StreamTaskNetworkInput:
         trace.received(channel.channel_id, position, kind, timestamp, 0, self._output.watermarks)
 
     def _process_event(self, channel: InputChannel, event: Event) -> DataInputStatus:
-        """Rule 7.18."""
+        """Processes an event (rule 7.18)."""
         is_end_of_data = isinstance(event, EndOfData)
         if self._trace is not None:
             kind = ElementKind.END_OF_DATA if is_end_of_data else ElementKind.END_OF_PARTITION
@@ -275,7 +284,7 @@ class StreamTaskNetworkInput:
         return "input"
 
     def end_of_input_with_drain(self, chain: OperatorChain) -> None:
-        """The head's input ends; MAX_WATERMARK came earlier as an element (rules 4.10, 4.11)."""
+        """Ends the head's input; MAX_WATERMARK came earlier as an element (rules 4.10, 4.11)."""
         chain.end_input_of_head()
 
     def close(self) -> None:

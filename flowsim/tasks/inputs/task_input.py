@@ -27,17 +27,17 @@ class ReadInput(Protocol):
     def emit_next(self) -> DataInputStatus: ...
 
     def when_available(self, callback: Callable[[], None]) -> None:
-        """Calls back once ``is_available`` turns true."""
+        """Calls back once, when ``is_available`` becomes True."""
 
     def close(self) -> None: ...
 
 
 class TaskInput(ReadInput, Protocol):
-    """The input of the default action: the network or a source. Flink: StreamInputProcessor."""
+    """The input that the default action reads: the network or a source. Flink: StreamInputProcessor."""
 
     @property
     def waits_for(self) -> str:
-        """What is missing while the input is not available, for the wait-for report."""
+        """The text of what is missing while the input is not available, for the wait-for report."""
 
     def end_of_input_with_drain(self, chain: OperatorChain) -> None:
-        """The effect of DRAIN on this kind of task (rules 4.10, 4.11)."""
+        """Ends the input with DRAIN, as this kind of task does it (rules 4.10, 4.11)."""

@@ -18,7 +18,10 @@ from flowsim.values.types import Types
 
 
 class CountWindow:
-    """A window of a key, identified by a number, which recordings show as its start. PyFlink: CountWindow."""
+    """A window of a key, identified by a number; recordings show the number as the window's start.
+
+    PyFlink: CountWindow.
+    """
 
     __slots__ = ("id",)
 
@@ -32,7 +35,7 @@ class CountWindow:
         return self.id
 
     def max_timestamp(self) -> int:
-        """The end of event time: only records complete the window."""
+        """Returns the end of event time, because only records complete the window."""
         return MAX_WATERMARK
 
     def java_hash(self) -> int:
@@ -50,7 +53,10 @@ class CountWindow:
 
 
 class CountTumblingWindowAssigner(WindowAssigner[object, CountWindow]):
-    """Windows of ``window_size`` records of a key; an incomplete window never fires. PyFlink: CountTumblingWindowAssigner."""
+    """Assigns windows of ``window_size`` records of a key; an incomplete window never fires.
+
+    PyFlink: CountTumblingWindowAssigner.
+    """
 
     __slots__ = ("window_size",)
 
@@ -75,7 +81,9 @@ class CountTumblingWindowAssigner(WindowAssigner[object, CountWindow]):
 
 
 class CountSlidingWindowAssigner(WindowAssigner[object, CountWindow]):
-    """Windows of ``window_size`` records of a key, one every ``window_slide``; complete windows fire.
+    """Assigns windows of ``window_size`` records of a key, one every ``window_slide`` records.
+
+    A window fires when it is complete. PyFlink: CountSlidingWindowAssigner.
 
     PyFlink: CountSlidingWindowAssigner.
     """
@@ -83,7 +91,7 @@ class CountSlidingWindowAssigner(WindowAssigner[object, CountWindow]):
     __slots__ = ("window_size", "window_slide")
 
     def __init__(self, window_size: int, window_slide: int) -> None:
-        """Raises BadInput unless both are at least 1."""
+        """Raises BadInput unless size and slide are at least 1."""
         self.window_size: int = _at_least_one(window_size, "CountSlidingWindowAssigner: window_size")
         self.window_slide: int = _at_least_one(window_slide, "CountSlidingWindowAssigner: window_slide")
 
@@ -94,7 +102,10 @@ class CountSlidingWindowAssigner(WindowAssigner[object, CountWindow]):
     def assign_windows(
         self, element: object, timestamp: int | None, context: WindowAssignerContext
     ) -> list[CountWindow]:
-        """The newest window first; none in a gap between windows, if the size is below the slide."""
+        """Returns the windows of a record, the newest first.
+
+        A record in a gap between windows has none, if the size is below the slide.
+        """
         count = _count(context, _SLIDING)
         newest = count // self.window_slide
         oldest = max(0, -((self.window_size - 1 - count) // self.window_slide))
@@ -112,7 +123,7 @@ _SLIDING: Final = ValueStateDescriptor("slide-count-assigner", Types.LONG())
 
 
 def _count(context: WindowAssignerContext, descriptor: ValueStateDescriptor) -> int:
-    """The number of earlier records of the key."""
+    """Returns the number of earlier records of the key."""
     state = context.get_runtime_context().get_state(descriptor)
     before = state.value()
     count = 0 if before is None else before

@@ -15,13 +15,13 @@ from flowsim.values.durations import Length, millis_of
 
 
 class SessionWindowTimeGapExtractor(Protocol):
-    """Computes the gap of a record: its session ends that long after it. Base of user-defined extractors.
+    """Computes the gap of a record: the record's session ends that long after the record.
 
     PyFlink: SessionWindowTimeGapExtractor.
     """
 
     def extract(self, element: object, /) -> int:
-        """Milliseconds, above 0."""
+        """Returns the gap in milliseconds, above 0."""
         raise BadInput(f"{type(self).__name__}: define extract(element), which returns the gap in milliseconds")
 
 
@@ -29,7 +29,7 @@ Extractor = SessionWindowTimeGapExtractor | Callable[[object], int]
 
 
 class SessionWindows(MergingWindowAssigner[object, TimeWindow]):
-    """Base of session windows: each record starts a session, and sessions that overlap or touch merge."""
+    """The base class of session windows: each record starts a session, and sessions that overlap or touch merge."""
 
     __slots__ = ()
 
@@ -38,19 +38,19 @@ class SessionWindows(MergingWindowAssigner[object, TimeWindow]):
 
 
 class FixedGapSessionWindows(SessionWindows):
-    """Sessions with one gap; raises BadInput unless it is at least 1 ms."""
+    """Session windows with one gap. Raises BadInput unless the gap is at least 1 ms."""
 
     __slots__ = ("gap_ms",)
 
     def __init__(self, session_gap: int) -> None:
-        """In ms; ``with_gap`` takes a duration."""
+        """Sets the gap in ms; ``with_gap`` takes a duration."""
         if session_gap < 1:
             raise BadInput(f"session window: expected a gap of at least 1 ms, got {session_gap} ms")
         self.gap_ms: int = session_gap
 
 
 class DynamicGapSessionWindows(SessionWindows):
-    """Sessions whose gap depends on the record."""
+    """Session windows whose gap depends on the record."""
 
     __slots__ = ("extractor",)
 
@@ -60,7 +60,7 @@ class DynamicGapSessionWindows(SessionWindows):
         )
 
     def gap_of(self, element: object) -> int:
-        """The gap of this record's session; raises BadInput unless it is a whole number of ms above 0."""
+        """Returns the gap of this record's session. Raises BadInput unless it is a whole number of ms above 0."""
         gap_ms: object = self.extractor.extract(element)
         if type(gap_ms) is not int or not 1 <= gap_ms <= MAX_WATERMARK:
             raise BadInput(
@@ -71,18 +71,21 @@ class DynamicGapSessionWindows(SessionWindows):
 
 
 class EventTimeSessionWindows(FixedGapSessionWindows):
-    """By the records' timestamps; a record without one has the lowest timestamp. PyFlink: EventTimeSessionWindows."""
+    """Session windows by the records' timestamps; a record without timestamp has the lowest timestamp.
+
+    PyFlink: EventTimeSessionWindows.
+    """
 
     __slots__ = ()
 
     @staticmethod
     def with_gap(size: Length) -> EventTimeSessionWindows:
-        """Raises BadInput unless the gap is at least 1 ms."""
+        """Creates windows with a fixed gap. Raises BadInput unless the gap is at least 1 ms."""
         return EventTimeSessionWindows(millis_of(size, "EventTimeSessionWindows.with_gap"))
 
     @staticmethod
     def with_dynamic_gap(extractor: Extractor) -> DynamicEventTimeSessionWindows:
-        """A gap that is not above 0 fails the job with BadInput."""
+        """Creates windows with a gap per record. A gap that is not above 0 fails the job with BadInput."""
         return DynamicEventTimeSessionWindows(_extractor(extractor, "EventTimeSessionWindows.with_dynamic_gap"))
 
     def assign_windows(
@@ -98,18 +101,21 @@ class EventTimeSessionWindows(FixedGapSessionWindows):
 
 
 class ProcessingTimeSessionWindows(FixedGapSessionWindows):
-    """By the operator's clock; timestamps are ignored. PyFlink: ProcessingTimeSessionWindows (rule 10.6)."""
+    """Session windows by the operator's clock; timestamps are ignored.
+
+    PyFlink: ProcessingTimeSessionWindows (rule 10.6).
+    """
 
     __slots__ = ()
 
     @staticmethod
     def with_gap(size: Length) -> ProcessingTimeSessionWindows:
-        """Raises BadInput unless the gap is at least 1 ms."""
+        """Creates windows with a fixed gap. Raises BadInput unless the gap is at least 1 ms."""
         return ProcessingTimeSessionWindows(millis_of(size, "ProcessingTimeSessionWindows.with_gap"))
 
     @staticmethod
     def with_dynamic_gap(extractor: Extractor) -> DynamicProcessingTimeSessionWindows:
-        """A gap that is not above 0 fails the job with BadInput."""
+        """Creates windows with a gap per record. A gap that is not above 0 fails the job with BadInput."""
         what = "ProcessingTimeSessionWindows.with_dynamic_gap"
         return DynamicProcessingTimeSessionWindows(_extractor(extractor, what))
 
@@ -126,13 +132,16 @@ class ProcessingTimeSessionWindows(FixedGapSessionWindows):
 
 
 class DynamicEventTimeSessionWindows(DynamicGapSessionWindows):
-    """By the records' timestamps, each with its own gap. PyFlink: DynamicEventTimeSessionWindows."""
+    """Session windows by the records' timestamps, each record with its own gap.
+
+    PyFlink: DynamicEventTimeSessionWindows.
+    """
 
     __slots__ = ()
 
     @staticmethod
     def with_dynamic_gap(extractor: Extractor) -> DynamicEventTimeSessionWindows:
-        """A gap that is not above 0 fails the job with BadInput."""
+        """Creates windows with a gap per record. A gap that is not above 0 fails the job with BadInput."""
         return DynamicEventTimeSessionWindows(_extractor(extractor, "DynamicEventTimeSessionWindows.with_dynamic_gap"))
 
     def assign_windows(
@@ -148,13 +157,16 @@ class DynamicEventTimeSessionWindows(DynamicGapSessionWindows):
 
 
 class DynamicProcessingTimeSessionWindows(DynamicGapSessionWindows):
-    """By the operator's clock, each record with its own gap. PyFlink: DynamicProcessingTimeSessionWindows (rule 10.6)."""
+    """Session windows by the operator's clock, each record with its own gap.
+
+    PyFlink: DynamicProcessingTimeSessionWindows (rule 10.6).
+    """
 
     __slots__ = ()
 
     @staticmethod
     def with_dynamic_gap(extractor: Extractor) -> DynamicProcessingTimeSessionWindows:
-        """A gap that is not above 0 fails the job with BadInput."""
+        """Creates windows with a gap per record. A gap that is not above 0 fails the job with BadInput."""
         what = "DynamicProcessingTimeSessionWindows.with_dynamic_gap"
         return DynamicProcessingTimeSessionWindows(_extractor(extractor, what))
 
@@ -172,7 +184,7 @@ class DynamicProcessingTimeSessionWindows(DynamicGapSessionWindows):
 
 
 class _FunctionExtractor(SessionWindowTimeGapExtractor):
-    """A plain function as an extractor."""
+    """Wraps a plain function as an extractor."""
 
     __slots__ = ("_function",)
 

@@ -29,14 +29,14 @@ class WindowStagger(Enum):
     """
 
     ALIGNED = "aligned"
-    """No shift."""
+    """Windows are not shifted."""
     RANDOM = "random"
-    """By a random number of ms below the size."""
+    """Windows are shifted by a random number of ms below the size."""
     NATURAL = "natural"
     """A window begins at the processing time of the subtask's first record."""
 
     def stagger_offset(self, current_processing_time_ms: int, size_ms: int, random: Random) -> int:
-        """The shift in ms, from 0 to below the size; only RANDOM draws from ``random``."""
+        """Returns the shift in ms, from 0 to below the size; only RANDOM draws from ``random``."""
         match self:
             case WindowStagger.ALIGNED:
                 return 0
@@ -56,10 +56,11 @@ class TumblingWindows(WindowAssigner[object, TimeWindow]):
     __slots__ = ("size_ms", "offset_ms", "stagger", "phase_ms", "_is_staggered")
 
     phase_ms: int
-    """The start of windows, with the sign of the offset as in Java; without the stagger until it is fixed."""
+    """The start of windows in ms, with the sign of the offset as in Java. It excludes the stagger until the stagger is
+    fixed."""
 
     def __init__(self, size: int, offset: int = 0, window_stagger: WindowStagger = WindowStagger.ALIGNED) -> None:
-        """In ms; ``of`` takes durations."""
+        """Sets size and offset in ms; ``of`` takes durations."""
         if size < 1 or abs(offset) >= size:
             raise BadInput(
                 f"tumbling window: expected size >= 1 ms and |offset| < size, got size {size} ms, offset {offset} ms"
@@ -71,7 +72,7 @@ class TumblingWindows(WindowAssigner[object, TimeWindow]):
         self._is_staggered = window_stagger is not WindowStagger.ALIGNED
 
     def window_of(self, time_ms: int, context: WindowAssignerContext) -> TimeWindow:
-        """The window that contains ``time_ms``."""
+        """Returns the window that contains ``time_ms``."""
         if self._is_staggered:
             self._fix_stagger(context)
         size_ms = self.size_ms
@@ -88,7 +89,10 @@ class TumblingWindows(WindowAssigner[object, TimeWindow]):
 
 
 class TumblingEventTimeWindows(TumblingWindows):
-    """By the records' timestamps; raises BadInput for a record without one. PyFlink: TumblingEventTimeWindows (rule 10.2)."""
+    """Tumbling windows by the records' timestamps.
+
+    Raises BadInput for a record without timestamp. PyFlink: TumblingEventTimeWindows (rule 10.2).
+    """
 
     __slots__ = ()
 
@@ -96,7 +100,7 @@ class TumblingEventTimeWindows(TumblingWindows):
     def of(
         size: Length, offset: Length | None = None, window_stagger: WindowStagger = WindowStagger.ALIGNED
     ) -> TumblingEventTimeWindows:
-        """Raises BadInput unless size >= 1 ms and |offset| < size."""
+        """Creates the assigner. Raises BadInput unless size >= 1 ms and |offset| < size."""
         return TumblingEventTimeWindows(*_checked("TumblingEventTimeWindows.of", size, offset, window_stagger))
 
     def assign_windows(
@@ -112,7 +116,10 @@ class TumblingEventTimeWindows(TumblingWindows):
 
 
 class TumblingProcessingTimeWindows(TumblingWindows):
-    """By the operator's clock; timestamps are ignored. PyFlink: TumblingProcessingTimeWindows (rule 10.6)."""
+    """Tumbling windows by the operator's clock; timestamps are ignored.
+
+    PyFlink: TumblingProcessingTimeWindows (rule 10.6).
+    """
 
     __slots__ = ()
 
@@ -120,7 +127,7 @@ class TumblingProcessingTimeWindows(TumblingWindows):
     def of(
         size: Length, offset: Length | None = None, window_stagger: WindowStagger = WindowStagger.ALIGNED
     ) -> TumblingProcessingTimeWindows:
-        """Raises BadInput unless size >= 1 ms and |offset| < size."""
+        """Creates the assigner. Raises BadInput unless size >= 1 ms and |offset| < size."""
         return TumblingProcessingTimeWindows(
             *_checked("TumblingProcessingTimeWindows.of", size, offset, window_stagger)
         )
@@ -140,7 +147,7 @@ class TumblingProcessingTimeWindows(TumblingWindows):
 def _checked(
     what: str, size: Length, offset: Length | None, window_stagger: WindowStagger
 ) -> tuple[int, int, WindowStagger]:
-    """Size and offset in ms; raises TypeError naming ``what`` for arguments of other types."""
+    """Returns size and offset in ms. Raises TypeError naming ``what`` for arguments of other types."""
     size_ms = millis_of(size, f"{what}: size")
     offset_ms = 0 if offset is None else millis_of(offset, f"{what}: offset")
     if not isinstance(window_stagger, WindowStagger):

@@ -37,7 +37,7 @@ class CountTrigger(Trigger[object, Window]):
 
     @staticmethod
     def of(window_size: int) -> CountTrigger:
-        """Raises TypeError unless the count is a whole number."""
+        """Creates the trigger. Raises TypeError unless the count is a whole number."""
         if type(window_size) is not int:
             raise TypeError(f"CountTrigger.of: expected a number of records, got {window_size!r}")
         return CountTrigger(window_size)
@@ -72,8 +72,8 @@ class CountTrigger(Trigger[object, Window]):
 class DeltaTrigger(Trigger[object, Window]):
     """Fires when the distance from the stored record exceeds ``threshold``, and stores the new one.
 
-    The first record of a window is only stored. It does not support merging windows. Flink: DeltaTrigger (rule 10.23);
-    PyFlink has none.
+    The first record of a window is only stored. The trigger does not support merging windows. Flink: DeltaTrigger (rule
+    10.23); PyFlink has none.
     """
 
     __slots__ = ("threshold", "delta_function", "_last_element")
@@ -87,7 +87,10 @@ class DeltaTrigger(Trigger[object, Window]):
     def of(
         threshold: float, delta_function: AnyDeltaFunction, state_type: TypeInformation | None = None
     ) -> DeltaTrigger:
-        """``delta_function(stored, new)`` returns the distance; ``state_type`` is the type of the records."""
+        """Creates the trigger.
+
+        ``delta_function(stored, new)`` returns the distance; ``state_type`` is the type of the records.
+        """
         state_type = Types.PICKLED_BYTE_ARRAY() if state_type is None else state_type
         return DeltaTrigger(threshold, delta_of(delta_function, "DeltaTrigger.of"), state_type)
 

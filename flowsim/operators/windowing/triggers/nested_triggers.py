@@ -32,7 +32,7 @@ class PurgingTrigger(Trigger[object, Window]):
 
     @staticmethod
     def of(nested_trigger: AnyTrigger) -> PurgingTrigger:
-        """Raises TypeError unless it is given a trigger."""
+        """Creates the trigger. Raises TypeError unless the argument is a trigger."""
         if isinstance(nested_trigger, type) or not callable(getattr(nested_trigger, "on_element", None)):
             raise TypeError(f"PurgingTrigger.of: expected a trigger, got {nested_trigger!r}")
         return PurgingTrigger(nested_trigger)

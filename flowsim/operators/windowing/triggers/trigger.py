@@ -1,4 +1,4 @@
-"""When a window fires, and the context of a trigger. Flink: Trigger, TriggerResult (rules 10.17-10.24)."""
+"""Triggers, which decide when a window fires, and their context. Flink: Trigger, TriggerResult (rules 10.17-10.24)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class TriggerResult(Enum):
 
     @property
     def recorded(self) -> WindowResult:
-        """Its name in recordings; raises KeyError for CONTINUE, which is not recorded."""
+        """The name in recordings. Raises KeyError for CONTINUE, which is not recorded."""
         return _RECORDED[self.value]
 
 
@@ -65,12 +65,12 @@ class TriggerContext(Protocol):
     """The context of a trigger for the current key and window; times in ms. Flink: Trigger.TriggerContext."""
 
     def get_current_watermark(self) -> int:
-        """``NO_TIMESTAMP`` before the first watermark."""
+        """Returns the current watermark; ``NO_TIMESTAMP`` before the first watermark."""
 
     def get_current_processing_time(self) -> int: ...
 
     def get_metric_group(self) -> MetricGroup:
-        """The user-defined metrics of the operator."""
+        """Returns the user-defined metrics of the operator."""
 
     def register_event_time_timer(self, time: int) -> None: ...
 
@@ -93,10 +93,10 @@ class TriggerContext(Protocol):
 
 
 class OnMergeContext(TriggerContext, Protocol):
-    """The context of a trigger for the window that others were merged into. Flink: Trigger.OnMergeContext."""
+    """The context of a trigger for the window into which other windows were merged. Flink: Trigger.OnMergeContext."""
 
     def merge_partitioned_state(self, state_descriptor: MergingStateDescriptor) -> None:
-        """Merges the state of the merged windows into that of the resulting window."""
+        """Merges the state of the merged windows into the state of the resulting window."""
 
 
 T = TypeVar("T")
@@ -118,28 +118,28 @@ class Trigger(ABC, Generic[T, W]):
 
     @abstractmethod
     def on_element(self, element: T, timestamp: int | None, window: W, ctx: TriggerContext, /) -> TriggerResult:
-        """A record was added to the window; timestamp in ms."""
+        """Called when a record was added to the window; timestamp in ms."""
 
     @abstractmethod
     def on_event_time(self, time: int, window: W, ctx: TriggerContext, /) -> TriggerResult:
-        """The watermark reached an event-time timer of the window (time in ms)."""
+        """Called when the watermark reached an event-time timer of the window (time in ms)."""
 
     @abstractmethod
     def on_processing_time(self, time: int, window: W, ctx: TriggerContext, /) -> TriggerResult:
-        """A processing-time timer of the window fires (time in ms)."""
+        """Called when a processing-time timer of the window fires (time in ms)."""
 
     def can_merge(self) -> bool:
-        """Whether it supports merging windows (rule 10.24)."""
+        """Returns True if the trigger supports merging windows (rule 10.24)."""
         return False
 
     def on_merge(self, window: W, ctx: OnMergeContext, /) -> None:
-        """Other windows were merged into this one; raises BadInput unless the trigger can merge."""
+        """Called when other windows were merged into this window. Raises BadInput unless the trigger can merge."""
         raise BadInput(f"the trigger {type(self).__name__} does not support merging windows (rule 10.24)")
 
     @abstractmethod
     def clear(self, window: W, ctx: TriggerContext, /) -> None:
-        """Removes the state of the window, which is cleaned up or merged into another."""
+        """Removes the trigger's state of the window, because the window is cleaned up or merged into another window."""
 
 
 AnyTrigger: TypeAlias = Trigger[Any, Any]
-"""For any record and window type."""
+"""A trigger for any record type and window type."""

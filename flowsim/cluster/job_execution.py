@@ -49,7 +49,10 @@ class LatencySummary:
 
 @dataclass(frozen=True, slots=True)
 class MissingTimestampSummary:
-    """How many records of an operator, over all its subtasks, had no timestamp. ``output``: their side output, or None."""
+    """The number of records without timestamp of an operator, over all its subtasks.
+
+    ``output`` is the side output for these records, or None.
+    """
 
     operator: str
     records: int
@@ -57,7 +60,7 @@ class MissingTimestampSummary:
 
 
 def missing_timestamp_summaries(tasks: Sequence[StreamTask]) -> tuple[MissingTimestampSummary, ...]:
-    """Of the sources and operators whose strategy allows such records."""
+    """Returns one summary per source and operator whose strategy allows records without timestamp."""
     found: dict[tuple[str, str | None], int] = {}
     for task in tasks:
         for wrapper in task.chain.wrappers:
@@ -123,9 +126,9 @@ class RunOptions:
     budget_records: int | None = None
     actions: tuple[RunAction, ...] = ()
     limits: Limits = DEFAULT_LIMITS
-    """Of the size of the job."""
+    """The limits of the size of the job."""
     bounds: RunBounds = UNBOUNDED
-    """Of the length of the run, on the virtual clock."""
+    """The bounds of the length of the run, on the virtual clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +191,7 @@ class JobExecutionResult:
     snapshots: tuple[TaskSnapshot, ...] = ()
     """The snapshots that actions requested, both taken and missed."""
     missing_timestamps: tuple[MissingTimestampSummary, ...] = ()
-    """Of every operator that allows records without a timestamp."""
+    """The summary of every operator that allows records without timestamp."""
 
     @property
     def summary(self) -> str:

@@ -57,7 +57,7 @@ class NetworkEnvironment:
         self._partitions: dict[tuple[int, int], ResultPartition] = {}
         self._gates: dict[GateKey, SingleInputGate] = {}
         self._gates_of: dict[int, list[tuple[int, SingleInputGate]]] = {}
-        """By the id of a subtask: its gates with their edges."""
+        """The gates of each subtask with their edges, by subtask id."""
         self._debloaters: dict[int, list[BufferDebloater]] = {}
         self.connections = ConnectionManager(execution, components, tasks, self._gates, scheduler)
         self._spill = SpillDirectory()

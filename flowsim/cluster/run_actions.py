@@ -96,8 +96,9 @@ class CancelJob:
 class SnapshotTask:
     """Requests the state of a task's operators ``at_ns`` after the start of the job, as a checkpoint does.
 
-    ``task``: the name of a vertex, or of one of its operators; ``subtask`` None: all of them. Nothing is stored: the
-    result of the run and table ``snapshots`` show the state, and when the task reached it (rules 11.21, 11.37).
+    ``task``: the name of a vertex, or of one of its operators; ``subtask`` None selects all subtasks. Nothing is
+    stored: the result of the run and table ``snapshots`` show the state, and when the task reached it (rules 11.21,
+    11.37).
     """
 
     at_ns: int

@@ -17,7 +17,7 @@ class AsyncCalls(Protocol):
     """Starts calls whose answers arrive outside of the task, at any time.
 
     A callback must not process elements itself: it enqueues a mail. Answers that arrive after the mailbox is closed are
-    lost, as those of a Flink thread (rule 11.16).
+    lost, as the answers of a thread in Flink are (rule 11.16).
     """
 
     def after(self, delay_ns: int, answer: Callable[[], None]) -> CancellableCall:

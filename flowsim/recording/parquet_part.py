@@ -1,6 +1,6 @@
 """Writes and reads one part of one table as a Parquet file. The same rows give the same bytes.
 
-The rows of a part are sorted by task, and those of a task are in recorded order, so their ``seq`` ascends. Row groups
+The rows of a part are sorted by task. The rows of one task are in recorded order, so their ``seq`` ascends. Row groups
 begin and end with tasks if tasks are small.
 """
 

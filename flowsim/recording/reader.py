@@ -114,8 +114,8 @@ class Recording:
 
         ``readable``: numbers with a meaning are their names (``RECORD``), points in time are timestamps in UTC whose
         columns lose the unit from their names (``time_ns`` becomes ``time``), and ``task_name``, ``operator_name`` and
-        ``status`` are added. No time, such as no watermark yet, is null; the end of event time is the last millisecond
-        of the year 9999. Without ``readable`` the columns are those of ``table``.
+        ``status`` are added. A missing time, for example before the first watermark, is null; the end of event time is
+        the last millisecond of the year 9999. Without ``readable`` the columns are the same as in ``table``.
 
         ``keys`` adds ``key_value``, the key as JSON, to tables with a key. ``values`` adds ``value``, the value of the
         record as JSON, to tables with fingerprints (``left_value`` and ``right_value`` to ``join_pairs``); null if the

@@ -1,4 +1,4 @@
-"""How long a task runs before other tasks have their turn, and how it waits (architecture decisions D2, D4)."""
+"""The batches of a task: how long it runs before other tasks have their turn, and how it waits (decisions D2, D4)."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class SimulatedAsyncFunction:
     ``result`` computes the results of a record after ``latency``; if it raises, the error is the answer. ``failure``
     selects the calls that fail and ``silence`` the calls that never complete. Each of the two is a share of all calls,
     a condition on the record, or ``SomeCalls``. ``on_timeout``: fail the job as Flink does, do nothing (the record
-    keeps its place until an answer comes), or a function that returns replacement results (rule 11.17). Each subtask
+    stays in the queue until an answer comes), or a function that returns replacement results (rule 11.17). Each subtask
     draws from its own random stream of the run's seed, in the order of the calls.
     """
 

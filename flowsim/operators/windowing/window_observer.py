@@ -36,8 +36,8 @@ class ObservedOperator(Protocol):
 class WindowObserver:
     """Records each step of a window operator; the operator calls it at each step.
 
-    ``fingerprint`` is that of the current record; the recorded contents use it. ``is_join``: the windows contain tagged
-    records of two streams.
+    ``fingerprint`` is the fingerprint of the current record; the recorded contents use it. ``is_join``: the windows
+    contain tagged records of two streams.
     """
 
     __slots__ = ("fingerprint", "_trace", "_operator_index", "_key_facts", "_operator", "_is_join")

@@ -123,7 +123,7 @@ class SourceModel(Strict, json_schema_extra=exactly_one_of(*SOURCE_KINDS)):
         return self.csv or self.parquet or self.jsonl
 
     def side_output_names(self) -> list[str]:
-        """Those of its watermarks."""
+        """Returns the side outputs of the source's watermarks."""
         return [] if self.watermarks is None else self.watermarks.side_output_names()
 
     @model_validator(mode="after")

@@ -81,7 +81,10 @@ def _child(value: object, part: str | int) -> object:
 def _report_one(
     path: Path, alternatives: Sequence[ErrorDetails], model: type[BaseModel], problems: Problems, *, is_listed: bool
 ) -> None:
-    """``is_listed``: an earlier message may list the keys of the same mapping."""
+    """Adds one error to ``problems``.
+
+    ``is_listed``: an earlier message may list the keys of the same mapping.
+    """
     first = alternatives[0]
     name = shortened(str(path[-1])) if path else ""
     if first["type"] == "missing":

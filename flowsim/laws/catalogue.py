@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pkgutil
 from collections.abc import Iterator
 from importlib import import_module
@@ -23,3 +24,10 @@ def _laws() -> Iterator[Law]:
 
 LAWS: Final[tuple[Law, ...]] = tuple(_laws())
 LAW_IDS: Final = tuple(law.id for law in LAWS)
+
+
+def common_terms(law: Law) -> tuple[str, str]:
+    """The title of a law's family, and the terms that it defines for its laws, in Markdown."""
+    family = import_module(law.machine.__module__.rpartition(".")[0])
+    title, _, terms = (inspect.getdoc(family) or "").partition("\n\n")
+    return title.rstrip("."), terms

@@ -15,7 +15,7 @@ from flowsim.cli.judging import laws_that_begin_with
 from flowsim.cli.options import Json
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.faults.catalogue import FAULT_KINDS
-from flowsim.laws.catalogue import LAW_IDS, LAWS
+from flowsim.laws.catalogue import LAW_IDS, LAWS, common_terms
 from flowsim.laws.law import Law
 from flowsim.scenario.json_schema import json_schema
 
@@ -55,10 +55,14 @@ def _one_law(law_id: str) -> Answer:
     if law is None:
         raise BadInput(f"unknown law {law_id!r}{did_you_mean(law_id, LAW_IDS)}")
 
-    def show(console: Console) -> None:
-        console.print(Markdown(f"# {law.id}\n\n{law.sentence}\n\nRules {', '.join(law.rules)}\n\n{law.counts}"))
+    title, terms = common_terms(law)
 
-    return Answer(_described(law) | {"reads": law.reads, "counts": law.counts}, show)
+    def show(console: Console) -> None:
+        common = f"\n\n## {title}: terms\n\n{terms}" if terms else ""
+        rules = ", ".join(law.rules)
+        console.print(Markdown(f"# {law.id}\n\n{law.sentence}\n\nRules {rules}\n\n{law.counts}{common}"))
+
+    return Answer(_described(law) | {"reads": law.reads, "counts": law.counts, "terms": terms}, show)
 
 
 @command

@@ -10,15 +10,16 @@ from flowsim.laws.law import Findings
 ID: Final = "async-capacity"
 COUNTS: Final = """\
 - Rows examined: all rows of `async_elements`.
-- Each row of a place is a violation (once) when `queued` is above `params.capacity`, or is not the number of PUT rows
-  up to this one less the number of EMIT rows up to it; in COMPLETE and FAIL rows it may also be one less (they may be
-  recorded while an element that has left the queue is being emitted).
+- A row of a place is a violation when `queued` is above `params.capacity`, or is not the number of PUT rows minus the
+  number of EMIT rows, up to and including the row. In COMPLETE and FAIL rows, `queued` may also be one less, because
+  they may be recorded while an element that has left the queue is being emitted.
 """
 END_ID: Final = "async-end"
 END_COUNTS: Final = """\
-- Rows examined: END_INPUT and CLOSE rows of `lifecycle` of places.
-- Violations: every PUT, INVOKE, RETRY, TIMEOUT and EMIT row of a place after its end, or after its first CLOSE row
-  (once); and every END_INPUT row whose place has, in the last PUT or EMIT row before it, a `queued` other than 0.
+- Rows examined: END_INPUT and CLOSE rows of places in `lifecycle`.
+- Violations:
+  - each PUT, INVOKE, RETRY, TIMEOUT and EMIT row of a place after its end or after its first CLOSE row;
+  - each END_INPUT row of a place, if `queued` is not 0 in the last PUT or EMIT row before it.
 """
 
 

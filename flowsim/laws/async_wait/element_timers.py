@@ -14,17 +14,16 @@ ID: Final = "async-timers"
 COUNTS: Final = """\
 - Rows examined: rows of `system_timers`, and EMIT rows of kind RECORD of `async_elements`. Operators of the legacy
   design record no timers and are not judged.
-- A timer of a place is its (entry, kind). It *waits* from a REGISTER row to the next other row or the emission of its
-  entry.
-- A row of `system_timers` of a place is a violation (once) when
-  - it is REGISTER of a timer that waits, or of kind TIMEOUT and one was registered before (since the last emission of
-    the entry): one timer covers all attempts;
-  - it is REGISTER of kind TIMEOUT, and `timestamp` is not the whole milliseconds of its `time_ns` plus `timeout_ms`, as
-    64-bit integers;
-  - it is another row, and no timer with its `timestamp` waits;
-  - it is FIRE, and the whole milliseconds of its `time_ns` are not above `timestamp`.
-- For each emission: 1 for each timer of the entry that waits; and 1 when it is of kind RECORD, `timeout_ms` is above 0
-  and no timer of kind TIMEOUT was registered for the entry.
+- A timer of a place is its (entry, kind). It *waits* from a REGISTER row to its next row, to the emission of its entry
+  or to the end of the place. The emission and the end also begin a new *period* of the timer.
+- A row of `system_timers` of a place is a violation when
+  - REGISTER: the timer waits;
+  - REGISTER of kind TIMEOUT: the timer has an earlier row in this period (one timer covers all attempts), or
+    `timestamp` is not the milliseconds of its `time_ns` + `timeout_ms` (a Java long);
+  - DELETE, FIRE: the timer does not wait, or waits with another `timestamp`;
+  - FIRE: the milliseconds of its `time_ns` are not above `timestamp`.
+- 1 for each timer of an entry that waits at the emission of the entry.
+- If `timeout_ms` is above 0, 1 for each emission of kind RECORD whose entry has no row of kind TIMEOUT in this period.
 - 1 for each timer that waits at the end of the place.
 """
 _RECORD: Final = int(ElementKind.RECORD)

@@ -11,27 +11,30 @@ from flowsim.units import MAX_WATERMARK, NS_PER_MS
 ID: Final = "async-once"
 COUNTS: Final = """\
 - Rows examined: PUT, COMPLETE, FAIL, TIMEOUT and EMIT rows of `async_elements`.
-- Each of these is a violation (once) when
+- Such a row is a violation when
   - it does not belong to a place;
-  - COMPLETE, FAIL: its kind is not RECORD, or it is not the outcome of its entry; or, in the mailbox design, no PUT row
-    of the entry came before (in the legacy design an entry that still waits for its place may time out, rule 11.31);
-  - TIMEOUT: `timeout_ms` is 0, or a TIMEOUT row of the entry came before; or, in the mailbox design, an outcome of the
-    entry came before (rule 11.18), no PUT row of it did, or it is too early: the whole milliseconds of its `time_ns`
-    are not above those of the `time_ns` of the put, plus `timeout_ms` (rules 9.10, 11.1; a sum above `MAX` is none);
-  - EMIT: it is not the emission of its entry; or no PUT row of the entry came before, or the put has another kind or
-    timestamp; or it is of kind RECORD and no outcome came before, or the outcome has other `rows` or another
-    `fingerprint` (not checked if the outcome's `rows` are -1: not known yet); or it is of kind WATERMARK, and `rows` is
-    not 0.
-- A COMPLETE, FAIL or TIMEOUT row after the emission of its entry is a violation; an EMIT row before the put is a
-  violation, too, and has no other effect.
-- 1 for each entry that was put and has no EMIT row, where the place has an end.
-- *Readers* of the main output are the edges without `side_output` of the operator (each edge is one reader; with
-  partitioner BROADCAST each channel is one) and the async operators after it in its chain (`input_operator`,
-  `input_tag` ''). A reader's *records* are the RECORD rows of `sent` on the channels of this task; or the PUT rows of
-  kind RECORD of the other async operator, after its opening. Each EMIT row owns a reader's records between the previous
-  EMIT row and itself. 1 for each EMIT row and reader for which the number of these records is not `rows`, or the
-  exclusive or of their fingerprints is not `fingerprint`; and, if the place has an end, 1 for each reader with records
-  after the last EMIT row.
+  - COMPLETE, FAIL: its kind is not RECORD, or it is not the outcome of its entry;
+  - COMPLETE, FAIL in the mailbox design: the put of the entry is not before it. (In the legacy design, an entry that
+    still waits for its place may time out, rule 11.31);
+  - TIMEOUT: `timeout_ms` is 0, or a TIMEOUT row of the entry is before it;
+  - TIMEOUT in the mailbox design: an outcome of the entry is before it (rule 11.18), or the put is not before it, or it
+    is too early. *Too early* means: the milliseconds of its `time_ns` are not above those of the put + `timeout_ms`
+    (rules 9.10, 11.1). If this sum is above `MAX`, nothing is too early;
+  - COMPLETE, FAIL, TIMEOUT: it is after the emission of its entry;
+  - EMIT: it is not the emission of its entry (an EMIT row before the put has no other effect), or the put has another
+    kind or timestamp;
+  - EMIT of kind RECORD: no outcome is before it, or the outcome has other `rows` or another `fingerprint`. (The latter
+    is not checked if `rows` of the outcome is -1, not yet known);
+  - EMIT of kind WATERMARK: its `rows` is not 0.
+- If the place has an end, 1 for each entry that was put and has no emission.
+- The *readers* of an async operator read its main output. They are its edges without `side_output` (BROADCAST: each
+  channel is one reader) and the async operators after it in its chain (`input_operator`, `input_tag` ''). The *records*
+  of a reader are the RECORD rows of `sent` on its channels of this task, or the PUT rows of kind RECORD of the other
+  async operator after its opening. An EMIT row *owns* the records of a reader between the EMIT row before and itself.
+  Violations:
+  - 1 for each EMIT row and reader, if the number of records that the row owns is not `rows`, or the exclusive or of
+    their fingerprints is not `fingerprint`;
+  - if the place has an end, 1 for each reader with records after the last EMIT row.
 """
 _RECORD: Final = int(ElementKind.RECORD)
 

@@ -11,20 +11,22 @@ from flowsim.laws.law import Findings
 ID: Final = "async-order"
 COUNTS: Final = """\
 - Rows examined: PUT and EMIT rows of `async_elements`.
-- *Numbers*: a PUT row of a place is a violation when its entry is not one more than that of the PUT row before it, or,
-  as the first one, not 0.
-- *Overtaken*: 1 for each entry that was put and that another one that was put overtakes. Ordered, the *rank* of an
-  entry is its number. Unordered, it is twice the number of entries of kind WATERMARK that were put before it, plus 1
-  when it is a WATERMARK itself. EMIT rows before the put and outcomes after the emission do not count. Entry f
-  overtakes entry e when f has an EMIT row, which has a lower seq than the emission of e (or e has none), and
-  - the rank of f is higher than that of e; or
-  - the operator is unordered and of the mailbox design, the ranks are equal, both have outcomes, and that of f has the
-    higher seq (rules 11.9, 11.11: within a segment entries leave in order of completion).
-- *Arrivals*, where the operator is the head (`input_operator` -1) of a task with one input: RECORD rows of `received`
-  and WATERMARK rows of `task_watermark` of the task, those before the end of the place. Each *owns* the PUT rows after
-  the opening that lie between it and the next arrival. It is a violation (once) unless it owns exactly one, of its own
-  kind and timestamp and, for a record, its fingerprint; the last one may own none where the place has no end. And 1 for
-  each PUT row after the opening and before the first arrival.
+- **Numbers.** A PUT row of a place is a violation when its entry is not that of the PUT row before + 1 (first PUT row:
+  not 0).
+- **Order.** 1 for each entry that was put and that another put entry overtakes. The *rank* of an entry in an ordered
+  operator is its number. In an unordered operator, it is twice the number of entries of kind WATERMARK that were put
+  before it, plus 1 if it is itself a WATERMARK. Entry f *overtakes* entry e if f has an emission, e has none or a later
+  one, and
+  - the rank of f is higher than the rank of e;
+  - the ranks are equal, the operator is unordered and of the mailbox design, both entries have outcomes, and the
+    outcome of f is after that of e. (Rules 11.9, 11.11: in a segment, entries leave in the order of completion.) An
+    outcome after the emission of its entry does not count.
+- **Arrivals**, only if the operator is the head of a task with one input. The arrivals are the RECORD rows of
+  `received` and the WATERMARK rows of `task_watermark` of the task before the end of the place. An arrival *owns* the
+  PUT rows after the opening that are between the arrival and the next arrival. Violations:
+  - each arrival that does not own exactly one PUT row, with its own kind and timestamp and (for a record) its
+    fingerprint. The last arrival may own none if the place has no end;
+  - each PUT row after the opening and before the first arrival.
 """
 _WATERMARK: Final = int(ElementKind.WATERMARK)
 

@@ -9,9 +9,9 @@ from flowsim.laws.async_wait.places import Check, Step
 ID: Final = "async-payload"
 COUNTS: Final = """\
 - Rows examined: INVOKE, RETRY and TIMEOUT rows of `async_elements`.
-- Such a row of a place is a violation when it has another kind, timestamp or fingerprint than the put of its entry.
-  This is only examined if the put came before the row and no emission of the entry did, or if the entry had a TIMEOUT
-  and a RETRY row before its emission (rule 11.28).
+- Such a row of a place is a violation when its kind, timestamp or fingerprint differs from that of the put of its
+  entry. It is only compared if the put is before it, and the emission of the entry is not before it. After the
+  emission, it is also compared if the entry had a TIMEOUT and a RETRY row before the emission (rule 11.28).
 """
 
 

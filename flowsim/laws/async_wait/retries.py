@@ -10,20 +10,25 @@ from flowsim.laws.law import Findings
 
 ID: Final = "async-retries"
 COUNTS: Final = """\
-- Rows examined: PUT rows of kind RECORD, INVOKE and RETRY rows of `async_elements`.
-- An INVOKE row is *at the end* when no PUT and no RETRY row of its place comes after it (rules 11.27, 11.28). It is a
-  violation (once) when
-  - no PUT row of its entry came before; or
-  - `attempt` is not 1 more than the number of INVOKE rows of the entry before; or, when it is above 1:
+- Rows examined: PUT rows of kind RECORD, and INVOKE and RETRY rows of `async_elements`.
+- An INVOKE row is *at the end* if no PUT row and no RETRY row of its place is after it (rules 11.27, 11.28). It is a
+  violation when
+  - the put of its entry is not before it;
+  - `attempt` is not the number of earlier INVOKE rows of the entry + 1;
+  - `attempt` is above 1, and the place does not retry;
+  - `attempt` is above 1, it is not at the end, and an outcome of the entry is before it or no RETRY row of the entry
+    with `attempt` - 1 is before it;
+  - `attempt` - 1 is above the limit (at the end: above the limit + 1).
+- A RETRY row is a violation when
   - the place does not retry;
-  - it is not at the end, and no RETRY row of the entry with `attempt` less 1 came before, or an outcome did;
-  - `attempt` - 1 is above the limit, or at the end above the limit plus 1.
-- A RETRY row is a violation (once) when the place does not retry, or `attempt` is not the number of INVOKE rows of the
-  entry before, or is above the limit; or a RETRY row of the entry with the same attempt, a TIMEOUT row of it or its
-  outcome came before.
-- 1 for each entry of kind RECORD that was put and has no INVOKE row until it is emitted, if a PUT row of the place or
-  its end comes after its put. After the emission of an element a first call or a RETRY is a violation, and a further
-  call is allowed only at the end and within the limit.
+  - `attempt` is not the number of earlier INVOKE rows of the entry, or is above the limit;
+  - a RETRY row of the entry with the same attempt, a TIMEOUT row of the entry or its outcome is before it.
+- 1 for each entry of kind RECORD that was put and emitted without an INVOKE row before the emission. If it was not
+  emitted, 1 if it has no INVOKE row, and another PUT row of the place or the end of the place is after its put.
+- After the emission of an entry, other conditions apply, because its calls are no longer counted. A RETRY row or a
+  first call (`attempt` 1) is a violation. A further call is a violation unless it is at the end, the place retries, and
+  `attempt` - 1 is at most the limit + 1. An entry with a TIMEOUT and a RETRY row before its emission keeps the
+  conditions above (rule 11.28).
 """
 _RECORD: Final = int(ElementKind.RECORD)
 

@@ -122,16 +122,8 @@ def targets_of(task: Task, edge: Edge, targets: int) -> list[int]:
     return sorted(group, key=lambda target: target % len(group))
 
 
-def _channels_by_task(graph: JobGraph) -> dict[int, list[Channel]]:
-    found: dict[int, list[Channel]] = {}
-    for channel in graph.channels.values():
-        if channel.target_task in graph.tasks:
-            found.setdefault(channel.source_task, []).append(channel)
-    return found
-
-
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Distribution | None:
-    channels = graph.once(_channels_by_task).get(task.task)
+    channels = [channel for channel in graph.sent_by(task.task) if channel.target_task in graph.tasks]
     return Distribution(task, graph, channels, found[ID]) if channels else None
 
 
@@ -146,20 +138,19 @@ def _shuffled(graph: JobGraph) -> str:
 
 
 _COUNTS: Final = """\
-- *Judged edges*: those whose partitioner is FORWARD, GLOBAL, CUSTOM, REBALANCE, RESCALE or BROADCAST. Not applicable:
-  there is none. (`key-routing` judges HASH; a SHUFFLE edge sends a record to a random channel.)
-- Rows examined: RECORD rows of `sent` on judged edges, and rows of any kind on a channel that does not belong to their
-  task.
-- Each row on a channel of another task is a violation. For the other rows: rules 1.15 to 1.17 give a list of target
-  subtasks for subpartitions 0 to n - 1 of the source task. The *place* of a channel is the index of its target's
-  subtask in this list, or -1. Of the rows of one task and edge, by seq, a row is a violation (once) when its place is
-  not
-  - 0: FORWARD, GLOBAL;
-  - its `key_hash`, the recorded result of the partitioner: CUSTOM;
-  - (place of the row before + 1) mod n: REBALANCE, RESCALE, BROADCAST. The first row: any place for REBALANCE, else 0;
-
-  or, BROADCAST, when its place is above 0 and its `timestamp` or `fingerprint` is not that of the row before.
-- In a whole run, 1 per task and BROADCAST edge whose last row has not place n - 1.
+- The edges with partitioner FORWARD, GLOBAL, CUSTOM, REBALANCE, RESCALE or BROADCAST are *judged*. Not applicable: no
+  judged edge. (Law key-routing judges HASH edges. A SHUFFLE edge sends a record to a random channel.)
+- Rows examined: RECORD rows of `sent` on judged edges. In a task that sends on channels, also rows of any kind on a
+  channel of another task; each of these is a violation.
+- Rules 1.15 to 1.17 give the list of target subtasks for subpartitions 0 to n - 1 of the source task. The *place* of a
+  channel is the index of its target subtask in this list; it is -1 if the list does not contain the subtask.
+- For the RECORD rows of one task and judged edge, a row is a violation when
+  - FORWARD, GLOBAL: its place is not 0;
+  - CUSTOM: its place is not `key_hash`, the recorded result of the user's partitioner;
+  - RESCALE, BROADCAST: its place is not (place of the row before + 1) mod n; first row: its place is not 0;
+  - REBALANCE: the same, but the first row may have any place;
+  - BROADCAST: its place is above 0, and its `timestamp` or `fingerprint` differs from the row before.
+- In a whole run, 1 for each (task, BROADCAST edge) whose last row is not at place n - 1.
 """
 
 LAWS: Final = (

@@ -190,16 +190,16 @@ def _count(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: F
 
 
 _COUNTS: Final = """\
-- Not applicable: no row in `channels`.
-- Rows examined: all rows of `sent` plus all rows of `received`.
-- Judged separately for each channel on each side (`sent`, `received`). Let P be the lowest position of an
-  END_OF_PARTITION row and D the lowest position of an END_OF_DATA row of that channel on that side, if any. Violations:
-  - every row with position > P (a second END_OF_PARTITION is such a row);
-  - every row with position > D whose kind is not END_OF_PARTITION and which was not counted already. Exception: the
-    END_OF_DATA at D is without drain (timestamp 0; of several rows at D the lowest timestamp counts), and the job has
-    an operator of kind `async_wait`. Without drain that operator does not wait for its calls, and calls that complete
-    before it is closed still emit (rules 4.9, 11.19); downstream operators emit, too;
-  - when the run is whole: 1 for each channel of `channels` and each side without END_OF_PARTITION.
+- Not applicable: no row in `channels`. Rows examined: all rows of `sent` and of `received`.
+- Each channel is judged twice, by its rows in `sent` and by its rows in `received`. Let P be the lowest position of an
+  END_OF_PARTITION row there, and D the lowest position of an END_OF_DATA row. A row is a violation when
+  - its position is above P (for example, a second END_OF_PARTITION);
+  - its position is above D, and it is not END_OF_PARTITION.
+- Exception: the second condition does not apply if the END_OF_DATA at D is without drain and the job has an operator of
+  kind `async_wait`. (If several END_OF_DATA rows are at D, the lowest timestamp counts.) Reason: without drain, this
+  operator does not wait for its calls. Calls that complete before it is closed still emit (rules 4.9, 11.19), and so do
+  downstream operators.
+- In a whole run, 1 for each channel and each of the two tables without END_OF_PARTITION.
 """
 
 LAWS: Final = (

@@ -44,14 +44,13 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Elements:
 
 
 _COUNTS: Final = """\
-- Not applicable: no row in `channels`.
-- Rows examined: all rows of `sent` plus all rows of `received`.
-- Violations: the number of rows whose position is below that of the previous row of the same task, table and channel,
-  by seq; plus the number of pairs (channel, position) for which at least one is true:
-  - more than one row in `sent`, or more than one row in `received`;
-  - one row in each, and `kind`, `timestamp` or `fingerprint` differ;
-  - a row in `received`, none in `sent`;
-  - a row in `sent`, none in `received`, and the run is whole.
+- Not applicable: no row in `channels`. Rows examined: all rows of `sent` and of `received`.
+- A row is a violation when its position is below that of the row before with the same task, table and channel.
+- A pair (channel, position) is a violation when
+  - `sent` has more than one row for it, or `received` has more than one row for it;
+  - each table has one row for it, and `kind`, `timestamp` or `fingerprint` differ;
+  - `received` has a row for it, and `sent` has none;
+  - the run is whole, `sent` has a row for it, and `received` has none.
 """
 
 LAWS: Final = (

@@ -134,17 +134,11 @@ def _codes(channel: Ints, key: Ints, key_hash: Ints) -> Codes:
     return rest
 
 
-def _keyed_channels(graph: JobGraph) -> dict[int, _Targets]:
-    """Per task the channels of HASH edges that it sends on, each with its target task."""
-    found: dict[int, _Targets] = {}
-    for channel in graph.channels.values():
-        if graph.edges[channel.edge].partitioner == _HASH and channel.target_task in graph.tasks:
-            found.setdefault(channel.source_task, {})[channel.channel] = graph.tasks[channel.target_task]
-    return found
-
-
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> SentKeys | None:
-    targets = graph.once(_keyed_channels).get(task.task)
+    keyed = (channel for channel in graph.sent_by(task.task) if graph.edges[channel.edge].partitioner == _HASH)
+    targets = {
+        channel.channel: graph.tasks[channel.target_task] for channel in keyed if channel.target_task in graph.tasks
+    }
     return SentKeys(task.task, targets, found[ID]) if targets else None
 
 
@@ -155,14 +149,13 @@ def _needs_keyed_edges(graph: JobGraph) -> str:
 
 _COUNTS: Final = """\
 - Not applicable: no edge with partitioner HASH.
-- Rows examined: RECORD rows of `sent` on channels of HASH edges that their task sends on.
-- A row is a violation (once) when
-  - `keys` has no row for its (task, key); or
-  - its `key_hash` differs from that of the `keys` row; or
+- Rows examined: RECORD rows of `sent` on channels of HASH edges, if the task of the row is the sender of the channel.
+- A row is a violation when
+  - `keys` has no row for its (task, key);
+  - its `key_hash` differs from that of the `keys` row;
   - the Java hash of the key (`key_json` read as `key_type`, rule 1.23) differs from the `key_hash` of the `keys` row;
-    or
-  - with h its own `key_hash`, and p, m the parallelism and max_parallelism of the channel's target task, the subtask of
-    that task is not floor((murmur(h) mod m) * p / m) (rules 1.18, 1.19).
+  - the target task of the channel is not subtask floor((murmur(h) mod m) * p / m). Here h is the `key_hash` of the row,
+    and p and m are the parallelism and max_parallelism of the target task (rules 1.18, 1.19).
 """
 
 LAWS: Final = (

@@ -156,17 +156,19 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> TaskStatuses:
 
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`.
-- Rows examined: WATERMARK and STATUS rows of `sent`, rows of `generated_watermark` with split -1.
-- Channels: a row of `sent` is a violation when it is a WATERMARK and the last STATUS of the channel is IDLE. The STATUS
-  rows of a channel are judged as in law task-watermark, with only the STATUSes of their origin. If the origin is free,
-  a STATUS is a violation when it equals the previous one (initially ACTIVE).
-- Strategies: per task and operator, a row of `generated_watermark` with split -1 is a violation when it is a WATERMARK
-  and the last STATUS is IDLE, a STATUS that equals the previous one (initially ACTIVE), or an IDLE that is too early.
-- Too early (rule 8.4) is defined for an operator without an earlier row of another split, with
-  `params.watermarks.idle_ms` and the kind `bounded`, `monotonous` or `none`. Its IDLE is too early when `time_ns` is at
-  most `idle_ms` after the highest `time_ns` of the RUNNING row of its task and of the earlier RECORD rows that the task
-  sent over certain edges: those with only operators of the kinds `map`, `filter` and `flat_map` between the operator
-  and the edge, and no side output on the way. (Back pressure and alignment only delay IDLE.)
+- Rows examined: WATERMARK and STATUS rows of `sent`, and rows of `generated_watermark` with split -1.
+- A WATERMARK row of `sent` is a violation when the last STATUS of its channel is IDLE.
+- The STATUS rows of a channel are judged as in law task-watermark, with only the STATUSes of the origin of statuses as
+  marks. If this origin is free, a STATUS row is a violation when it equals the last one (initially ACTIVE).
+- For the rows of `generated_watermark` with split -1 of one task and operator, a row is a violation when it is
+  - a WATERMARK, and the last STATUS is IDLE;
+  - a STATUS that equals the last one (initially ACTIVE);
+  - an IDLE that is too early.
+- *Too early* (rule 8.4): let T be the highest `time_ns` of the earlier RUNNING rows of the task, and of the RECORD rows
+  that the task sent earlier over suitable edges. A suitable edge has only operators of the kinds `map`, `filter` and
+  `flat_map` between the operator and itself, and no side output on the way. IDLE is too early when its `time_ns` is at
+  most T + `idle_ms`. This is checked only if `params.watermarks` has `idle_ms` and the kind `bounded`, `monotonous` or
+  `none`, and the operator has no earlier row of a single split. (Back pressure and alignment only delay IDLE.)
 """
 
 LAWS: Final = (

@@ -65,13 +65,12 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Monotone:
 
 
 _COUNTS: Final = """\
-- Not applicable: no row in `channels`.
-- Rows examined: WATERMARK rows of `sent` and of `task_watermark`.
-- Channels: of the WATERMARK and STATUS rows of a channel in `sent`, by seq, a WATERMARK is a violation (once) when
-  - the WATERMARK before it, with no STATUS of IDLE between them, has a timestamp >= its own; or
-  - the row directly before it is a STATUS of IDLE: an idle output drops watermarks (rule 5.8).
-- Tasks: a WATERMARK row of `task_watermark` is a violation when the one before of its task and input, by seq, has a
-  timestamp >= its own.
+- Not applicable: no row in `channels`. Rows examined: WATERMARK rows of `sent` and of `task_watermark`.
+- For the WATERMARK and STATUS rows of one channel in `sent`, a WATERMARK is a violation when
+  - its timestamp is not above that of the WATERMARK before, and no IDLE is between them;
+  - the row directly before is IDLE: an idle output drops watermarks (rule 5.8).
+- A WATERMARK row of `task_watermark` is a violation when its timestamp is not above that of the WATERMARK row before
+  with the same task and input.
 """
 
 LAWS: Final = (

@@ -141,70 +141,50 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> TaskEventTime:
 
 
 _COUNTS: Final = """\
-**Origins** (also of laws idle and timers). An operator *generates* watermarks when `params.watermarks` is an object; it
-*queues* them when it generates none and is of kind `async_wait`. The origin of an operator's output is found by going
-from the operator upstream through its chain (`input_operator`): it is the first operator that generates or queues. It
-is *free* if a `source` or `watermarks` operator that generates none comes first. Otherwise it is the *inputs* of the
-task, or free in a task without inputs. The origin of an operator's input is that of its upstream operator's output; for
-the head it is the inputs. The *origin of statuses* skips operators that queue, since a status is not queued (rule
-11.3).
-
-**Causes.** An origin's emissions are a list of causes by seq, each with the marks (WATERMARKs and STATUSes) that it
-makes:
-- an operator that generates: each of its rows of `generated_watermark` with split -1 is a cause; its mark is the row
-  itself;
-- the inputs: each row of `task_watermark` is a cause. With one input its mark is the row itself. With several inputs,
-  the watermark of an input is its highest so far (initially `MIN`), and the input is idle after a STATUS of IDLE until
-  its next row. The combined watermark is the lowest of the inputs that are not idle, or the highest of all if all are
-  idle. A row makes a WATERMARK if the combined watermark exceeds all earlier ones; then, if the row is a STATUS and
-  changes whether all inputs are idle, also that STATUS (rule 8.16). Rows of inputs that the task does not have make no
-  marks;
-- an operator that queues: causes are its EMIT rows in `async_elements` and, from its origin of statuses, those that
-  make a STATUS, with that STATUS. An EMIT row is recorded after its element was sent, so an emitted WATERMARK belongs
-  to the cause before its EMIT row, or to the *beginning*, before all causes. In a prefix the last cause also makes the
-  next WATERMARK: that of the lowest entry that was put after all emitted entries. If the origin of statuses is free,
-  the STATUS rows of the judged channel itself are such causes; they make no marks and are not judged.
-
-Only some marks *pass* the origin's output (rule 5.8): a STATUS that differs from the last one (initially ACTIVE), and a
-WATERMARK while the status is not IDLE. Causes without a passing mark are ignored, except those of an operator that
-queues.
-
 - Not applicable: no row in `channels`.
-- Rows examined: WATERMARK and STATUS rows of `sent`, all rows of `task_watermark` and `generated_watermark`, and the
-  PUT rows of kind WATERMARK in `async_elements`.
-- Channels: the origin is that of the output of the edge's source operator. Each cause *owns* the WATERMARK and STATUS
-  rows of `sent` between it and the next cause; the beginning owns those before the first cause. Violations:
-  - each row that is not the next mark of its cause, except a WATERMARK of `MAX` if the origin is the head of a task
-    without inputs: the task itself sends it (rule 4.10, law end);
-  - 1 for each cause (the beginning included) that does not own all its marks; in a prefix not for the last cause.
-- Queues: the PUT rows of kind WATERMARK of an operator of kind `async_wait` after its first OPEN row in `lifecycle` are
-  judged as a channel, with only the WATERMARKs of the origin of its input. They are not judged if the origin of
-  statuses is free, or if the origin of its input is an async operator of the legacy design: that operator's emitter may
-  wait with a watermark for a place in the next queue, and statuses overtake both.
-- Channels and queues, if the origin is the inputs and the head has `params.interruptible_timers`: watermarks may be
-  delayed and merged (rule 9.18), so a WATERMARK is a violation only when it is not above all earlier ones, or no cause
-  with a lower seq makes it.
-- Free origins, per task: 1 for each n for which the n-th WATERMARK or STATUS rows of its channels of free origin differ
-  in kind or timestamp or, in a whole run, are missing on a channel (rule 8.18).
-- A row of `generated_watermark` is a violation (once) when its operator is not in `operators`, or
-  - its split is -1 without an earlier row of another split, an edge *shows* its records, and `records` and
-    `max_timestamp` are not the number and the highest timestamp (none: `MIN`) of the RECORD rows sent earlier over that
-    edge. The edge that shows the records is the lowest one without `side_output`, not BROADCAST, with only operators of
-    kind `map` between the operator and the edge;
-  - it is a WATERMARK that does not exceed all earlier ones of its task, operator and split (rule 8.5);
-  - it is a WATERMARK of `MAX` with split -1 of an operator of kind `watermarks`, before the origin of the operator's
-    input passes `MAX` (rule 8.7; only if this origin is the inputs or queues, and its origin of statuses is not free);
-  - it is a WATERMARK below `MAX` of a split, or with split -1 without an earlier row of another split, the strategy is
-    `bounded` or `monotonous`, and it is not `max_timestamp` - `bound_ms` - 1 (rule 8.1);
-  - it is a WATERMARK below `MAX` with split -1 after a row of a split, and not the highest so far of any split (rule
-    8.6); or
-  - it is the first row of a split after a WATERMARK with split -1 above the highest of that split, which was not idle
-    at its last row: the split should have held the watermark back (rule 8.6).
-- In a whole run, 1 for each operator of kind `watermarks` that generates, whose origin (of its input, as above) passes
-  `MAX`, and that has no later WATERMARK of `MAX` with split -1.
-
-Strategies of kind `custom` (scripted sources with their own watermarks, user-defined generators) may generate any
-increasing watermarks.
+- Rows examined: WATERMARK and STATUS rows of `sent`, all rows of `task_watermark` and `generated_watermark`, and PUT
+  rows of kind WATERMARK in `async_elements`.
+- **Channels.** A cause of the channel's origin *owns* the WATERMARK and STATUS rows of the channel in `sent` between
+  the cause and the next cause. The beginning owns the rows before the first cause. Violations:
+  - each row that is not the next passing mark of its cause. Exception: a WATERMARK of `MAX`, if the origin is an
+    operator that generates and is the head of a task without inputs. This WATERMARK comes from the task itself (rule
+    4.10, law end);
+  - 1 for each cause, the beginning included, that does not own all its passing marks. In a prefix, the last cause is
+    not counted.
+- **Queues.** The PUT rows of kind WATERMARK of an `async_wait` operator are judged like the rows of a channel. The
+  origin is that of the operator's input, of which only WATERMARKs count. Only PUT rows after the first OPEN row of the
+  operator in `lifecycle` are judged. A queue is not judged in two cases:
+  - The origin of statuses of the operator's output is free.
+  - The origin of the operator's input is an async operator of the legacy design. The emitter of that operator may hold
+    a watermark while it waits for a place in this queue, and statuses overtake the emitter and the queue.
+- **Interruptible timers.** If the origin is the inputs and the head has `params.interruptible_timers`, watermarks may
+  be delayed and merged (rule 9.18). So a WATERMARK on a channel or in a queue is a violation only when it does not
+  exceed all earlier ones, or when no earlier cause makes it. Missing WATERMARKs do not count.
+- **Free origins**, per task: 1 for each n for which all its channels of free origin have an n-th WATERMARK or STATUS
+  row, and these rows differ in kind or timestamp (rule 8.18). In a whole run, also 1 for each n for which only some of
+  these channels have such a row.
+- **Generated watermarks.** An operator is *without splits* at a row if it has no earlier row of a single split. A row
+  of `generated_watermark` is a violation when
+  - its operator is not in `operators`;
+  - `records` and `max_timestamp` are not the number and the highest timestamp (none: `MIN`) of the RECORD rows that the
+    task sent earlier over the edge that *shows* the records. This is the edge with the lowest number that has no
+    `side_output`, is not BROADCAST, and has only `map` operators with `input_tag` '' between the operator and itself.
+    This is checked if there is such an edge, the split is -1 and the operator is without splits;
+  - it is a WATERMARK that does not exceed `MIN` and all earlier ones of its task, operator and split (rule 8.5);
+  - it is a WATERMARK of `MAX` with split -1 of a `watermarks` operator, and the origin of the operator's input has not
+    passed `MAX` before (rule 8.7). This is checked only if this origin is the inputs or queues, and its origin of
+    statuses is not free;
+  - it is a WATERMARK below `MAX`, and not `max_timestamp` - `bound_ms` - 1 (rule 8.1). This is checked if the strategy
+    is `bounded` or `monotonous`, and the row is of a single split or its operator is without splits;
+  - it is a WATERMARK below `MAX` with split -1, its operator is not without splits, and no split has it as its highest
+    WATERMARK (rule 8.6);
+  - it is the first row of a split after a WATERMARK that the split should have held back (rule 8.6). That WATERMARK is
+    below `MAX`, has split -1 and is not itself a violation. It exceeds the highest WATERMARK of the split, although the
+    last row of the split before it was not IDLE.
+- In a whole run, 1 for each `watermarks` operator that generates, if the origin of its input passes `MAX` and the
+  operator has no later WATERMARK of `MAX` with split -1. This is checked for the same origins.
+- Strategies of kind `custom` are scripted sources with their own watermarks, and user-defined generators. They may
+  generate any increasing watermarks.
 """
 
 LAWS: Final = (

@@ -129,14 +129,13 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Valves:
 
 
 _COUNTS: Final = """\
-- Not applicable: no row in `channels`.
-- Rows examined: rows of `received` of kind WATERMARK or STATUS.
-- Each row of `received`, of any kind, owns the rows of `task_watermark` between it and the next one of its task. For a
-  WATERMARK or STATUS these must be the (input, kind, timestamp) that the valve of the channel's input emits, in order
-  (rules 8.9 to 8.12; the valve has a channel for each row of `channels` of that task and input). Rows of other kinds
-  must own none.
-- Violations: rows of `received` that own other rows than these, and rows of `task_watermark` before the first row of
-  `received` of their task. In a prefix the last row of `received` of a task may own only the first of its rows.
+- Not applicable: no row in `channels`. Rows examined: WATERMARK and STATUS rows of `received`.
+- A row of `received` *owns* the rows of `task_watermark` between itself and the next row of `received` of its task. A
+  WATERMARK or STATUS row must own exactly the (input, kind, timestamp) that the valve of the channel's input emits for
+  it, in order (rules 8.9 to 8.12). The valve has a channel for each row of `channels` with this target task and input.
+  A row of another kind must own nothing.
+- Violations: each row of `received` that owns other rows, and each row of `task_watermark` before the first row of
+  `received` of its task. In a prefix, the last row of `received` of a task may own only a first part of its rows.
 """
 
 LAWS: Final = (

@@ -105,30 +105,33 @@ def _needs_channels(graph: JobGraph) -> str:
 
 
 _COUNTS: Final = """\
-- *Judged channels*: those of `channels` with local = 0 on edges whose `exchange` is not BLOCKING. Not applicable: there
-  is none.
-- Rows examined: rows of `buffers` on judged channels, RECYCLED ones left out.
-- Sender, per channel, its rows by seq. The queue holds the QUEUED entries that have not left; *data* is the number of
-  its DATA entries. A flush waits from a FLUSHED row to the first poll (SENT or SKIPPED) that finds one entry in the
-  queue. A poll takes the entry at the head, which must have the poll's kind; with `whole` 0 it must be the only entry;
-  with `whole` 1 the entry leaves. A poll that cannot take the entry changes nothing. A row is a violation (once) when
-  - it is QUEUED or SENT and its `number` is not the count of such rows before it; or
-  - it is QUEUED, FLUSHED or SKIPPED and its `backlog` is not *data* afterwards; or
-  - it is FLUSHED and the queue is empty, or a flush already waits (rule 5.22); or
-  - it is SENT or SKIPPED and cannot take the entry, or SKIPPED and not DATA; or
-  - it is SENT and its `backlog` is not *data* afterwards, less 1 when the last entry is DATA and no flush waits (rule
-    5.26; a finished partition has an event there); or
-  - it is SENT, DATA, of 0 `bytes`, and `whole` is 0 or the pool of the receiver's gate has `exclusive` buffers (5.23).
-- Both ends: SENT and RECEIVED rows are compared as rows of `sent` and `received` are in `channel-fifo`, `number` for
-  position, and `kind`, `bytes` and `backlog` for the payload.
-- In a whole run, 1 per channel whose queue is not empty at the end.
+- A channel with `local` = 0 on an edge whose `exchange` is not BLOCKING is *judged*. Not applicable: no judged channel.
+- Rows examined: rows of `buffers` on judged channels, except RECYCLED rows.
+- The *queue* of a channel follows from the rows of its sender:
+  - A QUEUED row adds an entry. The *data count* is the number of DATA entries in the queue.
+  - A SENT or SKIPPED row is a poll of the first entry of the queue. The poll takes the entry if both have the same
+    kind, a SKIPPED row is DATA, and `whole` is 1 or the queue has no other entry. With `whole` 1 the entry leaves the
+    queue. A poll that cannot take the entry changes nothing.
+  - A flush *waits* from a FLUSHED row to the first poll that takes the only entry of the queue.
+- A row of the sender is a violation when
+  - QUEUED, SENT: its `number` is not the number of earlier rows of the same side;
+  - QUEUED, FLUSHED, SKIPPED: its `backlog` is not the data count after the row;
+  - FLUSHED: the queue is empty, or a flush already waits (rule 5.22);
+  - SENT, SKIPPED: the poll cannot take the entry;
+  - SENT: its `backlog` is not the data count after the row, minus 1 if the last entry is DATA and no flush waits (rule
+    5.26). In a finished partition, the last entry is an event;
+  - SENT, of kind DATA with 0 `bytes`: `whole` is 0, or the input pool of the receiver's gate has `exclusive` buffers
+    (rule 5.23).
+- The SENT and RECEIVED rows are compared like `sent` and `received` in law channel-fifo. The position is `number`; the
+  payload is `kind`, `bytes` and `backlog`.
+- In a whole run, 1 for each channel whose queue is not empty at the end.
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "The backlog that a sender reports is the number of data buffers in its queue, without one that "
-        "waits for a flush. Buffers leave the queue in order and not empty, and arrive unchanged.",
+        "The backlog that a sender reports is the number of data buffers in its queue; a buffer that waits for a "
+        "flush does not count. Buffers leave the queue in order and not empty, and arrive unchanged.",
         ("5.18", "5.22", "5.23", "5.26", "6.12", "6.14"),
         Level.FULL,
         {"buffers": COLUMNS},

@@ -172,26 +172,27 @@ def _needs_remote_channels(graph: JobGraph) -> str:
 _READS: Final = {"credits": _CREDITS, "buffers": COLUMNS}
 
 _COUNTS_CREDITS: Final = """\
-- Not applicable: `channels` has no row with local = 0. Local channels are ignored below.
-- Rows examined: rows of `credits` plus SENT and RECEIVED rows of `buffers` on remote channels.
-- Violations per channel, each counted once; with the sums of the column `credits` by kind, and D the number of
-  `buffers` rows of kind DATA by side:
-  - initial: INITIAL_GRANTED = INITIAL_GOT; in a prefix INITIAL_GOT <= INITIAL_GRANTED;
-  - announced: ANNOUNCED = GOT; in a prefix GOT <= ANNOUNCED;
-  - spent: D(RECEIVED) = D(SENT); in a prefix D(RECEIVED) <= D(SENT).
-- Violations per row: take the sender's rows of a channel by seq: `credits` of kind INITIAL_GOT and GOT (balance +
-  credits) and `buffers` of side SENT (DATA: balance - 1, EVENT: unchanged), starting from 0. A row is a violation when
-  the balance after it is negative or differs from its column (`balance`, or `credits` of `buffers`).
+- Only channels with `local` = 0 are judged. Not applicable: `channels` has none.
+- Rows examined: rows of `credits`, and SENT and RECEIVED rows of `buffers`.
+- Per channel, 1 for each of these equations that is not true. In a prefix, the left side may be lower:
+  - initial: the sum of `credits` of the INITIAL_GOT rows = the sum of the INITIAL_GRANTED rows;
+  - announced: the sum of `credits` of the GOT rows = the sum of the ANNOUNCED rows;
+  - spent: the number of DATA rows RECEIVED = the number of DATA rows SENT.
+- The *balance* of a channel starts at 0 and changes with the rows of its sender. An INITIAL_GOT or GOT row adds its
+  `credits`. A SENT row of kind DATA subtracts 1, of kind EVENT 0. Each of these rows is a violation when the balance
+  after it is negative, or differs from the recorded balance (column `balance` of `credits`, column `credits` of
+  `buffers`).
 """
 
 _COUNTS_IN_FLIGHT: Final = """\
-- Not applicable: `channels` has no row with local = 0. Local channels are left out.
-- Rows examined: INITIAL_GRANTED and ANNOUNCED rows of `credits`, RECEIVED and RECYCLED rows of `buffers`.
-- Per channel, these rows by seq: *out* is the sum of the credits granted and announced minus the number of DATA rows
-  received, this row included. A RECEIVED row is a violation (once) when it is DATA and out < 0, or when out > its
-  column `credits`.
-- Per channel, by seq: a RECYCLED row is a violation when its `number` is not that of a DATA row received before it, or
-  that buffer was recycled since. In a whole run, 1 per number that was received as DATA and not recycled.
+- Only channels with `local` = 0 are judged. Not applicable: `channels` has none.
+- Rows examined: INITIAL_GRANTED and ANNOUNCED rows of `credits`, and RECEIVED and RECYCLED rows of `buffers`.
+- The *open credit* of a channel at a row is the sum of `credits` of the INITIAL_GRANTED and ANNOUNCED rows so far,
+  minus the number of RECEIVED rows of kind DATA so far. Both include the row itself. A RECEIVED row is a violation when
+  it is DATA and the open credit is negative, or when the open credit is above its column `credits`.
+- A RECYCLED row is a violation when no DATA row with its `number` was RECEIVED on the channel before, or when that
+  buffer was already recycled since then.
+- In a whole run, 1 for each number of a DATA row that was RECEIVED on a channel and not recycled since.
 """
 
 LAWS: Final = (

@@ -192,25 +192,28 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Rests:
 
 
 _COUNTS: Final = """\
-- Rows examined: the *rests* of all tasks, and DEADLOCKED rows of `lifecycle`. A task rests from a WAIT row of `actions`
-  with kind MAIL or BUFFER to the next WAIT or RESUME row of these kinds, and from its FINISHED row on; in both cases at
-  most to a CANCELING, CANCELED, FAILED or DEADLOCKED row. The task works, and the cost of its work passes, only between
-  rests. (A task with the design before the mailbox rests in waits of kind LOCK, which are not judged.)
-- Time passes in a rest when, of the task's rows of `buffers`, `credits`, `mails`, `lifecycle`, END_OF_DATA and
-  END_OF_PARTITION rows of `received`, and WAIT and RESUME rows of kinds MAIL, BUFFER and YIELD, by seq, one of the rest
-  has a greater `time_ns` than the one before. Times from 10^18 on are from the real clock, where waking up takes time;
-  they are not judged. Let the later row be the one with the greater `time_ns`. In the state after the row before it,
-  these are violations, each counted once per rest:
-  - per remote channel of a pipelined edge on which the task sends: it can send, that is, the head of its queue (as in
-    `backlog`) is an event, or the channel has credits (`balance` of the last INITIAL_GOT or GOT row, less DATA rows
-    SENT since) and a flush waits or the queue has more than one entry; and its connection is free before the later row.
-    The connection to a task is busy after each SENT row on a channel with `bytes_per_second`, for its `bytes`.
-  - a rest of kind MAIL: a mail was PUT and has not RUN whose priority is at least that of the innermost open YIELD
-    wait, without one -1.
-  - a rest of kind MAIL with `priority` -1 (not back pressure), outside of YIELD waits, of a task that has one input or
-    whose head operator is flowsim's and has parameter `reading` "any" (other operators may select inputs): its remote
-    channels have more RECEIVED rows than RECYCLED rows plus such rows of `received`.
-- Each DEADLOCKED row is a violation. Data that a sender holds for a local channel has no facts, so only this check
+- Rows examined: the *rests* of all tasks, and DEADLOCKED rows of `lifecycle`. A rest begins at a WAIT row of kind MAIL
+  or BUFFER in `actions`, and at the FINISHED row of the task. It ends at the next WAIT or RESUME row of these kinds, or
+  before that at a FINISHED, CANCELING, CANCELED, FAILED or DEADLOCKED row. The task works, and the cost of its work
+  passes, only between rests. (A task of the legacy design rests in waits of kind LOCK, which are not judged.)
+- These rows of a task show when time passes: rows of `buffers`, `credits`, `mails` and `lifecycle`; END_OF_DATA and
+  END_OF_PARTITION rows of `received`; and WAIT and RESUME rows of the kinds MAIL, BUFFER and YIELD. Time passes in a
+  rest when one of these rows in or at the end of the rest has a higher `time_ns` than the row before. Times of 10^18
+  and above are from the real clock, on which waking up takes time; they are not judged.
+- When time passes, these are violations in the state after the row before. Each counts once per rest (the first once
+  per channel and rest):
+  - A remote channel of a pipelined edge on which the task sends can send, and its connection is free before the later
+    row. A channel *can send* if the first entry of its queue (see backlog) is an event, or if the channel has credit
+    and (a flush waits or its queue has more than one entry). It has credit if the `balance` of its last INITIAL_GOT or
+    GOT row is above the number of DATA rows SENT since. The connection to a task is busy after each SENT row on a
+    channel with `bytes_per_second`, for the time that its `bytes` take.
+  - In a rest of kind MAIL, a mail was PUT and has not RUN, and its priority is at least that of the innermost open
+    YIELD wait. Without a YIELD wait, it is at least -1.
+  - In a rest of kind MAIL with `priority` -1 (no back pressure) and without an open YIELD wait, the task has unread
+    input. This means that its remote channels have more RECEIVED rows than RECYCLED rows plus END_OF_DATA and
+    END_OF_PARTITION rows of `received`. This is checked if the task has one input, or if its head has `params.reading`
+    "any" and is not of kind `operator`; other operators may select inputs.
+- Each DEADLOCKED row is a violation. The data that a sender holds for a local channel has no facts, so only this check
   covers it.
 """
 

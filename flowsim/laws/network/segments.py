@@ -109,21 +109,20 @@ def _needs_pools(graph: JobGraph) -> str:
 
 
 _COUNTS: Final = """\
-- Not applicable: no row in `pools`.
-- Rows examined: rows of `segments`.
-- Per pool, by seq: *held* is the number of TAKEN minus that of RETURNED rows up to and including the row, *handed out*
-  that of HANDED_OUT minus that of RECYCLED rows. A row is a violation (once) when
-  - its pool does not belong to the task (such a row moves no segment of any pool); or
-  - `requested` is not *held*, or `free` is not *held* minus *handed out*; or
-  - handed out is negative or more than held; or
-  - it is TAKEN and held > `size` + the pool's `overdraft`, or HANDED_OUT and handed out > that (rule 5.36); or
-  - `size` is below the pool's `required` or above its `maximum`, or differs from that of the pool's row before and the
-    row is not RESIZED.
-- Per task manager, its TAKEN and RETURNED rows by (`step`, pool, seq): a row is a violation (once) when its step is not
-  that of the row before + 1 (the first: 0), or when taken minus returned so far is negative or more than the `segments`
-  of the task manager. (Exclusive buffers return when their channels end, which is not recorded, so they are not
-  subtracted.)
-- In a whole run, per pool of `pools`: 1 when held is not 0 at the end, and 1 when handed out is not.
+- Not applicable: no row in `pools`. Rows examined: rows of `segments`.
+- Per pool, *held* is the number of TAKEN rows minus the number of RETURNED rows, up to and including a row. *Handed
+  out* is the number of HANDED_OUT rows minus the number of RECYCLED rows. A row is a violation when
+  - its pool does not belong to its task (such a row moves no segment of any pool);
+  - `requested` is not held, or `free` is not held minus handed out;
+  - handed out is negative or above held;
+  - TAKEN: held is above `size` + `overdraft` of the pool; HANDED_OUT: handed out is above this sum (rule 5.36);
+  - `size` is below `required` or above `maximum` of the pool;
+  - not RESIZED: `size` differs from that of the row before of the same pool.
+- Per task manager, its TAKEN and RETURNED rows are ordered by (`step`, pool, seq). A row is a violation when
+  - its step is not that of the row before + 1 (first row: not 0);
+  - the number of TAKEN rows minus the number of RETURNED rows so far is negative, or above the `segments` of the task
+    manager. (Exclusive buffers return when their channels end. This is not recorded, so they are not subtracted.)
+- In a whole run, per pool of `pools`: 1 if held is not 0 at the end, and 1 if handed out is not 0 at the end.
 """
 
 LAWS: Final = (

@@ -78,20 +78,21 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> OpenActions:
 
 
 _COUNTS: Final = """\
-- Not applicable: never (at level full).
 - Rows examined: rows of `actions`.
-- Per task, by seq, with a stack that starts empty. "Top yields" means: the top of the stack is a WAIT of kind YIELD.
-  - BEGIN: a violation unless the stack is empty or its top yields. Push it.
-  - WAIT: a violation when the top is a WAIT and does not yield. Push it.
-  - END (RESUME): if the top is a BEGIN (WAIT) with the same kind and action number, pop it. Otherwise a violation, and
-    the topmost entry that is a BEGIN (WAIT) with the same kind and number is taken out of the stack, if there is one.
-  - When the run is whole: what is left on the stack counts 1 each.
+- The rows of each task change a stack, which is empty at first. The top of the stack *is open* if it is a WAIT of kind
+  YIELD or LOCK: actions may begin inside it.
+  - BEGIN: push it. It is a violation if the stack was neither empty nor had an open top.
+  - WAIT: push it. It is a violation if the top was a WAIT that is not open.
+  - END: if the top is a BEGIN with the same kind and action number, pop it. Otherwise the row is a violation, and the
+    topmost BEGIN with the same kind and number, if any, is removed from the stack.
+  - RESUME: the same with WAIT instead of BEGIN.
+- In a whole run, 1 for each entry that is left on the stack.
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "The actions of a task never overlap, except if they are nested inside a yield of the task.",
+        "The actions of a task never overlap. Only a yield, or a wait that releases the checkpoint lock, may contain actions.",
         ("3.11", "3.21", "3.25"),
         Level.FULL,
         {"actions": _COLUMNS},

@@ -13,7 +13,6 @@ from flowsim.laws.event_time.paths import strategy_of
 from flowsim.laws.job_graph import Edge, JobGraph, Operator, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
 from flowsim.laws.slices import Ints, Slice
-from flowsim.laws.tasks.chains import chains, outputs
 
 ID: Final = "conservation"
 _RECORD: Final = int(ElementKind.RECORD)
@@ -47,7 +46,7 @@ class Equations:
         self._found = found
         self._edges = graph.once(_edges_by_operator)
         self._channels: dict[int, list[int]] = {}
-        for channel in graph.once(outputs)[task.task]:
+        for channel in graph.sent_by(task.task):
             self._channels.setdefault(channel.edge, []).append(channel.channel)
         self._opening: dict[int, int] = {}
         """Sequence number of the first OPEN of each operator; elements put before it come from a snapshot (rule 11.22)."""
@@ -188,43 +187,45 @@ def _edges_by_operator(graph: JobGraph) -> dict[tuple[int, int], list[Edge]]:
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Equations:
-    return Equations(graph, task, graph.once(chains)[task.vertex], found[ID])
+    return Equations(graph, task, graph.operators_of(task.vertex), found[ID])
 
 
 _COUNTS: Final = """\
-- Not applicable: never (every job has operators).
-- Rows examined: rows of `operator_counts`. Operators write their counters at their end; if a run was killed before, the
+- Rows examined: rows of `operator_counts`. Operators write their counters at their end. If the run ended before, the
   reason says so.
-- A task *finished* when `lifecycle` has its row (operator -1, FINISHED). The equations of a finished task are exact;
-  those of any other task may be off by one in either direction, because an element may be in progress in it. With n > 0
-  operators of its vertex whose `params.design` is `legacy` they may be off by n + 2, because its loop, its timers and n
-  emitters may each have an element in progress (rule 11.30). An equation is only evaluated when every `operator_counts`
-  row it names is there.
-- Violations: each broken equation of this list, counted once.
-  1. *presence*, in a whole run: exactly one row of `operator_counts` for each subtask and each operator of its vertex;
-     in a prefix: at most one. Broken per (task, operator). When there are several rows, the one with the lowest seq is
-     used below.
-  2. *kind*, per row, by `operators.kind`: `source`, `watermarks` and `map`: records_out = records_in, but for a `source`
-     or `watermarks` with `params.watermarks.missing_timestamp` records_in = records_out + records_dropped; `filter`:
-     records_in = records_out + records_dropped; `sink`: records_out = 0; `window`: records_in = the number of its `window_intake`
-     rows; and, a second equation, records_dropped = the number of its `late_drop` rows with side_output 0;
-     `async_wait`: records_in = the number of its PUT rows of kind RECORD in `async_elements` after its first OPEN row
-     in `lifecycle` (earlier PUT rows come from a snapshot, rule 11.22); and, a second equation, records_out = the sum
-     of `rows` of its EMIT rows of kind RECORD (of a task that is not finished: at least that sum, since the element in
-     progress may have several results). Other kinds: none.
+- A task has *finished* when `lifecycle` has its row (operator -1, FINISHED). The equations of a finished task are
+  exact. In any other task an element may be in progress, so the two sides may differ by one. If its vertex has n > 0
+  operators whose `params.design` is `legacy`, they may differ by n + 2: its loop, its timers and n emitters may each
+  have an element in progress (rule 11.30).
+- An equation is only checked if every `operator_counts` row that it uses exists. Of several rows of a (task, operator),
+  the first is used.
+- Violations: 1 for each of these equations that is not true:
+  1. *presence*, per subtask and operator of its vertex: the number of rows of `operator_counts` is 1; in a prefix, it
+     is at most 1.
+  2. *kind*, per row, by `operators.kind` (other kinds have no equation):
+     - `source`, `watermarks` and `map`: records_out = records_in. If `params.watermarks` of a `source` or `watermarks`
+       operator has `missing_timestamp`, instead records_in = records_out + records_dropped;
+     - `filter`: records_in = records_out + records_dropped;
+     - `sink`: records_out = 0;
+     - `window`: records_in = the number of its `window_intake` rows;
+     - `window`, second equation: records_dropped = the number of its `late_drop` rows with side_output 0;
+     - `async_wait`: records_in = the number of its PUT rows of kind RECORD in `async_elements` after its first OPEN row
+       in `lifecycle` (earlier PUT rows come from a snapshot, rule 11.22);
+     - `async_wait`, second equation: records_out = the sum of `rows` of its EMIT rows of kind RECORD. In a task that is
+       not finished, records_out is at least this sum, because the element in progress may have several results.
   3. *head*, per row with `input_operator` -1 whose kind is not `source`: records_in = the number of RECORD rows in
      `received` of the task.
   4. *chained*, per row with `input_operator` >= 0 and `input_tag` '': records_in = records_out of its input operator in
      the same task.
-  5. *edge*, per edge with `side_output` '' and per task of its source vertex: the records sent over it = records_out of
-     the source operator. The records sent are the RECORD rows in `sent` on the edge's channels of this task, summed
-     over the channels; for partitioner BROADCAST there is one equation per channel.
-  6. *side output*, per (task, operator) with readers of its side outputs. For each tag the readers are: chained
-     operators with that `input_tag` (count: records_in) and edges with that `side_output` (count: records sent;
-     BROADCAST: each channel counts separately). Per tag: the smallest and the largest count of its readers are equal.
-     Per operator: the sum over its tags of the largest count = records_side. (`records_side` counts a record once, and
-     only if its tag has a reader.) If `params.watermarks.missing_timestamp` is `output` and a tag has a reader:
-     records_dropped = records_side.
+  5. *edge*, per edge with `side_output` '' and per task of its source vertex: the records sent over the edge =
+     records_out of the source operator. The records sent are the RECORD rows in `sent` on the edge's channels of this
+     task, summed over the channels. BROADCAST has one equation per channel.
+  6. *side output*, per (task, operator) with readers of its side outputs. The readers of a tag are chained operators
+     with this `input_tag` (count: records_in) and edges with this `side_output` (count: records sent; BROADCAST: each
+     channel is a reader). Per tag, the smallest count of its readers = the largest count. Per operator, the sum over
+     its tags of the largest count = records_side. (`records_side` counts a record once, and only if its tag has a
+     reader.) If `params.watermarks.missing_timestamp` is `output` and a tag has a reader, also records_dropped =
+     records_side.
 """
 
 LAWS: Final = (

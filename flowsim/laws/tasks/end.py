@@ -10,7 +10,6 @@ from flowsim.laws.event_time.paths import EventTimePaths
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
 from flowsim.laws.slices import Slice
-from flowsim.laws.tasks.chains import chains, outputs
 from flowsim.units import MAX_WATERMARK
 
 ID: Final = "end"
@@ -114,37 +113,37 @@ def _assigned_edges(graph: JobGraph) -> set[int]:
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> EndOfTask | None:
-    sent_on = graph.once(outputs)[task.task]
+    sent_on = graph.sent_by(task.task)
     if not sent_on:
         return None
     edges = graph.once(_assigned_edges)
     assigned = {channel.channel: channel.edge in edges for channel in sent_on}
-    return EndOfTask(task, len(graph.once(chains)[task.vertex]), assigned, found[ID])
+    return EndOfTask(task, len(graph.operators_of(task.vertex)), assigned, found[ID])
 
 
 _COUNTS: Final = """\
-- Not applicable: no row in `channels`.
-- Rows examined: END_OF_DATA and END_OF_PARTITION rows of `sent`.
-- Each is compared with the rows of its channel in `sent` and of its task in `lifecycle` with a lower seq. It is a
-  violation (once) when its task is not in `tasks`, or
-  - END_OF_DATA with drain: no WATERMARK of `MAX` came before, and the last STATUS before it, if any, is not IDLE (an
-    idle output drops watermarks, rule 5.8). Not required of a task with an input without a WATERMARK of `MAX` in
-    `task_watermark` (downstream of a source that ends while idle, event time never ends), nor on channels of an edge
-    after an operator of kind `watermarks` in the same chain: law task-watermark judges whether that operator passes
-    `MAX`;
-  - END_OF_DATA without drain, of a task without inputs: a WATERMARK of `MAX` came before;
-  - END_OF_DATA: a FINISH row of the task has a higher seq, or (with drain) there are fewer FINISH rows than operators;
-    or a CLOSE row came before;
-  - END_OF_PARTITION: fewer CLOSE rows than operators came before, or a FINISHED row did.
-- In a prefix, 1 per channel without END_OF_PARTITION whose source task has a FINISHED row. (In a whole run law
-  channel-end requires every END_OF_PARTITION; it also requires that there is only one, and no row after it.)
+- Not applicable: no row in `channels`. Rows examined: END_OF_DATA and END_OF_PARTITION rows of `sent`.
+- Each row is compared with the rows of its channel in `sent` and of its task in `lifecycle`. It is a violation when
+  - END_OF_DATA with drain: no WATERMARK of `MAX` is before it, and the last STATUS before it, if any, is not IDLE (an
+    idle output drops watermarks, rule 5.8);
+  - END_OF_DATA without drain, of a task without inputs: a WATERMARK of `MAX` is before it;
+  - END_OF_DATA: a FINISH row is after it, or a CLOSE row is before it;
+  - END_OF_DATA with drain: the task has fewer FINISH rows than operators;
+  - END_OF_PARTITION: fewer CLOSE rows than operators are before it, or a FINISHED row is before it.
+- Exceptions: the first condition does not apply in two cases:
+  - An input of the task has no WATERMARK of `MAX` in `task_watermark`. Downstream of a source that ends while idle,
+    event time never ends.
+  - The edge of the channel is after a `watermarks` operator in the same chain. Law task-watermark judges whether that
+    operator passes `MAX`.
+- In a prefix, 1 for each channel without END_OF_PARTITION whose source task has a FINISHED row. (In a whole run, law
+  channel-end requires every END_OF_PARTITION. In every run, it requires that there is only one, and no row after it.)
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "MAX_WATERMARK precedes EndOfData with drain, and never EndOfData without drain. EndOfData is sent "
-        "after finish and before close, EndOfPartition after close.",
+        "MAX_WATERMARK is sent before EndOfData with drain, and not before EndOfData without drain. EndOfData is "
+        "sent after finish and before close, EndOfPartition after close.",
         ("4.9", "4.10", "4.17", "4.18"),
         Level.ELEMENTS,
         {"sent": _ELEMENT, "lifecycle": ("event",), "task_watermark": ("input", "kind", "timestamp")},

@@ -8,21 +8,22 @@ from flowsim.laws.law import Findings
 
 ID: Final = "fairness"
 COUNTS: Final = """\
-- Not applicable: never (at level full).
-- Rows examined: BEGIN rows of kind MAIL and DEFAULT_ACTION in `actions` at the *top level*: as many BEGIN and WAIT as
-  END and RESUME rows of the task come before them. Mails that run in a yield are not at the top level.
-- The DEFAULT_ACTION rows at the top level divide the facts of a task into *rounds*. The *batch* of a round consists of
-  the mails that are not urgent and were put (first PUT row) before the first MAIL row of the round at the top level.
-  The n-th BEGIN row of kind MAIL of the task corresponds to its n-th RUN row in `mails`.
-- A MAIL row at the top level is a violation when its `suspended` is 0, and its mail is not urgent, was put before, and
-  was put after the batch of the round was created: the default action runs before it (rules 3.10, 3.12).
-- A DEFAULT_ACTION row at the top level is a violation (once) when
-  - its `suspended` is 1 (rule 3.13); or
-  - a mail of the batch of the round that it ends has no RUN row before it (rule 3.12). Without a MAIL row in the round,
-    the batch is each mail that is not urgent and was put before the DEFAULT_ACTION row. This is not examined if the
-    loop waited for mail: a WAIT row at the top level with `suspended` 1 is in the round before its first MAIL row. It
-    is not examined either if the first mail of the round is urgent and was put before the DEFAULT_ACTION row that began
-    the round, because the batch still contained that mail and was not refilled (rule 3.2).
+- Rows examined: MAIL and DEFAULT_ACTION rows. These are the BEGIN rows of these kinds in `actions` that are at the *top
+  level*: before them, the number of BEGIN and WAIT rows of the task equals the number of END and RESUME rows. So mails
+  that run in a yield are not examined.
+- The DEFAULT_ACTION rows divide the facts of a task into *rounds*: each of them ends a round. The *batch* of a round is
+  created at its first MAIL row or, without a MAIL row, at the DEFAULT_ACTION row that ends the round. It consists of
+  the mails that are not urgent and were put (first PUT row) before this row. The n-th BEGIN row of kind MAIL of the
+  task corresponds to its n-th RUN row in `mails`.
+- A MAIL row is a violation when its `suspended` is 0, its mail is not urgent, and the mail was put after the batch of
+  the round was created, and before it ran. The default action runs before such a mail (rules 3.10, 3.12).
+- A DEFAULT_ACTION row is a violation when
+  - its `suspended` is 1 (rule 3.13);
+  - a mail of the batch of the round that it ends has no RUN row before it (rule 3.12).
+- The second condition does not apply in two cases:
+  - The loop waited for mail: a WAIT row at the top level with `suspended` 1 is in the round before its first MAIL row.
+  - The first mail of the round is urgent and was put before the DEFAULT_ACTION row that ended the round before. The
+    batch still contained this mail and was not refilled (rule 3.2).
 """
 
 Put = tuple[int, int, int]

@@ -10,7 +10,6 @@ from flowsim.laws.channels.end_elements import received_ends, sent_ends
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
 from flowsim.laws.slices import Row, Slice
-from flowsim.laws.tasks.chains import chains
 
 ID: Final = "life-cycle"
 _STEP: Final = ("seq", "operator", "event")
@@ -138,40 +137,41 @@ class _Life:
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> LifeCycle:
-    return LifeCycle(task, len(graph.once(chains)[task.vertex]), found[ID])
+    return LifeCycle(task, len(graph.operators_of(task.vertex)), found[ID])
 
 
 _COUNTS: Final = """\
-- Not applicable: never.
 - Rows examined: rows of `lifecycle`.
-- Per task, by seq, with n operators in its vertex. A task is *undrained* when STOP_NO_DRAIN is among its rows of
-  `lifecycle`, END_OF_DATA with timestamp 0 is among its rows of `sent` or `received`, or a channel has END_OF_PARTITION
-  among its rows of `received` and no END_OF_DATA (downstream of a task with several inputs that were stopped without
-  drain). Each row is a violation (once) when
-  - the task is not in `tasks`; or FINISHED, FAILED or CANCELED came before it (such a row is ignored below);
-  - RUNNING: there is an earlier RUNNING row;
-  - OPEN: its operator is not n - 1 minus the number of OPEN rows before, or a CLOSE row came before;
-  - END_INPUT, FINISH: its operator is not the number of FINISH rows before, or there are fewer than n OPEN rows before,
-    or a CLOSE or CANCELING row;
-  - END_INPUT also: it was already recorded for the operator (for the head: once per task input), or the task is
-    undrained (a head with several inputs may still end those that were drained);
-  - FINISH also: the task is undrained, or no END_INPUT of the operator came before (the head of a task without inputs
+- A task is *undrained* when at least one of these is true:
+  - STOP_NO_DRAIN is among its rows of `lifecycle`;
+  - END_OF_DATA without drain is among its rows of `sent` or `received`;
+  - a channel has END_OF_PARTITION, but not END_OF_DATA, among its rows of `received`. (This happens downstream of a
+    task with several inputs that were stopped without drain.)
+- For the rows of a task with n operators in its vertex, a row is a violation when
+  - FINISHED, FAILED or CANCELED is before it. Such a row is ignored by the other conditions;
+  - RUNNING: another RUNNING row is before it;
+  - OPEN: its operator is not n - 1 minus the number of OPEN rows before it, or a CLOSE row is before it;
+  - END_INPUT, FINISH: its operator is not the number of FINISH rows before it, or fewer than n OPEN rows are before it,
+    or a CLOSE or CANCELING row is before it;
+  - END_INPUT: the operator has an END_INPUT row before it (operator 0: as many as the task has inputs, at least one);
+  - END_INPUT: the task is undrained. Exception: operator 0 of a task with several inputs may end inputs that were
+    drained;
+  - FINISH: the task is undrained, or the operator has no END_INPUT row before it (operator 0 of a task without inputs
     needs none);
-  - CLOSE: its operator is not below that of the CLOSE row before;
+  - CLOSE: its operator is not below that of the CLOSE row before it (first CLOSE row: not below n);
   - FINISHED, FAILED, CANCELED: an operator was opened and not closed since;
-  - FINISHED also: not n OPEN and n CLOSE rows before, or not n FINISH rows (none when undrained). A task that fails or
-    is canceled closes without finish.
-- Per task of `tasks`, 1 when its first row of `received` (of `sent`, for a task without inputs) has a lower seq than
-  its last OPEN row, or it has fewer than n OPEN rows and such a row; and, in a whole run, 1 when it has no FINISHED
-  row.
+  - FINISHED: the number of OPEN rows or of CLOSE rows before it is not n, or the number of FINISH rows before it is not
+    n (undrained task: not 0). A task that fails or is canceled closes its operators without finish.
+- 1 for each task with a row in `received` (task without inputs: in `sent`), if the first such row is before the last
+  OPEN row of the task, or the task has fewer than n OPEN rows.
+- In a whole run, 1 for each task without a FINISHED row, or with a FAILED or CANCELED row before it.
 """
 
 LAWS: Final = (
     Law(
         ID,
-        "A task opens its operators from tail to head before its first element. With drain only, it ends "
-        "their input and finishes them from head to tail. It closes them once, from tail to head, and ends "
-        "once.",
+        "A task opens its operators from tail to head before its first element. Only with drain, it ends their "
+        "input and finishes them, from head to tail. It closes them once, from tail to head, and ends once.",
         ("4.2", "4.11", "4.12", "4.13", "4.17", "4.24"),
         Level.ELEMENTS,
         {"lifecycle": ("operator", "event"), "sent": _ELEMENT, "received": _ELEMENT},

@@ -158,21 +158,23 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Mailbox:
 
 
 _COUNTS: Final = """\
-- Not applicable: never (at level full).
-- Rows examined: rows of `mails` plus BEGIN rows of kind MAIL in `actions`.
-- Per task and mail number: every PUT row but the first, and every RUN row but the first (by seq), is a violation. Of
-  the first ones:
-  - the RUN row is a violation when there is no PUT row, or it has a higher seq, another priority or another urgency;
-  - otherwise, when it is not urgent, it is a violation when such a mail of the same priority was put before (lower seq,
-    then lower number) and had not run before it. Urgent mails overtake others, a yield passes over lower priorities,
-    and urgent mails that end a wait come last in, first out (rules 3.4, 3.5), so only mails of equal priority that are
-    not urgent are compared;
-  - in a whole run a mail that never ran is a violation: a finishing task drains its mailbox before it closes it (rule
-    3.16), and later mails are rejected.
-- Yields: per task, by seq, the *level* is the number of WAIT minus that of RESUME rows of kind YIELD in `actions` so
-  far. The n-th BEGIN row of kind MAIL corresponds to the n-th RUN row. It is a violation when there is no such RUN row
-  or it has a higher seq; or when the level is above 0 and the priority of the mail is lower than `priority` of the last
-  such WAIT row that brought the task to this level.
+- Rows examined: rows of `mails`, and BEGIN rows of kind MAIL in `actions`.
+- Every PUT row of a mail except the first, and every RUN row except the first, is a violation. Below, only the first
+  PUT row and the first RUN row of a mail count.
+- The RUN row is a violation when the mail has no PUT row, or when its PUT row is after the RUN row or has another
+  priority or urgency.
+- Otherwise, the RUN row of a mail that is not urgent is a violation when it overtakes another mail: this mail is not
+  urgent, has the same priority, was put earlier (lower seq, then lower number) and had not run before. Only such mails
+  are compared, because urgent mails overtake others, a yield passes over lower priorities, and urgent mails that end a
+  wait run last in, first out (rules 3.4, 3.5).
+- In a whole run, a mail without a RUN row is a violation: a finishing task drains its mailbox before it closes it (rule
+  3.16), and rejects later mails.
+- Yields: the *level* of a task is the number of its WAIT rows of kind YIELD in `actions` minus the number of its RESUME
+  rows of kind YIELD, so far. The n-th BEGIN row of kind MAIL corresponds to the n-th RUN row in `mails`. A BEGIN row of
+  kind MAIL is a violation when
+  - it has no corresponding RUN row, or this RUN row is after it;
+  - the level is above 0, and the priority of the mail is below the `priority` of the last WAIT row that raised the
+    level to this value.
 """
 
 _READS: Final = {"mails": _MAIL, "actions": _STEP}
@@ -190,8 +192,8 @@ LAWS: Final = (
     ),
     Law(
         fairness.ID,
-        "A mail that is put while a batch of mails runs waits until the default action has run, if that is "
-        "available; a yield is the exception. The default action waits for the whole batch.",
+        "A mail that is put while a batch of mails runs waits until the default action has run, unless that is "
+        "suspended or a yield runs the mail. The default action waits for the whole batch.",
         ("3.2", "3.10", "3.12", "3.13", "3.21"),
         Level.FULL,
         _READS,

@@ -156,39 +156,41 @@ def _needs_keyed_edges(graph: JobGraph) -> str:
 
 
 _COUNTS: Final = """\
-- Not applicable: no edge with partitioner HASH: without keys there are no timers (rule 9.17). In a task without a keyed
-  input every row of `timers` is a violation.
-- Rows examined: rows of `timers`; and, of tasks with a HASH edge as input, WATERMARK rows of `task_watermark` and
-  FINISHED rows of `lifecycle`: the moments at which no due timer may be left.
+- Not applicable: no edge with partitioner HASH. Without keys there are no timers (rule 9.17), so in a task without a
+  keyed input every row of `timers` is a violation. The other conditions are for tasks with a keyed input.
+- Rows examined: rows of `timers`. In a task with a keyed input, also WATERMARK rows of `task_watermark` and FINISHED
+  rows of `lifecycle`: no due timer may be left at these rows.
 - A timer of a (task, operator, service, domain) is its (timestamp, key, window_start, window_end). It *waits* from its
   REGISTER row to its next DELETE or FIRE row.
-- The operator *receives* the WATERMARKs that the origin of its input makes (see task-watermark; here the status of an
-  output drops none). Its *watermark* at a row is the last one received with a lower seq, else `MIN`. With a free
-  origin, or one that queues watermarks, its watermark is unknown. It *spreads* its timers when the head of its chain
-  has `params.interruptible_timers`.
-- By seq, a row of `timers` is a violation (once) when
-  - it is REGISTER and the timer already waits (registering an equal timer is not recorded, rule 9.1), or DELETE or FIRE
-    and the timer does not wait;
-  - it is FIRE, and another one of the same service and domain with a lower timestamp waits (rules 9.2, 9.9);
-  - it is FIRE of event time with a timestamp above the operator's watermark (rule 9.4), or of processing time while the
-    whole milliseconds of `time_ns` are not above the timestamp (rule 9.10);
-  - its column `watermark` is not the operator's watermark; if timers are spread: it is above the operator's watermark.
-- In addition, a row of `timers` is a violation (once) when its (task, key) is not in `keys`, has there another
-  `key_hash` than the row or than Java's hash of the key, or belongs to a key group of another subtask (rules 1.18,
-  1.19).
-- *Due timers left*: 1 for each event-time timer that waits (afterwards it no longer counts as waiting):
-  - when the operator receives a WATERMARK: timers that are not above the previously received one and were registered
-    before that one; not if timers are spread;
-  - at the end of a whole run: the same for the last received one, also if timers are spread;
-  - when a WATERMARK is sent to subpartition 0 of an edge whose origin is the inputs, and the operator is the head:
-    timers that are not above the WATERMARK (rules 8.15, 9.12, 9.18).
+- An operator *receives* each WATERMARK that the origin of its input makes (see
+  [Causes](#laws-about-watermarks-and-idleness)), also if the mark does not pass. Its *watermark* at a row is the last
+  one received before the row, or `MIN`. If the origin is free or queues, the watermark is unknown, and the conditions
+  about it do not apply. An operator *spreads* its timers if the head of its chain has `params.interruptible_timers`.
+- A row of `timers` is a violation when
+  - REGISTER: the timer already waits (rule 9.1: registering an equal timer again is not recorded);
+  - DELETE, FIRE: the timer does not wait;
+  - FIRE: another timer of the same service and domain with a lower timestamp waits (rules 9.2, 9.9);
+  - FIRE of event time: its timestamp is above the watermark of the operator (rule 9.4);
+  - FIRE of processing time: the milliseconds of `time_ns` are not above its timestamp (rule 9.10);
+  - its column `watermark` is not the watermark of the operator (operator that spreads: is above it).
+- Keys: a row of `timers` is also a violation when
+  - `keys` has no row for its (task, key), or a row with another `key_hash`;
+  - this `key_hash` is not the Java hash of the key;
+  - the key belongs to a key group of another subtask (rules 1.18, 1.19).
+- *Due timers left*: 1 for each event-time timer that still waits at one of these moments, and is due. Afterwards it no
+  longer counts as waiting.
+  - The operator receives a WATERMARK, and does not spread: timers up to the WATERMARK received before, if they were
+    registered before that WATERMARK was received.
+  - A whole run ends: timers up to the last WATERMARK received, if they were registered before it was received.
+  - The task sends a WATERMARK to subpartition 0 of an edge whose origin is the inputs, and the operator is the head:
+    timers up to this WATERMARK (rules 8.15, 9.12, 9.18).
 """
 
 LAWS: Final = (
     Law(
         ID,
         "A timer fires once, not before its time, in the order of times and under its key. All due timers "
-        "have fired when the watermark is passed on.",
+        "fire before the watermark is passed on.",
         ("8.15", "9.1", "9.2", "9.4", "9.9", "9.10", "9.12", "9.13"),
         Level.FULL,
         {

@@ -187,23 +187,26 @@ def _needs_judged(graph: JobGraph) -> str:
 
 
 _COUNTS: Final = """\
-- Not applicable: neither window-fire nor joins has a judged operator. Judged are the operators of both.
-- A *piece* is the state that one timer removes. Of a window operator a piece is a window of a key; its timer has the
-  window's bounds and cleanup time (see window-fire; `domain` is its clock). Of an interval join a piece is the records
-  of a key, a side and a timestamp t; its timer is an event-time timer at t + reach (see joins), with the side, from 1,
-  as both bounds of its window. A piece is *kept* from the intake of a record that is added to it and, by the
-  `watermark` column of this row, is not late. It is kept until its timer fires or, if windows merge, an intake makes it
-  part of a larger window. Windows whose cleanup time is `MAX` are not pieces.
-- A timer *waits* from its REGISTER row in `timers` to its next DELETE or FIRE row. A record or a timer that fires is
-  *handled* from its row to the next row of either kind of its operator.
-- Rows examined: `window_intake` and `timers` rows of judged operators.
-- Violations, after a record or timer has been handled (in a prefix not the last one): 1 for each kept piece without a
-  waiting timer, if a record was added to it or its timer has a DELETE row in the handling; and 1 for each piece with a
-  waiting timer that a larger window absorbed. A piece without timer counts once until a timer is registered for it. A
-  DELETE row in the handling of a timer does not count if the trigger is not one of Flink's, or is or contains a
-  `timeout` with `clear_on_timeout`: that trigger deletes the timer of its nested trigger, which may be the same timer
-  (rules 10.15, 10.23).
-- By law timers every due timer fires. So no piece is kept after event time has reached `MAX`.
+- The law judges the judged window operators, and the operators that law joins judges. Not applicable: there is none.
+- A *piece* is the state that one timer removes:
+  - Window operator: a window of a key. Its timer has the bounds, the clock (`domain`) and the cleanup time of the
+    window. A window whose cleanup time is `MAX` is not a piece.
+  - Interval join: the records of a key, a side and a timestamp t. Its timer is an event-time timer at t + reach (see
+    joins). Both bounds of the window of this timer are the side (left: 1, right: 2).
+- A piece is *kept* from an intake that adds a record to it, until its timer fires or, if windows merge, until an intake
+  makes it part of a larger window. An intake adds no record to an event-time window whose cleanup time is at most the
+  `watermark` column of the intake. It adds no record to a join if its timestamp is below this column.
+- A timer *waits* from its REGISTER row in `timers` to its next DELETE or FIRE row. An intake or a FIRE row is *handled*
+  from its row to the next intake or FIRE row of its operator.
+- Rows examined: `window_intake` and `timers` rows of these operators.
+- Violations, after each handling (in a prefix, not after the last one):
+  - 1 for each kept piece without a waiting timer, if a record was added to the piece in the handling, or the timer of
+    the piece has a DELETE row in the handling. The piece does not count again until a timer is registered for it;
+  - 1 for each piece that a larger window absorbed in the handling and whose timer still waits.
+- Exception: a DELETE row in the handling of a FIRE row does not count if the trigger is not one of Flink's, or if it is
+  or contains a `timeout` with `clear_on_timeout`. Such a `timeout` deletes the timer of its nested trigger, which may
+  be the timer of the piece (rules 10.15, 10.23).
+- Law timers requires that every due timer fires. So no piece is kept after event time has reached `MAX`.
 """
 
 LAWS: Final = (

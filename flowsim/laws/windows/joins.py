@@ -178,39 +178,42 @@ def _named(names: list[str]) -> str:
 
 
 _COUNTS: Final = """\
-- Not applicable: no judged operator: one of kind `interval_join` with `params.lower_ms` and `params.upper_ms`, if the
-  head of the chain has no `params.interruptible_timers` (with them records may be processed between the timers of one
-  watermark, and whether such a record still joins a record that is about to be removed is not determined).
-- Each judged operator of each subtask is judged for itself. Its *watermark* at a row is the last combined watermark of
-  its task's inputs with a lower seq (see task-watermark), else `MIN`; the *intakes before* a row are its earlier
-  `window_intake` rows.
-- A record of the left side (`side` 0) at t *meets* right ones from t + `lower_ms` to t + `upper_ms`, one of the right
-  side at t left ones from t - `upper_ms` to t - `lower_ms` (rule 10.33); sums are Java longs. The *reach* of a record
-  is the second of these bounds minus t, at least 0. A record is late if t is below its watermark: it meets no record
-  (rule 10.35). Every other record waits from its intake on; it is removed when the watermark rises to t + its reach or
-  above after its intake (rule 10.36).
-- Expected pairs: for each record that is not late, one for each earlier record of the other side and of its key that
-  waits and meets it. A pair has intakes before = those of the row + 1, the key, both fingerprints and the later
-  timestamp.
+- An operator of kind `interval_join` with `params.lower_ms` and `params.upper_ms` is *judged* if it is the head of its
+  chain and has no `params.interruptible_timers`. (With them, a record may be processed between the timers of one
+  watermark, so the facts do not determine which records still wait.) Not applicable: no judged operator.
+- Each judged operator of each subtask is judged separately. Its *watermark* at a row is the last WATERMARK that the
+  inputs of its task make before the row (see [Causes](#laws-about-watermarks-and-idleness)), or `MIN`.
+- A left record (`side` 0) with timestamp t *meets* right records from t + `lower_ms` to t + `upper_ms`. Its *reach* is
+  `upper_ms`, but at least 0. A right record with timestamp t meets left records from t - `upper_ms` to t - `lower_ms`.
+  Its reach is -`lower_ms`, but at least 0 (rule 10.33). The sums are Java longs.
+- A record is *late* if its timestamp is below the watermark at its intake: it meets no record (rule 10.35). Every other
+  record *waits* from its intake until the watermark rises, after the intake, to timestamp + reach or above (rule
+  10.36).
+- Expected pairs: each intake that is not late makes one pair with each earlier record of its key on the other side, if
+  this record still waits and the two records meet. A pair has the intakes before, the key, both fingerprints and the
+  later timestamp.
 - Rows examined: `window_intake` and `join_pairs` rows of judged operators.
-- Violations: missing + unexpected pairs; and the `window_intake` rows whose `watermark` column is not the watermark. In
-  a prefix, pairs of the last intake are not counted as missing if no later intake or row of `task_watermark` exists.
-  The order of the pairs of one record is not judged.
+- Violations: missing and unexpected pairs, and each `window_intake` row whose `watermark` column is not the watermark.
+  In a prefix, the pairs of the last intake are not missing if no intake and no row of `task_watermark` is after it. The
+  order of the pairs of one record is not judged.
 """
 
 _COUNTS_OF_WINDOWS: Final = """\
-- Not applicable: no judged operator: one that window-fire judges and that has `params.join`. If it has an evictor,
-  window-fire must predict the result of the evictor.
-- Expected rows: one for every expected firing of window-fire with result FIRE or FIRE_AND_PURGE (if window-fire does
-  not predict firings: for every recorded firing of a window with contents). The row has key, start, end and intakes
-  before of the firing. The other columns follow from the contents that the window function gets: `left_rows` and
-  `left_sum` are the number of intakes with `side` 0 and the sum of their fingerprints, `right_rows` and `right_sum`
-  those of all other intakes. `calls` = left_rows * right_rows for a join, 1 for a coGroup. `product_sum` = left_sum *
-  right_sum, which equals the sum of left * right over all pairs (rule 10.37). Sums and products are Java longs.
+- The law judges the judged window operators with `params.join` that have no evictor, or an evictor that window-fire
+  predicts. Not applicable: there is none.
+- Expected rows: one for each firing with the result FIRE or FIRE_AND_PURGE. These are the expected firings of
+  window-fire. If window-fire does not predict the firings of the operator, they are the recorded firings of windows
+  with contents. The key, start, end and intakes before are those of the firing. The other columns follow from the
+  contents that the window function gets:
+  - `left_rows` and `left_sum` are the number of intakes with `side` 0 and the sum of their fingerprints;
+  - `right_rows` and `right_sum` are the same for all other intakes;
+  - `calls` is left_rows * right_rows for a join, and 1 for a coGroup;
+  - `product_sum` is left_sum * right_sum, which equals the sum of left * right over all pairs (rule 10.37). Sums and
+    products are Java longs.
 - Actual rows: the rows of `window_joins`, with their intakes before.
-- Rows examined: `window_intake` and `window_joins` rows of judged operators.
-- Violations: missing + unexpected rows. In a prefix, rows caused by the last cause of the (task, operator) (see
-  window-fire), or by a firing after it, are not counted as missing.
+- Rows examined: `window_intake` and `window_joins` rows of these operators.
+- Violations: missing and unexpected rows. In a prefix, a row is not missing if the last cause of the (task, operator),
+  or a firing after this cause, causes it.
 """
 
 LAWS: Final = (

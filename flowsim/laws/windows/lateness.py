@@ -121,18 +121,11 @@ def _read_aside(graph: JobGraph, task: Task, operator: Operator, counts: LateCou
                 readers.append(counts.counters[after.operator][0])
         for edge in graph.edges.values():
             if (edge.source_vertex, edge.source_operator, edge.side_output) == (task.vertex, operator.operator, tag):
-                channels = graph.once(_channels_by_sender).get((edge.edge, task.task), ())
-                sent = [counts.sent[channel] for channel in channels]
+                sent = [
+                    counts.sent[channel.channel] for channel in graph.sent_by(task.task) if channel.edge == edge.edge
+                ]
                 readers += sent if edge.partitioner == "BROADCAST" else [sum(sent)]
         if not readers:
             return None
         total += min(readers)
     return total if tags else None
-
-
-def _channels_by_sender(graph: JobGraph) -> Mapping[tuple[int, int], list[int]]:
-    """The channels of each edge and sender."""
-    found: dict[tuple[int, int], list[int]] = {}
-    for channel in graph.channels.values():
-        found.setdefault((channel.edge, channel.source_task), []).append(channel.channel)
-    return found

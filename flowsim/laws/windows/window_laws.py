@@ -105,106 +105,93 @@ def _unjudged(graph: JobGraph) -> str:
 
 
 _COUNTS_WINDOW_FIRE: Final = """\
-**Judged operators** (also of late-rows): rows of `operators` with kind `window` (including window joins, coGroups and
-windows without a key), `input_operator` -1 (head of its chain), in a vertex whose tasks have one input (`tasks.inputs`
-= 1), whose assigner is known:
+**Predicted firings.** The facts determine the firings of an operator with these settings:
+- `params.trigger` is `event_time`, `processing_time`, `count`, `continuous_event_time`, `continuous_processing_time`,
+  `never` or `end_of_stream`, or it is `purging` or `timeout` of any of these or of each other (rules 10.17 to 10.23);
+- the operator has no evictor, or a `time` or `count` evictor (rules 10.30, 10.31).
 
-- `tumbling_event_time`, `tumbling_processing_time` (`size_ms`, `offset_ms`; `stagger` absent or `aligned`): one window
-  per record (rules 10.1, 10.2);
-- `sliding_event_time`, `sliding_processing_time` (`size_ms`, `slide_ms`, `offset_ms`): none or several, the newest
-  first (rule 10.4);
-- `session_event_time`, `session_processing_time` (`gap_ms`): [t, t + gap), merged with all windows of its key that it
-  overlaps or touches (rules 10.5, 10.25);
-- `dynamic_session_event_time`, `dynamic_session_processing_time`: the same with column `gap` of the intake (rule 10.5);
-- `global`: the global window (-2^63, 2^63-1), whose last millisecond is `MAX` (rule 10.6).
+The facts do not determine the firings in these cases:
+- a trigger or evictor `delta` or `custom`: the results of the user's function are not recorded;
+- a `count` evictor if windows merge: Flink does not define which window's records come first;
+- a `timeout` over sliding windows: the clock may advance between two windows of one record, while results wait for a
+  buffer;
+- a trigger that uses watermarks on processing-time windows (except the global window): the cleanup of such a window is
+  not recorded, so the window may or may not still exist at a watermark.
 
-In event time t is the record's timestamp; in processing time the `time_ns` of the intake in whole milliseconds, never
-below that of an earlier intake. Staggered windows and user-defined assigners are not judged at all: the outcome's
-reason names such operators. Each subtask is judged separately.
+In these cases the law judges only the contents of each recorded firing, and the reason of the outcome says so.
 
-**What is predicted.** The firings of a window are determined for these values of `params.trigger`: `event_time`,
-`processing_time`, `count`, `continuous_event_time`, `continuous_processing_time`, `never`, `end_of_stream`, and
-`purging` and `timeout` of any of these or of each other (rules 10.17 to 10.23); without an evictor, or with a `time` or
-`count` evictor (rules 10.30, 10.31). They are not determined by these facts
-- for triggers and evictors `delta` and `custom`: the results of the user's function are not recorded;
-- for a `count` evictor if windows merge: Flink does not define which window's records come first;
-- for a `timeout` over sliding windows: the clock may advance between two windows of one record, while results wait for
-  a buffer;
-- for a trigger that uses watermarks on processing-time windows (except the global window): the cleanup of such a window
-  is not recorded, so it may or may not still exist at a watermark.
-
-In these cases only the contents of each recorded firing are judged, and the outcome's reason says so.
-
-- Not applicable: there is no judged operator.
-- For one (task, operator), *causes* are its `window_intake` rows and the task's WATERMARK rows of `task_watermark`
-  (input 0). Causes, `window_merge`, `window_fire` and `late_drop` rows are taken by seq. For any row, its **derived
-  watermark** is the timestamp of the last WATERMARK row before it (else `MIN`); its **intakes before** is the number of
-  `window_intake` rows of this (task, operator) before it.
-- cleanup of a window = its last millisecond + lateness in event time, its last millisecond in processing time. In event
-  time an intake row skips a window whose cleanup <= its derived watermark. A row of timestamp `MIN` belongs to no
-  tumbling or sliding event-time window and is not late (rule 10.2: the job fails). It is added to its other windows,
-  and each calls its trigger. If windows merge, the merged window counts: it is late or not, holds the rows of all its
-  members, and gets their triggers' state (rules 10.25 to 10.28). A record whose assigned window equals an existing
-  merged window starts new contents, as in Flink's merging set.
-- Expected firings follow from trigger and timers. Each has (key, start, end), its watermark, intakes before, the
-  contents (rows, sum of fingerprint >> 31, exclusive or of fingerprints; after `evict_before`), `result`, `cause` and
-  `at`:
-  - of a record (ELEMENT, its timestamp): watermark w, intakes before = those of the row + 1;
-  - of an event-time timer (its time): caused by the first WATERMARK row with timestamp >= the time of the timer; the
-    firing has that row's timestamp and intakes before. Afterwards the window is cleaned up if this is its cleanup time;
-  - of a processing-time timer (its time). Only recorded firings show when timers run: at a recorded firing all timers
-    of the operator that were due earlier (in ms) have run. A firing of such a timer whose window had rows must be
-    recorded, unless the timer can have run before the first of these rows arrived (the timer was set before that
-    record, which came at or after the timer's time + 1 ms). Timers that remain at the end of the input do not fire.
-
-  A window without rows does not fire.
-- Expected merges, per intake row of a session: one for each window that was merged into a larger one, with (key, start,
-  end, start and end of the larger one, watermark, intakes before = those of the row + 1). In processing time a window
-  that ends in the same millisecond in which the next record's window begins may have been cleaned up just before. It
-  was not if the rows of `window_merge` directly after the intake show its merge.
+- Not applicable: no judged window operator.
+- An event-time intake skips each of its windows whose cleanup time is at most its derived watermark. It is added to its
+  other windows, and each of them calls its trigger. An intake with timestamp `MIN` belongs to no tumbling or sliding
+  event-time window, and is not late (rule 10.2: the job fails).
+- If windows merge, these rules apply to the merged window. It has the rows of all its members, and the state of their
+  triggers (rules 10.25 to 10.28). If the assigned window of an intake equals an existing merged window, the earlier
+  contents of this window are dropped, as in Flink's merging set.
+- Expected firings follow from the trigger and its timers. A window without rows does not fire. A firing has key, start,
+  end, watermark, intakes before, contents, `result`, `cause` and `at`. The contents are (number of rows, sum of
+  fingerprint >> 31, exclusive or of fingerprints), after an evictor that evicts before the window function. A firing
+  results from
+  - a record: `cause` is ELEMENT, `at` is the timestamp of the record, and the watermark is the derived watermark of the
+    intake;
+  - an event-time timer: `cause` is EVENT_TIME_TIMER, and `at` is the time of the timer. The first WATERMARK row with a
+    timestamp at or above this time causes the firing, which has the timestamp of this row as its watermark. If the time
+    is the cleanup time, the window is cleaned up afterwards;
+  - a processing-time timer: `cause` is PROCESSING_TIME_TIMER, and `at` is the time of the timer.
+- Only recorded firings show when processing-time timers run: at a recorded firing of such a timer, all processing-time
+  timers of the operator with an earlier time (in ms) have run. If such a timer made a window with rows fire, the firing
+  must be recorded. Exception: the timer may have run before the first of these rows. This is possible if the timer was
+  set before the intake of that row, and the `time_ns` of the intake is at least the timer's time + 1 ms. Timers that
+  remain at the end of the input do not fire.
+- Expected merges, for each intake of a session: one for each window that is merged into a larger one. A merge has key,
+  start, end, start and end of the larger window, watermark and intakes before. A processing-time window that ends in
+  the millisecond in which the assigned window of the intake begins may have been cleaned up just before. If the rows of
+  `window_merge` directly after the intake contain its merge, it was not cleaned up.
 - Actual firings and merges: the rows of `window_fire` and `window_merge`, with their derived watermarks and intakes
   before.
 - Rows examined: `window_intake`, `window_fire` and `window_merge` rows of judged operators.
-- Violations: missing + unexpected firings; missing + unexpected merges; the `window_intake`, `window_fire` and
-  `window_merge` rows whose `watermark` column differs from their derived watermark; and, where firings are predicted,
-  - each firing of a processing-time timer whose `time_ns` is below (`at` + 1) ms (rule 9.10);
-  - each firing *out of order*: the row directly before it (of those above) is a firing with the same `cause`, and it
-    has a higher `at` (timers), or a lower `window_start` (records). The order of windows with the same time is not
-    judged.
-
-  If firings are not predicted: each firing whose window held no rows since its last purge, or other rows than those of
-  the firing (with an evictor `delta` or `custom`, or a `count` evictor if windows merge: fewer rows). In a prefix,
-  firings and merges caused by the last cause of the (task, operator) are not counted as missing.
+- Violations:
+  - missing and unexpected firings, if firings are predicted;
+  - missing and unexpected merges;
+  - each `window_intake`, `window_fire` and `window_merge` row whose `watermark` column differs from its derived
+    watermark;
+  - if firings are predicted, each firing of a processing-time timer whose `time_ns` is below (`at` + 1) ms (rule 9.10);
+  - if firings are predicted, each firing *out of order*: the row directly before it (a cause, or a row of
+    `window_merge`, `window_fire` or `late_drop`) is a firing with the same `cause`, and with a higher `at` (timers) or
+    a lower `window_start` (records). The order of windows with the same time is not judged;
+  - if firings are not predicted, each firing whose window had no rows since its last purge, or whose contents differ
+    from those of the window. If the evictor is a reason, only a firing with more rows than the window is a violation,
+    and afterwards the window has at most the rows of the firing.
+- In a prefix, firings and merges that the last cause of the (task, operator) causes are not missing.
 """
 
 _COUNTS_LATE_ROWS: Final = """\
-- Not applicable: there is no judged operator (see window-fire).
-- An intake row of an event-time window is *late* when every window of it is past its cleanup (if windows merge: after
-  merging; a row in a gap between sliding windows has no window, so this holds) and its timestamp + lateness <= its
-  derived watermark (rule 10.9). Rows of processing-time and global windows never are.
-- Expected drops: one for every late intake row, with intakes before = those of the row + 1, and side_output = 1 if
+- Not applicable: no judged window operator.
+- An intake of an event-time window is *late* (rule 10.9) when its derived watermark is at least the cleanup time of
+  each of its windows (after merging), and at least its timestamp + lateness (a Java long). For an intake in a gap
+  between sliding windows, which has no window, only the second condition counts. Intakes of processing-time and global
+  windows are never late.
+- Expected drops: one for each late intake, with its intakes before, and side_output 1 if the operator has
   `late_output`, else 0.
-- Rows examined: `window_intake` rows plus `late_drop` rows of judged operators.
-- Violations: missing drops + unexpected drops, compared as (task, operator, intakes before, key, timestamp,
-  fingerprint, side_output); plus the `late_drop` rows whose `watermark` column differs from their derived watermark. In
-  a prefix, the drop of the last intake row of the (task, operator) is not counted as missing when no later cause
-  exists.
+- Rows examined: `window_intake` and `late_drop` rows of judged operators.
+- Violations: missing and unexpected drops, compared as (task, operator, intakes before, key, timestamp, fingerprint,
+  side_output), and each `late_drop` row whose `watermark` column differs from its derived watermark. In a prefix, the
+  drop of the last intake of the (task, operator) is not missing if no cause is after this intake.
 """
 
 _COUNTS_LATENESS: Final = """\
 - Not applicable: no operator of kind `window` or `interval_join`.
-- Rows examined: `window_intake` rows plus `late_drop` rows of these operators.
-- Violations, each of these equations of one (task, operator), counted once:
-  - *late*, for interval joins: the number of its `late_drop` rows = the number of its intake rows whose timestamp is
-    below their `watermark` (rule 10.35). For judged windows (see window-fire): the number of its `late_drop` rows = the
-    number of its late intake rows (see late-rows). So all intakes are in a window, late, or, in the gaps of sliding
-    windows, neither. In a prefix they may differ by one;
-  - *counted*: `records_dropped` (of its first `operator_counts` row, if there is one) = the number of its `late_drop`
-    rows with side_output 0;
-  - *kept*: the number of its `late_drop` rows with side_output 1 is not above the number of records that readers of its
-    late side outputs (`params.late_tags`) received: per tag the smallest count of its readers, counted as in law
-    conservation; summed over the tags. This equation is not evaluated when a tag has no reader, or a chained reader has
-    no counters. Without an `operator_counts` row of the operator, one row may be in progress. (A function may emit to
+- Rows examined: `window_intake` and `late_drop` rows of these operators.
+- Violations: 1 for each of these equations of a (task, operator) that is not true:
+  - *late*: the number of `late_drop` rows = the number of late intakes. An intake of an interval join is late if its
+    timestamp is below its `watermark` (rule 10.35); for judged window operators, see late-rows; other operators have no
+    such equation. (So every intake is in a window, or late, or in a gap between sliding windows.) In a prefix, the two
+    numbers may differ by one.
+  - *counted*: `records_dropped` = the number of `late_drop` rows with side_output 0. This is checked if the operator
+    has an `operator_counts` row; the first row counts.
+  - *kept*: the readers of the late side outputs received at least as many records as there are `late_drop` rows with
+    side_output 1. For each tag of `params.late_tags`, take the smallest count of its readers (counted as in law
+    conservation); add these counts. If the operator has no `operator_counts` row, one row may be in progress. This is
+    not checked if there is no tag, a tag has no reader, or a chained reader has no counters. (A function may emit to
     the same tag, so more records are not a violation; law channel-fifo compares the records themselves.)
 """
 

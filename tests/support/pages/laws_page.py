@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
-from importlib import import_module
+from itertools import groupby
 from typing import Final
 
-import flowsim.laws
-from flowsim.laws.catalogue import FAMILIES, LAWS
+from flowsim.laws.catalogue import LAWS, common_terms
 from flowsim.laws.law import Law
 
 _HEAD: Final = """\
@@ -16,38 +14,49 @@ _HEAD: Final = """\
 
 Generated from the files below `flowsim/laws`; do not edit.
 
-A law is one guarantee of Flink's; `flowsim laws` lists them, and `flowsim laws ID` prints one section of this page.
-Each law is defined once, in a file below `flowsim/laws`; the same code checks it in this process and on Spark
-([decision 0030](decisions/0030-one-definition-per-law.md)). This page defines for each law: **verdict, rows examined,
-violations**. The tests compare the code with a second set of definitions over whole recordings
-(`tests/support/oracle`), and with three laws in SQL.
+A law is one guarantee of Flink. `flowsim laws` lists the laws, and `flowsim laws ID` prints one section of this page.
+Each law is defined once, in a file below `flowsim/laws`. The same code checks it in the flowsim process and on Spark
+([decision 0030](decisions/0030-one-definition-per-law.md)). This page defines the **verdict**, the **rows examined**
+and the **violations** of each law. The tests compare the code with a second set of definitions over whole recordings
+(`tests/support/oracle`), and three laws also with SQL.
 
 ## Common definitions
-**Run status** comes from the manifest: `complete`, `failed`, `canceled`, `stopped` (by `until:`), or `running` (the
-process was killed: the recording ends at its last complete epoch). The run is *whole* when the status is `complete`;
-otherwise the facts are a *prefix*, and a law requires only what the prefix already determines. A prefix is a consistent
-cut: if it contains an effect, it contains the cause.
+**Status.** The manifest has the status of the run: `complete`, `failed`, `canceled`, `stopped` (by `until:`) or
+`running` (the process was killed, and the recording ends at its last complete epoch). A run with the status `complete`
+is *whole*. The facts of any other run are a *prefix*. A prefix is a consistent cut: if it contains an effect, it
+contains the cause. A law requires of a prefix only what the prefix already determines.
 
-The column `seq` gives the **order** inside a task, the column `position` the order on a channel.
+**Verdict.** The verdict of a law is the first of these that applies:
+1. *not applicable*: the recording level is below the level of the law.
+2. *vacuous*, which is not a pass: the run was killed before the description of the job was recorded.
+3. *not applicable*: the job has nothing that the law is about. Each law says what it needs; if it says nothing, it
+   applies to every job. Only the tables `tasks`, `operators`, `edges`, `channels` and `pools` decide this, never the
+   number of facts.
+4. *violated*: at least one violation.
+5. *holds*: at least one row was examined.
+6. No row was examined: *vacuous* if the run is whole. Otherwise *not applicable*, because the run ended too early.
 
-The **verdict** is the first of these that applies:
-1. *not applicable*, with a reason: the recording level is below the law's level, or the job's graph has nothing that
-   the law is about (defined per law; only the tables `tasks`, `operators`, `edges`, `channels` decide, never the number
-   of facts). Rows examined and violations are 0. If a run was killed before these tables were recorded, all laws are
-   vacuous, which is not a pass.
-2. *violated*: at least one violation.
-3. No row was examined: *vacuous* if the run is whole, which is not a pass; *not applicable* if the run is not whole,
-   because it ended too early.
-4. *holds*.
+A verdict *not applicable* has a reason. For the first three verdicts, rows examined and violations are 0.
 
-Facts of an undescribed task, and files that do not match their epoch's marker, are not violations: the recording is
-damaged and cannot be judged.
+A recording is *damaged* if it has facts of a task that `tasks` does not describe, or if its files do not match the
+marker of their epoch. A damaged recording has no verdicts: reading it is an error.
 
-`MIN` is -2^63 (no watermark yet), `MAX` is 2^63-1. Arithmetic on timestamps is exact; a sum above `MAX` is `MAX` (rule
-10.8).
+**Rows.** A name in capital letters is the value of a column: a WATERMARK row of `sent` has the `kind` WATERMARK. The
+timestamp of a STATUS row is the status; an IDLE row is a STATUS row with status IDLE. END_OF_DATA has the timestamp 1
+with drain, and 0 without drain.
 
-"Missing" and "unexpected" rows are counted as *multisets*: with E the expected and A the actual multiset, missing = |E
-- A| and unexpected = |A - E|. So one firing with wrong contents counts 2: one missing, one unexpected.
+**Order.** The column `seq` gives the order inside a task. *Before*, *after*, *earlier*, *later*, *first*, *last* and
+*next* mean this order. The column `position` gives the order on a channel. The *head* of a chain is its first operator
+(`input_operator` -1).
+
+**Counting.** "1 for each X" means: each X is one violation. If a list of conditions makes a row a violation, one true
+condition is enough. The row counts once for the list, even if several are true. *Missing* and *unexpected* rows are
+counted as multisets: with E the expected and A the actual multiset, missing = |E - A| and unexpected = |A - E|. So one
+firing with wrong contents counts 2.
+
+**Numbers.** `MIN` is -2^63 (no watermark yet), `MAX` is 2^63-1. Arithmetic on timestamps is exact, and a sum above
+`MAX` is `MAX` (rule 10.8). Where the text says *Java long*, the result overflows as in Java. The *milliseconds* of
+`time_ns` are rounded down.
 """
 
 
@@ -57,14 +66,10 @@ def laws_page() -> str:
 
 
 def _sections() -> Iterator[str]:
-    for name in FAMILIES:
-        family = import_module(f"{flowsim.laws.__name__}.{name}")
-        title, _, common = (inspect.getdoc(family) or "").partition("\n\n")
-        if common:
-            yield f"## {title.rstrip('.')}\n{common}\n"
-        for law in LAWS:
-            if law.machine.__module__.startswith(f"{family.__name__}."):
-                yield _section(law)
+    for (title, terms), laws in groupby(LAWS, common_terms):
+        if terms:
+            yield f"## {title}\n{terms}\n"
+        yield from map(_section, laws)
 
 
 def _section(law: Law) -> str:

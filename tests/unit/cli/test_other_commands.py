@@ -31,6 +31,15 @@ def test_laws_faults_and_schema_print_the_catalogues(flowsim: Any) -> None:
     assert all(law in laws for law in LAW_IDS)
 
 
+def test_law_of_family_with_terms_prints_what_it_counts_and_the_terms(flowsim: Any) -> None:
+    document = flowsim("laws", "late-rows", "--json").document
+    assert "**derived watermark**" in document["terms"]
+    assert "its derived watermark" in document["counts"]
+    printed = " ".join(flowsim("laws", "late-rows").out.split())
+    assert printed.index("Expected drops") < printed.index("The derived watermark of a row is")
+    assert flowsim("laws", "mails", "--json").document["terms"] == ""
+
+
 def test_check_prints_job_size_and_writes_no_file(flowsim: Any, tmp_path: Path) -> None:
     called = flowsim("check", "tiny.yaml")
     assert called.code == 0

@@ -1,4 +1,7 @@
-"""Subtasks, and the channels of an edge as arithmetic. Flink: ExecutionVertex, EdgeManagerBuildUtil (rules 1.14-1.17)."""
+"""Subtasks, and the channels of an edge, which are computed.
+
+Flink: ExecutionVertex, EdgeManagerBuildUtil (rules 1.14-1.17).
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ class Subtask:
 
     @property
     def name(self) -> str:
-        """Flink's name: ``map -> sink (2/3)``."""
+        """The name in Flink's form: ``map -> sink (2/3)``."""
         return f"{self.vertex.name} ({self.index + 1}/{self.vertex.parallelism})"
 
     @property
@@ -30,7 +33,7 @@ class Subtask:
 
 @dataclass(frozen=True, slots=True)
 class EdgeExpansion:
-    """The channels of one edge, computed: nothing is stored per channel.
+    """The channels of one edge; all numbers are computed, and nothing is stored per channel.
 
     Subtask ``s`` of the source has ``subpartitions(s)`` subpartitions; channel ids count over sources, then
     subpartitions.
@@ -52,7 +55,7 @@ class EdgeExpansion:
         return self.edge.target.parallelism
 
     def _group(self, source: int) -> range:
-        """Targets that read partition ``source`` of a pointwise edge (rule 1.16)."""
+        """Returns the targets that read partition ``source`` of a pointwise edge (rule 1.16)."""
         sources, targets = self._sources, self._targets
         if sources >= targets:
             target = ((source + 1) * targets - 1) // sources
@@ -63,7 +66,7 @@ class EdgeExpansion:
         return len(self._group(source)) if self.is_pointwise else self._targets
 
     def first_channel_of(self, source: int) -> int:
-        """Channel id of subpartition 0 of subtask ``source``."""
+        """Returns the channel id of subpartition 0 of subtask ``source``."""
         if not self.is_pointwise:
             return self.first_channel + source * self._targets
         return self.first_channel + self._channels_before(source)
@@ -74,14 +77,14 @@ class EdgeExpansion:
         return source if sources >= targets else (source * targets + sources - 1) // sources
 
     def input_count(self, target: int) -> int:
-        """The number of channels that subtask ``target`` reads."""
+        """Returns the number of channels that subtask ``target`` reads."""
         if not self.is_pointwise:
             return self._sources
         sources, targets = self._sources, self._targets
         return (target + 1) * sources // targets - target * sources // targets if sources >= targets else 1
 
     def input_at(self, target: int, index: int) -> tuple[int, int]:
-        """(source subtask, its subpartition) of channel ``index`` of subtask ``target``."""
+        """Returns the source subtask, and its subpartition, of channel ``index`` of subtask ``target``."""
         if not self.is_pointwise:
             return index, target
         sources, targets = self._sources, self._targets
@@ -91,13 +94,13 @@ class EdgeExpansion:
         return source, target % len(self._group(source))  # rule 1.17: rotated inside the group
 
     def input_index(self, target: int, source: int) -> int:
-        """The channel of subtask ``target`` that reads subtask ``source``."""
+        """Returns the index of the channel by which subtask ``target`` reads subtask ``source``."""
         if not self.is_pointwise:
             return source
         return source - target * self._sources // self._targets if self._sources >= self._targets else 0
 
     def target_of(self, source: int, subpartition: int) -> int:
-        """The subtask that reads a subpartition."""
+        """Returns the subtask that reads a subpartition."""
         if not self.is_pointwise:
             return subpartition
         group = self._group(source)

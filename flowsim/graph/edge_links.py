@@ -20,7 +20,10 @@ class LinkError(BadInput):
 
 
 def links_of_edges(links: Sequence[Link], vertices: Sequence[JobVertex], edges: Sequence[JobEdge]) -> dict[int, Link]:
-    """Edge id to the first link whose ends are in the chains of the edge; raises LinkError for a link without an edge."""
+    """Finds, for each edge id, the first link whose ends are in the chains of the edge.
+
+    Raises LinkError for a link without an edge.
+    """
     names = [operator.node.name for vertex in vertices for operator in vertex.operators]
     for number, link in enumerate(links):
         for end, name in (("from", link.source), ("to", link.target)):

@@ -12,7 +12,7 @@ from flowsim.state.key_group_range import compute_default_max_parallelism
 
 
 class BufferTimeoutError(BadInput):
-    """A blocking output with a buffer timeout (rule 5.44)."""
+    """The error of a blocking output that has a buffer timeout (rule 5.44)."""
 
     def __init__(self, operator: str, timeout_ms: int) -> None:
         self.operator = operator
@@ -25,7 +25,7 @@ class BufferTimeoutError(BadInput):
 
 @dataclass(slots=True)
 class ChainedOperator:
-    """One operator of a chain. ``input_operator``: chain index of its upstream operator, -1 for the head."""
+    """One operator of a chain. ``input_operator``: index of its upstream operator in the chain, -1 for the head."""
 
     node: StreamNode
     index: int
@@ -59,18 +59,18 @@ class JobVertex:
         return self.head.is_legacy_source
 
     def consumers_of(self, operator: ChainedOperator) -> list[ChainedOperator]:
-        """Its consumers inside the chain, in the order in which they were added to the job."""
+        """Returns an operator's consumers inside the chain, in the order in which they were added to the job."""
         return [other for other in self.in_order_of_addition if other.input_operator == operator.index]
 
     @property
     def in_order_of_addition(self) -> list[ChainedOperator]:
-        """The operators in the order in which they were added to the job: used for names and edges."""
+        """The operators in the order in which they were added to the job, for names and edges."""
         return sorted(self.operators, key=lambda operator: operator.node.id)
 
 
 @dataclass(frozen=True, slots=True)
 class JobEdge:
-    """A non-chained edge: one record writer at the source's side, one gate at the target's. Flink: JobEdge."""
+    """A non-chained edge: source subtasks have a record writer for it, target subtasks a gate. Flink: JobEdge."""
 
     id: int
     source: JobVertex
@@ -104,12 +104,12 @@ class JobGraph:
         return self._in_edges.get(vertex.id, ())
 
     def out_edges(self, vertex: JobVertex) -> Sequence[JobEdge]:
-        """The output edges, in the order of the chain's operators: the order of a task's writers (rule 1.13)."""
+        """Returns the output edges in the order of the chain's operators and so of the writers (rule 1.13)."""
         return self._out_edges.get(vertex.id, ())
 
 
 def resolved_partitioner(graph: StreamGraph, edge: StreamEdge) -> PartitionerSpec:
-    """Rule 1.1: forward between equal parallelisms, else rebalance."""
+    """Returns the edge's partitioner; if none is set, forward between equal parallelisms, else rebalance (rule 1.1)."""
     if edge.partitioner is not None:
         return edge.partitioner
     equal = graph.nodes[edge.source_id].parallelism == graph.nodes[edge.target_id].parallelism
@@ -117,7 +117,7 @@ def resolved_partitioner(graph: StreamGraph, edge: StreamEdge) -> PartitionerSpe
 
 
 def is_chainable(graph: StreamGraph, edge: StreamEdge) -> bool:
-    """Rules 1.5-1.10."""
+    """True if the edge can connect two operators of one chain (rules 1.5-1.10)."""
     source, target = graph.nodes[edge.source_id], graph.nodes[edge.target_id]
     return (
         graph.settings.operator_chaining
@@ -133,7 +133,7 @@ def is_chainable(graph: StreamGraph, edge: StreamEdge) -> bool:
 
 
 def _head_of_chain(graph: StreamGraph, node: StreamNode) -> StreamNode:
-    """The head of the chain of ``node``, which is ``node`` itself if it is not chained to its upstream operator."""
+    """Returns the head of the chain of ``node``: ``node`` itself if it is not chained to its upstream operator."""
     in_edges = [edge for edge in graph.edges if edge.target_id == node.id]
     if len(in_edges) == 1 and is_chainable(graph, in_edges[0]):
         return _head_of_chain(graph, graph.nodes[in_edges[0].source_id])
@@ -190,7 +190,10 @@ def create_job_graph(graph: StreamGraph) -> JobGraph:
 
 
 def _buffer_timeout(graph: StreamGraph, node: StreamNode, exchange: ResultPartitionType) -> int:
-    """The timeout of one edge of ``node``, in ms; raises BadInput if one is set and ``exchange`` forbids it (rule 5.44)."""
+    """Returns the buffer timeout of an edge of ``node`` in ms.
+
+    Raises BadInput if ``exchange`` forbids a timeout that is set (rule 5.44).
+    """
     own = node.buffer_timeout_ms
     if exchange.is_pipelined:
         return graph.settings.buffer_timeout_ms if own is None else own
@@ -200,7 +203,7 @@ def _buffer_timeout(graph: StreamGraph, node: StreamNode, exchange: ResultPartit
 
 
 def _put_in_order_of_life(vertex: JobVertex) -> None:
-    """Numbers the operators in the order in which they finish."""
+    """Sorts and numbers the operators in the order in which they finish."""
     feeds: dict[int, list[ChainedOperator]] = {}
     for operator in vertex.operators:
         feeds.setdefault(operator.input_operator, []).append(operator)
@@ -228,7 +231,7 @@ def _max_parallelism(node: StreamNode) -> int:
 
 
 def _topological_order(graph: StreamGraph) -> list[int]:
-    """Nodes, sources first, otherwise in the order of addition; raises BadInput on a cycle."""
+    """Returns the nodes, sources first, otherwise in the order of addition; raises BadInput for a cycle."""
     waiting = {node_id: sum(edge.target_id == node_id for edge in graph.edges) for node_id in graph.nodes}
     for node_id, node in graph.nodes.items():
         if waiting[node_id] == 0 and not node.is_source:

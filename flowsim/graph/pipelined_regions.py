@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 class PipelinedRegion:
     """Subtasks connected by pipelined edges. Flink: SchedulingPipelinedRegion.
 
-    ``waits_for``: subtasks of other regions whose blocking partitions it reads; it starts when all have finished.
+    ``waits_for``: subtasks of other regions whose blocking partitions the region reads. The region starts when all of
+    these subtasks have finished.
     """
 
     subtasks: Sequence[int]
@@ -27,10 +28,10 @@ class PipelinedRegion:
 
 
 def pipelined_regions(expansions: Sequence[EdgeExpansion], subtasks: Sequence[Subtask]) -> list[PipelinedRegion]:
-    """The regions in the order of their first subtasks.
+    """Returns the regions in the order of their first subtasks.
 
-    Raises BadInput for a blocking edge whose ends must run at the same time, directly or through other regions: its
-    reader would have to run before its writer has finished. Flink: SchedulingPipelinedRegionComputeUtil.
+    Raises BadInput for a blocking edge whose ends must run at the same time, directly or through other regions: the
+    reader would have to start before the writer has finished. Flink: SchedulingPipelinedRegionComputeUtil.
     """
     if all(expansion.edge.exchange.is_pipelined for expansion in expansions):
         return [PipelinedRegion(range(len(subtasks)), frozenset())]
@@ -58,7 +59,7 @@ def pipelined_regions(expansions: Sequence[EdgeExpansion], subtasks: Sequence[Su
 
 
 def _reads(expansion: EdgeExpansion, first: dict[int, int]) -> Iterable[tuple[Iterable[int], int]]:
-    """(producers, consumer) pairs that connect the edge; for an all-to-all edge as few as needed."""
+    """Yields (producers, consumer) pairs that connect the edge; for an all-to-all edge as few as possible."""
     source, target = first[expansion.edge.source.id], first[expansion.edge.target.id]
     for consumer in range(expansion.edge.target.parallelism):
         if expansion.is_pointwise:
@@ -92,7 +93,7 @@ def _inside(expansion: EdgeExpansion) -> BadInput:
 
 
 class _Union:
-    """Disjoint sets; the smallest member represents its set."""
+    """Disjoint sets; the smallest member of a set represents the set."""
 
     def __init__(self, size: int) -> None:
         self._parent = list(range(size))

@@ -14,7 +14,7 @@ from flowsim.operators.stream_operator import KeySelector, StreamOperator
 
 
 class ChainingStrategy(Enum):
-    """Flink: ChainingStrategy (rule 1.8)."""
+    """The chaining of an operator to its neighbours. Flink: ChainingStrategy (rule 1.8)."""
 
     ALWAYS = "ALWAYS"
     HEAD = "HEAD"
@@ -31,7 +31,7 @@ class OperatorDescription:
 
 @dataclass(frozen=True, slots=True)
 class PartitionerSpec:
-    """The partitioner of an edge; every record writer builds its own instance from it (section 2).
+    """The description of an edge's partitioner; every record writer creates its own partitioner (section 2).
 
     ``name`` is Flink's: FORWARD, REBALANCE, RESCALE, SHUFFLE, BROADCAST, GLOBAL, HASH, CUSTOM. HASH and CUSTOM need
     ``key_selector``, CUSTOM also ``partition``: a function of key and number of channels (rule 2.2).
@@ -50,22 +50,22 @@ class StreamNode:
     id: int
     name: str
     operator_factory: Callable[[], StreamOperator]
-    """Called once per subtask, without arguments, so that subtasks share nothing."""
+    """Creates an operator without arguments; called once per subtask, so that subtasks share nothing."""
     description: OperatorDescription
     parallelism: int
     max_parallelism: int | None = None
-    """None: derived from the parallelism (rule 1.21)."""
+    """Number of key groups; None: derived from the parallelism (rule 1.21)."""
     is_source: bool = False
     is_legacy_source: bool = False
-    """The node is a source function, which runs on its own thread (rules 1.10, 5.40)."""
+    """True if the node is a source function, which runs on its own thread (rules 1.10, 5.40)."""
     yields: bool = False
-    """The operator yields to the mailbox inside an element (rule 1.10). Flink: YieldingOperatorFactory."""
+    """True if the operator yields to the mailbox inside an element (rule 1.10). Flink: YieldingOperatorFactory."""
     chaining: ChainingStrategy = ChainingStrategy.ALWAYS
     key_selector: KeySelector | None = None
-    """The key selector of the (first) keyed input; the task sets the key context from it (rule 7.20)."""
+    """The key selector of the (first) keyed input; the task uses it to set the current key (rule 7.20)."""
     key_type: str | None = None
     cost_ns: int | None = None
-    """Virtual cost per record; None: the job's default (1 us)."""
+    """Virtual cost per record in ns; None: the job's default (1 us)."""
     buffer_timeout_ms: int | None = None
     """The buffer timeout of the node's output edges; 0: always flush, -1: never; None: the job's default."""
     key_selectors: tuple[KeySelector | None, ...] = ()
@@ -74,7 +74,10 @@ class StreamNode:
 
 @dataclass(frozen=True, slots=True)
 class StreamEdge:
-    """Flink: StreamEdge. ``partitioner`` None: forward for equal parallelisms, else rebalance (rule 1.1)."""
+    """An edge of the logical graph. Flink: StreamEdge.
+
+    ``partitioner`` None: forward for equal parallelisms, else rebalance (rule 1.1).
+    """
 
     source_id: int
     target_id: int
@@ -83,15 +86,15 @@ class StreamEdge:
     """Tag of the edge's side output; None: the main output."""
     input_index: int = 0
     exchange: ResultPartitionType | None = None
-    """None: the job's default (rule 1.3)."""
+    """The exchange mode; None: the job's default (rule 1.3)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
     """The network between two operators' subtasks on different task managers.
 
-    ``source`` and ``target`` are operator names, None: any. ``bytes_per_second`` None: unlimited. Credits also take
-    ``latency_ns``, in the other direction.
+    ``source`` and ``target`` are operator names; None: any operator. ``bytes_per_second`` None: unlimited. Credits
+    travel in the other direction and also take ``latency_ns``.
     """
 
     source: str | None = None
@@ -109,9 +112,9 @@ class BufferDebloatSettings:
     threshold_percent: int = 25
     samples: int = 20
     starting_bytes: int = 1024
-    """Size of buffers before the first announcement."""
+    """The size of buffers before the first announcement, in bytes."""
     minimum_bytes: int = 256
-    """The smallest announced size; at most the segment size, which is the largest."""
+    """The smallest announced size in bytes; the largest announced size is the segment size."""
 
 
 @dataclass(slots=True)
@@ -122,7 +125,7 @@ class JobSettings:
     buffer_timeout_ms: int = 100
     segment_size_bytes: int = 32768
     network_buffers: int | None = None
-    """Segments of each task manager; None: as many as its pools may request."""
+    """Number of segments of each task manager; None: as many as its pools may request."""
     exclusive_buffers_per_channel: int = 2
     floating_buffers_per_gate: int = 8
     max_buffers_per_channel: int = 10
@@ -131,25 +134,28 @@ class JobSettings:
     operator_chaining: bool = True
     object_reuse: bool = False
     cost_ns: int = 1000
-    """Default virtual cost of one record in one operator."""
+    """Default virtual cost of one record in one operator, in ns."""
     budget_records: int = 4096
-    """A task ends its batch after about this many elements; 1 while exploring."""
+    """Number of elements after which a task ends its batch, approximately; 1 while exploring."""
     task_managers: TaskManagers = "each"
-    """Channels between subtasks of one task manager are local and without credits (rule 6.18)."""
+    """The placement of subtasks.
+
+    Channels between subtasks of one task manager are local and have no credits (rule 6.18).
+    """
     exchange: ResultPartitionType = ResultPartitionType.PIPELINED_BOUNDED
-    """The exchange mode of edges without their own (rule 1.3)."""
+    """The exchange mode of edges that set none (rule 1.3)."""
     links: tuple[Link, ...] = ()
-    """The first matching link counts; an edge without a link has no latency and no limit."""
+    """The links of edges. An edge uses the first matching link; without a link it has no latency and no limit."""
     buffer_debloat: BufferDebloatSettings | None = None
-    """None: the buffer size is the segment size."""
+    """Settings of buffer debloating; None: the buffer size is the segment size."""
     latency_interval_ms: int = 0
-    """The interval of the sources' latency markers; 0: none (rule 8.20)."""
+    """The interval of the sources' latency markers in ms; 0: no markers (rule 8.20)."""
     watermark_alignment_buffer_size: int = 3
-    """Samples of a source's watermark; the oldest one is compared with the alignment limit (rule 8.23)."""
+    """Number of watermark samples of a source; the oldest sample is compared with the alignment limit (rule 8.23)."""
     interruptible_timers: bool = False
-    """Timers of operators that allow it yield to mails between two firings (rule 9.18)."""
+    """True if timers yield to mails between two firings, in operators that allow it (rule 9.18)."""
     metrics_interval_ms: int = 5000
-    """The sampling interval of every task's gauges in the recording; 0: none (section 13)."""
+    """The interval in ms at which every task's gauges are sampled for the recording; 0: no samples (section 13)."""
 
 
 @dataclass(slots=True)
@@ -167,7 +173,7 @@ class StreamGraph:
         self.nodes[node.id] = node
 
     def add_edge(self, edge: StreamEdge) -> None:
-        """Rule 1.2: raises ValueError for an explicit forward edge between unequal parallelisms."""
+        """Adds an edge; raises ValueError for an explicit forward edge between unequal parallelisms (rule 1.2)."""
         source, target = self.nodes[edge.source_id], self.nodes[edge.target_id]
         forward = edge.partitioner is not None and edge.partitioner.name == "FORWARD"
         if forward and source.parallelism != target.parallelism:

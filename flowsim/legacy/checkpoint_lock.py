@@ -9,14 +9,14 @@ from flowsim.tasks.actor import Actor
 
 
 def at_once() -> bool:
-    """Waits only for the lock."""
+    """Returns True: the actor waits only for the lock, not for a condition."""
     return True
 
 
 class CheckpointLock:
-    """Held by one actor of a task at a time; the longest waiting actor that is ready gets it next.
+    """A lock that one actor of a task holds at a time; the longest waiting actor that is ready gets it next.
 
-    Java's monitors guarantee no order, so this order is a valid one. An actor may also wait for a condition, as with
+    Java's monitors guarantee no order, so this order is valid. An actor may also wait for a condition, as with
     Object.wait: other actors get the lock until then. Invariant: a waiting actor is not the owner. Flink:
     StreamTaskActionExecutor.SynchronizedStreamTaskActionExecutor.
     """
@@ -26,7 +26,7 @@ class CheckpointLock:
     def __init__(self) -> None:
         self.owner: Actor | None = None
         self._waiting: dict[Actor, Callable[[], bool]] = {}
-        """In order of arrival."""
+        """The waiting actors, in order of arrival."""
 
     @property
     def is_wanted(self) -> bool:
@@ -37,7 +37,10 @@ class CheckpointLock:
         return actor in self._waiting
 
     def acquire(self, actor: Actor, ready: Callable[[], bool] = at_once) -> None:
-        """Blocks ``actor`` until it has the lock and ``ready``; code that makes ``ready`` true must wake the actor."""
+        """Blocks ``actor`` until it has the lock and ``ready()`` is true.
+
+        Code that makes ``ready()`` true must wake the actor.
+        """
         if self.owner is actor or actor in self._waiting:
             raise InvariantViolation(f"{actor.name} requests a lock that it already holds or waits for")
         self._waiting[actor] = ready

@@ -50,12 +50,16 @@ class LockedLoopBatches(Batches):
 
     lock: CheckpointLock
     reads_input: bool
-    """True if batches may be long; a loop that only runs mails soon waits for the next one."""
+    """True if batches may be long. A loop that only runs mails soon waits for the next mail."""
     failure: Exception | None
-    """The error of a thread of the task: the loop raises it, even inside an element."""
+    """The error of a thread of the task; the mailbox loop raises this error, even inside an element."""
 
     def wait_for_mail(self, priority: int) -> None:
-        """Waiting inside an element keeps the lock, as a Java monitor: all other actors of the task block (rule 3.25)."""
+        """Waits for a mail.
+
+        Inside an element the loop keeps the lock, as with a Java monitor: all other actors of the task block (rule
+        3.25).
+        """
         if priority >= 0:
             super().wait_for_mail(priority)
             return
@@ -64,7 +68,7 @@ class LockedLoopBatches(Batches):
         self._give_lock_away(lambda: mailbox.has_mail)
 
     def wait_on_lock(self, ready: Callable[[], bool], reason: str) -> None:
-        """Releases the lock inside an element, until ``ready``; raises the error of a thread of the task."""
+        """Releases the lock inside an element until ``ready()`` is true; raises the error of a thread of the task."""
         self.spend_and_publish()
         self.waiting_for = reason
         self._give_lock_away(lambda: self.failure is not None or ready())
@@ -72,7 +76,7 @@ class LockedLoopBatches(Batches):
             raise self.failure
 
     def end_if_due(self) -> None:
-        """Between two elements: waiting actors get the lock first."""
+        """Ends the batch between two elements; waiting actors get the lock before the next batch."""
         if self._clock.now_ns < self._clock.batch_end_ns:
             return
         self.end()
@@ -91,7 +95,7 @@ class LockedLoopBatches(Batches):
 
 
 class EmitterThread(LockedThread):
-    """Waits for a completed element, takes the lock, emits the element, and repeats (rule 11.32)."""
+    """A thread that repeatedly waits for a completed element, takes the lock and emits the element (rule 11.32)."""
 
     def __init__(
         self,
@@ -127,7 +131,7 @@ class EmitterThread(LockedThread):
 
 
 class EmitterThreads:
-    """``LegacyThreads`` of one operator: its emitter, and the executor of its completions (rule 11.30)."""
+    """The threads of one operator: its emitter, and the executor of its completions (rule 11.30)."""
 
     def __init__(self, task: LockedStreamTask, operator_index: int, operator: str) -> None:
         self._task = task
@@ -171,11 +175,12 @@ class LockedTaskComponents(TaskComponents, Protocol):
 
 
 class LockedStreamTask(SourceOperatorStreamTask):
-    """The mailbox loop shares the checkpoint lock with emitters, timers, snapshots and a source function.
+    """A task whose mailbox loop shares the checkpoint lock with emitters, timers, snapshots and a source function.
 
-    With ``emitters`` timers and snapshots have their own threads, since the loop may wait on the lock inside an
-    element; otherwise they are mails, which is equivalent. ``new_actor_id`` numbers the threads; ``upstream_operators``
-    gives the upstream operator of each operator, -1 for the head. Flink 1.8: StreamTask.
+    With ``emitters``, timers and snapshots have their own threads, because the loop may wait on the lock inside an
+    element. Without emitters, timers and snapshots are mails, which is equivalent. ``new_actor_id`` numbers the
+    threads; ``upstream_operators`` gives the upstream operator of each operator, -1 for the head. Flink 1.8:
+    StreamTask.
     """
 
     def __init__(
@@ -207,7 +212,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
             self._checkpoint_thread = self.add_thread(LockedExecutor, "checkpoint thread")
 
     def add_thread(self, kind: type[_Thread], name: str) -> _Thread:
-        """Adds another user of the lock; called before the task is wired."""
+        """Adds another thread that uses the lock; called before the task is wired."""
         thread = kind(
             self.new_actor_id(),
             self.name,
@@ -221,7 +226,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         return thread
 
     def create_operator_context(self, operator: OperatorDeployment) -> OperatorContext:
-        """Adds threads for an operator with an emitter."""
+        """Creates the context; adds threads for an operator with an emitter."""
         ctx, chained = super().create_operator_context(operator), operator.chained
         if not is_legacy_async(chained):
             return ctx
@@ -250,7 +255,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
 
     @property
     def actors(self) -> tuple[Actor, ...]:
-        """The threads first: they are ended before the task cleans up."""
+        """The actors of the task, threads first: the threads end before the task cleans up."""
         threads = (thread.actor for thread in self.threads)
         return (*threads, *(emitter.executor_actor for emitter in self._emitters), self.actor)
 
@@ -263,11 +268,11 @@ class LockedStreamTask(SourceOperatorStreamTask):
 
     @property
     def _working(self) -> LockedThread | None:
-        """The thread that holds the lock; None if the loop holds it, or no actor does."""
+        """The thread that holds the lock; None if the mailbox loop or no actor holds the lock."""
         return next((thread for thread in self.threads if thread.holds_lock), None)
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
-        """Rule 5.42, on the current thread: the lock is kept, and all other actors of the task block."""
+        """Waits for a buffer on the current thread, which keeps the lock: other actors block (rule 5.42)."""
         thread = self._working
         (self.batches if thread is None else thread.batches).wait_for_buffer(pool)
 
@@ -276,7 +281,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         (self.batches if thread is None else thread.batches).end_inside_action()
 
     def wait_on_lock(self, operator_index: int, ready: Callable[[], bool], reason: str) -> None:
-        """The current thread waits on the lock inside an operator (rules 11.31, 11.36)."""
+        """Lets the current thread wait on the lock inside an operator (rules 11.31, 11.36)."""
         thread = self._working
         actor = self.actor if thread is None else thread.actor
         self._waiting_inside[actor] = operator_index
@@ -295,11 +300,11 @@ class LockedStreamTask(SourceOperatorStreamTask):
         return self.batches
 
     def fail_from_thread(self, error: Exception) -> None:
-        """Flink 1.8: OperatorActions.failOperator, AsyncExceptionHandler."""
+        """Fails the task from one of its threads. Flink 1.8: OperatorActions.failOperator, AsyncExceptionHandler."""
         self.fail_externally(_raising(error))
 
     def fail_externally(self, fail: Callable[[], None]) -> None:
-        """By a mail, and directly in a loop that waits on the lock inside an element; the first failure counts."""
+        """Fails the task by a mail, or directly if the loop waits on the lock; the first failure counts."""
         super().fail_externally(fail)
         if self._loop.failure is None:
             try:
@@ -311,7 +316,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
     # Life cycle.
 
     def stop(self, mode: StopMode) -> None:
-        """Rule 4.20: stops only sources."""
+        """Stops the task if its head is a source; otherwise does nothing (rule 4.20)."""
         if isinstance(self.chain.head, SourceOperator):
             super().stop(mode)
 
@@ -342,7 +347,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
     # Snapshots.
 
     def request_snapshot(self, snapshot: TaskSnapshot) -> None:
-        """Uses a separate thread that only needs the lock, so it also works inside an element (rule 11.37)."""
+        """Takes a snapshot in a separate thread that needs only the lock, so also inside an element (rule 11.37)."""
         if self._checkpoint_thread is None:
             super().request_snapshot(snapshot)
         elif self.state.is_terminal or self._checkpoint_thread.is_stopped:
@@ -351,7 +356,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
             self._checkpoint_thread.execute(lambda: self._take_snapshot(snapshot, self._inside()))
 
     def _inside(self) -> frozenset[int]:
-        """The operators inside an element: those between a thread's entry point and its wait point."""
+        """Returns the operators inside an element: from a thread's entry point to the point where it waits."""
         entries = {thread.actor: thread.entry for thread in self.threads}
         inside: set[int] = set()
         for actor, operator in self._waiting_inside.items():
@@ -381,7 +386,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         return f"held by its {'mailbox loop' if thread is None else thread.name}"
 
     def _is_inside(self) -> bool:
-        """True if the mailbox loop itself is at work: other threads of the task send it mails."""
+        """True if the mailbox loop itself runs now: other threads of the task send it mails."""
         return self.outbox.sealed and self.actor.is_inside()
 
 

@@ -31,8 +31,8 @@ class SourceTaskComponents(LockedTaskComponents, Protocol):
 class SourceStreamTask(LockedStreamTask):
     """Two actors of one task: the mailbox loop, and the thread of the source function, which the default action starts.
 
-    One lock separates them: mails and timers run only while the function does not work. A record that waits for a
-    buffer keeps the lock, so no mail runs until the buffer is available. Flink: SourceStreamTask.
+    The actors share one lock: mails and timers run only while the function does not work. The thread keeps the lock
+    while a record waits for a buffer, so no mail runs until the buffer is available. Flink: SourceStreamTask.
     """
 
     measures_busy_time = False
@@ -74,7 +74,7 @@ class SourceStreamTask(LockedStreamTask):
         super()._trace_end()
 
     def _process_input(self) -> None:
-        """The default action starts the source's thread, and does not run again."""
+        """Starts the source's thread; the default action does not run again."""
         self.mailbox_processor.suspend_default_action()
         self.thread.start(self._source, self.timers, self._on_source_end)
 
@@ -85,7 +85,7 @@ class SourceStreamTask(LockedStreamTask):
         return head
 
     def _on_source_end(self, error: Exception | None) -> None:
-        """On the source's thread: the function returned or failed."""
+        """Handles the return or failure of the function, on the source's thread."""
         if error is not None:
             self.mailbox_processor.send_control_mail(_raising(error), "the source function failed")
         elif self.mailbox.state is MailboxState.OPEN:
@@ -96,7 +96,7 @@ class SourceStreamTask(LockedStreamTask):
         self.mailbox_processor.suspend()
 
     def stop(self, mode: StopMode) -> None:
-        """Rule 4.20: a mail asks the function to return; decides how the task ends then."""
+        """Asks the function to return, by a mail; also decides how the task ends after that (rule 4.20)."""
         if self.mailbox.state is MailboxState.OPEN:
             self.mailbox_processor.executor().execute(lambda: self._stop_source(mode), f"stop, {mode.name.lower()}")
 
@@ -109,7 +109,7 @@ class SourceStreamTask(LockedStreamTask):
             self._source.cancel()
 
     def cancel(self) -> None:
-        """Rule 4.23: asks the function to return, and interrupts its thread where it waits."""
+        """Asks the function to return, and interrupts its thread if the thread waits (rule 4.23)."""
         works = self.state in (TaskState.INITIALIZING, TaskState.RUNNING)
         super().cancel()
         if works:
@@ -117,10 +117,10 @@ class SourceStreamTask(LockedStreamTask):
 
 
 class LegacySourceInput:
-    """Replaces the input: the function pushes records, so nothing is read. Flink: SourceStreamTask."""
+    """The input of a source task: nothing is read, because the function pushes records. Flink: SourceStreamTask."""
 
     records_in = 0
-    """Nothing comes from the network."""
+    """Always 0: no records come from the network."""
 
     current_watermark = NO_TIMESTAMP
     queued_buffers = 0
@@ -134,10 +134,10 @@ class LegacySourceInput:
         return DataInputStatus.NOTHING_AVAILABLE
 
     def when_available(self, callback: Callable[[], None]) -> None:
-        """Never: the default action is not resumed."""
+        """Never calls back: the default action is not resumed."""
 
     def end_of_input_with_drain(self, chain: OperatorChain) -> None:
-        """Rule 4.10: only sources emit MAX_WATERMARK."""
+        """Emits MAX_WATERMARK, which only sources emit (rule 4.10)."""
         self._source.advance_to_end_of_event_time()
 
     def close(self) -> None:

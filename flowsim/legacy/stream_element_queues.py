@@ -15,13 +15,13 @@ Executor = Callable[[Callable[[], None]], None]
 """Runs commands one after the other, on a separate thread."""
 
 UNNUMBERED = -1
-"""The number of an entry without a place in the queue."""
+"""The number of an entry that is not in a queue."""
 
 
 class FutureRecordEntry(mailbox_design.StreamRecordQueueEntry):
-    """A record and the future of its results or error; the first outcome counts (rule 11.31).
+    """A record with the future of its results or error; only the first completion counts (rule 11.31).
 
-    Listeners are called on an executor, at once if there is an outcome.
+    An executor calls the listeners; at once if the future is complete.
     """
 
     __slots__ = ("error", "_listeners")
@@ -32,15 +32,15 @@ class FutureRecordEntry(mailbox_design.StreamRecordQueueEntry):
         self._listeners: list[tuple[Callable[[], None], Executor]] = []
 
     def complete(self, results: Sequence[Value]) -> None:
-        """Ignored if there is an outcome; None counts as no results, as in Flink 1.8."""
+        """Completes with results; ignored if already complete. None counts as no results, as in Flink 1.8."""
         self._finish(() if results is None else results, None)
 
     def complete_exceptionally(self, error: BaseException) -> None:
-        """Ignored if there is an outcome."""
+        """Completes with an error; ignored if already complete."""
         self._finish((), checked_error(error))
 
     def on_complete(self, callback: Callable[[], None], executor: Executor) -> None:
-        """Java's future notifies the last registered listener first."""
+        """Registers a listener; the last registered listener is notified first, as by Java's future."""
         if self.is_done:
             executor(callback)
         else:
@@ -57,7 +57,7 @@ class FutureRecordEntry(mailbox_design.StreamRecordQueueEntry):
 
 
 class DoneWatermarkEntry(mailbox_design.WatermarkQueueEntry):
-    """A watermark: its future is done from the start."""
+    """A watermark, whose future is complete from the start."""
 
     __slots__ = ()
 
@@ -72,7 +72,7 @@ FutureEntry = FutureRecordEntry | DoneWatermarkEntry
 
 
 class LegacyStreamElementQueue(Protocol):
-    """Elements stay until they are polled, so that a snapshot contains those being emitted (rules 11.32, 11.35).
+    """A queue whose elements stay until they are polled, so that a snapshot contains them (rules 11.32, 11.35).
 
     Blocking calls in Java are conditions here: ``put`` waits while ``is_full``, ``peek`` and ``poll`` wait for
     ``has_completed_element``; the task's shell waits.
@@ -81,32 +81,32 @@ class LegacyStreamElementQueue(Protocol):
     capacity: int
 
     def __len__(self) -> int:
-        """Number of elements not polled yet, including watermarks (rule 11.35)."""
+        """Returns the number of elements that were not polled yet, including watermarks (rule 11.35)."""
 
     @property
     def is_full(self) -> bool: ...
 
     @property
     def has_completed_element(self) -> bool:
-        """True if ``peek`` and ``poll`` have a result."""
+        """True if ``peek`` and ``poll`` return an element."""
 
     def try_put(self, entry: FutureEntry) -> bool:
         """Enqueues the element; returns whether there was space."""
 
     def peek(self) -> FutureEntry:
-        """The next element to emit, without removing it; raises WouldBlock if there is none. Flink: peekBlockingly."""
+        """Returns the next element to emit and keeps it; raises WouldBlock if there is none. Flink: peekBlockingly."""
 
     def poll(self) -> FutureEntry:
-        """Removes it; raises WouldBlock if there is none."""
+        """Removes the next element to emit; raises WouldBlock if there is none."""
 
     def values(self) -> list[FutureEntry]:
-        """The elements for a snapshot, in the order in which they are restored (rule 11.37)."""
+        """Returns the elements for a snapshot, in the order in which they are restored (rule 11.37)."""
 
 
 class LegacyOrderedStreamElementQueue:
-    """A completed element waits for all earlier ones (rule 11.33).
+    """A queue in which a completed element waits for all earlier elements (rule 11.33).
 
-    The executor's callback has no effect here except that it notifies a waiting thread of a completed head.
+    The executor's callback only notifies a waiting thread that the head is complete.
     """
 
     __slots__ = ("capacity", "_entries", "_executor")
@@ -153,15 +153,15 @@ def _nothing_moves() -> None:
 
 
 _Set = dict[int, FutureEntry]
-"""A dict by number as a set with insertion order; Java's sets are unordered."""
+"""A set in insertion order: a dict by number. Java's sets are unordered."""
 
 
 class LegacyUnorderedStreamElementQueue:
-    """Sets of records, with a watermark alone in a set between them (rule 11.34).
+    """A queue of sets of records; each watermark is alone in a set (rule 11.34).
 
-    Completed elements move only from the first set to the emitter's queue; the executor moves them, some time after the
-    outcome. Invariants: the last set is the first one, or the last in the list of sets; a set that is not the last is
-    not empty after the callbacks ran.
+    Completed elements move only from the first set to the emitter's queue; the executor moves an element some time
+    after its completion. Invariants: the last set is the first set, or the last in the list of sets; every set before
+    the last is not empty after the callbacks ran.
     """
 
     __slots__ = ("capacity", "_completed", "_uncompleted", "_first", "_last", "_size", "_executor")
@@ -206,7 +206,7 @@ class LegacyUnorderedStreamElementQueue:
         self._uncompleted.append(self._last)
 
     def on_complete(self, entry: FutureEntry) -> None:
-        """The executor's command for a completed element. Flink: onCompleteHandler."""
+        """Handles a completed element, as a command of the executor. Flink: onCompleteHandler."""
         if self._first.pop(entry.number, None) is None:
             return
         self._completed.append(entry)

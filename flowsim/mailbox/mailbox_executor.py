@@ -16,7 +16,7 @@ class MailboxExecutor:
 
     ``yield_to(priority, block)`` runs one mail of at least that priority inside the current action and returns whether
     it did; with ``block`` it waits for one. ``give_others_time`` lets the cost of the work so far pass, so that mails
-    of other tasks can arrive. The shell provides both.
+    of other tasks can arrive. The task provides both functions.
     """
 
     __slots__ = ("mailbox", "priority", "_yield_to", "_is_suspended", "_give_others_time")
@@ -42,7 +42,7 @@ class MailboxExecutor:
         self.mailbox.put(Mail(command, self.priority, description, options))
 
     def submit(self, command: Callable[[], T], description: str) -> MailFuture[T]:
-        """As ``execute``, for a command with a result; the future is cancelled if the mail is dropped."""
+        """Enqueues a command with a result; the returned future is cancelled if the mail is dropped."""
         future = MailFuture(command)
         self.execute(future, description)
         return future
@@ -55,7 +55,7 @@ class MailboxExecutor:
         self._yield_to(self.priority, True)
 
     def try_yield(self) -> bool:
-        """Runs one such mail if there is one; returns whether it did."""
+        """Runs one mail of at least this priority if there is one; returns False if there is none."""
         return self._yield_to(self.priority, False)
 
     def should_interrupt(self) -> bool:
@@ -65,5 +65,5 @@ class MailboxExecutor:
         return self.mailbox.has_mail
 
     def is_idle(self) -> bool:
-        """Default action suspended, no mail, mailbox open (rule 3.23)."""
+        """True if the default action is suspended, there is no mail and the mailbox is open (rule 3.23)."""
         return self._is_suspended() and not self.mailbox.has_mail and self.mailbox.state is MailboxState.OPEN

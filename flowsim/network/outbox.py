@@ -9,15 +9,15 @@ class Publishable(Protocol):
     """An effect on another task."""
 
     def publish(self) -> None:
-        """Takes effect now; the outbox that held it is no longer sealed."""
+        """Applies the effect; the outbox that held the effect is no longer sealed."""
 
 
 class Outbox:
     """The effects of one task on other tasks.
 
-    ``sealed`` is True while a batch runs whose time has not passed yet: other tasks must not see its output. Then the
-    ``hold`` methods keep every effect on another task, including a flush or a credit that arrives meanwhile, and
-    ``publish`` applies all of them. While the outbox is not sealed, effects do not pass through it.
+    ``sealed`` is True until the time of the running batch has passed: other tasks must not see its output before. Until
+    then the ``hold`` methods keep every effect on another task, including a flush or a credit that arrives meanwhile.
+    ``publish`` applies all of these effects. While the outbox is not sealed, effects do not pass through it.
     """
 
     __slots__ = ("sealed", "_flushes", "_readers", "_priority_events", "_local_channels", "_upstream")
@@ -31,11 +31,11 @@ class Outbox:
         self._upstream: list[Publishable] = []
 
     def hold_flush(self, flush: Publishable) -> None:
-        """Holds a flush: the flusher's interval ended, or a connection became writable."""
+        """Holds a flush, after the flusher's interval ended or a connection became writable."""
         self._flushes.append(flush)
 
     def hold_reader(self, reader: Publishable) -> None:
-        """Holds a reader whose subpartition became readable or which got credit; held once (rule 6.16)."""
+        """Holds a reader that got data or credit, at most once (rule 6.16)."""
         self._readers[reader] = None
 
     def hold_priority_event(self, event: Publishable) -> None:
@@ -43,15 +43,15 @@ class Outbox:
         self._priority_events.append(event)
 
     def hold_local_channel(self, channel: Publishable) -> None:
-        """Holds a local channel that can read from this task; held once."""
+        """Holds a local channel that can read from this task, at most once."""
         self._local_channels[channel] = None
 
     def hold_upstream(self, message: Publishable) -> None:
-        """Holds a message of an input channel of this task to its sender; messages leave in order."""
+        """Holds a message from an input channel of this task to the channel's sender; messages leave in order."""
         self._upstream.append(message)
 
     def publish(self) -> None:
-        """The batch has ended: applies its effects."""
+        """Applies the held effects at the end of the batch."""
         self.sealed = False
         if self._flushes:
             flushes, self._flushes = self._flushes, []

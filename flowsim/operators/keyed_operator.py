@@ -18,11 +18,11 @@ from flowsim.units import NO_TIMESTAMP
 
 
 class MailboxWatermarkProcessor:
-    """Processes an operator's watermarks; each is forwarded after all its timers have fired. Flink:
-    MailboxWatermarkProcessor.
+    """Processes an operator's watermarks; each watermark is forwarded after all its timers have fired.
 
-    A waiting mail interrupts the firing after any timer, and a deferrable mail continues it; records may be processed
-    in between. Watermarks that arrive meanwhile raise the current one. Invariant: at most one such mail waits.
+    Flink: MailboxWatermarkProcessor. A waiting mail interrupts the firing after any timer, and a deferrable mail
+    continues it; records may be processed in between. Watermarks that arrive meanwhile raise the current one.
+    Invariant: at most one such mail waits.
     """
 
     __slots__ = ("_output", "_executor", "_time_services", "_is_scheduled", "_max_input_watermark")
@@ -72,16 +72,16 @@ class KeyedOperator(StreamOperator):
 
     current_key: object
     current_key_id: object
-    """``values.state_key`` of the current key: the identity of keys."""
+    """``values.state_key`` of the current key, which decides if keys are equal."""
     key_selector: KeySelector
     state: KeyedStateBackend
     time_services: InternalTimeServiceManager
     _move_state: Callable[[object, object], None]
     _watermark_processor: MailboxWatermarkProcessor | None
     key_facts: KeyFacts | None
-    """None without recording."""
+    """Records keys; None without recording."""
     state_changes: StateChanges | None
-    """None if changes of state are not recorded."""
+    """Records changes of state; None if they are not recorded."""
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
@@ -122,7 +122,7 @@ class KeyedOperator(StreamOperator):
         self._move_state(key, key_id)
 
     def state_of(self, namespace: Hashable) -> KeyedStateStore:
-        """State of the current key in one namespace (a window); None is the namespace outside windows."""
+        """Returns the state of the current key in one namespace (a window); None is the namespace outside windows."""
         return self.state.store(namespace)
 
     @property
@@ -145,7 +145,7 @@ class KeyedOperator(StreamOperator):
             )
 
     def process_watermark(self, timestamp: int) -> None:
-        """Due timers of all services fire first, then the watermark is forwarded (rules 8.15, 9.12, 9.18)."""
+        """Fires due timers of all services, then forwards the watermark (rules 8.15, 9.12, 9.18)."""
         if self._watermark_processor is not None:
             self._watermark_processor.emit_watermark_inside_mailbox(timestamp)
         else:
@@ -153,7 +153,7 @@ class KeyedOperator(StreamOperator):
             self.output.emit_watermark(timestamp)
 
     def snapshot_timers(self) -> dict[int, TimersOfKeyGroup]:
-        """The timers of every key group of this subtask (rule 9.15)."""
+        """Returns the timers of every key group of this subtask (rule 9.15)."""
         groups = self.ctx.key_group_range
         snapshot = self.time_services.snapshot_timers_for_key_group
         return {group: snapshot(group) for group in range(groups.start, groups.end + 1)}

@@ -27,7 +27,7 @@ from flowsim.watermark.idleness import PausableRelativeClock
 
 
 class DataInputStatus(Enum):
-    """Flink: DataInputStatus."""
+    """The result of polling an input. Flink: DataInputStatus."""
 
     MORE_AVAILABLE = "more available"
     NOTHING_AVAILABLE = "nothing available"
@@ -38,11 +38,11 @@ class DataInputStatus(Enum):
     END_OF_DATA = "end of data"
     """No more data, and event time is flushed (DRAIN)."""
     END_OF_INPUT = "end of input"
-    """No events follow either."""
+    """No more data and no more events."""
 
 
 def checked_timestamp(timestamp: object, what: str) -> int:
-    """Returns ``timestamp`` if it is a 64-bit integer (ms); otherwise raises BadInput naming ``what``.
+    """Returns ``timestamp`` if it is a 64-bit integer (ms); otherwise raises BadInput that names ``what``.
 
     >>> checked_timestamp(5, "timer")
     5
@@ -55,7 +55,7 @@ def checked_timestamp(timestamp: object, what: str) -> int:
 
 
 Value = object
-"""A member of the closed value set of ``flowsim.values``."""
+"""A value of the closed value set of ``flowsim.values``."""
 
 KeySelector = Callable[[Value], Value]
 
@@ -65,7 +65,7 @@ class TaskClock(Protocol):
 
     now_ns: int
     batch_end_ns: int
-    """A source returns when ``now_ns`` reaches this: timer due, mail waiting, output full or budget used up."""
+    """The time at which a source returns: a timer is due, a mail waits, the output is full or the budget is used up."""
 
 
 class Output(Protocol):
@@ -95,7 +95,7 @@ class OperatorInput(Protocol):
 
 
 class MailboxExecutor(Protocol):
-    """Flink: MailboxExecutor (rules 3.20-3.23)."""
+    """The methods of a task's mailbox for operators. Flink: MailboxExecutor (rules 3.20-3.23)."""
 
     def execute(
         self, command: Callable[[], None], description: str, options: MailOptions = MailOptions.DEFAULT
@@ -121,32 +121,33 @@ class OperatorContext:
     max_parallelism: int
     key_group_range: KeyGroupRange
     key_selector: KeySelector | None
-    """Of the first input."""
+    """The key selector of the first input."""
     key_type: str | None
-    """Declared type name of the key (``values.Types``), None: by value."""
+    """Name of the declared type of the key (``values.Types``); None: each key's value decides its type."""
     clock: TaskClock
     processing_time: ProcessingTimeService
     mailbox_executor: MailboxExecutor
     random: Random
     """The operator's own random stream, from the run's seed, vertex, operator and subtask."""
     cost_ns: int
-    """Virtual cost of one record; ``process_element`` first adds it to ``clock.now_ns``."""
+    """Virtual cost of one record in ns; ``process_element`` adds it to ``clock.now_ns`` first."""
     trace: TaskTrace | None
     components: OperatorComponents = field(default_factory=OperatorComponents)
     """Creates components of the operator during set-up."""
     key_selectors: tuple[KeySelector | None, ...] = ()
-    """Of every input, for an operator with several."""
+    """The key selectors of all inputs, for an operator with several inputs."""
     vertex_id: int = -1
-    """The id of the job vertex: it identifies a source's latency markers."""
+    """The id of the job vertex, which identifies a source's latency markers."""
     cancellation: CancellationContext = field(default_factory=CancellationContext)
-    """Of the task: timers do not fire after its cancellation."""
+    """The cancellation of the task: timers do not fire after it."""
     interruptible_timers: bool = False
     """True if the job allows timers to yield to mails (rule 9.18); the operator must allow it too."""
     async_calls: AsyncCalls | None = None
     """Starts asynchronous calls; None without a task."""
     fail_externally: Callable[[Callable[[], None]], None] | None = None
-    """Fails the task from outside of its loop, at any time: the argument is called in the task and raises. Flink:
-    Environment.
+    """Fails the task from outside of its loop, at any time.
+
+    The task calls the argument, which raises the error. Flink: Environment.
     """
     object_reuse: bool = False
     """True if records are passed on without copies (rule 5.10): an operator that keeps a record must copy it."""
@@ -156,10 +157,11 @@ class StreamOperator:
     """Base of all operators: one input, one main output. Flink: AbstractStreamOperator, OneInputStreamOperator.
 
     Life cycle (section 4): ``setup`` -> ``open`` (tail to head) -> elements -> ``end_input`` (drain only) -> ``finish``
-    (head to tail) -> ``close`` (tail to head). ``records_in`` counts user records (rule 7.20); outputs count what is emitted.
+    (head to tail) -> ``close`` (tail to head). ``records_in`` counts user records (rule 7.20); outputs count what is
+    emitted.
 
-    An operator with several inputs returns them in ``inputs``; ``end_input_of`` is called at the end of each. Its own
-    ``process_watermark`` gets their combined watermark (``operator_inputs``).
+    An operator with several inputs returns them in ``inputs``; ``end_input_of`` is called at the end of each input. Its
+    own ``process_watermark`` gets the combined watermark of the inputs (``operator_inputs``).
     """
 
     __slots__ = ("ctx", "output", "collect", "clock", "cost_ns", "records_in", "records_dropped", "latency_stats")
@@ -170,7 +172,7 @@ class StreamOperator:
     clock: TaskClock
 
     is_source: bool = False
-    """True if it reads a source instead of an input."""
+    """True if the operator reads a source instead of an input."""
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         """Initializes the operator; called once, before ``open``."""
@@ -190,7 +192,7 @@ class StreamOperator:
 
     @property
     def input_selectable(self) -> InputSelectable | None:
-        """The selection among several inputs; None: all are read in turn (rule 7.24)."""
+        """The selection among several inputs; None: all inputs are read in turn (rule 7.24)."""
         return self if isinstance(self, InputSelectable) else None
 
     @property
@@ -210,15 +212,15 @@ class StreamOperator:
         raise NotImplementedError
 
     def process_watermark(self, timestamp: int) -> None:
-        """Event time advances to ``timestamp``: due timers fire first, then the watermark is forwarded (rule 8.15)."""
+        """Advances event time to ``timestamp`` ms: fires due timers, then forwards the watermark (rule 8.15)."""
         self.output.emit_watermark(timestamp)
 
     def process_watermark_status(self, status: WatermarkStatus) -> None:
-        """Forwards at once (rule 8.15)."""
+        """Forwards the status at once (rule 8.15)."""
         self.output.emit_watermark_status(status)
 
     def process_latency_marker(self, marker: LatencyMarker) -> None:
-        """Measures and forwards; records in progress do not delay a marker (rule 8.20)."""
+        """Measures and forwards a marker; records in progress do not delay it (rule 8.20)."""
         self.report_latency(marker)
         self.output.emit_latency_marker(marker)
 
@@ -232,23 +234,23 @@ class StreamOperator:
             )
 
     def end_input(self) -> None:
-        """No more elements will come; drain only (rule 4.11)."""
+        """Called when no more elements will come; drain only (rule 4.11)."""
 
     def end_input_of(self, input_id: int) -> None:
-        """No more elements will come on one of several inputs, counted from 1; drain only (rule 7.27).
+        """Called when no more elements will come on one of several inputs, counted from 1; drain only (rule 7.27).
 
         Flink: BoundedMultiInput.
         """
 
     def finish(self) -> None:
-        """Last chance to emit (rule 4.12)."""
+        """Emits the last results (rule 4.12)."""
 
     def snapshot_state(self) -> Sequence[StreamElement]:
-        """The elements of this operator in a snapshot taken now; none unless it holds elements."""
+        """Returns the elements that the operator stores in a snapshot taken now; most operators store none."""
         return ()
 
     def retain_results(self) -> None:
-        """The run is stopped on purpose before its end: a sink keeps what was written."""
+        """Called when the run is stopped on purpose before its end: a sink keeps the results written so far."""
 
     def close(self) -> None:
         """Releases resources; called exactly once, also after a failure."""

@@ -16,7 +16,7 @@ Packed = npt.NDArray[np.void]
 class Attempts:
     """The first ``seq`` of each attempt of a task; the numbering continues over all attempts.
 
-    A fact stores no attempt while it is recorded: its ``seq`` determines the attempt.
+    While a fact is recorded, it stores no attempt: its ``seq`` determines the attempt.
     """
 
     __slots__ = ("_begins",)
@@ -25,16 +25,16 @@ class Attempts:
         self._begins: dict[int, list[int]] = {}
 
     def begin(self, task: int, seq: int) -> None:
-        """Starts the next attempt of a task; its facts have this ``seq`` or a later one."""
+        """Starts the next attempt of a task; facts from this ``seq`` on belong to it."""
         self._begins.setdefault(task, []).append(seq)
 
     def of(self, task: int, seq: int) -> int:
-        """The attempt of one fact."""
+        """Returns the attempt of one fact."""
         begins = self._begins.get(task)
         return bisect_right(begins, seq) if begins else 0
 
     def filled(self, rows: Packed, tasks: TaskRows) -> Packed:
-        """The rows of a part with their attempts; unchanged if all are 0."""
+        """Returns the rows of a part with their attempts; unchanged rows if all attempts are 0."""
         if not any(task in self._begins for task, _ in tasks):
             return rows
         rows, start = rows.copy(), 0

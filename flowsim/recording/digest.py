@@ -1,8 +1,8 @@
 """The digest of a recording: a hash of the facts, independent of their storage.
 
-Every (table, task) has one content hash: of the packed bytes of its facts in the order of ``seq``, and of its keys as
-one JSON array per line. So a recording in memory and one in Parquet parts of any size have the same digest, and the
-facts of one task can be checked without other tasks.
+Each task has one content hash per table. For facts, it is the hash of their packed bytes in the order of ``seq``; for
+keys, of one JSON array per line. So a recording in memory and a recording in Parquet parts of any size have the same
+digest, and the facts of one task can be checked without other tasks.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _STATIC_NAMES: Final = frozenset(t.name for t in STATIC_TABLES)
 
 
 def is_static(table: Table) -> bool:
-    """True if it is a description table, which may contain text."""
+    """True if the table is a description table, which may contain text."""
     return table.name in _STATIC_NAMES
 
 
@@ -41,12 +41,12 @@ class ContentHashes:
         found.update(content)
 
     def digest(self) -> str:
-        """One digest for the table."""
+        """Returns one digest for the table."""
         return sha256(canonical_json([[task, found.hexdigest()] for task, found in sorted(self._hashes.items())]))
 
 
 def content_hashes(table: Table, rows: Iterable[Sequence[int | str]]) -> ContentHashes:
-    """The hashes of rows that are stored as tuples."""
+    """Returns the hashes of rows that are stored as tuples."""
     place = table.names.index("task") if "task" in table.names else None
     by_task: dict[int, list[Sequence[int | str]]] = {}
     for row in rows:
@@ -59,7 +59,7 @@ def content_hashes(table: Table, rows: Iterable[Sequence[int | str]]) -> Content
 
 
 def packed(table: Table, rows: Sequence[Sequence[int | str]]) -> bytes:
-    """The bytes of rows for a table's digest."""
+    """Returns the bytes of rows for a table's digest."""
     if table is RECORD_VALUES:
         numbers, timestamps, texts = ([row[place] for row in rows] for place in range(3))
         return packed_values(numbers, timestamps, [str(text).encode() for text in texts])  # type: ignore[arg-type]
@@ -73,7 +73,10 @@ _VALUE: Final = Struct("<qq").pack
 
 
 def packed_values(numbers: Sequence[int], timestamps: Sequence[int], texts: Sequence[bytes]) -> bytes:
-    """Rows of table ``record_values``: their JSON has no line breaks; a whole row as JSON would take three times as long."""
+    """Returns the bytes of rows of table ``record_values``.
+
+    Their JSON has no line breaks; encoding a whole row as JSON would take three times as long.
+    """
     pieces: list[bytes] = [b"\n"] * (3 * len(texts))
     pieces[0::3] = map(_VALUE, numbers, timestamps)
     pieces[1::3] = texts
@@ -81,15 +84,15 @@ def packed_values(numbers: Sequence[int], timestamps: Sequence[int], texts: Sequ
 
 
 def canonical_json(value: object) -> bytes:
-    """JSON with sorted keys, no spaces, ASCII only: equal values give equal bytes."""
+    """Returns JSON with sorted keys, no spaces and only ASCII: equal values give equal bytes."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
 
 
 def sha256(content: bytes) -> str:
-    """Hexadecimal SHA-256."""
+    """Returns the SHA-256 as hexadecimal digits."""
     return hashlib.sha256(content).hexdigest()
 
 
 def facts_digest(level: Level, table_digests: Mapping[str, str]) -> str:
-    """One digest over the digests of all tables of a recording of this level."""
+    """Returns one digest over the digests of all tables of a recording of this level."""
     return sha256(canonical_json([FORMAT_VERSION, level.name, sorted(table_digests.items())]))

@@ -31,7 +31,10 @@ class PartDescription:
 
 @dataclass(frozen=True, slots=True)
 class EpochMarker:
-    """The contents of an epoch. ``graph`` is the SHA-256 of ``graph.json``, ``before`` that of the previous marker, or ''."""
+    """The contents of an epoch.
+
+    ``graph`` is the SHA-256 of ``graph.json``. ``before`` is the SHA-256 of the previous marker, or ''.
+    """
 
     epoch: int
     graph: str
@@ -40,11 +43,11 @@ class EpochMarker:
 
     @property
     def rows(self) -> dict[str, int]:
-        """Rows per table; omits tables without rows in this epoch."""
+        """Returns the number of rows per table; omits tables without rows in this epoch."""
         return {table: part.rows for table, part in self.parts.items()}
 
     def content(self) -> bytes:
-        """The bytes of the marker's file."""
+        """Returns the bytes of the marker's file."""
         parts = {
             table: {"rows": part.rows, "sha256": part.sha256, "tasks": [list(pair) for pair in part.tasks]}
             for table, part in self.parts.items()
@@ -58,7 +61,7 @@ def marker_path(directory: Path, epoch: int) -> Path:
 
 
 def read_markers(directory: Path) -> tuple[tuple[EpochMarker, ...], str]:
-    """The markers up to the first missing one, and the hash of the last one ('' if there is none).
+    """Returns the markers before the first missing one, and the hash of the last of them ('' if there is none).
 
     Raises BadInput if a marker is damaged or does not follow the previous one.
     """
@@ -80,7 +83,7 @@ def read_markers(directory: Path) -> tuple[tuple[EpochMarker, ...], str]:
 
 
 def damaged(path: Path, what: str) -> BadInput:
-    """The error for a recording file that differs from what was written."""
+    """Returns the error for a recording file that differs from what was written."""
     return BadInput(f"{path}: {what}: the recording is damaged; record the run again")
 
 

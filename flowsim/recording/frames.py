@@ -25,13 +25,13 @@ POINTS_IN_TIME: Final = {
     **dict.fromkeys(("timestamp", "max_timestamp", "watermark", "input_watermark", "output_watermark"), "ms"),
     **dict.fromkeys(("window_start", "window_end", "into_start", "into_end", "at", "limit", "marked_ms"), "ms"),
 }
-"""Unit of each column with points in time; columns with durations and counts are not here."""
+"""The unit of each column with points in time; columns with durations or counts are not included."""
 
 VALUES_OF: Final = {"fingerprint": "value", "left_fingerprint": "left_value", "right_fingerprint": "right_value"}
-"""Column with fingerprints of records -> column with their values."""
+"""Maps a column with fingerprints of records to the column with their values."""
 
 _FIRST_MS: Final = -62_135_596_800_000
-"""0001-01-01 and 9999-12-31, the first and the last day of Python's datetime."""
+"""The first and the last day of Python's datetime, in ms: 0001-01-01 and 9999-12-31."""
 _LAST_MS: Final = 253_402_300_799_999
 _STATUS: Final = {0: "ACTIVE", -1: "IDLE"}
 _END_OF_DATA: Final = {1: "DRAIN", 0: "NO_DRAIN"}
@@ -46,14 +46,14 @@ class Tables(Protocol):
 
 
 def known_table(name: str) -> Table:
-    """The description of a table; raises BadInput if there is none."""
+    """Returns the description of a table; raises BadInput if there is none."""
     if name not in TABLES:
         raise BadInput(f"a recording has no table {name!r}{did_you_mean(name, TABLES)}; docs/recording.md lists them")
     return TABLES[name]
 
 
 def to_arrow(tables: Tables, name: str, *, readable: bool, keys: bool, values: bool) -> pa.Table:
-    """One table; see ``Recording.to_arrow``."""
+    """Returns one table as Arrow; see ``Recording.to_arrow``."""
     table, stored = known_table(name), tables.table(name)
     columns: list[tuple[str, pa.ChunkedArray]] = []
     for column in table.stored_columns:
@@ -69,13 +69,13 @@ def to_arrow(tables: Tables, name: str, *, readable: bool, keys: bool, values: b
 
 
 def _field(stored: pa.Schema, name: str, column: pa.ChunkedArray) -> pa.Field:
-    """The stored field, which holds no nulls, if the column is stored as it is."""
+    """Returns the stored field, which has no nulls; a new field if the type of the column changed."""
     same = name in stored.names and stored.field(name).type == column.type
     return stored.field(name) if same else pa.field(name, column.type)
 
 
 def to_pandas(tables: Tables, name: str, *, readable: bool, keys: bool, values: bool) -> pd.DataFrame:
-    """One table; see ``Recording.to_pandas``."""
+    """Returns one table as a data frame; see ``Recording.to_pandas``."""
     if importlib.util.find_spec("pandas") is None:
         raise MissingExtra("pandas", "to_pandas (to_arrow needs none)")
     found = to_arrow(tables, name, readable=readable, keys=keys, values=values)
@@ -87,7 +87,7 @@ def to_pandas(tables: Tables, name: str, *, readable: bool, keys: bool, values: 
 
 
 def _readable(tables: Tables, table: Table, column: Column, stored: pa.Table) -> Columns:
-    """A column and what is derived from it."""
+    """Yields a column, and the columns that are derived from it."""
     numbers = stored[column.name]
     if column.name in POINTS_IN_TIME:
         unit = POINTS_IN_TIME[column.name]
@@ -112,13 +112,13 @@ def _names(numbers: pa.ChunkedArray, kind: type[IntEnum]) -> pa.ChunkedArray:
 
 
 def _mapped(numbers: pa.ChunkedArray, texts: dict[int, str]) -> pa.ChunkedArray:
-    """The text of each number, null if it has none."""
+    """Returns the text of each number; null for a number without text."""
     known = pa.array(list(texts), numbers.type)
     return _taken(pa.array(list(texts.values()), pa.string()), pc.index_in(numbers, value_set=known))
 
 
 def _joined(numbers: pa.ChunkedArray, described: pa.Table, number: str, text: str) -> pa.ChunkedArray:
-    """The text that a description table has for each number, null if it has none."""
+    """Returns the text that a description table has for each number; null for a number without text."""
     known = described[number].combine_chunks()
     return _taken(described[text].combine_chunks(), pc.index_in(numbers, value_set=known.cast(numbers.type)))
 
@@ -128,7 +128,7 @@ def _taken(texts: pa.Array, places: pa.ChunkedArray) -> pa.ChunkedArray:
 
 
 def _operator_names(tables: Tables, stored: pa.Table) -> pa.ChunkedArray:
-    """The name of the operator at its index in the chain of the task; null for the task itself, index -1."""
+    """Returns the name of each operator, by its index in the task's chain; null for index -1, the task itself."""
     tasks, operators = tables.table("tasks"), tables.table("operators")
     vertices: dict[int, list[tuple[int, str]]] = {}
     for vertex, index, name in zip(*(operators[c].to_pylist() for c in ("vertex", "operator", "name")), strict=True):
@@ -144,7 +144,10 @@ def _operator_names(tables: Tables, stored: pa.Table) -> pa.ChunkedArray:
 
 
 def _points_in_time(table: Table, name: str, stored: pa.Table) -> pa.ChunkedArray:
-    """The column as timestamps: null for no time, the last millisecond of Python's calendar for the end of event time."""
+    """Returns the column as timestamps: null for no time.
+
+    The end of event time is the last millisecond of Python's calendar.
+    """
     numbers, unit = stored[name], POINTS_IN_TIME[name]
     if unit == "ns":
         return numbers.cast(pa.timestamp("ns"))
@@ -160,12 +163,12 @@ def _points_in_time(table: Table, name: str, stored: pa.Table) -> pa.ChunkedArra
 
 
 def _has_elements(table: Table) -> bool:
-    """True if the meaning of its column ``timestamp`` depends on the kind of the element."""
+    """True if the kind of the element determines the meaning of the table's column ``timestamp``."""
     return any(column.name == "kind" and column.values is ElementKind for column in table.columns)
 
 
 def _status(stored: pa.Table) -> pa.ChunkedArray:
-    """What ``timestamp`` means where it is no time: the status of a STATUS, whether END_OF_DATA drains; else null."""
+    """Returns the status of a STATUS, and whether an END_OF_DATA drains; null for other elements."""
     kind, numbers = stored["kind"], stored["timestamp"]
     none = pa.scalar(None, pa.string())
     ends = pc.if_else(pc.equal(kind, ElementKind.END_OF_DATA.value), _mapped(numbers, _END_OF_DATA), none)
@@ -173,7 +176,7 @@ def _status(stored: pa.Table) -> pa.ChunkedArray:
 
 
 def _decoded(texts: pa.ChunkedArray) -> list[object]:
-    """JSON texts as Python values."""
+    """Decodes JSON texts to Python values."""
     known: dict[str | None, object] = {None: None}
     found = []
     for text in texts.to_pylist():
@@ -184,7 +187,7 @@ def _decoded(texts: pa.ChunkedArray) -> list[object]:
 
 
 def _with_tuples(value: object) -> object:
-    """A JSON value with arrays as tuples, so that pandas can group by them."""
+    """Returns a JSON value with tuples instead of arrays, so that pandas can group by the value."""
     if isinstance(value, list):
         return tuple(map(_with_tuples, value))
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""Stores facts in memory: for exploration and tests, where a run is short and checked at once."""
+"""Stores facts in memory, for exploration and tests: their runs are short and are checked at once."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class MemoryRecorder:
     """A list of tuples per table. Implements ``facts.tracer.Recorder`` and ``laws.facts.Facts``."""
 
     def __init__(self, level: Level, values_bytes: int = VALUES_BYTES, records_state: bool = False) -> None:
-        """``values_bytes``: the size limit of table ``record_values``."""
+        """``values_bytes``: the size limit of table ``record_values`` in bytes."""
         self.level = level
         self.records_state = records_state
         self.values: DistinctValues = DistinctValues(values_bytes)
@@ -33,7 +33,7 @@ class MemoryRecorder:
         self._static: dict[str, list[tuple[int | str, ...]]] = {t.name: [] for t in STATIC_TABLES}
 
     def appender(self, table: Table) -> Append:
-        """The append function of one fact table. Ignores rows of tables above the level."""
+        """Returns the append function of one fact table; it drops rows of tables above the level."""
         if table.level > self.level:
             return ignore
         add = self._facts[table.name].append
@@ -44,7 +44,7 @@ class MemoryRecorder:
         return append
 
     def stamped_appender(self, table: Table, stamp: Stamp) -> Append:
-        """As ``appender``; the function adds the common first columns of a task's facts."""
+        """Returns an append function that adds the common first columns of a task's facts."""
         return stamping(self.appender(table), table, stamp)
 
     def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
@@ -56,7 +56,7 @@ class MemoryRecorder:
         self._attempts.begin(task, seq)
 
     def attempt(self, task: int, seq: int) -> int:
-        """The attempt of its task that recorded a fact."""
+        """Returns the attempt of its task in which a fact was recorded."""
         return self._attempts.of(task, seq)
 
     def _stored(self, table: Table) -> list[tuple[int, ...]]:
@@ -78,16 +78,16 @@ class MemoryRecorder:
         return self._static[table]
 
     def table(self, table: str) -> pa.Table:
-        """All rows of a table as stored; see ``Recording.table``."""
+        """Returns all rows of a table as stored; see ``Recording.table``."""
         described = known_table(table)
         return from_rows(described, self.static_rows(table) if described in STATIC_TABLES else self._stored(described))
 
     def to_arrow(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pa.Table:
-        """All rows of a table for people; see ``Recording.to_arrow``."""
+        """Returns all rows of a table in readable form; see ``Recording.to_arrow``."""
         return to_arrow(self, table, readable=readable, keys=keys, values=values)
 
     def to_pandas(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pd.DataFrame:
-        """All rows of a table for people; see ``Recording.to_pandas``."""
+        """Returns all rows of a table in readable form; see ``Recording.to_pandas``."""
         return to_pandas(self, table, readable=readable, keys=keys, values=values)
 
     def columns(self, table: str) -> tuple[str, ...]:
@@ -95,7 +95,7 @@ class MemoryRecorder:
         return TABLES[table].names
 
     def facts_digest(self) -> str:
-        """The same digest as a ``RecordingWriter`` computes for these facts."""
+        """Returns the same digest as a ``RecordingWriter`` computes for these facts."""
         kept = [(t, self._stored(t)) for t in FACT_TABLES if t.level <= self.level]
         described = [(t, self.static_rows(t.name)) for t in STATIC_TABLES]
         return facts_digest(

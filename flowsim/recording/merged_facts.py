@@ -1,4 +1,4 @@
-"""The facts of a recording in one order, read part by part: within a task as recorded, between tasks by time."""
+"""The facts of a recording in one order: within a task as recorded, between tasks by time; read part by part."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ _OPENS: Final = (ActionPhase.BEGIN, ActionPhase.WAIT)
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """A selection of facts; None: all. ``values``: per table the allowed values of some columns.
+    """A selection of facts; None: all facts. ``values``: per table, the allowed values of some columns.
 
-    ``from_ns`` and ``to_ns``: inclusive and exclusive, of column ``time_ns``. With ``channels`` only facts of channels.
+    ``from_ns`` (inclusive) and ``to_ns`` (exclusive) limit column ``time_ns``. With ``channels`` only facts of these
+    channels.
     """
 
     tables: tuple[str, ...] = tuple(table.name for table in TASK_TABLES)
@@ -42,8 +43,8 @@ class Selection:
 class Fact(NamedTuple):
     """One row of a fact table.
 
-    ``time_ns``: never below that of the previous fact. ``depth``: the number of enclosing actions and waits of its
-    task; 0 below level full.
+    ``time_ns`` is never below that of the previous fact. ``depth`` is the number of actions and waits of the task that
+    enclose the fact; 0 below level full.
     """
 
     table: str
@@ -54,7 +55,7 @@ class Fact(NamedTuple):
 
 
 def merged_facts(recording: Recording, selection: Selection) -> Iterator[Fact]:
-    """The facts of ``selection``, by time, then task, then as recorded; raises BadInput for a damaged part.
+    """Yields the facts of ``selection`` by time, then task, then as recorded; raises BadInput for a damaged part.
 
     Memory holds one epoch. Parts outside the selected time are not read, except for the actions of earlier epochs,
     which give the nesting depth of the first facts.
@@ -124,7 +125,7 @@ class _Depths:
         self._recording = recording
         self._depth: dict[int, int] = {}
         self._steps: dict[int, tuple[Ints, Ints]] = {}
-        """Per task: sequence numbers of the epoch's actions, and the depth after each."""
+        """Per task, the sequence numbers of the epoch's actions, and the depth after each action."""
 
     def begin(self, epoch: int) -> None:
         """Reads the actions of an epoch."""
@@ -142,7 +143,7 @@ class _Depths:
             self._steps[task] = seq[of_task][order], self._depth.get(task, 0) + np.cumsum(steps[of_task][order])
 
     def of(self, tasks: Ints, seqs: Ints) -> Ints:
-        """The depth at facts of this epoch; for an action or wait the depth around it."""
+        """Returns the depth at each fact of this epoch; for an action or wait, the depth outside of it."""
         found = np.zeros(len(tasks), dtype=np.int64)
         for task in np.unique(tasks).tolist():
             of_task = tasks == task
@@ -161,7 +162,7 @@ class _Depths:
 
 
 def _horizons(recording: Recording, tables: list[Table], selection: Selection) -> list[int]:
-    """Per epoch the minimum time of any later one: facts at or after it wait for that epoch.
+    """Returns, per epoch, the minimum time of all later epochs: facts at or after this time wait for those epochs.
 
     A task inside a batch is ahead of other tasks, so epochs overlap in time. Epochs after the last one in the selected
     time are omitted.
@@ -215,7 +216,10 @@ def _mask(table: Table, columns: list[Ints], selection: Selection) -> npt.NDArra
 
 
 def _keep_time_running(rows: list[_Rows], latest: dict[int, int]) -> None:
-    """A task's facts are ordered by sequence number: if its time decreases (real clock), the previous time is used."""
+    """Replaces a time that decreases by the previous time of the task: facts are ordered by sequence number.
+
+    The time decreases only on the real clock.
+    """
     if not any(map(len, rows)):
         return
     task, seq = (np.concatenate([one.column(name) for one in rows]) for name in ("task", "seq"))

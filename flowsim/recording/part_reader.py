@@ -1,4 +1,4 @@
-"""Opens the file of one part, and checks it against its epoch's marker."""
+"""Opens the file of one part, and compares it with the marker of its epoch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from flowsim.recording.parquet_part import arrow_schema
 
 
 def part_content(path: Path, about: PartDescription, is_verified: bool = True) -> bytes:
-    """The bytes of a part; checks their hash if ``is_verified``; raises BadInput."""
+    """Returns the bytes of a part; with ``is_verified`` also checks their hash; raises BadInput."""
     try:
         content = path.read_bytes()
     except FileNotFoundError:
@@ -36,7 +36,10 @@ def check_hash(path: Path, about: PartDescription, content: bytes) -> None:
 
 @contextmanager
 def open_part(path: Path, table: str, about: PartDescription, content: bytes) -> Iterator[pq.ParquetFile]:
-    """The part as a Parquet file with the expected columns and rows; raises BadInput, also for errors inside."""
+    """Opens the part as a Parquet file with the expected columns and rows.
+
+    Raises BadInput, also for errors inside the ``with`` block.
+    """
     try:
         with pq.ParquetFile(pa.BufferReader(content)) as file:
             if file.metadata.num_rows != about.rows or not file.schema_arrow.equals(arrow_schema(TABLES[table])):

@@ -22,7 +22,10 @@ def register_views(
     epochs: Sequence[Mapping[str, int]],
     graph: Mapping[str, Sequence[tuple[int | str, ...]]],
 ) -> dict[str, DataFrame]:
-    """One DataFrame per table, each also a temporary view with its name. ``directory``: any path that Spark reads."""
+    """Returns one DataFrame per table, and registers each as a temporary view with the table's name.
+
+    ``directory``: any path that Spark reads.
+    """
     frames = {table.name: session.createDataFrame(list(graph[table.name]), ddl(table)) for table in GRAPH_TABLES}
     for table in (*FACT_TABLES, *TEXT_TABLES):
         parts = [
@@ -37,10 +40,10 @@ def register_views(
 
 
 def plain_path(path: str) -> str:
-    """Spark treats paths as patterns, so a folder named [x] must be escaped."""
+    """Escapes a path: Spark treats paths as patterns, for example a folder named [x]."""
     return _PATTERN.sub(r"\\\g<0>", path)
 
 
 def ddl(table: Table) -> str:
-    """The columns of a table as Spark DDL."""
+    """Returns the columns of a table as Spark DDL."""
     return ", ".join(f"`{column.name}` {_TYPES[column.code]}" for column in table.stored_columns)

@@ -59,14 +59,14 @@ from flowsim.recording.parquet_part import (
 ROWS_PER_EPOCH: Final = 1 << 16
 
 _GROWING: Final = (KEYS, STATES)
-"""Description tables that get rows during the run."""
+"""The description tables that get rows during the run."""
 
 
 class RecordingWriter:
     """Stores the facts of one run in a directory. Implements ``facts.tracer.Recorder``.
 
     All tables close their parts together, when one of them has ``rows_per_epoch`` rows; the epoch's marker is written
-    last. So a killed process leaves its complete epochs, and memory is bounded by one block per table.
+    last. So the recording of a killed process has all complete epochs, and memory is bounded by one block per table.
     """
 
     def __init__(
@@ -83,9 +83,9 @@ class RecordingWriter:
     ) -> None:
         """Replaces an old recording in ``directory``; raises BadInput if the directory contains anything else.
 
-        ``durable`` waits for the disk at every part, so that a power failure loses no complete epoch. ``values_bytes``:
-        the size limit of table ``record_values``; 0: the table stays empty. ``inputs`` is called at the end of the run:
-        SHA-256 of every input file, by its path relative to the scenario.
+        With ``durable`` the writer waits for the disk after every part, so that a power failure loses no complete
+        epoch. ``values_bytes``: the size limit of table ``record_values``; 0: the table stays empty. ``inputs`` is
+        called at the end of the run; it returns the SHA-256 of every input file, by its path relative to the scenario.
         """
         if level is Level.OFF:
             raise InvariantViolation("a run at recording level off has no recorder")
@@ -114,17 +114,17 @@ class RecordingWriter:
         self._write_manifest(RunStatus.RUNNING, None)
 
     def appender(self, table: Table) -> Append:
-        """The append function of one fact table, shared by all tasks. Ignores rows of tables above the level."""
+        """Returns the append function of one fact table for all tasks; it drops rows of tables above the level."""
         block = self._blocks.get(table.name)
         return ignore if block is None else block.append
 
     def stamped_appender(self, table: Table, stamp: Stamp) -> Append:
-        """As ``appender``; the function adds the common first columns of a task's facts, which saves a call per fact."""
+        """Returns an append function that adds the common first columns, which saves a call per fact."""
         block = self._blocks.get(table.name)
         return ignore if block is None else block.stamped(stamp)
 
     def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
-        """Adds rows to a description table: graph tables before the first epoch closes, the others at any time."""
+        """Adds rows to a description table; for a graph table only before the first epoch closes."""
         if self._graph_hash and table not in _GROWING:
             raise InvariantViolation("the execution graph changed after it was written")
         self._static[table.name].extend(rows)
@@ -161,7 +161,7 @@ class RecordingWriter:
         """Writes the rows since the last epoch: a part per table with rows, then the marker.
 
         After a disk error the epoch is dropped completely and nothing more is written: the recording keeps its status
-        ``running`` and its complete epochs. Raises RecordingFailed then, and at every later call.
+        ``running`` and its complete epochs. In this case raises RecordingFailed, now and at every later call.
         """
         if self._failure is not None:
             for block in self._blocks.values():

@@ -39,20 +39,20 @@ class CompiledScenario:
     inputs: tuple[InputFile, ...]
     sinks: tuple[CompiledSink, ...]
     faults: tuple[Fault, ...]
-    """With the nodes' names in the graph."""
+    """The faults, with the nodes' names in the graph."""
     actions: tuple[RunAction, ...]
     """Actions on the running job."""
     expect: ExpectModel
     recompute: Recompute | None
 
     def stream_graph(self) -> StreamGraph:
-        """The logical graph of the job, under the scenario's name."""
+        """Returns the logical graph of the job, under the scenario's name."""
         return self.env.stream_graph(self.scenario.model.name)
 
     def run_options(
         self, recorder: Recorder | None = None, on_progress: Callable[[Progress], None] | None = None
     ) -> RunOptions:
-        """The options of the run; the caller sets the recorder, at level ``run.record``."""
+        """Returns the options of the run; the caller sets the recorder, at level ``run.record``."""
         run = self.run
         options = RunOptions(
             seed=run.seed,

@@ -1,4 +1,4 @@
-"""Shared state of the compilation: the environment, permissions, Python functions, errors so far."""
+"""Shared state of the compilation: the environment, permissions, Python functions, and the errors found so far."""
 
 from __future__ import annotations
 
@@ -42,25 +42,28 @@ class CompiledStream:
 
 @dataclass(frozen=True, slots=True)
 class CompiledSink:
-    """A sink and its outputs."""
+    """A sink and the places of its output."""
 
     name: str
     kind: str
     schema: RecordSchema
     directory: Path | None
-    """Of sinks that write files."""
+    """The output folder of a sink that writes files."""
     collected: CollectSink | None
-    """Of collect sinks: contains the results after the run."""
+    """The sink of type ``collect``, which contains the results after the run."""
 
 
 @dataclass(slots=True)
 class CompileContext:
-    """State of one compilation. ``streams`` contains None for a failed stream, so that its readers report nothing."""
+    """State of one compilation.
+
+    ``streams`` contains None for a failed stream, so that nodes that read it report no errors.
+    """
 
     env: StreamExecutionEnvironment
     problems: Problems
     folder: Path
-    """The base of relative input paths, and the first place to look for Python modules."""
+    """The base folder of relative input paths, which is also searched first for Python modules."""
     out_dir: Path
     allow_python: bool
     allow_path: bool
@@ -93,7 +96,7 @@ class CompileContext:
         takes_timestamp: bool = False,
         null_if_missing: bool = False,
     ) -> Expression:
-        """The compiled expression at ``path``; raises Failed."""
+        """Returns the compiled expression at ``path``; raises Failed."""
         try:
             return compile_expression(
                 source,
@@ -107,26 +110,26 @@ class CompileContext:
             raise Failed from None
 
     def record_expression(self, path: YamlPath, source: str, schema: RecordSchema, reader: str) -> Expression:
-        """The same if ``reader`` has the record without its timestamp."""
+        """Returns the compiled expression for a ``reader`` that has the record without its timestamp; raises Failed."""
         expression = self.expression(path, source, schema)
         if expression.uses_timestamp:
             raise self.fail(path, without_timestamp(reader))
         return expression
 
     def condition(self, path: YamlPath, expression: Expression) -> Expression:
-        """The expression at ``path``, if it may be a truth value; raises Failed."""
+        """Returns the expression at ``path``; raises Failed if it cannot be a truth value."""
         if expression.type not in (FieldType.BOOLEAN, FieldType.ANY):
             raise self.fail(path, f"expected a condition, this expression gives {expression.type.value}")
         return expression
 
     def record(self, path: YamlPath, columns: Mapping[str, str], schema: RecordSchema, *, keep: bool) -> CompiledRecord:
-        """The output record of the named expressions at ``path``; raises Failed."""
+        """Returns the output record of the named expressions at ``path``; raises Failed."""
         return self.columns(
             path, columns, lambda: compile_record(list(columns.items()), schema, keep=keep, limits=self.limits)
         )
 
     def columns(self, path: YamlPath, sources: Mapping[str, str], action: Callable[[], T]) -> T:
-        """Runs the compilation of several expressions under one mapping; the error names its column. Raises Failed."""
+        """Compiles several expressions of one mapping; an error names its column. Raises Failed."""
         try:
             return action()
         except ExpressionError as error:
@@ -135,7 +138,7 @@ class CompileContext:
             raise Failed from None
 
     def input_files(self, path: YamlPath, names: str | Sequence[str]) -> list[InputFile]:
-        """The files of one or several names, which become inputs of the job; raises Failed."""
+        """Returns the files of one or several names, which become inputs of the job; raises Failed."""
         found = self.attempt(
             path, lambda: paths.input_files(names, self.folder, allow_path=self.allow_path, limits=self.limits)
         )
@@ -143,7 +146,7 @@ class CompileContext:
         return found
 
     def input_file(self, path: YamlPath, name: str) -> InputFile:
-        """The file with exactly that name; raises Failed."""
+        """Returns the file with exactly this name; raises Failed."""
         file = self.attempt(
             path, lambda: paths.input_file(name, self.folder, allow_path=self.allow_path, limits=self.limits)
         )
@@ -151,16 +154,16 @@ class CompileContext:
         return file
 
     def python(self, path: YamlPath, reference: str) -> Callable[..., object]:
-        """The object of a ``python:`` reference; raises Failed."""
+        """Returns the object of a ``python:`` reference; raises Failed."""
         return self.attempt(path, lambda: load_function(reference, self.folder, allow_python=self.allow_python))
 
     def function(self, path: YamlPath, reference: str, kind: type[object]) -> object:
-        """The function of a reference, or an instance of its class, which is one of ``kind``; raises Failed."""
+        """Returns the function of a reference, or an instance of its class, which must be a ``kind``; raises Failed."""
         found = self.python(path, reference)
         return self.attempt(path, lambda: _instance_of(found, kind, reference))
 
     def instance(self, path: YamlPath, reference: str, kind: type[T]) -> T:
-        """An instance of ``kind``, from the class or function of a reference; raises Failed."""
+        """Returns an instance of ``kind``, made by the class or function of a reference; raises Failed."""
         made = self.function(path, reference, kind)
         if not isinstance(made, kind):
             raise self.fail(path, f"expected a {kind.__name__}, got {reference}")
@@ -168,24 +171,24 @@ class CompileContext:
 
 
 def without_timestamp(reader: str) -> str:
-    """The message if an expression reads a timestamp that ``reader`` does not have."""
+    """Returns the message for an expression that reads a timestamp, which ``reader`` does not have."""
     return f"{reader} cannot read the timestamp: add it as a field in an earlier map"
 
 
 def declared(fields: Mapping[str, str] | None) -> RecordSchema:
-    """The schema that ``fields:`` declares."""
+    """Returns the schema that ``fields:`` declares."""
     fields = fields or {}
     return RecordSchema(tuple(fields), tuple(FieldType(kind) for kind in fields.values()))
 
 
 def emitted_by(model: FunctionModel, stream: DataStream) -> CompiledStream:
-    """The stream of a Python function, with the fields and side outputs that its block declares."""
+    """Returns the stream of a Python function, with the fields and side outputs that its block declares."""
     sides = {tag: declared(fields) for tag, fields in model.side_outputs.items()}
     return CompiledStream(stream, declared(model.fields), sides)
 
 
 def load_function(reference: str, folder: Path, *, allow_python: bool) -> Callable[..., object]:
-    """The object of ``package.module:function``; modules beside the scenario are found first. Raises BadInput."""
+    """Loads the object of ``package.module:function``; searches modules beside the scenario first. Raises BadInput."""
     if not allow_python:
         raise BadInput(f"{reference} is Python code and runs only with --allow-python")
     module_name, _, name = reference.partition(":")
@@ -201,7 +204,7 @@ def load_function(reference: str, folder: Path, *, allow_python: bool) -> Callab
 
 
 def _instance_of(found: object, kind: type[object], reference: str) -> object:
-    """An instance if the reference names a class, else the function itself."""
+    """Returns an instance if the reference names a class, otherwise the function itself."""
     if not isinstance(found, type):
         return found
     if not issubclass(found, kind):

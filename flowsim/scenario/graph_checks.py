@@ -19,7 +19,7 @@ from flowsim.scenario.yaml.problems import Problems
 
 
 def check_names(model: ScenarioModel, problems: Problems) -> None:
-    """Reports nodes that share a name."""
+    """Reports nodes that have the same name."""
     for name in model.operators:
         if name in model.sources:
             problems.at_key(("operators", name), "a source has this name already")
@@ -81,7 +81,7 @@ def check_graph(compiled: CompiledScenario, problems: Problems) -> None:
 
 
 def _check_subtasks(graph: StreamGraph, model: ScenarioModel, problems: Problems) -> None:
-    """Of snapshots: the number of subtasks is known only for the finished graph."""
+    """Reports unknown subtasks of snapshots: the number of subtasks is known only for the finished graph."""
     names = model.graph_names()
     parallelism = {node.name: node.parallelism for node in graph.nodes.values()}
     for index, action in enumerate(model.actions):
@@ -95,8 +95,10 @@ def _check_subtasks(graph: StreamGraph, model: ScenarioModel, problems: Problems
 
 
 def _check_network(graph: StreamGraph, scenario: Scenario, problems: Problems) -> None:
-    """Reports a job beyond the limits, and network settings that it cannot use: a place, a link, an exchange mode, too
-    little memory."""
+    """Reports a job beyond the limits, and network settings that it cannot use.
+
+    The settings are placement, links, exchange mode and network memory.
+    """
     model = scenario.model
     shown = {in_graph: name for name, in_graph in model.graph_names().items()}
     try:
@@ -116,7 +118,7 @@ def _check_network(graph: StreamGraph, scenario: Scenario, problems: Problems) -
 
 
 def _in_words_of_the_file(message: str, shown: dict[str, str]) -> str:
-    """Without the prefixes that sources and sinks have in the graph."""
+    """Removes the prefixes that sources and sinks have in the graph from a message."""
     for in_graph, name in _longest_first(shown.items()):
         message = message.replace(in_graph, name)
     return message

@@ -20,7 +20,7 @@ _MOST_PATH_BYTES: Final = 4095
 
 
 def confined(name: str, folder: Path, *, allow_path: bool, what: str) -> Path:
-    """``name`` resolved against ``folder``, with symbolic links; raises BadInput if it is outside the folder."""
+    """Resolves ``name`` against ``folder``, with symbolic links; raises BadInput if it is outside the folder."""
     base = _resolved(folder, str(folder))
     path = _resolved(base / name, f"{what} {_shown(name)}")
     if not allow_path and not path.is_relative_to(base):
@@ -29,7 +29,7 @@ def confined(name: str, folder: Path, *, allow_path: bool, what: str) -> Path:
 
 
 def _resolved(path: Path, name: str) -> Path:
-    """Without symbolic links; raises BadInput for a name that no file can have."""
+    """Returns the path without symbolic links; raises BadInput for a name that no file can have."""
     try:
         found = path.resolve()
         if len(os.fsencode(found)) > _MOST_PATH_BYTES or any(
@@ -43,7 +43,7 @@ def _resolved(path: Path, name: str) -> Path:
 
 
 def input_file(name: str, folder: Path, *, allow_path: bool, limits: Limits = DEFAULT_LIMITS) -> InputFile:
-    """A readable regular file; BadInput otherwise."""
+    """Returns a readable regular file; otherwise raises BadInput."""
     path = confined(name, folder, allow_path=allow_path, what="input")
     if not path.exists():
         raise BadInput(f"there is no file {_shown(name)} in {folder}")
@@ -57,7 +57,7 @@ def input_file(name: str, folder: Path, *, allow_path: bool, limits: Limits = DE
 def input_files(
     names: str | Sequence[str], folder: Path, *, allow_path: bool, limits: Limits = DEFAULT_LIMITS
 ) -> list[InputFile]:
-    """The files of one or several names, in order; ``*`` and ``?`` are wildcards, whose matches are sorted by name.
+    """Returns the files of one or several names, in order. ``*`` and ``?`` are wildcards; matches are sorted by name.
 
     Raises BadInput for a pattern without matches, and for a duplicate file.
     """
@@ -74,7 +74,7 @@ def input_files(
 
 
 def _matching(pattern: str, folder: Path, allow_path: bool, limits: Limits) -> list[str]:
-    """The sorted names that match; every folder is confined before its names are read."""
+    """Returns the sorted names that match; checks that a folder is inside the base folder before its names are read."""
     parts = pattern.split("/")
     wild = next(index for index, part in enumerate(parts) if glob.has_magic(part))
     rest = [part for part in parts[wild:] if part]
@@ -108,7 +108,7 @@ def _matching(pattern: str, folder: Path, allow_path: bool, limits: Limits) -> l
 
 
 def _children(directory: Path, part: str, limit: int) -> list[str]:
-    """The names in a folder, or ``part`` if that is a name; none in a file and in a folder without permission."""
+    """Returns the names in a folder, or ``part`` if it has no wildcard; none if the folder cannot be read."""
     if not glob.has_magic(part):
         return [part]
     try:
@@ -125,7 +125,7 @@ def _exists(path: Path) -> bool:
 
 
 def _matches(name: str, part: str) -> bool:
-    """As in a shell, a wildcard at the beginning does not match a dot."""
+    """True if a name matches; as in a shell, a wildcard at the beginning does not match a dot."""
     return name == part or (fnmatchcase(name, part) and (not name.startswith(".") or part.startswith(".")))
 
 
@@ -134,7 +134,7 @@ def _shown(name: str) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """Without the path, which may be outside of the folder."""
+    """Returns the reason of an error without the path, which may be outside of the folder."""
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
     return "it leads back to itself" if isinstance(error, RuntimeError) else str(error)

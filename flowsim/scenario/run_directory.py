@@ -21,7 +21,7 @@ _AT_TOP: Final = re.compile(rf"\.?{re.escape(RUN_FILE)}(\.tmp)?")
 
 
 class RunDirectory:
-    """``OUT`` of one run. ``run.json`` marks it as flowsim's and lists the folders of its sinks."""
+    """The directory ``OUT`` of one run. ``run.json`` marks it as flowsim's and lists the folders of the sinks."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -78,7 +78,7 @@ class RunDirectory:
         _unlink(path for path in found if _AT_TOP.fullmatch(path.name))
 
     def _sink_folders(self) -> list[Path]:
-        """Of the earlier run; raises BadInput if the directory is not flowsim's."""
+        """Returns the sink folders of the earlier run; raises BadInput if the directory is not flowsim's."""
         try:
             content = json.loads((self.path / RUN_FILE).read_bytes())
             if content[_KEY] == 1:
@@ -91,7 +91,7 @@ class RunDirectory:
         )
 
     def _checked(self, found: Sequence[Path], folders: Sequence[Path]) -> list[Path]:
-        """The files of sinks; raises BadInput for files that flowsim did not write."""
+        """Returns the files of sinks; raises BadInput for files that flowsim did not write."""
         parts: list[Path] = []
         ours = {folder for sink in folders for folder in (sink, *sink.parents)}
         for path in found:
@@ -125,7 +125,7 @@ def _unlink(paths: Iterable[Path]) -> None:
 
 
 def _remove_empty(base: Path, folders: Iterable[Path]) -> None:
-    """The folders of sinks and their parents, deepest first."""
+    """Removes the empty folders of sinks and their parents, deepest first."""
     all_folders = {folder for sink in folders for folder in (sink, *sink.parents)} - {Path(".")}
     for folder in sorted(all_folders, key=lambda path: (-len(path.parts), path)):
         if (base / folder).is_dir():

@@ -50,7 +50,7 @@ class ScenarioModel(Strict):
     )
 
     def file_names(self) -> list[str]:
-        """The files that it reads, as it names them: relative to its folder, with wildcards."""
+        """Returns the names of the files that the scenario reads: relative to its folder, with wildcards."""
         names: list[str] = []
         for source in self.sources.values():
             if source.files is not None:
@@ -62,6 +62,6 @@ class ScenarioModel(Strict):
         return list(dict.fromkeys(names))
 
     def graph_names(self) -> dict[str, str]:
-        """The names of its sources, operators and sinks in the graph."""
+        """Returns the names that sources, operators and sinks have in the graph."""
         names = {name: f"Source: {name}" for name in self.sources}
         return names | {name: name for name in self.operators} | {name: f"Sink: {name}" for name in self.sinks}

@@ -135,7 +135,7 @@ class RunSettings:
 
 
 def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
-    """An empty job with these settings."""
+    """Returns an environment without operators and with these settings."""
     env = StreamExecutionEnvironment.get_execution_environment().configure(
         parallelism=settings.parallelism,
         buffer_timeout_ms=settings.buffer_timeout,
@@ -171,7 +171,7 @@ def configure_network(
 
 
 def run_settings_of(settings: SettingsModel) -> RunSettings:
-    """The settings of the run."""
+    """Returns the settings of the run."""
     return RunSettings(
         seed=settings.seed,
         policy=settings.policy,

@@ -25,13 +25,13 @@ _SIZES: Final = {"B": 1, "KiB": 1024, "MiB": 1024 * 1024}
 
 
 class Strict(BaseModel):
-    """Base of all scenario models: unknown keys and silent conversions are errors."""
+    """Base of all scenario models: an unknown key is an error, and a value of another type is not converted."""
 
     model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 def shown(value: object) -> str:
-    """A value for an error message: short, in YAML syntax."""
+    """Returns a value for an error message: short, in YAML syntax."""
     match value:
         case None:
             return "nothing"
@@ -75,7 +75,7 @@ def _to_timeout_ms(value: object) -> int:
 
 
 def byte_size(value: object) -> int:
-    """Bytes of a size such as ``32 KiB``; raises ValueError."""
+    """Returns the bytes of a size such as ``32 KiB``; raises ValueError."""
     if type(value) is int:
         return value
     found = re.fullmatch(r"([0-9]{1,12}) ?(B|KiB|MiB)", value) if isinstance(value, str) else None
@@ -85,7 +85,7 @@ def byte_size(value: object) -> int:
 
 
 def _to_source(value: object) -> str:
-    """An expression may be a YAML number or truth value."""
+    """Converts a YAML number or truth value to the text of an expression."""
     if isinstance(value, str):
         return value
     if type(value) in (bool, int, float):
@@ -94,7 +94,7 @@ def _to_source(value: object) -> str:
 
 
 UNIT: Final = "x-unit"
-"""Key of a JSON schema for the unit of the value that the model stores; ``json_schema`` shows defaults in it."""
+"""The JSON schema key for the unit in which the model stores a value; ``json_schema`` shows defaults in this unit."""
 
 
 def _duration_schema(unit: str, pattern: str, *examples: str, zero: bool = True) -> WithJsonSchema:
@@ -159,7 +159,10 @@ Row = list[Cell]
 
 
 def chosen_of(model: BaseModel, choices: Iterable[K]) -> tuple[K, Any]:
-    """The one key among ``choices`` that the model has, and its value; raises ValueError for none or more than one."""
+    """Returns the one key among ``choices`` that the model has, and its value.
+
+    Raises ValueError for none or more than one.
+    """
     names = {field.alias or name: name for name, field in type(model).model_fields.items()}
     listed = list(choices)
     present = [(key, value) for key in listed if (value := getattr(model, names[key])) is not None]
@@ -172,7 +175,7 @@ def chosen_of(model: BaseModel, choices: Iterable[K]) -> tuple[K, Any]:
 
 
 def exactly_one_of(*keys: str) -> dict[str, JsonValue]:
-    """The part of a model's JSON schema that requires exactly one of some keys."""
+    """Returns the part of a JSON schema that requires exactly one of some keys."""
     return {"oneOf": [{"required": [key]} for key in keys]}
 
 
@@ -193,12 +196,12 @@ class FunctionModel(Strict):
     )
 
     def side_output_names(self) -> list[str]:
-        """The tags of its side outputs."""
+        """Returns the tags of the side outputs."""
         return list(self.side_outputs)
 
 
 def needs_fields(form: str, fields: dict[str, TypeName] | None) -> None:
-    """A Python function must declare its output fields; other kinds must not."""
+    """Checks that a Python function declares its output fields, and that other kinds do not."""
     if form == "python" and fields is None:
         raise ValueError("a python function must declare the fields that it emits")
     if form != "python" and fields is not None:
@@ -206,5 +209,5 @@ def needs_fields(form: str, fields: dict[str, TypeName] | None) -> None:
 
 
 def one_of(model: BaseModel, choices: Iterable[K]) -> K:
-    """The one key among ``choices`` that the model has; raises ValueError for none or more than one."""
+    """Returns the one key among ``choices`` that the model has; raises ValueError for none or more than one."""
     return chosen_of(model, choices)[0]

@@ -13,9 +13,9 @@ _SECONDS_PER_TRY: Final = 0.2
 
 
 async def ended(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Waits for cancelled tasks; those that continue are cancelled again a few times, then reported and discarded.
+    """Waits for cancelled tasks; cancels tasks that continue again a few times, then reports and discards them.
 
-    Errors of ended tasks are left for the caller.
+    The caller handles the errors of ended tasks.
     """
     left = await _left(tasks, _PATIENCE_SECONDS)
     for _ in range(_TRIES):
@@ -32,7 +32,7 @@ async def ended(tasks: Collection[asyncio.Task[Any]]) -> None:
 
 
 async def throw_away(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Closes their coroutines, so that they never run again; their errors are ignored."""
+    """Closes the coroutines of tasks, so that they never run again; ignores their errors."""
     drop(tasks)
     for task in tasks:
         task.add_done_callback(_look_at)
@@ -43,7 +43,7 @@ async def throw_away(tasks: Collection[asyncio.Task[Any]]) -> None:
 
 
 def drop(tasks: Collection[asyncio.Task[Any]]) -> None:
-    """Only closes their coroutines: for a loop that will not run again."""
+    """Only closes the coroutines of tasks, for a loop that will not run again."""
     for task in tasks:
         coroutine: Any = task.get_coro()
         # A coroutine that catches GeneratorExit and continues raises RuntimeError.
@@ -65,14 +65,14 @@ async def end_others() -> None:
 
 
 def error_of(task: asyncio.Task[Any]) -> BaseException | None:
-    """The error of a task; None if it was cancelled, never ended, or was discarded."""
+    """Returns the error of a task; None if the task was cancelled, never ended, or was discarded."""
     if not task.done() or task.cancelled() or not task._log_destroy_pending:  # type: ignore[attr-defined]
         return None
     return task.exception()
 
 
 async def _left(tasks: Collection[asyncio.Task[Any]], seconds: float) -> list[asyncio.Task[Any]]:
-    """The tasks that are not done after this time, in order."""
+    """Waits for a time; returns the tasks that are not done then, in order."""
     if not tasks:
         return []
     await asyncio.wait(tasks, timeout=seconds)

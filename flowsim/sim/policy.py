@@ -10,8 +10,10 @@ from flowsim.errors import BadInput
 from flowsim.sim.rng import RandomStreams
 
 ChoiceRecorder = Callable[[int, int, int], None]
-"""Called as ``(step, index, ready_count)`` for every choice between two or more ready actors; ``step`` counts these
-choices from 0. For a single ready actor the policy is not called and nothing is recorded."""
+"""Called as ``(step, index, ready_count)`` for every choice between two or more ready actors.
+
+``step`` counts these choices from 0. If only one actor is ready, the policy is not called and nothing is recorded.
+"""
 
 
 class SchedulingPolicy(Protocol):
@@ -19,16 +21,16 @@ class SchedulingPolicy(Protocol):
 
     @property
     def name(self) -> str:
-        """The name on the command line."""
+        """The name of the policy on the command line."""
 
     def choose(self, ready: Sequence[int]) -> int:
-        """The index of the actor to run, out of two or more in the order in which they became ready."""
+        """Returns the index of the actor to run, among two or more actors in the order in which they became ready."""
 
     def scale_cost_ns(self, actor: int, cost_ns: int) -> int:
-        """The cost of a batch of ``actor`` instead of ``cost_ns``."""
+        """Returns the scaled cost of a batch of ``actor``, whose nominal cost is ``cost_ns``."""
 
     def describe(self) -> dict[str, object]:
-        """The parameters of this policy without the seed; plain values for a manifest."""
+        """Returns the parameters of this policy without the seed, as plain values for a manifest."""
 
 
 class FifoPolicy:
@@ -83,7 +85,7 @@ class SeededRandomPolicy:
 class ScriptedPolicy:
     """Repeats a list of recorded choices, then continues first in, first out.
 
-    ``costs``, the policy of the recorded run with the same seed, scales the costs.
+    ``costs`` scales the costs: it is the policy of the recorded run with the same seed.
     """
 
     __slots__ = ("_choices", "_costs", "_next")

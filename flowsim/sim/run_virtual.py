@@ -30,7 +30,7 @@ def run_virtual(
     max_steps: int | None = None,
     on_max_steps: Callable[[], object] | None = None,
 ) -> _T:
-    """The result of ``main(loop)``, after its remaining tasks were cancelled and the loop was closed.
+    """Returns the result of ``main(loop)``, after cancelling its remaining tasks and closing the loop.
 
     If a loop is already running (a notebook), the run uses a separate thread and this call waits for it. Ctrl-C ends
     the run between two callbacks and raises KeyboardInterrupt; a second one does not wait for a callback to end.
@@ -56,7 +56,7 @@ def run_virtual(
 
 
 def in_free_thread(run: Callable[[], _T], interrupt: Callable[[], object]) -> _T:
-    """``run()`` here, or in a separate thread if an event loop runs here; Ctrl-C there calls ``interrupt``."""
+    """Calls ``run()`` here, or in a separate thread if an event loop runs here; then Ctrl-C calls ``interrupt``."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -95,7 +95,7 @@ def _run(loop: VirtualTimeLoop, main: Callable[[VirtualTimeLoop], Coroutine[Any,
 
 
 def _close_down(loop: VirtualTimeLoop) -> None:
-    """Cancels remaining tasks, in order of creation; time advances for what they await meanwhile."""
+    """Cancels the remaining tasks in order of creation; time advances while they await something."""
     loop.until_ns = loop.on_quiescent = None
     try:
         tasks = sorted(asyncio.all_tasks(loop), key=hash)
@@ -135,7 +135,7 @@ def _finish(loop: VirtualTimeLoop, tasks: list[asyncio.Task[Any]]) -> None:
 
 @contextmanager
 def _interruptible(loop: VirtualTimeLoop) -> Iterator[None]:
-    """Handles the first Ctrl-C between two callbacks, where the state is consistent."""
+    """Handles the first Ctrl-C between two callbacks, when the state is consistent."""
     in_main_thread = threading.current_thread() is threading.main_thread()
     if not in_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         yield

@@ -42,9 +42,9 @@ class _Stop(BaseException):
 class VirtualTimeLoop(AsyncioServices):
     """Runs asyncio programs and actors in virtual time; a ``Scheduler``.
 
-    One round: first all queued callbacks, first in, first out, until the queue is empty. Then the due timers, in order
-    of creation. Then one turn of one ready actor, which the policy chooses. If no actor is ready, the clock jumps to
-    the next timer. If only daemon timers without pending effects are left, the run is quiescent.
+    One round runs all queued callbacks, first in, first out, until the queue is empty. Then it runs the due timers in
+    order of creation, then one turn of one ready actor, which the policy chooses. If no actor is ready, the clock jumps
+    to the next timer. If only daemon timers without pending effects are left, the run is quiescent.
 
     Invariants: ``now_ns`` never decreases; an actor is in at most one of ``_parked`` and ``_ready_futures``;
     ``_ready_actors`` lists the keys of ``_ready_futures``; ``_pending`` counts the timers in the heap that are neither
@@ -69,12 +69,13 @@ class VirtualTimeLoop(AsyncioServices):
         """The virtual time in nanoseconds."""
         self.policy: SchedulingPolicy = FifoPolicy() if policy is None else policy
         self.until_ns = until_ns
-        """The clock does not pass this: ``on_until`` is called once; tasks that it leaves running continue without a
-        limit.
+        """The time limit in ns, or None.
+
+        When the clock reaches it, ``on_until`` is called once; tasks that still run continue without a limit.
         """
         self.on_until = on_until
         self.on_quiescent = on_quiescent
-        """Called when nothing can run; it raises, stops the loop or makes something ready."""
+        """Called when nothing can run; must raise an error, stop the loop or make something ready."""
         self.on_choice = on_choice
         self.on_max_steps = on_max_steps
         """Called once when ``max_steps`` callbacks and rounds have run; tasks that it leaves running continue."""
@@ -190,7 +191,7 @@ class VirtualTimeLoop(AsyncioServices):
         )
 
     def _next_round(self) -> None:
-        """No callback is queued: queues what comes next."""
+        """Queues the next callbacks when no callback is queued."""
         timers = self._timers
         if timers and timers[0][0] <= self.now_ns:
             self._queue_due_timers()
@@ -234,7 +235,7 @@ class VirtualTimeLoop(AsyncioServices):
             future.set_result(None)
 
     def _any_timer_counts(self) -> bool:
-        """True if a timer is left that keeps the run alive; drops cancelled ones from the head."""
+        """True if a timer is left that keeps the run alive; removes cancelled timers from the head."""
         timers = self._timers
         while timers and timers[0][2]._cancelled:
             heapq.heappop(timers)
@@ -336,7 +337,7 @@ class VirtualTimeLoop(AsyncioServices):
     def call_soon_threadsafe(
         self, callback: Callable[[Unpack[_Ts]], object], *args: *_Ts, context: Context | None = None
     ) -> VirtualHandle:
-        """Only from the loop's own thread: another thread would make the run depend on the machine."""
+        """Raises an error in another thread, which would make the run depend on the machine."""
         if self._thread not in (None, threading.get_ident()):
             raise VirtualClockRefusal("call_soon_threadsafe", "threads would make the run depend on the machine")
         return self.call_soon(callback, *args, context=context)
@@ -380,7 +381,7 @@ class VirtualTimeLoop(AsyncioServices):
             self._cancelled_timers = 0
 
     def _callback_failed(self, handle: VirtualHandle | VirtualTimer, error: BaseException) -> None:
-        """Errors of flowsim's timers end the run; those of asyncio's callbacks are handled as in asyncio."""
+        """Ends the run for an error of a flowsim timer; handles errors of asyncio's callbacks as asyncio does."""
         if isinstance(handle, VirtualTimer) and handle.propagates:
             raise error
         self.call_exception_handler(

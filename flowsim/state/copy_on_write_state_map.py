@@ -17,14 +17,14 @@ _WORD: Final = 0xFFFFFFFF
 
 @dataclass(slots=True, eq=False)
 class StateMapEntry:
-    """A key that holds a state in a namespace; ``key_id`` is its ``state_key``."""
+    """A key that has a state in a namespace; ``key_id`` is the key's ``state_key``."""
 
     key: object
     key_id: object
     namespace: Hashable
     hash: int
     stray_content: object = None
-    """The content under a key group that is not the key's own: cleanup can put it there."""
+    """The content in a key group that is not the key's own group; cleanup can put content there."""
 
 
 Chain = list[StateMapEntry]
@@ -66,12 +66,12 @@ class CopyOnWriteStateMap:
         return self._primary_size + self._rehash_size
 
     def touch(self) -> None:
-        """A read: it continues a rehash in progress."""
+        """Continues a rehash in progress, as a read does."""
         if self._rehash is not _EMPTY_TABLE:
             self._incremental_rehash()
 
     def put(self, entry: StateMapEntry) -> StateMapEntry:
-        """A write: returns the entry of the key and namespace, and creates it if it is missing."""
+        """Returns the entry of the key and namespace, and creates it if it is missing; counts as a write."""
         self.touch()
         table = self._active_table(entry.hash)
         index = entry.hash & len(table) - 1
@@ -93,7 +93,7 @@ class CopyOnWriteStateMap:
         return entry
 
     def remove(self, entry: StateMapEntry) -> None:
-        """Removes key and namespace."""
+        """Removes the entry of a key and namespace."""
         self.touch()
         table = self._active_table(entry.hash)
         index = entry.hash & len(table) - 1
@@ -115,7 +115,7 @@ class CopyOnWriteStateMap:
             yield from chain
 
     def tables(self) -> tuple[Table, Table]:
-        """The main table, and the table that a rehash moves entries to (empty without a rehash)."""
+        """Returns the main table, and the table that a rehash moves entries to (empty without a rehash)."""
         return self._primary, self._rehash
 
     def _active_table(self, code: int) -> Table:
@@ -168,7 +168,7 @@ class ChainIterator:
         self._max_positions = max_positions
 
     def has_next(self) -> bool:
-        """True if buckets are left, including empty ones."""
+        """True if buckets are left, including empty buckets."""
         return len(self._map) > 0 and (self._position < len(self._active) or self._active is self._map.tables()[0])
 
     def next_chain(self) -> Chain | None:

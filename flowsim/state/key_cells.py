@@ -11,14 +11,14 @@ from flowsim.state.key_group_range import KeyGroupRange, assign_to_key_group
 from flowsim.values.keys import state_key
 
 Place = tuple[str, Hashable]
-"""Identifies a cell of a key: name of the state and namespace (a window, or None outside windows)."""
+"""The identity of a cell of a key: the name of the state and the namespace (a window, or None outside windows)."""
 
 _NOTHING: Final[dict[Place, object]] = {}
-"""The cells of a key without content; never written to."""
+"""The cells of a key without content; never changed."""
 
 
 class Cells(Protocol):
-    """The storage behind an operator's states: cells of the current key, by place."""
+    """The storage of an operator's states: the cells of the current key, by state name and namespace."""
 
     def get(self, place: Place, /) -> object: ...
 
@@ -62,7 +62,8 @@ class _HeldKey:
 class KeyCells:
     """All cells of one operator subtask, read and written at the current key.
 
-    Invariants: a key is stored only while it has cells, in its own key group, which is in the subtask's range.
+    Invariants: a key is stored only while it has cells. It is stored in its own key group, which is in the subtask's
+    range.
     """
 
     __slots__ = (
@@ -97,13 +98,13 @@ class KeyCells:
         self._cells = _NOTHING if held is None else held.cells
 
     def key_for(self, place: Place) -> object:
-        """The current key; raises BadInput, naming the state, if none is set."""
+        """Returns the current key; raises BadInput, which names the state, if no key is set."""
         if self._cells is _NO_KEY_SET:
             raise _no_key_set(place)
         return self.current_key
 
     def get(self, place: Place) -> object:
-        """Content of a cell of the current key, None if empty."""
+        """Returns the content of a cell of the current key; None for an empty cell."""
         return self._cells.get(place)
 
     def put(self, place: Place, content: object) -> None:
@@ -121,7 +122,7 @@ class KeyCells:
             self.put(place, content)
 
     def remove(self, place: Place) -> object:
-        """Empties a cell of the current key and returns its content, None if it was empty."""
+        """Empties a cell of the current key and returns its content; None if the cell was empty."""
         content = self._cells.pop(place, None)
         if not self._cells and self._cells is not _NOTHING:
             held = self._held.pop(self.current_key_id)
@@ -130,7 +131,7 @@ class KeyCells:
         return content
 
     def get_of(self, key_id: object, place: Place) -> object:
-        """Content of a cell of any key, None if empty."""
+        """Returns the content of a cell of any key; None for an empty cell."""
         held = self._held.get(key_id)
         return None if held is None else held.cells.get(place)
 
@@ -149,11 +150,11 @@ class KeyCells:
             del self._groups[held.key_group][key_id]
 
     def key_groups(self) -> list[int]:
-        """The key groups with content, in order."""
+        """Returns the key groups with content, in order."""
         return sorted(group for group, keys in self._groups.items() if keys)
 
     def of_key_group(self, key_group: int) -> Iterator[tuple[object, Place, object]]:
-        """Key, place and content of every cell of a key group, in the order in which keys and cells were created."""
+        """Returns key, place and content of every cell of a key group, in the order of their creation."""
         for held in self._groups.get(key_group, {}).values():
             for place, content in held.cells.items():
                 yield held.key, place, content

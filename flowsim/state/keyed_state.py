@@ -50,10 +50,10 @@ class KeyedStateBackend:
     __slots__ = ("_cells", "_declared", "_global", "on_move_changed", "set_current_key_and_id")
 
     set_current_key_and_id: Callable[[object, object], None]
-    """``set_current_key`` for a caller that already has the ``state_key``; called for every record and timer."""
+    """Sets the current key for a caller that already has the key's ``state_key``; called for every record and timer."""
 
     on_move_changed: Callable[[], None] | None
-    """Called when ``set_current_key_and_id`` is replaced, for a caller that caches it."""
+    """Called when ``set_current_key_and_id`` is replaced, so that a caller can update its cached copy."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class KeyedStateBackend:
         now_ms: Callable[[], int] = lambda: 0,
         create_table: CreateTable = StateTable,
     ) -> None:
-        """``now_ms`` is the processing time for the expiry of state."""
+        """``now_ms`` returns the processing time in ms for the expiry of state."""
         self._cells = KeyCells(key_group_range, max_parallelism, key_type)
         self.set_current_key_and_id = self._cells.move_to
         self.on_move_changed = None
@@ -74,29 +74,29 @@ class KeyedStateBackend:
 
     @property
     def current_key(self) -> object:
-        """The key that all states refer to now."""
+        """The current key of all states."""
         return self._cells.current_key
 
     def set_current_key(self, key: object, key_id: object = None) -> None:
-        """Sets the current key of all states; ``key_id`` is its ``state_key``, if the caller already has it."""
+        """Sets the current key of all states; ``key_id`` is the key's ``state_key``, if the caller already has it."""
         self.set_current_key_and_id(key, state_key(key) if key_id is None else key_id)
 
     def store(self, namespace: Hashable = None) -> KeyedStateStore:
-        """The states of one namespace; None is the namespace of state outside windows."""
+        """Returns the states of one namespace; None is the namespace of state outside windows."""
         return self._global if namespace is None else KeyedStateStore(self._declared, namespace)
 
     def keep_order(self) -> None:
-        """States declared from now on keep their keys in the heap's order (``apply_to_all_keys``)."""
+        """Lets states that are declared from now on keep their keys in the heap's order, for ``apply_to_all_keys``."""
         self._declared.in_order = True
 
     def keys(self, name: str, namespace: Hashable = None) -> list[object]:
-        """The keys that hold a state, in the heap's order; raises InvariantViolation if no order is kept."""
+        """Returns the keys that have a state, in the heap's order; raises InvariantViolation if no order is kept."""
         return [key for key, _ in self._declared.keys_in_order(name, namespace)]
 
     def apply_to_all_keys(
         self, state_descriptor: StateDescriptor, function: Callable[[object, State], object], namespace: Hashable = None
     ) -> None:
-        """Calls ``function(key, state)`` for every key that holds the state; the last one stays the current key.
+        """Calls ``function(key, state)`` for every key that has the state; the last key stays the current key.
 
         Raises InvariantViolation if no order is kept. Flink: AbstractKeyedStateBackend.applyToAllKeys.
         """
@@ -106,14 +106,11 @@ class KeyedStateBackend:
             function(key, state)
 
     def key_groups(self) -> list[int]:
-        """The key groups with state, in order."""
+        """Returns the key groups with state, in order."""
         return self._cells.key_groups()
 
     def entries_of_key_group(self, key_group: int) -> list[StateEntry]:
-        """All state of one key group, in the order in which keys and states were created.
-
-        Expired state is omitted if ``cleanup_full_snapshot`` is set.
-        """
+        """Returns all state of one key group, in the order in which keys and states were created."""
         entries = []
         for key, (name, namespace), content in self._cells.of_key_group(key_group):
             kept = self._declared.of_name(name).for_snapshot(content)
@@ -127,7 +124,10 @@ class KeyedStateBackend:
         self._cells.validate()
 
     def _listen_to_moves(self, listener: Callable[[], None]) -> None:
-        """Calls ``listener`` before every later change of key. Flink: KeySelectionListener."""
+        """Registers ``listener``, which is called before every later change of the current key.
+
+        Flink: KeySelectionListener.
+        """
         move = self.set_current_key_and_id
 
         def move_and_notify(key: object, key_id: object) -> None:
@@ -182,7 +182,7 @@ class KeyedStateStore:
         return AggregatingState(found.cells, self._namespace, state_descriptor)
 
     def get_any(self, state_descriptor: StateDescriptor) -> State:
-        """The state of any kind of descriptor; raises BadInput if the argument is not a descriptor."""
+        """Returns the state of any kind of descriptor; raises BadInput if the argument is not a descriptor."""
         match state_descriptor:
             case ValueStateDescriptor():
                 return self.get_state(state_descriptor)

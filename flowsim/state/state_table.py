@@ -23,9 +23,9 @@ class HashableNamespace(Protocol):
 
 
 class StateTable:
-    """Cells of one state with the interface of ``KeyCells``; keeps the keys in order. Flink: CopyOnWriteStateTable.
+    """The cells of one state, with the interface of ``KeyCells``; keeps the keys in order.
 
-    Every access matters: it continues a rehash in progress, as in Flink.
+    Flink: CopyOnWriteStateTable. Every access continues a rehash in progress, as in Flink.
     """
 
     __slots__ = ("_cells", "_key_type", "_maps", "_max_parallelism", "_range")
@@ -60,7 +60,10 @@ class StateTable:
         return self._cells.remove(place)
 
     def keys(self, namespace: Hashable) -> list[tuple[object, object]]:
-        """The keys that hold the state in a namespace, each with its ``state_key``, by key group and then in map order."""
+        """Returns the keys that have the state in a namespace, by key group and then in map order.
+
+        Each key comes with its ``state_key``.
+        """
         return [
             (entry.key, entry.key_id)
             for key_group in range(self._range.start, self._range.end + 1)
@@ -69,11 +72,11 @@ class StateTable:
         ]
 
     def visitor(self, name: str, max_positions: int) -> IncrementalVisitor:
-        """Iterates over all keys, ``max_positions`` buckets at a time; ``name`` is the state's."""
+        """Returns an iterator over all keys, ``max_positions`` buckets at a time; ``name`` is the name of the state."""
         return IncrementalVisitor(self, name, len(self._range), max_positions)
 
     def map_at(self, index: int) -> CopyOnWriteStateMap:
-        """The keys of one of the subtask's key groups; the index starts at 0."""
+        """Returns the keys of one of the subtask's key groups; the index starts at 0."""
         key_group = self._range.start + index
         state_map = self._maps.get(key_group)
         if state_map is None:
@@ -81,11 +84,11 @@ class StateTable:
         return state_map
 
     def is_empty_at(self, index: int) -> bool:
-        """True if no key of a key group (index from 0) holds the state."""
+        """True if no key of a key group (index from 0) has the state."""
         return not self._maps.get(self._range.start + index)
 
     def content_of(self, name: str, entry: StateMapEntry) -> object:
-        """The content of any key."""
+        """Returns the content of the state of any key."""
         if entry.stray_content is not None:
             return entry.stray_content
         return self._cells.get_of(entry.key_id, (name, entry.namespace))
@@ -99,7 +102,10 @@ class StateTable:
             filed.stray_content = content
 
     def forget(self, name: str, index: int, entry: StateMapEntry) -> None:
-        """Removes a key from a key group (index from 0); if that is not the key's own group, the key keeps its state."""
+        """Removes a key from a key group (index from 0).
+
+        If the group is not the key's own group, the key keeps its state.
+        """
         self.map_at(index).remove(entry)
         if self.map_at(index) is self._map_of(entry.key):
             self._cells.remove_of(entry.key_id, (name, entry.namespace))
@@ -127,9 +133,10 @@ def _plain(entry: StateMapEntry) -> StateMapEntry:
 class IncrementalVisitor:
     """Visits the entries of a table bucket by bucket while the table changes. Flink: StateTable.StateEntryIterator.
 
-    Removals and changes apply to the key group that last returned entries, which may not be the current one. After the
-    visitor has emptied a group and found no other, it continues there as soon as new keys arrive. Then a removal has no
-    effect, and the rest of a list or map is stored where no key finds it. Flink behaves the same way.
+    Removals and changes apply to the key group that last returned entries, even if another group is the current one.
+    After the visitor has emptied a group and found no other group, it continues in this group as soon as new keys
+    arrive. Then a removal has no effect, and the rest of a list or map is stored where no key finds it. Flink behaves
+    the same way.
     """
 
     __slots__ = ("_chains", "_count", "_index", "_max_positions", "_name", "_table")
@@ -144,7 +151,7 @@ class IncrementalVisitor:
         self.has_next()
 
     def has_next(self) -> bool:
-        """True if buckets are left, including empty ones."""
+        """True if buckets are left, including empty buckets."""
         while self._chains is None or not self._chains.has_next():
             if self._index == self._count:
                 return False
@@ -155,7 +162,7 @@ class IncrementalVisitor:
         return True
 
     def next_entries(self) -> list[StateMapEntry]:
-        """The entries of one bucket; none if the next ``max_positions`` buckets are empty."""
+        """Returns the entries of one bucket; no entries if the next ``max_positions`` buckets are empty."""
         if not self.has_next() or self._chains is None:
             return []
         return self._chains.next_chain() or []
@@ -171,7 +178,7 @@ class IncrementalVisitor:
 
 
 def namespace_hash(namespace: Hashable) -> int:
-    """The hash code of a namespace; of VoidNamespace for None."""
+    """Returns the hash code of a namespace; for None that of VoidNamespace."""
     if namespace is None:
         return _VOID_NAMESPACE_HASH
     return namespace.java_hash() if isinstance(namespace, HashableNamespace) else java_hash(namespace)

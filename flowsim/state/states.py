@@ -1,7 +1,8 @@
 """The states of user functions: one class per kind of state, named as in PyFlink.
 
-A state refers to the current key at the time of the call, and to the namespace it was fetched for. Mutable values are
-copied in and out, as if serialized. A value outside the closed value set raises ValueNotAllowed, which names the state.
+A state refers to the current key at the time of the call, and to the namespace for which it was fetched. Mutable values
+are copied when they are stored and when they are read, as if serialized. A value outside the closed value set raises
+ValueNotAllowed, which names the state.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from flowsim.values.types import TypeInformation
 
 
 class State:
-    """What all kinds share. Flink: State."""
+    """The common base of all kinds of state. Flink: State."""
 
     __slots__ = ("_cells", "_place")
 
@@ -31,7 +32,7 @@ class State:
         self._cells.remove(self._place)
 
     def _own(self, value: object) -> object:
-        """A copy that the state may keep; raises ValueNotAllowed."""
+        """Returns a copy that the state may keep; raises ValueNotAllowed."""
         try:
             check(value)
         except ValueNotAllowed as refused:
@@ -45,7 +46,7 @@ class ValueState(State):
     __slots__ = ()
 
     def value(self) -> object:
-        """The value, None if there is none."""
+        """Returns the value; None if there is no value."""
         return copy_value(self._cells.get(self._place))
 
     def update(self, value: object) -> None:
@@ -57,12 +58,12 @@ class ValueState(State):
 
 
 class AppendingState(State):
-    """A state that values are added to. Flink: AppendingState."""
+    """A state to which values are added. Flink: AppendingState."""
 
     __slots__ = ()
 
     def get(self) -> object:
-        """The result of the values added so far."""
+        """Returns the result of the values added so far."""
         raise NotImplementedError
 
     def add(self, value: object) -> None:
@@ -100,7 +101,7 @@ class ListState(MergingState):
     __slots__ = ()
 
     def get(self) -> list[object]:
-        """The elements, an empty list if there are none."""
+        """Returns the elements; an empty list if there are none."""
         return [copy_value(element) for element in _as_list(self._cells.get(self._place))]
 
     def __iter__(self) -> Iterator[object]:
@@ -111,7 +112,7 @@ class ListState(MergingState):
         self._append_one(self._element(value))
 
     def add_all(self, values: Iterable[object]) -> None:
-        """Appends these elements."""
+        """Appends several elements."""
         self._append_all([self._element(value) for value in values])
 
     def update(self, values: Iterable[object]) -> None:
@@ -152,7 +153,7 @@ def _as_list(content: object) -> list[object]:
 class MapState(State):
     """A map per key, in the order of a Java HashMap by the declared type of its keys. Flink: MapState.
 
-    Keys are equal if their ``state_key`` is: 1, 1.0 and True are three keys.
+    Keys are equal if their ``state_key`` values are equal: 1, 1.0 and True are three keys.
     """
 
     __slots__ = ("_key_type",)
@@ -162,7 +163,7 @@ class MapState(State):
         self._key_type: TypeInformation = descriptor.key_type_info
 
     def get(self, key: object) -> object:
-        """The value of a key, None if there is none."""
+        """Returns the value of a key; None if there is no value."""
         entries = self._entries()
         return None if entries is None else copy_value(entries.get(key))
 
@@ -172,7 +173,7 @@ class MapState(State):
         self._entries_to_write().put(own_key, own_value)
 
     def append(self, key: object, value: object) -> None:
-        """Appends to the list of a key, and creates the list with the first value: for operators that keep lists."""
+        """Appends a value to the list of a key, and creates the list if it is missing; for operators with lists."""
         own = self._own(value)
         entries = self._entries_to_write()
         present = entries.get(key)
@@ -187,7 +188,7 @@ class MapState(State):
         self._entries_to_write().put_all(own)
 
     def remove(self, key: object) -> None:
-        """Removes a key; a map without keys is removed."""
+        """Removes a key; after the last key also removes the map."""
         entries = self._entries()
         if entries is not None:
             entries.remove(key)
@@ -195,26 +196,26 @@ class MapState(State):
                 self._cells.remove(self._place)
 
     def contains(self, key: object) -> bool:
-        """True if the key has a value, even None."""
+        """True if the key has a value; the value may be None."""
         entries = self._entries()
         return entries is not None and key in entries
 
     def items(self) -> list[tuple[object, object]]:
-        """Keys and values."""
+        """Returns keys and values."""
         entries = self._entries()
         return [] if entries is None else [(key, copy_value(value)) for key, value in entries]
 
     def borrowed_items(self) -> list[tuple[object, object]]:
-        """Keys and values without copies, for an operator that only reads them."""
+        """Returns keys and values without copies, for an operator that only reads them."""
         entries = self._entries()
         return [] if entries is None else entries.items()
 
     def keys(self) -> list[object]:
-        """The keys."""
+        """Returns the keys."""
         return [key for key, _ in self.items()]
 
     def values(self) -> list[object]:
-        """The values."""
+        """Returns the values."""
         return [value for _, value in self.items()]
 
     def is_empty(self) -> bool:
@@ -254,7 +255,7 @@ class MapState(State):
 
 
 class ReducingState(MergingState):
-    """A value per key; every added value is reduced into it. Flink: ReducingState."""
+    """A value per key; every added value is reduced into this value. Flink: ReducingState."""
 
     __slots__ = ("_reduce",)
 
@@ -263,7 +264,7 @@ class ReducingState(MergingState):
         self._reduce: Callable[[object, object], object] = descriptor.get_reduce_function().reduce
 
     def get(self) -> object:
-        """The reduced value, None if nothing was added."""
+        """Returns the reduced value; None if nothing was added."""
         return copy_value(self._cells.get(self._place))
 
     def add(self, value: object) -> None:
@@ -281,7 +282,7 @@ class ReducingState(MergingState):
 
 
 class AggregatingState(MergingState):
-    """An accumulator per key; every added value is folded into it. Flink: AggregatingState."""
+    """An accumulator per key; every added value is folded into the accumulator. Flink: AggregatingState."""
 
     __slots__ = ("_aggregator",)
 
@@ -290,7 +291,7 @@ class AggregatingState(MergingState):
         self._aggregator = descriptor.get_agg_function()
 
     def get(self) -> object:
-        """The result of the accumulator, None if nothing was added."""
+        """Returns the result of the accumulator; None if nothing was added."""
         accumulator = self._cells.get(self._place)
         return None if accumulator is None else self._aggregator.get_result(copy_value(accumulator))
 

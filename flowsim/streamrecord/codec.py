@@ -58,7 +58,7 @@ def encode_latency_marker_into(buffer: bytearray, marker: LatencyMarker) -> None
 
 
 def latency_marker(element: Element) -> LatencyMarker:
-    """The latency marker in an element of length 4."""
+    """Converts an element of length 4 to a latency marker."""
     _, marked_time_ms, operator_id, subtask_index = element
     if not (isinstance(marked_time_ms, int) and isinstance(operator_id, int) and isinstance(subtask_index, int)):
         raise TypeError(f"not a latency marker: {element!r:.80}")
@@ -74,10 +74,10 @@ class Recyclable(Protocol):
 class ElementDecoder:
     """Decodes the bytes of one channel after the other; one decoder serves a whole gate.
 
-    ``feed`` a slice, iterate over its complete elements, call ``take_tail`` and store the tail for the channel; prepend
-    it to the channel's next slice. Iteration may stop anywhere and continue later. The buffer of a slice is recycled
-    once the slice is decoded: before its last element is yielded if that ends with the slice, else by ``take_tail``.
-    Flink: SpillingAdaptiveSpanningRecordDeserializer.
+    Call ``feed`` with a slice, iterate over its complete elements, call ``take_tail`` and store the tail for the
+    channel. Prepend the tail to the channel's next slice. Iteration may stop anywhere and continue later. The buffer of
+    a slice is recycled once the slice is decoded: before its last element is yielded if that ends with the slice, else
+    by ``take_tail``. Flink: SpillingAdaptiveSpanningRecordDeserializer.
 
     The unpacker itself iterates, so an element runs no Python code of flowsim. But the unpacker does not know where a
     cut element began; so it gets the last ``TRACKED_BYTES`` of a slice separately, and its position is read after each
@@ -90,7 +90,7 @@ class ElementDecoder:
 
     _slice: memoryview
     _unpacker: msgpack.Unpacker
-    """Created for each slice, because its internal buffers are large: an idle gate has none."""
+    """The unpacker of one slice. Its internal buffers are large, so that an idle gate has no unpacker."""
     _elements: Iterator[Element]
 
     def __init__(self) -> None:
@@ -98,7 +98,7 @@ class ElementDecoder:
         self._clear()
 
     def feed(self, encoded: bytes | bytearray | memoryview, buffer: Recyclable | None = None) -> None:
-        """Adds bytes of the current channel; they must not change before ``take_tail``. ``buffer`` is their buffer."""
+        """Adds bytes of the current channel, in ``buffer``; they must not change before ``take_tail``."""
         if len(self._slice):
             encoded = self.take_tail() + encoded
         self._slice = memoryview(encoded)
@@ -108,7 +108,7 @@ class ElementDecoder:
         self._elements = chain.from_iterable(self._parts())
 
     def __iter__(self) -> Iterator[Element]:
-        """The remaining complete elements, each a tuple."""
+        """Iterates over the remaining complete elements, each a tuple."""
         return self._elements
 
     @property
@@ -117,7 +117,7 @@ class ElementDecoder:
         return not len(self._slice)
 
     def take_tail(self) -> bytes:
-        """The bytes after the last returned element; the decoder is then empty."""
+        """Returns the bytes after the last returned element and empties the decoder."""
         tail = bytes(self._slice[self._position() :])
         self._clear()
         return tail
@@ -154,7 +154,7 @@ class ElementDecoder:
             yield element
 
     def _position(self) -> int:
-        """The position in the slice after the last returned element."""
+        """Returns the position in the slice after the last returned element."""
         if not self._tracked:
             # Iteration has not passed a cut element yet, so the unpacker's position is at the end of an element.
             behind: int = self._unpacker.tell()
@@ -162,7 +162,7 @@ class ElementDecoder:
         return self._end if self._end is not None else self._search()
 
     def _search(self) -> int:
-        """Finds the position by skipping through the slice again: the cut element is longer than the tracked bytes."""
+        """Finds the position by skipping through the slice again: the cut element exceeds the tracked bytes."""
         unpacker = _unpacker()
         unpacker.feed(self._slice)
         end = 0

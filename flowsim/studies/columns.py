@@ -14,7 +14,7 @@ from flowsim.recording.reader import Recording
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """Durations in ns. A percentile is one of the durations: the lowest that covers that share of all (nearest rank)."""
+    """Durations in ns. A percentile is the lowest duration that covers this share of all durations (nearest rank)."""
 
     mean_ns: float
     p50_ns: int
@@ -24,7 +24,7 @@ class Distribution:
 
     @classmethod
     def of(cls, durations_ns: Ints) -> Distribution | None:
-        """None for an empty list."""
+        """Returns the distribution of durations in ns; None for an empty list."""
         if not len(durations_ns):
             return None
         ordered = np.sort(durations_ns)
@@ -42,7 +42,10 @@ Columns = Mapping[str, Ints]
 
 
 def columns(recording: Recording, table: str, names: Sequence[str]) -> dict[str, Ints]:
-    """Some columns of a fact table, in the order in which its rows were recorded. Raises BadInput for a damaged part."""
+    """Returns some columns of a fact table, in the order in which the rows were recorded.
+
+    Raises BadInput for a damaged part.
+    """
     parts = [recording.part(table, epoch, names) for epoch in range(len(recording.epochs))]
     found: dict[str, Ints] = {}
     for name in names:
@@ -52,5 +55,5 @@ def columns(recording: Recording, table: str, names: Sequence[str]) -> dict[str,
 
 
 def where(rows: Columns, wanted: npt.NDArray[np.bool_]) -> dict[str, Ints]:
-    """The rows for which ``wanted`` is true."""
+    """Returns the rows for which ``wanted`` is true."""
     return {name: column[wanted] for name, column in rows.items()}

@@ -14,19 +14,22 @@ from flowsim.studies.run import remove_run
 RUNS: Final = "runs"
 JSON_FILE, CSV_FILE, TABLE_FILE, PLOT_FILE = (f"study.{ending}" for ending in ("json", "csv", "md", "svg"))
 KEY: Final = "flowsim_study"
-"""In ``study.json``: the version of its format, which also marks the directory as flowsim's."""
+"""The key of the format version in ``study.json``, which also marks the directory as flowsim's."""
 _OURS: Final = re.compile(r"\.?study\.(json|csv|md|svg)(\.tmp)?")
 _RUN: Final = re.compile(r"\d{3}")
 
 
 class StudyDirectory:
-    """``OUT`` of one study. An earlier study there is replaced completely; other contents raise BadInput."""
+    """The directory ``OUT`` of one study.
+
+    A new study replaces an earlier study completely; other contents raise BadInput.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def run(self, number: int) -> Path:
-        """The directory of a combination's run; numbers count from 1."""
+        """Returns the directory of a combination's run; numbers count from 1."""
         return self.path / RUNS / f"{number:03d}"
 
     def begin(self) -> None:
@@ -60,7 +63,7 @@ class StudyDirectory:
             (self.path / RUNS).rmdir()
 
     def _checked(self, found: list[Path]) -> list[Path]:
-        """The runs of the earlier study; raises BadInput if anything else is there."""
+        """Returns the runs of the earlier study; raises BadInput if the directory contains anything else."""
         if not found:
             return []
         if not self._is_ours():

@@ -18,7 +18,7 @@ _NONE: Final = "-"
 
 
 def study_data(study: Study) -> dict[str, object]:
-    """A study as JSON values; the same runs give the same data."""
+    """Returns a study as JSON values; the same runs give the same data."""
     return {
         KEY: 1,
         "scenario": study.name,
@@ -32,7 +32,7 @@ def study_data(study: Study) -> dict[str, object]:
 
 
 def row_data(row: StudyRow) -> dict[str, object]:
-    """One combination: times in ns of the job's clock, shares from 0 to 1."""
+    """Returns one combination as JSON values: times in ns of the job's clock, shares from 0 to 1."""
     measures = row.measures
     return {
         "values": dict(row.combination.values),
@@ -48,12 +48,12 @@ def row_data(row: StudyRow) -> dict[str, object]:
 
 
 def json_text(study: Study) -> str:
-    """``study.json``."""
+    """Returns the text of ``study.json``."""
     return json.dumps(study_data(study), indent=2, ensure_ascii=False) + "\n"
 
 
 def csv_text(study: Study) -> str:
-    """``study.csv``: one line per combination; the columns of an async operator begin with its name."""
+    """Returns the text of ``study.csv``: a line per combination; an async operator's columns begin with its name."""
     flat = [_flat(row) for row in study.rows]
     names = list(dict.fromkeys(name for row in flat for name in row))
     written = io.StringIO()
@@ -64,7 +64,7 @@ def csv_text(study: Study) -> str:
 
 
 def table_text(study: Study) -> str:
-    """``study.md``."""
+    """Returns the text of ``study.md``."""
     headings, rows = table_of(study)
     left = len(study.variations)
     lines = [headings, ["---" if index < left else "---:" for index in range(len(headings))], *rows]
@@ -72,7 +72,7 @@ def table_text(study: Study) -> str:
 
 
 def table_of(study: Study) -> tuple[list[str], list[list[str]]]:
-    """Headings and cells for readers; the varied keys first."""
+    """Returns headings and cells for readers; the varied keys are the first columns."""
     keys = [variation.key for variation in study.variations]
     names = short_names(keys)
     headings = [*(names[key] for key in keys), "records/s"]
@@ -95,7 +95,7 @@ def table_of(study: Study) -> tuple[list[str], list[list[str]]]:
 
 
 def duration_text(ns: float) -> str:
-    """Three digits and a unit.
+    """Returns a duration with three digits and a unit.
 
     >>> duration_text(1_234_567), duration_text(250_000_000), duration_text(0)
     ('1.23 ms', '250 ms', '0 ms')
@@ -107,7 +107,7 @@ def duration_text(ns: float) -> str:
 
 
 def number_text(number: float) -> str:
-    """Three digits, or all before the decimal point.
+    """Returns a number with three digits, or with all digits before the decimal point.
 
     >>> number_text(3.14159), number_text(31.4159), number_text(31415.9)
     ('3.14', '31.4', '31,416')

@@ -1,4 +1,4 @@
-"""A study as a plot: the varied number is the axis, every combination of the other keys a line."""
+"""A study as a plot: the axis is the varied number; each combination of the other keys has a line."""
 
 from __future__ import annotations
 
@@ -51,7 +51,10 @@ def require_plotting() -> None:
 
 
 def plot_svg(study: Study) -> bytes:
-    """``study.svg``; the same study gives the same bytes under the same version of matplotlib. Raises MissingExtra."""
+    """Returns ``study.svg``: the same study gives the same bytes with the same version of matplotlib.
+
+    Raises MissingExtra.
+    """
     require_plotting()
     from matplotlib import rc_context
     from matplotlib.backends.backend_svg import FigureCanvasSVG
@@ -165,7 +168,7 @@ def _draw(axes: Axes, study: Study, panel: _Panel) -> None:
 
 
 def _lines(study: Study, axis: Variation, names: dict[str, str]) -> dict[str, list[StudyRow]]:
-    """The rows of each line, by its legend."""
+    """Returns the rows of each line, by its legend."""
     others = [variation.key for variation in study.variations if variation is not axis and len(variation.values) > 1]
     lines: dict[str, list[StudyRow]] = {}
     for row in study.rows:

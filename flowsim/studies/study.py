@@ -1,4 +1,7 @@
-"""A study: every combination is run once, and rows are written as they are ready, so that an interruption loses none."""
+"""A study: every combination is run once.
+
+Rows are written when they are ready, so that an interruption loses no row.
+"""
 
 from __future__ import annotations
 
@@ -79,7 +82,7 @@ def _base(plan: StudyPlan) -> Scenario:
 
 
 def _check(plan: StudyPlan, combinations: Sequence[Combination], directory: StudyDirectory) -> None:
-    """Reports errors before hours of work; the scenario's own errors first."""
+    """Raises BadInput before the first run if the scenario or a combination is invalid; the scenario's errors first."""
     plan.compiled(Combination(0, {}), directory.run(0))
     _check_keys(plan, combinations[0].values)
     for combination in combinations:
@@ -90,7 +93,7 @@ def _check(plan: StudyPlan, combinations: Sequence[Combination], directory: Stud
 
 
 def _check_keys(plan: StudyPlan, keys: Iterable[str]) -> None:
-    """Keys that the scenario does not have, or that an option sets for all runs, cannot be varied."""
+    """Raises BadInput for a varied key that the scenario does not have or that an option sets for all runs."""
     decided = {"settings.seed": plan.seed, "settings.policy": plan.policy, "settings.until": plan.until_ns}
     for key in keys:
         top = key.partition(".")[0].partition("[")[0]

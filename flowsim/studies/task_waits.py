@@ -31,10 +31,10 @@ _NAMED: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class AsyncQueue:
-    """The queue of an async operator in one subtask, including watermarks, which use places too (rule 11.2).
+    """The queue of an async operator in one subtask; watermarks count as elements (rule 11.2).
 
-    ``mean`` and ``full_share`` are over the time from its first fact to its last one, or to the end of a run that left
-    elements in it.
+    ``mean`` and ``full_share`` are over the time from the queue's first fact to its last fact, or to the end of the run
+    if elements were left.
     """
 
     task: str
@@ -44,7 +44,7 @@ class AsyncQueue:
     mean: float
     full_share: float
     held_ns: int
-    """Time during which it held an element."""
+    """Time in ns during which the queue held an element."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +57,14 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class TaskWaits:
-    """The waits of every task of a run, in the order of the tasks; the longest wait of a task first."""
+    """The waits of every task of a run, in the order of the tasks; per task the longest wait first."""
 
     queues: tuple[AsyncQueue, ...]
     waits: tuple[tuple[Wait, ...], ...]
 
 
 def task_waits(recording: Recording, tasks: Sequence[TaskSummary], ended_ns: int) -> TaskWaits:
-    """``tasks`` by their ids, ``ended_ns``: the end of the run on the clock of its facts."""
+    """Computes the waits of ``tasks`` (by id); ``ended_ns``: the end of the run on the clock of its facts."""
     names = [task.name for task in tasks]
     queues = _async_queues(recording, names, ended_ns)
     paused_ns = _paused(recording, len(tasks), ended_ns)
@@ -107,13 +107,13 @@ def _total_ns(task: TaskSummary) -> int:
 
 
 def _used_share(task: TaskSummary) -> float:
-    """The share of time in which a task was busy or back-pressured, and so delays its upstream tasks."""
+    """Returns the share of time in which a task was busy or back-pressured, and so delayed its upstream tasks."""
     total_ns = _total_ns(task)
     return (total_ns - task.idle_ns) / total_ns if total_ns else 0.0
 
 
 def _named(names: Sequence[str]) -> str:
-    """A chain's name for all its subtasks, and at most a few names."""
+    """Names tasks: all subtasks of a chain by the chain's name, and at most a few names."""
     chains = list(dict.fromkeys(names if len(set(names)) == 1 else (name.rpartition(" (")[0] for name in names)))
     more = f" and {len(chains) - _NAMED} more" if len(chains) > _NAMED else ""
     return ", ".join(chains[:_NAMED]) + more
@@ -161,7 +161,7 @@ def _queue(facts: Columns, task: str, operator: str, capacity: int, ended_ns: in
 
 
 def _paused(recording: Recording, tasks: int, ended_ns: int) -> list[int]:
-    """The time that watermark alignment paused each whole source (rules 8.22 to 8.24)."""
+    """Returns how long watermark alignment paused each whole source, in ns (rules 8.22 to 8.24)."""
     paused_ns, since_ns = [0] * tasks, [-1] * tasks
     facts = columns(recording, "alignment", ("task", "time_ns", "split", "paused"))
     for task, time_ns, split, paused in zip(*(facts[name].tolist() for name in facts), strict=True):
@@ -176,7 +176,7 @@ def _paused(recording: Recording, tasks: int, ended_ns: int) -> list[int]:
 
 
 def _silent_senders(recording: Recording, without_watermark: Sequence[bool]) -> dict[int, list[int]]:
-    """Per task with open windows but no watermark: the senders without a watermark."""
+    """Returns, per task with open windows but no watermark, the senders without a watermark."""
     took_in = set(columns(recording, "window_intake", ("task",))["task"].tolist()) if any(without_watermark) else set()
     waiting = {task for task in took_in if without_watermark[task]}
     if not waiting:

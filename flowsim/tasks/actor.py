@@ -18,7 +18,7 @@ _END_TRIES: Final = 100
 class Actor:
     """Runs a synchronous ``body`` in one persistent greenlet, which blocks by switching to the coroutine ``run``.
 
-    Life cycle: created; running from its first turn in the scheduler; blocked inside ``wait_until``, ``spend`` or
+    Life cycle: created; running, from its first turn in the scheduler; blocked, inside ``wait_until``, ``spend`` or
     ``result_of``; done when the body returned, raised, or was ended. Cancelling ``run`` ends the body: a CancelledError
     is raised where the body blocks, and again at every later attempt to block. So its ``finally`` blocks run but cannot
     wait. No greenlet outlives ``run``: a suspended greenlet is never garbage-collected.
@@ -58,8 +58,7 @@ class Actor:
         return self._greenlet is not None and bool(self._greenlet.dead)
 
     def failure_of(self, error: BaseException) -> BaseException:
-        """The error that the body raises instead of ``error``: EscapedExit if asyncio or greenlet would misinterpret
-        it.
+        """Returns ``error``, or EscapedExit if asyncio or greenlet would misinterpret ``error``.
 
         A CancelledError that flowsim did not throw into the body, a GreenletExit, a SystemExit and similar errors come
         from user code. Without the replacement asyncio would cancel, greenlet would return silently, and the program
@@ -72,11 +71,11 @@ class Actor:
         return EscapedExit(error)
 
     def is_inside(self) -> bool:
-        """True if the body itself is running; False in other code while the body is blocked."""
+        """True if the body itself runs now; False in other code while the body is blocked."""
         return getcurrent() is self._greenlet
 
     async def run(self) -> None:
-        """Runs the body to its end; raises its error. The scheduler also chooses its first turn."""
+        """Runs the body to its end; raises its error. The scheduler also chooses when the first turn runs."""
         if self._greenlet is not None:
             raise InvariantViolation(f"actor {self.name} was started twice")
         driver = getcurrent()
@@ -96,7 +95,7 @@ class Actor:
                 enter()
 
     def wait_until(self, ready: Callable[[], bool]) -> None:
-        """Blocks the body until ``ready()``; checks at once, and again after every ``wake``.
+        """Blocks the body until ``ready()`` is true; checks at once, and again after every ``wake``.
 
         Code that makes ``ready()`` true must call ``wake`` afterwards.
         """

@@ -14,7 +14,7 @@ from flowsim.units import NS_PER_MS
 class BufferDebloating:
     """Every ``period_ms`` a timer enqueues a mail of the task's priority, and that mail sets the next timer.
 
-    It is a daemon timer: it does not keep a run alive, because it has no effect when no data flows.
+    The timer is a daemon: it does not keep a run alive, because it has no effect when no data flows.
     """
 
     __slots__ = ("gates", "_timers", "_executor", "_period_ns")
@@ -28,7 +28,7 @@ class BufferDebloating:
         self._period_ns = period_ms * NS_PER_MS
 
     def start(self) -> None:
-        """The next timer is a period plus one millisecond from now, as every processing-time timer (rule 9.10)."""
+        """Starts the timer; as every processing-time timer, it fires one millisecond after the period (rule 9.10)."""
         now_ns = max(self._timers.clock.now_ns, self._timers.scheduler.now_ns)
         self._timers.call_at_ns(now_ns + self._period_ns + NS_PER_MS, self._on_timer, lambda: False)
 

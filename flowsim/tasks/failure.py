@@ -1,4 +1,4 @@
-"""Finds the failed operator and record or timer in the traceback, so that there is no cost without a failure."""
+"""Finds the failed operator, and its record or timer, in a traceback; without a failure this costs nothing."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PACKAGE: Final = Path(__file__).parents[1]
 
 
 def job_failed(task: str, error: BaseException) -> JobFailed:
-    """The JobFailed of a task: its innermost operator, that operator's record or timer, and the line of user code."""
+    """Returns the JobFailed of a task, with the innermost operator, its record or timer, and the line of user code."""
     if isinstance(error, EscapedExit):
         error = error.cause
     operator: str | None = None
@@ -71,7 +71,7 @@ def _null_key(error: NullKey) -> str | None:
 
 
 def _place_in_user_code(error: BaseException) -> str | None:
-    """The last frame of user code, as file and line; None if there is none."""
+    """Returns the file and line of the last frame of user code; None if there is none."""
     place: str | None = None
     trace = error.__traceback__
     while trace is not None:

@@ -29,9 +29,10 @@ class Suspension:
             timer.mark_start()
 
     def resume(self) -> None:
-        """Lets the default action run again; no effect after the suspension has ended (rule 3.13).
+        """Lets the default action run again; does nothing after the suspension has ended (rule 3.13).
 
-        Inside the task the effect is immediate; from outside a control mail resumes, which a closed mailbox drops.
+        Inside the task the effect is immediate; from outside, a control mail resumes the action, and a closed mailbox
+        drops this mail.
         """
         if self._processor.mailbox.is_mailbox_thread():
             self._resume_here()
@@ -49,9 +50,9 @@ class Suspension:
 class MailboxProcessor:
     """Runs one action at a time: a mail, or the default action if it is not suspended. Flink: MailboxProcessor.
 
-    ``wait_for_mail(priority)`` blocks the task until such a mail arrives. ``after_default_action`` lets other tasks
-    run, ``give_others_time`` does so inside an action. Invariants: at most one action at a time, except inside a yield
-    (I3.a, I3.e); the default action never runs while suspended (I3.d).
+    ``wait_for_mail(priority)`` blocks the task until a mail of at least this priority arrives. ``after_default_action``
+    lets other tasks run after an action, ``give_others_time`` inside an action. Invariants: at most one action at a
+    time, except inside a yield (I3.a, I3.e); the default action never runs while suspended (I3.d).
     """
 
     __slots__ = (
@@ -80,7 +81,7 @@ class MailboxProcessor:
     ) -> None:
         self.mailbox = mailbox
         self.mails_processed = 0
-        """Mails that the loop ran, without mails inside a yield (rule 3.18). Flink: numMailsProcessed."""
+        """Number of mails that the loop ran, without mails inside a yield (rule 3.18). Flink: numMailsProcessed."""
         self.suspension: Suspension | None = None
         self.suspended = False
         self.loop_running = True
@@ -94,7 +95,7 @@ class MailboxProcessor:
         self._waits = 0
 
     def executor(self, priority: int = MIN_PRIORITY) -> MailboxExecutor:
-        """The executor of the task (-1) or of an operator (its chain index) (rule 3.20)."""
+        """Returns the executor of the task (-1) or of an operator (its chain index) (rule 3.20)."""
         return MailboxExecutor(
             self.mailbox, priority, self.yield_to, lambda: self.suspension is not None, self._give_others_time
         )
@@ -104,7 +105,7 @@ class MailboxProcessor:
         return self.suspension is None
 
     def run_mailbox_loop(self) -> None:
-        """Rule 3.11: runs until suspended; raises InvariantViolation if the mailbox is not open."""
+        """Runs actions until suspended; raises InvariantViolation if the mailbox is not open (rule 3.11)."""
         self.suspended = not self.loop_running
         if self.mailbox.state is not MailboxState.OPEN:
             raise InvariantViolation("Mailbox must be opened!")
@@ -115,12 +116,12 @@ class MailboxProcessor:
                 self._after_default_action()
 
     def run_mailbox_step(self) -> bool:
-        """Runs one mail, or one default action if there is no mail; returns whether anything ran (rule 3.17)."""
+        """Runs one mail, or one default action if there is no mail; returns True if anything ran (rule 3.17)."""
         self.suspended = not self.loop_running
         return self._process_one_mail() or self._run_default_action_if_possible()
 
     def run_single_mailbox_loop(self) -> bool:
-        """Runs at most one mail, and then one default action; returns whether anything ran (rule 3.17)."""
+        """Runs at most one mail, and then one default action; returns True if anything ran (rule 3.17)."""
         self.suspended = not self.loop_running
         processed = self._process_one_mail()
         return self._run_default_action_if_possible() or processed
@@ -147,7 +148,10 @@ class MailboxProcessor:
         return True
 
     def begin_wait(self, kind: WaitKind, priority: int = -1) -> int:
-        """The task starts to wait; returns a number for the end of the wait. ``priority``: of a yield."""
+        """Records that the task starts to wait; returns a number for the end of the wait.
+
+        ``priority``: that of a yield.
+        """
         number = self._waits
         self._waits = number + 1
         if self._trace is not None:
@@ -159,7 +163,7 @@ class MailboxProcessor:
             self._trace.action(ActionPhase.RESUME, kind, number, priority, self.suspension is not None)
 
     def suspend_default_action(self, timer: PeriodTimer | None = None) -> Suspension:
-        """Rule 3.13; raises InvariantViolation if the action is already suspended."""
+        """Suspends the default action; raises InvariantViolation if it is already suspended (rule 3.13)."""
         if self.suspension is not None:
             raise InvariantViolation("Default action has already been suspended")
         self.suspension = Suspension(self, timer)
@@ -184,7 +188,7 @@ class MailboxProcessor:
         self.send_control_mail(report, f"Report throwable {error}")
 
     def prepare_close(self) -> None:
-        """Rule 3.16: rejects new mails."""
+        """Rejects new mails from now on (rule 3.16)."""
         self.mailbox.quiesce()
 
     def drain(self) -> None:
@@ -208,7 +212,7 @@ class MailboxProcessor:
         self.end_action(kind, number)
 
     def _process_mail(self) -> None:
-        """Rule 3.12: runs the batch, then single mails while the default action is suspended."""
+        """Runs the batch, then single mails while the default action is suspended (rule 3.12)."""
         mailbox = self.mailbox
         if mailbox.has_mail and mailbox.create_batch():
             self._process_batch(one_mail=False)
@@ -225,7 +229,7 @@ class MailboxProcessor:
         return self.mailbox.create_batch() and self._process_batch(one_mail=True)
 
     def _process_batch(self, one_mail: bool) -> bool:
-        """Runs until the batch is empty or the loop is suspended; returns whether any mail ran."""
+        """Runs mails until the batch is empty or the loop is suspended; returns True if any mail ran."""
         processed = False
         while not self.suspended:
             mail = self.mailbox.try_take_from_batch()
@@ -242,7 +246,7 @@ class MailboxProcessor:
         return processed
 
     def _pause_timer(self) -> None:
-        """Rule 3.19: a mail is work, so it pauses the timer of the suspension."""
+        """Pauses the timer of the suspension, because a mail is work (rule 3.19)."""
         if self.suspension is not None and self.suspension.timer is not None:
             self.suspension.timer.mark_end()
 
@@ -279,7 +283,7 @@ class MailboxProcessor:
             self._trace.action(ActionPhase.END, kind, number, -1, self.suspension is not None)
 
     def _send_poison(self, command: Callable[[], None]) -> None:
-        """Dropped if the mailbox is not open (rule 3.14)."""
+        """Sends a control mail, unless the mailbox is not open (rule 3.14)."""
         if self.mailbox.state is MailboxState.OPEN:
             self.send_control_mail(command, "poison mail")
 

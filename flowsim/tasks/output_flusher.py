@@ -33,7 +33,7 @@ class OutputFlusher:
         self._started_ns = self._timers.scheduler.now_ns
 
     def on_data(self) -> None:
-        """Data was written that only a flush makes readable."""
+        """Called when data was written that only a flush makes readable."""
         if not self._armed:
             self._armed = True
             now_ns = self._timers.clock.now_ns

@@ -12,7 +12,10 @@ from flowsim.tasks.operator_chain import OperatorChain
 
 @dataclass(frozen=True, slots=True)
 class OperatorSnapshot:
-    """One operator: number of records started, elements held, and whether it was inside an element."""
+    """The snapshot of one operator.
+
+    It has the number of records started, the elements held, and whether an element was in progress.
+    """
 
     operator: str
     records_in: int
@@ -22,7 +25,7 @@ class OperatorSnapshot:
 
 @dataclass(slots=True)
 class TaskSnapshot:
-    """Requested at ``requested_ns`` of the job's clock; taken later, or missed, with the reason.
+    """A snapshot of one task: requested at ``requested_ns`` of the job's clock; taken later, or missed for a reason.
 
     Nothing is stored: there is no recovery.
     """
@@ -31,11 +34,11 @@ class TaskSnapshot:
     requested_ns: int
     taken_ns: int | None = None
     operators: tuple[OperatorSnapshot, ...] = field(default_factory=tuple)
-    """Head first."""
+    """The snapshots of the operators, head first."""
     missed: str = ""
 
     def miss(self, reason: str) -> None:
-        """Marks the snapshot as missed."""
+        """Marks the snapshot as missed, with the reason."""
         if self.taken_ns is None and not self.missed:
             self.missed = reason
 

@@ -23,7 +23,7 @@ class StreamTaskSourceInput:
     __slots__ = ("_source", "_timers")
 
     records_in = 0
-    """Nothing comes from the network."""
+    """Always 0: no records come from the network."""
 
     current_watermark = NO_TIMESTAMP
     queued_buffers = 0
@@ -51,7 +51,7 @@ class StreamTaskSourceInput:
             self._timers.call_at_ns(wake_time_ns, callback)
 
     def end_of_input_with_drain(self, chain: OperatorChain) -> None:
-        """Rule 4.10: only sources emit MAX_WATERMARK."""
+        """Emits MAX_WATERMARK, which only sources emit (rule 4.10)."""
         self._source.advance_to_end_of_event_time()
 
     def close(self) -> None:
@@ -66,7 +66,7 @@ class SourceOperatorStreamTask(StreamTask):
         return StreamTaskSourceInput(source, self.timers)
 
     def stop(self, mode: StopMode) -> None:
-        """Rule 4.20, called from outside the task; no effect on a task that has ended."""
+        """Stops the source from outside the task; does nothing for a task that has ended (rule 4.20)."""
         if self.mailbox.state is MailboxState.OPEN:
             executor = self.mailbox_processor.executor()
             executor.execute(lambda: self._stop_source(mode), f"stop, {mode.name.lower()}")

@@ -16,5 +16,5 @@ class TaskClock:
         self.batch_end_ns = 0
 
     def interrupt(self) -> None:
-        """A mail waits or the output is full: emitting stops after the current element (rule 4.8)."""
+        """Stops emitting after the current element; called when a mail waits or the output is full (rule 4.8)."""
         self.batch_end_ns = 0

@@ -40,7 +40,7 @@ class MetricsSample(NamedTuple):
 class MeasuredGate:
     """A gate and its share of the network memory. Flink: CreditBasedInputBuffersUsageGauge.
 
-    ``exclusive_buffers``: of all its remote channels, used or not.
+    ``exclusive_buffers``: the number of exclusive buffers of all its remote channels, used or not.
     """
 
     gate: SingleInputGate
@@ -48,7 +48,7 @@ class MeasuredGate:
 
     @property
     def used_buffers(self) -> int:
-        """Used floating and used exclusive buffers (rule 13.6)."""
+        """Number of used floating and used exclusive buffers (rule 13.6)."""
         parked = exclusive = 0
         for channel in self.gate.created_channels:
             if isinstance(channel, RemoteInputChannel):
@@ -75,16 +75,16 @@ class TaskMetrics:
         self._buffer_size = buffer_size
 
     def update(self) -> None:
-        """The interval has ended: the time gauges close their samples (rule 13.2)."""
+        """Closes the samples of the time gauges at the end of an interval (rule 13.2)."""
         self._times.update()
 
     def sample(self) -> MetricsSample:
-        """The current gauge values; time gauges as of the last ``update``."""
+        """Returns the current values of the gauges; those of time gauges are from the last ``update``."""
         times = self._times
         return self._sample(times.idle.value, times.soft.value, times.hard.value)
 
     def last_sample(self, interval_began_ns: int) -> MetricsSample:
-        """For a task that has ended: its time gauges include the last, shortened interval."""
+        """Returns the last sample of a task that has ended; its time gauges include the last, shortened interval."""
         task_times = self.task.times
         began_ms = max(interval_began_ns, task_times.started_ns) // NS_PER_MS
         open_ms = task_times.stopped_ns // NS_PER_MS - began_ms
@@ -124,7 +124,7 @@ class TaskMetrics:
 
 
 def busy_ms_per_second(idle_ms: int, back_pressured_ms: int) -> int:
-    """Rule 13.1."""
+    """Returns the busy time in ms per second: the time that is neither idle nor back-pressured (rule 13.1)."""
     return 1000 - min(1000, idle_ms + back_pressured_ms)
 
 

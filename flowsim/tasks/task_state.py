@@ -10,7 +10,7 @@ class TaskState(Enum):
 
     DEPLOYED = "DEPLOYED"
     INITIALIZING = "INITIALIZING"
-    """Its operators are being opened (rule 4.2)."""
+    """The operators of the task are being opened (rule 4.2)."""
     RUNNING = "RUNNING"
     CANCELING = "CANCELING"
     FINISHED = "FINISHED"

@@ -25,7 +25,7 @@ class PeriodTimer:
 
     @property
     def total_ns(self) -> int:
-        """The sum of all periods that ended."""
+        """The sum of all periods that ended, in ns."""
         return self._total_ns
 
     @property
@@ -40,7 +40,7 @@ class PeriodTimer:
             paused.pause()
 
     def mark_end(self) -> None:
-        """Ends the running period; no effect if there is none."""
+        """Ends the running period; does nothing if no period is running."""
         if self._since_ns is not None:
             self._total_ns += self._clock.now_ns - self._since_ns
             self._since_ns = None
@@ -76,24 +76,24 @@ class TimeGauges:
     hard: TimerGauge
 
     def update(self) -> None:
-        """Ends the interval."""
+        """Closes the samples of the gauges at the end of an interval."""
         self.idle.update()
         self.soft.update()
         self.hard.update()
 
 
 class TimeBuckets:
-    """Nanoseconds per bucket; what is in no other bucket is busy. Idle and back pressure never overlap (rule 4.6)."""
+    """Nanoseconds per bucket; time in no bucket is busy time. Idle and back pressure never overlap (rule 4.6)."""
 
     __slots__ = ("idle", "soft", "hard", "_clock", "_started_ns", "_stopped_ns")
 
     def __init__(self, clock: TaskClock) -> None:
         self.idle = PeriodTimer(clock)
-        """Waiting for input."""
+        """Time spent waiting for input."""
         self.soft = PeriodTimer(clock)
-        """Waiting for output between elements."""
+        """Time spent waiting for output between elements."""
         self.hard = PeriodTimer(clock)
-        """Waiting for a buffer inside an element."""
+        """Time spent waiting for a buffer inside an element."""
         self._clock = clock
         self._started_ns = 0
         self._stopped_ns = 0
@@ -110,19 +110,19 @@ class TimeBuckets:
         self._started_ns = self._stopped_ns = self._clock.now_ns
 
     def stop(self) -> None:
-        """The task ends, and so does its current wait."""
+        """Ends the measurement, and the task's current wait, when the task ends."""
         for timer in (self.idle, self.soft, self.hard):
             timer.mark_end()
         self._stopped_ns = self._clock.now_ns
 
     @property
     def started_ns(self) -> int:
-        """Start time of the task; 0 if it never started."""
+        """The start time of the task in ns; 0 if it never started."""
         return self._started_ns
 
     @property
     def stopped_ns(self) -> int:
-        """End time of the task; its start time while it runs."""
+        """The end time of the task in ns; its start time while it runs."""
         return self._stopped_ns
 
     @property

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from flowsim.units import NS_PER_MS
 
 UPDATE_INTERVAL_MS: Final = 5000
-"""How often Flink updates its gauges. Flink: View.UPDATE_INTERVAL_SECONDS."""
+"""The interval in ms at which Flink updates its gauges. Flink: View.UPDATE_INTERVAL_SECONDS."""
 
 SAMPLES: Final = 12
 _NOT_STARTED: Final = 0
@@ -25,7 +25,7 @@ class TimerGauge:
     """Milliseconds per second between ``mark_start`` and ``mark_end``, over the last ``samples`` updates.
 
     Time is read in whole milliseconds. The owner calls ``update`` every ``interval_ms``; a running measurement counts
-    up to then. Flink: TimerGauge.
+    up to the time of the update. Flink: TimerGauge.
     """
 
     __slots__ = (
@@ -53,18 +53,18 @@ class TimerGauge:
         self._current_ms = 0
         self._started_ms = _NOT_STARTED
         self._counted_ms = 0
-        """The time up to which the running measurement is counted."""
+        """The time in ms up to which the running measurement is counted."""
         self._longest_ms = 0
         self._last_longest_ms = 0
         self._accumulated_ms = 0
 
     def mark_start(self) -> None:
-        """No effect while a measurement runs."""
+        """Starts a measurement; does nothing while a measurement is running."""
         if self._started_ms == _NOT_STARTED:
             self._started_ms = self._counted_ms = self._clock.now_ns // NS_PER_MS
 
     def mark_end(self) -> None:
-        """No effect while none runs."""
+        """Ends the running measurement; does nothing if no measurement is running."""
         if self._started_ms != _NOT_STARTED:
             self._count(self._clock.now_ns // NS_PER_MS)
             self._started_ms = self._counted_ms = _NOT_STARTED
@@ -84,7 +84,7 @@ class TimerGauge:
 
     @property
     def value(self) -> int:
-        """Milliseconds per second, 0 to 1000, as of the last update. Flink: TimerGauge.getValue."""
+        """Returns the milliseconds per second, 0 to 1000, as of the last update. Flink: TimerGauge.getValue."""
         return self._value
 
     @property
@@ -102,7 +102,7 @@ class TimerGauge:
         return self._started_ms != _NOT_STARTED
 
     def value_with(self, open_ms: int) -> int:
-        """As ``value``, including the open sample, whose interval ends after ``open_ms``.
+        """Returns the value with the open sample, whose interval ends after ``open_ms``.
 
         Flink has no such sample: its gauges end with their task, without a last update.
         """

@@ -1,4 +1,4 @@
-"""Scripted asynchronous calls: each answers after a given time with a given result, so a test knows the output.
+"""Scripted asynchronous calls: each call answers after a given time with a given result.
 
 ``ScriptedCalls`` is a function with scripted answers. An ``AsyncStep`` is an async operator of a random job, which also
 computes the expected output.
@@ -34,9 +34,9 @@ from flowsim.units import NS_PER_MS
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The answer of one call: after ``latency_ms`` either ``error``, if it is set, or ``results``.
+    """The answer of a call after ``latency_ms``: ``error`` if it is set, otherwise ``results``.
 
-    0 ms: before the call of the function returns (rule 11.4). None: never.
+    With 0 ms the answer comes before the function returns (rule 11.4); with None it never comes.
     """
 
     latency_ms: float | None
@@ -53,7 +53,7 @@ TimeoutReply = Literal["fail", "nothing"] | Callable[[Value], Sequence[Value]]
 replacement results."""
 
 CallNote = tuple[Literal["invoke", "timeout"], Value, int]
-"""The kind of call, the value, and the attempt from 1 (0 for ``timeout``)."""
+"""The kind of a call, its value, and its attempt from 1 (0 for ``timeout``)."""
 
 
 class ScriptedCalls(ResultFutureFunction):
@@ -79,7 +79,7 @@ class ScriptedCalls(ResultFutureFunction):
         self._attempts.clear()
 
     def noted(self, call: CallNote) -> None:
-        """Stores a call; an override may store it elsewhere."""
+        """Stores a call in the log; an override may store it elsewhere."""
         self.log.append(call)
 
     def async_invoke(self, value: Value, result_future: ResultFuture) -> None:
@@ -109,7 +109,7 @@ class ScriptedCalls(ResultFutureFunction):
 
 
 Outcome = Literal["one", "two", "none", "error", "silent", "late"]
-"""The outcome of a call: results, an error, no answer, or an answer long after the timeout."""
+"""The result of a call: results, an error, no answer, or an answer long after the timeout."""
 
 OUTCOMES: Final[tuple[Outcome, ...]] = get_args(Outcome)
 
@@ -130,7 +130,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """Retries an empty result or an error, at most ``max_attempts`` times; ``multiplier`` 0: with a fixed delay."""
+    """Retries an empty result or an error, at most ``max_attempts`` times; ``multiplier`` 0: fixed delay."""
 
     max_attempts: int
     delay_ms: int
@@ -139,7 +139,7 @@ class Retry:
     multiplier: float = 0.0
 
     def strategy(self) -> AsyncRetryStrategy:
-        """The strategy for ``AsyncDataStream``."""
+        """Returns the strategy for ``AsyncDataStream``."""
         if_empty = _is_empty if self.on_empty else None
         if_error = _is_error if self.on_error else None
         if self.multiplier == 0:
@@ -161,8 +161,9 @@ def _is_error(error: BaseException) -> bool:
 class AsyncStep:
     """An async operator over numbers, or tuples that end with one. Number, attempt and ``salt`` select the answer.
 
-    ``replaces``: an element that timed out gives its negated number, otherwise nothing. An error without a retry
-    becomes an answer with one result, so no job fails. Raises BadInput if an element would never be answered.
+    With ``replaces``, an element that timed out gives its negated number; otherwise it gives no result. An error
+    without a retry becomes an answer with one result, so no job fails. Raises BadInput if an element would never be
+    answered.
     """
 
     mode: OutputMode
@@ -187,7 +188,7 @@ class AsyncStep:
             )
 
     def reply(self, value: Value, attempt: int) -> Reply:
-        """The answer of the call for ``value``."""
+        """Returns the answer of the call for ``value``."""
         number = _number(value)
         answer = self.answers[(number * 7 + attempt * 5 + self.salt) % len(self.answers)]
         latency_ms = answer.latency_us * 1000 / NS_PER_MS
@@ -206,7 +207,10 @@ class AsyncStep:
                 return Reply(latency_ms, (_with(value, number * 14 + attempt + 1),))
 
     def outcome(self, value: Value) -> tuple[Value, ...]:
-        """The expected output for one element under any schedule, unless the input ends before its last attempt."""
+        """Returns the expected output for an element under any schedule.
+
+        The input must not end before the element's last attempt.
+        """
         attempt = 1
         while True:
             reply = self.reply(value, attempt)
@@ -222,11 +226,11 @@ class AsyncStep:
         return self.retry.on_error if reply.error is not None else self.retry.on_empty and not reply.results
 
     def timed_out(self, value: Value) -> tuple[Value, ...]:
-        """The replacement results of an element that timed out."""
+        """Returns the replacement results of an element that timed out."""
         return (_with(value, -_number(value) - 1),) if self.replaces else ()
 
     def behind(self, stream: DataStream) -> DataStream:
-        """The stream after these calls."""
+        """Returns the stream after these calls."""
         calls, timeout = ScriptedCalls(self.reply, self.timed_out), Duration.of_millis(self.timeout_ms)
         ordered = self.mode == "ordered"
         if self.retry is None:
@@ -238,7 +242,7 @@ class AsyncStep:
         return wait_with_retry(stream, calls, timeout, self.retry.strategy(), self.capacity, design=self.design)
 
     def synchronously_behind(self, stream: DataStream) -> DataStream:
-        """The same results without asynchronous calls: the expected output."""
+        """Returns the stream of the expected output, computed without asynchronous calls."""
         return stream.flat_map(lambda value: iter(self.outcome(value)))
 
 
@@ -250,6 +254,6 @@ def _number(value: Value) -> int:
 
 
 def _with(value: Value, number: int) -> Value:
-    """Keeps numbers small, for any number of steps."""
+    """Replaces the number of an element; keeps numbers small for any number of steps."""
     small = number % 1009 if number >= 0 else -(-number % 1009)
     return (*value[:-1], small) if isinstance(value, tuple) else small

@@ -41,7 +41,10 @@ Emitted = (
 
 
 class ManualClock:
-    """The task's clock; the test and the cost of records advance it. ``batch_end_ns`` lets a source run to its end."""
+    """The task's clock, which the test and the cost of records advance.
+
+    Its ``batch_end_ns`` lets a source run to its end.
+    """
 
     __slots__ = ("now_ns", "batch_end_ns")
 
@@ -102,7 +105,7 @@ class ManualProcessingTimeService:
         self.register_timer(due_ms, run, daemon_while_not=daemon_while_not)
 
     def advance_to(self, now_ms: int) -> None:
-        """Advances time and runs due timers, including those that they register."""
+        """Advances time and runs due timers, including timers that these timers register."""
         self._clock.now_ns = max(self._clock.now_ns, now_ms * NS_PER_MS)
         while due := [timer for timer in self.timers if timer.is_live and timer.timestamp_ms <= now_ms]:
             timer = min(due, key=lambda each: each.timestamp_ms)
@@ -111,7 +114,7 @@ class ManualProcessingTimeService:
             timer.callback(timer.timestamp_ms)
 
     def live_timers_ms(self) -> list[int]:
-        """Registered times of the pending timers."""
+        """The times of the pending timers, in ms."""
         return [timer.timestamp_ms for timer in self.timers if timer.is_live]
 
     def keeps_alive(self) -> bool:
@@ -120,7 +123,7 @@ class ManualProcessingTimeService:
 
 
 class QueueingMailboxExecutor:
-    """Queues mails until the operator yields; yielding with an empty queue raises Deadlock.
+    """Queues mails until the operator yields. A yield with an empty queue raises Deadlock.
 
     With an empty queue ``wait`` runs the next future event, if there is one.
     """
@@ -257,7 +260,7 @@ class OneInputOperatorHarness:
         return self.collected.emitted
 
     def take_output(self) -> list[Emitted]:
-        """Returns the same and clears it."""
+        """Returns all output since the start or the last call, and clears it."""
         emitted, self.collected.emitted = self.collected.emitted, []
         return emitted
 
@@ -287,7 +290,10 @@ class OneInputOperatorHarness:
 
 
 class MultipleInputOperatorHarness(OneInputOperatorHarness):
-    """The harness for several inputs; each method takes an input id, from 1. Flink: MultiInputStreamOperatorTestHarness."""
+    """The harness for an operator with several inputs; each method takes an input id, from 1.
+
+    Flink: MultiInputStreamOperatorTestHarness.
+    """
 
     def __init__(
         self, operator: StreamOperator, *, key_selectors: Sequence[KeySelector] = (), key_type: str | None = None

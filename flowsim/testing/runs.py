@@ -41,7 +41,7 @@ Job = StreamExecutionEnvironment | StreamGraph | RandomJob
 
 @dataclass(frozen=True, slots=True)
 class ObservedGraph:
-    """A copy of the graph, and the output of its ends by operator name, in the order in which they were added."""
+    """A copy of the graph; the output of its ends by operator name, in the order in which the ends were added."""
 
     graph: StreamGraph
     ends: dict[str, CollectSink]
@@ -99,7 +99,7 @@ def _also_into(end: CollectSink, make: Callable[[], StreamOperator]) -> Callable
 
 
 class TeeWriter:
-    """Writes every record to the sink's own writer, and to a second, observing writer."""
+    """Writes every record to the sink's own writer and to a second writer, which observes the records."""
 
     def __init__(self, own: SinkWriter, watching: SinkWriter) -> None:
         self._own = own
@@ -143,7 +143,7 @@ class JobRun:
 
     @property
     def reproduce(self) -> str:
-        """The line that reproduces this run."""
+        """Returns the line that reproduces this run."""
         faults = f", faults={list(self.faults)!r}" if self.faults else ""
         actions = f", actions={list(self.actions)!r}" if self.actions else ""
         bounds = "" if self.bounds is None else f", bounds={self.bounds!r}"
@@ -151,20 +151,23 @@ class JobRun:
 
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
-        """The outcome of each law; an unfinished run is checked as a prefix."""
+        """Returns the verdict of each law; an unfinished run is checked as the beginning of a run."""
         status = _JUDGED_AS.get(self.result.status, RunStatus.FAILED)
         return tuple(check_all(self.facts, status.value))
 
     def to_arrow(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pa.Table:
-        """All rows of a table of facts; see ``Recording.to_arrow``."""
+        """Returns all rows of a table of facts; see ``Recording.to_arrow``."""
         return self.facts.to_arrow(table, readable=readable, keys=keys, values=values)
 
     def to_pandas(self, table: str, *, readable: bool = True, keys: bool = False, values: bool = False) -> pd.DataFrame:
-        """All rows of a table of facts as a data frame; see ``Recording.to_pandas``."""
+        """Returns all rows of a table of facts as a data frame; see ``Recording.to_pandas``."""
         return self.facts.to_pandas(table, readable=readable, keys=keys, values=values)
 
     def _repr_html_(self) -> str:
-        """For notebooks: how the job ended, what reached its ends, and how many facts each table has. Checks no law."""
+        """Shows, in notebooks, how the job ended, the output at its ends, and the number of facts per table.
+
+        Checks no law.
+        """
         ends = [(name, end.parallelism, len(end.values())) for name, end in self.ends.items()]
         facts = [(table.name, len(self.facts.rows(table.name)), table.meaning) for table in FACT_TABLES]
         return html_block(
@@ -175,14 +178,14 @@ class JobRun:
         )
 
     def values(self, end: str | None = None, subtask: int | None = None) -> list[object]:
-        """The values at one end of the job in order of arrival, of one subtask or of all, one after the other.
+        """Returns the values at one end of the job in order of arrival: of one subtask, or of all in index order.
 
         ``end`` is the name of the sink or last operator; optional if there is only one. Raises BadInput.
         """
         return self._end(end).values(subtask)
 
     def per_key(self, key: Callable[..., Hashable], end: str | None = None) -> dict[Hashable, list[object]]:
-        """The values of each key in order of arrival, keys in order of first appearance.
+        """Returns the values of each key in order of arrival; keys are in order of first appearance.
 
         Raises BadInput if a key reached several subtasks: there is no order between subtasks.
         """
@@ -207,7 +210,7 @@ class JobRun:
             raise AssertionError(f"claim is false: {sentence}{shown}\n  reproduce: {self.reproduce}")
 
     def outputs(self) -> dict[str, list[list[object]]]:
-        """Per end of the job and per subtask, its values in order of arrival."""
+        """Returns the values in order of arrival, per end of the job and per subtask."""
         return {name: self._subtasks(end) for name, end in self.ends.items()}
 
     def _end(self, name: str | None) -> CollectSink:

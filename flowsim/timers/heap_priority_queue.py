@@ -1,8 +1,7 @@
-"""The queue of timers: a binary heap without duplicates. Flink: HeapPriorityQueue, HeapPriorityQueueSet (rules 9.2,
-9.3).
+"""The queue of timers: a binary heap without duplicates.
 
-Python's ``heapq`` orders ties differently than Flink's heap, and the order of ties is visible in a job's output. So
-this heap makes the same moves as Flink's.
+Flink: HeapPriorityQueue, HeapPriorityQueueSet (rules 9.2, 9.3). Python's ``heapq`` orders ties differently than Flink's
+heap, and the order of ties is visible in a job's output. So this heap moves its elements as Flink's heap does.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _MOST_REMEMBERED: Final = 100_000
 
 
 class _KeyGroupSet(dict[tuple[int, object, N], InternalTimer[N]]):
-    """The timers of one key group by identity, and their highest number so far."""
+    """The timers of one key group by identity, and the highest number of timers so far."""
 
     __slots__ = ("largest",)
 
@@ -40,7 +39,7 @@ class HeapPriorityQueueSet(Generic[N]):
 
     The heap is 1-based: the children of index i are 2i and 2i+1. The same timers are also stored by key group, for
     snapshots (rule 9.15). Invariants, checked by ``validate``: no child is earlier than its parent; every timer knows
-    its index; the sets and the heap hold the same timers, each in the set of its key group.
+    its index; the sets and the heap contain the same timers, each in the set of its key group.
     """
 
     __slots__ = ("_heap", "_key_groups", "_sets", "_set_of")
@@ -60,7 +59,7 @@ class HeapPriorityQueueSet(Generic[N]):
         return timer.identity in self._set_for(timer)
 
     def timers_of_key_group(self, key_group: int) -> list[InternalTimer[N]]:
-        """In the iteration order of Flink's set, a Java hash map. Flink: getSubsetForKeyGroup."""
+        """Returns the timers in the iteration order of Flink's set, a Java hash map. Flink: getSubsetForKeyGroup."""
         held = self._sets.get(key_group)
         if held is None:
             return []
@@ -83,12 +82,12 @@ class HeapPriorityQueueSet(Generic[N]):
         return held
 
     def peek(self) -> InternalTimer[N] | None:
-        """The earliest timer, or None."""
+        """Returns the earliest timer, or None."""
         heap = self._heap
         return heap[1] if len(heap) > 1 else None
 
     def add(self, timer: InternalTimer[N]) -> bool:
-        """Adds the timer unless an equal one exists; True if ``timer`` is the new head."""
+        """Adds the timer unless an equal timer exists; returns True if ``timer`` is the new head."""
         held = self._set_of.get(timer.key_id)
         if held is None:
             held = self._find_set(timer)
@@ -135,7 +134,7 @@ class HeapPriorityQueueSet(Generic[N]):
         return index == 1
 
     def _remove_at(self, index: int) -> None:
-        """Rule 9.3: the last element replaces the removed one, sinks, and rises only if it did not sink."""
+        """Removes a timer: the last element takes its place, sinks, and rises only if it did not sink (rule 9.3)."""
         heap = self._heap
         last = heap.pop()
         if index == len(heap):

@@ -11,10 +11,10 @@ NOT_IN_QUEUE: Final = -1
 
 
 class InternalTimer(Generic[N]):
-    """A callback due at ``timestamp`` (ms) for a key and a namespace (a window, or None). Flink: InternalTimer.
+    """A callback at ``timestamp`` (ms) for a key and a namespace (a window, or None). Flink: InternalTimer.
 
     ``key_id`` identifies the key (``values.state_key``): 1, True and 1.0 are three keys. Two timers are the same timer
-    exactly when their ``identity`` agrees (rule 9.1). ``index`` is the timer's position in its queue, maintained by the
+    exactly if their ``identity`` is equal (rule 9.1). ``index`` is the timer's position in its queue, maintained by the
     queue.
     """
 

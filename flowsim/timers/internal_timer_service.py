@@ -17,7 +17,7 @@ N = TypeVar("N", bound=Hashable)
 
 
 class KeyContext(Protocol):
-    """The current key; the keyed operator implements it. Flink: KeyContext."""
+    """The current key; the keyed operator implements this interface. Flink: KeyContext."""
 
     @property
     def current_key(self) -> object: ...
@@ -38,7 +38,7 @@ class Triggerable(Protocol[N]):
 
 
 class CancellationContext:
-    """Whether the task of an operator was cancelled. Flink: StreamTaskCancellationContext."""
+    """Reports whether the task of an operator was cancelled. Flink: StreamTaskCancellationContext."""
 
     __slots__ = ("is_cancelled",)
 
@@ -58,8 +58,9 @@ class TimersSnapshot(Generic[N]):
 class InternalTimerService(Generic[N]):
     """The timers of one operator under one name. Flink: InternalTimerServiceImpl.
 
-    Registering an equal timer again is a no-op (rule 9.1). The key of a timer is the current key at registration, and is
-    the current key again while its callback runs; it is not restored afterwards (rule 9.13). Times are milliseconds.
+    Registering an equal timer again has no effect (rule 9.1). The key of a timer is the current key at registration.
+    The service sets this key while the callback runs, and does not restore the previous key afterwards (rule 9.13).
+    Times are in milliseconds.
     """
 
     __slots__ = (
@@ -90,7 +91,7 @@ class InternalTimerService(Generic[N]):
         self.name: str = name
         self.current_watermark: int = NO_TIMESTAMP
         self.fired_timers: int = 0
-        """Flink: numFiredTimers (rule 9.14)."""
+        """Number of fired timers. Flink: numFiredTimers (rule 9.14)."""
         self.key_context: KeyContext = key_context
         self._processing_time = processing_time
         self.triggerable: Triggerable[N] = triggerable
@@ -112,16 +113,19 @@ class InternalTimerService(Generic[N]):
         return len(self.processing_time_timers)
 
     def register_event_time_timer(self, namespace: N, timestamp: int) -> None:
-        """A timer at or before the current watermark fires at the next advance, not at once (rule 9.7)."""
+        """Registers a timer.
+
+        At or before the current watermark, it fires at the next advance, not at once (rule 9.7).
+        """
         context = self.key_context
         self.event_time_timers.add(InternalTimer(timestamp, context.current_key, context.current_key_id, namespace))
 
     def delete_event_time_timer(self, namespace: N, timestamp: int) -> None:
-        """No effect if there is no such timer (rule 9.11)."""
+        """Deletes a timer; does nothing if there is no such timer (rule 9.11)."""
         self.event_time_timers.remove(self._timer(namespace, timestamp))
 
     def register_processing_time_timer(self, namespace: N, timestamp: int) -> None:
-        """A new earliest timer replaces the pending system timer (rule 9.8)."""
+        """Registers a timer; a new earliest timer replaces the pending system timer (rule 9.8)."""
         head = self.processing_time_timers.peek()
         is_new_head = self.processing_time_timers.add(self._timer(namespace, timestamp))
         if is_new_head and timestamp < (head.timestamp if head is not None else MAX_WATERMARK):
@@ -130,17 +134,18 @@ class InternalTimerService(Generic[N]):
             self._next_timer = self._processing_time.register_timer(timestamp, self._on_processing_time)
 
     def delete_processing_time_timer(self, namespace: N, timestamp: int) -> None:
-        """The system timer is kept: it will find no due timer (rule 9.11)."""
+        """Deletes a timer, but keeps the system timer, which then finds no due timer (rule 9.11)."""
         self.processing_time_timers.remove(self._timer(namespace, timestamp))
 
     def advance_watermark(self, timestamp: int) -> None:
-        """Event time is now ``timestamp``: fires every timer up to it, including those registered meanwhile (rules
-        9.4-9.6).
+        """Sets event time to ``timestamp`` ms and fires all timers up to it (rules 9.4-9.6).
+
+        These include timers that are registered meanwhile.
         """
         self.try_advance_watermark(timestamp, None)
 
     def try_advance_watermark(self, timestamp: int, should_stop: Callable[[], bool] | None) -> bool:
-        """The same, but calls ``should_stop`` after each timer; False if it stopped (rule 9.18).
+        """Advances event time, but calls ``should_stop`` after each timer; returns False if it stopped (rule 9.18).
 
         At least one timer fires, to make progress. A cancelled task fires no more timers (rule 9.14).
         """
@@ -160,7 +165,7 @@ class InternalTimerService(Generic[N]):
         return True
 
     def _on_processing_time(self, timestamp: int) -> None:
-        """Fires timers due at the *registered* time, which may be earlier than now (rule 9.9)."""
+        """Fires the timers that are due at the *registered* time, which may be earlier than now (rule 9.9)."""
         self._next_timer = None
         queue, cancellation = self.processing_time_timers, self._cancellation
         while not cancellation.is_cancelled and (timer := queue.poll(timestamp)) is not None:
@@ -170,13 +175,13 @@ class InternalTimerService(Generic[N]):
         self.start()
 
     def start(self) -> None:
-        """Registers the system timer for the earliest timer, if not registered (rules 9.9, 9.15)."""
+        """Registers the system timer for the earliest timer, if it is not registered yet (rules 9.9, 9.15)."""
         head = self.processing_time_timers.peek()
         if head is not None and self._next_timer is None:
             self._next_timer = self._processing_time.register_timer(head.timestamp, self._on_processing_time)
 
     def snapshot_timers_for_key_group(self, key_group: int) -> TimersSnapshot[N]:
-        """The timers of the keys in ``key_group`` (rule 9.15)."""
+        """Returns the timers of the keys in ``key_group`` (rule 9.15)."""
         return TimersSnapshot(
             _timers_of(self.event_time_timers, key_group), _timers_of(self.processing_time_timers, key_group)
         )
@@ -191,7 +196,7 @@ class InternalTimerService(Generic[N]):
                 queue.add(timer)
 
     def _as_read(self, timers: list[InternalTimer[N]]) -> list[InternalTimer[N]]:
-        """A snapshot is read into a hash set of its size, and the queue gets the timers in the order of that set."""
+        """Returns the timers in the order of the hash set into which Flink reads a snapshot."""
         return in_order_of_bins(timers, self._key_groups.timer_hash, capacity_for(len(timers)))
 
     def _timer(self, namespace: N, timestamp: int) -> InternalTimer[N]:

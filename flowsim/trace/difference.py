@@ -28,18 +28,18 @@ _MISSING: Final = "nothing: there are no more rows"
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """The first different row of a table. ``place`` orders differences: by time, task and seq, if known."""
+    """The first different row of a table. ``place`` is the position for sorting: time, task and seq, if known."""
 
     table: str
     where: str
     recorded: str
     replayed: str
     columns: tuple[tuple[str, str], ...]
-    """The differing columns: name, and both values."""
+    """The columns that differ: the name and both values."""
     place: tuple[int, int, int]
 
     def as_data(self) -> dict[str, object]:
-        """JSON-able."""
+        """Returns the difference as JSON values."""
         return {
             "table": self.table,
             "where": self.where,
@@ -50,7 +50,10 @@ class Difference:
 
 
 def differences(recorded: Recording, replayed: Recording, tables: Sequence[str]) -> list[Difference]:
-    """One for each of these tables whose rows differ, by place; raises BadInput for a damaged recording."""
+    """Returns the first difference of each table that differs, by ``place``.
+
+    Raises BadInput for a damaged recording.
+    """
     pair = _Pair(recorded, replayed)
     return sorted(filter(None, map(pair.difference, tables)), key=lambda one: (one.place, one.table))
 
@@ -104,7 +107,7 @@ def _place(row: Mapping[str, int | str]) -> tuple[int, int, int]:
 
 
 def _in_order(table: Table, rows: Sequence[Row]) -> Sequence[Row]:
-    """Keys are sorted by task within a part: returns them by task over all epochs."""
+    """Returns keys by task over all epochs; within a part they are already sorted by task."""
     return sorted(rows, key=lambda row: int(row[0])) if table in TEXT_TABLES and "task" in table.names else rows
 
 
@@ -113,9 +116,9 @@ def _first_of_texts(recorded: Sequence[Row], replayed: Sequence[Row]) -> Pair | 
 
 
 def _first_of_facts(table: Table, *both: Recording) -> Pair | None:
-    """The first different rows, by time; None for a side without further rows of the task.
+    """Returns the first different rows, by time; None for a recording without further rows of the task.
 
-    Memory holds an epoch of each recording, and the rows by which one of them is ahead.
+    Memory holds an epoch of each recording, and the rows of one recording that the other does not have yet.
     """
     waiting: dict[int, list[Packed]] = {}
     found: dict[int, Pair] = {}
@@ -143,7 +146,7 @@ def _first_of_facts(table: Table, *both: Recording) -> Pair | None:
 
 
 def _epochs(table: Table, recording: Recording) -> Iterator[dict[int, Packed]]:
-    """The rows of each epoch, by task."""
+    """Yields the rows of each epoch, by task."""
     for epoch, marker in enumerate(recording.markers):
         about = marker.parts.get(table.name)
         by_task: dict[int, Packed] = {}

@@ -49,7 +49,7 @@ _NORMAL_VALUES: Final[Values] = {
 
 
 def wanted_tables(kinds: str | None, detail: str) -> tuple[tuple[str, ...], Values]:
-    """The tables to read, and which of their rows; ``kinds`` is explicit, so it overrides ``detail``.
+    """Returns the tables to read, and which of their rows; ``kinds`` overrides ``detail``.
 
     Raises BadInput for an unknown kind.
     """

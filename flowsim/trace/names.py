@@ -45,7 +45,7 @@ class Names:
         return f"task {task}" if row is None else str(row[3])
 
     def short_task(self, task: int) -> str:
-        """A task by the first operator of its chain: ``Source: lines (1/2)``."""
+        """Names a task by the first operator of its chain: ``Source: lines (1/2)``."""
         row = self._tasks.get(task)
         if row is None:
             return f"task {task}"
@@ -53,7 +53,7 @@ class Names:
         return f"{self.vertex(int(row[1]))}{bracket}{subtask}"
 
     def operator(self, task: int, operator: int) -> str:
-        """An operator of a task's chain; -1 is the task itself."""
+        """Names an operator of a task's chain; -1 is the task itself."""
         if operator < 0:
             return "the task"
         row = self._tasks.get(task)
@@ -64,26 +64,26 @@ class Names:
         )
 
     def vertex(self, vertex: int) -> str:
-        """A job vertex, by the name of its head."""
+        """Names a job vertex by its head operator."""
         return self._operators.get((vertex, 0), f"vertex {vertex}")
 
     def channel(self, channel: int) -> str:
-        """Both ends and the number, e.g. ``map (1/2) -> window (2/2) #3``."""
+        """Names both ends and the number of a channel, e.g. ``map (1/2) -> window (2/2) #3``."""
         row = self._channels.get(channel)
         return f"#{channel}" if row is None else f"{self.task(int(row[2]))} -> {self.task(int(row[4]))} #{channel}"
 
     def target(self, channel: int) -> str:
-        """The receiving end, for facts of the sender: ``window (2/2) #3``."""
+        """Names the receiving end of a channel, for facts of the sender: ``window (2/2) #3``."""
         row = self._channels.get(channel)
         return f"#{channel}" if row is None else f"{self.short_task(int(row[4]))} #{channel}"
 
     def source(self, channel: int) -> str:
-        """The sending end, for facts of the receiver."""
+        """Names the sending end of a channel, for facts of the receiver."""
         row = self._channels.get(channel)
         return f"#{channel}" if row is None else f"{self.short_task(int(row[2]))} #{channel}"
 
     def end_of(self, task: int, channel: int) -> str:
-        """The other end of a channel, seen from ``task``."""
+        """Names the end of a channel that is not at ``task``."""
         row = self._channels.get(channel)
         return self.source(channel) if row is not None and row[4] == task else self.target(channel)
 
@@ -97,7 +97,7 @@ class Names:
         return edge is not None and edge[5] == "HASH"
 
     def pool(self, pool: int) -> str:
-        """``the output pool to window`` or ``the input pool from map``, with the number of the pool."""
+        """Names a pool, with its number: ``the output pool to window`` or ``the input pool from map``."""
         row = self._pools.get(pool)
         edge = None if row is None else self._edges.get(int(row[3]))
         if row is None or edge is None:
@@ -107,15 +107,15 @@ class Names:
         return f"input pool {pool} (from {self.vertex(int(edge[1]))})"
 
     def key(self, key: int) -> str:
-        """A key as JSON; '' if the stream has no keys."""
+        """Returns a key as JSON; '' if the stream has no keys."""
         return self._keys.get(key, f"#{key}") if key else ""
 
     def value(self, fingerprint: int) -> str:
-        """The value of a record as JSON; '' if it was not stored."""
+        """Returns the value of a record as JSON; '' if it was not stored."""
         return self._values.text(fingerprint) or ""
 
     def state(self, task: int, operator: int, state: int) -> tuple[str, str]:
-        """Name and kind of a state of an operator."""
+        """Returns the name and kind of an operator's state."""
         return self._states.get((task, operator, state), (f"state {state}", ""))
 
     @cached_property
@@ -128,7 +128,7 @@ class Names:
         return {int(row[1]): str(row[4]) for row in self._recording.static_rows("keys")}
 
     def find_tasks(self, text: str) -> list[int]:
-        """A task by its id, its name or a unique part of it; or all subtasks of an operator or chain, by its name.
+        """Finds a task by its id, name or a unique part of the name; or all subtasks of an operator or chain.
 
         Raises BadInput.
         """
@@ -153,7 +153,7 @@ class Names:
 
 
 def _operators(task_name: str) -> list[str]:
-    """The chain of a task and its operators, with Flink's names; sources and sinks also with their scenario names."""
+    """Returns the names of a task's chain and operators in Flink; for sources and sinks also the scenario's names."""
     chain = task_name.rpartition(" (")[0]
     named = chain.split(" -> ")
     return [chain, *named, *(name.partition(": ")[2] for name in named if name.startswith(("Source: ", "Sink: ")))]

@@ -22,7 +22,7 @@ STATUS: Final = {0: "ACTIVE", -1: "IDLE"}
 
 
 def element_text(kind: int, timestamp: int, value: str = "") -> str:
-    """The text after the kind of an element: its value and time, its status or its mode."""
+    """Returns the text after the kind of an element: its value and time, its status or its mode."""
     match ElementKind(kind):
         case ElementKind.RECORD:
             return joined(value, _time_text(timestamp))
@@ -37,7 +37,7 @@ def element_text(kind: int, timestamp: int, value: str = "") -> str:
 
 
 def record_text(noun: str, timestamp: int, value: str) -> str:
-    """``record ["a",1] (timestamp 7 ms)``; without a known value ``a record (timestamp 7 ms)``."""
+    """Returns ``record ["a",1] (timestamp 7 ms)``, or ``a record (timestamp 7 ms)`` without a known value."""
     return joined(f"{noun} {value}" if value else f"a {noun}", _time_text(timestamp))
 
 
@@ -50,7 +50,7 @@ def joined(*words: str) -> str:
 
 
 def window_text(start: int, end: int) -> str:
-    """The bounds in ms; ``window [0, 10)``, with UTC times beside them if they are dates."""
+    """Returns the bounds in ms: ``window [0, 10)``, with UTC times beside them if they are dates."""
     if start == NO_TIMESTAMP:
         return "the global window"
     first, last = utc_text(start), utc_text(end)

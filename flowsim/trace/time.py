@@ -15,13 +15,13 @@ from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS, duration_ns
 
 _MOMENT: Final = re.compile(r"([0-9]{1,12}(?:\.[0-9]{1,9})?)\s*([a-z]+)")
 _FIRST_DATE_MS: Final = 31_536_000_000
-"""Start of 1971: smaller timestamps are not shown as dates, because most examples count from 0."""
+"""The start of 1971 in ms: smaller timestamps are not shown as dates, because most examples count from 0."""
 _LAST_DATE_MS: Final = 253_402_300_799_999
 _NS_PER_S: Final = 1000 * NS_PER_MS
 
 
 def start_of(recording: Recording) -> int:
-    """The start of the run, on the clock of its facts; on the real clock this is the time of its first fact."""
+    """Returns the start of the run in ns, on the clock of its facts; on the real clock, the time of the first fact."""
     if recording.manifest.run.clock != "real":
         return START_NS
     bounds = [recording.time_bounds(table.name, 0) for table in TASK_TABLES] if recording.epochs else []
@@ -29,7 +29,7 @@ def start_of(recording: Recording) -> int:
 
 
 def moment_ns(option: str, text: str | None) -> int | None:
-    """Nanoseconds since the start of an option such as ``--from 1.5s``; raises BadInput."""
+    """Converts an option such as ``--from 1.5s`` to nanoseconds since the start; raises BadInput."""
     if text is None:
         return None
     if text.strip() == "0":
@@ -50,7 +50,7 @@ def moment_ns(option: str, text: str | None) -> int | None:
 
 
 def moment_text(ns: int) -> str:
-    """A time in a form that ``--from`` and ``--to`` accept.
+    """Returns a time in a form that ``--from`` and ``--to`` accept.
 
     >>> moment_text(1_234_567), moment_text(61_000_000_000)
     ('1.234567 ms', '61.000000000 s')
@@ -61,7 +61,7 @@ def moment_text(ns: int) -> str:
 
 
 def event_time(timestamp: int) -> str:
-    """A timestamp or watermark: its number, and its UTC time if it is a date; special values in words (rule 0.4).
+    """Returns a timestamp's number, and its UTC time if it is a date; special values in words (rule 0.4).
 
     >>> event_time(1_249), event_time(1_357_016_400_000)
     ('1,249 ms', '1357016400000 = 2013-01-01 05:00')
@@ -75,7 +75,7 @@ def event_time(timestamp: int) -> str:
 
 
 def utc_text(timestamp: int) -> str:
-    """Event time as a UTC date and time, to the last part that is not 0; '' for timestamps outside 1971 to 9999.
+    """Returns event time as a UTC date and time, up to the last part that is not 0; '' outside 1971 to 9999.
 
     >>> utc_text(1_357_016_400_000), utc_text(1_357_016_401_500), utc_text(7)
     ('2013-01-01 05:00', '2013-01-01 05:00:01.500', '')
@@ -88,7 +88,7 @@ def utc_text(timestamp: int) -> str:
 
 
 def duration_text(ns: int) -> str:
-    """A duration for display.
+    """Returns a duration for display.
 
     >>> duration_text(1_500_000), duration_text(90_000_000_000)
     ('1.5 ms', '1 min 30 s')

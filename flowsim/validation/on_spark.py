@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _RUNS_OF_A_JOB: Final = 250
-"""If Spark fails, the verdicts of earlier jobs are known; a job costs 0.2 s."""
+"""Number of recordings per Spark job. If Spark fails, the verdicts of earlier jobs are known; a job costs 0.2 s."""
 
 
 class OnSpark:
@@ -34,7 +34,7 @@ class OnSpark:
         ship_flowsim(session)
 
     def examine(self, works: Sequence[Work], progress: Progress) -> Iterator[Judgement | BadInput]:
-        """The result of each pass, or why its recording cannot be checked, in the order of ``works``.
+        """Returns the result of each pass, or why its recording cannot be checked, in the order of ``works``.
 
         Raises EngineFailed if Spark fails.
         """
@@ -46,7 +46,7 @@ class OnSpark:
         progress(len(works), len(works), "recordings")
 
     def _rows(self, works: Sequence[Work]) -> Sequence[Any]:
-        """The workers' results, in the columns of ``SCHEMA``."""
+        """Returns the workers' results, in the columns of ``SCHEMA``."""
         is_remote = is_uri(works[0][1].files.directory)
         shards = shards_of(works, _cores(self._session), splits_keys=not is_remote)
         if is_remote:
@@ -57,7 +57,7 @@ class OnSpark:
 
 
 def _jobs(works: Sequence[Work]) -> Iterator[tuple[int, int]]:
-    """Ranges of works that form one job each: a recording that only Spark can read has its own job."""
+    """Returns ranges of works; each range is one job. A recording that only Spark can read has its own job."""
     start = 0
     for number, (_, run, _) in enumerate(works):
         alone = is_uri(run.files.directory)
@@ -100,6 +100,6 @@ def spark_errors(what: str) -> Iterator[None]:
 
 
 def _cores(session: SparkSession) -> int:
-    """Number of concurrent tasks, if the session knows it; an estimate that only affects the number of shards."""
+    """Returns the number of concurrent tasks if the session knows it: an estimate for the number of shards."""
     context = getattr(session, "_sc", None)
     return max(2, context.defaultParallelism) if context is not None else 8

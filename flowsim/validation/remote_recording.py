@@ -54,7 +54,10 @@ _SETTINGS: Final = {
 
 
 class Cut(NamedTuple):
-    """The rows of one task in one file. ``refused``: why the file cannot be checked; epoch -1: only identifies the shard."""
+    """The rows of one task in one file.
+
+    ``refused``: why the file cannot be checked. A cut with epoch -1 only identifies the shard.
+    """
 
     shard: int
     epoch: int
@@ -65,15 +68,14 @@ class Cut(NamedTuple):
 
 
 def is_uri(path: str) -> bool:
-    """True if a path names a file system; a single letter before the colon is a drive."""
+    """True if a path is a URI; a single letter before the colon is a drive."""
     return _SCHEME.match(path) is not None
 
 
 def open_remote(session: SparkSession, uri: str) -> Recording:
     """Opens the recording at a URI, or in its folder ``recording``, from a copy of its JSON files.
 
-    Hadoop's rules for paths apply: nothing is escaped, a blank is a blank. Raises BadInput for missing or damaged
-    files.
+    Hadoop's rules for paths apply: no character is escaped. Raises BadInput for missing or damaged files.
     """
     from pyspark.errors import PySparkException
 
@@ -123,7 +125,7 @@ def _listed(session: SparkSession, uri: str, names: str) -> DataFrame:
 
 
 def _missing(files: DataFrame, work: Work) -> str:
-    """The name of a missing part, or None; only reads file names."""
+    """Returns the name of a missing part, or None; only reads file names."""
     there = {_part_of(row["path"]) for row in files.select("path").collect()}
     _, run, _ = work
     for epoch, marker in enumerate(run.files.markers):
@@ -153,7 +155,7 @@ def _settings(session: SparkSession) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class FileCutter:
-    """For ``mapInArrow`` over files: checks the hash of each, and splits it into the rows of its tasks."""
+    """Checks the hash of each file, and splits it into the rows of its tasks, in ``mapInArrow``."""
 
     work: Work
     shards: Sequence[TaskRange]
@@ -184,7 +186,10 @@ class FileCutter:
 
 @dataclass(frozen=True, slots=True)
 class CutExaminer:
-    """For ``mapInArrow`` over cuts in the order of shard, epoch and task. ``refused``: why nothing can be examined."""
+    """Examines cuts in the order of shard, epoch and task, in ``mapInArrow``.
+
+    ``refused``: why nothing can be examined.
+    """
 
     work: Work
     shards: Sequence[TaskRange]

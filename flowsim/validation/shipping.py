@@ -26,7 +26,7 @@ _NEEDED: Final = (
 )
 _ARCHIVE: Final = "flowsim_judge.zip"
 _shipped: dict[int, SparkSession] = {}
-"""Sessions that have the modules, by identity."""
+"""The sessions that have the modules, by identity."""
 
 
 def ship_flowsim(session: SparkSession) -> None:
@@ -38,7 +38,7 @@ def ship_flowsim(session: SparkSession) -> None:
 
 @cache
 def _archive() -> Path:
-    """The archive, which executors may fetch during the lifetime of this process."""
+    """Returns the archive, which executors may fetch during the lifetime of this process."""
     folder = Path(tempfile.mkdtemp(prefix="flowsim-ship-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     _write(folder / _ARCHIVE)

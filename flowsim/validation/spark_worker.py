@@ -18,13 +18,13 @@ from flowsim.validation.recorded_run import Work
 from flowsim.validation.shards import Piece
 
 SCHEMA: Final = "work int, judgement binary, refused string"
-"""One row per piece: its result, or why its recording cannot be checked."""
+"""The columns of one row per piece: its result, or the reason why its recording cannot be checked."""
 _TYPES: Final = {"work": pa.int32(), "judgement": pa.binary(), "refused": pa.string()}
 
 
 @dataclass(frozen=True, slots=True)
 class ShardExaminer:
-    """For ``mapInArrow`` over the numbers of shards."""
+    """Examines shards: a function for ``mapInArrow`` over the numbers of shards."""
 
     works: Sequence[Work]
     shards: Sequence[Sequence[Piece]]
@@ -43,7 +43,7 @@ class ShardExaminer:
 
 
 def examined(number: int, work: Work, tasks: TaskRange, slices: Iterable[Slice]) -> pa.RecordBatch:
-    """One row: the result for the tasks of a piece."""
+    """Returns one row: the result for the tasks of a piece."""
     _, run, errand = work
     found, refused = b"", ""
     try:
@@ -55,7 +55,7 @@ def examined(number: int, work: Work, tasks: TaskRange, slices: Iterable[Slice])
 
 
 def row_batch(types: Mapping[str, pa.DataType], *rows: Sequence[object]) -> pa.RecordBatch:
-    """Rows of Python values as an Arrow batch."""
+    """Converts rows of Python values to an Arrow batch."""
     columns = zip(*rows, strict=True)
     arrays = [pa.array(list(values), kind) for values, kind in zip(columns, types.values(), strict=True)]
     return pa.RecordBatch.from_arrays(arrays, list(types))

@@ -23,7 +23,10 @@ _COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.S)
 
 @dataclass(frozen=True, slots=True)
 class SqlLaw:
-    """A query. Its name is that of its file; ``tables`` are the fact tables in it: their rows are examined."""
+    """A SQL query.
+
+    ``name`` is the name of its file; ``tables`` are the fact tables in the query, whose rows are examined.
+    """
 
     path: Path
     query: str
@@ -51,7 +54,10 @@ def read_sql_law(path: Path) -> SqlLaw:
 
 
 def judge_by_sql(session: SparkSession, law: SqlLaw, recording: Recording) -> Outcome:
-    """Each result row is one violation; the first twenty are the evidence. Raises BadInput if the query fails."""
+    """Runs the query: each result row is one violation; the first twenty rows are the evidence.
+
+    Raises BadInput if the query fails.
+    """
     needed = max((table for table in FACT_TABLES if table.name in law.tables), key=lambda table: table.level)
     if recording.level < needed.level:
         levels = f"level {needed.level.name.lower()}, the run was recorded at level {recording.level.name.lower()}"

@@ -26,7 +26,7 @@ class Line:
 
     @property
     def broken(self) -> bool:
-        """Violated or vacuous: neither is a pass."""
+        """True if the law is violated or vacuous: neither is a pass."""
         return self.outcome.verdict in (Verdict.VIOLATED, Verdict.VACUOUS)
 
 
@@ -35,7 +35,7 @@ class Report:
     """All lines: recordings in the order of the arguments, laws in catalogue order."""
 
     recordings: tuple[str, ...]
-    """Paths as opened."""
+    """The paths of the recordings as opened."""
     lines: tuple[Line, ...]
     engine: str = ""
     """The engine, and why it was selected."""
@@ -44,11 +44,11 @@ class Report:
 
     @property
     def passed(self) -> bool:
-        """True if everything was checked, and no law is violated or vacuous."""
+        """True if all laws were checked on all recordings, and no law is violated or vacuous."""
         return not self.errors and not any(line.broken for line in self.lines)
 
     def of(self, run: int) -> dict[str, Outcome]:
-        """The outcomes of one recording by law."""
+        """Returns the verdicts of one recording by law."""
         return {line.outcome.law: line.outcome for line in self.lines if line.run == run}
 
     def with_lines(self, *lines: Line) -> Report:
@@ -67,7 +67,7 @@ class Report:
         return f"{'passed' if self.passed else 'not passed'}, verdicts: {len(self.lines)}"
 
     def _repr_html_(self) -> str:
-        """For notebooks: the verdicts; of several recordings only those that are not a pass."""
+        """Shows the verdicts in notebooks; for several recordings only the verdicts that are not a pass."""
         several = len(self.recordings) > 1
         headings: tuple[str, ...] = ("law", "verdict", "rows examined", "violations", "reason or first evidence")
         rows = [_cells(line.outcome) for line in self.lines]
@@ -86,12 +86,12 @@ class Report:
 
     @property
     def error(self) -> NotJudged | None:
-        """The error, if any."""
+        """The error, if there is any."""
         return NotJudged(self) if self.errors else None
 
 
 def _cells(outcome: Outcome) -> tuple[Cell, ...]:
-    """Law, verdict, counts, and the reason or the first row of evidence as JSON."""
+    """Returns the law, verdict, counts, and the reason or the first row of evidence as JSON."""
     first = json.dumps(outcome.evidence[0]) if outcome.evidence else ""
     return outcome.law, outcome.verdict.value, outcome.rows_examined, outcome.violations, outcome.reason or first
 

@@ -42,7 +42,7 @@ class Duration:
         return Duration(nanos)
 
     def to_millis(self) -> int:
-        """Whole milliseconds, rounded down as Java's ``Duration.toMillis`` does."""
+        """Returns whole milliseconds, rounded down as by Java's ``Duration.toMillis``."""
         return self.nanos // NS_PER_MS
 
 
@@ -58,7 +58,7 @@ class Instant:
     nanos: int
 
     def to_epoch_milli(self) -> int:
-        """Whole milliseconds since 1970, rounded down as in Java."""
+        """Returns whole milliseconds since 1970, rounded down as in Java."""
         return self.seconds * 1_000 + self.nanos // NS_PER_MS
 
     @staticmethod
@@ -69,7 +69,7 @@ class Instant:
 
 @dataclass(frozen=True, slots=True, order=True, init=False)
 class Time:
-    """A duration in milliseconds, the older class that windows accept. PyFlink: Time."""
+    """A duration in milliseconds: an older class that windows also accept. PyFlink: Time."""
 
     millis: int
 
@@ -104,7 +104,7 @@ Length = Duration | Time
 
 
 def millis_of(length: Length, what: str) -> int:
-    """Milliseconds of either class; raises TypeError naming ``what`` for any other type."""
+    """Returns the milliseconds of a Duration or Time; raises TypeError that names ``what`` for any other type."""
     if isinstance(length, Duration):
         return length.to_millis()
     if isinstance(length, Time):

@@ -28,7 +28,7 @@ _MAX_FLOAT: Final = 3.4028234663852886e38
 
 
 def java_hash(value: object, declared: str | TypeInformation | None = None) -> int:
-    """Java's hash code of a value; raises ValueNotAllowed if it does not fit its declared type.
+    """Returns Java's hash code of a value; raises ValueNotAllowed if it does not fit its declared type.
 
     >>> java_hash("user-1"), java_hash(-1), java_hash(-1, "INT")
     (-836031825, 0, -1)
@@ -45,7 +45,7 @@ def key_hash(key: object, declared: str | TypeInformation | None = None) -> int:
 
 
 def _hash(value: object, declared: TypeInformation | None) -> int:
-    """The hash, or any number congruent to it modulo 2^32."""
+    """Returns the hash, or any number that is equal to it modulo 2^32."""
     if value is None:
         return 0
     kind = _BY_VALUE if declared is None else declared.kind
@@ -128,8 +128,9 @@ def _row(row: Row, types: Sequence[TypeInformation | None]) -> int:
 
 
 def _deep(value: object, declared: TypeInformation | None) -> int:
-    """The hash of a value inside a row, as in Flink's RowUtils: containers by a special rule, other values as 31 +
-    hashCode.
+    """Returns the hash of a value inside a row, as Flink's RowUtils.
+
+    A container has a special rule; another value has 31 + hashCode.
     """
     if value is None:
         return 0

@@ -1,5 +1,4 @@
-"""The iteration order of a ``java.util.HashMap``: where Flink iterates over one, the order is visible in a job's
-output.
+"""The iteration order of a ``java.util.HashMap``, which is visible in a job's output if Flink iterates over such a map.
 
 The low bits of an entry's spread hash select its bin. Iteration visits bins in order, and inside a bin the entries in
 insertion order. The table doubles when it is three quarters full, and, below 64 bins, also when a bin gets its ninth
@@ -32,12 +31,14 @@ def spread(java_hash: int) -> int:
 
 
 def table_size_for(capacity: int) -> int:
-    """The initial size, a power of two, for a requested ``capacity``."""
+    """Returns the initial size, a power of two, for a requested ``capacity``."""
     return 1 << (capacity - 1).bit_length() if capacity > 1 else 1
 
 
 def capacity_for(expected: int) -> int:
-    """Bins of a map created for this number of entries. Flink: CollectionUtil.newHashMapWithExpectedSize.
+    """Returns the number of bins of a map that is created for this number of entries.
+
+    Flink: CollectionUtil.newHashMapWithExpectedSize.
 
     >>> capacity_for(2), capacity_for(3), capacity_for(6), capacity_for(7)
     (4, 4, 8, 16)
@@ -46,20 +47,23 @@ def capacity_for(expected: int) -> int:
 
 
 def capacity_after(largest: int, capacity: int = DEFAULT_CAPACITY) -> int:
-    """Bins of a map with initial ``capacity`` and at most ``largest`` entries at a time, without a ninth entry in a bin."""
+    """Returns the number of bins of a map after at most ``largest`` entries at a time, with initial ``capacity``.
+
+    Assumes that no bin got a ninth entry.
+    """
     while 4 * largest > 3 * capacity:
         capacity *= 2
     return capacity
 
 
 def in_order_of_bins(items: Iterable[T], hash_of: Callable[[T], int], capacity: int) -> list[T]:
-    """``items``, given in insertion order, in the iteration order of a map with ``capacity`` bins."""
+    """Sorts ``items``, given in insertion order, into the iteration order of a map with ``capacity`` bins."""
     mask = capacity - 1
     return sorted(items, key=lambda item: spread(hash_of(item)) & mask)
 
 
 class JavaBins(Generic[K]):
-    """The bins of a map's keys, and so its iteration order; the values are stored elsewhere."""
+    """The bins of a map's keys, which determine the iteration order; the values are stored elsewhere."""
 
     __slots__ = ("_spreads", "_in_bin", "_trees", "_capacity", "_order")
 
@@ -116,7 +120,7 @@ class JavaBins(Generic[K]):
         self._order = None
 
     def in_order(self) -> Sequence[K]:
-        """All keys in Java's order, until the next change."""
+        """Returns all keys in Java's order; valid until the next change."""
         if self._order is not None:
             return self._order
         mask, spreads = self._capacity - 1, self._spreads
@@ -172,7 +176,7 @@ def _signed(spread_hash: int) -> int:
 
 
 def _compare(key: object, other: object) -> int:
-    """Java's ``compareTo`` of numbers and strings; for other keys of one hash code Java's order is random."""
+    """Compares numbers or strings as Java's ``compareTo``; for other keys of one hash code Java's order is random."""
     if isinstance(key, int) and isinstance(other, int):
         return (key > other) - (key < other)
     if isinstance(key, str) and isinstance(other, str):
@@ -230,20 +234,20 @@ class JavaHashMap(Generic[K, V]):
         return self._entries.pop(key)
 
     def __iter__(self) -> Iterator[K]:
-        """The keys in Java's order."""
+        """Iterates over the keys in Java's order."""
         if self._bins is not None:
             return iter(list(self._bins.in_order()))
         keys = list(self._entries)
         return iter(keys if len(keys) < 2 else in_order_of_bins(keys, self._hash_of, DEFAULT_CAPACITY))
 
     def values(self) -> list[V]:
-        """The values in key order."""
+        """Returns the values in key order."""
         return [self._entries[key] for key in self]
 
     def items(self) -> list[tuple[K, V]]:
-        """Keys and values in key order."""
+        """Returns keys and values in key order."""
         return [(key, self._entries[key]) for key in self]
 
     def as_dict(self) -> dict[K, V]:
-        """A copy as a plain dict."""
+        """Returns a copy as a plain dict."""
         return dict(self._entries)

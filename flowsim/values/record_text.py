@@ -17,9 +17,9 @@ Texts = tuple[list[int | None], list[bytes]]
 """The timestamps of some records, and their values as JSON in UTF-8."""
 
 _BATCH: Final = 256
-"""Small enough that the garbage collector does not run meanwhile."""
+"""Number of records per batch: so few that the garbage collector does not run meanwhile."""
 _ARRAY: Final = b"\xdc"
-"""msgpack: an array whose length follows in 16 bits."""
+"""The msgpack code of an array whose length follows in 16 bits."""
 
 _Scalar = None | bool | int | float | str
 _decode_flat: Final = msgspec.msgpack.Decoder(list[tuple[int | None, _Scalar | list[_Scalar]]]).decode
@@ -27,9 +27,10 @@ _encode_lines: Final = msgspec.json.Encoder().encode_lines
 
 
 def record_texts(encoded: Sequence[Encoded]) -> Texts:
-    """The texts of records encoded by ``values.encoding``.
+    """Returns the texts of records that ``values.encoding`` encoded.
 
-    JSON as for keys (``keys.key_json``), but a Row with field names, and a dict with only text keys, are objects.
+    The JSON is the same as for keys (``keys.key_json``), but a Row with field names, or a dict with only text keys, is
+    an object.
 
     >>> from flowsim.values.encoding import encode_record
     >>> record_texts([encode_record(7, ("a", float("nan"), [True]))])
@@ -46,7 +47,7 @@ def record_texts(encoded: Sequence[Encoded]) -> Texts:
 
 
 def _flat_texts(encoded: Sequence[Encoded]) -> Texts | None:
-    """Fast path for a batch of scalars and flat tuples; None if the batch has other values."""
+    """Returns the texts of a batch of scalars and flat tuples (fast path); None if the batch has other values."""
     try:
         records = _decode_flat(b"".join((_ARRAY, len(encoded).to_bytes(2, "big"), *encoded)))
     except msgspec.ValidationError:

@@ -35,7 +35,10 @@ class Row:
 
     @classmethod
     def of(cls, values: Sequence[object], field_names: Sequence[str] | None = None) -> Self:
-        """A row of these values, named if names are given; raises ValueError if the counts differ or a name repeats."""
+        """Returns a row of these values, with names if given.
+
+        Raises ValueError if the counts differ or a name repeats.
+        """
         row = cls(*values)
         return row if field_names is None else row._named(field_names)
 
@@ -54,16 +57,19 @@ class Row:
 
     @property
     def field_values(self) -> tuple[object, ...]:
-        """The values in order of position."""
+        """Returns the values in order of position."""
         return self._values
 
     @property
     def field_names(self) -> tuple[str, ...] | None:
-        """The names in order of position, None for a row without names."""
+        """Returns the names in order of position; None for a row without names."""
         return self._fields
 
     def as_dict(self, recursive: bool = False) -> dict[str, object]:
-        """Name to value, with nested named rows as dicts if ``recursive``; raises TypeError for a row without names."""
+        """Returns a dict from name to value; with ``recursive`` also of nested named rows.
+
+        Raises TypeError for a row without names.
+        """
         if self._fields is None:
             raise TypeError("a Row without field names cannot become a dict: build it as Row(name=value, ...)")
         pairs = zip(self._fields, self._values, strict=True)
@@ -72,7 +78,7 @@ class Row:
         return {name: _as_dict(value) for name, value in pairs}
 
     def get_fields_by_names(self, names: Sequence[str]) -> list[object]:
-        """The values of these fields; raises KeyError for an unknown name."""
+        """Returns the values of these fields; raises KeyError for an unknown name."""
         return [self[name] for name in names]
 
     def __getitem__(self, index: int | str) -> object:

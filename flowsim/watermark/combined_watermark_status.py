@@ -8,7 +8,10 @@ from flowsim.units import NO_TIMESTAMP
 
 
 class PartialWatermarkListener(Protocol):
-    """Is notified of one participant's updates. Flink: WatermarkOutputMultiplexer.WatermarkUpdateListener."""
+    """A listener that is notified of one participant's updates.
+
+    Flink: WatermarkOutputMultiplexer.WatermarkUpdateListener.
+    """
 
     def on_watermark_update(self, watermark: int) -> None:
         """Called before the participant's watermark increases."""
@@ -28,7 +31,7 @@ class PartialWatermark:
         self._listener = listener
 
     def set_watermark(self, timestamp: int) -> bool:
-        """True if it increased; any watermark makes its participant active."""
+        """Sets the watermark in ms and makes the participant active; returns True if the watermark increased."""
         self.set_idle(False)
         if timestamp <= self.watermark:
             return False
@@ -44,7 +47,10 @@ class PartialWatermark:
 
 
 class CombinedWatermarkStatus:
-    """Minimum over the active participants; the maximum over all if all are idle. Flink: CombinedWatermarkStatus."""
+    """The minimum watermark of the active participants; the maximum of all participants if all are idle.
+
+    Flink: CombinedWatermarkStatus.
+    """
 
     __slots__ = ("combined_watermark", "idle", "partials")
 
@@ -54,7 +60,7 @@ class CombinedWatermarkStatus:
         self.partials: list[PartialWatermark] = []
 
     def update_combined_watermark(self) -> bool:
-        """Recomputes after a change; True if the combined watermark increased (it never decreases)."""
+        """Recomputes the combined watermark after a change; returns True if it increased (it never decreases)."""
         if not self.partials:
             return False
         combined, self.idle = self._combine()
@@ -78,7 +84,7 @@ class CombinedWatermarkStatus:
 
 
 class IndexedCombinedWatermarkStatus:
-    """The same for a fixed number of inputs, by index. Flink: IndexedCombinedWatermarkStatus."""
+    """The combined status of a fixed number of inputs, by index. Flink: IndexedCombinedWatermarkStatus."""
 
     __slots__ = ("_partials", "_combined")
 
@@ -89,7 +95,7 @@ class IndexedCombinedWatermarkStatus:
 
     @property
     def combined_watermark(self) -> int:
-        """Milliseconds; ``NO_TIMESTAMP`` until every active input has a watermark."""
+        """The combined watermark in ms; ``NO_TIMESTAMP`` until every active input has a watermark."""
         return self._combined.combined_watermark
 
     @property
@@ -98,11 +104,11 @@ class IndexedCombinedWatermarkStatus:
         return self._combined.idle
 
     def update_watermark(self, input_index: int, timestamp: int) -> bool:
-        """Rule 8.16: True if the combined watermark increased; the input becomes active."""
+        """Sets an input's watermark, which makes it active; True if the combined watermark increased (rule 8.16)."""
         self._partials[input_index].set_watermark(timestamp)
         return self._combined.update_combined_watermark()
 
     def update_status(self, input_index: int, idle: bool) -> bool:
-        """Rule 8.16: True if the combined watermark increased because an input's status changed."""
+        """Sets an input's status; True if the combined watermark increased because of this change (rule 8.16)."""
         self._partials[input_index].set_idle(idle)
         return self._combined.update_combined_watermark()

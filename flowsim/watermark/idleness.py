@@ -12,7 +12,7 @@ from flowsim.watermark.generators import (
 
 
 class PausableRelativeClock:
-    """Relative nanoseconds without the time spent paused; pauses nest. Flink: PausableRelativeClock."""
+    """A clock in relative nanoseconds that does not count paused time; pauses nest. Flink: PausableRelativeClock."""
 
     __slots__ = ("_base_clock_ns", "_paused_ns", "_paused_since_ns", "_pauses")
 
@@ -30,13 +30,13 @@ class PausableRelativeClock:
         return self._pauses > 0
 
     def pause(self) -> None:
-        """Back pressure, soft or hard, starts."""
+        """Pauses the clock when back pressure, soft or hard, starts."""
         if self._pauses == 0:
             self._paused_since_ns = self._base_clock_ns()
         self._pauses += 1
 
     def un_pause(self) -> None:
-        """Back pressure ends; raises ValueError if it had not started."""
+        """Continues the clock when back pressure ends; raises ValueError if the clock was not paused."""
         if self._pauses == 0:
             raise ValueError("un_pause without pause")
         self._pauses -= 1
@@ -47,9 +47,9 @@ class PausableRelativeClock:
 class WatermarksWithIdleness(WatermarkGenerator):
     """Declares the stream idle after a time without events. Flink: WatermarksWithIdleness (rule 8.4).
 
-    The first periodic call without events only stores the time; idleness is declared at the first later call *more*
-    than the timeout after it. ``clock_ns`` returns relative nanoseconds above 0 (rule 0.5); ``stands_still`` returns
-    whether that clock is paused (back pressure).
+    The first periodic call without events only stores the time. Idleness is declared at the first later call that is
+    *more* than the timeout after the stored time. ``clock_ns`` returns relative nanoseconds above 0 (rule 0.5);
+    ``stands_still`` returns whether that clock is paused (back pressure).
     """
 
     __slots__ = (
@@ -104,7 +104,10 @@ class WatermarksWithIdleness(WatermarkGenerator):
         return self._clock_ns() - self._inactive_since_ns > self._timeout_ns
 
     def has_pending_effect(self, emitted: int) -> bool:
-        """A paused countdown has no effect: only the end of the back pressure could continue it."""
+        """True if a later call may have an effect.
+
+        A paused countdown has no effect: only the end of back pressure continues it.
+        """
         if self._stands_still():
             return not self._is_idle and self._inner.has_pending_effect(emitted)
         return not self._is_idle

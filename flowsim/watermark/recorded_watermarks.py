@@ -18,9 +18,9 @@ class ObservedGenerator(WatermarkGenerator):
     __slots__ = ("on_event", "seen", "_inner")
 
     on_event: Callable[[object, int, WatermarkOutput], None]  # type: ignore[assignment]  # set per instance
-    """A closure, because it is called for every record."""
+    """Called for every record; a closure, because this is faster."""
     seen: Callable[[], tuple[int, int]]
-    """Number of records and their highest timestamp in ms."""
+    """Returns the number of records and their highest timestamp in ms."""
 
     def __init__(self, inner: WatermarkGenerator) -> None:
         self._inner = inner
@@ -53,7 +53,7 @@ WHOLE_OPERATOR = -1
 
 
 class RecordedWatermarks:
-    """Precedes the output of an operator and records its watermarks, and those of its splits.
+    """Records the watermarks of an operator and of its splits before they reach the output.
 
     ``main`` is the generator of the whole operator.
     """
@@ -83,7 +83,7 @@ class RecordedWatermarks:
         self._output.emit_watermark_status(status)
 
     def record_split_mark(self, split: int, kind: ElementKind, timestamp: int) -> None:
-        """Records a watermark or status of one split, before it is combined with those of the others."""
+        """Records a watermark or status of one split, before it is combined with those of other splits."""
         self._record(self._operator, split, kind, timestamp, *self._splits[split].seen())
 
     def _note(self, kind: ElementKind, timestamp: int) -> None:

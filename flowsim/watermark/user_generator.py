@@ -17,10 +17,11 @@ class AnyGenerator(Protocol):
 
 
 class WatchedGenerator(WatermarkGenerator):
-    """Runs such a generator. More may follow while the last periodic call emitted something, or records arrived since.
+    """Runs a user-defined generator.
 
-    A periodic call without a new watermark means: nothing follows until the next record. There is no other way to
-    detect the end of a run in which all tasks wait (D4).
+    More may follow if its last periodic call emitted a watermark, or records arrived later. After a periodic call
+    without a new watermark, no watermark follows until the next record. There is no other way to detect the end of a
+    run in which all tasks wait (D4).
     """
 
     __slots__ = ("_inner", "_checked", "_is_quiet")
@@ -47,7 +48,7 @@ class WatchedGenerator(WatermarkGenerator):
 
 
 class _CheckedOutput:
-    """Raises an error for invalid watermarks, and detects whether one was new."""
+    """Raises an error for an invalid watermark, and detects whether a watermark was new."""
 
     __slots__ = ("output", "emitted_new", "_highest", "_idle", "_what")
 
@@ -77,7 +78,7 @@ class _CheckedOutput:
 
 
 def watched(generator: AnyGenerator) -> WatermarkGenerator:
-    """The generator itself if it is built in, because those report whether more may follow."""
+    """Wraps a user-defined generator; returns a built-in generator itself, which reports whether more may follow."""
     if isinstance(generator, WatermarkGenerator):
         return generator
     for method in ("on_event", "on_periodic_emit"):

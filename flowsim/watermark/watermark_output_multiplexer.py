@@ -11,7 +11,7 @@ from flowsim.watermark.generators import WatermarkOutput
 
 
 class WatermarkOutputMultiplexer:
-    """One output for many splits: the minimum over the active ones. Flink: WatermarkOutputMultiplexer.
+    """One output for many splits: the minimum watermark of the active splits. Flink: WatermarkOutputMultiplexer.
 
     A registered split without a watermark holds the output back; the combined watermark never decreases, even if a
     split is registered later.
@@ -33,7 +33,7 @@ class WatermarkOutputMultiplexer:
         self._combined.partials.append(partial)
 
     def unregister_output(self, output_id: str) -> bool:
-        """Removes a split, from the next update on; False if it was not registered."""
+        """Removes a split from the next update on; returns False if the split was not registered."""
         partial = self._partials.pop(output_id, None)
         if partial is None:
             return False
@@ -41,12 +41,16 @@ class WatermarkOutputMultiplexer:
         return True
 
     def immediate_output(self, output_id: str) -> ImmediateOutput:
-        """The split's output for ``on_event``: the combined watermark is updated at once. ValueError: not registered."""
+        """Returns the split's output for ``on_event``, which updates the combined watermark at once.
+
+        Raises ValueError for an unknown split.
+        """
         return ImmediateOutput(self, self._registered(output_id))
 
     def deferred_output(self, output_id: str) -> DeferredOutput:
-        """The split's output for ``on_periodic_emit``: the combined watermark is updated after all splits. ValueError
-        as above.
+        """Returns the split's output for ``on_periodic_emit``; the combined watermark is updated after all splits.
+
+        Raises ValueError for an unknown split.
         """
         return DeferredOutput(self._registered(output_id))
 
@@ -57,7 +61,7 @@ class WatermarkOutputMultiplexer:
         return partial
 
     def watermark_of(self, output_id: str) -> int:
-        """The watermark of one split; raises ValueError if it is not registered."""
+        """Returns the watermark of one split in ms; raises ValueError if the split is not registered."""
         return self._registered(output_id).watermark
 
     def on_periodic_emit(self) -> None:
@@ -65,7 +69,7 @@ class WatermarkOutputMultiplexer:
         self.update_combined_watermark()
 
     def has_pending_effect(self) -> bool:
-        """True if the next update would have an effect, such as after the end of a split that held others back."""
+        """True if the next update has an effect, for example after the end of a split that held other splits back."""
         return self._combined.has_pending_update()
 
     @property
@@ -81,7 +85,7 @@ class WatermarkOutputMultiplexer:
 
 
 class ImmediateOutput:
-    """Flink: WatermarkOutputMultiplexer.ImmediateOutput."""
+    """The output of a split for ``on_event``. Flink: WatermarkOutputMultiplexer.ImmediateOutput."""
 
     __slots__ = ("_multiplexer", "_partial")
 
@@ -95,7 +99,7 @@ class ImmediateOutput:
             self._multiplexer.update_combined_watermark()
 
     def mark_idle(self) -> None:
-        """The other splits may advance now, so the combined watermark is updated at once."""
+        """Makes the split idle and updates the combined watermark at once: other splits may advance now."""
         self._partial.set_idle(True)
         self._multiplexer.update_combined_watermark()
 
@@ -106,7 +110,7 @@ class ImmediateOutput:
 
 
 class DeferredOutput:
-    """Flink: WatermarkOutputMultiplexer.DeferredOutput."""
+    """The output of a split for ``on_periodic_emit``. Flink: WatermarkOutputMultiplexer.DeferredOutput."""
 
     __slots__ = ("_partial",)
 

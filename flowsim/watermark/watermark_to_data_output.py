@@ -10,19 +10,19 @@ from flowsim.watermark.status_watermark_valve import ValveOutput
 
 
 class WatermarkUpdateListener(Protocol):
-    """Is notified of the watermark and status of a source and of its splits, for alignment (rules 8.22-8.24).
+    """A listener for the watermark and status of a source and of its splits, for alignment (rules 8.22-8.24).
 
     Flink: TimestampsAndWatermarks.WatermarkUpdateListener.
     """
 
     def update_idle(self, idle: bool) -> None:
-        """The whole source became idle, or active."""
+        """Called when the whole source became idle or active."""
 
     def update_current_effective_watermark(self, watermark: int) -> None:
-        """The source is about to emit a watermark."""
+        """Called before the source emits a watermark, in ms."""
 
     def update_current_split_watermark(self, split_id: str, watermark: int) -> None:
-        """A split's watermark increased."""
+        """Called when the watermark of a split, in ms, increased."""
 
     def update_current_split_idle(self, split_id: str, idle: bool) -> None:
         """Called for every update of a split, even without a change."""
@@ -33,7 +33,7 @@ class WatermarkUpdateListener(Protocol):
 class WatermarkToDataOutput:
     """Emits only strictly increasing watermarks, and ACTIVE before the first one after an idle time.
 
-    ``listener`` is notified of every watermark before, and of every status after its emission. Flink:
+    ``listener`` is notified of a watermark before its emission, and of a status after its emission. Flink:
     WatermarkToDataOutput, TimestampsAndWatermarksOperator.WatermarkEmitter.
     """
 
@@ -65,7 +65,7 @@ class WatermarkToDataOutput:
         self._output.emit_watermark(timestamp)
 
     def pass_status(self, status: WatermarkStatus) -> None:
-        """Rule 8.12: emits only changes."""
+        """Emits a status if it differs from the last status (rule 8.12)."""
         idle = status is WatermarkStatus.IDLE
         if idle is not self.idle:
             self._output.emit_watermark_status(status)
@@ -77,8 +77,9 @@ class WatermarkToDataOutput:
 class MainWatermarkOutput(WatermarkToDataOutput):
     """The watermark output of a source's main output; its splits use ``split_local_output``.
 
-    Each of the two counts as idle until its first watermark. The watermark is the higher of the two (rule 8.6): they
-    are not merged, because a source uses only one of them. Flink: ProgressiveTimestampsAndWatermarks.IdlenessManager.
+    Each of these two outputs counts as idle until its first watermark. The watermark is the higher of the two (rule
+    8.6). The outputs are not merged, because a source uses only one of them. Flink:
+    ProgressiveTimestampsAndWatermarks.IdlenessManager.
     """
 
     __slots__ = ("split_local_output", "main_is_idle")

@@ -18,7 +18,7 @@ from flowsim.streamrecord.events import (
 
 
 class DataType(Enum):
-    """Flink: Buffer.DataType."""
+    """The kind of content of a buffer. Flink: Buffer.DataType."""
 
     NONE = "NONE"
     DATA_BUFFER = "DATA_BUFFER"
@@ -30,13 +30,13 @@ class DataType(Enum):
     END_OF_PARTITION = "END_OF_PARTITION"
 
     is_event: bool
-    """Needs no credit and does not count as backlog (rules 5.18, 6.11)."""
+    """True for an event: it needs no credit and does not count as backlog (rules 5.18, 6.11)."""
     is_blocking_upstream: bool
-    """Blocks the subpartition after it until the reader resumes consumption (rule 5.27)."""
+    """True if the event blocks its subpartition until the reader resumes consumption (rule 5.27)."""
     has_priority: bool
-    """Overtakes queued buffers (rule 5.28)."""
+    """True if the event overtakes queued buffers (rule 5.28)."""
     requires_announcement: bool
-    """Is announced to the receiver at once, before earlier data."""
+    """True if the event is announced to the receiver at once, before earlier data."""
 
     def __init__(self, name: str) -> None:
         self.is_event = name not in ("NONE", "DATA_BUFFER")
@@ -46,7 +46,7 @@ class DataType(Enum):
 
 
 def data_type_of(event: Event, has_priority: bool = False) -> DataType:
-    """The data type of an event."""
+    """Returns the data type of an event."""
     if has_priority:
         return DataType.PRIORITIZED_EVENT_BUFFER
     if isinstance(event, CheckpointBarrier):
@@ -66,7 +66,10 @@ _BARRIERS = {
 
 
 class MemorySegment:
-    """A piece of network memory: holds at most ``size_bytes``; ``data`` is what is written. Flink: MemorySegment."""
+    """A piece of network memory of at most ``size_bytes`` bytes; ``data`` contains the written bytes.
+
+    Flink: MemorySegment.
+    """
 
     __slots__ = ("data", "size_bytes")
 
@@ -76,13 +79,13 @@ class MemorySegment:
 
 
 class BufferRecycler(Protocol):
-    """Gets a segment back when it has no more users. Flink: BufferRecycler."""
+    """Receives a segment when no buffer uses it any more. Flink: BufferRecycler."""
 
     def recycle(self, segment: MemorySegment) -> None: ...
 
 
 class FreeingBufferRecycler:
-    """For memory that does not belong to a pool. Flink: FreeingBufferRecycler."""
+    """The recycler of memory that does not belong to a pool. Flink: FreeingBufferRecycler."""
 
     __slots__ = ()
 
@@ -91,11 +94,11 @@ class FreeingBufferRecycler:
 
 
 FREEING: Final = FreeingBufferRecycler()
-"""Flink: FreeingBufferRecycler.INSTANCE."""
+"""The recycler of memory without a pool. Flink: FreeingBufferRecycler.INSTANCE."""
 
 
 class NetworkBuffer:
-    """A reference-counted segment; at zero the segment is recycled. Flink: NetworkBuffer.
+    """A reference-counted segment; the segment is recycled when the count reaches zero. Flink: NetworkBuffer.
 
     Invariant: the count reaches zero exactly once (I5.f).
     """
@@ -121,7 +124,7 @@ class NetworkBuffer:
 
 
 class BufferSlice:
-    """Bytes read from a buffer, which stays retained until ``recycle``. Flink: ReadOnlySlicedNetworkBuffer."""
+    """Bytes read from a buffer; the slice retains the buffer until ``recycle``. Flink: ReadOnlySlicedNetworkBuffer."""
 
     __slots__ = ("payload", "_buffer")
 
@@ -154,12 +157,15 @@ class EventBuffer:
         """Does nothing: there is no segment."""
 
     def __len__(self) -> int:
-        """The size of the event in Flink's serialization (rule 5.13)."""
+        """Returns the size of the event in bytes in Flink's serialization (rule 5.13)."""
         return wire_size(self.event)
 
 
 def wire_size(event: Event) -> int:
-    """Bytes of ``event`` as Flink serializes it: 4 bytes of type, then its fields; barriers have no storage location here."""
+    """Returns the bytes of ``event`` as Flink serializes it: 4 bytes of type, then its fields.
+
+    Barriers have no storage location in flowsim.
+    """
     match event:
         case EndOfData():
             return 5

@@ -18,26 +18,26 @@ UNLIMITED = 2**31 - 1
 
 
 class BufferListener(Protocol):
-    """Waits for a segment of a pool. Flink: BufferListener."""
+    """A component that waits for a segment of a pool. Flink: BufferListener."""
 
     def notify_buffer_available(self, segment: MemorySegment) -> bool:
-        """Takes the segment (True) or returns it to the pool (False)."""
+        """Takes the segment and returns True, or returns False: the pool keeps the segment."""
 
 
 class AvailabilityListener(Protocol):
-    """The task that writes to the pool."""
+    """The task that writes to the pool, which is notified of a missing segment."""
 
     def on_pool_unavailable(self) -> None:
-        """The pool has no segment left for the next record."""
+        """Called when the pool has no segment left for the next record."""
 
 
 class SharedSegments(Protocol):
-    """The interface of the global pool that local pools need."""
+    """The methods of the global pool that local pools need."""
 
     movements: int
 
     def request_segment(self) -> MemorySegment | None:
-        """A segment, or None if the pool is empty."""
+        """Returns a segment, or None if the pool is empty."""
 
     def recycle_segment(self, segment: MemorySegment) -> None: ...
 
@@ -120,7 +120,7 @@ class LocalBufferPool:
         return self.requested - len(self._free)
 
     def request_builder(self, channel: int = -1) -> BufferBuilder | None:
-        """A builder on a segment, counted for subpartition ``channel``; None if the pool is exhausted (rule 5.36).
+        """Returns a builder on a segment of subpartition ``channel``; None if the pool is exhausted (rule 5.36).
 
         Raises BufferPoolDestroyed.
         """
@@ -130,7 +130,7 @@ class LocalBufferPool:
         return BufferBuilder(segment, SubpartitionBufferRecycler(self, channel))
 
     def request_segment(self, channel: int = -1) -> MemorySegment | None:
-        """As ``request_builder``, for a segment without builder."""
+        """Returns a segment, counted for subpartition ``channel``; None and errors as in ``request_builder``."""
         if self.destroyed:
             raise BufferPoolDestroyed("Buffer pool has already been destroyed.")
         # A pool below its size and without a free segment waits for the global pool, which is also empty (rule 5.34).
@@ -150,7 +150,8 @@ class LocalBufferPool:
     def reserve_segments(self, segments: int) -> None:
         """Takes segments out of the network memory now, so that no other pool can use them as overdraft (rule 6.20).
 
-        Raises IllegalArgument for more than the guaranteed number, InsufficientNetworkBuffers if other pools hold them.
+        Raises IllegalArgument for more than the guaranteed number of segments, InsufficientNetworkBuffers if other
+        pools hold the segments.
         """
         if segments > self.required:
             raise IllegalArgument(f"a pool that is guaranteed {self.required} segments cannot reserve {segments}")
@@ -165,7 +166,7 @@ class LocalBufferPool:
             self._set_available(True)
 
     def recycle(self, segment: MemorySegment, channel: int = -1) -> None:
-        """Rule 5.37."""
+        """Takes a segment back: a listener gets it, or the pool keeps it, or the global pool (rule 5.37)."""
         self._free.append(segment)
         if self._trace is not None:
             self._report(SegmentAction.RECYCLED, channel)
@@ -187,7 +188,7 @@ class LocalBufferPool:
             self._set_available(True)
 
     def _hand_to(self, listener: BufferListener) -> bool:
-        """Offers a recycled segment; the segment is not in the pool while the listener decides."""
+        """Offers a recycled segment to a listener; the segment is not in the pool while the listener decides."""
         segment = self._free.pop()
         if self._trace is not None:
             self._report(SegmentAction.HANDED_OUT, -1)
@@ -206,7 +207,10 @@ class LocalBufferPool:
         return True
 
     def set_num_buffers(self, size: int) -> None:
-        """Sets the share; excess free segments return at once, other segments when recycled (rule 5.39)."""
+        """Sets the share of the pool.
+
+        Excess free segments return to the global pool at once, other excess segments when recycled (rule 5.39).
+        """
         if size < self.required:
             raise IllegalArgument(f"a pool that is guaranteed {self.required} segments cannot shrink to {size}")
         size = min(size, self.maximum)
@@ -221,11 +225,11 @@ class LocalBufferPool:
             self._check_available()
 
     def prefetch(self) -> None:
-        """Rule 5.34: keeps one segment ready."""
+        """Takes one segment in advance, so that the next request succeeds (rule 5.34)."""
         self._check_available()
 
     def lazy_destroy(self) -> None:
-        """Returns the free segments now and the others when recycled; wakes waiting writers, drops the listeners."""
+        """Destroys the pool: returns segments when they are free, wakes waiting writers, drops the listeners."""
         if not self.destroyed:
             while self._free:
                 self._return(self._free.popleft())
@@ -235,7 +239,7 @@ class LocalBufferPool:
         self._global.destroy_buffer_pool(self)
 
     def on_global_pool_available(self) -> None:
-        """The global pool has segments again (rule 5.38)."""
+        """Called when the global pool has segments again (rule 5.38)."""
         if not self.destroyed and not self.available:
             self._check_available()
 
@@ -249,7 +253,7 @@ class LocalBufferPool:
         return True
 
     def _take_overdraft(self) -> bool:
-        """Rule 5.36: beyond the pool size; handed out at once, so it never makes the pool available."""
+        """Takes a segment beyond the pool size for immediate use: the pool stays unavailable (rule 5.36)."""
         return self.requested - self.size < self.overdraft and self._take_from_global()
 
     def _return(self, segment: MemorySegment) -> None:
@@ -258,9 +262,9 @@ class LocalBufferPool:
         self._global.recycle_segment(segment)
 
     def _check_available(self) -> None:
-        """Rules 5.34, 5.35: prefetches one segment; available if one is free and no channel is at its limit.
+        """Prefetches a segment; available if a segment is free and no channel is at its limit (rules 5.34, 5.35).
 
-        Listeners do not get a prefetched segment: they wait for a recycled one.
+        Listeners do not get a prefetched segment: they wait for a recycled segment.
         """
         if not self._free and self.requested < self.size and not self._take_from_global():
             self._global.await_segment(self)

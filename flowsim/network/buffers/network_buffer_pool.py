@@ -67,13 +67,13 @@ class NetworkBufferPool:
             self._notify_waiting()
 
     def _notify_waiting(self) -> None:
-        """Callbacks of a Java future run last registered first; a pool that gets no segment registers again."""
+        """Notifies waiting pools, last registered first, as in Java; a pool without a segment registers again."""
         waiting, self._waiting = self._waiting, []
         for pool in reversed(waiting):
             pool.on_global_pool_available()
 
     def await_segment(self, pool: LocalBufferPool) -> None:
-        """Rule 5.38: one callback once a segment is free again."""
+        """Registers a pool for one callback when a segment is free again (rule 5.38)."""
         if pool not in self._waiting:
             self._waiting.append(pool)
 
@@ -107,10 +107,10 @@ class NetworkBufferPool:
         pool_id: int = -1,
         trace: TaskTrace | None = None,
     ) -> LocalBufferPool:
-        """A pool that is guaranteed ``required`` segments; raises InsufficientNetworkBuffers.
+        """Creates a pool with ``required`` guaranteed segments; raises InsufficientNetworkBuffers.
 
-        ``maximum`` UNLIMITED: limited only by the network memory. ``trace`` records every movement of a segment, as
-        facts of pool ``pool_id``, from the first one on.
+        With ``maximum`` UNLIMITED, only the network memory limits the pool. ``trace`` records all movements of segments
+        as facts of pool ``pool_id``.
         """
         self._check(required)
         self._required += required
@@ -152,8 +152,9 @@ class NetworkBufferPool:
             )
 
     def _redistribute(self) -> None:
-        """Rule 5.39: distributes the segments above the guarantees in proportion to the pools' capacity, with
-        cumulative rounding.
+        """Distributes the segments above the guarantees in proportion to the pools' capacity.
+
+        Uses cumulative rounding (rule 5.39).
         """
         resizable = [pool for pool in self._pools if pool.required < pool.maximum]
         spare = self.total_segments - self._required

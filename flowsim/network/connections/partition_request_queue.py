@@ -26,8 +26,8 @@ class PartitionRequestQueue:
     """The sender's side of the connection of two tasks. Flink: PartitionRequestQueue.
 
     Readers with something to send take turns, first in, first out, one buffer each (rule 6.15). The next buffer is sent
-    when the previous one is written, or when a reader joins an empty queue. While the sender's ``outbox`` is sealed,
-    nothing is sent. Invariant: a reader is in the queue at most once.
+    when the previous one is written, or when a reader joins an empty queue. Nothing is sent while the sender's
+    ``outbox`` is sealed. Invariant: a reader is in the queue at most once.
     """
 
     __slots__ = ("_transport", "_outbox", "_readers", "_available", "_writing", "_write_again")
@@ -48,25 +48,25 @@ class PartitionRequestQueue:
     # Messages from the receiver.
 
     def add_credit(self, channel_id: int, credits: int) -> None:
-        """Rule 6.9."""
+        """Adds credits that the receiver announced, and sends what can be sent (rule 6.9)."""
         reader = self._readers[channel_id]
         reader.add_credit(credits)
         self.enqueue_available_reader(reader)
 
     def resume_consumption(self, channel_id: int) -> None:
-        """The receiver resumes after an event that blocked the channel (rules 5.27, 6.13)."""
+        """Called when the receiver resumes after an event that blocked the channel (rules 5.27, 6.13)."""
         reader = self._readers[channel_id]
         reader.resume_consumption()
         self.enqueue_available_reader(reader)
 
     def notify_new_buffer_size(self, channel_id: int, size_bytes: int) -> None:
-        """The receiver requests buffers of this size (rule 6.24)."""
+        """Called when the receiver requests buffers of this size in bytes (rule 6.24)."""
         self._readers[channel_id].notify_new_buffer_size(size_bytes)
 
     # Messages to the receiver.
 
     def enqueue_available_reader(self, reader: CreditBasedSequenceNumberingViewReader) -> None:
-        """Rule 6.16: data, credit or a resume arrived for ``reader``; sends what can be sent."""
+        """Enqueues ``reader`` after data, credit or a resume arrived for it; sends what can be sent (rule 6.16)."""
         if self._outbox.sealed:
             self._outbox.hold_reader(reader)
             return
@@ -84,8 +84,9 @@ class PartitionRequestQueue:
             self.write_and_flush_next()
 
     def write_and_flush_next(self) -> None:
-        """Sends the next buffer, and each further one when its predecessor is written; stops while the connection is
-        not writable.
+        """Sends the next buffer, and each later buffer when the previous one is written.
+
+        Stops while the connection is not writable.
         """
         if self._outbox.sealed:
             # A writable connection must not send what the running batch has not published yet (D4).
@@ -104,7 +105,7 @@ class PartitionRequestQueue:
             self._writing = False
 
     def publish(self) -> None:
-        """The batch in which the connection became writable has ended."""
+        """Sends the next buffer after the end of the batch in which the connection became writable."""
         self.write_and_flush_next()
 
     def _write_next(self) -> None:

@@ -34,7 +34,7 @@ class Message:
 
     size_bytes: int = 0
     occupies_wire: bool = False
-    """True if the next such message must wait until this one has left the sender."""
+    """True if the message blocks the wire until it has left the sender."""
 
     def arrive(self) -> None:
         """Called when the message reaches the receiver."""
@@ -50,10 +50,10 @@ class Message:
 class Wire:
     """One direction of a connection: messages arrive in order, after their transfer time.
 
-    A message of n bytes occupies the wire for n / bandwidth, then travels for the latency. Its timers keep a run alive,
-    because the arrival is a pending effect. Invariants: messages arrive in the order in which they were sent; at most
-    one occupies the wire; ``bytes_in_flight`` is the sum over all sent messages that have neither arrived nor been
-    dropped.
+    A message of n bytes occupies the wire for n / bandwidth, then travels for the latency. The timers of a wire keep a
+    run alive, because an arrival is a pending effect. Invariants: messages arrive in the order in which they were sent;
+    at most one message occupies the wire; ``bytes_in_flight`` is the sum over all sent messages that have neither
+    arrived nor been dropped.
     """
 
     __slots__ = (
@@ -87,7 +87,7 @@ class Wire:
 
     @property
     def is_busy(self) -> bool:
-        """True if a message occupies the wire: the next one must wait until it is written."""
+        """True if a message occupies the wire: the next such message must wait until it is written."""
         return self._occupying is not None
 
     @property
@@ -95,10 +95,10 @@ class Wire:
         return len(self._in_flight)
 
     def send(self, message: Message) -> None:
-        """Sends a message; if it occupies the wire, its ``on_written`` is called when it has left the sender, perhaps
-        at once.
+        """Sends a message.
 
-        While ``is_busy``, no other message that occupies the wire may be sent.
+        For a message that occupies the wire, calls ``on_written`` when it has left the sender, perhaps at once. While
+        ``is_busy``, no other message that occupies the wire may be sent.
         """
         if self._closed:
             message.drop()
@@ -132,7 +132,7 @@ class Wire:
             self._connections.on_arrival()
 
     def close(self) -> None:
-        """Drops everything in flight; nothing arrives from now on."""
+        """Drops all messages in flight; no message arrives from now on."""
         self._closed = True
         while self._timers:
             self._timers.popleft().cancel()
@@ -162,7 +162,7 @@ class TimedConnection:
         return not self.forward.messages_in_flight and not self.backward.messages_in_flight
 
     def describe(self) -> str:
-        """The messages in flight, for the wait-for report; empty if there are none."""
+        """Describes the messages in flight for the wait-for report; '' if there are none."""
         parts = []
         if self.forward.messages_in_flight:
             parts.append(f"{self.forward.messages_in_flight} buffers ({self.forward.bytes_in_flight} bytes)")
@@ -187,22 +187,22 @@ class TimedConnections:
 
     @property
     def is_idle(self) -> bool:
-        """True if nothing is in flight."""
+        """True if no message is in flight."""
         return all(connection.is_idle for connection in self.connections.values())
 
     def when_idle(self, callback: Callable[[], None]) -> None:
-        """Calls back once when nothing is in flight; at once if nothing is."""
+        """Calls back once when no message is in flight; at once if none is in flight now."""
         self._when_idle = callback
         self.on_arrival()
 
     def on_arrival(self) -> None:
-        """A message has arrived, perhaps the last one."""
+        """Called when a message has arrived, perhaps the last message in flight."""
         if self._when_idle is not None and self.is_idle:
             callback, self._when_idle = self._when_idle, None
             callback()
 
     def connect(self, source: int, target: int, latency_ns: int, bytes_per_second: int | None) -> TimedConnection:
-        """The connection of a pair of tasks, created with its first channel."""
+        """Returns the connection of a pair of tasks; their first channel creates it."""
         found = self.connections.get((source, target))
         if found is None:
             found = TimedConnection(self._service, latency_ns, bytes_per_second, self)
@@ -210,13 +210,13 @@ class TimedConnections:
         return found
 
     def in_flight(self) -> Iterable[tuple[int, int, str]]:
-        """(source, target, description) of every connection with messages in flight."""
+        """Returns (source, target, description) for every connection with messages in flight."""
         for (source, target), connection in self.connections.items():
             contents = connection.describe()
             if contents:
                 yield source, target, contents
 
     def close(self) -> None:
-        """The run ends: drops everything in flight, so that every buffer is recycled."""
+        """Drops all messages in flight at the end of the run, so that every buffer is recycled."""
         for connection in self.connections.values():
             connection.close()

@@ -20,7 +20,7 @@ class Clock(Protocol):
 class ThroughputCalculator:
     """Counts bytes, and the time in ms during which the gate was not empty. Flink: ThroughputCalculator.
 
-    ``clock`` is read in whole ms. If no time was measured, the last throughput is kept.
+    ``clock`` is read in whole ms. If no time was measured, the throughput does not change.
     """
 
     __slots__ = ("_clock", "_throughput", "_bytes", "_measured_ms", "_since_ms")
@@ -31,26 +31,26 @@ class ThroughputCalculator:
         self._bytes = 0
         self._measured_ms = 0
         self._since_ms: int | None = None
-        """Start of the running measurement; None while it is paused."""
+        """Start of the running measurement in ms; None while the measurement is paused."""
 
     def incoming_data_size(self, size_bytes: int) -> None:
-        """The gate returned a buffer or event of this size; resumes a paused measurement."""
+        """Counts a buffer or event that the gate returned; resumes a paused measurement."""
         self.resume_measurement()
         self._bytes += size_bytes
 
     def pause_measurement(self) -> None:
-        """Called when the gate is empty: that time is not measured."""
+        """Pauses the measurement; called when the gate is empty."""
         if self._since_ms is not None:
             self._measured_ms += self._clock.now_ns // NS_PER_MS - self._since_ms
             self._since_ms = None
 
     def resume_measurement(self) -> None:
-        """Called when the gate has data again."""
+        """Resumes the measurement; called when the gate has data again."""
         if self._since_ms is None:
             self._since_ms = self._clock.now_ns // NS_PER_MS
 
     def calculate_throughput(self) -> int:
-        """Bytes per second since the last call."""
+        """Returns the bytes per second since the last call."""
         if self._since_ms is not None:
             now_ms = self._clock.now_ns // NS_PER_MS
             self._measured_ms += now_ms - self._since_ms
@@ -73,7 +73,10 @@ class BufferSizeEMA:
         self._alpha = 2.0 / (samples + 1)
 
     def calculate_buffer_size(self, total_bytes: int, buffers: int) -> int:
-        """The next size, from the target of ``total_bytes`` for ``buffers`` together; it grows at most by a factor of two."""
+        """Returns the next size; ``total_bytes`` is the target for all ``buffers`` together.
+
+        The size grows at most by a factor of two.
+        """
         desired = min(total_bytes / buffers, 2.0 * self._last)
         moved = self._last + self._alpha * (desired - self._last)
         self._last = max(self._minimum, min(moved, self._maximum))
@@ -107,7 +110,7 @@ class BufferDebloater:
         self._threshold = threshold_percent / 100.0
 
     def recalculate_buffer_size(self, throughput: int, buffers_in_use: int) -> int | None:
-        """The size to announce, or None; ``throughput`` in bytes per second."""
+        """Returns the size to announce in bytes, or None; ``throughput`` is in bytes per second."""
         buffers = max(1, buffers_in_use)
         size = self._ema.calculate_buffer_size(throughput * self._target_ms // 1000, buffers)
         self.estimated_ms = size * buffers * 1000 // max(1, throughput)
@@ -117,7 +120,7 @@ class BufferDebloater:
         return size
 
     def _is_too_near(self, size: int) -> bool:
-        """Rule 6.23."""
+        """True if the size differs too little from the last announced size (rule 6.23)."""
         if size == self.last_bytes:
             return True
         if size <= self._minimum or size >= self._maximum:

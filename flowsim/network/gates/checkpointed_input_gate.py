@@ -12,10 +12,10 @@ from flowsim.streamrecord.events import EndOfData, Event
 
 
 class EventHandler(Protocol):
-    """Handles events before the task does. Flink: CheckpointBarrierHandler."""
+    """Handles the events of a gate before the task handles them. Flink: CheckpointBarrierHandler."""
 
     def process_event(self, channel: InputChannel, event: Event) -> None:
-        """``event`` was read from ``channel``."""
+        """Handles ``event``, which was read from ``channel``."""
 
 
 class UrgentExecutor(Protocol):
@@ -27,8 +27,8 @@ class UrgentExecutor(Protocol):
 class CheckpointedInputGate:
     """Reads a gate, acknowledges the end of its data, and handles its events (rules 7.12, 7.13, 7.14).
 
-    ``handler`` gets barriers, announcements and ends of channels. ``finished`` turns true with the poll that finds
-    nothing at a finished gate. ``poll_priority_events_by`` reads priority events before all other mails. Flink:
+    ``handler`` gets barriers, announcements and ends of channels. ``finished`` turns True at the first poll of a
+    finished gate that returns nothing. ``poll_priority_events_by`` reads priority events before all other mails. Flink:
     CheckpointedInputGate.
     """
 
@@ -48,7 +48,7 @@ class CheckpointedInputGate:
         self.gate.when_available(callback)
 
     def poll(self) -> BufferOrEvent | None:
-        """The next buffer or event, after ``handler`` has processed it."""
+        """Returns the next buffer or event, after ``handler`` has processed it."""
         found = self.gate.poll()
         if found is None:
             self.finished = self.gate.finished
@@ -62,7 +62,7 @@ class CheckpointedInputGate:
         return found
 
     def poll_priority_events_by(self, executor: UrgentExecutor) -> None:
-        """From now on an urgent mail of ``executor`` reads priority events when they arrive (rule 7.14)."""
+        """Lets an urgent mail of ``executor`` read priority events when they arrive (rule 7.14)."""
         self._executor = executor
         self._await_priority_events()
 

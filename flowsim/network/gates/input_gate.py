@@ -10,10 +10,9 @@ from flowsim.network.gates.input_channel import InputChannel, Received
 
 
 class AvailabilityHelper:
-    """A flag with callbacks for when it turns on. Flink: AvailabilityProvider.AvailabilityHelper.
+    """A flag that calls back when it turns on. Flink: AvailabilityProvider.AvailabilityHelper.
 
-    As with the dependents of a Java future, callbacks run last registered first, each once, and at once if the flag is
-    on.
+    Callbacks run last registered first, as for a Java future. Each callback runs once; at once if the flag is on.
     """
 
     __slots__ = ("available", "_waiting")
@@ -23,7 +22,7 @@ class AvailabilityHelper:
         self._waiting: list[Callable[[], None]] = []
 
     def when_available(self, callback: Callable[[], None]) -> None:
-        """Calls back when the flag turns on; at once if it is on."""
+        """Calls back when the flag turns on; at once if the flag is on."""
         if self.available:
             callback()
         else:
@@ -42,7 +41,7 @@ class AvailabilityHelper:
 
 
 class EndOfDataStatus(Enum):
-    """Flink: PullingAsyncDataInput.EndOfDataStatus (rule 7.7)."""
+    """The end of data of an input. Flink: PullingAsyncDataInput.EndOfDataStatus (rule 7.7)."""
 
     NOT_END_OF_DATA = 0
     DRAINED = 1
@@ -55,14 +54,14 @@ class BufferOrEvent(NamedTuple):
     channel: InputChannel
     received: Received
     more_available: bool
-    """True if any channel, this one or another, is queued in the gate."""
+    """True if any channel is queued in the gate."""
     more_priority_events: bool
 
 
 class InputGate(Protocol):
     """The input of a task. Flink: InputGate.
 
-    ``availability`` and ``priority_availability`` are its two futures; ``finished``: every channel has ended.
+    ``availability`` and ``priority_availability`` are its two futures; ``finished`` is True if every channel has ended.
     """
 
     @property
@@ -83,7 +82,7 @@ class InputGate(Protocol):
     def when_available(self, callback: Callable[[], None]) -> None: ...
 
     def poll(self) -> BufferOrEvent | None:
-        """The next buffer or event; None if there is none now. Raises InputGateClosed."""
+        """Returns the next buffer or event; None if there is none now. Raises InputGateClosed."""
 
     def end_of_data_status(self) -> EndOfDataStatus: ...
 

@@ -33,9 +33,9 @@ class RemoteGate(ChannelGate, Protocol):
 class RemoteInputChannel(InputChannel):
     """A channel with credits (rules 6.2 to 6.14). Flink: RemoteInputChannel.
 
-    ``client`` is notified when unannounced credit becomes positive. The message then carries
-    ``get_and_reset_unannounced_credit``, so increments coalesce (rule 6.8). Invariant I6.d: sequence numbers are
-    consecutive.
+    ``client`` is notified when unannounced credit becomes positive. Its message then carries the result of
+    ``get_and_reset_unannounced_credit``, so one message announces several increments (rule 6.8). Invariant I6.d:
+    sequence numbers are consecutive.
     """
 
     __slots__ = (
@@ -83,15 +83,16 @@ class RemoteInputChannel(InputChannel):
 
     @property
     def buffers_in_use(self) -> int:
-        """Rule 6.23."""
+        """Number of received buffers and of buffers required for the sender's backlog (rule 6.23)."""
         return len(self._received) + max(0, self.buffers.required - self.initial_credit)
 
     # Messages from the sender.
 
     def on_buffer(self, buffer: Buffer, sequence_number: int, backlog: int) -> None:
-        """A buffer arrives: moves it to reserved memory, so that the sender's buffer is free (rules 6.12, 6.14).
+        """Moves a buffer that arrives to reserved memory, so that the sender's buffer is free (rules 6.12, 6.14).
 
-        A released channel drops it. Raises InvariantViolation for a gap, or for data without a reserved buffer.
+        A released channel drops the buffer. Raises InvariantViolation for a gap in the sequence numbers, or for data
+        without a reserved buffer.
         """
         data_type = buffer.data_type
         if self.released:
@@ -152,7 +153,7 @@ class RemoteInputChannel(InputChannel):
             self.gate.notify_channel_non_empty(self)
 
     def on_sender_backlog(self, backlog: int) -> None:
-        """Rule 6.4: reserves floating buffers for the sender's backlog."""
+        """Reserves floating buffers for the sender's backlog (rule 6.4)."""
         if not self.released:
             self.notify_buffer_available(self.buffers.request_floating_buffers(backlog + self.initial_credit))
 
@@ -167,7 +168,7 @@ class RemoteInputChannel(InputChannel):
         return BufferAndAvailability(buffer, following, sequence_number)
 
     def resume_consumption(self) -> None:
-        """Rule 6.13: without exclusive buffers both sides restart with zero credits."""
+        """Resumes after a blocking event; without exclusive buffers, both sides restart with 0 credits (rule 6.13)."""
         if self.released:
             raise IllegalState(f"channel {self.channel_id} was resumed after its end")
         if self.initial_credit == 0:
@@ -182,9 +183,9 @@ class RemoteInputChannel(InputChannel):
         self.client.notify_new_buffer_size(self, size_bytes)
 
     def convert_to_priority_event(self, sequence_number: int) -> None:
-        """The barrier with this number timed out and now overtakes (rule 5.32).
+        """Lets the barrier with this number, which timed out, overtake the queued data (rule 5.32).
 
-        Its announcement must have been read. Raises IllegalState.
+        Raises IllegalState if the announcement of the barrier was not read.
         """
         found = self._received.get_and_remove(lambda waiting: waiting[1] == sequence_number)
         event = found[0].event if found is not None else None
@@ -212,7 +213,7 @@ class RemoteInputChannel(InputChannel):
         return self._received.priority_elements == 1
 
     def notify_buffer_available(self, count: int) -> None:
-        """Rule 6.8: only the first new credit causes a message."""
+        """Adds credits; only the first unannounced credit causes a message (rule 6.8)."""
         if count <= 0:
             return
         first = self.unannounced_credit == 0
@@ -221,7 +222,7 @@ class RemoteInputChannel(InputChannel):
             self.client.notify_credit_available(self)
 
     def trace_recycled(self, sequence_number: int, size_bytes: int) -> None:
-        """Records that the memory of a data buffer is about to be free again."""
+        """Records that the memory of a data buffer becomes free."""
         if self.trace is not None:
             self.trace.buffer(
                 self.channel_id, BufferSide.RECYCLED, sequence_number, BufferKind.DATA, size_bytes, -1, -1

@@ -11,7 +11,7 @@ from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent
 
 
 class UnionInputGate:
-    """Queues the gates with data; each gate without data waits for its own availability (rules 7.10, 7.11).
+    """Polls the gates with data in turn; a gate without data is queued when it becomes available (rules 7.10, 7.11).
 
     Channel indexes are consecutive over all gates. Flink: UnionInputGate.
     """
@@ -89,7 +89,7 @@ class UnionInputGate:
             gate.close()
 
     def _after_poll(self, gate: SingleInputGate, found: BufferOrEvent) -> bool:
-        """Queues the gate again or waits for it; returns whether any gate is queued."""
+        """Queues the gate again, or waits until it is available; returns True if any gate is queued."""
         queue = self._queue
         if found.more_available:
             if found.more_priority_events:
@@ -130,7 +130,7 @@ class UnionInputGate:
             self.availability.set_available()
 
     def _end_partitions(self) -> None:
-        """Rule 7.11."""
+        """Counts a gate that has ended; after the last gate, turns ``availability`` on (rule 7.11)."""
         self._gates_with_partitions -= 1
         if not self._gates_with_partitions:
             self.availability.set_available()

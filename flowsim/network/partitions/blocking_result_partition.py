@@ -12,12 +12,11 @@ from flowsim.network.partitions.result_subpartition import ResultSubpartition
 
 
 class BlockingResultPartition(ResultPartition):
-    """Spills its buffers to ``file``; after ``finish`` it can be read any number of times. Flink:
-    BoundedBlockingResultPartition.
+    """Spills its buffers to ``file``; after ``finish`` it can be read any number of times.
 
-    For the writer it is the same as any other partition: same bytes, same buffers, events between them. Its pool needs
-    one segment per subpartition plus one, and has no upper bound and no overdraft (rule 5.41). Its edge has buffer
-    timeout -1 (rule 5.44).
+    Flink: BoundedBlockingResultPartition. The writer uses it like any other partition: bytes, buffers and events are
+    the same. Its pool needs one segment per subpartition plus one, and has no upper bound and no overdraft (rule 5.41).
+    Its edge has buffer timeout -1 (rule 5.44).
 
     ``connector`` is called for every subpartition at the end of ``finish``. It connects the reader with ``view =
     subpartition.create_read_view(...)``; the reader must then poll ``view`` without a notification, because no data
@@ -71,17 +70,17 @@ class BlockingResultPartition(ResultPartition):
         self.on_subpartition_unused()
 
     def discard(self) -> None:
-        """The job has ended: removes the file, even if it has readers. No effect if the file is removed."""
+        """Removes the file at the end of the job, even if it has readers. Does nothing if the file does not exist."""
         self.release()
         self._data.close()
 
     @property
     def spilled_bytes(self) -> int:
-        """Bytes written to the file so far."""
+        """Number of bytes written to the file so far."""
         return self._data.size_bytes
 
     def on_subpartition_unused(self) -> None:
-        """A subpartition is released and has no reader: removes the file if this holds for all subpartitions."""
+        """Called when a released subpartition has no reader; removes the file if this applies to all subpartitions."""
         for found in self._subpartitions:
             if isinstance(found, BoundedBlockingSubpartition) and not found.is_unused:
                 return

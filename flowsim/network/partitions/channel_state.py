@@ -1,4 +1,4 @@
-"""Where a subpartition writes the channel state of an unaligned checkpoint. Flink: ChannelStateWriter (rules 5.28, 5.32)."""
+"""The storage for the channel state of an unaligned checkpoint. Flink: ChannelStateWriter (rules 5.28, 5.32)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from typing import Protocol
 
 
 class ChannelStateFuture:
-    """The data before a timeoutable barrier, complete once the barrier was read or timed out (rule 5.32). Flink:
-    CompletableFuture.
+    """The future of the data before a timeoutable barrier, complete when the barrier was read or timed out (rule 5.32).
+
+    Flink: CompletableFuture.
     """
 
     __slots__ = ("payloads", "failure")
@@ -33,19 +34,19 @@ class ChannelStateWriter(Protocol):
     """Stores the data that a barrier overtook. Flink: ChannelStateWriter."""
 
     def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: Sequence[bytes]) -> None:
-        """``payloads`` were queued in ``subpartition`` when the barrier overtook them."""
+        """Stores ``payloads``, which were queued in ``subpartition`` when the barrier overtook them."""
 
     def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
-        """As ``add_output_data``, with data that completes later."""
+        """Stores data that becomes complete later; otherwise as ``add_output_data``."""
 
 
 class _NoOp:
     def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: Sequence[bytes]) -> None:
-        """No checkpoint is taken."""
+        """Does nothing: no checkpoint is taken."""
 
     def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
-        """No checkpoint is taken."""
+        """Does nothing: no checkpoint is taken."""
 
 
 NO_OP: ChannelStateWriter = _NoOp()
-"""Flink: ChannelStateWriter.NO_OP."""
+"""The writer that stores nothing. Flink: ChannelStateWriter.NO_OP."""

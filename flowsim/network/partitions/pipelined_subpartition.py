@@ -25,8 +25,9 @@ from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfParti
 
 
 class QueueLength:
-    """Buffers and events queued in all subpartitions that share it; read in every batch, so it is maintained
-    incrementally.
+    """The number of buffers and events queued in all subpartitions that share this counter.
+
+    It is read in every batch, so it is maintained incrementally.
     """
 
     __slots__ = ("buffers",)
@@ -77,15 +78,15 @@ class PipelinedSubpartition:
         self._length = QueueLength() if length is None else length
         self.buffers: PrioritizedQueue[Consumer] = PrioritizedList()
         self.backlog = 0
-        """Data buffers in the queue (I5.d)."""
+        """Number of data buffers in the queue (I5.d)."""
         self.flush_requested = False
         self.finished = False
         self.released = False
         self.blocked = False
-        """A blocking event was polled, and the reader has not resumed (rule 5.27)."""
+        """True if a blocking event was polled and the reader has not resumed (rule 5.27)."""
         self.sequence_number = 0
         self.buffer_size_bytes = buffer_size
-        """The size that the reader requested for later buffers (rule 6.24)."""
+        """The size in bytes that the reader requested for later buffers (rule 6.24)."""
         self.zero_exclusive_buffers = zero_exclusive_buffers
         self.listener: BufferAvailabilityListener | None = None
         self._state_writer: ChannelStateWriter = NO_OP
@@ -104,9 +105,9 @@ class PipelinedSubpartition:
     # The reader's methods.
 
     def create_read_view(self, listener: BufferAvailabilityListener) -> PipelinedSubpartition:
-        """Attaches the only reader (rule 5.31). It is not notified of data that is already queued: it must check.
+        """Attaches the only reader (rule 5.31). The reader is not notified of data that is already queued.
 
-        Raises IllegalState if there was a reader or the subpartition is released.
+        Raises IllegalState if there was a reader before or the subpartition is released.
         """
         if self.released:
             raise IllegalState(f"subpartition {self.index} is released")
@@ -117,22 +118,22 @@ class PipelinedSubpartition:
 
     @property
     def finished_buffers(self) -> int:
-        """Rule 5.19."""
+        """Number of finished buffers in the queue (rule 5.19)."""
         count = len(self.buffers)
         return count - 1 if count > 1 else int(count == 1 and self.buffers[0].is_finished)
 
     @property
     def is_data_available(self) -> bool:
-        """Rule 5.20."""
+        """True if the subpartition is not blocked and has data to read (rule 5.20)."""
         return not self.blocked and (self.flush_requested or self.finished_buffers > 0)
 
     def is_available(self, has_credit: bool) -> bool:
-        """Rule 5.29: without credit only an event at the head counts, even after a blocking event."""
+        """True if data can be sent; without credit only an event at the head counts (rule 5.29)."""
         return self.is_data_available if has_credit else self._head_type.is_event
 
     @property
     def reported_backlog(self) -> int:
-        """Rule 5.26."""
+        """Number of data buffers that are reported to the receiver as backlog (rule 5.26)."""
         if self.blocked or not self.buffers:
             return 0
         tail_may_wait = self.buffers[-1].event is None and not self.flush_requested and not self.finished
@@ -140,11 +141,11 @@ class PipelinedSubpartition:
 
     @property
     def queued_buffers(self) -> int:
-        """Buffers and events in the queue."""
+        """Number of buffers and events in the queue."""
         return len(self.buffers)
 
     def poll(self) -> BufferAndBacklog | None:
-        """The next bytes or event, including an unfinished last buffer (rules 5.23, 5.24)."""
+        """Returns the next bytes or event, including an unfinished last buffer (rules 5.23, 5.24)."""
         buffers = self.buffers
         if self.blocked and not buffers.priority_elements:
             return None
@@ -193,7 +194,7 @@ class PipelinedSubpartition:
         self.blocked = False
 
     def notify_new_buffer_size(self, desired_bytes: int) -> None:
-        """The reader requests buffers of this size from the next one on (rules 5.17, 6.24). Flink: bufferSize."""
+        """Sets the size in bytes of later buffers, which the reader requests (rules 5.17, 6.24). Flink: bufferSize."""
         if desired_bytes < 0:
             raise IllegalArgument(f"a buffer size is not negative: {desired_bytes}")
         self.buffer_size_bytes = desired_bytes
@@ -201,17 +202,20 @@ class PipelinedSubpartition:
     # The writer's methods.
 
     def add(self, consumer: Consumer) -> int:
-        """Queues; returns the size for the next buffer, or REFUSED after the end (rule 5.18)."""
+        """Queues a buffer; returns the size for the next buffer, or REFUSED after the end (rule 5.18)."""
         return self._add(consumer, False)
 
     def add_event(self, event: Event, has_priority: bool | None = None) -> int:
-        """As ``add``; an unaligned barrier has priority unless ``has_priority`` is given."""
+        """Queues an event; result as for ``add``.
+
+        An unaligned barrier has priority unless ``has_priority`` is given.
+        """
         if has_priority is None:
             has_priority = isinstance(event, CheckpointBarrier) and event.alignment is Alignment.UNALIGNED
         return self._add(EventConsumer(event, has_priority), False)
 
     def finish(self) -> int:
-        """Queues EndOfPartition and always notifies (rules 5.21, 5.30); returns the bytes of that event."""
+        """Queues EndOfPartition and always notifies the reader (rules 5.21, 5.30); returns the event's bytes."""
         self._add(EventConsumer(EndOfPartitionEvent()), True)
         return wire_size(EndOfPartitionEvent())
 
@@ -230,7 +234,7 @@ class PipelinedSubpartition:
             self._notify()
 
     def aligned_barrier_timeout(self, checkpoint_id: int) -> None:
-        """The timeoutable barrier, if still queued, becomes unaligned and overtakes (rule 5.32)."""
+        """Makes the timeoutable barrier unaligned if it is still queued: it overtakes the data (rule 5.32)."""
         future = self._state_future
         if future is None or self._state_checkpoint != checkpoint_id:
             return
@@ -250,12 +254,12 @@ class PipelinedSubpartition:
             self._notify_priority(self.sequence_number)
 
     def abort_checkpoint(self, checkpoint_id: int) -> None:
-        """The data before the timeoutable barrier is no longer needed; the barrier stays queued."""
+        """Fails the future of the data before the timeoutable barrier; the barrier stays queued."""
         if self._state_future is not None and self._state_checkpoint == checkpoint_id:
             self._fail_future(f"checkpoint {checkpoint_id} was aborted")
 
     def release(self) -> None:
-        """Drops everything (failure, cancellation, or fully consumed)."""
+        """Drops all queued buffers: after a failure, a cancellation, or complete consumption."""
         if self.released:
             return
         for consumer in self.buffers:
@@ -288,7 +292,7 @@ class PipelinedSubpartition:
         return desired_bytes
 
     def _queue(self, consumer: Consumer) -> bool:
-        """Inserts by priority; returns whether the reader must be notified of a priority event (rule 5.28)."""
+        """Inserts a buffer by priority; returns True if the reader must be notified of a priority event (rule 5.28)."""
         if consumer.data_type.has_priority:
             self.buffers.add_priority_element(consumer)
             if isinstance(consumer.event, CheckpointBarrier):
@@ -320,7 +324,7 @@ class PipelinedSubpartition:
         self.buffers.add_priority_element(EventConsumer(replace(barrier, alignment=Alignment.UNALIGNED), True))
 
     def _complete_in_line(self, barrier: CheckpointBarrier) -> None:
-        """The barrier is read in order: no data was overtaken (rule 5.32)."""
+        """Completes the future without data: the barrier is read in order and overtook no data (rule 5.32)."""
         future = self._state_future
         if future is not None and barrier.checkpoint_id == self._state_checkpoint:
             self._state_future = None
@@ -351,7 +355,7 @@ class PipelinedSubpartition:
 
 
 def _timeoutable(consumer: Consumer) -> CheckpointBarrier | None:
-    """The timeoutable barrier in ``consumer``, otherwise None."""
+    """Returns the timeoutable barrier in ``consumer``, otherwise None."""
     if consumer.data_type is DataType.TIMEOUTABLE_ALIGNED_CHECKPOINT_BARRIER:
         event = consumer.event
         return event if isinstance(event, CheckpointBarrier) else None
@@ -359,7 +363,7 @@ def _timeoutable(consumer: Consumer) -> CheckpointBarrier | None:
 
 
 def _bytes_of(consumer: Consumer) -> bytes:
-    """The committed bytes that were not read yet; does not consume them."""
+    """Returns the committed bytes that were not read yet, without consuming them."""
     copy = consumer.copy()
     piece = copy.build()
     payload = piece.payload

@@ -9,11 +9,11 @@ class ResultPartitionType(StrEnum):
     """The supported exchange modes of an edge. Flink: ResultPartitionType."""
 
     PIPELINED_BOUNDED = "pipelined_bounded"
-    """Read while it is written; its pool is bounded, so a slow reader slows the writer down."""
+    """The partition is read while it is written. Its pool is bounded, so a slow reader slows the writer down."""
     PIPELINED = "pipelined"
-    """Read while it is written; its pool is limited only by the network memory."""
+    """The partition is read while it is written; only the network memory limits its pool."""
     BLOCKING = "blocking"
-    """Readable only when finished; spilled to files."""
+    """The partition is spilled to files, and readable only when finished."""
 
     @property
     def is_bounded(self) -> bool:
@@ -22,10 +22,10 @@ class ResultPartitionType(StrEnum):
 
     @property
     def is_pipelined(self) -> bool:
-        """True if it can be read while it is written; only then may a buffer timeout be set (rule 5.44)."""
+        """True if the partition can be read while it is written; only then may a buffer timeout be set (rule 5.44)."""
         return self is not ResultPartitionType.BLOCKING
 
     @property
     def has_overdraft(self) -> bool:
-        """Rule 5.41."""
+        """True if the output pool may use overdraft buffers (rule 5.41)."""
         return self.is_pipelined

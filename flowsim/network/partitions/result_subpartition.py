@@ -13,17 +13,18 @@ Consumer = BufferConsumer | EventConsumer
 Buffer = BufferSlice | EventBuffer
 
 UNLIMITED_SIZE: Final = 2**31 - 1
-"""No limit for the buffer size."""
+"""The value of a buffer size without a limit."""
 
 REFUSED: Final = -1
-"""Result of ``add`` after the end."""
+"""The result of ``add`` after the end of the subpartition."""
 
 
 class BufferAndBacklog(NamedTuple):
     """One polled buffer. Flink: ResultSubpartition.BufferAndBacklog.
 
-    ``backlog``: data buffers after it in the queue (rule 5.26); ``next_type``: what can be polled next, NONE if nothing
-    can; ``whole``: whether this is the end of the queued buffer, otherwise more of it follows.
+    ``backlog``: data buffers after it in the queue (rule 5.26); ``next_type``: the type of what can be polled next;
+    NONE if nothing can be polled. ``whole``: True if these bytes end the queued buffer; False if more of its bytes
+    follow.
     """
 
     buffer: Buffer
@@ -39,37 +40,37 @@ class BufferAvailabilityListener(Protocol):
     """
 
     def notify_data_available(self) -> None:
-        """New data can be read (rules 5.21, 5.22)."""
+        """Called when new data can be read (rules 5.21, 5.22)."""
 
     def notify_priority_event(self, sequence_number: int) -> None:
-        """A priority event is at the head (rule 5.28)."""
+        """Called when a priority event is at the head (rule 5.28)."""
 
 
 class SubpartitionView(Protocol):
     """The reading interface: a pipelined subpartition, or a reader of spilled data. Flink: ResultSubpartitionView."""
 
     def poll(self) -> BufferAndBacklog | None:
-        """The next bytes or event; None if nothing can be read now."""
+        """Returns the next bytes or event; None if nothing can be read now."""
 
     def is_available(self, has_credit: bool) -> bool:
-        """True if a buffer or event can be sent now; without credit only an event (rule 5.29)."""
+        """True if a buffer or event can be sent now; without credit only an event can be sent (rule 5.29)."""
 
     @property
     def reported_backlog(self) -> int:
-        """Queued data buffers, as reported to the receiver (rule 5.26)."""
+        """Number of queued data buffers, as reported to the receiver (rule 5.26)."""
 
     @property
     def queued_buffers(self) -> int:
-        """Queued buffers and events."""
+        """Number of queued buffers and events."""
 
     def resume_consumption(self) -> None:
         """Resumes after a blocking event (rule 5.27)."""
 
     def notify_new_buffer_size(self, desired_bytes: int) -> None:
-        """The reader requests buffers of this size (rule 6.24)."""
+        """Called when the reader requests buffers of this size in bytes (rule 6.24)."""
 
     def release(self) -> None:
-        """Ends reading."""
+        """Ends the reading."""
 
 
 class ResultSubpartition(Protocol):
@@ -78,26 +79,26 @@ class ResultSubpartition(Protocol):
     index: int
 
     def add(self, consumer: Consumer) -> int:
-        """Queues; returns the size for the next buffer, or REFUSED after the end (rule 5.18)."""
+        """Queues a buffer; returns the size for the next buffer, or REFUSED after the end (rule 5.18)."""
 
     def add_event(self, event: Event, has_priority: bool | None = None) -> int:
-        """As ``add``, an event."""
+        """Queues an event; result as for ``add``."""
 
     def finish(self) -> int:
-        """Queues EndOfPartition; returns its bytes."""
+        """Queues EndOfPartition; returns the size of that event in bytes."""
 
     def flush(self) -> None:
         """Makes the data written so far readable (rule 5.22)."""
 
     def release(self) -> None:
-        """Drops everything."""
+        """Drops all queued buffers."""
 
     @property
     def queued_buffers(self) -> int:
-        """Buffers and events in memory that are not read yet."""
+        """Number of buffers and events in memory that were not read yet."""
 
     def create_read_view(self, listener: BufferAvailabilityListener) -> SubpartitionView:
-        """The view for ``listener``, which is notified of data from now on (rule 5.31)."""
+        """Returns a view for ``listener``, which is notified of data from now on (rule 5.31)."""
 
 
 class _Unconnected:

@@ -24,18 +24,18 @@ from flowsim.values.encoding import encode_into, encode_record, fingerprint_fram
 from flowsim.values.keys import state_key
 
 _RECORD = ElementKind.RECORD
-"""An enum member lookup costs more than packing the value."""
+"""The element kind of records, stored because an enum member lookup costs more than packing the value."""
 
 
 class Flusher(Protocol):
-    """Periodically makes the data of a writer readable: OutputFlusher."""
+    """Periodically makes the data of a writer readable; ``OutputFlusher`` implements it."""
 
     def on_data(self) -> None:
-        """Data was written that only a flush makes readable."""
+        """Called when data was written that only a flush makes readable."""
 
 
 class NoFlusher:
-    """For a writer that flushes after every element, or never."""
+    """The flusher of a writer that flushes after every element, or never."""
 
     __slots__ = ()
 
@@ -90,7 +90,7 @@ class RecordWriter:
         self._status = WatermarkStatus.ACTIVE
         self._records: Callable[[], int] = lambda: 0
         self._flusher = flusher
-        """Notified when data may need a flush; it runs only then."""
+        """The flusher, which is notified of data that may need a flush and runs only then."""
         if partitioner.is_broadcast:
             self.collect = self._broadcast_collect()
         elif trace is not None:
@@ -100,11 +100,11 @@ class RecordWriter:
 
     @property
     def records_out(self) -> int:
-        """User records written to the network; a broadcast counts once (rule 13.4)."""
+        """Number of user records written to the network; a broadcast counts once (rule 13.4)."""
         return self._records()
 
     def emit_watermark(self, timestamp: int) -> None:
-        """Emits to every subpartition, unless the announced status is IDLE (rules 5.8, 8.18)."""
+        """Emits a watermark to every subpartition, unless the announced status is IDLE (rules 5.8, 8.18)."""
         if self._status is WatermarkStatus.IDLE:
             return
         frame = bytearray()
@@ -112,7 +112,7 @@ class RecordWriter:
         self._broadcast_emit(bytes(frame), ElementKind.WATERMARK, timestamp)
 
     def emit_watermark_status(self, status: WatermarkStatus) -> None:
-        """Emits only changes (rule 5.8)."""
+        """Emits a status if it differs from the last one (rule 5.8)."""
         if status is self._status:
             return
         self._status = status
@@ -121,7 +121,7 @@ class RecordWriter:
         self._broadcast_emit(bytes(frame), ElementKind.STATUS, int(status))
 
     def emit_latency_marker(self, marker: LatencyMarker) -> None:
-        """Emits to one random subpartition (rules 2.1, 5.6)."""
+        """Emits a marker to one random subpartition (rules 2.1, 5.6)."""
         index = self._random.randrange(self.partition.count)
         frame = bytearray()
         encode_latency_marker_into(frame, marker)
@@ -130,13 +130,13 @@ class RecordWriter:
         self._after_emit(index)
 
     def broadcast_event(self, event: Event, has_priority: bool | None = None) -> None:
-        """Emits after all data of every subpartition, or before it with priority (rules 5.7, 5.28)."""
+        """Emits an event to every subpartition, after all data, or before the data with priority (rules 5.7, 5.28)."""
         self.partition.broadcast_event(event, has_priority)
         if self.timeout_ms == 0:
             self.partition.flush_all()
 
     def notify_end_of_data(self, mode: StopMode) -> None:
-        """Passes it directly to the partition: this is not a flush, for any buffer timeout (rule 4.9)."""
+        """Passes the end of data directly to the partition; does not flush, whatever the buffer timeout (rule 4.9)."""
         for index in range(self.partition.count):
             self._trace_sent(index, ElementKind.END_OF_DATA, int(mode))
         self.partition.notify_end_of_data(mode)
@@ -155,7 +155,7 @@ class RecordWriter:
         return self.partition.pool.available
 
     def _broadcast_emit(self, frame: bytes, kind: ElementKind, timestamp: int) -> None:
-        """A broadcast writer shares one buffer; other writers append a copy per subpartition (rule 5.5).
+        """Emits to every subpartition: a broadcast writer shares one buffer, another writer appends copies (rule 5.5).
 
         Each copy is recorded before it is written: the write may block, and the earlier copies may be received
         meanwhile.
@@ -259,7 +259,10 @@ class RecordWriter:
         return collect
 
     def _traced_route(self, trace: TaskTrace) -> Callable[[Value], tuple[int, int, int]]:
-        """Subpartition, and the recorded facts of the key: Java hash and fingerprint, or a custom partitioner's result."""
+        """Returns the subpartition and the recorded facts of the key.
+
+        The facts are Java hash and fingerprint, or a custom partitioner's result.
+        """
         partitioner = self.partitioner
         if isinstance(partitioner, CustomPartitionerWrapper):
             partition, checked = partitioner.answer, partitioner.checked

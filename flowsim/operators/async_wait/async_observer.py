@@ -24,11 +24,11 @@ class AsyncTrace:
         self._trace = trace
         self._operator = operator_index
         self._put: object = _NONE
-        """The last enqueued record, until the function is called: it cannot change in between."""
+        """The last enqueued record, until the function is called; the record cannot change before the call."""
         self._put_fingerprint = 0
 
     def put(self, entry: QueueEntry, queued: int) -> None:
-        """The element entered the queue."""
+        """Records that the element entered the queue."""
         if isinstance(entry, WatermarkQueueEntry):
             self._element(entry.number, AsyncAction.PUT, ElementKind.WATERMARK, entry.timestamp, 0, 0, 0, queued)
             return
@@ -37,22 +37,22 @@ class AsyncTrace:
         self._element(entry.number, AsyncAction.PUT, ElementKind.RECORD, _time(entry), number, 0, 0, queued)
 
     def give(self, entry: StreamRecordQueueEntry, value: Value, action: AsyncAction, attempt: int, queued: int) -> None:
-        """The function is called with ``value``, now or in a retry."""
+        """Records that the function is called with ``value``, first or in a retry."""
         number = self._put_fingerprint if value is self._put else self._fingerprint(entry.timestamp, value)
         self._put = _NONE
         self._element(entry.number, action, ElementKind.RECORD, _time(entry), number, attempt, 0, queued)
 
     def fail(self, entry: StreamRecordQueueEntry, queued: int) -> None:
-        """The element's outcome is an error."""
+        """Records that the element failed with an error."""
         self._element(entry.number, AsyncAction.FAIL, ElementKind.RECORD, _time(entry), 0, 0, 0, queued)
 
     def completed(self, entry: StreamRecordQueueEntry, results: object, queued: int) -> None:
-        """The element's results arrived; None: the task computes them later."""
+        """Records the results of the element; None: the task computes the results later."""
         mixed, rows = self._compared(entry.timestamp, results)
         self._element(entry.number, AsyncAction.COMPLETE, ElementKind.RECORD, _time(entry), mixed, 0, rows, queued)
 
     def emit(self, entry: QueueEntry, queued: int) -> None:
-        """The element left the queue, and its results were emitted."""
+        """Records that the element left the queue and its results were emitted."""
         if isinstance(entry, WatermarkQueueEntry):
             self._element(entry.number, AsyncAction.EMIT, ElementKind.WATERMARK, entry.timestamp, 0, 0, 0, queued)
             return
@@ -73,8 +73,9 @@ class AsyncTrace:
         self._trace.async_element(self._operator, entry, action, kind, timestamp, fingerprints, attempt, rows, queued)
 
     def _compared(self, timestamp: int | None, results: object) -> tuple[int, int]:
-        """Fingerprint and rows that a law compares with the emission; 0 and -1 for invalid results, which fail later in
-        the mail.
+        """Returns the fingerprint and the number of results, which a law compares with the emission.
+
+        Returns 0 and -1 for invalid results, which fail later in the mail.
         """
         if not isinstance(results, Sequence) or wrong_results(results) is not None:
             return 0, -1
@@ -87,7 +88,7 @@ class AsyncTrace:
         return mixed
 
     def _fingerprint(self, timestamp: int | None, value: Value) -> int:
-        """0 for an invalid value: the encoder raises for it, with and without recording."""
+        """Returns the fingerprint of a value; 0 for an invalid value, for which the encoder raises an error later."""
         try:
             return self._trace.fingerprint(timestamp, value)
         except ValueNotAllowed:
@@ -95,7 +96,7 @@ class AsyncTrace:
 
 
 class RecordedTimer:
-    """A timer of an element, with recording."""
+    """A timer of an element that records its actions."""
 
     __slots__ = ("_callback", "_entry", "_handle", "_is_over", "_kind", "_operator", "_timestamp", "_trace")
 
@@ -129,7 +130,7 @@ class RecordedTimer:
         self._handle.cancel()
 
     def _fire(self, timestamp: int) -> None:
-        """Also runs for a cancelled timer whose mail was already in the mailbox."""
+        """Records and runs the timer; also for a cancelled timer whose mail was already in the mailbox."""
         self._end(TimerAction.FIRE)
         self._callback()
 

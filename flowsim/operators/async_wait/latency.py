@@ -13,17 +13,17 @@ from flowsim.operators.stream_operator import Value
 from flowsim.units import NS_PER_MS
 
 MAX_LATENCY_NS: Final = 2**62
-"""146 years: the upper limit for distributions with heavy tails."""
+"""The upper limit in ns for distributions with heavy tails: 146 years."""
 
 Z_OF_P99: Final = 2.3263478740408408
 """The 99th percentile of the standard normal distribution."""
 
 
 class Latency(Protocol):
-    """The latency of each call."""
+    """The latency of each call, in ns."""
 
     def draw_ns(self, value: Value, random: Random) -> int:
-        """The latency of a call for ``value``, in ns."""
+        """Returns the latency of a call for ``value``, in ns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class UniformLatency:
 
 @dataclass(frozen=True, slots=True)
 class NormalLatency:
-    """Normal; negative values are drawn again, which raises the mean slightly if it is near 0."""
+    """Normal. A negative value is drawn again, so the mean is slightly higher if it is near 0."""
 
     mean_ns: int
     standard_deviation_ns: int
@@ -75,10 +75,10 @@ class NormalLatency:
 
 @dataclass(frozen=True, slots=True)
 class LognormalLatency:
-    """Log-normal: half of the calls are below the median, few take many times as long: ``median * exp(sigma * z)``, z
-    standard normal.
+    """Log-normal: ``median * exp(sigma * z)`` with z standard normal.
 
-    In textbooks mu is ``ln(median)``. The 99th percentile is ``median * exp(2.3263 * sigma)``.
+    Half of the calls are below the median, and few calls take many times as long. In textbooks mu is ``ln(median)``.
+    The 99th percentile is ``median * exp(2.3263 * sigma)``.
     """
 
     median_ns: int
@@ -91,7 +91,7 @@ class LognormalLatency:
 
     @classmethod
     def of_percentiles(cls, median_ns: int, p99_ns: int) -> LognormalLatency:
-        """With this median and this 99th percentile: sigma is ``ln(p99 / median) / 2.3263``.
+        """Returns the latency with this median and 99th percentile, in ns: sigma is ``ln(p99 / median) / 2.3263``.
 
         >>> LognormalLatency.of_percentiles(20_000_000, 200_000_000).sigma
         0.9897...
@@ -119,7 +119,7 @@ class ExponentialLatency:
 
 
 class TraceLatency:
-    """Measured latencies in order, repeated from the first. Every subtask starts at the first."""
+    """Measured latencies in order, repeated from the first latency. Every subtask starts at the first latency."""
 
     __slots__ = ("_latencies_ns", "_next")
 
@@ -130,7 +130,7 @@ class TraceLatency:
         self._next = 0
 
     def __deepcopy__(self, memo: Mapping[int, object]) -> TraceLatency:
-        """A copy for another subtask, which reads the same latencies independently."""
+        """Returns a copy for another subtask, which reads the same latencies independently."""
         return TraceLatency(self._latencies_ns)
 
     def draw_ns(self, value: Value, random: Random) -> int:
@@ -140,7 +140,7 @@ class TraceLatency:
 
 
 class RecordLatency:
-    """The result of a function of the record, in ms: for examples and tests with a chosen latency per call."""
+    """A latency in ms that a function computes from the record, for examples and tests."""
 
     __slots__ = ("_ms_of",)
 
@@ -148,7 +148,7 @@ class RecordLatency:
         self._ms_of = ms_of
 
     def draw_ns(self, value: Value, random: Random) -> int:
-        """Raises BadInput unless the result is a number of at least 0."""
+        """Returns the function's result in ns; raises BadInput unless the result is a number of at least 0."""
         ms = self._ms_of(value)
         if isinstance(ms, int | float) and not isinstance(ms, bool) and 0 <= ms <= MAX_LATENCY_NS // NS_PER_MS:
             return round(ms * NS_PER_MS)
@@ -159,7 +159,7 @@ class RecordLatency:
 
 @dataclass(frozen=True, slots=True)
 class SpikyLatency:
-    """A ``share`` of the calls uses ``spike``, the others use ``base``."""
+    """A ``share`` of the calls uses the latency ``spike``, the other calls use ``base``."""
 
     base: Latency
     share: float

@@ -12,9 +12,9 @@ _TEXTS: Final = (str, bytes, bytearray, memoryview)
 
 
 def wrong_results(results: object) -> TypeError | None:
-    """Why the results are invalid: they must be a list or another sequence.
+    """Returns the reason why results are invalid; valid results are a list or another sequence.
 
-    A string is invalid too: it is a sequence of characters, which are not meant as records.
+    A string is invalid, although it is a sequence: its characters are not records.
     """
     if isinstance(results, (list, tuple)) or (isinstance(results, Sequence) and not isinstance(results, _TEXTS)):
         return None
@@ -30,7 +30,7 @@ def checked_results(results: Sequence[Value]) -> Sequence[Value]:
 
 
 def checked_error(error: object) -> BaseException:
-    """Returns ``error``, or an error about it if it is not an exception: either is the element's outcome."""
+    """Returns ``error``; if it is not an exception, returns an exception that describes it."""
     if isinstance(error, BaseException):
         return error
     return TypeError(
@@ -39,13 +39,13 @@ def checked_error(error: object) -> BaseException:
 
 
 class ResultFuture(Protocol):
-    """Accepts one answer from any caller; later ones are ignored (rule 11.12). Flink: ResultFuture."""
+    """Accepts one answer from any caller; later answers are ignored (rule 11.12). Flink: ResultFuture."""
 
     def complete(self, results: Sequence[Value]) -> None:
-        """Completes with any number of results, including none (rule 11.14). An invalid list is an error."""
+        """Completes with any number of results, including none (rule 11.14). An invalid list fails the element."""
 
     def complete_from(self, supplier: Callable[[], Sequence[Value]]) -> None:
-        """As ``complete``, but the task computes the results. Flink: complete(CollectionSupplier)."""
+        """Completes with results that the task computes. Flink: complete(CollectionSupplier)."""
 
     def complete_exceptionally(self, error: BaseException) -> None:
         """Fails the job and names the element (rule 11.15)."""
@@ -58,4 +58,4 @@ class AsyncFunction(UserFunction, Protocol):
         """Starts the call; an error fails the task (rule 11.4)."""
 
     def timeout(self, value: Value, result_future: ResultFuture) -> None:
-        """Called when the element's timeout passes; may complete, fail, or do nothing (rule 11.17)."""
+        """Called when the element's timeout passes; may complete the element, fail it, or do nothing (rule 11.17)."""

@@ -24,21 +24,21 @@ _STRATEGY_METHODS: Final = ("can_retry", "get_backoff_time_millis", "get_retry_p
 
 
 class AsyncRetryPredicate(ABC):
-    """Which outcomes are retried; base of user-defined ones. PyFlink: AsyncRetryPredicate."""
+    """Decides which calls are retried; also the base of user-defined predicates. PyFlink: AsyncRetryPredicate."""
 
     __slots__ = ()
 
     @abstractmethod
     def result_predicate(self) -> ResultPredicate | None:
-        """A predicate for the results of a call; None: results are never retried."""
+        """Returns a predicate for the results of a call; None: results are never retried."""
 
     @abstractmethod
     def exception_predicate(self) -> ExceptionPredicate | None:
-        """A predicate for the error of a call; None: errors are never retried."""
+        """Returns a predicate for the error of a call; None: errors are never retried."""
 
 
 class RetryPredicate(AsyncRetryPredicate):
-    """A pair of predicates; either may be missing. PyFlink: RetryPredicate."""
+    """A predicate for results and a predicate for errors; each may be missing. PyFlink: RetryPredicate."""
 
     __slots__ = ("_result", "_exception")
 
@@ -54,27 +54,28 @@ class RetryPredicate(AsyncRetryPredicate):
 
 
 class AsyncRetryStrategy(ABC):
-    """Number and delays of retries; base of user-defined strategies, and factory of the built-in ones. PyFlink:
-    AsyncRetryStrategy.
+    """The number and delays of retries; the base of user-defined strategies and the factory of built-in strategies.
+
+    PyFlink: AsyncRetryStrategy.
     """
 
     __slots__ = ()
 
     @abstractmethod
     def can_retry(self, current_attempts: int) -> bool:
-        """True if another call may follow this many; the first one is attempt 1."""
+        """True if another call may follow after ``current_attempts`` calls."""
 
     @abstractmethod
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """How long to wait before the next call, in ms."""
+        """Returns the delay before the next call, in ms."""
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate:
-        """Which outcomes are retried."""
+        """Returns the predicate that decides which calls are retried."""
 
     @staticmethod
     def no_restart() -> NoRetryStrategy:
-        """Never retries."""
+        """Returns the strategy without retries."""
         return NO_RETRY_STRATEGY
 
     @staticmethod
@@ -84,7 +85,7 @@ class AsyncRetryStrategy(ABC):
         result_predicate: ResultPredicate | None = None,
         exception_predicate: ExceptionPredicate | None = None,
     ) -> FixedDelayRetryStrategy:
-        """At most ``max_attempts`` retries, so one more call (rule 11.25), each after the same delay."""
+        """Retries at most ``max_attempts`` times after the same delay; the first call is not a retry (rule 11.25)."""
         return FixedDelayRetryStrategy(max_attempts, backoff_time_millis, result_predicate, exception_predicate)
 
     @staticmethod
@@ -96,14 +97,17 @@ class AsyncRetryStrategy(ABC):
         result_predicate: ResultPredicate | None = None,
         exception_predicate: ExceptionPredicate | None = None,
     ) -> ExponentialBackoffDelayRetryStrategy:
-        """Each delay is ``multiplier`` times the last one; all records of a subtask share the last delay (rule 11.26)."""
+        """Retries after longer delays: each delay is ``multiplier`` times the last delay.
+
+        All records of a subtask share the last delay (rule 11.26).
+        """
         return ExponentialBackoffDelayRetryStrategy(
             max_attempts, initial_delay, max_retry_delay, multiplier, result_predicate, exception_predicate
         )
 
 
 class NoRetryStrategy(AsyncRetryStrategy):
-    """Never retries. Flink: AsyncRetryStrategies.NoRetryStrategy."""
+    """The strategy without retries. Flink: AsyncRetryStrategies.NoRetryStrategy."""
 
     __slots__ = ()
 
@@ -151,7 +155,7 @@ class FixedDelayRetryStrategy(AsyncRetryStrategy):
 
 
 class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy):
-    """Longer delays each time; all records of the subtask share the last delay (rule 11.26).
+    """A longer delay before each retry; all records of the subtask share the last delay (rule 11.26).
 
     Delays in ms. Raises BadInput unless all numbers are above 0.
 
@@ -194,7 +198,10 @@ class ExponentialBackoffDelayRetryStrategy(AsyncRetryStrategy):
 
 
 def checked_strategy(strategy: object, method: str) -> AsyncRetryStrategy:
-    """Returns ``strategy`` if it has the required methods; otherwise raises TypeError or BadInput, naming ``method``."""
+    """Returns ``strategy`` if it has the required methods; otherwise raises TypeError or BadInput.
+
+    The error names ``method``.
+    """
     wanted = "expected an AsyncRetryStrategy such as AsyncRetryStrategy.fixed_delay(3, 100)"
     if isinstance(strategy, type):
         raise TypeError(
@@ -220,7 +227,7 @@ def checked_strategy(strategy: object, method: str) -> AsyncRetryStrategy:
 
 
 def retry_params(strategy: AsyncRetryStrategy) -> Mapping[str, object] | None:
-    """The strategy as laws see it (table ``operators``); None: no retries."""
+    """Returns the description of the strategy for laws (table ``operators``); None: no retries."""
     predicate = strategy.get_retry_predicate()
     retried = {
         "result": predicate.result_predicate() is not None,
@@ -250,7 +257,7 @@ def retry_params(strategy: AsyncRetryStrategy) -> Mapping[str, object] | None:
 
 
 def _check_plain(function: object, what: str) -> None:
-    """A coroutine function would return an object that is always true and never awaited."""
+    """Raises an error for a coroutine function: its result would always be true and never awaited."""
     if inspect.iscoroutinefunction(function):
         raise BadInput(f"{what} must not be a coroutine function: the task calls it without await")
 

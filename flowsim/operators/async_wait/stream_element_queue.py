@@ -16,8 +16,8 @@ from flowsim.units import NO_TIMESTAMP
 class StreamRecordQueueEntry:
     """A record with pending results. Flink: StreamRecordQueueEntry.
 
-    ``number`` counts the elements of the operator from 0; ``is_done`` once results, possibly none, were set;
-    ``timed_out`` once the function's ``timeout`` was called.
+    ``number`` counts the elements of the operator from 0; ``is_done`` is True after results, possibly none, were set;
+    ``timed_out`` after the function's ``timeout`` was called.
     """
 
     __slots__ = ("number", "value", "timestamp", "results", "is_done", "timed_out")
@@ -35,7 +35,7 @@ class StreamRecordQueueEntry:
         return StreamRecord(self.value, self.timestamp)
 
     def complete(self, results: Sequence[Value]) -> None:
-        """Raises TypeError if the argument is not a list of results, such as None (rule 11.12)."""
+        """Sets the results; raises TypeError unless they are a list of results, e.g. for None (rule 11.12)."""
         self.results = checked_results(results)
         self.is_done = True
 
@@ -90,9 +90,9 @@ class StreamElementQueue(Protocol):
         """Enqueues the element; returns whether there was space."""
 
     def complete(self, entry: QueueEntry, results: Sequence[Value]) -> None:
-        """Sets the results of a queued element, which may then be emitted in order. Later results replace them.
+        """Sets the results of a queued element, which may then be emitted in order.
 
-        Raises TypeError for invalid results, InvariantViolation for a watermark.
+        Later results replace earlier results. Raises TypeError for invalid results, InvariantViolation for a watermark.
         """
 
     @property
@@ -107,14 +107,14 @@ class StreamElementQueue(Protocol):
         """The records without results, in order of arrival."""
 
     def values(self) -> list[StreamElement]:
-        """The elements for a snapshot, in the order in which they are restored (rule 11.20)."""
+        """Returns the elements for a snapshot, in the order in which they are restored (rule 11.20)."""
 
 
 _SHOWN: Final = 5
 
 
 def describe_pending(pending: Sequence[StreamRecordQueueEntry], queued: int, capacity: int) -> str:
-    """The number of ``queued`` elements without an answer, and the first of them; empty if there are none."""
+    """Describes how many ``queued`` elements have no answer, and the first of them; '' if there are none."""
     if not pending:
         return ""
     shown = ", ".join(_element(entry) for entry in pending[:_SHOWN])
@@ -133,7 +133,10 @@ def _element(entry: StreamRecordQueueEntry) -> str:
 
 
 class OrderedStreamElementQueue:
-    """First in, first out: a completed element waits for all earlier ones (rule 11.5). Flink: OrderedStreamElementQueue."""
+    """A first in, first out queue: a completed element waits for all earlier elements (rule 11.5).
+
+    Flink: OrderedStreamElementQueue.
+    """
 
     __slots__ = ("capacity", "_entries")
 

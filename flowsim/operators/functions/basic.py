@@ -9,7 +9,7 @@ from flowsim.operators.user_functions import FunctionOperator, UserFunction
 
 
 class MapOperator(FunctionOperator):
-    """One record out for each record in, with its timestamp. Flink: StreamMap."""
+    """Emits one record for each input record, with the same timestamp. Flink: StreamMap."""
 
     __slots__ = ("_map",)
 
@@ -24,7 +24,7 @@ class MapOperator(FunctionOperator):
 
 
 class FilterOperator(FunctionOperator):
-    """Keeps the records its predicate accepts and counts the others as dropped. Flink: StreamFilter."""
+    """Keeps the records that its predicate accepts, and counts all other records as dropped. Flink: StreamFilter."""
 
     __slots__ = ("_accepts",)
 
@@ -42,7 +42,7 @@ class FilterOperator(FunctionOperator):
 
 
 class FlatMapOperator(FunctionOperator):
-    """Any number of records out for each record in, with its timestamp. Flink: StreamFlatMap.
+    """Emits any number of records for each input record, with the same timestamp. Flink: StreamFlatMap.
 
     The function returns an iterable or None, or is a generator. Results are emitted one by one, so a blocked output
     pauses a generator between two results (D3).

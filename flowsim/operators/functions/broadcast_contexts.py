@@ -16,7 +16,7 @@ from flowsim.units import NO_TIMESTAMP
 
 
 class KeyedStateFunction(Protocol):
-    """Called for every key that holds a state. Flink: KeyedStateFunction."""
+    """A function that is called for every key that has a state. Flink: KeyedStateFunction."""
 
     def process(self, key: object, state: State) -> None: ...
 
@@ -34,11 +34,11 @@ class BroadcastStates:
         self._store = OperatorStateStore()
 
     def read_write(self, descriptor: MapStateDescriptor) -> BroadcastState:
-        """Raises BadInput for a state that the stream was not broadcast with."""
+        """Returns a state; raises BadInput for a state that the stream was not broadcast with."""
         return self._store.get_broadcast_state(self._known(descriptor))
 
     def read_only(self, descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState:
-        """Raises BadInput for a state that the stream was not broadcast with."""
+        """Returns a read-only state; raises BadInput for a state that the stream was not broadcast with."""
         return self._store.get_read_only_broadcast_state(self._known(descriptor))
 
     def _known(self, descriptor: MapStateDescriptor) -> MapStateDescriptor:
@@ -66,7 +66,7 @@ class ReadOnlyBroadcastContext(ProcessContext):
         self._states = states
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState:
-        """A read-only view."""
+        """Returns a read-only view of the state."""
         return self._states.read_only(state_descriptor)
 
     def current_processing_time(self) -> int:
@@ -88,11 +88,11 @@ class BroadcastContext:
         self._timestamp = NO_TIMESTAMP
 
     def set_current(self, timestamp: int | None) -> None:
-        """Called by the operator before each call of the function."""
+        """Sets the element; the operator calls it before each call of the function."""
         self._timestamp = NO_TIMESTAMP if timestamp is None else timestamp
 
     def timestamp(self) -> int:
-        """Timestamp of the element, in ms; ``NO_TIMESTAMP`` if there is none, unlike on the other side (rule 9.19)."""
+        """The timestamp of the element in ms; without one ``NO_TIMESTAMP``, unlike the other side (rule 9.19)."""
         return self._timestamp
 
     def current_processing_time(self) -> int:
@@ -102,7 +102,7 @@ class BroadcastContext:
         return self._time.current_watermark()
 
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState:
-        """This subtask's copy; every subtask must change it in the same way."""
+        """Returns this subtask's copy of the state; every subtask must change its copy in the same way."""
         return self._states.read_write(state_descriptor)
 
     def output(self, tag: OutputTag, value: Value) -> None:
@@ -111,7 +111,10 @@ class BroadcastContext:
 
 
 class KeyedBroadcastContext(BroadcastContext):
-    """The context of the broadcast side if the other side is keyed. Flink: KeyedBroadcastProcessFunction.Context."""
+    """The context of the broadcast side if the side that is not broadcast is keyed.
+
+    Flink: KeyedBroadcastProcessFunction.Context.
+    """
 
     __slots__ = ("_apply",)
 
@@ -126,9 +129,10 @@ class KeyedBroadcastContext(BroadcastContext):
         self._apply = apply
 
     def apply_to_keyed_state(self, state_descriptor: StateDescriptor, function: AnyKeyedStateFunction) -> None:
-        """Calls ``function(key, state)`` for each key of this subtask that holds the state, in the heap's order.
+        """Calls ``function(key, state)`` for each key of this subtask that has the state, in the heap's order.
 
-        A KeyedStateFunction has a method ``process`` instead. Java has this method, PyFlink does not.
+        ``function`` may also be a KeyedStateFunction, which has a method ``process``. Java has this method, PyFlink
+        does not.
         """
         process = getattr(function, "process", None)
         if not callable(process):

@@ -10,7 +10,7 @@ from flowsim.values.row import Row
 from flowsim.values.types import TypeInformation, TypeKind
 
 Field = int | str
-"""A position, or a name: ``*`` is the record itself, ``f0`` the first field of a tuple."""
+"""The position or the name of a field. The name ``*`` is the record itself, ``f0`` the first field of a tuple."""
 
 _ITSELF: Final = "*"
 _CONTAINERS: Final = (TypeKind.TUPLE, TypeKind.ROW)
@@ -20,13 +20,13 @@ _ARRAYS: Final = (TypeKind.LIST, TypeKind.PRIMITIVE_ARRAY, TypeKind.BASIC_ARRAY,
 class FieldAccessor:
     """One field of all records of a stream. Flink: FieldAccessor.
 
-    Raises BadInput if the declared type has no such field, and later for a record without it.
+    Raises BadInput if the declared type has no such field, and later for a record without the field.
     """
 
     __slots__ = ("_field", "_what", "field_type")
 
     field_type: TypeInformation | None
-    """The declared type, or None."""
+    """The declared type of the field, or None."""
 
     def __init__(self, field: Field, declared: TypeInformation | None, what: str) -> None:
         if isinstance(field, bool) or not isinstance(field, int | str):
@@ -36,7 +36,7 @@ class FieldAccessor:
         self.field_type = None if declared is None else self._declared_type(declared)
 
     def get(self, record: object) -> object:
-        """The field."""
+        """Returns the field of a record."""
         match record:
             case tuple():
                 return record[self._index(len(record), None, "a tuple")]
@@ -51,7 +51,7 @@ class FieldAccessor:
                 return record
 
     def set(self, record: object, value: object) -> object:
-        """A copy of the record with another value of the field."""
+        """Returns a copy of the record with another value of the field."""
         match record:
             case tuple():
                 return _replaced(record, self._index(len(record), None, "a tuple"), value)

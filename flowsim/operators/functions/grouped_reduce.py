@@ -14,7 +14,7 @@ from flowsim.values.types import Types
 
 
 class GroupedReduceOperator(KeyedOperator):
-    """Emits for every record the reduction of all records of its key so far. Flink: StreamGroupedReduceOperator."""
+    """Emits, for every record, the reduction of its key's records so far. Flink: StreamGroupedReduceOperator."""
 
     __slots__ = ("_life", "_reduce", "_reduced")
 

@@ -35,7 +35,7 @@ _RECORDED_AS: Final = {CLEANUP_LEFT: (1, 1), CLEANUP_RIGHT: (2, 2)}
 
 @dataclass(frozen=True, slots=True)
 class IntervalBounds:
-    """A left record at t joins the right ones from t + ``lower_ms`` to t + ``upper_ms``, both inclusive.
+    """A left record at t joins the right records from t + ``lower_ms`` to t + ``upper_ms``, both inclusive.
 
     Raises ValueError unless ``lower_ms <= upper_ms`` before exclusive ends are applied.
     """
@@ -45,7 +45,7 @@ class IntervalBounds:
 
     @staticmethod
     def between(lower_ms: int, upper_ms: int, *, lower_exclusive: bool, upper_exclusive: bool) -> IntervalBounds:
-        """Rule 10.33. Exclusive bounds may exclude everything."""
+        """Returns the bounds in ms (rule 10.33). Exclusive bounds may exclude all records."""
         if lower_ms > upper_ms:
             raise ValueError(f"the lower bound {lower_ms} ms is above the upper one {upper_ms} ms")
         return IntervalBounds(lower_ms + lower_exclusive, upper_ms - upper_exclusive)
@@ -54,7 +54,7 @@ class IntervalBounds:
 class JoinContext:
     """The context of a pair; times in ms. Flink: ProcessJoinFunction.Context.
 
-    One object per operator, reused: it must not be kept after the call.
+    An operator reuses one context: a function must not keep it after the call.
     """
 
     __slots__ = ("_left_timestamp", "_right_timestamp", "_timestamp", "_output")
@@ -64,7 +64,7 @@ class JoinContext:
         self._output = output
 
     def set_current(self, left_timestamp: int, right_timestamp: int) -> int:
-        """Called by the operator for each pair; returns the timestamp of the results."""
+        """Sets the pair and returns the timestamp of its results; the operator calls it for each pair."""
         self._left_timestamp = left_timestamp
         self._right_timestamp = right_timestamp
         self._timestamp = max(left_timestamp, right_timestamp)
@@ -77,7 +77,7 @@ class JoinContext:
         return self._right_timestamp
 
     def get_timestamp(self) -> int:
-        """The timestamp of the results: the later one of the pair."""
+        """Returns the timestamp of the results: the later timestamp of the pair."""
         return self._timestamp
 
     def output(self, tag: OutputTag, value: Value) -> None:
@@ -93,7 +93,7 @@ class ProcessJoinFunction(UserFunction, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class JoinSide:
-    """One input as seen by its records: the state of both sides, and the bounds."""
+    """One input of a join: the states of this side and of the other side, and the bounds for its records."""
 
     is_left: bool
     own: MapState
@@ -104,7 +104,7 @@ class JoinSide:
 
 
 class LatePolicy:
-    """Handles a late record: emits it to its side's late output, or counts it without one (rule 10.35)."""
+    """Handles a late record: emits it to its side's late output; without such an output counts it (rule 10.35)."""
 
     __slots__ = ("_left", "_right")
 
@@ -127,7 +127,7 @@ class Partners:
     __slots__ = ()
 
     def of(self, side: JoinSide, timestamp: int) -> list[tuple[int, Value]]:
-        """Rule 10.34: in the order of the other side's map; equal timestamps in order of arrival."""
+        """Returns the partners in the order of the other side's map, ties in order of arrival (rule 10.34)."""
         lowest, highest = wrapped(timestamp + side.lower_ms), wrapped(timestamp + side.upper_ms)
         buckets: list[tuple[int, list[Value]]] = side.other.borrowed_items()  # type: ignore[assignment]  # as _take put them
         return [(other, value) for other, bucket in buckets if lowest <= other <= highest for value in bucket]
@@ -146,20 +146,20 @@ class JoinObserver:
         """Fingerprint of the last record."""
 
     def on_element(self, is_left: bool, value: Value, timestamp: int) -> None:
-        """A record arrived; called before any decision about it."""
+        """Records that a record arrived; called before the record is processed."""
         self._fingerprint = number = self._trace.fingerprint(timestamp, value)
         operator, watermark = self._operator, self._operator.current_watermark
         index = operator.ctx.operator_index
         self._trace.window_intake(index, *self._key(), timestamp, number, watermark, 0, 0 if is_left else 1)
 
     def on_pair(self, is_left: bool, partner: Value, partner_timestamp: int, timestamp: int) -> None:
-        """The last record, of the left or right side, joins a partner."""
+        """Records that the last record, of the left or right side, joins a partner."""
         own, other = self._fingerprint, self._trace.fingerprint(partner_timestamp, partner)
         left, right = (own, other) if is_left else (other, own)
         self._trace.join_pair(self._operator.ctx.operator_index, *self._key(), left, right, timestamp)
 
     def on_late(self, timestamp: int, has_output: bool) -> None:
-        """The last record was late; ``has_output``: its side has a late output."""
+        """Records that the last record was late; ``has_output``: its side has a late output."""
         index, watermark = self._operator.ctx.operator_index, self._operator.current_watermark
         self._trace.late_drop(index, *self._key(), timestamp, self._fingerprint, watermark, has_output)
 
@@ -170,9 +170,9 @@ class JoinObserver:
 class IntervalJoinOperator(KeyedOperator):
     """Calls a ProcessJoinFunction for every pair within the bounds. Flink: IntervalJoinOperator.
 
-    A record before the current watermark is late: it joins nothing, and goes to its side's late output or is counted as
-    dropped (rule 10.35). A buffered record is removed when the watermark passes the last time at which a record that is
-    not late could join it (rule 10.36).
+    A record before the current watermark is late: it joins no record. It is emitted to its side's late output or
+    counted as dropped (rule 10.35). A buffered record is removed when the watermark passes the last time at which a
+    record that is not late could join it (rule 10.36).
 
     The constructor creates ``late_policy`` and ``partners``; objects of their subclasses may replace them until
     ``setup``.
@@ -197,7 +197,7 @@ class IntervalJoinOperator(KeyedOperator):
     _sides: tuple[JoinSide, JoinSide]
     _inputs: tuple[OperatorInput, ...]
     _observer: JoinObserver | None
-    """None without recording."""
+    """The observer; None without recording."""
 
     def __init__(
         self,
@@ -234,7 +234,7 @@ class IntervalJoinOperator(KeyedOperator):
         self._inputs = combined_inputs(self, methods if self._order is None else recording_reads(methods, self._order))
 
     def _buffer(self, name: str) -> MapState:
-        """The records of one side per key, listed by timestamp."""
+        """Returns the state with the records of one side per key, listed by timestamp."""
         return self.state_of(None).get_map_state(MapStateDescriptor(name, Types.LONG(), Types.PICKLED_BYTE_ARRAY()))
 
     @property
@@ -250,7 +250,7 @@ class IntervalJoinOperator(KeyedOperator):
             self._order.record_end(input_id)
 
     def use_interruptible_timers(self) -> bool:
-        """The function's setting. Flink: AbstractUdfStreamOperator."""
+        """Returns the setting of the function. Flink: AbstractUdfStreamOperator."""
         return self._life.use_interruptible_timers()
 
     def open(self) -> None:
@@ -261,7 +261,7 @@ class IntervalJoinOperator(KeyedOperator):
         self._life.close()
 
     def _process_input(self, key_of: KeySelector, side: JoinSide) -> ProcessElement:
-        """Rule 7.20: sets the key by the selector of the record's input."""
+        """Returns the process method of an input, which sets the key by the input's selector (rule 7.20)."""
 
         def process_element(value: Value, timestamp: int | None) -> None:
             self.clock.now_ns += self.cost_ns
@@ -306,11 +306,11 @@ class IntervalJoinOperator(KeyedOperator):
 
     @property
     def current_watermark(self) -> int:
-        """Milliseconds."""
+        """The current watermark in ms."""
         return self._timers.current_watermark
 
     def on_event_time(self, timer: InternalTimer[str]) -> None:
-        """Rule 10.36: removes the records of this timer."""
+        """Removes the records of this timer (rule 10.36)."""
         lower_ms, upper_ms = self._bounds.lower_ms, self._bounds.upper_ms
         if timer.namespace == CLEANUP_LEFT:
             waited_ms = upper_ms if upper_ms > 0 else 0

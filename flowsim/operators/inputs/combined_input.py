@@ -12,7 +12,10 @@ ProcessElement = Callable[[Value, int | None], None]
 
 
 class CombinedInput:
-    """One of several inputs: passes records on, and combines event time with the other inputs. Flink: AbstractInput."""
+    """One of several inputs: passes records on, and combines its event time with that of the other inputs.
+
+    Flink: AbstractInput.
+    """
 
     __slots__ = ("process_element", "_operator", "_index", "_combined")
 
@@ -29,13 +32,13 @@ class CombinedInput:
         self._combined = combined
 
     def process_watermark(self, timestamp: int) -> None:
-        """The operator gets a watermark if the combined watermark increased."""
+        """Passes a watermark to the operator if the combined watermark increased."""
         combined = self._combined
         if combined.update_watermark(self._index, timestamp):
             self._operator.process_watermark(combined.combined_watermark)
 
     def process_watermark_status(self, status: WatermarkStatus) -> None:
-        """Emits a watermark that this input held back first, then the status if the combined status changed."""
+        """Emits first a watermark that this input held back, then the status if the combined status changed."""
         combined = self._combined
         was_idle = combined.idle
         if combined.update_status(self._index, status is WatermarkStatus.IDLE):
@@ -48,6 +51,6 @@ class CombinedInput:
 
 
 def combined_inputs(operator: StreamOperator, methods: Sequence[ProcessElement]) -> tuple[CombinedInput, ...]:
-    """One input per process method, all active and without a watermark at first."""
+    """Returns one input per process method; at first all inputs are active and have no watermark."""
     combined = IndexedCombinedWatermarkStatus(len(methods))
     return tuple([CombinedInput(operator, index, method, combined) for index, method in enumerate(methods)])

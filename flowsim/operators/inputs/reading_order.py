@@ -1,4 +1,4 @@
-"""Built-in selections of the next input, for operators without their own (rule 7.24)."""
+"""Built-in selections of the next input, for operators without a selection of their own (rule 7.24)."""
 
 from __future__ import annotations
 
@@ -11,26 +11,29 @@ from flowsim.operators.inputs.combined_input import ProcessElement
 from flowsim.operators.stream_operator import Value
 
 Reading = Literal["any", "first", "second", "alternate"]
-"""``any``: all inputs in turn, when they have data; ``first`` and ``second``: that input to its end, then the other;
-``alternate``: strictly one record of each, waiting if there is none."""
+"""``any``: all inputs with data in turn.
+
+``first`` and ``second``: this input to its end, then the other input. ``alternate``: strictly one record of each input
+in turn; the operator waits if the input has no record.
+"""
 
 READINGS: tuple[Reading, ...] = ("any", "first", "second", "alternate")
 
 
 class ReadingOrder(Protocol):
-    """Selects inputs by the records read and the inputs that ended. Flink: InputSelectable."""
+    """Selects the next input from the records that were read and the inputs that ended. Flink: InputSelectable."""
 
     def next_selection(self) -> InputSelection: ...
 
     def record_read(self, input_id: int) -> None:
-        """A record of this input was processed."""
+        """Called after a record of this input was processed."""
 
     def record_end(self, input_id: int) -> None:
-        """This input reached its end of data, with drain."""
+        """Called when this input reached its end of data, with drain."""
 
 
 class OneToItsEnd:
-    """Only one input until its data ended, then all: like the build side of a hash join."""
+    """Selects only one input until its data ended, then all inputs, as for the build side of a hash join."""
 
     __slots__ = ("_input_id", "_ended")
 
@@ -49,7 +52,7 @@ class OneToItsEnd:
 
 
 class StrictTurns:
-    """One record of each input in turn, even if others have data; skips inputs that ended."""
+    """Selects one record of each input in turn, even if only another input has data; skips inputs that ended."""
 
     __slots__ = ("_open", "_next")
 
@@ -78,7 +81,7 @@ class StrictTurns:
 
 
 def reading_order(reading: Reading) -> ReadingOrder | None:
-    """A new order for an operator with two inputs; None for ``any``. Raises BadInput for an unknown name."""
+    """Returns a new order for an operator with two inputs; None for ``any``. Raises BadInput for an unknown name."""
     match reading:
         case "any":
             return None
@@ -92,7 +95,7 @@ def reading_order(reading: Reading) -> ReadingOrder | None:
 
 
 def recording_reads(methods: Sequence[ProcessElement], order: ReadingOrder) -> list[ProcessElement]:
-    """The same process methods; each also notifies ``order`` after a record."""
+    """Returns the process methods, changed to notify ``order`` after each record."""
     return [_recording_reads(method, order, input_id) for input_id, method in enumerate(methods, 1)]
 
 

@@ -7,7 +7,7 @@ from flowsim.streamrecord.elements import LatencyMarker
 
 
 class LatencyMarkerEmitter:
-    """The markers of one source subtask: one at once, then one every ``interval_ms``, as mails of the source.
+    """Emits the markers of one source subtask: one at once, then one every ``interval_ms``, as mails of the source.
 
     Flink: LatencyMarkerEmitter.
     """
@@ -34,5 +34,5 @@ class LatencyMarkerEmitter:
 
 
 def _no_effect() -> bool:
-    """A marker only measures, so it does not keep a run alive."""
+    """Returns False: a marker only measures, so it does not keep a run alive."""
     return False

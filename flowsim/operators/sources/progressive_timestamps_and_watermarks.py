@@ -41,9 +41,9 @@ class StreamingReaderOutput(SourceOutputWithWatermarks):
     ) -> None:
         clock = ctx.clock
         self.back_pressure_clock = waiting = PausableRelativeClock(lambda: clock.now_ns)
-        """Paused under back pressure; the other clocks are derived from it."""
+        """The clock that pauses under back pressure; all other clocks are derived from it."""
         self.input_activity_clock = activity = PausableRelativeClock(waiting.relative_time_ns)
-        """Also paused while the source waits for alignment."""
+        """The clock that also pauses while the source waits for alignment."""
         generator = strategy.create_generator(
             activity.relative_time_ns, lambda: activity.is_paused() or waiting.is_paused()
         )
@@ -62,7 +62,7 @@ class StreamingReaderOutput(SourceOutputWithWatermarks):
 
     @property
     def total_records(self) -> int:
-        """Of the main output and of all splits."""
+        """Number of records of the main output and of all splits."""
         return self.records + self.splits.records
 
     def set_cost_ns(self, cost_ns: int) -> None:
@@ -82,7 +82,7 @@ class StreamingReaderOutput(SourceOutputWithWatermarks):
         self.splits.pause_or_resume_splits(splits_to_pause, splits_to_resume)
 
     def on_periodic_emit(self) -> None:
-        """The splits first, then the main output."""
+        """Runs periodic emission of the splits first, then of the main output."""
         self.splits.emit_periodic_watermark()
         self.emit_periodic_watermark()
 

@@ -61,9 +61,9 @@ class SourceOperator(StreamOperator):
         self._sample_count = alignment_sample_count
         self._markers: LatencyMarkerEmitter | None = None
         self.alignment: SourceAlignment | None = None
-        """None: the source is not aligned."""
+        """The alignment of the source; None: not aligned."""
         self.stopping: StopMode | None = None
-        """The stop mode, until the source has reported its stop."""
+        """The stop mode, from the stop request until the source has reported its stop; otherwise None."""
         self.on_available: Callable[[], None] = _ignore_wake_up
         """Called when the source is stopped or may read again, to end a wait for the reader."""
         self._ended = False
@@ -95,7 +95,7 @@ class SourceOperator(StreamOperator):
         return output.back_pressure_clock if isinstance(output, StreamingReaderOutput) else None
 
     def set_cost_ns(self, cost_ns: int) -> None:
-        """The outputs add the cost for each record."""
+        """Sets the cost of a record, which the outputs add for each record."""
         super().set_cost_ns(cost_ns)
         self.source_output.set_cost_ns(cost_ns)
 
@@ -106,7 +106,7 @@ class SourceOperator(StreamOperator):
 
     @property
     def wake_time_ns(self) -> int | None:
-        """When to poll again after NOTHING_AVAILABLE; None: only after ``on_available``."""
+        """The time of the next poll after NOTHING_AVAILABLE, in ns; None: only after ``on_available``."""
         if self.alignment is not None and self.alignment.is_waiting:
             return None
         return self._reader.wake_time_ns
@@ -158,7 +158,7 @@ class SourceOperator(StreamOperator):
         return True
 
     def _stopped(self, mode: StopMode) -> DataInputStatus:
-        """Rule 7.28: the stop appears as the end of the data; END_OF_INPUT follows with the next call."""
+        """Reports the stop as the end of the data; END_OF_INPUT follows with the next call (rule 7.28)."""
         self.stopping = None
         self._end()
         return DataInputStatus.END_OF_DATA if mode is StopMode.DRAIN else DataInputStatus.STOPPED
@@ -169,7 +169,7 @@ class SourceOperator(StreamOperator):
             self.alignment.stopped_reading()
 
     def finish(self) -> None:
-        """Nothing to emit: the task emits the last watermark before this (rule 4.9)."""
+        """Emits nothing: the task has already emitted the last watermark (rule 4.9)."""
         self._close_markers()
 
     def _close_markers(self) -> None:
@@ -177,7 +177,7 @@ class SourceOperator(StreamOperator):
             self._markers.close()
 
     def advance_to_end_of_event_time(self) -> None:
-        """The task's last watermark when it drains (rule 4.10); an idle output drops it (rule 5.8)."""
+        """Emits the last watermark of a task that drains (rule 4.10); an idle output drops it (rule 5.8)."""
         self.output.emit_watermark(MAX_WATERMARK)
 
     def process_element(self, value: Value, timestamp: int | None) -> None:
@@ -198,7 +198,7 @@ class SourceOperator(StreamOperator):
             )
 
     def _on_first_split(self) -> None:
-        """The end of a split may change the combined watermark under any strategy; periodic emission shows it."""
+        """Starts periodic emission: under any strategy, the end of a split may change the combined watermark."""
         self._emit_periodically()
 
     def _on_periodic_emit(self, timestamp: int) -> None:
@@ -207,7 +207,7 @@ class SourceOperator(StreamOperator):
     # Watermark alignment (section 8.E).
 
     def _must_wait(self, alignment: SourceAlignment) -> bool:
-        """The first poll starts the reports: before it nothing was read."""
+        """True if the source must wait for alignment. The first call starts the reports: nothing was read before."""
         if not alignment.reading:
             alignment.reading = True
             self.ctx.processing_time.schedule_with_fixed_delay(
@@ -222,12 +222,12 @@ class SourceOperator(StreamOperator):
             self.alignment.sample_and_report()
 
     def announce_limit(self, limit: int) -> None:
-        """The coordinator's event, as a mail of the task (rule 8.22). Flink: WatermarkAlignmentEvent."""
+        """Handles the coordinator's event, as a mail of the task (rule 8.22). Flink: WatermarkAlignmentEvent."""
         if self.alignment is not None:
             self.alignment.announce(limit)
 
     def _wait(self) -> None:
-        """Reading stops after the current record; the idleness clock pauses (rule 8.23)."""
+        """Stops reading after the current record and pauses the idleness clock (rule 8.23)."""
         self.ctx.clock.batch_end_ns = 0
         self._activity_clock().pause()
 
@@ -261,4 +261,4 @@ class SourceOperator(StreamOperator):
 
 
 def _ignore_wake_up() -> None:
-    """A stop while the source runs takes effect at its next poll."""
+    """Does nothing: a stop while the source runs takes effect at the next poll."""

@@ -14,8 +14,8 @@ from flowsim.watermark.watermark_strategy import TimestampExtractor
 class SourceOutputWithWatermarks:
     """Assigns a timestamp to each record, emits it, then calls its generator (rules 8.1-8.5).
 
-    The generator emits to ``on_event_output`` at a record, as does the reader itself, and to ``periodic_output``
-    periodically. Flink: SourceOutputWithWatermarks.
+    At a record, the generator emits to ``on_event_output``, as the reader itself does. Periodically, the generator
+    emits to ``periodic_output``. Flink: SourceOutputWithWatermarks.
     """
 
     __slots__ = (
@@ -69,7 +69,7 @@ class SourceOutputWithWatermarks:
         self.generator.on_event(value, new_timestamp, self.on_event_output)
 
     def collect_batch(self, values: Iterator[Value]) -> bool:
-        """As ``collect`` for each value; attributes that are constant during a batch are read once."""
+        """Does the same as ``collect`` for each value, but reads attributes that are constant during a batch once."""
         clock, collect = self._clock, self._collect
         extract, on_event, watermarks = self._extract or _no_timestamp, self.generator.on_event, self.on_event_output
         lowest, highest = NO_TIMESTAMP, MAX_WATERMARK

@@ -18,14 +18,14 @@ class SourceReader(Protocol):
     """
 
     hands_over: bool
-    """True if it keeps no reference to an emitted record, and emits only values of the closed set.
+    """True if the reader keeps no reference to an emitted record, and emits only values of the closed set.
 
-    Then a single chained operator gets the record itself, neither copied nor checked: the result is the same.
+    Then a single chained operator gets the record itself, without a copy and without a check.
     """
 
     @property
     def wake_time_ns(self) -> int | None:
-        """After NOTHING_AVAILABLE: the clock's time of the next poll; None: only after a wake-up."""
+        """The time of the next poll after NOTHING_AVAILABLE, in ns; None: only after a wake-up."""
 
     def open(self, ctx: OperatorContext) -> None:
         """Called before the first poll; ``ctx.subtask_index`` selects the share to read."""
@@ -40,12 +40,12 @@ class SplitReader(SourceReader, Protocol):
     """A reader with several splits that can be paused individually (rule 8.24). Flink: SourceReader.
 
     Used only with watermark alignment. While all remaining splits are paused, the reader returns NOTHING_AVAILABLE with
-    ``wake_time_ns`` None; it is polled again when one may continue.
+    ``wake_time_ns`` None; it is polled again when a split may continue.
     """
 
     def pause_or_resume_splits(self, splits_to_pause: Sequence[str], splits_to_resume: Sequence[str]) -> None:
         """Pauses and resumes splits; the ids are those of ``create_output_for_split``.
 
-        Called between polls, and inside the ``collect`` call that puts a split too far ahead: the batch ends with that
-        record.
+        Called between polls, and inside the ``collect`` call after which a split is too far ahead: the batch ends with
+        that record.
         """

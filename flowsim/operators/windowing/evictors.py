@@ -1,6 +1,6 @@
 """Evictors remove records from a window that fires. Flink: Evictor, CountEvictor, TimeEvictor, DeltaEvictor.
 
-Rules 10.30 and 10.31; PyFlink has none.
+Rules 10.30 and 10.31; PyFlink has no evictors.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ class EvictorContext(Protocol):
 class Evictor(Protocol):
     """Removes records from ``elements``, in place; later firings do not see them. Flink: Evictor.
 
-    ``size`` is the number of elements before eviction. A user-defined evictor may be a subclass or only have its
+    ``size`` is the number of elements before eviction. A user-defined evictor is a subclass, or a class with the same
     methods.
     """
 
     def evict_before(self, elements: list[TimestampedValue], size: int, window: Window, ctx: EvictorContext, /) -> None:
-        """Before the window function receives them."""
+        """Removes records before the window function receives them."""
 
     def evict_after(self, elements: list[TimestampedValue], size: int, window: Window, ctx: EvictorContext, /) -> None:
-        """After the window function received them."""
+        """Removes records after the window function received them."""
 
 
 class ReadyMadeEvictor(ABC):
-    """Base of the evictors below: they evict before the window function, or after it if ``do_evict_after``."""
+    """Base of the built-in evictors: they evict before the window function; with ``do_evict_after``, after it."""
 
     __slots__ = ("do_evict_after",)
 
@@ -77,7 +77,7 @@ class CountEvictor(ReadyMadeEvictor):
 
     @staticmethod
     def of(max_count: int, do_evict_after: bool = False) -> CountEvictor:
-        """Raises TypeError unless the count is a whole number."""
+        """Creates an evictor; raises TypeError unless the count is a whole number."""
         if type(max_count) is not int:
             raise TypeError(f"CountEvictor.of: expected a number of records, got {max_count!r}")
         return CountEvictor(max_count, do_evict_after)
@@ -88,9 +88,9 @@ class CountEvictor(ReadyMadeEvictor):
 
 
 class TimeEvictor(ReadyMadeEvictor):
-    """Keeps the records less than ``window_ms`` older than the newest one. Flink: TimeEvictor.
+    """Keeps the records that are less than ``window_ms`` older than the newest record. Flink: TimeEvictor.
 
-    Evicts nothing if the first record has no timestamp; raises BadInput if only a later one has none.
+    Evicts nothing if the first record has no timestamp; raises BadInput if only a later record has no timestamp.
     """
 
     __slots__ = ("window_ms",)
@@ -111,7 +111,7 @@ class TimeEvictor(ReadyMadeEvictor):
 
 
 class DeltaEvictor(ReadyMadeEvictor):
-    """Keeps the records whose distance to the last one is below ``threshold``. Flink: DeltaEvictor."""
+    """Keeps the records whose distance to the last record is below ``threshold``. Flink: DeltaEvictor."""
 
     __slots__ = ("threshold", "delta_function")
 
@@ -122,7 +122,7 @@ class DeltaEvictor(ReadyMadeEvictor):
 
     @staticmethod
     def of(threshold: float, delta_function: AnyDeltaFunction, do_evict_after: bool = False) -> DeltaEvictor:
-        """``delta_function(record, last record)`` returns the distance."""
+        """Creates an evictor; ``delta_function(record, last record)`` returns the distance."""
         return DeltaEvictor(threshold, delta_of(delta_function, "DeltaEvictor.of"), do_evict_after)
 
     def evict(self, elements: list[TimestampedValue], size: int) -> None:

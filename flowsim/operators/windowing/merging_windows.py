@@ -56,7 +56,7 @@ class MergingWindows:
     __slots__ = ("pairs", "_operator", "_assigner")
 
     pairs: dict[object, Pairs]
-    """By ``state_key``; contains only keys with windows."""
+    """Windows and their state windows by ``state_key``; contains only keys with windows."""
 
     def __init__(self, operator: MergingOperator, assigner: AnyMergingWindowAssigner) -> None:
         self.pairs = {}
@@ -69,7 +69,7 @@ class MergingWindows:
         return getattr(self._assigner, "gap_ms", None) is None
 
     def add(self, windows: Collection[Window], value: Value, timestamp: int | None) -> bool:
-        """Adds one record to each window that results from merging its windows (rule 10.27); True if all were late."""
+        """Adds a record to its windows, after they are merged (rule 10.27); returns True if all windows were late."""
         operator = self._operator
         windows_of_key = MergingWindowSet(self._assigner, self)
         all_late = True
@@ -86,7 +86,7 @@ class MergingWindows:
         return all_late
 
     def state_window(self, window: Window) -> Window | None:
-        """The state window of a window of the current key; None if it was merged or cleaned up (rule 10.28)."""
+        """Returns the state window of a window; None if the window was merged or cleaned up (rule 10.28)."""
         for in_flight, state_window in self.get():
             if in_flight == window:
                 return state_window
@@ -99,7 +99,7 @@ class MergingWindows:
         windows_of_key.persist()
 
     def get(self) -> Pairs:
-        """The windows of the current key."""
+        """Returns the windows of the current key."""
         return self.pairs.get(self._operator.current_key_id, [])
 
     def update(self, pairs: Pairs) -> None:
@@ -112,7 +112,7 @@ class MergingWindows:
     def _merge(
         self, result: Window, merged: Collection[Window], state_window: Window, absorbed: Collection[Window]
     ) -> None:
-        """Calls the trigger first, then its ``clear`` for the merged windows, then moves contents (rule 10.26)."""
+        """Merges windows: calls the trigger, then its ``clear`` for old windows, then moves contents (rule 10.26)."""
         check_window(result)
         self._check_end(result)
         operator = self._operator
@@ -145,7 +145,10 @@ class MergingWindows:
 def merging_assigner(
     assigner: AnyWindowAssigner, trigger: AnyTrigger, contents: WindowContents
 ) -> AnyMergingWindowAssigner | None:
-    """The assigner if its windows merge; raises BadInput if the trigger or the contents then cannot (rule 10.24)."""
+    """Returns the assigner if its windows merge, otherwise None.
+
+    Raises BadInput if the trigger or the contents cannot merge (rule 10.24).
+    """
     if not is_merging(assigner):
         return None
     refuse_trigger_that_cannot_merge(assigner, trigger)

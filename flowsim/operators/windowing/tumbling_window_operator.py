@@ -24,11 +24,12 @@ _EVENT_TIME_TIMER = FireCause.EVENT_TIME_TIMER
 
 
 class TumblingWindowOperator(WindowOperator):
-    """Behaves exactly as ``WindowOperator``, for each record and timer, at a fraction of the cost.
+    """Behaves exactly as ``WindowOperator`` for each record and timer, but costs less.
 
-    A window is *open* while the watermark has not reached its last millisecond. A record of an open window whose key
-    has a pane is only added: its trigger returns CONTINUE, and both its timers exist (rules 9.1, 10.15, 10.17). All
-    other records use the general code. The last used window is remembered, because records come roughly in order.
+    A window is *open* while the watermark has not reached its last millisecond. If a record's window is open and its
+    key has a pane, the record is only added: the trigger would return CONTINUE, and both timers exist (rules 9.1,
+    10.15, 10.17). All other records use the general code. The last used window is remembered, because records arrive
+    roughly in order.
     """
 
     __slots__ = (
@@ -101,7 +102,7 @@ class TumblingWindowOperator(WindowOperator):
         super().process_watermark(timestamp)
 
     def on_event_time(self, timer: InternalTimer[Window]) -> None:
-        """Fires at the window's end, cleans up at its cleanup time; the trigger has no state left to clear."""
+        """Fires the window at its end and cleans it up at its cleanup time; the trigger has no state to clear."""
         window = timer.namespace
         last = window.end - 1
         time = timer.timestamp
@@ -121,7 +122,7 @@ class TumblingWindowOperator(WindowOperator):
             self.window_function.clear(self._window_context)
 
     def _create_pane(self, value: Value, key: Value, key_id: object) -> None:
-        """The first record of a key in the remembered window: registers the timers of trigger and cleanup."""
+        """Creates the pane for a key's first record in the remembered window; registers trigger and cleanup timers."""
         self.current_key = key
         self.current_key_id = key_id
         self._move_state(key, key_id)
@@ -132,7 +133,7 @@ class TumblingWindowOperator(WindowOperator):
             self.lifetime.register_cleanup_timer(window, self.timers)
 
     def _select_open_window(self, timestamp: int) -> bool:
-        """Makes the open window of ``timestamp`` the remembered one; False if it is not open."""
+        """Remembers the window of ``timestamp``; returns False if this window is not open."""
         start = timestamp - (timestamp - self._phase_ms) % self._size_ms
         open_window = self._open.get(start)
         if open_window is None:
@@ -175,10 +176,10 @@ def create_window_operator(
     allowed_lateness_ms: int = 0,
     late_tag: OutputTag | None = None,
 ) -> WindowOperator:
-    """The fast operator for the common assigner and trigger, otherwise the general one.
+    """Returns the fast operator for the common assigner and trigger, otherwise the general operator.
 
-    A property test checks that both behave the same. Raises BadInput if windows merge and the trigger or the contents
-    cannot.
+    A property test checks that both behave the same. Raises BadInput if windows merge but the trigger or the contents
+    cannot merge.
     """
     trigger = trigger if trigger is not None else assigner.get_default_trigger(None)
     if (
@@ -191,7 +192,7 @@ def create_window_operator(
 
 
 def without_shortcuts(operator: WindowOperator) -> WindowOperator:
-    """The general operator instead of the fast one, which bypasses its components; call it before ``setup``."""
+    """Returns the general operator instead of the fast one, which skips its components; call before ``setup``."""
     if not isinstance(operator, TumblingWindowOperator):
         return operator
     lateness_ms, contents = operator.lifetime.allowed_lateness_ms, operator.panes.contents
@@ -203,7 +204,7 @@ def without_shortcuts(operator: WindowOperator) -> WindowOperator:
 
 
 def _is_plain_tumbling(assigner: TumblingEventTimeWindows) -> bool:
-    """True if the size alone determines where windows begin; a subclass must not override the assignment."""
+    """True if the size alone determines where windows begin, and no subclass overrides the assignment."""
     kind = type(assigner)
     return (
         assigner.stagger is WindowStagger.ALIGNED

@@ -32,17 +32,17 @@ class WindowingOperator(Protocol):
 
     @property
     def merging(self) -> object | None:
-        """None for windows that never merge."""
+        """The active windows of each key; None for windows that never merge."""
 
     @property
     def current_key_id(self) -> object: ...
 
     def state_of(self, namespace: Hashable) -> KeyedStateStore:
-        """State of the current key in one namespace; None is the namespace shared by all windows."""
+        """Returns the state of the current key in one namespace; None is the namespace shared by all windows."""
 
 
 class OperatorTriggerContext:
-    """One per operator; ``at`` is the current window. Flink: WindowOperator.Context."""
+    """The context of a trigger, one per operator; ``at`` is the current window. Flink: WindowOperator.Context."""
 
     __slots__ = ("at", "merged_windows", "_operator")
 
@@ -97,7 +97,10 @@ class OperatorTriggerContext:
 
 
 class OperatorWindowContext:
-    """One per operator; ``at`` is the current window. Flink: WindowOperator.WindowContext."""
+    """The context of a window function, one per operator; ``at`` is the current window.
+
+    Flink: WindowOperator.WindowContext.
+    """
 
     __slots__ = ("at", "_operator")
 

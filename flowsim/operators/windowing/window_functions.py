@@ -1,4 +1,4 @@
-"""Functions of the contents of a window that fires. Flink: InternalWindowFunction and its kinds."""
+"""The functions that process the contents of a window that fires. Flink: InternalWindowFunction and its kinds."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class WindowContext(Protocol):
     def window(self) -> Window: ...
 
     def current_processing_time(self) -> int:
-        """Milliseconds."""
+        """Returns the processing time in ms."""
 
     def current_watermark(self) -> int:
-        """Milliseconds; ``NO_TIMESTAMP`` before the first watermark."""
+        """Returns the watermark in ms; ``NO_TIMESTAMP`` before the first watermark."""
 
     def window_state(self) -> KeyedStateStore:
-        """State of this key and window; the function's ``clear`` must clear it."""
+        """Returns the state of this key and window; the function's ``clear`` must clear it."""
 
     def global_state(self) -> KeyedStateStore:
-        """State of this key, shared by all its windows."""
+        """Returns the state of this key that all its windows share."""
 
 
 class ProcessWindowFunction(UserFunction, Protocol):
@@ -34,7 +34,7 @@ class ProcessWindowFunction(UserFunction, Protocol):
     def process(self, key: Value, context: WindowContext, elements: Iterable[Value]) -> Results: ...
 
     def clear(self, context: WindowContext) -> None:
-        """The window is cleaned up; per-window state must be cleared here."""
+        """Called when the window is cleaned up; must clear the state of the window."""
 
 
 class WindowFunction(UserFunction, Protocol):
@@ -49,7 +49,7 @@ class ProcessAllWindowFunction(UserFunction, Protocol):
     def process(self, context: WindowContext, elements: Iterable[Value]) -> Results: ...
 
     def clear(self, context: WindowContext) -> None:
-        """The window is cleaned up; per-window state must be cleared here."""
+        """Called when the window is cleaned up; must clear the state of the window."""
 
 
 class AllWindowFunction(UserFunction, Protocol):
@@ -90,7 +90,7 @@ F = TypeVar("F", bound=UserFunction)
 class _Calling(Generic[F]):
     """Calls a user function.
 
-    ``single_value``: the contents are one folded value, which the function gets as an iterable of one element.
+    With ``single_value``, the contents are one folded value, which the function gets as an iterable of one element.
     """
 
     __slots__ = ("_function", "_single_value")
@@ -133,11 +133,11 @@ class InternalApplyWindowFunction(_Calling[WindowFunction]):
         return self._function.apply(key, context.window(), self._iterable(contents))
 
     def clear(self, context: WindowContext) -> None:
-        """A WindowFunction has no state per window."""
+        """Does nothing: a WindowFunction has no state per window."""
 
 
 class FoldingWindowFunction:
-    """Folds all contents, then calls a function of the result: with an evictor, contents cannot be folded earlier.
+    """Folds all contents, then calls a function with the result; an evictor prevents an earlier folding.
 
     Flink: ReduceApplyWindowFunction, AggregateApplyWindowFunction and their kinds.
     """
@@ -186,4 +186,4 @@ class InternalApplyAllWindowFunction(_Calling[AllWindowFunction]):
         return self._function.apply(context.window(), self._iterable(contents))
 
     def clear(self, context: WindowContext) -> None:
-        """An AllWindowFunction has no state per window."""
+        """Does nothing: an AllWindowFunction has no state per window."""

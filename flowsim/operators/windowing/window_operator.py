@@ -40,8 +40,8 @@ class WindowOperator(KeyedOperator):
 
     Trigger and cleanup timers are in the service "window-timers" with the window as their namespace. Results carry the
     window's last millisecond as timestamp (rule 10.11). Late records are emitted to the side output ``late_tag`` or
-    counted in ``records_dropped`` (rule 10.10). Contents are stored under the window, for merging windows under the
-    state window (rule 10.27). Raises BadInput if the assigner's windows merge and the trigger or the contents cannot
+    counted in ``records_dropped`` (rule 10.10). The namespace of contents is the window, or the state window if windows
+    merge (rule 10.27). Raises BadInput if the assigner's windows merge but the trigger or the contents cannot merge
     (rule 10.24).
 
     The constructor creates ``trigger``, ``panes`` and ``lifetime``; objects of their subclasses may replace them until
@@ -65,11 +65,11 @@ class WindowOperator(KeyedOperator):
     )
 
     merging: MergingWindows | None
-    """None for windows that never merge."""
+    """The active windows of each key; None for windows that never merge."""
     timers: InternalTimerService[Window]
     trigger_context: OperatorTriggerContext
     observer: WindowObserver | None
-    """None without recording."""
+    """The observer; None without recording."""
     _window_context: OperatorWindowContext
 
     def __init__(
@@ -113,7 +113,7 @@ class WindowOperator(KeyedOperator):
             self.panes = ObservedPaneStore(self.panes, self.state_changes, self, keeps_records)
 
     def record_contents(self, observer: WindowObserver) -> None:
-        """Lets the panes keep the summaries that are recorded at firings."""
+        """Lets the panes store summaries, which are recorded at firings."""
         self.panes.contents = RecordedContents(self.panes.contents, observer)
 
     def open(self) -> None:
@@ -123,15 +123,15 @@ class WindowOperator(KeyedOperator):
         self._life.close()
 
     def get_current_processing_time(self) -> int:
-        """For processing-time assigners, in ms (rule 10.6)."""
+        """Returns the processing time in ms, for processing-time assigners (rule 10.6)."""
         return self.timers.current_processing_time_ms()
 
     def get_runtime_context(self) -> RuntimeContext:
-        """For assigners with state of the key."""
+        """Returns the runtime context, for assigners with state of the key."""
         return self.runtime_context
 
     def random(self) -> Random:
-        """For a random stagger (rule 10.3)."""
+        """The operator's random numbers, for a random stagger (rule 10.3)."""
         return self.ctx.random
 
     # Records.
@@ -148,7 +148,7 @@ class WindowOperator(KeyedOperator):
         self.process_in_windows(value, timestamp, key, key_id)
 
     def process_in_windows(self, value: Value, timestamp: int | None, key: Value, key_id: object) -> None:
-        """Adds one record to every window it belongs to (rules 10.7, 10.10); ``key_id`` is ``state_key(key)``."""
+        """Adds one record to each of its windows (rules 10.7, 10.10); ``key_id`` is ``state_key(key)``."""
         self.set_current_key(key, key_id)
         windows = self.assigner.assign_windows(value, timestamp, self)
         observer = self.observer
@@ -190,7 +190,7 @@ class WindowOperator(KeyedOperator):
     # Timers.
 
     def on_event_time(self, timer: InternalTimer[Window]) -> None:
-        """Calls the trigger first, then cleans the window up if this is its time (rules 10.13-10.16)."""
+        """Calls the trigger, then cleans the window up if the timer is its cleanup time (rules 10.13-10.16)."""
         window = timer.namespace
         state_window = window if self.merging is None else self.merging.state_window(window)
         if state_window is None:
@@ -203,7 +203,7 @@ class WindowOperator(KeyedOperator):
             self._clear_window(window, state_window)
 
     def on_processing_time(self, timer: InternalTimer[Window]) -> None:
-        """Symmetric to ``on_event_time`` (rule 10.13)."""
+        """Does the same as ``on_event_time``, for processing time (rule 10.13)."""
         window = timer.namespace
         state_window = window if self.merging is None else self.merging.state_window(window)
         if state_window is None:
@@ -255,7 +255,7 @@ class WindowOperator(KeyedOperator):
         emit_results(results, timestamp, self.output)
 
     def summary_of(self, pane: Pane) -> PaneSummary:
-        """The recorded summary of a pane at a firing; called only with recording."""
+        """Returns the recorded summary of a pane at a firing; called only with recording."""
         assert isinstance(pane, RecordedPane)
         return pane.rows, pane.fingerprint_sum, pane.fingerprint_xor
 
@@ -272,5 +272,5 @@ class WindowOperator(KeyedOperator):
 
 
 def _bounds(window: Window) -> tuple[int, int]:
-    """The bounds of a window in recordings."""
+    """Returns the bounds of a window for recordings."""
     return window.start, window.end

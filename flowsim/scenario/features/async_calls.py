@@ -121,7 +121,7 @@ class RetryModel(Strict, json_schema_extra=exactly_one_of("fixed", "exponential"
 
     @property
     def delays(self) -> FixedRetryModel | ExponentialRetryModel:
-        """The delays that are set."""
+        """Returns the delays that are set, fixed or exponential."""
         value: FixedRetryModel | ExponentialRetryModel
         _, value = chosen_of(self, ("fixed", "exponential"))
         return value
@@ -172,12 +172,12 @@ class AsyncModel(Strict, json_schema_extra=exactly_one_of(*RESULTS)):
 
     @property
     def timeout_ms(self) -> int:
-        """In ms, 0: none."""
+        """The timeout in ms; 0: no timeout."""
         return max(self.timeout, 0)
 
     @property
     def simulated_latency(self) -> int | LatencyModel:
-        """The latency of simulated calls."""
+        """Returns the latency of simulated calls."""
         assert self.latency is not None
         return self.latency
 
@@ -195,7 +195,7 @@ class AsyncModel(Strict, json_schema_extra=exactly_one_of(*RESULTS)):
         return self
 
     def file_names(self) -> list[str]:
-        """The files of its table and of its latencies."""
+        """Returns the files of the lookup table and of the latencies."""
         latencies = [self.latency, None if self.spikes is None else self.spikes.latency]
         traces = [each.trace.path for each in latencies if isinstance(each, LatencyModel) and each.trace is not None]
         return ([] if self.lookup is None else [self.lookup.csv]) + traces
@@ -217,7 +217,7 @@ UserDefined = AsyncFunction | ResultFutureFunction
 
 
 def compile_async(context: CompileContext, path: Path, model: AsyncModel, incoming: Incoming) -> CompiledStream:
-    """The results of calls, ordered or unordered; raises Failed."""
+    """Compiles ``async``: returns the stream of the calls' results, ordered or unordered; raises Failed."""
     function: UserDefined | SimulatedAsyncFunction
     if model.python is not None:
         schema = declared(model.fields)
@@ -254,7 +254,7 @@ def _user_defined(context: CompileContext, path: Path, reference: str) -> UserDe
 def _results(
     context: CompileContext, path: Path, model: AsyncModel, schema: RecordSchema
 ) -> tuple[Results, RecordSchema]:
-    """The results of a call, and their fields."""
+    """Returns the results of a call, and their fields."""
     if model.lookup is not None:
         return compile_lookup(context, (*path, "lookup"), model.lookup, schema)
     if model.add is not None:
@@ -321,7 +321,7 @@ def _condition(context: CompileContext, path: Path, source: str, schema: RecordS
 
 
 class RetryOnExpression:
-    """Whether a call is retried because of its results: there are none, or one of them meets a condition."""
+    """Decides whether a call is retried: it has no results, or one of its results meets a condition."""
 
     def __init__(self, when: Callable[[Any], object] | None, *, when_empty: bool) -> None:
         self._when = when

@@ -1,4 +1,4 @@
-"""``broadcast``: every subtask stores all records of a second input and looks its own records up in them."""
+"""``broadcast``: every subtask stores all records of a second input and looks up its own records in them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ REMEMBERED: Final = MapStateDescriptor("remembered", Types.PICKLED_BYTE_ARRAY(),
 
 
 class BroadcastModel(SecondInputModel, json_schema_extra=exactly_one_of("add", "process")):
-    """Broadcast state: every subtask stores all records of the second input, and looks its own records up in them."""
+    """Broadcast state: every subtask stores all records of the second input, and looks up its own records in them."""
 
     put: ExpressionSource | None = Field(
         default=None, description="Key under which a record of the second input is stored; the last record wins."
@@ -54,7 +54,7 @@ class BroadcastModel(SecondInputModel, json_schema_extra=exactly_one_of("add", "
         return self
 
     def side_output_names(self) -> list[str]:
-        """Those of its Python function."""
+        """Returns the names of the side outputs of the Python function."""
         return [] if self.process is None else self.process.side_output_names()
 
 
@@ -65,7 +65,7 @@ def check_broadcast(model: BroadcastModel, has_key: bool) -> None:
 
 
 def compile_broadcast(context: CompileContext, path: Path, model: BroadcastModel, first: Incoming) -> CompiledStream:
-    """The results of looking up records in the stored ones, or of a user function; raises Failed."""
+    """Compiles ``broadcast``: returns the stream of the lookups' or the user function's results; raises Failed."""
     second = second_input(context, path, model.to, first)
     connected = first.stream.connect(second.stream.broadcast(REMEMBERED))
     if model.process is not None:
@@ -107,7 +107,7 @@ def _types(schema: RecordSchema) -> str:
 
 
 class LookupBroadcastState(api.BroadcastProcessFunction):
-    """Stores broadcast records by key, and adds fields of the matching one to each record of the other side."""
+    """Stores broadcast records by key; adds fields of the matching stored record to each record of the other side."""
 
     def __init__(
         self,

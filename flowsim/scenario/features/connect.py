@@ -56,12 +56,12 @@ class ConnectModel(SecondInputModel, json_schema_extra=exactly_one_of("map", "fl
         return self
 
     def side_output_names(self) -> list[str]:
-        """Those of its Python function."""
+        """Returns the names of the side outputs of the Python function."""
         return [] if self.process is None else self.process.side_output_names()
 
 
 def compile_connect(context: CompileContext, path: Path, model: ConnectModel, first: Incoming) -> CompiledStream:
-    """The operator after ``first`` and the stream in ``model``; raises Failed."""
+    """Compiles the operator that reads ``first`` and the stream that ``model`` names; raises Failed."""
     second = second_input(context, path, model.to, first)
     second = partitioned(context, (*path, "partition"), second, model.partition)
     connected = first.stream.connect(second.stream).reading(model.read)
@@ -121,7 +121,7 @@ class InputFunction:
     function: Callable[..., Any]
     uses_timestamp: bool
     one_record: bool
-    """It returns one record, not a sequence."""
+    """True if the function returns one record, not a sequence."""
 
     def results(self, value: object, timestamp: int | None) -> Iterable[object]:
         found = self.function(value, timestamp) if self.uses_timestamp else self.function(value)
@@ -129,7 +129,7 @@ class InputFunction:
 
 
 class TwoMaps(api.CoMapFunction):
-    """One record out for each one in."""
+    """A map function of two inputs: one output record for each input record."""
 
     def __init__(self, first: InputFunction, second: InputFunction) -> None:
         self._first, self._second = first.function, second.function
@@ -142,7 +142,7 @@ class TwoMaps(api.CoMapFunction):
 
 
 class TwoFlatMaps(api.CoFlatMapFunction):
-    """Any number of records out for each one in."""
+    """A flat-map function of two inputs: any number of output records for each input record."""
 
     def __init__(self, first: InputFunction, second: InputFunction) -> None:
         self._first, self._second = first.function, second.function
@@ -157,7 +157,7 @@ class TwoFlatMaps(api.CoFlatMapFunction):
 
 
 class TwoStamped(api.CoProcessFunction):
-    """The same for functions that read the timestamp."""
+    """A process function of two inputs whose functions read the timestamp."""
 
     def __init__(self, first: InputFunction, second: InputFunction) -> None:
         self._first, self._second = first, second
@@ -170,7 +170,7 @@ class TwoStamped(api.CoProcessFunction):
 
 
 class TwoKeyedStamped(api.KeyedCoProcessFunction):
-    """The same on keyed inputs."""
+    """A process function of two keyed inputs whose functions read the timestamp."""
 
     def __init__(self, first: InputFunction, second: InputFunction) -> None:
         self._first, self._second = first, second

@@ -77,7 +77,7 @@ class EdgeModel(Strict):
     )
 
     def inputs(self) -> list[str]:
-        """Names of the streams it reads."""
+        """Returns the names of the streams that the node reads."""
         return [self.input] if isinstance(self.input, str) else list(self.input)
 
 
@@ -90,7 +90,7 @@ class SecondInputModel(Strict):
 
 
 class KeyedSecondInputModel(SecondInputModel):
-    """The same with a key for each input."""
+    """A second input in addition to ``input``, with a key for each of the two inputs."""
 
     key_by: Annotated[list[ExpressionSource], Field(min_length=2, max_length=2)] = Field(
         description="An expression for each input: records with equal keys go to the same subtask."
@@ -99,7 +99,7 @@ class KeyedSecondInputModel(SecondInputModel):
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """The key of a stream: the selector, and the key fields at the start of results."""
+    """The key of a stream: the key selector, and the key fields, which are the first fields of results."""
 
     selector: Callable[..., object]
     schema: RecordSchema
@@ -107,7 +107,7 @@ class Key:
 
 
 class TwoKeys(NamedTuple):
-    """The keys of two inputs, and their declared type, None if unknown."""
+    """The keys of two inputs, and the declared type of both keys; None if unknown."""
 
     first: Expression
     second: Expression
@@ -119,7 +119,7 @@ class Incoming:
     """The argument of every operator's compilation: its input stream, and its ``key_by``, window and partitioner."""
 
     stream: DataStream
-    """A KeyedStream if the operator has ``key_by``."""
+    """The input stream; a KeyedStream if the operator has ``key_by``."""
     schema: RecordSchema
     key: Key | None
     window: WindowModel | None
@@ -141,7 +141,7 @@ class Incoming:
 def incoming_of(
     context: CompileContext, path: Path, model: EdgeModel, key_by: KeyBy | None, window: WindowModel | None
 ) -> Incoming:
-    """The inputs of the operator at ``path``; raises Failed."""
+    """Returns the inputs of the operator at ``path``; raises Failed."""
     read = input_stream(context, path, model)
     if key_by is None:
         return Incoming(read.stream, read.schema, None, window, model.exchange)
@@ -153,13 +153,13 @@ def incoming_of(
 
 
 def input_stream(context: CompileContext, path: Path, model: EdgeModel) -> CompiledStream:
-    """The input stream of a node: one, or a union of streams with the same fields, with its partitioner."""
+    """Returns the input of a node with its partitioner: one stream, or a union of streams with the same fields."""
     read = stream_of(context, (*path, "input"), model.input, model.exchange)
     return partitioned(context, (*path, "partition"), read, model.partition)
 
 
 def stream_of(context: CompileContext, path: Path, names: str | Sequence[str], exchange: str | None) -> CompiledStream:
-    """The stream of the name at ``path``, or the union of several; raises Failed."""
+    """Returns the stream that the name at ``path`` selects, or the union of several streams; raises Failed."""
     found: list[CompiledStream] = []
     for index, wanted in enumerate([names] if isinstance(names, str) else names):
         at = path if isinstance(names, str) else (*path, index)
@@ -180,7 +180,7 @@ def stream_of(context: CompileContext, path: Path, names: str | Sequence[str], e
 def partitioned(
     context: CompileContext, path: Path, read: CompiledStream, partition: Partition | None
 ) -> CompiledStream:
-    """The stream with the partitioner at ``path``; raises Failed."""
+    """Returns the stream with the partitioner at ``path``; raises Failed."""
     if partition is None:
         return read
     if isinstance(partition, CustomPartitionModel):
@@ -191,7 +191,7 @@ def partitioned(
 def _custom(
     context: CompileContext, path: Path, stream: DataStream, schema: RecordSchema, model: CustomPartitionModel
 ) -> DataStream:
-    """Rule 2.2."""
+    """Returns the stream with a custom partitioner (rule 2.2)."""
     key = key_expression(context, (*path, "key"), model.key, schema)
     at = (*path, "python")
     function = context.function(at, model.python, api.Partitioner)
@@ -202,14 +202,14 @@ def _custom(
 
 
 def second_input(context: CompileContext, path: Path, to: str | Sequence[str], incoming: Incoming) -> CompiledStream:
-    """The second input of the operator whose block is at ``path``; raises Failed."""
+    """Returns the second input of the operator whose block is at ``path``; raises Failed."""
     return stream_of(context, (*path, "to"), to, incoming.exchange)
 
 
 def two_keys(
     context: CompileContext, path: Path, sources: Sequence[str], schemas: tuple[RecordSchema, RecordSchema]
 ) -> TwoKeys:
-    """The keys of both inputs, of one type; raises Failed."""
+    """Returns the keys of both inputs, which must have one type; raises Failed."""
     first, second = (key_expression(context, (*path, i), sources[i], schemas[i]) for i in range(2))
     if first.type is not second.type:
         raise context.fail(
@@ -219,12 +219,12 @@ def two_keys(
 
 
 def key_expression(context: CompileContext, path: Path, source: str, schema: RecordSchema) -> Expression:
-    """A key expression, which reads only the record; raises Failed."""
+    """Returns the compiled key expression, which reads only the record; raises Failed."""
     return context.record_expression(path, source, schema, _A_KEY)
 
 
 def _key(context: CompileContext, path: Path, by: KeyBy, schema: RecordSchema) -> Key:
-    """The key of the ``key_by`` at ``path``."""
+    """Returns the key of the ``key_by`` at ``path``."""
     if isinstance(by, str):
         expression = key_expression(context, path, by, schema)
         name = by.strip() if by.strip() in schema.names else "key"
@@ -239,7 +239,7 @@ def _key(context: CompileContext, path: Path, by: KeyBy, schema: RecordSchema) -
 
 
 def _type_information(types: tuple[FieldType, ...], composite: bool) -> TypeInformation | None:
-    """The declared type of a key; None, by value, if the type of a part is unknown."""
+    """Returns the declared type of a key; None if the type of a part is unknown, so that values decide."""
     if FieldType.ANY in types:
         return None
     found = [_TYPES[kind]() for kind in types]

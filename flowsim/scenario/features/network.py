@@ -57,7 +57,7 @@ class BufferDebloatModel(Strict):
 
 
 def compile_debloat(model: BufferDebloatModel | None) -> BufferDebloatSettings | None:
-    """None without debloating."""
+    """Returns the debloating settings; None without debloating."""
     if model is None or not model.enabled:
         return None
     return BufferDebloatSettings(
@@ -66,7 +66,7 @@ def compile_debloat(model: BufferDebloatModel | None) -> BufferDebloatSettings |
 
 
 def compile_links(models: Sequence[LinkModel], graph_names: Mapping[str, str], problems: Problems) -> list[Link]:
-    """The links between nodes of the graph; reports an unknown node."""
+    """Returns the links between nodes of the graph; reports an unknown node."""
     links = []
     for index, link in enumerate(models):
         ends: list[str | None] = []
@@ -83,7 +83,7 @@ def compile_links(models: Sequence[LinkModel], graph_names: Mapping[str, str], p
 def compile_task_managers(
     setting: TaskManagersSetting, graph_names: Mapping[str, str], problems: Problems
 ) -> str | dict[str, list[str]]:
-    """The placement, by names of the graph; reports every unknown node."""
+    """Returns the placement, by the nodes' names in the graph; reports every unknown node."""
     if isinstance(setting, str):
         return setting
     placed: dict[str, list[str]] = {}

@@ -16,7 +16,7 @@ def check_process(model: FunctionModel, has_key: bool) -> None:
 
 
 def compile_process(context: CompileContext, path: Path, model: FunctionModel, incoming: Incoming) -> CompiledStream:
-    """The output of the function for records or windows; raises Failed."""
+    """Compiles ``process``: returns the output stream of the function for records or windows; raises Failed."""
     at, is_keyed = (*path, "python"), incoming.key is not None
     kind: type[object]
     if incoming.window is not None:

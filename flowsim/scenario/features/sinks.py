@@ -100,7 +100,7 @@ def _sink(
 
 
 def _directory(context: CompileContext, path: Path, folder: str, schema: RecordSchema) -> FilePath:
-    """The folder for the files of the block at ``path``; raises Failed."""
+    """Returns the folder for the files of the block at ``path``; raises Failed."""
     for field, kind in zip(schema.names, schema.types, strict=True):
         if kind is FieldType.ANY:
             raise context.fail(

@@ -33,7 +33,10 @@ BOUNDS = ("window_start_ms", "window_end_ms")
 
 
 def windowed(context: CompileContext, path: Path, incoming: Incoming) -> Windowed:
-    """The stream with the windows beside the block at ``path``; windows of the whole stream without a key. Raises Failed."""
+    """Returns the stream with the windows beside the block at ``path``.
+
+    Without a key these are windows of the whole stream. Raises Failed.
+    """
     at, window = (*path[:-1], "window"), incoming.required_window
     parts = WindowParts(context, at, window, incoming.schema)
     return context.attempt(at, lambda: _cut(incoming.stream, window, parts))
@@ -56,7 +59,10 @@ def _cut(stream: DataStream, window: WindowModel, parts: WindowParts) -> Windowe
 def compile_aggregate(
     context: CompileContext, path: Path, columns: Mapping[str, str], incoming: Incoming
 ) -> CompiledStream:
-    """Key, bounds of the window if it has them, and aggregates, per key and window; raises Failed."""
+    """Compiles ``aggregate``: emits the key, the bounds of the window if it has them, and the aggregates.
+
+    Raises Failed.
+    """
     function, results = context.columns(
         path, columns, lambda: compile_aggregates(columns, incoming.schema, context.limits)
     )
@@ -77,7 +83,7 @@ def compile_aggregate(
 def compile_reduce(
     context: CompileContext, path: Path, columns: Mapping[str, str], incoming: Incoming
 ) -> CompiledStream:
-    """One record per key and window, or per record the reduction of its key so far; raises Failed."""
+    """Compiles ``reduce``: a record per key and window, or per record its key's reduction so far; raises Failed."""
     function = context.columns(path, columns, lambda: reducer(columns, incoming.schema, context.limits))
     if incoming.window is None:
         return CompiledStream(incoming.keyed.reduce(function), incoming.schema)
@@ -104,7 +110,7 @@ class Rolling:
 
 
 class WindowResult(ProcessWindowFunction[object, object, object, object]):
-    """Key fields, start and end of the window in ms if it has them, then the aggregates."""
+    """Emits the key fields, the start and end of the window in ms if it has them, then the aggregates."""
 
     def __init__(self, composite_key: bool, has_bounds: bool = True) -> None:
         self._composite_key = composite_key
@@ -119,7 +125,7 @@ class WindowResult(ProcessWindowFunction[object, object, object, object]):
 
 
 class AllWindowResult(ProcessAllWindowFunction[object, object, object]):
-    """The same for a stream without keys."""
+    """Emits the start and end of the window in ms if it has them, then the aggregates: for a stream without keys."""
 
     def __init__(self, has_bounds: bool = True) -> None:
         self._has_bounds = has_bounds
@@ -146,7 +152,7 @@ _COMBINE = {
 
 
 def reducer(combine: Mapping[str, str], schema: RecordSchema, limits: Limits) -> Callable[[object, object], object]:
-    """A function of the reduction so far and a record; fields without an aggregate keep their first value."""
+    """Returns a function of the reduction so far and a record; fields without an aggregate keep their first value."""
     for name, how in combine.items():
         if name not in schema.names:
             raise ExpressionError(f"there is no field {name!r}{did_you_mean(name, schema.names)}", 0, name)

@@ -1,7 +1,7 @@
 """Aggregates of a window, compiled to functions that fold a record into a small list in place.
 
-``count()``, ``count(x)``, ``sum(x)``, ``min(x)``, ``max(x)``, ``avg(x)``, ``first(x)``, ``last(x)``: ``x`` is an expression over
-the record; a None is ignored, as in SQL, and an aggregate of nothing is None.
+``count()``, ``count(x)``, ``sum(x)``, ``min(x)``, ``max(x)``, ``avg(x)``, ``first(x)``, ``last(x)``: ``x`` is an
+expression over the record. None values are ignored, as in SQL; an aggregate of no values is None.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from flowsim.scenario.language.translator import ExpressionError, Translator
 
 @dataclass(frozen=True, slots=True)
 class _Spec:
-    """Statements over the accumulator ``a`` and the argument ``x``; ``{i}`` is the first of its slots."""
+    """Statements over the accumulator ``a`` and the argument ``x``; ``{i}`` is the aggregate's first slot in ``a``."""
 
     initial: tuple[object, ...]
     add: str
@@ -68,7 +68,7 @@ _SUM_OF_ANY: Final = _Spec(
     "if x is not None: a[{i}] = x if a[{i}] is None else _bounded(a[{i}] + x)",
     "if b[{i}] is not None: a[{i}] = b[{i}] if a[{i}] is None else _bounded(a[{i}] + b[{i}])",
 )
-"""Of values that need not be numbers: checked with each record, because they may grow."""
+"""The sum of values that may not be numbers: the size is checked at each record, because it may grow."""
 
 
 class CompiledAggregate(AggregateFunction):
@@ -127,7 +127,7 @@ class _Parts:
 def compile_aggregates(
     columns: Mapping[str, str], schema: RecordSchema, limits: Limits = DEFAULT_LIMITS
 ) -> tuple[CompiledAggregate, RecordSchema]:
-    """The aggregate function for named aggregates, and the schema of its results; ExpressionError names the column."""
+    """Compiles named aggregates to a function with the schema of its results; ExpressionError names the column."""
     parts = _Parts()
     types: dict[str, FieldType] = {}
     for name, source in columns.items():

@@ -1,8 +1,8 @@
 """The expression language of scenarios: a whitelist of Python expression syntax, compiled once to a Python function.
 
 User text is parsed, never run: ``Translator`` checks every node and rebuilds it from a closed table, so the compiled
-code contains only nodes created here. Field names become index access (``dep_delay_min > 15`` is ``lambda v: v[7] >
-15``), the function has no builtins, and only results that could grow are checked.
+code contains only nodes that flowsim created. Field names become index access (``dep_delay_min > 15`` is ``lambda v:
+v[7] > 15``), the function has no builtins, and only results that could grow are checked.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_SOURCE_CHARS: Final = 2000
 MAX_BRACKET_DEPTH: Final = 50
 
 RecordFunction = Callable[..., Any]
-"""Takes the record, and with ``uses_timestamp`` also its timestamp in ms (or None)."""
+"""A function of the record, and with ``uses_timestamp`` also of its timestamp in ms (or None)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +37,13 @@ class Expression:
     type: FieldType
     uses_timestamp: bool
     fields: tuple[str, ...]
-    """Names of the fields it reads, in order of first use."""
+    """Names of the fields that the expression reads, in order of first use."""
     item_type: FieldType = FieldType.ANY
-    """Type of its items, for a sequence of one known type."""
+    """Type of the items of the result, if it is a sequence of one known type."""
 
 
 def parse_expression(source: str) -> ast.expr:
-    """The syntax tree of one line of expression; raises ExpressionError. The tree is not checked yet."""
+    """Parses an expression of one line to a syntax tree, without checking the tree; raises ExpressionError."""
     if len(source) > MAX_SOURCE_CHARS:
         raise ExpressionError(f"an expression has at most {MAX_SOURCE_CHARS} characters, this one has {len(source)}", 0)
     text = source.strip()
@@ -84,7 +84,7 @@ def compile_expression(
     null_if_missing: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> Expression:
-    """Compiles an expression over records of that schema; with ``takes_timestamp`` the function has both arguments.
+    """Compiles an expression over records of a schema; with ``takes_timestamp`` the function has both arguments.
 
     With ``null_if_missing`` it returns None where it fails and a field that it reads is null.
 
@@ -174,17 +174,17 @@ def _record_body(
 
 
 def needs_size_check(schema: RecordSchema, limits: Limits) -> bool:
-    """True if a record of checked values may be too large: others need no check of their size."""
+    """True if a record of checked values may be too large; otherwise its size needs no check."""
     sized = sum(kind in (FieldType.STRING, FieldType.ANY) for kind in schema.types)
     return sized * limits.value_bytes > limits.record_bytes
 
 
 CHECKED_TOGETHER: Final = 16
-"""How many values are computed before their size is checked."""
+"""The number of values that are computed before their size is checked."""
 
 
 def _checked_record(items: list[ast.expr]) -> ast.expr:
-    """The tuple of the items; its size is checked while it grows: ``(_2 := (a, ...), _3 := _record_bytes(_2), ...)``."""
+    """Returns the tuple of the items with size checks: ``(_2 := (a, ...), _3 := _record_bytes(_2), ...)``."""
     parts: list[ast.expr] = []
     size: ast.expr = ast.Constant(0)
     checks: list[ast.expr] = []
@@ -201,7 +201,7 @@ def _checked_record(items: list[ast.expr]) -> ast.expr:
 
 
 def field_access(index: int) -> ast.expr:
-    """``v[index]``."""
+    """Returns the code ``v[index]``."""
     return ast.Subscript(ast.Name("v", ast.Load()), ast.Constant(index), ast.Load())
 
 

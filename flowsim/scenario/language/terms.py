@@ -12,7 +12,7 @@ from flowsim.scenario.language.record_schema import FieldType
 from flowsim.scenario.language.value_bounds import INT64_MAX, INT64_MIN, small_text
 
 MAX_WEIGHT: Final = 16
-"""How many times the largest value an intermediate result may be; beyond it, operands are checked first."""
+"""The maximum size of an intermediate result, in largest values; before a larger result the operands are checked."""
 
 INTEGER_ONLY: Final = (ast.LShift, ast.RShift, ast.BitAnd, ast.BitOr, ast.BitXor)
 
@@ -26,9 +26,9 @@ class Term:
     grows: bool = False
     is_null: bool = False
     item_type: FieldType = FieldType.ANY
-    """Type of its items, for a sequence of one type."""
+    """Type of the items of a sequence, if all have one type."""
     weight: int = 1
-    """Upper bound of its size before it is checked: in values of the largest size; of an integer, in words of 64 bits."""
+    """Upper bound of its unchecked size: in values of the largest size; of an integer, in words of 64 bits."""
 
 
 class SizeChecks:
@@ -38,7 +38,7 @@ class SizeChecks:
         self._small_text = small_text(limits)
 
     def checked(self, term: Term) -> ast.expr:
-        """The node of a term, with a size check if its result may grow."""
+        """Returns the node of a term, with a size check if its result may grow."""
         if not term.grows:
             return term.node
         if term.type.is_integer:
@@ -52,13 +52,13 @@ class SizeChecks:
         return term.node if term.type is FieldType.DOUBLE else call("_bounded", term.node)
 
     def light(self, terms: list[Term]) -> list[Term]:
-        """The operands of a result that contains all of them; checked, if together they may be too large."""
+        """Returns the operands of a result that contains them all; checked if together they may be too large."""
         if sum(term.weight for term in terms) <= MAX_WEIGHT:
             return terms
         return [replace(term, node=self.checked(term), grows=False, weight=1) for term in terms]
 
     def text(self, term: Term) -> Term:
-        """``str`` of a term."""
+        """Returns the node for ``str`` of a term."""
         if term.type is FieldType.ANY:
             return Term(call("_f_str", term.node), FieldType.STRING)
         if term.type is FieldType.STRING:
@@ -66,29 +66,29 @@ class SizeChecks:
         return Term(call("_str", self.checked(term)), FieldType.STRING, weight=0)
 
     def formatted(self, term: Term) -> Term:
-        """A term in an f-string, which formats numbers without a call."""
+        """Returns the node for a term in an f-string, which formats numbers without a call."""
         if term.type in (FieldType.ANY, FieldType.STRING):
             return self.text(term)
         return Term(self.checked(term), FieldType.STRING, weight=0)
 
 
 def joined(terms: list[Term]) -> FieldType:
-    """The type of a value that is one of the terms."""
+    """Returns the type of a value that may be any of the terms."""
     return join_types([term.type for term in terms if not term.is_null] or [FieldType.ANY])
 
 
 def load(name: str) -> ast.Name:
-    """Reads a name."""
+    """Returns the node that reads a name."""
     return ast.Name(name, ast.Load())
 
 
 def stored(node: ast.expr) -> ast.NamedExpr:
-    """``(_1 := node)``, for a check that uses the result twice."""
+    """Returns the node ``(_1 := node)``, for a check that uses the result twice."""
     return ast.NamedExpr(ast.Name("_1", ast.Store()), node)
 
 
 def call(name: str, *arguments: ast.expr) -> ast.Call:
-    """Calls a function of the environment."""
+    """Returns the node that calls a function of the environment."""
     return ast.Call(load(name), list(arguments), [])
 
 
@@ -99,7 +99,7 @@ def comparable(left: FieldType, right: FieldType) -> bool:
 
 
 def arithmetic_type(operator: ast.operator, kinds: tuple[FieldType, FieldType]) -> FieldType:
-    """The type of the result of an operator on numbers."""
+    """Returns the type of the result of an operator on numbers."""
     if isinstance(operator, INTEGER_ONLY):
         return FieldType.LONG
     if isinstance(operator, ast.Div) or FieldType.DOUBLE in kinds:

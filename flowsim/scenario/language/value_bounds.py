@@ -12,9 +12,9 @@ from flowsim.values.row import Row
 INT64_MIN: Final = -(2**63)
 INT64_MAX: Final = 2**63 - 1
 ITEM_BYTES: Final = 8
-"""What a number, and each item of a sequence, counts."""
+"""The size in bytes that a number, and each item of a sequence, counts."""
 CHARACTER_BYTES: Final = 4
-"""What a character of a text counts that is not all ASCII; else one byte."""
+"""The size in bytes that a character counts in a text with non-ASCII characters; in an ASCII text it is 1 byte."""
 
 _SMALL: Final = frozenset((type(None), bool, float))
 
@@ -24,23 +24,23 @@ class ExpressionFailure(FlowsimError):
 
 
 def beyond_int64(number: object) -> object:
-    """Raises for an integer outside int64."""
+    """Raises ExpressionFailure for an integer outside int64."""
     bits = number.bit_length() + 1 if isinstance(number, int) else 0
     raise ExpressionFailure(f"integer result needs {bits} bits, an int64 has 64")
 
 
 def small_text(limits: Limits) -> int:
-    """A text of so many characters is not too large, whatever they are."""
+    """Returns the number of characters of which a text is never too large, whatever the characters."""
     return limits.value_bytes // CHARACTER_BYTES
 
 
 def text_bytes(text: str) -> int:
-    """An upper bound of the bytes of a text, in memory and encoded, without reading it."""
+    """Returns an upper bound of the bytes of a text, in memory and encoded, without reading the text."""
     return len(text) if text.isascii() else CHARACTER_BYTES * len(text)
 
 
 def size_of(value: object, most: int) -> int:
-    """The bytes of a value; counts no further once they exceed ``most``. An item that occurs twice counts twice.
+    """Returns the bytes of a value; stops counting above ``most``. An item that occurs twice counts twice.
 
     Raises ExpressionFailure for an integer outside int64, and for values nested too deep.
     """
@@ -75,7 +75,7 @@ def _items(value: tuple[object, ...] | list[object] | dict[object, object] | Row
 
 
 class ValueBounds:
-    """The limits of values, as functions that generated code calls; they raise ExpressionFailure."""
+    """Checks the limits of values, in methods that generated code calls; they raise ExpressionFailure."""
 
     __slots__ = ("limits", "value_bytes", "small_text")
 
@@ -85,13 +85,13 @@ class ValueBounds:
         self.small_text = small_text(limits)
 
     def text(self, text: str) -> str:
-        """The text, unless it is too large."""
+        """Returns the text, unless it is too large."""
         if text_bytes(text) > self.value_bytes:
             self.too_large()
         return text
 
     def value(self, result: object) -> object:
-        """A result of unknown type, unless it is too large."""
+        """Returns a result of unknown type, unless it is too large."""
         if type(result) is int:
             return result if INT64_MIN <= result <= INT64_MAX else beyond_int64(result)
         if type(result) is tuple and self._is_small(result):
@@ -101,7 +101,7 @@ class ValueBounds:
         return result
 
     def _is_small(self, result: tuple[object, ...]) -> bool:
-        """True if a flat tuple is certainly not too large; a fast path for short ones."""
+        """True if a flat tuple is certainly not too large; a fast path for short tuples."""
         characters = 2 * len(result)
         for item in result:
             if type(item) is str:
@@ -114,7 +114,7 @@ class ValueBounds:
         return characters <= self.small_text
 
     def record(self, values: tuple[object, ...] | list[object], before: int = 0) -> int:
-        """``before`` plus the bytes of some values of a record."""
+        """Returns ``before`` plus the bytes of some values of a record."""
         size = before + size_of(values, self.limits.record_bytes)
         if size > self.limits.record_bytes:
             most = self.limits.record_bytes
@@ -122,11 +122,11 @@ class ValueBounds:
         return size
 
     def few_rows(self, fields: int) -> int:
-        """The number of records of so many fields that a flat_map may give without a check."""
+        """Returns how many records with this number of fields a flat_map may emit without a check."""
         return min(self.limits.flat_map_rows, self.limits.flat_map_bytes // (fields * self.value_bytes))
 
     def rows(self, kept: tuple[object, ...], items: tuple[object, ...] | list[object]) -> None:
-        """Checks what a flat_map emits for one record: ``kept`` and one item each."""
+        """Checks the records that a flat_map emits for one record: each has the fields ``kept`` and one item."""
         rows, most = self.limits.flat_map_rows, self.limits.flat_map_bytes
         if len(items) > rows:
             raise ExpressionFailure(
@@ -139,7 +139,7 @@ class ValueBounds:
             )
 
     def too_large(self) -> None:
-        """Raises for a value above the limit."""
+        """Raises ExpressionFailure for a value above the limit."""
         raise ExpressionFailure(f"result is larger than {self.value_bytes} bytes {to_raise('value_bytes')}")
 
 

@@ -59,7 +59,7 @@ class CsvModel(FilesModel):
 
 
 def compile_csv(context: CompileContext, path: Path, model: CsvModel, parallelism: int) -> tuple[Source, RecordSchema]:
-    """Rows of CSV files; raises Failed."""
+    """Compiles a source of rows of CSV files; raises Failed."""
     files = context.input_files((*path, "path"), model.path)
     source = context.attempt(
         path,
@@ -83,7 +83,7 @@ def compile_csv(context: CompileContext, path: Path, model: CsvModel, parallelis
 def compile_parquet(
     context: CompileContext, path: Path, model: ParquetModel, parallelism: int
 ) -> tuple[Source, RecordSchema]:
-    """Rows of Parquet files; raises Failed."""
+    """Compiles a source of rows of Parquet files; raises Failed."""
     files = context.input_files((*path, "path"), model.path)
     source = context.attempt(path, lambda: ParquetSource(files, model.columns))
     return source, declared({column.name: column.type.value for column in source.columns})
@@ -92,6 +92,6 @@ def compile_parquet(
 def compile_json_lines(
     context: CompileContext, path: Path, model: JsonLinesModel, parallelism: int
 ) -> tuple[Source, RecordSchema]:
-    """Objects of files with one JSON object per line; raises Failed."""
+    """Compiles a source of objects of files with one JSON object per line; raises Failed."""
     files = context.input_files((*path, "path"), model.path)
     return context.attempt(path, lambda: JsonLinesSource(files, model.fields)), declared(model.fields)

@@ -85,7 +85,7 @@ class ScriptModel(Strict):
 def compile_collection(
     context: CompileContext, path: Path, model: CollectionModel, parallelism: int
 ) -> tuple[Source, RecordSchema]:
-    """The rows of the block; raises Failed."""
+    """Compiles a source of the rows in the block; raises Failed."""
     schema = declared(model.fields)
     rows = [_row(context, (*path, "rows", index), row, schema) for index, row in enumerate(model.rows)]
     return CollectionSource(rows), schema
@@ -94,7 +94,7 @@ def compile_collection(
 def compile_script(
     context: CompileContext, path: Path, model: ScriptModel, parallelism: int
 ) -> tuple[Source, RecordSchema]:
-    """The entries of the block, subtask by subtask; raises Failed."""
+    """Compiles a source of the entries in the block, subtask by subtask; raises Failed."""
     schema = declared(model.fields)
     scripts = [
         [_entry(context, (*path, "subtasks", i, j), entry, schema) for j, entry in enumerate(entries)]

@@ -85,7 +85,7 @@ def check_watermarks(model: WatermarksModel, has_key: bool) -> None:
 def compile_watermarks(
     context: CompileContext, path: Path, model: WatermarksModel, incoming: Incoming
 ) -> CompiledStream:
-    """The same records with new timestamps and watermarks; raises Failed."""
+    """Compiles ``watermarks``: returns the same records with new timestamps and watermarks; raises Failed."""
     strategy = watermark_strategy(context, path, model, incoming.schema)
     sides = dict.fromkeys(model.side_output_names(), incoming.schema)
     return CompiledStream(incoming.stream.assign_timestamps_and_watermarks(strategy), incoming.schema, sides)
@@ -94,7 +94,7 @@ def compile_watermarks(
 def watermark_strategy(
     context: CompileContext, path: Path, model: WatermarksModel, schema: RecordSchema
 ) -> WatermarkStrategy:
-    """The strategy that a ``watermarks:`` block describes; raises Failed."""
+    """Returns the strategy that a ``watermarks:`` block describes; raises Failed."""
     at = (*path, "timestamp")
     timestamp = context.expression(at, model.timestamp, schema, takes_timestamp=True, null_if_missing=True)
     if not (timestamp.type.is_integer or timestamp.type is FieldType.ANY):
@@ -112,7 +112,7 @@ def watermark_strategy(
 def _generator_of(
     context: CompileContext, path: Path, model: WatermarksModel, schema: RecordSchema
 ) -> WatermarkStrategy:
-    """The watermark generator, without idleness and alignment."""
+    """Returns the watermark generator, without idleness and alignment."""
     bound = Duration.of_millis(model.max_out_of_orderness)
     if model.generator is not None:
         at = (*path, "generator")
@@ -137,7 +137,10 @@ def _aligned(strategy: WatermarkStrategy, model: AlignmentModel) -> WatermarkStr
 
 
 class PunctuatedByExpression:
-    """The watermark after a record for which ``marks`` is true: its timestamp, minus the bound, minus 1 ms (rule 8.3)."""
+    """Emits a watermark after a record for which ``marks`` is true.
+
+    The watermark is the record's timestamp, minus the bound, minus 1 ms (rule 8.3).
+    """
 
     __slots__ = ("_marks", "_delay_ms")
 

@@ -1,4 +1,4 @@
-"""``--set key=value``: changes one value of a scenario before it is validated, under the same rules."""
+"""``--set key=value``: changes one value of a scenario before validation; the changed value is validated too."""
 
 from __future__ import annotations
 

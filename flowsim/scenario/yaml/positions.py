@@ -55,30 +55,30 @@ class PositionedDocument:
     values: dict[Path, SourcePosition]
     keys: dict[Path, SourcePosition]
     quoted: frozenset[Path]
-    """Quoted texts: their first character is one column to the right."""
+    """Paths of quoted texts, whose first character is one column to the right of the position."""
     blocks: frozenset[Path]
-    """Texts written as block scalars ("|", ">"), which begin on a later line."""
+    """Paths of texts written as block scalars ("|", ">"), which begin on a later line."""
 
     def position(self, path: Path) -> SourcePosition:
-        """Position of the value, or of the nearest enclosing value in the file."""
+        """Returns the position of the value, or of the nearest enclosing value in the file."""
         while path and path not in self.values:
             path = path[:-1]
         return self.values.get(path, SourcePosition(self.file, 1, 1))
 
     def position_inside(self, path: Path, offset: int) -> SourcePosition:
-        """Position of a character of a text, as exactly as quotes and folding allow."""
+        """Returns the position of a character in a text, as exactly as quotes and folding allow."""
         start = self.position(path)
         if path not in self.values or path in self.blocks:
             return start
         return SourcePosition(start.file, start.line, start.column + offset + (path in self.quoted))
 
     def key_position(self, path: Path) -> SourcePosition:
-        """Position of the key of the value; of a list item, the item."""
+        """Returns the position of a value's key; for a list item, the position of the item."""
         return self.keys.get(path) or self.position(path)
 
 
 def path_text(path: Path) -> str:
-    """``operators.hourly.parallelism``, ``faults[0].at``; ``the document`` for the whole.
+    """Returns a path as text: ``operators.hourly.parallelism``, ``faults[0].at``; ``the document`` for the whole.
 
     >>> path_text(("faults", 0, "at"))
     'faults[0].at'
@@ -246,7 +246,7 @@ def _one_line(text: object) -> str:
 
 
 def _plain(text: str, where: SourcePosition) -> YamlValue:
-    """The value of an unquoted scalar; very long numbers raise an error before their conversion."""
+    """Returns the value of an unquoted scalar; a very long number raises an error before its conversion."""
     if text.lower() in _WORDS:
         return _WORDS[text.lower()]
     if text[0] not in "+-.0123456789":
@@ -279,7 +279,7 @@ def read_document(text: str, file: str, limits: Limits = DEFAULT_LIMITS) -> Posi
 
 
 def decode(raw: bytes, file: str, limits: Limits = DEFAULT_LIMITS) -> str:
-    """The text of a scenario file; raises an error if it is too large or not UTF-8."""
+    """Returns the text of a scenario file; raises an error if the file is too large or not UTF-8."""
     check_size(len(raw), file, limits)
     try:
         return raw.decode("utf-8")

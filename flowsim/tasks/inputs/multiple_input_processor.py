@@ -13,12 +13,12 @@ from flowsim.tasks.operator_chain import OperatorChain
 
 
 class StreamMultipleInputProcessor:
-    """The input of a task whose head operator has several (rules 7.22-7.27). Flink: StreamMultipleInputProcessor.
+    """The input of a task whose head operator has several inputs (rules 7.22-7.27).
 
-    ``selectable`` chooses among the inputs, None reads all in turn; ``end_input`` gets the id, from 1, of each input
-    that ended with drain. Raises BadInput for more than 63 inputs. Invariants: while two inputs have elements and both
-    are selected, they take turns (I7.f); the head operator is notified of the end of each input once, after its last
-    record (I7.c).
+    Flink: StreamMultipleInputProcessor. ``selectable`` chooses among the inputs, None reads all in turn; ``end_input``
+    gets the id, from 1, of each input that ended with drain. Raises BadInput for more than 63 inputs. Invariants: while
+    two inputs have elements and both are selected, they take turns (I7.f); the head operator is notified of the end of
+    each input once, after its last record (I7.c).
     """
 
     __slots__ = ("inputs", "_handler", "_end_input", "_last_read", "_is_prepared", "_callback", "_listens")
@@ -34,7 +34,7 @@ class StreamMultipleInputProcessor:
         self._is_prepared = False
         self._callback: Callable[[], None] | None = None
         self._listens = [False] * len(self.inputs)
-        """Which inputs have a pending callback."""
+        """True for each input with a pending callback."""
 
     @property
     def records_in(self) -> int:
@@ -46,12 +46,12 @@ class StreamMultipleInputProcessor:
 
     @property
     def current_watermark(self) -> int:
-        """The minimum of all inputs (rule 13.8)."""
+        """The minimum watermark of all inputs in ms (rule 13.8)."""
         return min(each.current_watermark for each in self.inputs)
 
     @property
     def is_available(self) -> bool:
-        """Rule 7.26. As in Flink, the check also registers callbacks at the inputs without data."""
+        """True if an input can be read (rule 7.26). As in Flink, also registers callbacks at inputs without data."""
         handler = self._handler
         if handler.is_any_input_available or handler.are_all_inputs_finished:
             return True
@@ -65,7 +65,10 @@ class StreamMultipleInputProcessor:
         return available
 
     def when_available(self, callback: Callable[[], None]) -> None:
-        """Calls back when any input with a registered callback has data (rule 7.26), even one that is no longer selected."""
+        """Calls back when an input with a registered callback has data (rule 7.26).
+
+        The input may no longer be selected.
+        """
         self._callback = callback
 
     def _listen(self, index: int) -> None:
@@ -81,7 +84,7 @@ class StreamMultipleInputProcessor:
                 callback()
 
     def emit_next(self) -> DataInputStatus:
-        """One element or event of one input (rules 4.8, 7.22)."""
+        """Processes one element or event of one input (rules 4.8, 7.22)."""
         handler = self._handler
         if not self._is_prepared:
             # Called only now, because the operator may decide its selection in ``open``.
@@ -97,7 +100,7 @@ class StreamMultipleInputProcessor:
         return handler.update_status_and_selection(status, index)
 
     def _select_next(self) -> int:
-        """Rules 7.22, 7.23."""
+        """Returns the index of the next input to read (rules 7.22, 7.23)."""
         handler = self._handler
         if not handler.is_any_input_available:
             self._check_all()
@@ -117,7 +120,7 @@ class StreamMultipleInputProcessor:
         return "input"
 
     def end_of_input_with_drain(self, chain: OperatorChain) -> None:
-        """Does nothing: the end of each input was reported when it came (rule 7.27)."""
+        """Does nothing: the end of each input was already reported (rule 7.27)."""
 
     def close(self) -> None:
         for each in self.inputs:

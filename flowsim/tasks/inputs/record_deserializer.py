@@ -57,11 +57,11 @@ class RecordDeserializer:
         return self._decoder.is_consumed
 
     def end_buffer(self) -> None:
-        """All elements were emitted: keeps the remaining bytes for the next buffer of the channel."""
+        """Stores the bytes after the last complete element for the next buffer of the channel."""
         if self._channel is not None:
             tail = self._decoder.take_tail()
             self._channel.tail = tail if len(tail) <= CutElement.LONG_BYTES else CutElement(tail)
 
     def clear(self) -> None:
-        """The task is ending: drops the rest of the buffer."""
+        """Drops the rest of the buffer at the end of the task."""
         self._decoder.take_tail()

@@ -30,7 +30,7 @@ class SlidingWindows(WindowAssigner[object, TimeWindow]):
     __slots__ = ("size_ms", "slide_ms", "offset_ms")
 
     def __init__(self, size: int, slide: int, offset: int = 0) -> None:
-        """In ms; ``of`` takes durations."""
+        """Takes sizes in ms; ``of`` takes durations."""
         if size < 1 or abs(offset) >= slide:
             raise BadInput(
                 "sliding window: expected size >= 1 ms and |offset| < slide, "
@@ -41,7 +41,7 @@ class SlidingWindows(WindowAssigner[object, TimeWindow]):
         self.offset_ms: int = offset
 
     def windows_of(self, time_ms: int) -> list[TimeWindow]:
-        """All windows that contain ``time_ms``, the newest first."""
+        """Returns all windows that contain ``time_ms``, the newest first."""
         size_ms, slide_ms = self.size_ms, self.slide_ms
         if -FAR < time_ms < FAR and size_ms < FAR and slide_ms < FAR:
             last_start = time_ms - (time_ms - self.offset_ms) % slide_ms
@@ -55,15 +55,15 @@ class SlidingWindows(WindowAssigner[object, TimeWindow]):
 
 
 class SlidingEventTimeWindows(SlidingWindows):
-    """By the records' timestamps; raises BadInput for a record without one. PyFlink: SlidingEventTimeWindows.
+    """Sliding windows by the records' timestamps; raises BadInput for a record without a timestamp.
 
-    A record may belong to ten million windows at most.
+    PyFlink: SlidingEventTimeWindows. A record may belong to ten million windows at most.
     """
 
     __slots__ = ()
 
     def __init__(self, size: int, slide: int, offset: int = 0) -> None:
-        """In ms; ``of`` takes durations."""
+        """Takes sizes in ms; ``of`` takes durations."""
         super().__init__(size, slide, offset)
         if size // slide > MAX_WINDOW_NUM:
             raise BadInput(
@@ -89,7 +89,10 @@ class SlidingEventTimeWindows(SlidingWindows):
 
 
 class SlidingProcessingTimeWindows(SlidingWindows):
-    """By the operator's clock; timestamps are ignored. PyFlink: SlidingProcessingTimeWindows (rule 10.6)."""
+    """Sliding windows by the operator's clock; timestamps are ignored.
+
+    PyFlink: SlidingProcessingTimeWindows (rule 10.6).
+    """
 
     __slots__ = ()
 
@@ -111,6 +114,6 @@ class SlidingProcessingTimeWindows(SlidingWindows):
 
 
 def _checked(what: str, size: Length, slide: Length, offset: Length | None) -> tuple[int, int, int]:
-    """In ms; raises TypeError naming ``what`` for arguments of other types."""
+    """Returns size, slide and offset in ms; raises TypeError that names ``what`` for arguments of other types."""
     size_ms, slide_ms = millis_of(size, f"{what}: size"), millis_of(slide, f"{what}: slide")
     return size_ms, slide_ms, 0 if offset is None else millis_of(offset, f"{what}: offset")

@@ -25,13 +25,13 @@ class WindowAssignerContext(Protocol):
     """The context of an assigner. Flink: WindowAssigner.WindowAssignerContext."""
 
     def get_current_processing_time(self) -> int:
-        """Milliseconds."""
+        """Returns the processing time in ms."""
 
     def get_runtime_context(self) -> RuntimeContext:
-        """Information about the subtask, and state of the record's key that all windows share."""
+        """Returns information about the subtask, and the state of the record's key that all windows share."""
 
     def random(self) -> Random:
-        """The operator's own random numbers."""
+        """The operator's own random number generator."""
 
 
 class WindowAssigner(ABC, Generic[T, W]):
@@ -46,20 +46,21 @@ class WindowAssigner(ABC, Generic[T, W]):
 
     @abstractmethod
     def assign_windows(self, element: T, timestamp: int | None, context: WindowAssignerContext, /) -> Collection[W]:
-        """The windows of one record, in processing order; timestamp in ms."""
+        """Returns the windows of one record in processing order; the timestamp is in ms."""
 
     def get_default_trigger(self, env: object) -> AnyTrigger:
-        """The trigger if the job sets none; ``env`` is None."""
+        """Returns the trigger that is used if the job sets none; ``env`` is None."""
         raise BadInput(f"window assigner {type(self).__name__}: define get_default_trigger(env), or set a trigger")
 
     @abstractmethod
     def is_event_time(self) -> bool:
-        """True if lateness and cleanup depend on the watermark; otherwise on processing time."""
+        """True if lateness and cleanup depend on the watermark; otherwise they depend on processing time."""
 
 
 class MergingWindowAssigner(WindowAssigner[T, W]):
-    """Assigns windows that may merge later; also the base of user-defined ones. PyFlink: MergingWindowAssigner (rule
-    10.25).
+    """Assigns windows that may merge later; also the base of user-defined assigners.
+
+    PyFlink: MergingWindowAssigner (rule 10.25).
     """
 
     __slots__ = ()
@@ -72,14 +73,14 @@ class MergingWindowAssigner(WindowAssigner[T, W]):
 
 
 AnyWindowAssigner: TypeAlias = WindowAssigner[Any, Any]
-"""For any record and window type."""
+"""An assigner for any record type and window type."""
 AnyMergingWindowAssigner: TypeAlias = MergingWindowAssigner[Any, Any]
 
 
 class GlobalWindows(WindowAssigner[object, GlobalWindow]):
-    """All records of a key in one window that never ends; without a trigger it never fires. PyFlink: GlobalWindows.
+    """Assigns all records of a key to one window that never ends; without a trigger the window never fires.
 
-    ``end_of_stream``: fires at the last watermark.
+    PyFlink: GlobalWindows. With ``end_of_stream`` the window fires at the last watermark.
     """
 
     __slots__ = ("end_of_stream",)
@@ -93,7 +94,7 @@ class GlobalWindows(WindowAssigner[object, GlobalWindow]):
 
     @staticmethod
     def create_with_end_of_stream_trigger() -> GlobalWindows:
-        """Fires once, when the stream has ended."""
+        """Returns an assigner whose window fires once, when the stream has ended."""
         return GlobalWindows(end_of_stream=True)
 
     def assign_windows(
@@ -112,7 +113,7 @@ _GLOBAL_WINDOW_ALONE: Final = (GLOBAL_WINDOW,)
 
 
 def is_merging(assigner: AnyWindowAssigner) -> TypeGuard[AnyMergingWindowAssigner]:
-    """True if its windows may merge: it has ``merge_windows``."""
+    """True if the assigner's windows may merge: it has ``merge_windows``."""
     return callable(getattr(assigner, "merge_windows", None))
 
 
@@ -126,7 +127,7 @@ def refuse_trigger_that_cannot_merge(assigner: AnyWindowAssigner, trigger: AnyTr
 
 
 def event_timestamp(timestamp: int | None) -> int:
-    """The record's timestamp; raises NoTimestamp if there is none (rule 10.2)."""
+    """Returns the record's timestamp in ms; raises NoTimestamp if there is none (rule 10.2)."""
     if timestamp is None or timestamp == NO_TIMESTAMP:
         raise NoTimestamp(NO_TIMESTAMP_MESSAGE)
     return timestamp

@@ -32,7 +32,7 @@ def _min(one: object, other: object) -> object:
 
 
 _FIRE_TIME: Final = ReducingStateDescriptor("fire-time", _min, Types.LONG())
-"""The next fire time of a key and window; merging windows keep the earliest."""
+"""The state with the next fire time of a key and window, in ms; merged windows keep the earliest time."""
 
 
 class ContinuousTrigger(Trigger[object, Window]):
@@ -41,7 +41,7 @@ class ContinuousTrigger(Trigger[object, Window]):
     __slots__ = ("interval_ms",)
 
     def __init__(self, interval: int) -> None:
-        """In ms; ``of`` takes a duration."""
+        """Takes the interval in ms; ``of`` takes a duration."""
         if interval < 1:
             raise BadInput(f"continuous trigger: expected an interval of at least 1 ms, got {interval} ms")
         self.interval_ms: int = interval
@@ -50,7 +50,7 @@ class ContinuousTrigger(Trigger[object, Window]):
         return True
 
     def first_base(self, time_ms: int) -> int:
-        """The last multiple of the interval, rounded towards 0: Java's remainder has the sign of the time."""
+        """Returns the last multiple of the interval, rounded towards 0 as Java's remainder requires."""
         return time_ms - remainder(time_ms, self.interval_ms)
 
     def next_fire_time(self, base_ms: int, window: Window, fire_time: ReducingState) -> int:
@@ -70,7 +70,7 @@ class ContinuousEventTimeTrigger(ContinuousTrigger):
 
     @staticmethod
     def of(interval: Length) -> ContinuousEventTimeTrigger:
-        """Raises BadInput unless the interval is at least 1 ms."""
+        """Creates a trigger; raises BadInput unless the interval is at least 1 ms."""
         return ContinuousEventTimeTrigger(millis_of(interval, "ContinuousEventTimeTrigger.of"))
 
     def on_element(self, element: object, timestamp: int | None, window: Window, ctx: TriggerContext) -> TriggerResult:
@@ -113,18 +113,18 @@ class ContinuousEventTimeTrigger(ContinuousTrigger):
 
 
 class ContinuousProcessingTimeTrigger(ContinuousTrigger):
-    """Fires whenever the clock passes a multiple of the interval. PyFlink: ContinuousProcessingTimeTrigger (rule
-    10.22).
+    """Fires whenever the clock passes a multiple of the interval.
 
-    It registers no separate timer for the window's end: the last interval is shortened to end there. If another
-    trigger's timer calls it while it has no stored fire time, it raises BadInput: Flink fails there too.
+    PyFlink: ContinuousProcessingTimeTrigger (rule 10.22). The trigger registers no separate timer for the window's end:
+    the last interval ends there. If another trigger's timer calls the trigger and no fire time is stored, the trigger
+    raises BadInput; Flink fails in this case too.
     """
 
     __slots__ = ()
 
     @staticmethod
     def of(interval: Length) -> ContinuousProcessingTimeTrigger:
-        """Raises BadInput unless the interval is at least 1 ms."""
+        """Creates a trigger; raises BadInput unless the interval is at least 1 ms."""
         return ContinuousProcessingTimeTrigger(millis_of(interval, "ContinuousProcessingTimeTrigger.of"))
 
     def on_element(self, element: object, timestamp: int | None, window: Window, ctx: TriggerContext) -> TriggerResult:
@@ -170,7 +170,7 @@ class ContinuousProcessingTimeTrigger(ContinuousTrigger):
 
 
 def _stored_time(fire_time: ReducingState) -> int | None:
-    """The stored fire time, or None."""
+    """Returns the stored fire time in ms, or None."""
     at = fire_time.get()
     assert at is None or isinstance(at, int)
     return at

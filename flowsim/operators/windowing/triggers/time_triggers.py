@@ -102,7 +102,7 @@ class EndOfStreamTrigger(Trigger[object, Window]):
         """Does nothing: there is no state to merge."""
 
     def clear(self, window: Window, ctx: TriggerContext) -> None:
-        """Does not delete the timer, as in Flink: it fires at the end."""
+        """Does not delete the timer, as in Flink: the timer fires at the end."""
 
 
 class NeverTrigger(Trigger[object, Window]):

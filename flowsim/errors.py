@@ -24,7 +24,7 @@ _CONTROL: Final = re.compile(
 
 
 def printable(text: str) -> str:
-    """The text with its control characters as escapes, which are valid in JSON too; line ends and tabs stay.
+    """Returns the text with control characters as escapes, which JSON allows too; line ends and tabs stay.
 
     >>> printable("a\\x1b[31mb")
     'a\\\\u001b[31mb'
@@ -35,7 +35,7 @@ def printable(text: str) -> str:
 
 
 def printable_line(text: str) -> str:
-    """The same for a part of a line: line ends and tabs become escapes too."""
+    """Returns a part of a line with control characters as escapes, including line ends and tabs."""
     return printable(text).replace("\n", "\\n").replace("\t", "\\t")
 
 

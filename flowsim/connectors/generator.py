@@ -31,7 +31,7 @@ class SequenceOf:
             raise BadInput(f"sequence: expected modulo >= 1, got {self.modulo}")
 
     def first_beyond_long(self) -> int | None:
-        """The index of the first value that is no long; None if there is none."""
+        """Returns the index of the first value that is no long; None if there is none."""
         return None if self.modulo is not None else _first_beyond_long(self.start, self.start, self.step)
 
     def draw(self, index: int, random: Random) -> int:
@@ -130,7 +130,7 @@ class JitteredTime:
             raise BadInput(f"jittered time: expected jitter >= 0 ms, got {self.jitter}")
 
     def first_beyond_long(self) -> int | None:
-        """The index of the first value that may be no long; None if there is none."""
+        """Returns the index of the first value that may be no long; None if there is none."""
         return _first_beyond_long(self.start - self.jitter, self.start, self.step)
 
     def draw(self, index: int, random: Random) -> int:
@@ -201,7 +201,7 @@ class GeneratorSource:
         return self.count is None and not isinstance(self.pace_ns, int)
 
     def create_reader(self) -> GeneratorReader:
-        """A reader for one subtask."""
+        """Creates a reader for one subtask."""
         return GeneratorReader(self)
 
 

@@ -26,7 +26,7 @@ class CollectionSource:
         return {"values": len(self.values)}
 
     def create_reader(self) -> BlockReader:
-        """A reader for the one subtask."""
+        """Creates a reader for the one subtask."""
         # Copies the values: a job may change them, and the next run must see the originals. Checks them: a chained
         # operator gets the reader's output without another check.
         return BlockReader(lambda ctx: iter((map(checked_copy, self.values),)))
@@ -45,7 +45,7 @@ class CollectSink:
         self._parts: list[list[tuple[object, int | None]]] = []
 
     def create_writer(self) -> CollectWriter:
-        """A writer for one subtask."""
+        """Creates a writer for one subtask."""
         return CollectWriter(self)
 
     def begin(self, subtask_index: int, parallelism: int) -> list[tuple[object, int | None]]:

@@ -56,7 +56,7 @@ class EpochMarker:
 
 
 def marker_path(directory: Path, epoch: int) -> Path:
-    """The path of an epoch's marker."""
+    """Returns the path of an epoch's marker."""
     return directory / EPOCHS / f"{epoch:05d}.json"
 
 

@@ -67,11 +67,11 @@ class MemoryRecorder:
         return [(*row, self._attempts.of(row[task], row[seq])) for row in rows]
 
     def rows(self, table: str) -> Sequence[tuple[int, ...]]:
-        """The rows of a fact table in the order in which they were recorded."""
+        """Returns the rows of a fact table in the order in which they were recorded."""
         return self._facts[table]
 
     def static_rows(self, table: str) -> Sequence[tuple[int | str, ...]]:
-        """The rows of a description table."""
+        """Returns the rows of a description table."""
         if table == RECORD_VALUES.name:
             numbers, timestamps, texts = self.values.take()
             self._static[table] += zip(numbers, timestamps, map(bytes.decode, texts), strict=True)
@@ -91,7 +91,7 @@ class MemoryRecorder:
         return to_pandas(self, table, readable=readable, keys=keys, values=values)
 
     def columns(self, table: str) -> tuple[str, ...]:
-        """The names of a table's columns."""
+        """Returns the names of a table's columns."""
         return TABLES[table].names
 
     def facts_digest(self) -> str:

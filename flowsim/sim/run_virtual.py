@@ -33,9 +33,9 @@ def run_virtual(
     """Returns the result of ``main(loop)``, after cancelling its remaining tasks and closing the loop.
 
     If a loop is already running (a notebook), the run uses a separate thread and this call waits for it. Ctrl-C ends
-    the run between two callbacks and raises KeyboardInterrupt; a second one does not wait for a callback to end.
-    Without ``on_until`` reaching ``until_ns`` raises UntilReached, without ``on_quiescent`` a standstill raises
-    Deadlock. ``on_max_steps`` is called once after ``max_steps`` callbacks and rounds.
+    the run between two callbacks and raises KeyboardInterrupt; a second Ctrl-C does not wait for a callback to end.
+    When time reaches ``until_ns`` and there is no ``on_until``, raises UntilReached. When nothing can run and there is
+    no ``on_quiescent``, raises Deadlock. ``on_max_steps`` is called once after ``max_steps`` callbacks and rounds.
 
     >>> async def main(loop: VirtualTimeLoop) -> float:
     ...     await asyncio.sleep(3600)

@@ -172,7 +172,7 @@ class ChainIterator:
         return len(self._map) > 0 and (self._position < len(self._active) or self._active is self._map.tables()[0])
 
     def next_chain(self) -> Chain | None:
-        """The entries of the next non-empty bucket; None if the next ``max_positions`` buckets are empty."""
+        """Returns the entries of the next non-empty bucket; None if the next ``max_positions`` buckets are empty."""
         while True:
             chain = self._next_in_active_table()
             primary, rehash = self._map.tables()

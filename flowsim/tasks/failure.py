@@ -56,7 +56,7 @@ def job_failed(task: str, error: BaseException) -> JobFailed:
 
 
 def _null_key(error: NullKey) -> str | None:
-    """The operator whose key is None, and the null fields of its key."""
+    """Returns the operator whose key is None, and the null fields of its key."""
     value: object = None
     trace = error.__traceback__
     while trace is not None:

@@ -114,7 +114,7 @@ class ManualProcessingTimeService:
             timer.callback(timer.timestamp_ms)
 
     def live_timers_ms(self) -> list[int]:
-        """The times of the pending timers, in ms."""
+        """Returns the times of the pending timers, in ms."""
         return [timer.timestamp_ms for timer in self.timers if timer.is_live]
 
     def keeps_alive(self) -> bool:

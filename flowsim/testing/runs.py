@@ -241,8 +241,8 @@ def run_job(
 
     ``result`` reports a failure or deadlock of the job. ``until_ms`` limits endless jobs, in virtual time; ``actions``
     stop or cancel the job. A run that reaches its ``bounds`` (None: 200,000 steps and 366 days of virtual time) is
-    stopped, and ``result.error`` is RunTooLong, which names what each task waits for. The
-    job's ``flowsim_settings`` for runs are ignored. The job is unchanged and can run again.
+    stopped, and ``result.error`` is RunTooLong, which names what each task waits for. The job's ``flowsim_settings``
+    are ignored. The job is unchanged and can run again.
     """
     observed = observe(job)
     recorder = MemoryRecorder(level)

@@ -52,11 +52,11 @@ class Report:
         return {line.outcome.law: line.outcome for line in self.lines if line.run == run}
 
     def with_lines(self, *lines: Line) -> Report:
-        """The report with more lines, e.g. of a scenario's recomputation."""
+        """Returns the report with more lines, e.g. of a scenario's recomputation."""
         return replace(self, lines=(*self.lines, *lines))
 
     def with_error(self, run: int, error: BadInput) -> Report:
-        """The report with an error for a recording."""
+        """Returns the report with an error for a recording."""
         return replace(self, errors=(*self.errors, (run, str(error))))
 
     def __repr__(self) -> str:

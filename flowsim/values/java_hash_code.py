@@ -38,7 +38,7 @@ def java_hash(value: object, declared: str | TypeInformation | None = None) -> i
 
 
 def key_hash(key: object, declared: str | TypeInformation | None = None) -> int:
-    """Java's hash code of a key; raises NullKey for None, which is never a key (rule 1.22)."""
+    """Returns Java's hash code of a key; raises NullKey for None, which is never a key (rule 1.22)."""
     if key is None:
         raise NullKey("a key is None: Flink does not allow null keys; return another key or drop the record")
     return java_hash(key, declared)

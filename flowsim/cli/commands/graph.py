@@ -111,7 +111,7 @@ def _label(edge: JobEdge) -> str:
 
 
 def _task_managers(execution: ExecutionGraph, vertex: JobVertex) -> list[str]:
-    """The name of the task manager of each subtask."""
+    """Returns the name of the task manager of each subtask."""
     placement = execution.placement
     return [placement.names[placement.task_manager_of[s.id]] for s in execution.subtasks_of(vertex)]
 

@@ -82,7 +82,7 @@ class CsvSource:
         return None if self.split_by is not None or len(self._files) > 1 else 1
 
     def create_reader(self) -> BlockReader | FilesReader:
-        """A reader for one subtask."""
+        """Creates a reader for one subtask."""
         if len(self._files) > 1:
             return FilesReader(self._files)
         return BlockReader(self._blocks, self._place_of)
@@ -94,7 +94,7 @@ class CsvSource:
         return self._file.blocks((self.split_by, own)) if own else iter(())
 
     def _own(self, ctx: OperatorContext) -> list[object]:
-        """The values of ``split_by`` that a subtask reads."""
+        """Returns the values of ``split_by`` that a subtask reads."""
         return [value for group in self.groups()[ctx.subtask_index :: ctx.parallelism] for value in group]
 
     def _place_of(self, ctx: OperatorContext, record: int) -> str | None:

@@ -71,7 +71,7 @@ class InputFile:
 
 
 def input_file_of(path: str | Path | InputFile) -> InputFile:
-    """The file at a path, with the default limits."""
+    """Returns the file at a path, with the default limits."""
     return path if isinstance(path, InputFile) else InputFile(path)
 
 

@@ -79,7 +79,7 @@ class ParquetFile:
             ) from None
 
     def place_of_row(self, row: int) -> str:
-        """The file and the number of row ``row``, counted from 0."""
+        """Describes the position of row ``row``, counted from 0: the file and the number of the row."""
         return f"{self.file.path.name} row {row + 1}"
 
     def _texts(self) -> list[str]:
@@ -220,7 +220,7 @@ class ParquetSink:
         return {"columns": {column.name: column.type.value for column in self.columns}}
 
     def create_writer(self) -> ParquetWriter:
-        """A writer for one subtask."""
+        """Creates a writer for one subtask."""
         return ParquetWriter(self)
 
 

@@ -47,7 +47,7 @@ class WindowsOfStream(Generic[S]):
         return self._stream.get_execution_environment()
 
     def get_input_type(self) -> TypeInformation | None:
-        """The declared type of the records."""
+        """Returns the declared type of the records."""
         return self._stream.get_type()
 
     def trigger(self, trigger: AnyTrigger) -> Self:

@@ -44,7 +44,7 @@ class NetworkBufferPool:
         self._wanted = 0
         """Segments above the guarantees with which all pools would have their maximum."""
         self._are_all_full = True
-        """Whether all pools have their maximum; then a change that leaves enough segments resizes no other pool."""
+        """True if all pools have their maximum; then a change that leaves enough segments resizes no other pool."""
         self._waiting: list[LocalBufferPool] = []
 
     @property
@@ -141,7 +141,7 @@ class NetworkBufferPool:
 
     @property
     def _stays_full(self) -> bool:
-        """Whether all pools had their maximum, and there are still enough segments for that."""
+        """True if all pools had their maximum, and there are still enough segments for that."""
         return self._are_all_full and not self._waiting and self._wanted <= self.total_segments - self._required
 
     def _check(self, required: int) -> None:

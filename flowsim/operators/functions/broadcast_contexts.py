@@ -92,7 +92,7 @@ class BroadcastContext:
         self._timestamp = NO_TIMESTAMP if timestamp is None else timestamp
 
     def timestamp(self) -> int:
-        """The timestamp of the element in ms; without one ``NO_TIMESTAMP``, unlike the other side (rule 9.19)."""
+        """Returns the element's timestamp in ms; without one ``NO_TIMESTAMP``, unlike the other side (rule 9.19)."""
         return self._timestamp
 
     def current_processing_time(self) -> int:

@@ -131,7 +131,7 @@ class WindowOperator(KeyedOperator):
         return self.runtime_context
 
     def random(self) -> Random:
-        """The operator's random numbers, for a random stagger (rule 10.3)."""
+        """Returns the operator's random number generator, for a random stagger (rule 10.3)."""
         return self.ctx.random
 
     # Records.

@@ -105,7 +105,7 @@ def compile_expression(
 
 
 def _null_if_missing(body: ast.expr, both: bool, places: Mapping[str, int]) -> ast.FunctionDef:
-    """The expression in a ``try``, which costs nothing where it does not fail."""
+    """Puts the expression in a ``try``, which costs nothing if the expression does not fail."""
     nulls: list[ast.expr] = [
         ast.Compare(field_access(place), [ast.Is()], [ast.Constant(None)]) for place in places.values()
     ]

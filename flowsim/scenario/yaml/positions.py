@@ -88,7 +88,7 @@ def path_text(path: Path) -> str:
 
 
 def shortened(name: str) -> str:
-    """The name for a message, without the end of a long one."""
+    """Returns a name for a message; cuts off the end of a long name."""
     return name if len(name) <= 64 else name[:61] + "..."
 
 

@@ -25,7 +25,7 @@ class RecordDeserializer:
         self._channel: InputChannel | None = None
 
     def set_next_buffer(self, channel: InputChannel, received: Received) -> None:
-        """The previous buffer must be consumed."""
+        """Sets the buffer to decode; the previous buffer must be consumed."""
         tail, channel.tail = channel.tail, b""
         self._channel = channel
         if isinstance(tail, CutElement):

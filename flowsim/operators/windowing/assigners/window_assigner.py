@@ -31,7 +31,7 @@ class WindowAssignerContext(Protocol):
         """Returns information about the subtask, and the state of the record's key that all windows share."""
 
     def random(self) -> Random:
-        """The operator's own random number generator."""
+        """Returns the operator's own random number generator."""
 
 
 class WindowAssigner(ABC, Generic[T, W]):

@@ -45,7 +45,7 @@ class ExecutionConfig:
         return self._settings.auto_watermark_interval_ms
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Lets chained operators pass on the same object, without a copy and without a check of its type."""
+        """Lets chained operators pass on the same object, not copied and not checked to be a record value."""
         self._settings.object_reuse = True
         return self
 

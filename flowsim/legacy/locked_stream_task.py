@@ -304,7 +304,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         self.fail_externally(_raising(error))
 
     def fail_externally(self, fail: Callable[[], None]) -> None:
-        """Fails the task by a mail, or directly if the loop waits on the lock; the first failure counts."""
+        """Fails the task by a mail, and directly if the loop waits on the lock; the first failure counts."""
         super().fail_externally(fail)
         if self._loop.failure is None:
             try:

@@ -191,7 +191,7 @@ class CutElement:
         self.complete(tail)
 
     def complete(self, encoded: bytes | bytearray | memoryview) -> tuple[Element, int] | None:
-        """Adds the next slice; the element and where it ends in the slice, or None if it does not end there."""
+        """Adds the next slice; returns the element and its end in the slice, or None if it does not end there."""
         self._unpacker.feed(encoded)
         try:
             element: Element = self._unpacker.unpack()
@@ -208,4 +208,4 @@ def _unpacker() -> msgpack.Unpacker:
 
 
 _IDLE: Final = _unpacker()
-"""Of a decoder without bytes: an unpacker takes 40 KB, and in a large job most decoders are empty."""
+"""The unpacker of decoders without bytes: an unpacker takes 40 KB, and in a large job most decoders are empty."""

@@ -128,9 +128,9 @@ def _row(row: Row, types: Sequence[TypeInformation | None]) -> int:
 
 
 def _deep(value: object, declared: TypeInformation | None) -> int:
-    """Returns the hash of a value inside a row, as Flink's RowUtils.
+    """Returns the hash of a value inside a row, as in Flink's RowUtils.
 
-    A container has a special rule; another value has 31 + hashCode.
+    Containers have a special rule; the hash of another value is 31 + hashCode.
     """
     if value is None:
         return 0

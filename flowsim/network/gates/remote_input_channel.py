@@ -185,7 +185,7 @@ class RemoteInputChannel(InputChannel):
     def convert_to_priority_event(self, sequence_number: int) -> None:
         """Lets the barrier with this number, which timed out, overtake the queued data (rule 5.32).
 
-        Raises IllegalState if the announcement of the barrier was not read.
+        The announcement of the barrier must have been read. Raises IllegalState if no queued event can overtake.
         """
         found = self._received.get_and_remove(lambda waiting: waiting[1] == sequence_number)
         event = found[0].event if found is not None else None

@@ -105,7 +105,7 @@ class PipelinedSubpartition:
     # The reader's methods.
 
     def create_read_view(self, listener: BufferAvailabilityListener) -> PipelinedSubpartition:
-        """Attaches the only reader (rule 5.31). The reader is not notified of data that is already queued.
+        """Attaches the only reader (rule 5.31). The reader is not notified of queued data: it must check.
 
         Raises IllegalState if there was a reader before or the subpartition is released.
         """

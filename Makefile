@@ -6,7 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 FLINK_STAMP := $(VENV)/.flink-installed
-WORKERS ?= 2
+# Three on two cores: the workers of Spark and Flink wait for their virtual machines.
+WORKERS ?= 3
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
 	$$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1 && { echo $$p; break; }; done)
 

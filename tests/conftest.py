@@ -22,10 +22,12 @@ SHARES_SPARK = (
     "tests/docs/test_documentation_runs.py::test_python_on_spark",
 )  # fmt: skip
 """Where tests that use the session are, as the beginnings of their ids."""
-SECOND_SESSION = (
-    "tests/spark/test_clusters.py", "tests/spark/test_flights_routes.py", "tests/spark/test_judge_on_spark.py",
-)  # fmt: skip
-"""Of these, those that another worker runs in a session of its own, so that both are done at about the same time."""
+SPARK_SESSIONS = (
+    ("tests/spark/test_flights.py", "tests/spark/test_flights_airlines.py"),
+    ("tests/spark/test_clusters.py", "tests/spark/test_remote_recordings.py", "tests/spark/test_spark_session.py"),
+    SHARES_SPARK,
+)
+"""Tests that one worker runs in one session, in groups that take about the same time: the first that fits."""
 SHARES_FLINK = "tests/differential/"
 """Where tests that share the virtual machine with the real Flink are."""
 TALLIES: pytest.StashKey[dict[str, list[int]]] = pytest.StashKey()
@@ -107,7 +109,7 @@ def flink_tallies(request: pytest.FixtureRequest) -> dict[str, list[int]]:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that use the Spark session get the mark ``spark``, and run first, on one worker: they take longest."""
+    """Tests that use the Spark session get the mark ``spark``, and run first: they take longest."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")
@@ -118,27 +120,30 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=_place)
 
 
-def _place(item: pytest.Item) -> tuple[bool, bool, bool]:
-    """What takes longest comes first; the second session after the first, so that another worker takes it."""
-    is_spark, is_second = item.nodeid.startswith(SHARES_SPARK), item.nodeid.startswith(SECOND_SESSION)
-    return not is_spark, is_second, not item.nodeid.startswith(SHARES_FLINK)
+def _session(nodeid: str) -> int:
+    """The index of the test's Spark session; their number without one."""
+    return next((i for i, group in enumerate(SPARK_SESSIONS) if nodeid.startswith(group)), len(SPARK_SESSIONS))
+
+
+def _place(item: pytest.Item) -> tuple[int, bool]:
+    """Groups that take longest come first."""
+    return _session(item.nodeid), not item.nodeid.startswith(SHARES_FLINK)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
-    """Two workers for all that need a session, which costs more than most tests to start; else a worker per file."""
+    """One worker for each group that shares a session, which takes longer to start than most tests; else one per file."""
     from xdist.scheduler import LoadScopeScheduling
 
-    class TwoWorkersForSparkAndOneForFlink(LoadScopeScheduling):
+    class WorkerPerSession(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            if nodeid.startswith(SECOND_SESSION):
-                return "spark, second session"
-            if nodeid.startswith(SHARES_SPARK):
-                return "spark"
+            session = _session(nodeid)
+            if session < len(SPARK_SESSIONS):
+                return f"spark, session {session}"
             return "flink" if nodeid.startswith(SHARES_FLINK) else nodeid.partition("::")[0]
 
     config.option.loadscopereorder = False
-    return TwoWorkersForSparkAndOneForFlink(config, log)
+    return WorkerPerSession(config, log)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

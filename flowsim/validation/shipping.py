@@ -17,6 +17,7 @@ _NEEDED: Final = (
     "__init__.py",
     "distribution.py",
     "errors.py",
+    "garbage_collection.py",
     "units.py",
     "facts",
     "values",

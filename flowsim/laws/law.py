@@ -130,9 +130,9 @@ KeyPart = tuple[int, int]
 
 
 class OfKeys(Protocol):
-    """Creates the machine that examines only some keys of a task (all without ``part``).
+    """Creates the machine that examines a part of the keys of a task (all keys without ``part``).
 
-    The first part also examines facts without a key. Results of its parts have a method ``add``.
+    The first part also examines facts without a key. The results of the parts are combined with their method ``add``.
     """
 
     def __call__(

@@ -15,7 +15,7 @@ COUNTS: Final = """\
   - it does not belong to a place;
   - COMPLETE, FAIL: its kind is not RECORD, or it is not the outcome of its entry;
   - COMPLETE, FAIL in the mailbox design: the put of the entry is not before it. (In the legacy design, an entry that
-    still waits for its place may time out, rule 11.31);
+    still waits for room in the queue may time out, rule 11.31);
   - TIMEOUT: `timeout_ms` is 0, or a TIMEOUT row of the entry is before it;
   - TIMEOUT in the mailbox design: an outcome of the entry is before it (rule 11.18), or the put is not before it, or it
     is too early. *Too early* means: the milliseconds of its `time_ns` are not above those of the put + `timeout_ms`

@@ -23,8 +23,9 @@ COUNTS: Final = """\
   - the place does not retry;
   - `attempt` is not the number of earlier INVOKE rows of the entry, or is above the limit;
   - a RETRY row of the entry with the same attempt, a TIMEOUT row of the entry or its outcome is before it.
-- 1 for each entry of kind RECORD that was put and emitted without an INVOKE row before the emission. If it was not
-  emitted, 1 if it has no INVOKE row, and another PUT row of the place or the end of the place is after its put.
+- 1 for each entry of kind RECORD that was put and emitted without an INVOKE row before the emission. An entry that was
+  not emitted counts 1 if it has no INVOKE row although another PUT row of the place, or the end of the place, is after
+  its put.
 - After the emission of an entry, other conditions apply, because its calls are no longer counted. A RETRY row or a
   first call (`attempt` 1) is a violation. A further call is a violation unless it is at the end, the place retries, and
   `attempt` - 1 is at most the limit + 1. An entry with a TIMEOUT and a RETRY row before its emission keeps the

@@ -146,7 +146,7 @@ def _suspects(graph: JobGraph, answers: Mapping[int, object], whole: bool, found
 
 
 class ElementsBehindEnds:
-    """Counts the elements after the ends of some channels."""
+    """Counts the elements that some channels have after their END_OF_PARTITION or END_OF_DATA."""
 
     def __init__(self, suspects: Sequence[Suspect]) -> None:
         self._ends = {(side, channel): ends for side, channel, *ends in suspects}

@@ -20,20 +20,20 @@ statuses are not queued (rule 11.3). The origins of a channel are those of the o
   mark.
 - The inputs: each row of `task_watermark` is a cause. If the task has one input, the row is its mark. Otherwise, its
   marks follow from the combined watermark.
-- An operator that queues: its EMIT rows in `async_elements` are causes, and so are the causes of its origin of statuses
-  that make a STATUS. The mark of the latter is this STATUS.
+- An operator that queues has two kinds of cause: its EMIT rows in `async_elements`, and those causes of its origin of
+  statuses that make a STATUS. The mark of a cause of the second kind is this STATUS.
 
 **Combined watermark** (several inputs, rule 8.16). The watermark of an input is its highest so far, initially `MIN`. An
 input is idle from an IDLE row to its next row. The combined watermark is the lowest watermark of the inputs that are
 not idle. If all inputs are idle, it is the highest watermark of all inputs. A row makes a WATERMARK if the combined
-watermark exceeds all earlier ones. A STATUS row that changes whether all inputs are idle also makes this STATUS, after
-the WATERMARK. A row of an input that the task does not have makes no mark.
+watermark exceeds all earlier ones. If a STATUS row changes whether all inputs are idle, it also makes a STATUS with the
+new value (IDLE or ACTIVE), after the WATERMARK. A row of an input that the task does not have makes no mark.
 
 **Queued watermarks.** An EMIT row is recorded after its element was sent. So its WATERMARK is a mark of the cause
 before the EMIT row. If there is none, it is a mark of the *beginning*, an extra cause before all others. In a prefix,
-the last cause also makes the WATERMARK that leaves the queue next, because it may be in progress. This is the WATERMARK
-that was put with the lowest entry above all emitted entries. If the origin of statuses is free, the STATUS rows of the
-judged channel are causes, too. They make no marks and are not judged.
+the last cause also makes the WATERMARK that leaves the queue next, because it may be in progress. It is the WATERMARK
+with the lowest entry number above the numbers of all emitted entries. If the origin of statuses is free, the STATUS
+rows of the judged channel are causes, too. They make no marks and are not judged.
 
 **Passing** (rule 5.8). Only some marks *pass* the output of the origin: a STATUS that differs from the last one
 (initially ACTIVE), and a WATERMARK while the last STATUS is not IDLE. The other marks are ignored. A cause without a

@@ -172,8 +172,8 @@ _COUNTS: Final = """\
     This is checked if there is such an edge, the split is -1 and the operator is without splits;
   - it is a WATERMARK that does not exceed `MIN` and all earlier ones of its task, operator and split (rule 8.5);
   - it is a WATERMARK of `MAX` with split -1 of a `watermarks` operator, and the origin of the operator's input has not
-    passed `MAX` before (rule 8.7). This is checked only if this origin is the inputs or queues, and its origin of
-    statuses is not free;
+    passed `MAX` before (rule 8.7). This is checked only if this origin is the inputs, or an operator that queues, and
+    its origin of statuses is not free;
   - it is a WATERMARK below `MAX`, and not `max_timestamp` - `bound_ms` - 1 (rule 8.1). This is checked if the strategy
     is `bounded` or `monotonous`, and the row is of a single split or its operator is without splits;
   - it is a WATERMARK below `MAX` with split -1, its operator is not without splits, and no split has it as its highest

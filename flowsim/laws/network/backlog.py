@@ -109,9 +109,9 @@ _COUNTS: Final = """\
 - Rows examined: rows of `buffers` on judged channels, except RECYCLED rows.
 - The *queue* of a channel follows from the rows of its sender:
   - A QUEUED row adds an entry. The *data count* is the number of DATA entries in the queue.
-  - A SENT or SKIPPED row is a poll of the first entry of the queue. The poll takes the entry if both have the same
-    kind, a SKIPPED row is DATA, and `whole` is 1 or the queue has no other entry. With `whole` 1 the entry leaves the
-    queue. A poll that cannot take the entry changes nothing.
+  - A SENT or SKIPPED row is a poll of the first entry of the queue. The poll takes the entry if three conditions are
+    true: both have the same kind; a SKIPPED row has kind DATA; and `whole` is 1 or the queue has no other entry. With
+    `whole` 1 the entry leaves the queue. A poll that cannot take the entry changes nothing.
   - A flush *waits* from a FLUSHED row to the first poll that takes the only entry of the queue.
 - A row of the sender is a violation when
   - QUEUED, SENT: its `number` is not the number of earlier rows of the same side;

@@ -198,8 +198,8 @@ _COUNTS: Final = """\
   passes, only between rests. (A task of the legacy design rests in waits of kind LOCK, which are not judged.)
 - These rows of a task show when time passes: rows of `buffers`, `credits`, `mails` and `lifecycle`; END_OF_DATA and
   END_OF_PARTITION rows of `received`; and WAIT and RESUME rows of the kinds MAIL, BUFFER and YIELD. Time passes in a
-  rest when one of these rows in or at the end of the rest has a higher `time_ns` than the row before. Times of 10^18
-  and above are from the real clock, on which waking up takes time; they are not judged.
+  rest when one of these rows, inside the rest or at its end, has a higher `time_ns` than the previous one of these
+  rows. Times of 10^18 and above are from the real clock, on which waking up takes time; they are not judged.
 - When time passes, these are violations in the state after the row before. Each counts once per rest (the first once
   per channel and rest):
   - A remote channel of a pipelined edge on which the task sends can send, and its connection is free before the later

@@ -187,7 +187,8 @@ def _needs_judged(graph: JobGraph) -> str:
 
 
 _COUNTS: Final = """\
-- The law judges the judged window operators, and the operators that law joins judges. Not applicable: there is none.
+- The law judges the judged window operators, and the interval joins that the law `joins` judges. Not applicable: there
+  is none.
 - A *piece* is the state that one timer removes:
   - Window operator: a window of a key. Its timer has the bounds, the clock (`domain`) and the cleanup time of the
     window. A window whose cleanup time is `MAX` is not a piece.

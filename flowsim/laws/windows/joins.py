@@ -190,8 +190,8 @@ _COUNTS: Final = """\
   record *waits* from its intake until the watermark rises, after the intake, to timestamp + reach or above (rule
   10.36).
 - Expected pairs: each intake that is not late makes one pair with each earlier record of its key on the other side, if
-  this record still waits and the two records meet. A pair has the intakes before, the key, both fingerprints and the
-  later timestamp.
+  this record still waits and the two records meet. A pair consists of the number of intakes before it, the key, both
+  fingerprints and the later timestamp.
 - Rows examined: `window_intake` and `join_pairs` rows of judged operators.
 - Violations: missing and unexpected pairs, and each `window_intake` row whose `watermark` column is not the watermark.
   In a prefix, the pairs of the last intake are not missing if no intake and no row of `task_watermark` is after it. The
@@ -212,8 +212,8 @@ _COUNTS_OF_WINDOWS: Final = """\
     products are Java longs.
 - Actual rows: the rows of `window_joins`, with their intakes before.
 - Rows examined: `window_intake` and `window_joins` rows of these operators.
-- Violations: missing and unexpected rows. In a prefix, a row is not missing if the last cause of the (task, operator),
-  or a firing after this cause, causes it.
+- Violations: missing and unexpected rows. In a prefix, a row is not missing if it results from the last cause of the
+  (task, operator), or from a firing after that cause.
 """
 
 LAWS: Final = (

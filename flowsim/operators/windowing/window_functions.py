@@ -53,7 +53,7 @@ class ProcessAllWindowFunction(UserFunction, Protocol):
 
 
 class AllWindowFunction(UserFunction, Protocol):
-    """A user function of window and contents of an unkeyed stream. Flink: AllWindowFunction."""
+    """A user function for the windows of an unkeyed stream: gets window and contents. Flink: AllWindowFunction."""
 
     def apply(self, window: Window, inputs: Iterable[Value]) -> Results: ...
 

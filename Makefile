@@ -15,7 +15,8 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 p
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test hostile coverage lint format docs notebooks site changelog bench bench-judge lock clean
+.PHONY: help install demo test hostile coverage lint format docs notebooks site changelog bench bench-judge lock \
+	report-assets clean
 
 help: ## Shows this list.
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -96,6 +97,11 @@ lock: ## Renews requirements.lock from what pyproject.toml allows today.
 	{ sed -n '/^#/p' requirements.lock; build/lock/bin/python -m pip freeze --exclude flowsim-flink \
 		| sed "s/^uvloop==.*/&; sys_platform != 'win32'/"; } > build/requirements.lock
 	mv build/requirements.lock requirements.lock
+
+report-assets: $(STAMP) ## Builds the viewer of flowsim report with npm; needs Node 20.19 or newer. Only after a change of flowsim/report/web.
+	mkdir -p build/viewer && rm -rf build/viewer/src && cp -r flowsim/report/web/. build/viewer
+	cd build/viewer && npm ci --ignore-scripts --no-fund --no-audit && npm run check && npm run build
+	$(BIN)/python -m tests.support.pages.report_assets
 
 clean: ## Removes what was built, recorded and cached; keeps .venv.
 	rm -rf build dist out spark-warehouse metastore_db derby.log .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -1,4 +1,4 @@
-"""The facts of a recording in one order: within a task as recorded, between tasks by time; read part by part."""
+"""The facts of a recording in causal order, read part by part."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from flowsim.facts.kinds import ActionPhase
-from flowsim.facts.schema import ACTIONS, FACT_TABLES, TABLES, Table
+from flowsim.facts.schema import ACTIONS, TABLES, Table
+from flowsim.recording.causal_order import TASK_TABLES, CausalOrder
 from flowsim.recording.parquet_part import as_numpy
 from flowsim.recording.reader import Recording
 
 Ints = npt.NDArray[np.int64]
-
-TASK_TABLES: Final = tuple(table for table in FACT_TABLES if "task" in table.names and "time_ns" in table.names)
-"""The tables whose facts have a task and a time: all but the choices of the policy."""
 
 _CHUNK_ROWS: Final = 1 << 14
 _LAST: Final = np.iinfo(np.int64).max
@@ -54,44 +52,22 @@ class Fact(NamedTuple):
     row: tuple[int, ...]
 
 
-def merged_facts(recording: Recording, selection: Selection) -> Iterator[Fact]:
-    """Yields the facts of ``selection`` by time, then task, then as recorded; raises BadInput for a damaged part.
+class Rows:
+    """Some rows of one table as columns, with their time and round in the causal order, and their depth."""
 
-    Memory holds one epoch. Parts outside the selected time are not read, except for the actions of earlier epochs,
-    which give the nesting depth of the first facts.
-    """
-    tables = [
-        TABLES[name]
-        for name in selection.tables
-        if TABLES[name].level <= recording.level and (selection.channels is None or "channel" in TABLES[name].names)
-    ]
-    depths = _Depths(recording)
-    latest: dict[int, int] = {}
-    held = [_Rows.none(table) for table in tables]
-    for epoch, horizon_ns in enumerate(_horizons(recording, tables, selection)):
-        depths.begin(epoch)
-        fresh = [_read(recording, table, epoch, selection, depths) for table in tables]
-        _keep_time_running(fresh, latest)
-        rows = [kept.join(more) for kept, more in zip(held, fresh, strict=True)]
-        held = [one.from_time(horizon_ns) for one in rows]
-        yield from _in_order([one.before_time(horizon_ns) for one in rows])
+    __slots__ = ("table", "columns", "times", "rounds", "depths")
 
-
-class _Rows:
-    """Some rows of one table as columns, with their sort time and depth."""
-
-    __slots__ = ("table", "columns", "times", "depths")
-
-    def __init__(self, table: Table, columns: list[Ints], times: Ints, depths: Ints) -> None:
+    def __init__(self, table: Table, columns: list[Ints], times: Ints, rounds: Ints, depths: Ints) -> None:
         self.table = table
         self.columns = columns
         self.times = times
+        self.rounds = rounds
         self.depths = depths
 
     @classmethod
-    def none(cls, table: Table) -> _Rows:
+    def none(cls, table: Table) -> Rows:
         empty: Ints = np.empty(0, dtype=np.int64)
-        return cls(table, [empty for _ in table.columns], empty, empty)
+        return cls(table, [empty for _ in table.columns], empty, empty, empty)
 
     def __len__(self) -> int:
         return len(self.times)
@@ -99,23 +75,63 @@ class _Rows:
     def column(self, name: str) -> Ints:
         return self.columns[self.table.names.index(name)]
 
-    def join(self, more: _Rows) -> _Rows:
+    def join(self, more: Rows) -> Rows:
         if not len(self):
             return more
         columns = [np.concatenate(pair) for pair in zip(self.columns, more.columns, strict=True)]
-        times, depths = np.concatenate((self.times, more.times)), np.concatenate((self.depths, more.depths))
-        return _Rows(self.table, columns, times, depths)
+        ours, theirs = (self.times, self.rounds, self.depths), (more.times, more.rounds, more.depths)
+        return Rows(self.table, columns, *(np.concatenate(pair) for pair in zip(ours, theirs, strict=True)))
 
-    def before_time(self, time_ns: int) -> _Rows:
+    def before_time(self, time_ns: int) -> Rows:
         return self._where(self.times < time_ns)
 
-    def from_time(self, time_ns: int) -> _Rows:
+    def from_time(self, time_ns: int) -> Rows:
         return self._where(self.times >= time_ns)
 
-    def _where(self, wanted: npt.NDArray[np.bool_]) -> _Rows:
+    def _where(self, wanted: npt.NDArray[np.bool_]) -> Rows:
         if wanted.all():
             return self
-        return _Rows(self.table, [column[wanted] for column in self.columns], self.times[wanted], self.depths[wanted])
+        columns = [column[wanted] for column in self.columns]
+        return Rows(self.table, columns, self.times[wanted], self.rounds[wanted], self.depths[wanted])
+
+
+@dataclass(frozen=True, slots=True)
+class MergedRows:
+    """Consecutive facts in causal order: fact ``n`` is row ``index[n]`` of ``rows[table_of[n]]``."""
+
+    rows: list[Rows]
+    table_of: Ints
+    index: Ints
+
+
+def merged_facts(recording: Recording, selection: Selection) -> Iterator[Fact]:
+    """Yields the facts of ``selection`` in causal order; raises BadInput for a damaged part."""
+    for merged in merged_rows(recording, selection):
+        yield from _facts_of(merged)
+
+
+def merged_rows(recording: Recording, selection: Selection) -> Iterator[MergedRows]:
+    """Yields the facts of ``selection`` in causal order, as columns; raises BadInput for a damaged part.
+
+    Memory holds one epoch. Of parts outside the selected time only what orders the selected facts and gives their
+    depth is read.
+    """
+    tables = [
+        TABLES[name]
+        for name in selection.tables
+        if TABLES[name].level <= recording.level and (selection.channels is None or "channel" in TABLES[name].names)
+    ]
+    order, depths = CausalOrder(recording), _Depths(recording)
+    held = [Rows.none(table) for table in tables]
+    for epoch, horizon_ns in enumerate(_horizons(recording, tables, selection)):
+        order.begin(epoch)
+        depths.begin(epoch)
+        fresh = [_read(recording, table, epoch, selection, order, depths) for table in tables]
+        rows = [kept.join(more) for kept, more in zip(held, fresh, strict=True)]
+        held = [one.from_time(horizon_ns) for one in rows]
+        merged = _in_order([one.before_time(horizon_ns) for one in rows])
+        if merged is not None:
+            yield merged
 
 
 class _Depths:
@@ -178,17 +194,19 @@ def _horizons(recording: Recording, tables: list[Table], selection: Selection) -
     return horizons[::-1]
 
 
-def _read(recording: Recording, table: Table, epoch: int, selection: Selection, depths: _Depths) -> _Rows:
+def _read(
+    recording: Recording, table: Table, epoch: int, selection: Selection, order: CausalOrder, depths: _Depths
+) -> Rows:
     bounds = recording.time_bounds(table.name, epoch)
     if bounds is None or not _overlap(bounds, selection):
-        return _Rows.none(table)
+        return Rows.none(table)
     part = recording.part(table.name, epoch, table.names)
     columns: list[Ints] = [as_numpy(column).astype(np.int64, copy=False) for column in part.columns]
     wanted = _mask(table, columns, selection)
     if not wanted.all():
         columns = [column[wanted] for column in columns]
     task, seq, time = (columns[table.names.index(name)] for name in ("task", "seq", "time_ns"))
-    return _Rows(table, columns, time, depths.of(task, seq))
+    return Rows(table, columns, *order.of(task, seq, time), depths.of(task, seq))
 
 
 def _overlap(bounds: tuple[int, int], selection: Selection) -> bool:
@@ -215,45 +233,29 @@ def _mask(table: Table, columns: list[Ints], selection: Selection) -> npt.NDArra
     return wanted
 
 
-def _keep_time_running(rows: list[_Rows], latest: dict[int, int]) -> None:
-    """Replaces a time that decreases by the previous time of the task: facts are ordered by sequence number.
-
-    The time decreases only on the real clock.
-    """
-    if not any(map(len, rows)):
-        return
-    task, seq = (np.concatenate([one.column(name) for one in rows]) for name in ("task", "seq"))
-    time = np.concatenate([one.times for one in rows])
-    for number in np.unique(task).tolist():
-        of_task = np.flatnonzero(task == number)
-        of_task = of_task[np.argsort(seq[of_task], kind="stable")]
-        running = np.maximum(np.maximum.accumulate(time[of_task]), latest.get(number, 0))
-        time[of_task] = running
-        latest[number] = int(running[-1])
-    at = 0
-    for one in rows:
-        one.times = time[at : at + len(one)]
-        at += len(one)
-
-
-def _in_order(rows: list[_Rows]) -> Iterator[Fact]:
+def _in_order(rows: list[Rows]) -> MergedRows | None:
     rows = [one for one in rows if len(one)]
     if not rows:
-        return
+        return None
     task, seq = (np.concatenate([one.column(name) for one in rows]) for name in ("task", "seq"))
-    times = np.concatenate([one.times for one in rows])
+    times, rounds = (
+        np.concatenate(columns) for columns in zip(*((one.times, one.rounds) for one in rows), strict=True)
+    )
+    order = np.lexsort((seq, task, rounds, times))
     table_of = np.concatenate([np.full(len(one), number) for number, one in enumerate(rows)])
     index = np.concatenate([np.arange(len(one)) for one in rows])
-    order = np.lexsort((seq, task, times))
-    for start in range(0, len(order), _CHUNK_ROWS):
-        chunk = order[start : start + _CHUNK_ROWS]
-        tables = table_of[chunk]
-        facts = [_facts(one, index[chunk][tables == number]) for number, one in enumerate(rows)]
+    return MergedRows(rows, table_of[order], index[order])
+
+
+def _facts_of(merged: MergedRows) -> Iterator[Fact]:
+    for start in range(0, len(merged.index), _CHUNK_ROWS):
+        tables, index = (column[start : start + _CHUNK_ROWS] for column in (merged.table_of, merged.index))
+        facts = [_facts(one, index[tables == number]) for number, one in enumerate(merged.rows)]
         for number in tables.tolist():
             yield next(facts[number])
 
 
-def _facts(rows: _Rows, index: Ints) -> Iterator[Fact]:
+def _facts(rows: Rows, index: Ints) -> Iterator[Fact]:
     name = rows.table.name
     values = zip(*(column[index].tolist() for column in rows.columns), strict=True)
     tasks, times = rows.column("task")[index].tolist(), rows.times[index].tolist()

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from flowsim.facts.schema import FACT_TABLES, TABLES, TEXT_TABLES, Table
+from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.digest import NO_TASK
-from flowsim.recording.merged_facts import TASK_TABLES
 from flowsim.recording.parquet_part import row_dtype, to_packed
 from flowsim.recording.reader import Recording
 from flowsim.trace.names import Names

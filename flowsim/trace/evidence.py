@@ -42,6 +42,7 @@ class EvidenceText:
     with_: tuple[tuple[str, str], ...]
     """The other columns of the row."""
     trace: str
+    place: Place
 
     def as_data(self) -> dict[str, object]:
         """Returns the row as JSON values."""
@@ -68,7 +69,7 @@ class EvidenceReader:
         shown = {name: self._value(name, value, place.task) for name, value in left.items() if name not in _OF_PLACE}
         with_ = tuple((_LABELS.get(name, name.replace("_", " ")), text) for name, text in shown.items() if text)
         return EvidenceText(
-            str(row.get("what", "a violation")), expected, self._where(place), with_, self._trace(row, place)
+            str(row.get("what", "a violation")), expected, self._where(place), with_, self._trace(row, place), place
         )
 
     def _where(self, place: Place) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flowsim.facts.schema import TABLES, WINDOW_INTAKE
-from flowsim.recording.merged_facts import TASK_TABLES
+from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.parquet_part import as_numpy
 from flowsim.recording.reader import Recording
 

@@ -30,8 +30,7 @@ class RecordValues:
         place = int(np.searchsorted(sorted_numbers, fingerprint))
         if place == len(sorted_numbers) or sorted_numbers[place] != fingerprint:
             return None
-        text = str(self._table["value"][int(order[place])].as_py())
-        return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 20]} ... ({len(text):,} characters)"
+        return shortened(str(self._table["value"][int(order[place])].as_py()))
 
     @cached_property
     def _table(self) -> pa.Table:
@@ -42,3 +41,8 @@ class RecordValues:
         numbers = as_numpy(self._table["fingerprint"])
         order = np.argsort(numbers, kind="stable")
         return numbers[order], order
+
+
+def shortened(text: str) -> str:
+    """A long text without its end, and with its length."""
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 20]} ... ({len(text):,} characters)"

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.recording.merged_facts import TASK_TABLES
+from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.reader import Recording
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS, duration_ns

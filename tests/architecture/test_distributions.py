@@ -67,10 +67,14 @@ def run_in(folder: Path, installed: Path, *arguments: str) -> str:
     return run.stdout
 
 
+SOURCES_OF_THE_VIEWER = "flowsim/report/web/"
+
+
 def files_of_the_package() -> set[str]:
-    """Every file below flowsim/ that is source, typing mark or data."""
+    """Every file below flowsim/ that is source, typing mark or data, but for the sources of the viewer of reports."""
     paths = (path for path in (REPOSITORY / "flowsim").rglob("*") if path.is_file())
-    return {path.relative_to(REPOSITORY).as_posix() for path in paths if "__pycache__" not in path.parts}
+    names = {path.relative_to(REPOSITORY).as_posix() for path in paths if "__pycache__" not in path.parts}
+    return {name for name in names if not name.startswith(SOURCES_OF_THE_VIEWER)}
 
 
 FLIGHTS = "scenarios/data/nyc_flights_2013.csv.gz"
@@ -117,7 +121,9 @@ def test_sdist_has_files_for_building_and_testing(distributions: Distributions) 
     with tarfile.open(distributions.sdist) as sdist:
         names = {name.partition("/")[2] for name in sdist.getnames()}
     assert files_of_the_package() <= names
+    assert {name for name in names if "node_modules" in name} == set()
     wanted = {
+        "flowsim/report/web/package-lock.json", "flowsim/report/web/src/main.tsx",
         "CHANGELOG.md", "CONTRIBUTING.md", "Dockerfile", "LICENSE", "Makefile", "README.md", "pyproject.toml",
         "requirements.lock", ".ci/run", ".github/pull_request_template.md", ".importlinter", "changelog.d/README.md",
         "hatch_build.py", "scenarios/data/nyc_flights_2013.csv.gz", "scenarios/data/README.md", "tests/conftest.py",

@@ -12,9 +12,9 @@ from rich.table import Table
 
 from flowsim.cli.command import Answer, command
 from flowsim.cli.options import Json
-from flowsim.cli.rules_page import Rule, RulesPage, Section
 from flowsim.distribution import shipped
 from flowsim.laws.catalogue import LAWS
+from flowsim.trace.rules_page import Rule, RulesPage, Section
 
 
 def _page() -> RulesPage:

@@ -102,7 +102,8 @@ def trace(
     """Print a recorded run as text, with the rules of Flink that explain each event.
 
     Each line: the time since the start of the job, the task (by the first operator of its chain), what happened, and the
-    numbers of rules in docs/flink_rules.md. Facts are ordered by time, and the facts of one task by their occurrence.
+    numbers of rules in docs/flink_rules.md. Facts are in causal order: by time, the facts of one task by their occurrence, and
+    a fact after its cause in another task.
     """
     opened = Recording.open(recording)
     names, start_ns = Names(opened), start_of(opened)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from flowsim.cli.rules_page import RulesPage
+from flowsim.trace.rules_page import RulesPage
 
 PAGE = (Path(__file__).parents[3] / "docs" / "flink_rules.md").read_text(encoding="utf-8")
 RULES = {rule.number: rule for rule in RulesPage(PAGE).rules}

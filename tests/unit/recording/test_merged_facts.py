@@ -9,8 +9,9 @@ import pytest
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import ActionPhase, Level
 from flowsim.facts.schema import TABLES
+from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.manifest import RunDescription, RunStatus
-from flowsim.recording.merged_facts import TASK_TABLES, Fact, Selection, merged_facts
+from flowsim.recording.merged_facts import Fact, Selection, merged_facts
 from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
 from tests.support.jobs.small_jobs import SmallJob

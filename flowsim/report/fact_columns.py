@@ -1,0 +1,155 @@
+"""The facts of a recording as columns in causal order, with dense numbers for keys and records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from flowsim.facts.schema import SENT
+from flowsim.recording.merged_facts import MergedRows, Selection, merged_rows
+from flowsim.recording.reader import Recording
+from flowsim.trace.time import start_of
+
+Ints = npt.NDArray[np.int64]
+
+STEPS: Final = "steps"
+"""The table of all facts: step, time, task and number of its table in ``TABLE_NAMES``."""
+
+_KEYS: Final = ("key",)
+_RECORDS: Final = ("fingerprint", "left_fingerprint", "right_fingerprint")
+_TIMES: Final = ("requested_ns",)
+_OMITTED: Final = (
+    "seq", "task", "time_ns", "key_hash", "epoch",
+    "fingerprint_sum", "fingerprint_xor", "left_sum", "right_sum", "product_sum",
+)  # fmt: skip
+"""A fact's task and time are in table ``steps``, and its seq is its number in the task. The rest nothing shows."""
+
+_JOINED: Final = ("kind", "timestamp", "record")
+"""Columns of ``received`` that are given less those of the sent element."""
+
+
+@dataclass(slots=True)
+class Numbering:
+    """Fingerprints by dense numbers from 1, in the order of first use; 0 stays 0."""
+
+    _known: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    _numbers: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    _in_order: list[Ints] = field(default_factory=list)
+
+    def of(self, fingerprints: Ints) -> Ints:
+        """The numbers; new fingerprints get the next ones."""
+        unique, first = np.unique(fingerprints, return_index=True)
+        is_new = ~np.isin(unique, self._known, assume_unique=True)
+        fresh = fingerprints[np.sort(first[is_new])]
+        self._in_order.append(fresh)
+        known = np.concatenate((self._known, fresh))
+        numbers = np.concatenate((self._numbers, len(self._numbers) + np.arange(len(fresh))))
+        order = np.argsort(known, kind="stable")
+        self._known, self._numbers = known[order], numbers[order]
+        return self._numbers[np.searchsorted(self._known, fingerprints)]
+
+    @property
+    def fingerprints(self) -> Ints:
+        """Of the numbers from 1."""
+        return np.concatenate(self._in_order) if self._in_order else np.zeros(0, dtype=np.int64)
+
+
+@dataclass(slots=True)
+class FactColumns:
+    """All facts: per table its columns, in causal order; ``steps`` has a row for each fact."""
+
+    tables: dict[str, dict[str, Ints]]
+    tasks: dict[str, Ints]
+    """Per table the task of each row."""
+    keys: Ints
+    """Fingerprints of keys by their number, less 1."""
+    records: Ints
+    """Fingerprints of records by their number, less 1."""
+
+
+def _new_name(name: str) -> str:
+    return name.replace("fingerprint", "record") if name in _RECORDS else name
+
+
+def read_facts(recording: Recording, table_names: list[str]) -> FactColumns:
+    """Reads the whole recording; raises BadInput for a damaged part."""
+    start_ns = start_of(recording)
+    keys, records = Numbering(), Numbering()
+    parts: dict[str, dict[str, list[Ints]]] = {name: {} for name in (STEPS, *table_names)}
+    tasks: dict[str, list[Ints]] = {name: [] for name in table_names}
+    step = 0
+    for merged in merged_rows(recording, Selection()):
+        _append(parts[STEPS], _steps(merged, step, start_ns, table_names))
+        step += len(merged.index)
+        for number, rows in enumerate(merged.rows):
+            index, name = merged.index[merged.table_of == number], rows.table.name
+            tasks[name].append(rows.column("task")[index])
+            _append(
+                parts[name],
+                {
+                    _new_name(column): _value(column, rows.column(column)[index], start_ns, keys, records)
+                    for column in rows.table.names
+                    if column not in _OMITTED
+                },
+            )
+    tables = {
+        name: {column: np.concatenate(chunks) for column, chunks in columns.items()} for name, columns in parts.items()
+    }
+    tables = {name: columns for name, columns in tables.items() if columns}
+    of_tasks = {name: np.concatenate(chunks) for name, chunks in tasks.items() if chunks}
+    return FactColumns(tables, of_tasks, keys.fingerprints, records.fingerprints)
+
+
+def _append(parts: dict[str, list[Ints]], columns: dict[str, Ints]) -> None:
+    for name, values in columns.items():
+        parts.setdefault(name, []).append(values)
+
+
+def _steps(merged: MergedRows, first: int, start_ns: int, table_names: list[str]) -> dict[str, Ints]:
+    count = len(merged.index)
+    times, tasks = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
+    for number, rows in enumerate(merged.rows):
+        of_table = merged.table_of == number
+        times[of_table] = rows.times[merged.index[of_table]]
+        tasks[of_table] = rows.column("task")[merged.index[of_table]]
+    numbers = np.array([table_names.index(rows.table.name) for rows in merged.rows], dtype=np.int64)
+    return {
+        "step": np.arange(first, first + count), "time": times - start_ns, "task": tasks,
+        "table": numbers[merged.table_of],
+    }  # fmt: skip
+
+
+def _value(column: str, values: Ints, start_ns: int, keys: Numbering, records: Numbering) -> Ints:
+    if column in _KEYS:
+        return keys.of(values)
+    if column in _RECORDS:
+        return records.of(values)
+    return values - start_ns if column in _TIMES else values
+
+
+def less_sent(tables: dict[str, dict[str, Ints]], received: dict[str, Ints]) -> dict[str, Ints]:
+    """``received`` with the columns that a sent element has as well less that element's: 0 for all intact channels."""
+    sent = tables.get(SENT.name)
+    if sent is None:
+        return received
+    at = sent_of(sent, received)
+    found = at >= 0
+    changed = {name: received[name] - np.where(found, sent[name][np.maximum(at, 0)], 0) for name in _JOINED}
+    return {**received, **changed}
+
+
+def sent_of(sent: dict[str, Ints], received: dict[str, Ints]) -> Ints:
+    """For each received element the row of the sent one at the same position of its channel, -1 if there is none."""
+    place, wanted = _places(sent), _places(received)
+    order = np.argsort(place, kind="stable")
+    if not len(order):
+        return np.full(len(wanted), -1)
+    at = np.minimum(np.searchsorted(place[order], wanted), len(order) - 1)
+    return np.where(place[order][at] == wanted, order[at], -1)
+
+
+def _places(rows: dict[str, Ints]) -> Ints:
+    return rows["channel"] << 40 | rows["position"]

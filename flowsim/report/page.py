@@ -1,0 +1,36 @@
+"""One HTML file from the viewer and a payload: it opens from disk and makes no connection."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from base64 import b64encode
+from importlib.resources import files
+from typing import Final
+
+from flowsim.report.payload import Payload
+
+_PLACE: Final = "<!-- flowsim: data -->"
+_SCRIPT: Final = re.compile(r"<script type=\"module\"[^>]*>(.*?)</script>", re.DOTALL)
+
+
+def page(payload: Payload) -> str:
+    """The report as HTML. Its policy allows the script of the viewer, and no connection."""
+    viewer = files("flowsim.report").joinpath("assets", "viewer.html").read_text(encoding="utf-8")
+    (script,) = _SCRIPT.findall(viewer)
+    policy = (
+        f"default-src 'none'; script-src 'sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}'; "
+        "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
+    )
+    data = (
+        f'<script type="application/json" id="head">{_escaped(payload.head)}</script>\n'
+        f'<script type="application/octet-stream" id="body">{payload.body}</script>'
+    )
+    before, _, after = viewer.partition(_PLACE)
+    before = before.replace("<head>", f'<head>\n<meta http-equiv="Content-Security-Policy" content="{policy}">', 1)
+    return before + data + after
+
+
+def _escaped(json_text: str) -> str:
+    """JSON that cannot end its script element."""
+    return json_text.replace("<", "\\u003c")

@@ -1,0 +1,276 @@
+/** The buffers, credits and elements of each channel, as sorted places. */
+
+import { countUpTo, type Facts } from "./facts";
+import { Credit, Kind, Side } from "./kinds";
+
+/** A buffer or event on the way through a channel; places are Infinity for what did not happen. */
+export interface Buffer {
+  /** Sequence number on the channel; several of one entry of the queue if it was sent in slices. */
+  number: number;
+  isEvent: boolean;
+  bytes: number;
+  sent: number;
+  received: number;
+  firstRead: number;
+  lastRead: number;
+  recycled: number;
+  /** The entry of the sender's queue. */
+  entry: number;
+}
+
+/** An entry of the sender's queue: a buffer that is filled, waits, and leaves. */
+export interface Entry {
+  number: number;
+  isEvent: boolean;
+  queued: number;
+  /** The next entry began, so this one is finished. */
+  finished: number;
+  gone: number;
+}
+
+/** The elements of a channel in the order of sending: rows in ``sent`` and ``received`` (-1: none), and buffer numbers. */
+export interface Elements {
+  sent: Int32Array;
+  received: Int32Array;
+  buffer: Int32Array;
+}
+
+export interface Steps {
+  places: number[];
+  values: number[];
+}
+
+export interface ChannelState {
+  channel: number;
+  /** Numbers of the queue's entries, the one that leaves next first. */
+  queue: number[];
+  /** Whether the last entry of the queue is still being filled. */
+  filling: boolean;
+  backlog: number;
+  /** null on a local channel. */
+  credits: number | null;
+  /** Sequence numbers of buffers that were sent and not received yet. */
+  inFlight: number[];
+  /** Sequence numbers of buffers at the receiver that wait, and those that are being read. */
+  waiting: number[];
+  reading: number[];
+}
+
+export class ChannelFacts {
+  readonly entries: Entry[] = [];
+  readonly buffers: Buffer[] = [];
+  readonly elements: Elements;
+  readonly credits: Steps = { places: [], values: [] };
+  readonly backlog: Steps = { places: [], values: [] };
+  /** By their sequence number: numbers may be missing in a damaged recording. */
+  private readonly byNumber = new Map<number, Buffer>();
+  private readonly sorted: Record<"queued" | "gone" | "sent" | "received" | "recycled" | "read", number[]>;
+
+  constructor(
+    readonly channel: number,
+    facts: Facts,
+    rows: ChannelRows,
+  ) {
+    this.readBuffers(facts, rows.buffers);
+    this.readCredits(facts, rows.credits);
+    this.elements = this.readElements(facts, rows);
+    const places = (of: number[]) => of.filter(Number.isFinite).sort((one, other) => one - other);
+    this.sorted = {
+      queued: places(this.entries.map((entry) => entry.queued)),
+      gone: places(this.entries.map((entry) => entry.gone)),
+      sent: places(this.buffers.map((buffer) => buffer.sent)),
+      received: places(this.buffers.map((buffer) => buffer.received)),
+      recycled: places(this.buffers.filter((buffer) => !buffer.isEvent).map((buffer) => buffer.recycled)),
+      read: places(this.buffers.map((buffer) => buffer.firstRead)),
+    };
+  }
+
+  buffer(number: number): Buffer | undefined {
+    return this.byNumber.get(number);
+  }
+
+  at(place: number): ChannelState {
+    const { sorted } = this;
+    const gone = countUpTo(sorted.gone, place);
+    const queued = countUpTo(sorted.queued, place);
+    const queue = this.entries.slice(gone, queued);
+    const sent = countUpTo(sorted.sent, place);
+    const received = countUpTo(sorted.received, place);
+    const inFlight = this.buffers.slice(received, sent);
+    const last = queue.at(-1);
+    const atReceiver = this.atReceiver(place, received);
+    return {
+      channel: this.channel,
+      queue: queue.map((entry) => entry.number),
+      filling: last !== undefined && !last.isEvent && last.finished > place,
+      backlog: valueAt(this.backlog, place) ?? 0,
+      credits: valueAt(this.credits, place),
+      inFlight: inFlight.map((buffer) => buffer.number),
+      waiting: atReceiver.filter((buffer) => buffer.firstRead > place).map((buffer) => buffer.number),
+      reading: atReceiver.filter((buffer) => buffer.firstRead <= place).map((buffer) => buffer.number),
+    };
+  }
+
+  /** Data buffers that were received and are not free again. */
+  private atReceiver(place: number, received: number): Buffer[] {
+    const found: Buffer[] = [];
+    let left = countUpTo(this.sorted.received, place) - countUpTo(this.sorted.recycled, place);
+    for (let at = received - 1; at >= 0 && left > 0; at--) {
+      const buffer = this.buffers[at]!;
+      if (buffer.isEvent) left--;
+      else if (buffer.recycled > place) {
+        found.push(buffer);
+        left--;
+      }
+    }
+    return found.reverse();
+  }
+
+  private readBuffers(facts: Facts, rows: number[]): void {
+    const { places, columns } = facts.of("buffers");
+    let leaving = 0;
+    for (const row of rows) {
+      const place = places[row]!;
+      const number = columns.number![row]!;
+      const isEvent = columns.kind![row] === Kind.EVENT;
+      const isOfSender = columns.side![row] !== Side.RECEIVED && columns.side![row] !== Side.RECYCLED;
+      if (isOfSender) push(this.backlog, place, columns.backlog![row]!);
+      switch (columns.side![row]) {
+        case Side.QUEUED: {
+          const before = this.entries.at(-1);
+          if (before && before.finished === Infinity) before.finished = place;
+          this.entries.push({ number, isEvent, queued: place, finished: isEvent ? place : Infinity, gone: Infinity });
+          break;
+        }
+        case Side.SENT: {
+          const entry = this.entries[leaving];
+          const buffer = {
+            number, isEvent, bytes: columns.bytes![row]!, sent: place, received: Infinity, firstRead: Infinity,
+            lastRead: Infinity, recycled: Infinity, entry: entry?.number ?? -1,
+          };
+          this.buffers.push(buffer);
+          this.byNumber.set(number, buffer);
+          if (columns.credits![row]! >= 0) push(this.credits, place, columns.credits![row]!);
+          if (columns.whole![row] && entry) this.leave(leaving++, place);
+          break;
+        }
+        case Side.SKIPPED:
+          if (columns.whole![row] && this.entries[leaving]) this.leave(leaving++, place);
+          break;
+        case Side.RECEIVED: {
+          const buffer = this.byNumber.get(number);
+          if (buffer) buffer.received = place;
+          break;
+        }
+        case Side.RECYCLED: {
+          const buffer = this.byNumber.get(number);
+          if (buffer) buffer.recycled = place;
+          break;
+        }
+      }
+    }
+  }
+
+  private leave(at: number, place: number): void {
+    const entry = this.entries[at]!;
+    entry.gone = place;
+    if (entry.finished === Infinity) entry.finished = place;
+  }
+
+  private readCredits(facts: Facts, rows: number[]): void {
+    const { places, columns } = facts.of("credits");
+    let isSorted = true;
+    for (const row of rows) {
+      const kind = columns.kind![row];
+      if (kind !== Credit.GOT && kind !== Credit.INITIAL_GOT) continue;
+      this.credits.places.push(places[row]!);
+      this.credits.values.push(columns.balance![row]!);
+      isSorted = false;
+    }
+    if (isSorted) return;
+    const order = this.credits.places.map((_, at) => at);
+    order.sort((one, other) => this.credits.places[one]! - this.credits.places[other]!);
+    const { places: before, values } = this.credits;
+    this.credits.places = order.map((at) => before[at]!);
+    this.credits.values = order.map((at) => values[at]!);
+  }
+
+  /** An element ends in the last entry that was queued before it, in the first part of it that was sent after it. */
+  private readElements(facts: Facts, rows: ChannelRows): Elements {
+    const sent = facts.of("sent");
+    const received = facts.of("received");
+    const count = rows.sent.length;
+    const found = { sent: Int32Array.from(rows.sent), received: new Int32Array(count).fill(-1), buffer: new Int32Array(count) };
+    const byPosition: number[] = [];
+    const entries = this.entries.filter((entry) => !entry.isEvent);
+    let entry = -1;
+    let at = 0;
+    rows.sent.forEach((row, element) => {
+      const place = sent.places[row]!;
+      while (entry + 1 < entries.length && entries[entry + 1]!.queued < place) entry++;
+      const number = entries[entry]?.number ?? -1;
+      while (at < this.buffers.length && (this.buffers[at]!.entry < number || this.buffers[at]!.sent < place)) at++;
+      found.buffer[element] = this.buffers[at]?.entry === number ? this.buffers[at]!.number : -1;
+      byPosition[sent.columns.position![row]!] ??= element;
+    });
+    for (const row of rows.received) {
+      const element = byPosition[received.columns.position![row]!];
+      if (element === undefined) continue;
+      found.received[element] = row;
+      const buffer = this.byNumber.get(found.buffer[element]!);
+      if (!buffer) continue;
+      const place = received.places[row]!;
+      buffer.firstRead = Math.min(buffer.firstRead, place);
+      buffer.lastRead = buffer.lastRead === Infinity ? place : Math.max(buffer.lastRead, place);
+    }
+    return found;
+  }
+}
+
+export interface ChannelRows {
+  buffers: number[];
+  credits: number[];
+  sent: number[];
+  received: number[];
+}
+
+/** All channels; each is read when it is first used. */
+export class Channels {
+  private readonly rows = new Map<number, ChannelRows>();
+  private readonly read = new Map<number, ChannelFacts>();
+
+  constructor(private readonly facts: Facts) {
+    for (const table of ["buffers", "credits", "sent", "received"] as const) {
+      const { rows, columns } = facts.of(table);
+      for (let row = 0; row < rows; row++) this.rowsOf(columns.channel![row]!)[table].push(row);
+    }
+  }
+
+  of(channel: number): ChannelFacts {
+    let found = this.read.get(channel);
+    if (!found) {
+      found = new ChannelFacts(channel, this.facts, this.rowsOf(channel));
+      this.read.set(channel, found);
+    }
+    return found;
+  }
+
+  private rowsOf(channel: number): ChannelRows {
+    let found = this.rows.get(channel);
+    if (!found) {
+      found = { buffers: [], credits: [], sent: [], received: [] };
+      this.rows.set(channel, found);
+    }
+    return found;
+  }
+}
+
+function push(steps: Steps, place: number, value: number): void {
+  steps.places.push(place);
+  steps.values.push(value);
+}
+
+export function valueAt(steps: Steps, place: number): number | null {
+  const at = countUpTo(steps.places, place) - 1;
+  return at < 0 ? null : steps.values[at]!;
+}

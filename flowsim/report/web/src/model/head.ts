@@ -1,0 +1,92 @@
+/** The head of a report, as flowsim/report/payload.py writes it. */
+
+export interface Column {
+  name: string;
+  /** "values", "differences", or the name of a group within which the rows hold differences. */
+  encoding: string;
+  bytes: number;
+}
+
+export interface Section {
+  offset: number;
+  bytes: number;
+  rows: number;
+  /** "all": every fact of the table is here. */
+  coverage?: string;
+  columns?: Column[];
+  texts?: number;
+}
+
+export type Phrase = [text: string, rules: string[]];
+export type Phrases = Record<string, Phrase>;
+
+export interface Wording {
+  sent: Phrases;
+  received: Phrases;
+  life: Phrases;
+  segments: Phrases;
+  credits: Phrases;
+  timers: Phrases;
+  state_changes: Phrases;
+  waits: Phrases;
+  actions: Phrases;
+  mail_in_yield: Phrase;
+  mail_or_input: Phrase;
+  soft_back_pressure: Phrase;
+}
+
+export interface Description {
+  columns: string[];
+  rows: (number | string)[][];
+}
+
+export interface Evidence {
+  what: string;
+  expected: string;
+  where: string;
+  with: Record<string, string>;
+  trace: string;
+  /** The fact, if it is a single one. */
+  task: number | null;
+  seq: number | null;
+  time_ns: number | null;
+}
+
+export interface Law {
+  law: string;
+  sentence: string;
+  verdict: string;
+  rows_examined: number;
+  violations: number;
+  reason: string;
+  evidence: Evidence[];
+}
+
+export interface Head {
+  format: number;
+  recording: {
+    path: string;
+    name: string;
+    status: string;
+    level: string;
+    seed: number;
+    policy: string;
+    clock: string;
+    start_ns: number;
+    epochs: number;
+    digest: string;
+    scenario: string | null;
+    settings: Record<string, unknown>;
+    failure: Record<string, string | null> | null;
+    flowsim: string;
+  };
+  facts: number;
+  table_names: string[];
+  sections: Record<string, Section>;
+  omitted: string[];
+  description: Record<string, Description>;
+  keys: string[];
+  laws: { engine: string; laws: Law[] } | null;
+  wording: Wording;
+  rules: Record<string, { text: string; line: number }>;
+}

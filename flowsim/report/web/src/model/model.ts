@@ -1,0 +1,59 @@
+/** Everything that the views read: facts, names, states, channels, sentences. */
+
+import { Channels, type ChannelState } from "./channels";
+import { Facts } from "./facts";
+import type { Head } from "./head";
+import { Names } from "./names";
+import { Sentences, type Sentence } from "./sentences";
+import { TaskStates, type State } from "./states";
+
+/** The model at one step, as tests and consoles read it. */
+export interface Snapshot {
+  step: number;
+  timeNs: number;
+  task: number;
+  table: string;
+  sentence: Sentence;
+  states: Record<number, State | null>;
+  channels: ChannelState[];
+}
+
+export class Model {
+  readonly names: Names;
+  readonly states: TaskStates;
+  readonly channels: Channels;
+  readonly sentences: Sentences;
+
+  private constructor(
+    readonly head: Head,
+    readonly facts: Facts,
+  ) {
+    this.names = new Names(head, facts.records);
+    this.states = new TaskStates(facts, this.names.tasks.keys());
+    this.channels = new Channels(facts);
+    this.sentences = new Sentences(facts, this.names, head.wording, (place) => this.states.depthAt(place));
+  }
+
+  static async read(head: Head, body: string): Promise<Model> {
+    return new Model(head, await Facts.read(head, body));
+  }
+
+  /** Whether the run recorded buffers, credits and actions. */
+  get isFull(): boolean {
+    return this.head.recording.level === "full";
+  }
+
+  at(step: number): Snapshot {
+    const place = this.facts.placeOfStep(step);
+    const tasks = [...this.names.tasks.keys()];
+    return {
+      step: this.facts.step[place]!,
+      timeNs: this.facts.time[place]!,
+      task: this.facts.task[place]!,
+      table: this.facts.nameAt(place),
+      sentence: this.sentences.at(place),
+      states: Object.fromEntries(tasks.map((task) => [task, this.states.at(task, place)])),
+      channels: [...this.names.channels.keys()].map((channel) => this.channels.of(channel).at(place)),
+    };
+  }
+}

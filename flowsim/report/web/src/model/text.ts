@@ -1,0 +1,71 @@
+/** Times and numbers as text, as flowsim/trace writes them. */
+
+import { BOUND } from "../decode";
+
+export const NO_TIMESTAMP = -BOUND;
+export const MAX_WATERMARK = BOUND;
+const FIRST_DATE_MS = 31_536_000_000;
+const LAST_DATE_MS = 253_402_300_799_999;
+
+export function commas(value: number): string {
+  return String(value).replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+}
+
+export function count(value: number, noun: string): string {
+  return `${commas(value)} ${noun}${value === 1 ? "" : "s"}`;
+}
+
+export function joined(...words: string[]): string {
+  return words.filter(Boolean).join(" ");
+}
+
+/** Time since the start of the run, exact to the nanosecond. */
+export function moment(ns: number): string {
+  const [size, digits, unit] = Math.abs(ns) < 1e9 ? ([1e6, 6, "ms"] as const) : ([1e9, 9, "s"] as const);
+  const whole = Math.floor(Math.abs(ns) / size);
+  const rest = String(Math.abs(ns) - whole * size).padStart(digits, "0");
+  return `${ns < 0 ? "-" : ""}${whole}.${rest} ${unit}`;
+}
+
+export function utc(timestamp: number): string {
+  if (timestamp < FIRST_DATE_MS || timestamp > LAST_DATE_MS) return "";
+  const text = new Date(timestamp).toISOString().replace("T", " ").replace("Z", "");
+  if (timestamp % 1000) return text;
+  return timestamp % 60_000 ? text.slice(0, 19) : text.slice(0, 16);
+}
+
+export function eventTime(timestamp: number): string {
+  if (timestamp === NO_TIMESTAMP) return "none";
+  if (timestamp === MAX_WATERMARK) return "MAX (end of event time)";
+  const date = utc(timestamp);
+  return date ? `${timestamp} = ${date}` : `${commas(timestamp)} ms`;
+}
+
+export function windowText(start: number, end: number): string {
+  if (start === NO_TIMESTAMP) return "the global window";
+  const first = utc(start);
+  const last = utc(end);
+  if (!first || !last) return `window [${commas(start)}, ${commas(end)})`;
+  const sameDay = first.slice(0, 10) === last.slice(0, 10);
+  return `window [${start}, ${end}) = [${first}, ${sameDay ? last.slice(11) : last})`;
+}
+
+export function duration(ns: number): string {
+  if (ns >= 60e9) {
+    const minutes = Math.floor(ns / 60e9);
+    const rest = Math.floor(ns / 1e9) % 60;
+    const hours = Math.floor(minutes / 60);
+    return hours ? `${hours} h ${minutes % 60} min ${rest} s` : `${minutes} min ${rest} s`;
+  }
+  for (const [unit, size] of [["s", 1e9], ["ms", 1e6], ["us", 1e3]] as const) {
+    if (ns >= size) return `${Number((ns / size).toPrecision(4))} ${unit}`;
+  }
+  return `${ns} ns`;
+}
+
+/** One decimal; exact halves are rounded to even, as Python does. */
+export function oneDecimal(value: number): string {
+  const tenths = value * 10;
+  const isTie = Number.isInteger(value * 4) && Math.abs(tenths % 1) === 0.5;
+  return isTie ? (2 * Math.round(tenths / 2) / 10).toFixed(1) : value.toFixed(1);
+}

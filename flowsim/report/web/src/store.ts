@@ -1,0 +1,172 @@
+/** What all views share: the cursor, the part of the run in view, the selection. Deep links hold all of it. */
+
+import { batch, computed, effect, signal } from "@preact/signals";
+import { countUpTo } from "./model/facts";
+import type { Model } from "./model/model";
+
+export type Scale = "time" | "order";
+export interface Selection {
+  task: number | null;
+  channel: number | null;
+  operator: number | null;
+  key: number | null;
+}
+
+export const GUTTER = 172;
+const NOTHING: Selection = { task: null, channel: null, operator: null, key: null };
+const NARROWEST = { time: 10, order: 4 };
+
+export class Store {
+  /** The place of the fact under the cursor. */
+  readonly place = signal(0);
+  readonly view = signal("graph");
+  /** x by virtual time, or by order: equal distances between facts, which shows what happens at one instant. */
+  readonly scale = signal<Scale>("time");
+  /** The part in view: ns since the start, or places. */
+  readonly range = signal<readonly [number, number]>([0, 1]);
+  readonly selection = signal<Selection>(NOTHING);
+  readonly playing = signal(false);
+  readonly time = computed(() => this.model.facts.time[this.place.value] ?? 0);
+
+  constructor(
+    readonly model: Model,
+    private readonly views: readonly string[],
+  ) {
+    this.range.value = this.whole;
+    this.open(location.hash);
+  }
+
+  get whole(): readonly [number, number] {
+    const { facts } = this.model;
+    return this.scale.value === "time" ? [0, Math.max(facts.end, 1)] : [0, Math.max(facts.count - 1, 1)];
+  }
+
+  /** The value of a place on the current scale. */
+  valueOf(place: number): number {
+    return this.scale.value === "time" ? this.model.facts.time[place]! : place;
+  }
+
+  /** The place of a value on the current scale: the last fact at or before it. */
+  placeOf(value: number): number {
+    return this.scale.value === "time" ? this.model.facts.placeAt(value) : this.within(Math.round(value));
+  }
+
+  within(place: number): number {
+    return Math.min(Math.max(0, place), Math.max(0, this.model.facts.count - 1));
+  }
+
+  go(place: number): void {
+    batch(() => {
+      this.place.value = this.within(place);
+      this.follow();
+    });
+  }
+
+  step(by: number): void {
+    this.go(this.place.value + by);
+  }
+
+  /** Goes to a fact of a task by its seq, which is its number in the task. */
+  goToFact(task: number, seq: number): void {
+    const place = this.model.facts.placesOf(task)[seq];
+    if (place !== undefined) this.go(place);
+  }
+
+  select(change: Partial<Selection>): void {
+    this.selection.value = { ...this.selection.value, ...change };
+  }
+
+  setScale(scale: Scale): void {
+    if (scale === this.scale.value) return;
+    batch(() => {
+      const { facts } = this.model;
+      const [from, to] = this.range.value;
+      this.scale.value = scale;
+      this.setRange(
+        scale === "order"
+          ? [countUpTo(facts.time, from - 1), countUpTo(facts.time, to)]
+          : [facts.time[this.within(Math.floor(from))]!, facts.time[this.within(Math.ceil(to))]!],
+      );
+    });
+  }
+
+  /** The factor is below 1 to see less of the run; ``at`` stays where it is in view. */
+  zoom(factor: number, at = this.valueOf(this.place.value)): void {
+    const [from, to] = this.range.value;
+    const fixed = Math.min(Math.max(at, from), to);
+    this.setRange([fixed - (fixed - from) * factor, fixed + (to - fixed) * factor]);
+  }
+
+  pan(by: number): void {
+    const [from, to] = this.range.value;
+    const [first, last] = this.whole;
+    const inside = Math.min(Math.max(by, first - from), last - to);
+    this.setRange([from + inside, to + inside]);
+  }
+
+  setRange([from, to]: readonly [number, number]): void {
+    const [first, last] = this.whole;
+    const least = Math.min(NARROWEST[this.scale.value], last - first);
+    const length = Math.min(Math.max(to - from, least), last - first);
+    const begin = Math.min(Math.max(from, first), last - length);
+    this.range.value = [begin, begin + length];
+  }
+
+  /** Moves the part in view so that it holds the cursor. */
+  follow(): void {
+    const at = this.valueOf(this.place.value);
+    const [from, to] = this.range.value;
+    if (at < from) this.pan(at - from - (to - from) / 4);
+    else if (at > to) this.pan(at - to + (to - from) / 4);
+  }
+
+  /** Reads a deep link: view, step (or t, or fact=TASK.SEQ), from, to, scale, task, channel, operator, key. */
+  open(hash: string): void {
+    const given = new URLSearchParams(hash.replace(/^#/, ""));
+    const number = (name: string): number | null => {
+      const text = given.get(name);
+      return text !== null && /^\d+$/.test(text) ? Number(text) : null;
+    };
+    batch(() => {
+      const view = given.get("view");
+      if (view !== null && this.views.includes(view)) this.view.value = view;
+      const scale = given.get("scale");
+      if (scale === "time" || scale === "order") this.setScale(scale);
+      const [from, to] = [number("from"), number("to")];
+      if (from !== null && to !== null && from < to) this.setRange([from, to]);
+      this.select({
+        task: number("task"), channel: number("channel"), operator: number("operator"), key: number("key"),
+      });
+      const fact = /^(\d+)\.(\d+)$/.exec(given.get("fact") ?? "");
+      const [step, time] = [number("step"), number("t")];
+      if (fact) this.goToFact(Number(fact[1]), Number(fact[2]));
+      else if (step !== null) this.go(this.model.facts.placeOfStep(step));
+      else if (time !== null) this.go(this.model.facts.placeAt(time));
+    });
+  }
+
+  get link(): string {
+    const parts: [string, string | number][] = [["view", this.view.value]];
+    for (const name of ["task", "channel", "operator", "key"] as const) {
+      const value = this.selection.value[name];
+      if (value !== null) parts.push([name, value]);
+    }
+    parts.push(["step", this.model.facts.step[this.place.value] ?? 0]);
+    if (this.scale.value === "order") parts.push(["scale", "order"]);
+    const [from, to] = this.range.value;
+    const [first, last] = this.whole;
+    if (from !== first || to !== last) parts.push(["from", Math.floor(from)], ["to", Math.ceil(to)]);
+    return `#${parts.map(([name, value]) => `${name}=${value}`).join("&")}`;
+  }
+
+  /** Keeps the address up to date, and follows links inside the page. */
+  keepLink(): void {
+    let waiting = 0;
+    effect(() => {
+      const { link } = this;
+      clearTimeout(waiting);
+      waiting = setTimeout(() => history.replaceState(null, "", link), 200);
+    });
+    addEventListener("hashchange", () => this.open(location.hash));
+  }
+}

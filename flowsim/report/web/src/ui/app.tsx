@@ -1,0 +1,90 @@
+/** The page: header, sentence of the fact under the cursor, tabs, controls, and the view. */
+
+import { commas, moment } from "../model/text";
+import type { Store } from "../store";
+import type { View } from "../views/view";
+import { Controls } from "./controls";
+import { Help } from "./help";
+import { SentenceBar } from "./sentence_bar";
+
+export function App({ store, views }: { store: Store; views: readonly View[] }) {
+  const view = views.find((one) => one.name === store.view.value) ?? views[0]!;
+  return (
+    <>
+      <Header store={store} />
+      <main>
+        <SentenceBar store={store} />
+        <div class="bar">
+          <Tabs store={store} views={views} current={view} />
+          <Controls store={store} />
+        </div>
+        <section class="view" id="view" role="tabpanel" aria-labelledby={`tab-${view.name}`}>
+          <Body store={store} view={view} />
+        </section>
+      </main>
+      <Help views={views} />
+    </>
+  );
+}
+
+function Body({ store, view }: { store: Store; view: View }) {
+  const missing = view.missing(store);
+  return missing === null ? <view.Component store={store} /> : <p class="missing">{missing}</p>;
+}
+
+function Header({ store }: { store: Store }) {
+  const { recording, facts, omitted, sections } = store.model.head;
+  const parts = [
+    recording.status,
+    `level ${recording.level}`,
+    `seed ${recording.seed}`,
+    `policy ${recording.policy}`,
+    `${moment(store.model.facts.end)} ${recording.clock === "real" ? "on the real clock" : "virtual"}`,
+    `${commas(facts)} facts`,
+  ];
+  const records = sections.records;
+  const missing = [
+    omitted.length ? `without tables ${omitted.join(", ")}` : "",
+    records && records.texts! < records.rows ? `values of ${commas(records.texts!)} of ${commas(records.rows)} records` : "",
+  ].filter(Boolean);
+  return (
+    <header>
+      <h1>{recording.name}</h1>
+      <p>{parts.join(" · ")}</p>
+      {missing.length > 0 && <p class="notice">This report has {missing.join(", ")}: write it with a larger --budget for more.</p>}
+      {recording.failure && (
+        <p class="notice failure">
+          {recording.failure.task} failed: {recording.failure.cause}
+        </p>
+      )}
+    </header>
+  );
+}
+
+function Tabs({ store, views, current }: { store: Store; views: readonly View[]; current: View }) {
+  const move = (event: KeyboardEvent) => {
+    const by = event.key === "ArrowRight" ? 1 : event.key === "ArrowLeft" ? -1 : 0;
+    if (!by) return;
+    event.stopPropagation();
+    const next = views[(views.indexOf(current) + by + views.length) % views.length]!;
+    store.view.value = next.name;
+    document.getElementById(`tab-${next.name}`)?.focus();
+  };
+  return (
+    <div class="tabs" role="tablist" aria-label="Views" onKeyDown={move}>
+      {views.map((view) => (
+        <button
+          key={view.name}
+          id={`tab-${view.name}`}
+          role="tab"
+          aria-selected={view === current}
+          aria-controls="view"
+          tabIndex={view === current ? 0 : -1}
+          onClick={() => (store.view.value = view.name)}
+        >
+          {view.title}
+        </button>
+      ))}
+    </div>
+  );
+}

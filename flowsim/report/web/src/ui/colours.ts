@@ -1,0 +1,56 @@
+/** Colours of section "light" and "dark"; each has a second sign beside it: hatching, a shape, a word. */
+
+import { signal } from "@preact/signals";
+
+const LIGHT = {
+  idle: "#5db1ff", busy: "#ee6464", soft: "#888888", hard: "#000000",
+  filling: "#ffe3a3", queued: "#e69f00", waits: "#56b4e9", read: "#0072b2",
+  inTime: "#00795c", behind: "#e69f00", late: "#b3261e",
+  watermark: "#2563eb", window: "#4b5563",
+  credits: "#00795c", noCredit: "#b84a00",
+  text: "#1b1f24", faint: "#57606a", line: "#d0d7de", back: "#ffffff", panel: "#f6f8fa", accent: "#0b57d0",
+};
+const DARK: typeof LIGHT = {
+  idle: "#5db1ff", busy: "#ee6464", soft: "#888888", hard: "#e6edf3",
+  filling: "#6b5416", queued: "#e69f00", waits: "#56b4e9", read: "#3d9bdc",
+  inTime: "#22d3a6", behind: "#ffd866", late: "#ff5d5d",
+  watermark: "#388bfd", window: "#8b949e",
+  credits: "#22d3a6", noCredit: "#ff9b5e",
+  text: "#e6edf3", faint: "#9aa4b0", line: "#3a424c", back: "#0d1117", panel: "#161b22", accent: "#6ea8fe",
+};
+
+export type Colours = typeof LIGHT;
+
+const dark = matchMedia("(prefers-color-scheme: dark)");
+const isDark = signal(dark.matches);
+dark.addEventListener("change", () => (isDark.value = dark.matches));
+
+/** Reading it redraws when the colour scheme changes. */
+export function colours(): Colours {
+  return isDark.value ? DARK : LIGHT;
+}
+
+/** The style sheet uses the same colours. */
+export function setVariables(): void {
+  for (const [name, value] of Object.entries(colours())) document.documentElement.style.setProperty(`--${name}`, value);
+}
+
+/** Diagonal lines of a colour. */
+export function hatched(context: CanvasRenderingContext2D, colour: string, back = "transparent"): CanvasPattern {
+  const tile = document.createElement("canvas");
+  tile.width = tile.height = 12;
+  const on = tile.getContext("2d")!;
+  on.fillStyle = back;
+  on.fillRect(0, 0, 12, 12);
+  on.strokeStyle = colour;
+  on.lineWidth = 2.2;
+  on.beginPath();
+  for (const shift of [-12, -6, 0, 6, 12]) {
+    on.moveTo(shift, 12);
+    on.lineTo(shift + 12, 0);
+  }
+  on.stroke();
+  const pattern = context.createPattern(tile, "repeat")!;
+  pattern.setTransform(new DOMMatrix().scale(0.5));
+  return pattern;
+}

@@ -1,0 +1,107 @@
+/** One lane per subtask: busy, idle, back-pressured over time. */
+
+import { useCallback } from "preact/hooks";
+import { countUpTo } from "../model/facts";
+import { NONE, STATES, STATE_WORDS, type Lane } from "../model/states";
+import type { Store } from "../store";
+import { drawAxis, drawLabel } from "./axis";
+import { TimeCanvas, type Drawing } from "./canvas";
+import { hatched, type Colours } from "./colours";
+
+const HEIGHT = 16;
+const PITCH = 22;
+/** With more intervals in view each pixel shows the shares of its states. */
+const MOST_INTERVALS = 3000;
+
+export function Lanes({ store, tasks }: { store: Store; tasks: number[] }) {
+  const { model } = store;
+  const draw = useCallback(
+    (drawing: Drawing) => {
+      const bottom = tasks.length * PITCH + 4;
+      drawAxis(store, drawing, 0, bottom);
+      tasks.forEach((task, at) => {
+        drawLabel(drawing, model.names.shortTask(task), at * PITCH + 4 + HEIGHT / 2);
+        const lane = model.states.lanes.get(task);
+        if (lane) drawLane(store, drawing, lane, at * PITCH + 4);
+      });
+    },
+    [store, tasks],
+  );
+  if (!model.states.isKnown) {
+    return <p class="missing">{missingStates(store)}</p>;
+  }
+  const label = `States over time of ${tasks.length} subtasks: ${tasks.map((task) => model.names.shortTask(task)).join(", ")}`;
+  return (
+    <div class="lanes">
+      <TimeCanvas store={store} height={tasks.length * PITCH + 24} label={label} draw={draw} />
+    </div>
+  );
+}
+
+export function missingStates(store: Store): string {
+  if (store.model.head.omitted.includes("actions")) {
+    return "The states of the tasks did not fit into the report: write it again with a larger --budget.";
+  }
+  return store.model.isFull
+    ? "The recording has no actions of tasks."
+    : "Without the states of the tasks: they need a recording with --record full.";
+}
+
+export function stateFill(context: CanvasRenderingContext2D, colours: Colours): (string | CanvasPattern)[] {
+  return STATES.map((state) => (state === "soft" ? hatched(context, colours.soft, `${colours.soft}66`) : colours[state]));
+}
+
+function drawLane(store: Store, { context, axis, colours }: Drawing, lane: Lane, y: number): void {
+  const { places, states } = lane;
+  const [from, to] = store.range.value;
+  const first = Math.max(0, countUpTo(places, store.placeOf(from)) - 1);
+  const last = countUpTo(places, store.placeOf(to));
+  const fill = stateFill(context, colours);
+  if (last - first > MOST_INTERVALS && store.scale.value === "time") {
+    drawShares(store, lane.task, fill, { context, axis, y });
+    return;
+  }
+  for (let at = first; at < last; at++) {
+    const state = states[at]!;
+    if (state === NONE) continue;
+    const begin = Math.max(axis.left, axis.x(places[at]!));
+    const end = at + 1 < places.length ? axis.x(places[at + 1]!) : axis.right;
+    const width = Math.min(axis.right, end) - begin;
+    if (width <= 0) continue;
+    context.fillStyle = fill[state]!;
+    context.fillRect(begin, y, width, HEIGHT);
+  }
+}
+
+interface Where {
+  context: CanvasRenderingContext2D;
+  axis: Drawing["axis"];
+  y: number;
+}
+
+function drawShares(store: Store, task: number, fill: (string | CanvasPattern)[], { context, axis, y }: Where): void {
+  for (let x = axis.left; x < axis.right; x++) {
+    const shares = store.model.states.shares(task, axis.valueAt(x), axis.valueAt(x + 1));
+    if (!shares) continue;
+    let top = y;
+    STATES.forEach((state, number) => {
+      const part = shares[state] * HEIGHT;
+      if (part <= 0) return;
+      context.fillStyle = fill[number]!;
+      context.fillRect(x, top, 1.2, part);
+      top += part;
+    });
+  }
+}
+
+export function StateLegend() {
+  return (
+    <ul class="legend" aria-label="States of subtasks">
+      {STATES.map((state) => (
+        <li>
+          <span class={`swatch ${state}`} /> {STATE_WORDS[state]}
+        </li>
+      ))}
+    </ul>
+  );
+}

@@ -1,0 +1,282 @@
+/** The job graph: tasks in the colours of Flink's web UI, and on each edge queue, credits and receiver. */
+
+import { signal } from "@preact/signals";
+import { useMemo } from "preact/hooks";
+import type { ChannelState } from "../model/channels";
+import {
+  BOX_HEIGHT, layoutOf, LABEL_HEIGHT, LABEL_WIDTH, SUBTASK_HEIGHT, type Box, type Line,
+} from "../model/layout";
+import { STATES, STATE_WORDS, type Shares } from "../model/states";
+import { count } from "../model/text";
+import type { Store } from "../store";
+import { Lanes, StateLegend } from "../ui/lanes";
+import type { View } from "./view";
+
+/** Shares are those of this part of the time in view, around the cursor. */
+const AROUND = 1 / 20;
+const MOST_CELLS = 5;
+const NAME_LENGTH = 32;
+
+const expanded = signal<ReadonlySet<number>>(new Set());
+
+function toggle(vertex: number): void {
+  const next = new Set(expanded.value);
+  if (!next.delete(vertex)) next.add(vertex);
+  expanded.value = next;
+}
+
+function GraphPanel({ store }: { store: Store }) {
+  const { names } = store.model;
+  const open = expanded.value;
+  const layout = useMemo(() => layoutOf(names, open), [open]);
+  return (
+    <div class="graph" tabIndex={0} role="group" aria-label={`Job graph with ${count(layout.boxes.length, "task")}`}>
+      <svg width={layout.width} height={layout.height} viewBox={`0 0 ${layout.width} ${layout.height}`}>
+        <defs>
+          <pattern id="hatch-soft" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+            <rect width="6" height="6" class="soft-back" />
+            <rect width="2.4" height="6" class="soft-line" />
+          </pattern>
+          <pattern id="hatch-filling" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+            <rect width="5" height="5" class="filling-back" />
+            <rect width="1.6" height="5" class="filling-line" />
+          </pattern>
+          <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">
+            <path d="M0 0 8 4 0 8Z" class="arrow" />
+          </marker>
+        </defs>
+        {layout.lines.map((line) => (
+          <path key={line.id} class="edge" marker-end="url(#arrow)" d={pathOf(line)} />
+        ))}
+        {layout.lines.map((line) => <EdgeLabel key={line.id} store={store} line={line} />)}
+        {layout.boxes.map((box) => <Vertex key={box.id} store={store} box={box} />)}
+      </svg>
+    </div>
+  );
+}
+
+function pathOf({ points }: Line): string {
+  const [first, ...rest] = points;
+  const last = rest.at(-1)!;
+  if (rest.length < 2) return `M${first!.x} ${first!.y}L${last.x} ${last.y}`;
+  let path = `M${first!.x} ${first!.y}`;
+  for (let at = 0; at < rest.length - 1; at++) {
+    const point = rest[at]!;
+    const next = rest[at + 1]!;
+    const end = at === rest.length - 2 ? next : { x: (point.x + next.x) / 2, y: (point.y + next.y) / 2 };
+    path += `Q${point.x} ${point.y} ${end.x} ${end.y}`;
+  }
+  return path;
+}
+
+/** The average of the tasks that run around the cursor. */
+function sharesAround(store: Store, tasks: number[]): Shares | null {
+  const { states } = store.model;
+  const [from, to] = store.scale.value === "time" ? store.range.value : [0, store.model.facts.end];
+  const half = Math.max(1, ((to - from) * AROUND) / 2);
+  const time = store.time.value;
+  const known = tasks.map((task) => states.shares(task, time - half, time + half)).filter((one) => one !== null);
+  if (!known.length) return null;
+  const mean = (state: keyof Shares) => known.reduce((sum, one) => sum + one[state], 0) / known.length;
+  return Object.fromEntries(STATES.map((state) => [state, mean(state)])) as Shares;
+}
+
+function percentages(shares: Shares): string {
+  const percent = (part: number) => `${Math.round(part * 100)} %`;
+  return `busy ${percent(shares.busy)} idle ${percent(shares.idle)} back-p. ${percent(shares.soft + shares.hard)}`;
+}
+
+function Vertex({ store, box }: { store: Store; box: Box }) {
+  const { names, states } = store.model;
+  const tasks = names.tasksOf(box.id);
+  const shares = sharesAround(store, tasks.map((task) => task.id));
+  const name = tasks[0]!.name.replace(/ \(\d+\/\d+\)$/, "");
+  const isOpen = expanded.value.has(box.id);
+  const words = shares ? percentages(shares) : states.isKnown ? "does not run" : "";
+  const parallelism = `parallelism ${tasks.length}`;
+  const selected = tasks.some((task) => task.id === store.selection.value.task);
+  return (
+    <g
+      class={`vertex ${shares ? mainState(shares) : ""} ${selected ? "selected" : ""}`}
+      transform={`translate(${box.x} ${box.y})`}
+      tabIndex={0}
+      role="button"
+      aria-expanded={isOpen}
+      aria-label={`${name}, ${parallelism}, ${words}`}
+      onClick={() => {
+        toggle(box.id);
+        store.select({ task: tasks[0]!.id });
+      }}
+      onKeyDown={(event) => {
+        if (event.key === "Enter") toggle(box.id);
+      }}
+    >
+      <title>{name}</title>
+      <rect class="box" width={box.width} height={box.height} rx="6" />
+      <text class="name" x="10" y="20">{name.length > NAME_LENGTH ? `${name.slice(0, NAME_LENGTH - 1)}…` : name}</text>
+      <text class="faint" x="10" y="37">{isOpen ? "▾" : "▸"} {parallelism}</text>
+      {shares && <ShareBar shares={shares} x={10} y={44} width={box.width - 20} height={9} />}
+      <text class="small" x="10" y={BOX_HEIGHT - 9}>{words}</text>
+      {isOpen &&
+        tasks.map((task, at) => {
+          const state = states.at(task.id, store.place.value);
+          const y = BOX_HEIGHT + at * SUBTASK_HEIGHT;
+          return (
+            <g key={task.id}>
+              <rect class={`subtask ${state ?? "none"}`} x="10" y={y} width="12" height="12" rx="2" />
+              <text class="small" x="28" y={y + 10}>
+                {task.subtask + 1}/{task.parallelism} {state ? STATE_WORDS[state] : "does not run"}
+              </text>
+            </g>
+          );
+        })}
+    </g>
+  );
+}
+
+/** What a task mostly does. */
+function mainState(shares: Shares): string {
+  return STATES.reduce((best, state) => (shares[state] > shares[best] ? state : best));
+}
+
+function ShareBar({ shares, x, y, width, height }: { shares: Shares; x: number; y: number; width: number; height: number }) {
+  let left = x;
+  return (
+    <g class="shares">
+      {STATES.map((state) => {
+        const part = shares[state] * width;
+        const rect = <rect class={state} x={left} y={y} width={part} height={height} />;
+        left += part;
+        return part > 0 ? rect : null;
+      })}
+      <rect class="frame" x={x} y={y} width={width} height={height} />
+    </g>
+  );
+}
+
+function EdgeLabel({ store, line }: { store: Store; line: Line }) {
+  const { model } = store;
+  const edge = model.names.edges.get(line.id)!;
+  const channels = [...model.names.channels.values()].filter((channel) => channel.edge === line.id);
+  const states = channels.map((channel) => model.channels.of(channel.id).at(store.place.value));
+  const isOut = states.some((state) => state.credits === 0 && state.backlog > 0);
+  const fullest = states.reduce((best, state) => (state.queue.length > best.queue.length ? state : best), states[0]!);
+  const label = edge.partitioner + (edge.sideOutput ? ` (${edge.sideOutput})` : "");
+  const open = () => {
+    store.select({ channel: fullest.channel });
+    store.view.value = "channel";
+  };
+  const words = wordsOf(states);
+  const hasBuffers = model.facts.has("buffers");
+  return (
+    <g
+      class={`edge-label ${isOut ? "out" : ""}`}
+      transform={`translate(${line.x - LABEL_WIDTH / 2} ${line.y - LABEL_HEIGHT / 2})`}
+      {...(channels.length && {
+        tabIndex: 0, role: "button", "aria-label": `${label}, ${count(channels.length, "channel")}${words && `, ${words}`}`,
+        onClick: open,
+        onKeyDown: (event: KeyboardEvent) => {
+          if (event.key === "Enter") open();
+        },
+      })}
+    >
+      <title>{`${label}: ${count(channels.length, "channel")}${words && `; ${words}`}`}</title>
+      <text class="faint" x={LABEL_WIDTH / 2} y="11" text-anchor="middle">
+        {label}{channels.length > 1 ? ` × ${channels.length}` : ""}
+      </text>
+      {hasBuffers && channels.length > 0 && <Capsule states={states} local={channels.every((channel) => channel.local)} />}
+    </g>
+  );
+}
+
+function wordsOf(states: ChannelState[]): string {
+  const sum = (of: (state: ChannelState) => number) => states.reduce((total, state) => total + of(state), 0);
+  const credits = sum((state) => state.credits ?? 0);
+  const out = states.filter((state) => state.credits === 0 && state.backlog > 0).length;
+  return (
+    `${sum((state) => state.queue.length)} in queues, ${count(credits, "credit")}, ` +
+    `${sum((state) => state.waiting.length + state.reading.length)} at receivers` +
+    (out ? `, ${count(out, "channel")} without credit` : "")
+  );
+}
+
+/** One channel: its buffers and credits. Several: their sums. */
+function Capsule({ states, local }: { states: ChannelState[]; local: boolean }) {
+  const sum = (of: (state: ChannelState) => number) => states.reduce((total, state) => total + of(state), 0);
+  const filling = states.length === 1 && states[0]!.filling ? 1 : 0;
+  const queued = sum((state) => state.queue.length) - filling;
+  const credits = sum((state) => state.credits ?? 0);
+  const reading = sum((state) => state.reading.length);
+  const waiting = sum((state) => state.waiting.length);
+  const isOut = states.some((state) => state.credits === 0 && state.backlog > 0);
+  return (
+    <g transform="translate(0 17)">
+      <rect class="capsule" x="0" y="0" width={LABEL_WIDTH} height="26" rx="13" />
+      <Cells x={12} kinds={[...repeat("filling", filling), ...repeat("queued", queued)]} />
+      {local ? (
+        <text class="faint" x={LABEL_WIDTH / 2} y="17" text-anchor="middle">local</text>
+      ) : (
+        <Dots x={LABEL_WIDTH / 2} number={credits} isOut={isOut} />
+      )}
+      <Cells x={LABEL_WIDTH - 12 - MOST_CELLS * 10} kinds={[...repeat("read", reading), ...repeat("waits", waiting)]} />
+    </g>
+  );
+}
+
+function repeat(kind: string, times: number): string[] {
+  return new Array<string>(Math.max(0, times)).fill(kind);
+}
+
+function Cells({ x, kinds }: { x: number; kinds: string[] }) {
+  if (kinds.length > MOST_CELLS) {
+    return (
+      <g>
+        <rect class={kinds.at(-1)} x={x} y="7" width="12" height="12" rx="2" />
+        <text class="small" x={x + 15} y="17">× {kinds.length}</text>
+      </g>
+    );
+  }
+  return (
+    <g>
+      {kinds.map((kind, at) => <rect class={`cell ${kind}`} x={x + at * 10} y="7" width="8" height="12" rx="1.5" />)}
+    </g>
+  );
+}
+
+function Dots({ x, number, isOut }: { x: number; number: number; isOut: boolean }) {
+  if (number === 0 || number > 4) {
+    return <text class={isOut ? "small no-credit" : "small credit"} x={x} y="17" text-anchor="middle">{number} ●</text>;
+  }
+  return (
+    <g class="dots">
+      {repeat("dot", number).map((_, at) => <circle cx={x + (at - (number - 1) / 2) * 8} cy="13" r="3" />)}
+    </g>
+  );
+}
+
+function GraphView({ store }: { store: Store }) {
+  const { model } = store;
+  return (
+    <>
+      <GraphPanel store={store} />
+      <ul class="legend" aria-label="Buffers on edges">
+        <li><span class="swatch filling" /> being filled</li>
+        <li><span class="swatch queued" /> queued at the sender</li>
+        <li><span class="swatch dot" /> credit</li>
+        <li><span class="swatch waits" /> waits at the receiver</li>
+        <li><span class="swatch read" /> being read</li>
+      </ul>
+      <StateLegend />
+      <Lanes store={store} tasks={[...model.names.tasks.keys()]} />
+    </>
+  );
+}
+
+export const graphView: View = {
+  name: "graph",
+  title: "Graph",
+  key: "1",
+  missing: ({ model }) =>
+    model.names.tasks.size ? null : "The run was killed before its execution graph was recorded: there is nothing to draw.",
+  Component: GraphView,
+};

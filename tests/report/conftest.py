@@ -1,0 +1,85 @@
+"""One Chromium for all tests, and pages of reports in it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+from typer.testing import CliRunner
+
+from flowsim.cli.main import app
+from flowsim.recording.reader import Recording
+from flowsim.report.laws import law_data
+from flowsim.report.page import page as html_of
+from flowsim.report.payload import build_payload
+from flowsim.validation.judge import open_runs, validate
+
+SCENARIOS = Path(__file__).parents[2] / "scenarios"
+BROWSERS = ("chromium", "google-chrome")
+HOW_TO_INSTALL = (
+    "Chromium is missing; install it with: apt-get update && apt-get install -y --no-install-recommends chromium"
+)
+
+OpenReport = Callable[..., Page]
+"""Opens the report of a recording: name, address part after #, dark."""
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if path is None and os.environ.get("CI"):
+        pytest.fail(HOW_TO_INSTALL)
+    if path is None:
+        pytest.skip(HOW_TO_INSTALL)
+    with sync_playwright() as playwright:
+        # As root Chromium refuses to start with its sandbox.
+        browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="session")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Recording]:
+    """Recordings of scenarios at level full, by the begin of their name; each is made once."""
+    folder = tmp_path_factory.mktemp("recordings")
+    made: dict[str, Recording] = {}
+
+    def recording(name: str) -> Recording:
+        if name not in made:
+            (scenario,) = SCENARIOS.glob(f"{name}_*.yaml")
+            options = ["--record", "full", "--record-state", "--out", str(folder / name), "--allow-python"]
+            CliRunner().invoke(app, ["run", str(scenario), *options])
+            made[name] = Recording.open(folder / name)
+        return made[name]
+
+    return recording
+
+
+@pytest.fixture
+def open_report(browser: Browser, recordings: Callable[[str], Recording], tmp_path: Path) -> Iterator[OpenReport]:
+    """Errors and messages on the console, and requests besides that for the file, fail the test."""
+    problems: list[str] = []
+    pages: list[Page] = []
+
+    def show(name: str | Recording, place: str = "", dark: bool = False) -> Page:
+        recording = recordings(name) if isinstance(name, str) else name
+        file = tmp_path / f"{len(pages)}.html"
+        verdicts = law_data(recording, "out/run", validate(open_runs([recording])))
+        file.write_text(html_of(build_payload(recording, "out/run", verdicts)))
+        page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="dark" if dark else "light")
+        page.on("console", lambda message: problems.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: problems.append(f"error: {error}"))
+        page.on("request", lambda request: problems.append(request.url) if file.name not in request.url else None)
+        page.goto(f"{file.as_uri()}{place}")
+        page.wait_for_selector("html[data-ready]")
+        pages.append(page)
+        return page
+
+    yield show
+    for page in pages:
+        page.close()
+    assert problems == []

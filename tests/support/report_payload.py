@@ -1,0 +1,55 @@
+"""Decodes the payload of a report as the viewer does."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from base64 import b64decode
+from dataclasses import dataclass
+from typing import Any
+
+from flowsim.report.encoding import Ints, decoded, from_varints
+from flowsim.report.fact_columns import STEPS, sent_of
+from flowsim.report.payload import Payload
+from flowsim.report.record_texts import RECORDS
+
+
+@dataclass(frozen=True)
+class DecodedPayload:
+    head: dict[str, Any]
+    tables: dict[str, dict[str, Ints]]
+    """By name, with ``steps``."""
+    records: dict[int, str]
+
+
+def decode(payload: Payload) -> DecodedPayload:
+    head = json.loads(payload.head)
+    body = b64decode(payload.body)
+    content = {
+        name: gzip.decompress(body[about["offset"] : about["offset"] + about["bytes"]])
+        for name, about in head["sections"].items()
+    }
+    texts = json.loads(content.pop(RECORDS))
+    tables = {STEPS: _columns(head["sections"][STEPS], content.pop(STEPS), {})}
+    for name in sorted(content, key=lambda one: one == "received"):
+        of_table = tables[STEPS]["table"] == head["table_names"].index(name)
+        columns = _columns(head["sections"][name], content[name], {"task": tables[STEPS]["task"][of_table]})
+        if name == "received" and "sent" in tables:
+            at = sent_of(tables["sent"], columns)
+            for column in ("kind", "timestamp", "record"):
+                columns[column] = columns[column] + (tables["sent"][column][at] * (at >= 0))
+        tables[name] = columns
+    return DecodedPayload(head, tables, dict(zip(texts["numbers"], texts["texts"], strict=True)))
+
+
+def _columns(about: dict[str, Any], content: bytes, groups: dict[str, Ints]) -> dict[str, Ints]:
+    parts, offset = {}, 0
+    for column in about["columns"]:
+        parts[column["name"]] = content[offset : offset + column["bytes"]]
+        offset += column["bytes"]
+    found: dict[str, Ints] = {}
+    names = sorted(about["columns"], key=lambda column: column["encoding"] not in ("values", "differences", *groups))
+    for column in names:
+        found[column["name"]] = decoded(column["encoding"], parts[column["name"]], {**groups, **found})
+        assert len(from_varints(parts[column["name"]])) == about["rows"]
+    return found

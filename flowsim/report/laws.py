@@ -24,8 +24,9 @@ def law_data(recording: Recording, path: str, verdicts: Report) -> dict[str, Any
                 "task": text.place.task,
                 "seq": text.place.seq,
                 "time_ns": None if text.place.time_ns is None else text.place.time_ns - start_ns,
+                "channel": channel if isinstance(channel := row.get("channel"), int) else None,
             }
-            for text in reader.texts(outcome.evidence)
+            for row, text in zip(outcome.evidence, reader.texts(outcome.evidence), strict=True)
         ]
         laws.append(
             {

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from flowsim.facts.kinds import ActionPhase, BufferKind, BufferSide, CreditKind, WaitKind
+from flowsim.facts.kinds import ActionPhase, BufferKind, BufferSide, CreditKind, Level, WaitKind
 from flowsim.facts.schema import OUTPUT_FULL, TABLES
+from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.merged_facts import Fact, Selection, merged_facts
 from flowsim.recording.reader import Recording
+from flowsim.recording.writer import RecordingWriter
 from flowsim.trace.names import Names
 from flowsim.trace.sentences import sentence
 from tests.report.conftest import OpenReport
+from tests.support.jobs.fault_matrix import CASES, run_case
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -160,8 +164,68 @@ def test_links_with_time_and_fact_open_at_their_step(open_report: OpenReport, re
     assert page.evaluate("flowsim.store.time.value") == facts[at].time_ns - start_ns
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_recording_without_facts_or_channels_is_shown(open_report: OpenReport, dark: bool) -> None:
-    page = open_report("26a", dark=dark)
+VIEWS = {"graph": ".vertex", "channel": ".picture", "laws": "table.laws", "steps": "table.steps"}
 
-    assert page.locator(".vertex").count() > 0
+
+@pytest.mark.parametrize("name", ["02", "05"])
+@pytest.mark.parametrize("dark", [False, True])
+def test_every_view_shows_scenario_with_channels(open_report: OpenReport, name: str, dark: bool) -> None:
+    page = open_report(name, dark=dark)
+    assert page.locator("[role=tab]").count() == len(VIEWS)
+
+    for view, content in VIEWS.items():
+        page.evaluate("view => { flowsim.store.view.value = view }", view)
+        page.wait_for_selector(content)
+
+
+def test_views_of_job_without_channels_state_the_reason(open_report: OpenReport) -> None:
+    page = open_report("26a", "#view=channel")
+
+    assert page.inner_text(".missing") == "The job has one task: it has no channels."
+    page.keyboard.press("1")
+    page.wait_for_selector(".vertex.busy, .vertex.idle")
+
+
+def test_click_on_evidence_goes_to_fact_and_channel(open_report: OpenReport, tmp_path: Path) -> None:
+    case = next(case for case in CASES if case.name.startswith("drop_element "))
+    writer = RecordingWriter(tmp_path / "run", Level.FULL, RunDescription())
+    run_case(case, writer)
+    writer.finish(RunStatus.FAILED)
+    page = open_report(Recording.open(tmp_path / "run"), "#view=laws")
+    evidence = page.evaluate("flowsim.model.head.laws.laws.find(law => law.law === 'channel-fifo').evidence[0]")
+
+    page.locator("ul[aria-label='Evidence of channel-fifo'] button").first.click()
+    place = page.evaluate("flowsim.store.place.value")
+    page.locator("ul[aria-label='Evidence of channel-fifo'] button", has_text="channel").first.click()
+
+    facts = list(merged_facts(Recording.open(tmp_path / "run"), Selection()))
+    assert facts[place].task == evidence["task"]
+    assert facts[place].row[0] == evidence["seq"]
+    assert page.evaluate("flowsim.store.selection.value.channel") == evidence["channel"]
+    page.wait_for_selector(".picture")
+
+
+def test_click_on_buffer_lists_its_records(open_report: OpenReport) -> None:
+    page = open_report("03", "#view=channel&t=7000000&from=0&to=30000000")
+    lanes = page.locator(".canvas").nth(1).bounding_box()
+    assert lanes is not None
+
+    page.mouse.click(lanes["x"] + 172 + (lanes["width"] - 184) * 5 / 30, lanes["y"] + 20 + 9)
+
+    assert page.inner_text("section[aria-label='Elements of the buffer'] h2").startswith("Buffer 4: 1,024 bytes, ")
+    numbers = page.evaluate("[...flowsim.model.channels.of(0).elements.buffer]")
+    assert page.locator("section[aria-label='Elements of the buffer'] tbody tr").count() == numbers.count(4)
+
+
+def test_search_goes_to_next_fact_with_text(open_report: OpenReport, recordings: Recordings) -> None:
+    recording = recordings("12")
+    names, facts = Names(recording), list(merged_facts(recording, Selection()))
+    texts = [sentence(names, fact.table, fact.row, fact.depth).text for fact in facts]
+    expected = next(place for place, text in enumerate(texts) if place and "late record" in text)
+    page = open_report("12", "#view=graph&step=0")
+
+    page.keyboard.press("/")
+    page.keyboard.type("LATE record")
+    page.keyboard.press("Enter")
+
+    page.wait_for_url(f"**step={expected}*")

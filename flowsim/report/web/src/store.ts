@@ -66,10 +66,12 @@ export class Store {
     this.go(this.place.value + by);
   }
 
-  /** Goes to a fact of a task by its seq, which is its number in the task. */
-  goToFact(task: number, seq: number): void {
-    const place = this.model.facts.placesOf(task)[seq];
-    if (place !== undefined) this.go(place);
+  /** Goes to a fact of a task by its seq, which is its number in the task; false if facts were left out. */
+  goToFact(task: number, seq: number): boolean {
+    const place = this.model.facts.isWhole ? this.model.facts.placesOf(task)[seq] : undefined;
+    if (place === undefined) return false;
+    this.go(place);
+    return true;
   }
 
   select(change: Partial<Selection>): void {
@@ -139,8 +141,8 @@ export class Store {
       });
       const fact = /^(\d+)\.(\d+)$/.exec(given.get("fact") ?? "");
       const [step, time] = [number("step"), number("t")];
-      if (fact) this.goToFact(Number(fact[1]), Number(fact[2]));
-      else if (step !== null) this.go(this.model.facts.placeOfStep(step));
+      if (fact && this.goToFact(Number(fact[1]), Number(fact[2]))) return;
+      if (step !== null) this.go(this.model.facts.placeOfStep(step));
       else if (time !== null) this.go(this.model.facts.placeAt(time));
     });
   }

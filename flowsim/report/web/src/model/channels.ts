@@ -49,6 +49,10 @@ export interface ChannelState {
   backlog: number;
   /** null on a local channel. */
   credits: number | null;
+  /** Credits that the receiver announced and the sender does not have yet. */
+  creditsOnTheWay: number;
+  /** Empty buffers that the receiver keeps for this channel: their credits are announced. */
+  reserved: number;
   /** Sequence numbers of buffers that were sent and not received yet. */
   inFlight: number[];
   /** Sequence numbers of buffers at the receiver that wait, and those that are being read. */
@@ -62,6 +66,10 @@ export class ChannelFacts {
   readonly elements: Elements;
   readonly credits: Steps = { places: [], values: [] };
   readonly backlog: Steps = { places: [], values: [] };
+  /** Sums: credits that the receiver granted, credits that the sender got, data buffers that the receiver took. */
+  private readonly granted: Steps = { places: [], values: [] };
+  private readonly got: Steps = { places: [], values: [] };
+  private readonly taken: Steps = { places: [], values: [] };
   /** By their sequence number: numbers may be missing in a damaged recording. */
   private readonly byNumber = new Map<number, Buffer>();
   private readonly sorted: Record<"queued" | "gone" | "sent" | "received" | "recycled" | "read", number[]>;
@@ -105,6 +113,8 @@ export class ChannelFacts {
       filling: last !== undefined && !last.isEvent && last.finished > place,
       backlog: valueAt(this.backlog, place) ?? 0,
       credits: valueAt(this.credits, place),
+      creditsOnTheWay: sumAt(this.granted, place) - sumAt(this.got, place),
+      reserved: Math.max(0, sumAt(this.granted, place) - sumAt(this.taken, place)),
       inFlight: inFlight.map((buffer) => buffer.number),
       waiting: atReceiver.filter((buffer) => buffer.firstRead > place).map((buffer) => buffer.number),
       reading: atReceiver.filter((buffer) => buffer.firstRead <= place).map((buffer) => buffer.number),
@@ -160,6 +170,7 @@ export class ChannelFacts {
         case Side.RECEIVED: {
           const buffer = this.byNumber.get(number);
           if (buffer) buffer.received = place;
+          if (!isEvent) add(this.taken, place, 1);
           break;
         }
         case Side.RECYCLED: {
@@ -182,7 +193,9 @@ export class ChannelFacts {
     let isSorted = true;
     for (const row of rows) {
       const kind = columns.kind![row];
-      if (kind !== Credit.GOT && kind !== Credit.INITIAL_GOT) continue;
+      const isOfSender = kind === Credit.GOT || kind === Credit.INITIAL_GOT;
+      add(isOfSender ? this.got : this.granted, places[row]!, columns.credits![row]!);
+      if (!isOfSender) continue;
       this.credits.places.push(places[row]!);
       this.credits.values.push(columns.balance![row]!);
       isSorted = false;
@@ -268,6 +281,14 @@ export class Channels {
 function push(steps: Steps, place: number, value: number): void {
   steps.places.push(place);
   steps.values.push(value);
+}
+
+function add(sums: Steps, place: number, value: number): void {
+  push(sums, place, (sums.values.at(-1) ?? 0) + value);
+}
+
+function sumAt(sums: Steps, place: number): number {
+  return valueAt(sums, place) ?? 0;
 }
 
 export function valueAt(steps: Steps, place: number): number | null {

@@ -35,7 +35,8 @@ export class Facts {
     private readonly tables: Map<string, Table>,
     /** Values of records as JSON, by number. */
     readonly records: ReadonlyMap<number, string>,
-    readonly hasAllRecords: boolean,
+    /** Whether no table was left out. */
+    readonly isWhole: boolean,
   ) {
     this.step = steps.step ?? NONE;
     this.time = steps.time ?? NONE;
@@ -70,7 +71,7 @@ export class Facts {
       tables.set(name, { rows: section.rows, columns, places: of });
     }
     const records = new Map(texts.numbers.map((number, at) => [number, texts.texts[at]!]));
-    return new Facts(head.table_names, steps, tables, records, records.size === recordsSection!.rows);
+    return new Facts(head.table_names, steps, tables, records, head.omitted.length === 0);
   }
 
   of(name: string): Table {

@@ -50,6 +50,7 @@ export interface Evidence {
   task: number | null;
   seq: number | null;
   time_ns: number | null;
+  channel: number | null;
 }
 
 export interface Law {

@@ -23,7 +23,26 @@ export function App({ store, views }: { store: Store; views: readonly View[] }) 
         </section>
       </main>
       <Help views={views} />
+      <Patterns />
     </>
+  );
+}
+
+/** Hatching for all pictures of the page. */
+function Patterns() {
+  return (
+    <svg width="0" height="0" class="patterns" aria-hidden="true">
+      <defs>
+        <pattern id="hatch-soft" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+          <rect width="6" height="6" class="soft-back" />
+          <rect width="2.4" height="6" class="soft-line" />
+        </pattern>
+        <pattern id="hatch-filling" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
+          <rect width="5" height="5" class="filling-back" />
+          <rect width="1.6" height="5" class="filling-line" />
+        </pattern>
+      </defs>
+    </svg>
   );
 }
 

@@ -33,14 +33,6 @@ function GraphPanel({ store }: { store: Store }) {
     <div class="graph" tabIndex={0} role="group" aria-label={`Job graph with ${count(layout.boxes.length, "task")}`}>
       <svg width={layout.width} height={layout.height} viewBox={`0 0 ${layout.width} ${layout.height}`}>
         <defs>
-          <pattern id="hatch-soft" width="6" height="6" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-            <rect width="6" height="6" class="soft-back" />
-            <rect width="2.4" height="6" class="soft-line" />
-          </pattern>
-          <pattern id="hatch-filling" width="5" height="5" patternUnits="userSpaceOnUse" patternTransform="rotate(45)">
-            <rect width="5" height="5" class="filling-back" />
-            <rect width="1.6" height="5" class="filling-line" />
-          </pattern>
           <marker id="arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="8" markerHeight="8" orient="auto">
             <path d="M0 0 8 4 0 8Z" class="arrow" />
           </marker>

@@ -1,6 +1,9 @@
 /** The views, in the order of their tabs. */
 
+import { channelView } from "./channel";
 import { graphView } from "./graph";
+import { lawsView } from "./laws";
+import { stepsView } from "./steps";
 import type { View } from "./view";
 
-export const VIEWS: readonly View[] = [graphView];
+export const VIEWS: readonly View[] = [graphView, channelView, lawsView, stepsView];

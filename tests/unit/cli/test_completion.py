@@ -25,7 +25,7 @@ def bash(line: str) -> list[str]:
 
 def test_bash_completes_names_of_commands() -> None:
     assert bash("flowsim ") == list(CommandGroup().commands)
-    assert bash("flowsim r") == ["run", "replay", "rules"]
+    assert bash("flowsim r") == ["run", "replay", "report", "rules"]
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from flowsim.recording.merged_facts import Selection, merged_facts
 from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
 from flowsim.trace.evidence import EvidenceReader, EvidenceText
+from flowsim.trace.places import Place
 from flowsim.trace.time import moment_ns, start_of
 from flowsim.validation.judge import open_runs, validate
 from tests.support.jobs.fault_matrix import CASES, FaultCase, run_case
@@ -88,4 +89,4 @@ def test_rows_of_custom_law_need_no_column(tmp_path: Path) -> None:
     writer = RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription())
     writer.finish(RunStatus.COMPLETE)
     [text] = EvidenceReader(Recording.open(tmp_path), "r").texts([{"name": "x", "n": 7, "none": None, "list": [1, 2]}])
-    assert text == EvidenceText("a violation", "", "", (("n", "7"), ("list", "1, 2")), "flowsim trace r")
+    assert text == EvidenceText("a violation", "", "", (("n", "7"), ("list", "1, 2")), "flowsim trace r", Place())

@@ -14,9 +14,14 @@ _PLACE: Final = "<!-- flowsim: data -->"
 _SCRIPT: Final = re.compile(r"<script type=\"module\"[^>]*>(.*?)</script>", re.DOTALL)
 
 
+def viewer_bytes() -> int:
+    """The size of a page without a payload."""
+    return len(_viewer().encode())
+
+
 def page(payload: Payload) -> str:
     """The report as HTML. Its policy allows the script of the viewer, and no connection."""
-    viewer = files("flowsim.report").joinpath("assets", "viewer.html").read_text(encoding="utf-8")
+    viewer = _viewer()
     (script,) = _SCRIPT.findall(viewer)
     policy = (
         f"default-src 'none'; script-src 'sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}'; "
@@ -29,6 +34,10 @@ def page(payload: Payload) -> str:
     before, _, after = viewer.partition(_PLACE)
     before = before.replace("<head>", f'<head>\n<meta http-equiv="Content-Security-Policy" content="{policy}">', 1)
     return before + data + after
+
+
+def _viewer() -> str:
+    return files("flowsim.report").joinpath("assets", "viewer.html").read_text(encoding="utf-8")
 
 
 def _escaped(json_text: str) -> str:

@@ -1,6 +1,6 @@
 """What a report embeds: a head in JSON, and a body of compressed sections, within a budget of bytes.
 
-The body is a sequence of gzip members: one per table of facts, one of texts of records. The head names the offset of
+The body is a sequence of gzip members: one per table of facts, one of keys, one of texts of records. The head names the offset of
 each, and the encoding of each column. Equal recordings give equal bytes.
 """
 
@@ -26,8 +26,9 @@ from flowsim.report.wording import wording
 from flowsim.trace.time import start_of
 
 FORMAT: Final = 1
-BUDGET_BYTES: Final = 5 << 20
-"""The default size of a report without the viewer."""
+BUDGET_BYTES: Final = 5_000_000
+"""The default size of a report."""
+KEYS: Final = "keys"
 
 ALL: Final = "all"
 TASK: Final = "task"
@@ -35,8 +36,8 @@ CHANNEL: Final = "channel"
 
 _TABLE_NAMES: Final = [table.name for table in TASK_TABLES]
 _GZIP_LEVEL: Final = 6
-_MOST_BYTES_OF_TEXTS: Final = 2
-"""Texts of records get at most one part in this many of the budget."""
+_DIRECTORY_BYTES: Final = 12_000
+"""Of the directory of all tables and columns."""
 
 _LEAST_NEEDED: Final = (
     "segments", "mails", "metrics", "state_changes", "timers", "actions", "buffers", "credits", "window_intake",
@@ -69,33 +70,37 @@ def build_payload(
 ) -> Payload:
     """Reads the recording; ``path``: its name for the user; ``laws``: the verdicts, None if it was not judged.
 
+    ``budget_bytes``: without the viewer. Above it tables and texts are left out, but never the small tables.
+
     Raises BadInput for a damaged recording.
     """
     facts = read_facts(recording, _TABLE_NAMES)
-    sections, omitted = _sections(facts, budget_bytes * 3 // 4)
-    left = min(budget_bytes // _MOST_BYTES_OF_TEXTS, budget_bytes - sum(map(_size, sections.values())) * 4 // 3)
-    texts = record_texts(recording, facts, max(0, left * 3 // 4))
+    head: dict[str, Any] = {
+        "format": FORMAT,
+        "recording": _described(recording, path),
+        "facts": sum(recording.row_count(name) for name in _TABLE_NAMES),
+        "table_names": _TABLE_NAMES,
+        "description": _description(recording),
+        "laws": laws,
+        "wording": wording(),
+        "rules": rule_texts(),
+    }
+    left = (budget_bytes - len(_json(head)) - _DIRECTORY_BYTES) * 3 // 4
+    sections, omitted = _sections(facts, left)
+    sections[KEYS] = _Section({"rows": len(facts.keys)}, gzip.compress(_json(_keys(recording, facts.keys)), mtime=0))
+    texts = record_texts(recording, facts, left - sum(map(_size, sections.values())))
     sections[RECORDS] = _Section({"rows": len(facts.records), "texts": texts.count}, texts.data)
     members, directory, offset = [], {}, 0
     for name, section in sections.items():
         directory[name] = {**section.about, "offset": offset, "bytes": len(section.data)}
         members.append(section.data)
         offset += len(section.data)
-    head: dict[str, Any] = {
-        "format": FORMAT,
-        "recording": _described(recording, path),
-        "facts": sum(recording.row_count(name) for name in _TABLE_NAMES),
-        "table_names": _TABLE_NAMES,
-        "sections": directory,
-        "omitted": omitted,
-        "description": _description(recording),
-        "keys": _keys(recording, facts.keys),
-        "laws": laws,
-        "wording": wording(),
-        "rules": rule_texts(),
-    }
-    text = json.dumps(head, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = _json({**head, "sections": directory, "omitted": omitted}).decode()
     return Payload(text, b64encode(b"".join(members)).decode(), head["facts"], tuple(omitted))
+
+
+def _json(document: object) -> bytes:
+    return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
 def _size(section: _Section) -> int:

@@ -23,7 +23,7 @@ PLACEHOLDER = re.compile(r"<\w+>")
 
 def named_paths(text: str) -> set[str]:
     """The paths of the checkout in the text, placeholders such as ``<law>`` included."""
-    tops = {path.name for path in ROOT.iterdir()}
+    tops = {path.name for path in ROOT.iterdir()} - {"build"}  # what commands build is not in a fresh checkout
     return {code for code in CODE.findall(text) if "/" in code and code.partition("/")[0] in tops and " " not in code}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from flowsim.report.encoding import Ints, decoded, from_varints
 from flowsim.report.fact_columns import STEPS, sent_of
-from flowsim.report.payload import Payload
+from flowsim.report.payload import KEYS, Payload
 from flowsim.report.record_texts import RECORDS
 
 
@@ -19,6 +19,7 @@ class DecodedPayload:
     head: dict[str, Any]
     tables: dict[str, dict[str, Ints]]
     """By name, with ``steps``."""
+    keys: list[str]
     records: dict[int, str]
 
 
@@ -29,7 +30,7 @@ def decode(payload: Payload) -> DecodedPayload:
         name: gzip.decompress(body[about["offset"] : about["offset"] + about["bytes"]])
         for name, about in head["sections"].items()
     }
-    texts = json.loads(content.pop(RECORDS))
+    texts, keys = json.loads(content.pop(RECORDS)), json.loads(content.pop(KEYS))
     tables = {STEPS: _columns(head["sections"][STEPS], content.pop(STEPS), {})}
     for name in sorted(content, key=lambda one: one == "received"):
         of_table = tables[STEPS]["table"] == head["table_names"].index(name)
@@ -39,7 +40,7 @@ def decode(payload: Payload) -> DecodedPayload:
             for column in ("kind", "timestamp", "record"):
                 columns[column] = columns[column] + (tables["sent"][column][at] * (at >= 0))
         tables[name] = columns
-    return DecodedPayload(head, tables, dict(zip(texts["numbers"], texts["texts"], strict=True)))
+    return DecodedPayload(head, tables, keys, dict(zip(texts["numbers"], texts["texts"], strict=True)))
 
 
 def _columns(about: dict[str, Any], content: bytes, groups: dict[str, Ints]) -> dict[str, Ints]:

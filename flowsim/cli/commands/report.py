@@ -16,7 +16,7 @@ from flowsim.errors import BadInput
 from flowsim.recording.parquet_part import write_file
 from flowsim.recording.reader import Recording
 from flowsim.report.laws import law_data
-from flowsim.report.page import page
+from flowsim.report.page import page, viewer_bytes
 from flowsim.report.payload import BUDGET_BYTES, build_payload
 
 RecordingPath = Annotated[
@@ -34,7 +34,7 @@ Budget = Annotated[
     typer.Option(
         "--budget",
         metavar="SIZE",
-        help="The size limit of the embedded data; default: 5 MiB. Larger recordings lose tables, which the report names.",
+        help="The size of the file; default: 5 MB. The report of a larger recording omits tables, and names them.",
         show_default=False,
     ),
 ]
@@ -58,7 +58,7 @@ def report(
     opened = Recording.open(recording)
     limit = size_argument("--budget", budget) or BUDGET_BYTES
     verdicts = _judged(recording, opened, json_output) if laws else None
-    payload = build_payload(opened, str(recording), verdicts, limit)
+    payload = build_payload(opened, str(recording), verdicts, limit - viewer_bytes())
     path = html or recording / "report.html"
     content = page(payload).encode()
     _write(path, content)

@@ -33,6 +33,8 @@ export class Facts {
     readonly tableNames: readonly string[],
     steps: Record<string, Ints>,
     private readonly tables: Map<string, Table>,
+    /** Keys as JSON, by number less 1. */
+    readonly keys: readonly string[],
     /** Values of records as JSON, by number. */
     readonly records: ReadonlyMap<number, string>,
     /** Whether no table was left out. */
@@ -52,10 +54,11 @@ export class Facts {
   static async read(head: Head, body: string): Promise<Facts> {
     const bytes = fromBase64(body.trim());
     const open = (section: Section) => inflated(bytes.slice(section.offset, section.offset + section.bytes));
-    const { steps: stepsSection, records: recordsSection, ...sections } = head.sections as Record<string, Section>;
-    const [steps, texts, ...opened] = await Promise.all([
+    const { steps: stepsSection, records: recordsSection, keys: keysSection, ...sections } = head.sections as Record<string, Section>;
+    const [steps, texts, keys, ...opened] = await Promise.all([
       open(stepsSection!).then((data) => decodeColumns(stepsSection!, data, {}, null)),
-      open(recordsSection!).then((data) => JSON.parse(new TextDecoder().decode(data)) as Texts),
+      open(recordsSection!).then((data) => json<Texts>(data)),
+      open(keysSection!).then((data) => json<string[]>(data)),
       ...Object.values(sections).map(open),
     ]);
     const places = placesByTable(steps.table ?? NONE, head.table_names.length);
@@ -71,7 +74,7 @@ export class Facts {
       tables.set(name, { rows: section.rows, columns, places: of });
     }
     const records = new Map(texts.numbers.map((number, at) => [number, texts.texts[at]!]));
-    return new Facts(head.table_names, steps, tables, records, head.omitted.length === 0);
+    return new Facts(head.table_names, steps, tables, keys, records, head.omitted.length === 0);
   }
 
   of(name: string): Table {
@@ -113,6 +116,10 @@ export class Facts {
   get end(): number {
     return this.count ? this.time[this.count - 1]! : 0;
   }
+}
+
+function json<T>(data: Uint8Array): T {
+  return JSON.parse(new TextDecoder().decode(data)) as T;
 }
 
 interface Texts {

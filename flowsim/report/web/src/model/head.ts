@@ -86,7 +86,6 @@ export interface Head {
   sections: Record<string, Section>;
   omitted: string[];
   description: Record<string, Description>;
-  keys: string[];
   laws: { engine: string; laws: Law[] } | null;
   wording: Wording;
   rules: Record<string, { text: string; line: number }>;

@@ -28,7 +28,7 @@ export class Model {
     readonly head: Head,
     readonly facts: Facts,
   ) {
-    this.names = new Names(head, facts.records);
+    this.names = new Names(head, facts.keys, facts.records);
     this.states = new TaskStates(facts, this.names.tasks.keys());
     this.channels = new Channels(facts);
     this.sentences = new Sentences(facts, this.names, head.wording, (place) => this.states.depthAt(place));

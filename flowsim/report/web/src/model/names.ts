@@ -69,9 +69,9 @@ export class Names {
 
   constructor(
     head: Head,
+    private readonly keys: readonly string[],
     private readonly records: ReadonlyMap<number, string>,
   ) {
-    this.keys = head.keys;
     const by = <T extends { id: number }>(rows: T[]) => new Map(rows.map((row) => [row.id, row]));
     this.tasks = by(
       rowsOf(head, "tasks").map((row) => ({
@@ -109,8 +109,6 @@ export class Names {
       this.states.set(`${row.task} ${row.operator} ${row.state}`, [String(row.name), String(row.kind)]);
     }
   }
-
-  private readonly keys: string[];
 
   task(task: number): string {
     return this.tasks.get(task)?.name ?? `task ${task}`;

@@ -1,0 +1,87 @@
+"""``flowsim report``: the file that it writes, its answers and its errors."""
+
+from __future__ import annotations
+
+import json
+import re
+import webbrowser
+from pathlib import Path
+
+import pytest
+
+from flowsim.report.page import viewer_bytes
+from tests.unit.cli.conftest import Flowsim
+
+
+def head_of(html: Path) -> dict[str, object]:
+    found = re.search(r'<script type="application/json" id="head">(.*?)</script>', html.read_text())
+    assert found is not None
+    head: dict[str, object] = json.loads(found.group(1))
+    return head
+
+
+def test_report_is_written_beside_the_recording_with_verdicts(flowsim: Flowsim, tmp_path: Path) -> None:
+    flowsim("run", "tiny.yaml", "--out", "out")
+
+    called = flowsim("report", "out", "--json")
+
+    html = tmp_path / "out/report.html"
+    head = head_of(html)
+    assert called.code == 0
+    assert called.document == {
+        "report": "out/report.html", "bytes": html.stat().st_size, "facts": head["facts"], "omitted": [], "exit_code": 0,
+    }  # fmt: skip
+    laws = head["laws"]["laws"]  # type: ignore[index]
+    assert {law["verdict"] for law in laws} <= {"holds", "not applicable"}
+    assert flowsim("validate", "out").code == 0
+
+
+def test_options_choose_file_and_browser_and_skip_laws(
+    flowsim: Flowsim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    flowsim("run", "tiny.yaml", "--out", "out")
+
+    called = flowsim("report", "out", "--html", "pages/r.html", "--open", "--no-laws")
+
+    assert re.match(r"report pages/r.html: [\d,]+ facts, \d\.\d\d MB\n", called.out)
+    assert opened == [(tmp_path / "pages/r.html").as_uri()]
+    assert head_of(tmp_path / "pages/r.html")["laws"] is None
+
+
+def test_small_budget_is_noted(flowsim: Flowsim) -> None:
+    flowsim("run", "tiny.yaml", "--out", "out")
+
+    called = flowsim("report", "out", "--budget", viewer_bytes() + 30_000, "--no-laws")
+
+    assert "note: without segments, mails" in called.out
+    assert "they need a larger --budget" in called.out
+
+
+def test_recording_of_elements_gives_a_report(flowsim: Flowsim, tmp_path: Path) -> None:
+    flowsim("run", "tiny.yaml", "--out", "out", "--record", "elements")
+
+    assert flowsim("report", "out").code == 0
+    assert "buffers" not in head_of(tmp_path / "out/report.html")["sections"]  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere"], "nowhere: no such recording"),
+        (["."], "not a recording"),
+        (["out", "--budget", "much"], "--budget"),
+        (["out", "--html", "tiny.yaml/r.html"], "--html: tiny.yaml/r.html: cannot be written"),
+    ],
+)
+def test_bad_argument_is_refused_and_nothing_written(
+    flowsim: Flowsim, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    flowsim("run", "tiny.yaml", "--out", "out")
+
+    called = flowsim("report", *arguments)
+
+    assert called.code == 2
+    assert message in called.err
+    assert not list(tmp_path.rglob("*.html"))

@@ -8,9 +8,10 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from flowsim.facts.schema import SENT
+from flowsim.facts.schema import ASYNC_ELEMENTS, LATE_DROP, SENT, WINDOW_INTAKE
 from flowsim.recording.merged_facts import MergedRows, Selection, merged_rows
 from flowsim.recording.reader import Recording
+from flowsim.report.encoding import bounded
 from flowsim.trace.time import start_of
 
 Ints = npt.NDArray[np.int64]
@@ -26,6 +27,9 @@ _OMITTED: Final = (
     "fingerprint_sum", "fingerprint_xor", "left_sum", "right_sum", "product_sum",
 )  # fmt: skip
 """A fact's task and time are in table ``steps``, and its seq is its number in the task. The rest nothing shows."""
+
+WITH_RECORDS: Final = (SENT.name, WINDOW_INTAKE.name, LATE_DROP.name, ASYNC_ELEMENTS.name)
+"""Tables with the timestamp of a record, which is known from the first of them that has the record."""
 
 _JOINED: Final = ("kind", "timestamp", "record")
 """Columns of ``received`` that are given less those of the sent element."""
@@ -127,7 +131,27 @@ def _value(column: str, values: Ints, start_ns: int, keys: Numbering, records: N
         return keys.of(values)
     if column in _RECORDS:
         return records.of(values)
-    return values - start_ns if column in _TIMES else values
+    return bounded(values - start_ns if column in _TIMES else values)
+
+
+def times_of_records(facts: FactColumns) -> Ints:
+    """Returns the timestamp of each record by its number, less 1: that of its first use."""
+    found, is_known = np.zeros(len(facts.records), dtype=np.int64), np.zeros(len(facts.records), dtype=np.bool_)
+    for name in WITH_RECORDS:
+        columns = facts.tables.get(name)
+        if columns is None:
+            continue
+        record, first = np.unique(columns["record"], return_index=True)
+        wanted = record > 0
+        wanted[wanted] = ~is_known[record[wanted] - 1]
+        found[record[wanted] - 1] = columns["timestamp"][first[wanted]]
+        is_known[record[wanted] - 1] = True
+    return found
+
+
+def less_records(columns: dict[str, Ints], times: Ints) -> dict[str, Ints]:
+    """Returns the columns with timestamps less those of the records: 0 but for watermarks and other elements."""
+    return {**columns, "timestamp": columns["timestamp"] - np.append(0, times)[columns["record"]]}
 
 
 def less_sent(tables: dict[str, dict[str, Ints]], received: dict[str, Ints]) -> dict[str, Ints]:

@@ -18,8 +18,17 @@ import numpy as np
 from flowsim.facts.schema import GRAPH_TABLES, RECEIVED, STATES, TASK_MANAGERS
 from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.reader import Recording
-from flowsim.report.encoding import bounded, encoded
-from flowsim.report.fact_columns import STEPS, FactColumns, Ints, less_sent, read_facts
+from flowsim.report.encoding import encoded
+from flowsim.report.fact_columns import (
+    STEPS,
+    WITH_RECORDS,
+    FactColumns,
+    Ints,
+    less_records,
+    less_sent,
+    read_facts,
+    times_of_records,
+)
 from flowsim.report.record_texts import RECORDS, record_texts
 from flowsim.report.rules import rule_texts
 from flowsim.report.wording import wording
@@ -33,6 +42,13 @@ KEYS: Final = "keys"
 ALL: Final = "all"
 TASK: Final = "task"
 CHANNEL: Final = "channel"
+TASK_AND_RECORD: Final = "task_and_record"
+"""Groups: rows of one task, rows of one channel, and of one task with records and without apart."""
+_GROUPS: Final = (TASK, CHANNEL)
+_GROUPS_OF: Final = {CHANNEL: (TASK,), TASK: (), "timestamp": (TASK, CHANNEL, TASK_AND_RECORD)}
+"""Groups of a column: no column is grouped by itself, nor by a column that is grouped by it."""
+
+RECORD_TIMES: Final = "record_times"
 
 _TABLE_NAMES: Final = [table.name for table in TASK_TABLES]
 _GZIP_LEVEL: Final = 6
@@ -109,7 +125,8 @@ def _size(section: _Section) -> int:
 
 def _sections(facts: FactColumns, limit_bytes: int) -> tuple[dict[str, _Section], list[str]]:
     """A section per table with rows, then that of all facts; and the tables that were left out to stay in the limit."""
-    sections = {name: _section(facts, name) for name in facts.tables if name != STEPS and len(facts.tasks[name])}
+    times = times_of_records(facts)
+    sections = {name: _section(facts, name, times) for name in facts.tables if name != STEPS and len(facts.tasks[name])}
     omitted: list[str] = []
     steps = _steps_of(facts, sections)
     for name in _LEAST_NEEDED:
@@ -118,7 +135,7 @@ def _sections(facts: FactColumns, limit_bytes: int) -> tuple[dict[str, _Section]
         if sections.pop(name, None) is not None:
             omitted.append(name)
             steps = _steps_of(facts, sections)
-    return {STEPS: steps, **sections}, omitted
+    return {STEPS: steps, RECORD_TIMES: _packed({"timestamp": times}, {}), **sections}, omitted
 
 
 def _steps_of(facts: FactColumns, sections: Mapping[str, _Section]) -> _Section:
@@ -130,11 +147,14 @@ def _steps_of(facts: FactColumns, sections: Mapping[str, _Section]) -> _Section:
     return _packed(kept, {TASK: kept["task"]})
 
 
-def _section(facts: FactColumns, name: str) -> _Section:
+def _section(facts: FactColumns, name: str, times: Ints) -> _Section:
     columns = facts.tables[name]
     groups = {TASK: facts.tasks[name]}
     if CHANNEL in columns:
         groups[CHANNEL] = columns[CHANNEL]
+    if name in WITH_RECORDS:
+        groups[TASK_AND_RECORD] = facts.tasks[name] * 2 + (columns["record"] > 0)
+        columns = less_records(columns, times)
     return _packed(less_sent(facts.tables, columns) if name == RECEIVED.name else columns, groups)
 
 
@@ -142,7 +162,8 @@ def _packed(columns: Mapping[str, Ints], groups: Mapping[str, Ints]) -> _Section
     """Columns one after another; ``coverage``: which part of the run has all its rows here."""
     described, parts = [], []
     for name, values in columns.items():
-        encoding, data = encoded(bounded(values), {key: group for key, group in groups.items() if key != name})
+        usable = {key: group for key, group in groups.items() if key in _GROUPS_OF.get(name, _GROUPS)}
+        encoding, data = encoded(values, usable)
         described.append({"name": name, "encoding": encoding, "bytes": len(data)})
         parts.append(data)
     rows = len(next(iter(columns.values())))

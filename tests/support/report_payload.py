@@ -8,9 +8,11 @@ from base64 import b64decode
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from flowsim.report.encoding import Ints, decoded, from_varints
-from flowsim.report.fact_columns import STEPS, sent_of
-from flowsim.report.payload import KEYS, Payload
+from flowsim.report.fact_columns import STEPS, WITH_RECORDS, sent_of
+from flowsim.report.payload import KEYS, RECORD_TIMES, TASK_AND_RECORD, Payload
 from flowsim.report.record_texts import RECORDS
 
 
@@ -32,9 +34,12 @@ def decode(payload: Payload) -> DecodedPayload:
     }
     texts, keys = json.loads(content.pop(RECORDS)), json.loads(content.pop(KEYS))
     tables = {STEPS: _columns(head["sections"][STEPS], content.pop(STEPS), {})}
+    times = np.append(0, _columns(head["sections"][RECORD_TIMES], content.pop(RECORD_TIMES), {})["timestamp"])
     for name in sorted(content, key=lambda one: one == "received"):
         of_table = tables[STEPS]["table"] == head["table_names"].index(name)
         columns = _columns(head["sections"][name], content[name], {"task": tables[STEPS]["task"][of_table]})
+        if name in WITH_RECORDS:
+            columns["timestamp"] = columns["timestamp"] + times[columns["record"]]
         if name == "received" and "sent" in tables:
             at = sent_of(tables["sent"], columns)
             for column in ("kind", "timestamp", "record"):
@@ -49,8 +54,12 @@ def _columns(about: dict[str, Any], content: bytes, groups: dict[str, Ints]) -> 
         parts[column["name"]] = content[offset : offset + column["bytes"]]
         offset += column["bytes"]
     found: dict[str, Ints] = {}
-    names = sorted(about["columns"], key=lambda column: column["encoding"] not in ("values", "differences", *groups))
+    # Columns that others are grouped by come first.
+    names = sorted(about["columns"], key=lambda column: column["encoding"] not in ("values", "differences", "task"))
     for column in names:
-        found[column["name"]] = decoded(column["encoding"], parts[column["name"]], {**groups, **found})
+        known = {**groups, **found}
+        if column["encoding"] == TASK_AND_RECORD:
+            known[TASK_AND_RECORD] = groups["task"] * 2 + (found["record"] > 0)
+        found[column["name"]] = decoded(column["encoding"], parts[column["name"]], known)
         assert len(from_varints(parts[column["name"]])) == about["rows"]
     return found

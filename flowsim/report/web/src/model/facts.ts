@@ -54,11 +54,12 @@ export class Facts {
   static async read(head: Head, body: string): Promise<Facts> {
     const bytes = fromBase64(body.trim());
     const open = (section: Section) => inflated(bytes.slice(section.offset, section.offset + section.bytes));
-    const { steps: stepsSection, records: recordsSection, keys: keysSection, ...sections } = head.sections as Record<string, Section>;
-    const [steps, texts, keys, ...opened] = await Promise.all([
+    const { steps: stepsSection, records: recordsSection, keys: keysSection, record_times: timesSection, ...sections } = head.sections as Record<string, Section>;
+    const [steps, texts, keys, times, ...opened] = await Promise.all([
       open(stepsSection!).then((data) => decodeColumns(stepsSection!, data, {}, null)),
       open(recordsSection!).then((data) => json<Texts>(data)),
       open(keysSection!).then((data) => json<string[]>(data)),
+      open(timesSection!).then((data) => decodeColumns(timesSection!, data, {}, null).timestamp!),
       ...Object.values(sections).map(open),
     ]);
     const places = placesByTable(steps.table ?? NONE, head.table_names.length);
@@ -71,6 +72,7 @@ export class Facts {
       const tasks = Uint32Array.from(of, (place) => steps.task![place]!);
       const sent = name === "received" ? (tables.get("sent") ?? EMPTY) : null;
       const columns = decodeColumns(section, opened[Object.keys(sections).indexOf(name)]!, { task: tasks }, sent);
+      if (WITH_RECORDS.includes(name)) addTimes(columns, times);
       tables.set(name, { rows: section.rows, columns, places: of });
     }
     const records = new Map(texts.numbers.map((number, at) => [number, texts.texts[at]!]));
@@ -167,12 +169,27 @@ function decodeColumns(
   // Columns that other columns are grouped by come first.
   const known: Record<string, Ints> = { ...groups };
   while (waiting.length) {
+    if (known.record && groups.task) known.task_and_record ??= recordsApart(groups.task, known.record);
     const at = waiting.findIndex(({ encoding }) => encoding === "values" || encoding === "differences" || encoding in known);
     const { name, encoding, values } = waiting.splice(at, 1)[0]!;
     if (encoding !== "values") undoDifferences(values, known[encoding] ?? null);
     columns[name] = known[name] = narrowed(values);
   }
   return sent ? plusSent(columns, sent) : columns;
+}
+
+/** The group of rows of one task with records, and without. */
+function recordsApart(tasks: Ints, records: Ints): Ints {
+  return Uint32Array.from(tasks, (task, row) => task * 2 + (records[row]! > 0 ? 1 : 0));
+}
+
+/** Timestamps of these tables are given less those of the records. */
+const WITH_RECORDS = ["sent", "window_intake", "late_drop", "async_elements"];
+
+function addTimes(columns: Record<string, Ints>, times: Ints): void {
+  const { timestamp, record } = columns;
+  const sum = (less: number, row: number) => (record![row] ? less + times[record![row]! - 1]! : less);
+  columns.timestamp = narrowed(Float64Array.from(timestamp!, sum));
 }
 
 function plusSent(received: Record<string, Ints>, sent: Table): Record<string, Ints> {

@@ -15,7 +15,7 @@ import type { View } from "./view";
 /** Shares are those of this part of the time in view, around the cursor. */
 const AROUND = 1 / 20;
 const MOST_CELLS = 5;
-const NAME_LENGTH = 32;
+const NAME_LENGTH = 27;
 
 const expanded = signal<ReadonlySet<number>>(new Set());
 
@@ -94,7 +94,6 @@ function Vertex({ store, box }: { store: Store; box: Box }) {
       tabIndex={0}
       role="button"
       aria-expanded={isOpen}
-      aria-label={`${name}, ${parallelism}, ${words}`}
       onClick={() => {
         toggle(box.id);
         store.select({ task: tasks[0]!.id });
@@ -103,7 +102,6 @@ function Vertex({ store, box }: { store: Store; box: Box }) {
         if (event.key === "Enter") toggle(box.id);
       }}
     >
-      <title>{name}</title>
       <rect class="box" width={box.width} height={box.height} rx="6" />
       <text class="name" x="10" y="20">{name.length > NAME_LENGTH ? `${name.slice(0, NAME_LENGTH - 1)}…` : name}</text>
       <text class="faint" x="10" y="37">{isOpen ? "▾" : "▸"} {parallelism}</text>
@@ -165,14 +163,13 @@ function EdgeLabel({ store, line }: { store: Store; line: Line }) {
       class={`edge-label ${isOut ? "out" : ""}`}
       transform={`translate(${line.x - LABEL_WIDTH / 2} ${line.y - LABEL_HEIGHT / 2})`}
       {...(channels.length && {
-        tabIndex: 0, role: "button", "aria-label": `${label}, ${count(channels.length, "channel")}${words && `, ${words}`}`,
+        tabIndex: 0, role: "button", "aria-description": `${count(channels.length, "channel")}${words && `, ${words}`}`,
         onClick: open,
         onKeyDown: (event: KeyboardEvent) => {
           if (event.key === "Enter") open();
         },
       })}
     >
-      <title>{`${label}: ${count(channels.length, "channel")}${words && `; ${words}`}`}</title>
       <text class="faint" x={LABEL_WIDTH / 2} y="11" text-anchor="middle">
         {label}{channels.length > 1 ? ` × ${channels.length}` : ""}
       </text>

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -167,12 +167,12 @@ class Recording:
             return {table: [] for table in _GRAPH_NAMES}
         return read_graph(self.directory, self.markers[-1].graph)
 
-    def spark(self, session: SparkSession) -> dict[str, DataFrame]:
-        """Returns the tables as DataFrames of a Spark session.
+    def spark(self, session: SparkSession, tables: Container[str] = TABLES) -> dict[str, DataFrame]:
+        """Returns the tables, or those named in ``tables``, as DataFrames of a Spark session.
 
         Each DataFrame is also registered as a temporary view with its name.
         """
-        return register_views(session, self.location, self.epochs, self._graph)
+        return register_views(session, self.location, self.epochs, self._graph, tables)
 
     def columns(self, table: str) -> tuple[str, ...]:
         """Returns the names of a table's columns."""

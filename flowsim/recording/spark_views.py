@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, TEXT_TABLES, Table
+from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, TABLES, TEXT_TABLES, Table
 from flowsim.recording.parquet_part import part_name
 
 if TYPE_CHECKING:
@@ -21,13 +21,20 @@ def register_views(
     directory: str,
     epochs: Sequence[Mapping[str, int]],
     graph: Mapping[str, Sequence[tuple[int | str, ...]]],
+    tables: Container[str] = TABLES,
 ) -> dict[str, DataFrame]:
-    """Returns one DataFrame per table, and registers each as a temporary view with the table's name.
+    """Returns one DataFrame per table of ``tables``, and registers each as a temporary view with the table's name.
 
     ``directory``: any path that Spark reads.
     """
-    frames = {table.name: session.createDataFrame(list(graph[table.name]), ddl(table)) for table in GRAPH_TABLES}
+    frames = {
+        table.name: session.createDataFrame(list(graph[table.name]), ddl(table))
+        for table in GRAPH_TABLES
+        if table.name in tables
+    }
     for table in (*FACT_TABLES, *TEXT_TABLES):
+        if table.name not in tables:
+            continue
         parts = [
             f"{directory}/{table.name}/{part_name(epoch)}" for epoch, rows in enumerate(epochs) if table.name in rows
         ]

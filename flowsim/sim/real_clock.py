@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 import time
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Awaitable, Callable, Coroutine
@@ -143,12 +144,15 @@ def run_real(main: Callable[[RealClock], Coroutine[Any, Any, _T]]) -> _T:
     KeyboardInterrupt.
     """
     tasks: list[tuple[AbstractEventLoop, asyncio.Task[Any]]] = []
+    interrupted = threading.Event()
 
     async def run() -> _T:
         task = asyncio.current_task()
         loop = asyncio.get_running_loop()
         if task is not None:
             tasks.append((loop, task))
+            if interrupted.is_set():
+                task.cancel()
         clock = RealClock(loop)
         return await clock.run(main(clock))
 
@@ -161,6 +165,7 @@ def run_real(main: Callable[[RealClock], Coroutine[Any, Any, _T]]) -> _T:
                 runner.get_loop().run_until_complete(end_others())
 
     def interrupt() -> None:
+        interrupted.set()
         for loop, task in tasks:
             loop.call_soon_threadsafe(task.cancel)
 

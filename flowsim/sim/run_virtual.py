@@ -56,7 +56,10 @@ def run_virtual(
 
 
 def in_free_thread(run: Callable[[], _T], interrupt: Callable[[], object]) -> _T:
-    """Calls ``run()`` here, or in a separate thread if an event loop runs here; then Ctrl-C calls ``interrupt``."""
+    """Calls ``run()`` here, or in a separate thread if an event loop runs here.
+
+    Whatever then interrupts the wait for the thread (Ctrl-C, a signal handler that raises) calls ``interrupt``.
+    """
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -71,12 +74,14 @@ def in_free_thread(run: Callable[[], _T], interrupt: Callable[[], object]) -> _T
             errors.append(error)
 
     thread = threading.Thread(target=copy_context().run, args=(keep_outcome,), name="flowsim")
-    thread.start()
     try:
+        thread.start()
         thread.join()
-    except KeyboardInterrupt:
+    except BaseException as error:
         interrupt()
         thread.join()
+        if not isinstance(error, KeyboardInterrupt):
+            raise
     if errors:
         raise errors[0]
     return results[0]

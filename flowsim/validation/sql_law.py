@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from flowsim.errors import BadInput
-from flowsim.facts.schema import FACT_TABLES
+from flowsim.facts.schema import FACT_TABLES, TABLES
 from flowsim.laws.law import EVIDENCE_ROWS, Outcome, Verdict
 from flowsim.recording.reader import Recording
 from flowsim.validation.on_spark import spark_errors
@@ -25,7 +25,8 @@ _COMMENT: Final = re.compile(r"--[^\n]*|/\*.*?\*/", re.S)
 class SqlLaw:
     """A SQL query.
 
-    ``name`` is the name of its file; ``tables`` are the fact tables in the query, whose rows are examined.
+    ``name`` is the name of its file; ``tables`` are the tables of recordings that the query names. Rows of fact tables
+    are examined.
     """
 
     path: Path
@@ -44,8 +45,8 @@ def read_sql_law(path: Path) -> SqlLaw:
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"--law {path}: cannot be read: {error}") from None
     words = set(_WORD.findall(_COMMENT.sub(" ", text).lower()))
-    tables = tuple(table.name for table in FACT_TABLES if table.name in words)
-    if not tables:
+    tables = tuple(name for name in TABLES if name in words)
+    if not any(table.name in tables for table in FACT_TABLES):
         raise BadInput(
             f"--law {path}: expected a SQL query that returns violations, over tables of recordings such as sent or "
             "window_fire (docs/recording.md lists them)"
@@ -62,9 +63,9 @@ def judge_by_sql(session: SparkSession, law: SqlLaw, recording: Recording) -> Ou
     if recording.level < needed.level:
         levels = f"level {needed.level.name.lower()}, the run was recorded at level {recording.level.name.lower()}"
         return Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=f"reads {needed.name}: needs recording {levels}")
-    examined = sum(recording.row_count(table) for table in law.tables)
+    examined = sum(recording.row_count(table.name) for table in FACT_TABLES if table.name in law.tables)
     with spark_errors(f"--law {law.path}"):
-        recording.spark(session)
+        recording.spark(session, law.tables)
         found = session.sql(law.query)
         violations = found.count()
         rows = found.orderBy(*found.columns).limit(EVIDENCE_ROWS).collect() if violations else []

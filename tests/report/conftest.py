@@ -1,4 +1,4 @@
-"""One Chromium for all tests, and pages of reports in it."""
+"""A Chromium for the tests of a module, and pages of reports in it."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ OpenReport = Callable[..., Page]
 """Opens the report of a recording: name, address part after #, dark."""
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """For one module: as long as Playwright runs, the thread has a running event loop, and asyncio refuses a second."""
     path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None and os.environ.get("CI"):
         pytest.fail(HOW_TO_INSTALL)

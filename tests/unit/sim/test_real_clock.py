@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import os
+import signal
 import time
 from collections.abc import Callable
+from types import FrameType
 
 import pytest
 
@@ -113,3 +116,30 @@ def test_real_clock_runs_inside_running_loop() -> None:
         return run_real(main)
 
     assert asyncio.run(notebook()) == "done"
+
+
+def test_signal_handler_that_raises_ends_run_in_its_thread() -> None:
+    """As a timeout does that interrupts a notebook's cell."""
+    ended: list[str] = []
+
+    async def sleeps(clock: RealClock) -> None:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            ended.append("cancelled")
+            raise
+
+    async def notebook() -> None:
+        run_real(sleeps)
+
+    def handler(number: int, frame: FrameType | None) -> None:
+        raise TimeoutError
+
+    before = signal.signal(signal.SIGUSR1, handler)
+    try:
+        with pytest.raises(TimeoutError):
+            asyncio.run(notebook())
+    finally:
+        signal.signal(signal.SIGUSR1, before)
+    assert ended == ["cancelled"]

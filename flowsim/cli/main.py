@@ -21,6 +21,7 @@ _COMMANDS: Final = {
     ),
     "replay": ("replay", "Run a recorded scenario again. Exit code 1: the new recording differs."),
     "trace": ("trace", "Print a recorded run as text, with the rules of Flink that explain each event."),
+    "why": ("why", "Explain what happened in a recorded run, or why it did not happen, as a chain of causes."),
     "report": ("report", "Write a recording as one HTML file that any browser opens, without a network."),
     "metrics": ("metrics", "Show the sampled metrics of every task: times in ms per second, pools in percent."),
     "explore": (

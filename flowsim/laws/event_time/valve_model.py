@@ -46,6 +46,17 @@ class ValveModel:
             return self._on_active(channel) if timestamp == ACTIVE else self._on_idle(channel)
         return _NOTHING
 
+    def watermark(self, channel: int) -> int:
+        """The last watermark of a channel that counted."""
+        return self._watermarks[channel]
+
+    def is_active(self, channel: int) -> bool:
+        return self._active[channel]
+
+    def is_aligned(self, channel: int) -> bool:
+        """Whether the input waits for the watermark of a channel."""
+        return self._aligned[channel] != _NOT_ALIGNED
+
     def _on_active(self, channel: int) -> list[Emission]:
         self._active[channel] = True
         # Rule 8.11: a channel that fell behind while idle must catch up before it can hold back the input.

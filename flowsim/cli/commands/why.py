@@ -1,0 +1,144 @@
+"""``flowsim why``: the causes of what happened, or did not happen, in a recorded run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from textwrap import wrap
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+
+from flowsim.cli.command import Answer, command
+from flowsim.cli.options import Json
+from flowsim.recording.manifest import RunStatus
+from flowsim.recording.reader import Recording
+from flowsim.trace.time import moment_ns
+from flowsim.why.answer import Cause, WhyAnswer, cause_data, cause_lines, command_text
+from flowsim.why.questions import QUESTIONS, Asked, answer
+from flowsim.why.run_facts import RunFacts
+
+RecordingPath = Annotated[
+    Path, typer.Argument(metavar="RECORDING", help="The output directory of 'flowsim run --out'.", show_default=False)
+]
+
+
+def _completed(incomplete: str) -> list[tuple[str, str]]:
+    """Returns the questions that begin with ``incomplete``."""
+    return [(one.name, one.summary) for one in QUESTIONS.values() if one.name.startswith(incomplete)]
+
+
+QuestionName = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[QUESTION]",
+        help="; ".join(f"{one.name} {one.words}: {one.summary}" for one in QUESTIONS.values()) + ".",
+        autocompletion=_completed,
+        show_default=False,
+    ),
+]
+About = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="[ABOUT]...", help="What the question is about; see QUESTION.", show_default=False),
+]
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--at", metavar="TIME", help="Ask about this time after the start of the run, e.g. 1.5s.", show_default=False
+    ),
+]
+Task = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        metavar="NAME|ID",
+        help="Only this task, by number, name or a unique part of its name.",
+        show_default=False,
+    ),
+]
+
+_INDENT = "    "
+
+
+@command
+def why(
+    recording: RecordingPath,
+    question: QuestionName = None,
+    about: About = None,
+    at: At = None,
+    task: Task = None,
+    json_output: Json = False,
+) -> Answer:
+    """Explain what happened in a recorded run, or why it did not happen, as a chain of causes.
+
+    Each cause names the rules of Flink that explain it, and a link to the fact in the report of the recording. Without
+    QUESTION: list the questions, as commands for this recording.
+    """
+    opened = Recording.open(recording)
+    at_ns = moment_ns("--at", at)
+    facts = RunFacts(opened)
+    if at_ns is not None:
+        facts = facts.until(facts.start_ns + at_ns)
+    if question is None:
+        return _questions(recording)
+    tasks = None if task is None else frozenset(facts.names.find_tasks(task))
+    found = answer(facts, question, Asked(about or [], tasks))
+    return _shown(recording, facts, question, about or [], found)
+
+
+def _questions(path: Path) -> Answer:
+    rows = [(command_text("why", str(path), one.name), one.words, one.summary) for one in QUESTIONS.values()]
+    document = [{"command": text, "about": words, "summary": summary} for text, words, summary in rows]
+
+    def show(console: Console) -> None:
+        for text, words, summary in rows:
+            console.print(f"{text} {words}", soft_wrap=True)
+            console.print(f"{_INDENT}{summary}", soft_wrap=True)
+
+    return Answer(document, show)
+
+
+def _notes(facts: RunFacts) -> list[str]:
+    recording = facts.recording
+    if recording.status is RunStatus.RUNNING:
+        return [f"the run was killed: the recording ends with its last complete epoch, {len(recording.epochs)} in all"]
+    if not recording.is_complete:
+        return [f"the run did not finish: its status is {recording.status.value}"]
+    return []
+
+
+def _shown(path: Path, facts: RunFacts, question: str, about: list[str], found: WhyAnswer) -> Answer:
+    report = str(path / "report.html")
+    notes = [*found.notes, *_notes(facts)]
+    document: dict[str, Any] = {
+        "recording": str(path),
+        "status": facts.recording.status.value,
+        "level": facts.recording.level.name.lower(),
+        "question": question,
+        "about": about,
+        "statement": cause_data(found.statement, facts.start_ns, report),
+        "causes": [cause_data(cause, facts.start_ns, report) for cause in found.causes],
+        "notes": notes,
+        "exit_code": 0,
+    }
+    has_report = (path / "report.html").exists()
+
+    def show(console: Console) -> None:
+        _print(console, "", found.statement, facts.start_ns, report)
+        for number, cause in enumerate(found.causes, start=1):
+            _print(console, f"{number:>2}. ", cause, facts.start_ns, report)
+        for note in notes:
+            console.print(f"note: {note}")
+        if not has_report:
+            console.print(f"note: the links need a report: {command_text('report', str(path))}", soft_wrap=True)
+
+    return Answer(document, show)
+
+
+def _print(console: Console, head: str, cause: Cause, start_ns: int, report: str) -> None:
+    for line in cause_lines(cause, start_ns, report):
+        parts = [line] if report in line else wrap(line, console.width - len(_INDENT) - 2, break_on_hyphens=False)
+        for number, part in enumerate(parts):
+            indent = _INDENT if head else ""
+            console.print(f"{head or indent}{'  ' if number and line.startswith('- ') else ''}{part}", soft_wrap=True)
+            head = head and _INDENT

@@ -1,0 +1,76 @@
+"""An answer: a statement and the chain of its causes, each with its rules and the fact that shows it."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import dataclass, field
+
+from flowsim.trace.places import Place
+from flowsim.trace.time import moment_text
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """One link of a chain of causes.
+
+    ``rules``: numbers in ``docs/flink_rules.md``. ``details``: one line each, such as the watermark of each channel.
+    ``place``: the fact that shows the cause; ``channel``: its channel, if the report shows the cause there.
+    """
+
+    text: str
+    rules: tuple[str, ...] = ()
+    place: Place | None = None
+    details: tuple[str, ...] = ()
+    channel: int | None = None
+
+    def link(self, start_ns: int) -> str:
+        """The part of a link to the report after the file name; '' without a place."""
+        place = self.place
+        if place is None or place.task is None or place.time_ns is None:
+            return ""
+        parts = [f"view={'steps' if self.channel is None else 'channel'}", f"task={place.task}"]
+        if self.channel is not None:
+            parts.append(f"channel={self.channel}")
+        if place.seq is not None:
+            parts.append(f"fact={place.task}.{place.seq}")
+        return "#" + "&".join([*parts, f"t={place.time_ns - start_ns}"])
+
+
+@dataclass(frozen=True, slots=True)
+class WhyAnswer:
+    """The answer to one question about one recording."""
+
+    statement: Cause
+    causes: tuple[Cause, ...] = ()
+    """Each one is the cause of the one before it."""
+    notes: tuple[str, ...] = field(default=())
+    """What the recording lacks, and what else can be asked."""
+
+
+def cause_data(cause: Cause, start_ns: int, report: str) -> dict[str, object]:
+    """A cause as JSON values."""
+    place, link = cause.place, cause.link(start_ns)
+    return {
+        "text": cause.text,
+        "rules": list(cause.rules),
+        "details": list(cause.details),
+        "task": None if place is None else place.task,
+        "seq": None if place is None else place.seq,
+        "at_ns": None if place is None or place.time_ns is None else place.time_ns - start_ns,
+        "link": f"{report}{link}" if link else None,
+    }
+
+
+def cause_lines(cause: Cause, start_ns: int, report: str) -> list[str]:
+    """A cause as lines: its sentences with the rules, its details, and where to see it."""
+    cited = f"  [{', '.join(cause.rules)}]" if cause.rules else ""
+    lines = [cause.text + cited, *(f"- {detail}" for detail in cause.details)]
+    link = cause.link(start_ns)
+    if link and cause.place is not None and cause.place.time_ns is not None:
+        lines.append(f"at {moment_text(cause.place.time_ns - start_ns)}: {report}{link}")
+    return lines
+
+
+def command_text(*words: str) -> str:
+    """A command of flowsim as the user types it."""
+    return shlex.join(["flowsim", *words])

@@ -1,0 +1,78 @@
+"""Watermarks and statuses where they begin: the watermark strategies of sources and operators, and sources themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from flowsim.facts.kinds import ElementKind
+from flowsim.laws.job_graph import Channel, Operator
+from flowsim.laws.windows.plan import number_of
+from flowsim.trace.sentence import count_text
+from flowsim.trace.time import duration_text, event_time
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
+from flowsim.why.answer import Cause
+from flowsim.why.run_facts import Row, RunFacts, place_of
+
+
+def strategy_of(operator: Operator) -> Mapping[str, object] | None:
+    """The parameters of an operator's watermark strategy; None without one."""
+    found = operator.params.get("watermarks")
+    return found if isinstance(found, Mapping) and found.get("kind") != "none" else None
+
+
+def generator_of(facts: RunFacts, channel: Channel) -> Operator | None:
+    """The operator in the sender's chain whose strategy makes the watermarks of a channel; None if they pass through."""
+    number = facts.graph.edges[channel.edge].source_operator
+    while number >= 0:
+        operator = facts.operator(channel.source_task, number)
+        if operator is None:
+            return None
+        if strategy_of(operator) is not None:
+            return operator
+        number = operator.input_operator
+    return None
+
+
+def is_source(facts: RunFacts, task: int) -> bool:
+    """Whether a task has no input."""
+    return facts.graph.tasks[task].inputs == 0
+
+
+def sent_at(facts: RunFacts, channel: Channel, position: int) -> Row | None:
+    """The element at a position of a channel, as its sender recorded it."""
+    return facts.rows("sent", channel.source_task).equal(channel=channel.channel, position=position).first()
+
+
+def generated(
+    facts: RunFacts, task: int, operator: Operator, kind: ElementKind, timestamp: int, seq: int
+) -> Row | None:
+    """The last time before a fact at which a strategy emitted this watermark or status for the whole operator."""
+    rows = facts.rows("generated_watermark", task).before(seq)
+    return rows.equal(operator=operator.operator, split=-1, kind=kind, timestamp=timestamp).last()
+
+
+def watermark_cause(facts: RunFacts, task: int, operator: Operator, row: Row) -> Cause:
+    """How a strategy computed a watermark. ``row``: of table ``generated_watermark``."""
+    strategy = strategy_of(operator) or {}
+    text = f"{facts.operator_in(task, operator.operator)} generated watermark {event_time(row['timestamp'])}"
+    after = f"after {count_text(row['records'], 'record')}"
+    if row["timestamp"] == MAX_WATERMARK:
+        return Cause(f"{text} at the end of its input.", ("4.10", "8.7"), place_of(row))
+    splits = facts.rows("generated_watermark", task).before(row["seq"]).equal(operator=operator.operator)
+    if (splits["split"] >= 0).any():
+        return Cause(f"{text} {after}: the minimum over its splits.", ("8.6",), place_of(row))
+    if strategy.get("kind") != "bounded" or row["max_timestamp"] == NO_TIMESTAMP:
+        return Cause(f"{text} {after}.", ("8.1",), place_of(row))
+    bound = number_of(strategy, "bound_ms")
+    text += f" {after}: their highest timestamp {event_time(row['max_timestamp'])}, less the bound of {bound:,} ms, less 1 ms."
+    return Cause(text, ("8.1",), place_of(row))
+
+
+def idle_cause(facts: RunFacts, task: int, operator: Operator, row: Row) -> Cause:
+    """Why a strategy declared its output idle."""
+    idle_ms = number_of(strategy_of(operator) or {}, "idle_ms")
+    text = (
+        f"{facts.operator_in(task, operator.operator)} declared itself idle: it had no record for more than its idle timeout of "
+        f"{duration_text(idle_ms * NS_PER_MS)}."
+    )
+    return Cause(text, ("8.4",), place_of(row))

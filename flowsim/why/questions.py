@@ -1,0 +1,57 @@
+"""The questions that ``flowsim why`` answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from flowsim.errors import BadInput, did_you_mean
+from flowsim.why.answer import WhyAnswer
+from flowsim.why.late import why_late
+from flowsim.why.run_facts import RunFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the user asks about: the words after the question, and the tasks of ``--task``; None: all."""
+
+    about: Sequence[str]
+    tasks: frozenset[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """One question. ``words``: the arguments that it accepts, for messages."""
+
+    name: str
+    summary: str
+    words: str
+    fewest: int
+    most: int
+    answer: Callable[[RunFacts, Asked], WhyAnswer]
+
+
+def _late(facts: RunFacts, asked: Asked) -> WhyAnswer:
+    return why_late(facts, asked.about[0] if asked.about else None, asked.tasks)
+
+
+QUESTIONS: Final[dict[str, Question]] = {
+    question.name: question
+    for question in (Question("late", "why a record was dropped as late, or was not", "[RECORD]", 0, 1, _late),)
+}
+
+
+def answer(facts: RunFacts, question: str, asked: Asked) -> WhyAnswer:
+    """Answers a question by name; raises BadInput."""
+    found = QUESTIONS.get(question)
+    if found is None:
+        raise BadInput(
+            f"there is no question {question!r}{did_you_mean(question, QUESTIONS, is_listed=True)}; "
+            f"ask one of: {', '.join(QUESTIONS)}"
+        )
+    if not found.fewest <= len(asked.about) <= found.most:
+        raise BadInput(
+            f"'{question}' is followed by {found.words}, got {len(asked.about)} words: {' '.join(asked.about)}"
+        )
+    return found.answer(facts, asked)

@@ -1,0 +1,171 @@
+"""The facts of a recording by table and task, up to a moment of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import TABLES
+from flowsim.laws.job_graph import Channel, JobGraph, Operator, job_graph
+from flowsim.recording.causal_order import TASK_TABLES
+from flowsim.recording.parquet_part import as_numpy
+from flowsim.recording.reader import Recording
+from flowsim.trace.names import Names
+from flowsim.trace.places import Place
+from flowsim.trace.time import moment_text, start_of
+
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Row = Mapping[str, int]
+
+
+class Rows:
+    """Rows of one table in the order of ``seq``, of one task; or of all tasks, task by task."""
+
+    __slots__ = ("_columns", "_length")
+
+    def __init__(self, columns: dict[str, Ints]) -> None:
+        self._columns = columns
+        self._length = len(next(iter(columns.values())))
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __getitem__(self, column: str) -> Ints:
+        return self._columns[column]
+
+    def __iter__(self) -> Iterator[Row]:
+        names = list(self._columns)
+        for values in zip(*(column.tolist() for column in self._columns.values()), strict=True):
+            yield dict(zip(names, values, strict=True))
+
+    def where(self, mask: Mask) -> Rows:
+        return Rows({name: column[mask] for name, column in self._columns.items()})
+
+    def equal(self, **values: int) -> Rows:
+        """The rows with these values."""
+        mask: Mask = np.ones(self._length, dtype=np.bool_)
+        for name, value in values.items():
+            mask &= self._columns[name] == value
+        return self.where(mask)
+
+    def before(self, seq: int) -> Rows:
+        """The rows of one task before a fact."""
+        return self.cut(0, int(np.searchsorted(self._columns["seq"], seq)))
+
+    def after(self, seq: int) -> Rows:
+        """The rows of one task after a fact."""
+        return self.cut(int(np.searchsorted(self._columns["seq"], seq, side="right")), self._length)
+
+    def cut(self, begin: int, end: int) -> Rows:
+        return Rows({name: column[begin:end] for name, column in self._columns.items()})
+
+    def row(self, number: int) -> Row:
+        return {name: int(column[number]) for name, column in self._columns.items()}
+
+    def first(self) -> Row | None:
+        return self.row(0) if self._length else None
+
+    def last(self) -> Row | None:
+        return self.row(-1) if self._length else None
+
+
+def place_of(row: Row) -> Place:
+    """The position of a fact."""
+    return Place(row["task"], row["seq"], row["time_ns"])
+
+
+class RunFacts:
+    """The facts of a run up to ``until_ns`` on its clock; None: all. Tables are read on first use."""
+
+    def __init__(self, recording: Recording, until_ns: int | None = None) -> None:
+        self.recording = recording
+        self.names = Names(recording)
+        self.graph: JobGraph = job_graph(recording)
+        self.start_ns = start_of(recording)
+        self.until_ns = until_ns
+        self._tables: dict[str, tuple[Rows, dict[int, tuple[int, int]]]] = {}
+
+    def until(self, time_ns: int) -> RunFacts:
+        """The facts up to and including a time."""
+        facts = RunFacts(self.recording, time_ns)
+        facts.names, facts._tables = self.names, self._tables
+        return facts
+
+    def has(self, *tables: str) -> bool:
+        """Whether the level of the recording includes these tables."""
+        return all(TABLES[table].level <= self.recording.level for table in tables)
+
+    @property
+    def is_full(self) -> bool:
+        return self.recording.level >= Level.FULL
+
+    def rows(self, table: str, task: int) -> Rows:
+        """The rows of one task up to the moment."""
+        rows, of_task = self._read(table)
+        begin, end = of_task.get(task, (0, 0))
+        if self.until_ns is not None and begin < end:
+            # On the real clock a task's time may decrease: the facts up to the last one at or before the moment.
+            before = np.flatnonzero(rows["time_ns"][begin:end] <= self.until_ns)
+            end = begin + (int(before[-1]) + 1 if len(before) else 0)
+        return rows.cut(begin, end)
+
+    def all_rows(self, table: str) -> Rows:
+        """The rows of all tasks up to the moment, by time and task."""
+        rows = self._read(table)[0]
+        if self.until_ns is not None:
+            rows = rows.where(rows["time_ns"] <= self.until_ns)
+        order = np.lexsort((rows["seq"], rows["task"], rows["time_ns"]))
+        return Rows({name: rows[name][order] for name in TABLES[table].names})
+
+    def _read(self, table: str) -> tuple[Rows, dict[int, tuple[int, int]]]:
+        if table not in self._tables:
+            stored = self.recording.table(table)
+            columns = {name: as_numpy(stored[name]).astype(np.int64) for name in TABLES[table].names}
+            order = np.lexsort((columns["seq"], columns["task"]))
+            columns = {name: column[order] for name, column in columns.items()}
+            tasks, begins = np.unique(columns["task"], return_index=True)
+            ends = np.append(begins, len(columns["task"]))[1:]
+            bounds = zip(tasks.tolist(), zip(begins.tolist(), ends.tolist(), strict=True), strict=True)
+            self._tables[table] = Rows(columns), dict(bounds)
+        return self._tables[table]
+
+    @cached_property
+    def end_ns(self) -> int:
+        """The time of the last fact, at most the moment."""
+        bounds = [
+            self.recording.time_bounds(table.name, epoch)
+            for table in TASK_TABLES
+            for epoch in range(len(self.recording.epochs))
+        ]
+        last = max((last for _, last in filter(None, bounds)), default=self.start_ns)
+        return last if self.until_ns is None else min(last, self.until_ns)
+
+    def moment(self, time_ns: int) -> str:
+        """A time as text, since the start of the run."""
+        return moment_text(time_ns - self.start_ns)
+
+    def task(self, task: int) -> str:
+        return self.names.short_task(task)
+
+    def operator_in(self, task: int, operator: int) -> str:
+        """An operator and its task; only the task if it is named after the operator."""
+        name, of_task = self.names.operator(task, operator), self.task(task)
+        return of_task if of_task.startswith(f"{name} (") else f"{name} in {of_task}"
+
+    def operators_of(self, task: int) -> list[Operator]:
+        return self.graph.operators_of(self.graph.tasks[task].vertex)
+
+    def operator(self, task: int, operator: int) -> Operator | None:
+        return next((one for one in self.operators_of(task) if one.operator == operator), None)
+
+    def received_by(self, task: int) -> list[Channel]:
+        return sorted(self.graph.received_by(task), key=lambda channel: (channel.input, channel.input_channel))
+
+    def from_(self, channel: Channel) -> str:
+        """A channel by its number and sender, for its receiver."""
+        return f"channel #{channel.channel} from {self.task(channel.source_task)}"

@@ -1,0 +1,24 @@
+"""The windows of records, as their operator assigns them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from flowsim.laws.windows.plan import GLOBAL, WindowPlan
+from flowsim.values.java_long import wrapped
+from flowsim.why.run_facts import Row
+
+Window = tuple[int, int]
+"""Start and end in ms."""
+
+
+def windows_of(plan: WindowPlan, intake: Row) -> list[Window]:
+    """The windows of a record, the newest first; of a session the window before it merges (rules 10.1 to 10.6)."""
+    columns = (np.array([intake.get(name, 0)], dtype=np.int64) for name in ("timestamp", "time_ns", "gap"))
+    start, second = (int(column[0]) for column in plan.assign(*columns))
+    if plan.shape == "global":
+        return [GLOBAL]
+    if plan.merging:
+        return [(start, second)]
+    starts = range(start, start - second * plan.slide_ms, -plan.slide_ms)
+    return [(one, wrapped(one + plan.size_ms)) for one in starts]

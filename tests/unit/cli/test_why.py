@@ -1,0 +1,69 @@
+"""``flowsim why``: its output as text and JSON, its list of questions, and its errors."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from flowsim.why.questions import QUESTIONS
+from tests.unit.cli.conftest import Flowsim
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def recorded(flowsim: Flowsim) -> Flowsim:
+    assert flowsim("run", ROOT / "scenarios/12_three_lateness_settings.yaml", "--out", "run").code == 0
+    return flowsim
+
+
+def test_answer_names_causes_rules_and_links(recorded: Flowsim) -> None:
+    called = recorded("why", "run", "late", '["a",4]', "--task", "strict")
+
+    assert called.code == 0
+    first, link, second, *_ = called.out.splitlines()
+    assert first.endswith("is late at strict (1/1): it is dropped and only counted.  [10.10]")
+    assert link == "at 0.011000 ms: run/report.html#view=steps&task=1&fact=1.38&t=11000"
+    assert second.startswith(" 1. The watermark of the operator was 11 ms")
+    assert called.out.splitlines()[-1] == "note: the links need a report: flowsim report run"
+
+
+def test_json_has_statement_and_causes(recorded: Flowsim) -> None:
+    document = recorded("why", "run", "late", '["a",4]', "--json").document
+
+    assert document["statement"]["rules"] == ["10.10"]
+    assert [cause["rules"] for cause in document["causes"]][:2] == [["10.8", "10.9"], ["8.9"]]
+    fact = document["statement"]
+    table = recorded("trace", "run", "--kinds", "late_drop", "--json").document["facts"]
+    assert (fact["task"], fact["seq"]) in {(row["row"]["task"], row["row"]["seq"]) for row in table}
+    assert fact["link"].endswith(f"&fact={fact['task']}.{fact['seq']}&t={fact['at_ns']}")
+
+
+def test_questions_are_listed_without_a_question(recorded: Flowsim) -> None:
+    listed = recorded("why", "run").out
+
+    assert all(f"flowsim why run {name}" in listed for name in QUESTIONS)
+    assert {row["command"] for row in recorded("why", "run", "--json").document} == {
+        f"flowsim why run {name}" for name in QUESTIONS
+    }
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("latte",), "there is no question 'latte' (did you mean 'late'?); ask one of: late"),
+        (("late", "a", "b"), "'late' is followed by [RECORD], got 2 words: a b"),
+        (("late", "--at", "soon"), "--at: expected a time since the start of the run"),
+        (("late", "--task", "x"), "--task 'x': no task has that number or name"),
+        (("late", "x"), "no recorded value is or contains 'x'"),
+    ],
+)
+def test_bad_question_is_refused(recorded: Flowsim, arguments: tuple[str, ...], message: str) -> None:
+    called = recorded("why", "run", *arguments)
+
+    assert called.code == 2
+    assert message in called.err
+    error = json.loads(recorded("why", "run", *arguments, "--json").out)["error"]
+    assert message in error["message"]

@@ -1,0 +1,64 @@
+"""Recordings of shipped and small scenarios, each made once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import flowsim
+from flowsim.why.answer import WhyAnswer
+from flowsim.why.questions import Asked, answer
+from flowsim.why.run_facts import RunFacts
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
+
+Recorded = Callable[..., Path]
+"""Runs a scenario, by the name of a shipped one or as text, and returns the directory of its run."""
+Ask = Callable[..., WhyAnswer]
+
+
+@pytest.fixture(scope="session")
+def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
+    known: dict[tuple[str, ...], Path] = {}
+
+    def record(scenario: str, *overrides: str) -> Path:
+        of = (scenario, *overrides)
+        if of not in known:
+            known[of] = tmp_path_factory.mktemp("run")
+            given = scenario if "\n" in scenario else SCENARIOS / f"{scenario}.yaml"
+            flowsim.run_scenario(given, out=known[of], overrides=overrides)
+        return known[of]
+
+    return record
+
+
+@pytest.fixture(scope="session")
+def ask(recorded: Recorded) -> Ask:
+    """``ask(scenario, question, *about, at_ms=None, task=None, overrides=())``."""
+    known: dict[Path, RunFacts] = {}
+
+    def asked(
+        scenario: str,
+        question: str,
+        *about: str,
+        at_ms: float | None = None,
+        task: str | None = None,
+        overrides: tuple[str, ...] = (),
+    ) -> WhyAnswer:
+        path = recorded(scenario, *overrides)
+        facts = known.setdefault(path, RunFacts(flowsim.open_recording(path)))
+        if at_ms is not None:
+            facts = facts.until(facts.start_ns + round(at_ms * 1_000_000))
+        return answer(facts, question, Asked(about, None if task is None else frozenset(facts.names.find_tasks(task))))
+
+    return asked
+
+
+def text_of(answer: WhyAnswer) -> str:
+    """All sentences of an answer."""
+    lines = []
+    for cause in (answer.statement, *answer.causes):
+        lines += [f"{cause.text} [{', '.join(cause.rules)}]", *cause.details]
+    return "\n".join([*lines, *answer.notes])

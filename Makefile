@@ -40,6 +40,7 @@ $(FLINK_STAMP): $(STAMP) requirements-flink.lock
 
 demo: $(STAMP) ## Runs scenario 01 over all flights, recorded in full, and judges it on Spark.
 	$(BIN)/flowsim run scenarios/01_nyc_flights.yaml --record full --out out/demo --validate --engine spark --allow-python
+	$(BIN)/flowsim report out/demo
 
 test: lint $(FLINK_STAMP) ## Everything that must be green: ruff, mypy, import-linter, pytest.
 	$(BIN)/python -m pytest -q -n $(WORKERS)

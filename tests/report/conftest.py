@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,8 @@ from flowsim.report.payload import build_payload
 from flowsim.validation.judge import open_runs, validate
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
+FLIGHTS = "data/nyc_flights_2013.csv.gz"
+MOST_FLIGHTS = 1500
 BROWSERS = ("chromium", "google-chrome")
 HOW_TO_INSTALL = (
     "Chromium is missing; install it with: apt-get update && apt-get install -y --no-install-recommends chromium"
@@ -45,13 +49,23 @@ def browser() -> Iterator[Browser]:
 
 @pytest.fixture(scope="session")
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Recording]:
-    """Recordings of scenarios at level full, by the begin of their name; each is made once."""
+    """Recordings of scenarios at level full, by the begin of their name; each is made once.
+
+    Those of the flights read only the first ones.
+    """
     folder = tmp_path_factory.mktemp("recordings")
     made: dict[str, Recording] = {}
+    with gzip.open(SCENARIOS / FLIGHTS, "rb") as whole:
+        first = b"".join(islice(whole, MOST_FLIGHTS + 1))
+    (folder / "scenarios/data").mkdir(parents=True)
+    (folder / "scenarios" / FLIGHTS).write_bytes(gzip.compress(first, mtime=0))
 
     def recording(name: str) -> Recording:
         if name not in made:
-            (scenario,) = SCENARIOS.glob(f"{name}_*.yaml")
+            (shipped,) = SCENARIOS.glob(f"{name}_*.yaml")
+            scenario = folder / "scenarios" / shipped.name
+            for file in SCENARIOS.glob(f"{shipped.stem}*"):
+                shutil.copy(file, scenario.parent)
             options = ["--record", "full", "--record-state", "--out", str(folder / name), "--allow-python"]
             CliRunner().invoke(app, ["run", str(scenario), *options])
             made[name] = Recording.open(folder / name)

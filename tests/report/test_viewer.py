@@ -164,7 +164,13 @@ def test_links_with_time_and_fact_open_at_their_step(open_report: OpenReport, re
     assert page.evaluate("flowsim.store.time.value") == facts[at].time_ns - start_ns
 
 
-VIEWS = {"graph": ".vertex", "channel": ".picture", "laws": "table.laws", "steps": "table.steps"}
+VIEWS = {
+    "graph": ".vertex",
+    "channel": ".picture",
+    "event-time": "[aria-label='Watermarks at the cursor'], .missing",
+    "laws": "table.laws",
+    "steps": "table.steps",
+}
 
 
 @pytest.mark.parametrize("name", ["02", "05"])

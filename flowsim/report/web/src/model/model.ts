@@ -1,8 +1,10 @@
-/** Everything that the views read: facts, names, states, channels, sentences. */
+/** Everything that the views read: facts, names, states, channels, sentences, event time. */
 
 import { Channels, type ChannelState } from "./channels";
+import { EventTimes } from "./event_time";
 import { Facts } from "./facts";
 import type { Head } from "./head";
+import { LateRecords } from "./lateness";
 import { Names } from "./names";
 import { Sentences, type Sentence } from "./sentences";
 import { TaskStates, type State } from "./states";
@@ -23,6 +25,8 @@ export class Model {
   readonly states: TaskStates;
   readonly channels: Channels;
   readonly sentences: Sentences;
+  readonly eventTimes: EventTimes;
+  readonly lateRecords: LateRecords;
 
   private constructor(
     readonly head: Head,
@@ -32,6 +36,8 @@ export class Model {
     this.states = new TaskStates(facts, this.names.tasks.keys());
     this.channels = new Channels(facts);
     this.sentences = new Sentences(facts, this.names, head.wording, (place) => this.states.depthAt(place));
+    this.eventTimes = new EventTimes(facts, this.names, head.recording.start_ns);
+    this.lateRecords = new LateRecords(facts, this.names);
   }
 
   static async read(head: Head, body: string): Promise<Model> {

@@ -1,9 +1,10 @@
 /** The views, in the order of their tabs. */
 
 import { channelView } from "./channel";
+import { eventTimeView } from "./event_time";
 import { graphView } from "./graph";
 import { lawsView } from "./laws";
 import { stepsView } from "./steps";
 import type { View } from "./view";
 
-export const VIEWS: readonly View[] = [graphView, channelView, lawsView, stepsView];
+export const VIEWS: readonly View[] = [graphView, channelView, eventTimeView, lawsView, stepsView];

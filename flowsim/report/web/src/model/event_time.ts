@@ -1,0 +1,325 @@
+/** Records, watermarks and late rows by event time: of window operators, and of the inputs and outputs of other tasks. */
+
+import { BOUND } from "../decode";
+import { countUpTo, type Facts } from "./facts";
+import { Element } from "./kinds";
+import type { Names } from "./names";
+import {
+  addElement, addMark, markAt, noMarks, pointsOf, rowsOf, Timing, type Marks, type Points, type Subject,
+} from "./points";
+import { planOf, type WindowPlan } from "./window_plan";
+import { windowsOf, type WindowBox } from "./windows";
+
+/** The operator of a subject that is a whole task. */
+export const INPUT = -1;
+export const OUTPUT = -2;
+
+/** The watermarks of one origin: a channel, or a split of a source. */
+export interface Line {
+  label: string;
+  /** null for a split of a source. */
+  channel: number | null;
+  marks: Marks;
+}
+
+export interface WatermarkNow {
+  label: string;
+  channel: number | null;
+  /** null: none yet. */
+  value: number | null;
+  idle: boolean;
+  /** Whether the watermark of the task cannot advance before this one does. */
+  holds: boolean;
+}
+
+/** The event time of one subject. */
+export class EventTime {
+  private readonly byKey = new Map<number, Uint32Array>();
+  private boxes: WindowBox[] | null = null;
+
+  constructor(
+    readonly subject: Subject,
+    readonly plan: WindowPlan | null,
+    readonly points: Points,
+    /** The watermark of the task, or that of its output. */
+    readonly watermark: Marks,
+    readonly lines: Line[],
+    private readonly readWindows: () => WindowBox[],
+  ) {}
+
+  /** Numbers of the records of a key; null for all. */
+  of(key: number | null): Uint32Array | null {
+    if (key === null) return null;
+    let found = this.byKey.get(key);
+    if (!found) {
+      const numbers: number[] = [];
+      this.points.keys.forEach((one, number) => one === key && numbers.push(number));
+      found = Uint32Array.from(numbers);
+      this.byKey.set(key, found);
+    }
+    return found;
+  }
+
+  /** Numbers of the late records of a key, or of all. */
+  late(key: number | null): number[] {
+    const found: number[] = [];
+    this.points.timings.forEach((timing, number) => {
+      if (timing === Timing.LATE && (key === null || this.points.keys[number] === key)) found.push(number);
+    });
+    return found;
+  }
+
+  /** The keys in the order of their first record. */
+  get keys(): number[] {
+    return [...new Set(this.points.keys)].filter((key) => key > 0);
+  }
+
+  /** All windows in the order of their first record. */
+  get windows(): WindowBox[] {
+    return (this.boxes ??= this.readWindows());
+  }
+
+  /** The record whose fact is at a place, or the late record whose drop is there; -1 if there is none. */
+  recordAt(place: number): number {
+    const { places, latePlaces } = this.points;
+    const number = countUpTo(places, place) - 1;
+    return number >= 0 && (places[number] === place || latePlaces[number] === place) ? number : -1;
+  }
+
+  /** The watermark of the task and those that it is made of, at a place. */
+  watermarksAt(place: number): { task: WatermarkNow; lines: WatermarkNow[] } {
+    const task = { label: "", channel: null, holds: false, ...markAt(this.watermark, place) };
+    const lines = this.lines.map((line) => ({ label: line.label, channel: line.channel, ...markAt(line.marks, place) }));
+    const active = lines.filter((line) => !line.idle).map((line) => line.value ?? -BOUND);
+    const least = Math.min(...active);
+    return { task, lines: lines.map((line) => ({ ...line, holds: !line.idle && (line.value ?? -BOUND) === least })) };
+  }
+}
+
+/** All subjects of a run; each is read when it is first used. */
+export class EventTimes {
+  private found: Subject[] | null = null;
+  private readonly read = new Map<string, EventTime>();
+  private marksOfChannels: Map<number, Marks> | null = null;
+
+  constructor(
+    private readonly facts: Facts,
+    private readonly names: Names,
+    /** Virtual time of the start in ns. */
+    private readonly startNs: number,
+  ) {}
+
+  /** Operators with late records first, then other operators with windows, then inputs and outputs of tasks. */
+  get subjects(): Subject[] {
+    return (this.found ??= this.findSubjects());
+  }
+
+  subject(task: number | null, operator: number | null): Subject | undefined {
+    const ofTask = this.subjects.filter((one) => one.task === task);
+    return ofTask.find((one) => one.operator === operator) ?? ofTask[0];
+  }
+
+  of(subject: Subject): EventTime {
+    const name = `${subject.task} ${subject.operator}`;
+    let found = this.read.get(name);
+    if (!found) {
+      found = this.readSubject(subject);
+      this.read.set(name, found);
+    }
+    return found;
+  }
+
+  name({ task, operator }: Subject): string {
+    const who = this.names.shortTask(task);
+    if (operator === INPUT) return `${who}, input`;
+    if (operator === OUTPUT) return `${who}, output`;
+    const name = this.names.operator(task, operator);
+    return who.startsWith(`${name} (`) ? who : `${name} in ${who}`;
+  }
+
+  private findSubjects(): Subject[] {
+    const { facts } = this;
+    const operators = new Map<string, Subject>();
+    for (const table of ["window_intake", "window_fire", "late_drop"]) {
+      const { rows, columns, places } = facts.of(table);
+      for (let row = 0; row < rows; row++) {
+        const task = facts.task[places[row]!]!;
+        const operator = columns.operator![row]!;
+        const name = `${task} ${operator}`;
+        let subject = operators.get(name);
+        if (!subject) operators.set(name, (subject = { task, operator, records: 0, late: 0 }));
+        if (table === "window_intake") subject.records++;
+        if (table === "late_drop") subject.late++;
+      }
+    }
+    const tasks = new Set([...operators.values()].map((subject) => subject.task));
+    const sorted = [...operators.values()].sort(
+      (one, other) => Number(other.late > 0) - Number(one.late > 0) || one.task - other.task || one.operator - other.operator,
+    );
+    return [...sorted, ...this.ends("received", INPUT, tasks), ...this.ends("sent", OUTPUT, tasks)];
+  }
+
+  /** Inputs or outputs with watermarks or timestamps; for outputs only those of sources. */
+  private ends(table: string, operator: number, without: Set<number>): Subject[] {
+    const { rows, columns, places } = this.facts.of(table);
+    const counts = new Map<number, number>();
+    for (let row = 0; row < rows; row++) {
+      const task = this.facts.task[places[row]!]!;
+      const isRecord = columns.kind![row] === Element.RECORD && columns.timestamp![row]! > -BOUND;
+      if (isRecord || columns.kind![row] === Element.WATERMARK) counts.set(task, (counts.get(task) ?? 0) + Number(isRecord));
+    }
+    return [...counts]
+      .filter(([task]) => !without.has(task) && (operator === INPUT || this.names.tasks.get(task)?.inputs === 0))
+      .sort(([one], [other]) => one - other)
+      .map(([task, records]) => ({ task, operator, records, late: 0 }));
+  }
+
+  private readSubject(subject: Subject): EventTime {
+    const { facts, names } = this;
+    const marks = subject.operator === OUTPUT ? this.outputMarks(subject.task) : this.taskMarks(subject);
+    const lines = subject.operator === OUTPUT ? this.splits(subject.task) : this.channels(subject.task);
+    if (subject.operator < 0) return new EventTime(subject, null, this.elements(subject, marks), marks, lines, () => []);
+    const plan = planOf(names, subject.task, subject.operator);
+    const points = this.intakes(subject, plan);
+    return new EventTime(subject, plan, points, marks, lines, () =>
+      windowsOf(facts, { subject, plan, points, watermark: marks }, this.startNs),
+    );
+  }
+
+  private intakes({ task, operator }: Subject, plan: WindowPlan | null): Points {
+    const { facts } = this;
+    const intake = facts.of("window_intake");
+    const rows = rowsOf(facts, intake, task, operator);
+    const drops = facts.of("late_drop");
+    const late = rowsOf(facts, drops, task, operator);
+    // Without the intakes, which a small report leaves out, only the late rows are known.
+    const table = rows.length ? intake : drops;
+    const from = rows.length ? rows : late;
+    const points = pointsOf(from, table);
+    for (let number = 0; number < from.length; number++) {
+      const [timestamp, watermark] = [points.timestamps[number]!, points.watermarks[number]!];
+      const isBehind = plan?.isJoin ? timestamp < watermark : timestamp <= watermark;
+      const isByEventTime = plan === null || plan.isJoin || plan.isEventTime;
+      points.timings[number] = isByEventTime && isBehind && watermark > -BOUND ? Timing.BEHIND : Timing.IN_TIME;
+      if (plan && !plan.isJoin && !plan.isEventTime) points.timestamps[number] = this.clock(points.places[number]!);
+    }
+    for (const row of late) {
+      const number = countUpTo(points.places, drops.places[row]!) - 1;
+      if (number < 0) continue;
+      points.timings[number] = Timing.LATE;
+      points.latePlaces[number] = drops.places[row]!;
+    }
+    return points;
+  }
+
+  /** The clock of a task in ms, by which windows over processing time are made. */
+  private clock(place: number): number {
+    return Math.floor((this.facts.time[place]! + this.startNs) / 1e6);
+  }
+
+  /** The records that a task received, or those that it sent on its first edge. */
+  private elements({ task, operator }: Subject, marks: Marks): Points {
+    const { facts, names } = this;
+    const table = facts.of(operator === INPUT ? "received" : "sent");
+    const { columns, places } = table;
+    let edge: number | undefined;
+    const rows: number[] = [];
+    for (let row = 0; row < table.rows; row++) {
+      if (columns.kind![row] !== Element.RECORD || facts.task[places[row]!] !== task) continue;
+      if (columns.timestamp![row]! <= -BOUND) continue;
+      const of = names.channels.get(columns.channel![row]!)?.edge;
+      edge ??= of;
+      if (operator === INPUT || of === edge) rows.push(row);
+    }
+    const points = pointsOf(rows, table);
+    let mark = -1;
+    points.places.forEach((place, number) => {
+      while (mark + 1 < marks.places.length && marks.places[mark + 1]! <= place) mark++;
+      const watermark = mark < 0 ? -BOUND : marks.values[mark]!;
+      points.watermarks[number] = watermark;
+      const isBehind = watermark > -BOUND && points.timestamps[number]! <= watermark;
+      points.timings[number] = isBehind ? Timing.BEHIND : Timing.IN_TIME;
+    });
+    return points;
+  }
+
+  /** The watermark of the operators of a task: the least of its active inputs (rule 8.15). */
+  private taskMarks({ task, operator }: Subject): Marks {
+    const generated = this.generated(task, (of) => operator >= 0 && of < operator, -1);
+    if (generated.places.length) return generated;
+    const { facts } = this;
+    const { rows, columns, places } = facts.of("task_watermark");
+    const inputs: { watermark: number; idle: boolean }[] = [];
+    for (let input = 0; input < (this.names.tasks.get(task)?.inputs ?? 1); input++) inputs.push({ watermark: -BOUND, idle: false });
+    const found: Marks = noMarks();
+    let combined = -BOUND;
+    for (let row = 0; row < rows; row++) {
+      if (facts.task[places[row]!] !== task) continue;
+      const input = inputs[columns.input![row]!];
+      if (!input) continue;
+      if (columns.kind![row] === Element.WATERMARK) input.watermark = columns.timestamp![row]!;
+      else input.idle = columns.timestamp![row]! !== 0;
+      const active = inputs.filter((one) => !one.idle);
+      if (active.length) combined = Math.max(combined, Math.min(...active.map((one) => one.watermark)));
+      addMark(found, places[row]!, combined, active.length === 0);
+    }
+    return found;
+  }
+
+  /** What a source sent: the watermarks on its first channel. */
+  private outputMarks(task: number): Marks {
+    const first = [...this.names.channels.values()].find((channel) => channel.source === task);
+    const { rows, columns, places } = this.facts.of("sent");
+    const found: Marks = noMarks();
+    for (let row = 0; row < rows; row++) {
+      if (columns.channel![row] === first?.id) addElement(found, places[row]!, columns.kind![row]!, columns.timestamp![row]!);
+    }
+    return found;
+  }
+
+  private channels(task: number): Line[] {
+    const of = [...this.names.channels.values()].filter((channel) => channel.target === task);
+    this.marksOfChannels ??= this.readChannels();
+    return of.map((channel) => ({
+      label: `from ${this.names.source(channel.id)}`,
+      channel: channel.id,
+      marks: this.marksOfChannels!.get(channel.id) ?? noMarks(),
+    }));
+  }
+
+  private readChannels(): Map<number, Marks> {
+    const { rows, columns, places } = this.facts.of("received");
+    const found = new Map<number, Marks>();
+    for (let row = 0; row < rows; row++) {
+      const kind = columns.kind![row]!;
+      if (kind !== Element.WATERMARK && kind !== Element.STATUS) continue;
+      let marks = found.get(columns.channel![row]!);
+      if (!marks) found.set(columns.channel![row]!, (marks = noMarks()));
+      addElement(marks, places[row]!, kind, columns.timestamp![row]!);
+    }
+    return found;
+  }
+
+  private splits(task: number): Line[] {
+    const { rows, columns, places } = this.facts.of("generated_watermark");
+    const splits = new Set<number>();
+    for (let row = 0; row < rows; row++) {
+      if (this.facts.task[places[row]!] === task && columns.split![row]! >= 0) splits.add(columns.split![row]!);
+    }
+    return [...splits]
+      .sort((one, other) => one - other)
+      .map((split) => ({ label: `split ${split}`, channel: null, marks: this.generated(task, () => true, split) }));
+  }
+
+  private generated(task: number, ofOperator: (operator: number) => boolean, split: number): Marks {
+    const { rows, columns, places } = this.facts.of("generated_watermark");
+    const found: Marks = noMarks();
+    for (let row = 0; row < rows; row++) {
+      const isOf = this.facts.task[places[row]!] === task && columns.split![row] === split;
+      if (isOf && ofOperator(columns.operator![row]!)) {
+        addElement(found, places[row]!, columns.kind![row]!, columns.timestamp![row]!);
+      }
+    }
+    return found;
+  }
+}

@@ -1,0 +1,92 @@
+/** Records and watermarks of one operator or task, in the order of their places. */
+
+import { BOUND } from "../decode";
+import { countUpTo, type Facts, type Table } from "./facts";
+import { Element } from "./kinds";
+
+/** Of a record, when it arrived: ahead of the watermark; not ahead of it, but accepted; not accepted. */
+export const Timing = { IN_TIME: 0, BEHIND: 1, LATE: 2 };
+export const TIMING_WORDS = ["in time", "behind the watermark, accepted", "late"];
+
+/** What a chart of event time is about: an operator that finds late records, the input of a task, or its output. */
+export interface Subject {
+  task: number;
+  operator: number;
+  records: number;
+  late: number;
+}
+
+/** While ``idle``, the value is the last one before. */
+export interface Marks {
+  places: number[];
+  values: number[];
+  idle: boolean[];
+}
+
+/** By number. */
+export interface Points {
+  places: Uint32Array;
+  timestamps: Float64Array;
+  /** The watermark when the record arrived; -BOUND before the first. */
+  watermarks: Float64Array;
+  timings: Uint8Array;
+  keys: Uint32Array;
+  records: Uint32Array;
+  /** The place of the fact that the record is late; 0 for others. */
+  latePlaces: Uint32Array;
+}
+
+/** The rows of an operator, in order. */
+export function rowsOf(facts: Facts, { rows, columns, places }: Table, task: number, operator: number): number[] {
+  const found: number[] = [];
+  for (let row = 0; row < rows; row++) {
+    if (columns.operator![row] === operator && facts.task[places[row]!] === task) found.push(row);
+  }
+  return found;
+}
+
+export function pointsOf(rows: number[], { columns, places }: Table): Points {
+  return {
+    places: Uint32Array.from(rows, (row) => places[row]!),
+    timestamps: Float64Array.from(rows, (row) => columns.timestamp![row]!),
+    watermarks: Float64Array.from(rows, (row) => columns.watermark?.[row] ?? -BOUND),
+    timings: new Uint8Array(rows.length),
+    keys: Uint32Array.from(rows, (row) => columns.key?.[row] ?? 0),
+    records: Uint32Array.from(rows, (row) => columns.record?.[row] ?? 0),
+    latePlaces: new Uint32Array(rows.length),
+  };
+}
+
+export function noMarks(): Marks {
+  return { places: [], values: [], idle: [] };
+}
+
+export function addMark(marks: Marks, place: number, value: number, idle: boolean): void {
+  marks.places.push(place);
+  marks.values.push(value);
+  marks.idle.push(idle);
+}
+
+/** Adds an element if it is a watermark or a status. */
+export function addElement(marks: Marks, place: number, kind: number, timestamp: number): void {
+  if (kind === Element.WATERMARK) addMark(marks, place, timestamp, marks.idle.at(-1) ?? false);
+  else if (kind === Element.STATUS) addMark(marks, place, marks.values.at(-1) ?? -BOUND, timestamp !== 0);
+}
+
+export function markAt({ places, values, idle }: Marks, place: number): { value: number | null; idle: boolean } {
+  const at = countUpTo(places, place) - 1;
+  const value = at < 0 ? -BOUND : values[at]!;
+  return { value: value === -BOUND ? null : value, idle: at >= 0 && idle[at]! };
+}
+
+/** The first place at which the watermark is at least a value; Infinity if it never is. */
+export function placeOfWatermark({ places, values }: Marks, value: number): number {
+  let low = 0;
+  let high = values.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (values[middle]! < value) low = middle + 1;
+    else high = middle;
+  }
+  return places[low] ?? Infinity;
+}

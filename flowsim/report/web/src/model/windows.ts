@@ -1,0 +1,160 @@
+/** Windows over time: from their first record through their fires to their removal. */
+
+import { BOUND } from "../decode";
+import type { Facts } from "./facts";
+import { placeOfWatermark, rowsOf, Timing, type Marks, type Points, type Subject } from "./points";
+import { assigned, cleanupOf, type WindowPlan } from "./window_plan";
+
+export interface Fire {
+  place: number;
+  rows: number;
+  /** 1 fires, 2 purges, 3 fires and purges. */
+  result: number;
+}
+
+export interface WindowBox {
+  key: number;
+  start: number;
+  end: number;
+  /** The place of its first record; of its first fire if the records are not known. */
+  first: number;
+  records: number;
+  fires: Fire[];
+  /** Where it was removed, or merged into a larger one; Infinity if that did not happen. */
+  gone: number;
+  isMerged: boolean;
+}
+
+export interface WindowsOf {
+  subject: Subject;
+  plan: WindowPlan | null;
+  points: Points;
+  watermark: Marks;
+}
+
+/** In the order of their first records. A fact at one place may concern several windows. */
+export function windowsOf(facts: Facts, of: WindowsOf, startNs: number): WindowBox[] {
+  const boxes = new Boxes(of);
+  const { plan, points, subject } = of;
+  const tables = { fires: facts.of("window_fire"), merges: facts.of("window_merge"), intake: facts.of("window_intake") };
+  const fires = rowsOf(facts, tables.fires, subject.task, subject.operator);
+  const merges = rowsOf(facts, tables.merges, subject.task, subject.operator);
+  const intakes = rowsOf(facts, tables.intake, subject.task, subject.operator);
+  let [fire, merge] = [0, 0];
+  const until = (place: number) => {
+    for (; fire < fires.length && tables.fires.places[fires[fire]!]! < place; fire++) {
+      const { columns, places } = tables.fires;
+      const row = fires[fire]!;
+      boxes.fire(columns.key![row]!, columns.window_start![row]!, columns.window_end![row]!, {
+        place: places[row]!, rows: columns.rows![row]!, result: columns.result![row]!,
+      });
+    }
+  };
+  intakes.forEach((row, number) => {
+    const place = points.places[number]!;
+    until(place);
+    const next = points.places[number + 1] ?? Infinity;
+    const key = points.keys[number]!;
+    let into: [number, number] | null = null;
+    for (; merge < merges.length && tables.merges.places[merges[merge]!]! < next; merge++) {
+      const { columns } = tables.merges;
+      const at = merges[merge]!;
+      if (tables.merges.places[at]! < place) continue;
+      into = [columns.into_start![at]!, columns.into_end![at]!];
+      boxes.merge(key, columns.window_start![at]!, columns.window_end![at]!, place);
+    }
+    if (!plan || points.timings[number] === Timing.LATE) return;
+    // Windows over processing time that are not sessions are as exact as the clock of the record.
+    const windows = assigned(plan, points.timestamps[number]!, tables.intake.columns.gap?.[row] ?? 0);
+    for (const [start, end] of windows) {
+      if (plan.shape.endsWith("session")) boxes.session(key, start, end, into, place);
+      else if (!plan.isEventTime || cleanupOf(plan, end) > points.watermarks[number]!) boxes.add(key, start, end, place);
+    }
+  });
+  until(Infinity);
+  return boxes.finish(facts, startNs);
+}
+
+class Boxes {
+  private readonly all: WindowBox[] = [];
+  /** By key, then by start and end: windows that are not gone. */
+  private readonly open = new Map<number, Map<string, WindowBox>>();
+
+  constructor(private readonly of: WindowsOf) {}
+
+  /** Adds a record to a window. */
+  add(key: number, start: number, end: number, place: number): WindowBox {
+    const box = this.box(key, start, end, place);
+    box.records++;
+    return box;
+  }
+
+  private box(key: number, start: number, end: number, place: number): WindowBox {
+    const known = this.openOf(key);
+    const name = `${start} ${end}`;
+    let box = known.get(name);
+    if (box && this.goneAt(box) <= place) box = undefined;
+    if (!box) {
+      box = { key, start, end, first: place, records: 0, fires: [], gone: Infinity, isMerged: false };
+      known.set(name, box);
+      this.all.push(box);
+    }
+    return box;
+  }
+
+  /** The larger window if there was a merge; else the open one that holds it; else its own (rule 10.25). */
+  session(key: number, start: number, end: number, into: [number, number] | null, place: number): void {
+    if (into) {
+      const box = this.add(key, into[0], into[1], place);
+      box.records += this.records;
+      this.records = 0;
+      return;
+    }
+    for (const box of this.openOf(key).values()) {
+      if (box.start <= start && end <= box.end && this.goneAt(box) > place) {
+        box.records++;
+        return;
+      }
+    }
+    this.add(key, start, end, place);
+  }
+
+  /** Records of windows that are being merged. */
+  private records = 0;
+
+  merge(key: number, start: number, end: number, place: number): void {
+    const name = `${start} ${end}`;
+    const box = this.openOf(key).get(name);
+    if (!box) return;
+    box.gone = place;
+    box.isMerged = true;
+    this.records += box.records;
+    this.openOf(key).delete(name);
+  }
+
+  fire(key: number, start: number, end: number, fire: Fire): void {
+    const box = this.openOf(key).get(`${start} ${end}`) ?? this.box(key, start, end, fire.place);
+    box.fires.push(fire);
+  }
+
+  finish(facts: Facts, startNs: number): WindowBox[] {
+    for (const box of this.all) if (!box.isMerged) box.gone = this.goneAt(box, facts, startNs);
+    return this.all.sort((one, other) => one.first - other.first);
+  }
+
+  /** Where the watermark, or the clock, removes a window. */
+  private goneAt(box: WindowBox, facts?: Facts, startNs = 0): number {
+    const { plan, watermark } = this.of;
+    if (!plan || plan.shape === "global" || box.end >= BOUND) return Infinity;
+    if (plan.isEventTime) return placeOfWatermark(watermark, cleanupOf(plan, box.end));
+    const last = box.fires.at(-1);
+    if (!facts || !last) return Infinity;
+    return Math.floor((facts.time[last.place]! + startNs) / 1e6) >= box.end - 1 ? last.place : Infinity;
+  }
+
+  private openOf(key: number): Map<string, WindowBox> {
+    let found = this.open.get(key);
+    if (!found) this.open.set(key, (found = new Map<string, WindowBox>()));
+    return found;
+  }
+}

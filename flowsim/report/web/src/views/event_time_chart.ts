@@ -1,0 +1,385 @@
+/** Draws records, watermarks and windows of one subject by event time, or by the distance from the watermark. */
+
+import { BOUND } from "../decode";
+import type { EventTime, Line } from "../model/event_time";
+import { countUpTo } from "../model/facts";
+import { atTime } from "../model/lateness";
+import { Timing, type Marks } from "../model/points";
+import type { WindowBox } from "../model/windows";
+import { utc } from "../model/text";
+import type { Store } from "../store";
+import { drawAxis, drawLabel } from "../ui/axis";
+import type { Drawing } from "../ui/canvas";
+import { hatched } from "../ui/colours";
+import { drawEventAxis, eventAxis, type EventAxis } from "../ui/event_axis";
+
+/** With more records in view they are counted into cells of a raster. */
+export const MOST_POINTS = 20_000;
+/** With more in view there are no labels, or no boxes. */
+const MOST_LABELS = 40;
+const MOST_LATE_LABELS = 10;
+const MOST_WATERMARK_LABELS = 10;
+const MOST_WINDOW_LABELS = 24;
+export const MOST_WINDOWS = 2000;
+const MOST_LINES = 24;
+const TOP = 8;
+const CELL = 2;
+const OUTLIERS = 0.002;
+
+export interface Chart {
+  of: EventTime;
+  key: number | null;
+  isRelative: boolean;
+  height: number;
+}
+
+/** The numbers of the records in view, and the places where the view begins and ends. */
+export function recordsInView(store: Store, of: EventTime, key: number | null): { first: number; last: number; numbers: Uint32Array } {
+  const [from, to] = store.range.value;
+  const [first, last] = [store.placeOf(from), store.placeOf(to)];
+  const chosen = of.of(key);
+  const { places } = of.points;
+  if (!chosen) {
+    const begin = countUpTo(places, first - 1);
+    const numbers = Uint32Array.from({ length: Math.max(0, countUpTo(places, last) - begin) }, (_, at) => begin + at);
+    return { first, last, numbers };
+  }
+  const ofKey = Uint32Array.from(chosen, (number) => places[number]!);
+  return { first, last, numbers: chosen.slice(countUpTo(ofKey, first - 1), countUpTo(ofKey, last)) };
+}
+
+export function windowsInView(of: EventTime, key: number | null, first: number, last: number): WindowBox[] {
+  return of.windows.filter((box) => {
+    const end = Math.max(box.gone, box.fires.at(-1)?.place ?? 0);
+    return (key === null || box.key === key) && box.first <= last && end >= first && Math.abs(box.start) < BOUND / 2;
+  });
+}
+
+export function drawEventTime(store: Store, drawing: Drawing, { of, key, isRelative, height }: Chart): void {
+  const { context, axis } = drawing;
+  const { first, last, numbers } = recordsInView(store, of, key);
+  const windows = isRelative ? [] : windowsInView(of, key, first, last);
+  const lines = linesOf(of);
+  const bottom = height - 20;
+  const values = isRelative ? relativeValues(of, numbers) : absoluteValues(of, numbers, windows, lines, first, last);
+  const isRaster = numbers.length > MOST_POINTS;
+  const [low, high] = extent(values, isRaster);
+  const events = eventAxis(isRelative ? Math.min(low, 0) : low, isRelative ? Math.max(high, 0) : high, TOP, bottom);
+  drawAxis(store, drawing, 0, bottom);
+  drawEventAxis(drawing, events, isRelative);
+  drawTitle(drawing, of, isRelative);
+  context.save();
+  context.beginPath();
+  context.rect(axis.left, 0, axis.right - axis.left, bottom);
+  context.clip();
+  if (windows.length <= MOST_WINDOWS) drawWindows(drawing, of, windows, events, key !== null, last);
+  const view: View = { store, drawing, of, events, isRelative, first, last };
+  lines.forEach((line) => drawLine(view, line, lines.length));
+  if (isRelative) drawZero(drawing, events);
+  else drawWatermark(view);
+  if (isRaster) drawRaster(view, numbers);
+  else drawPoints(view, numbers);
+  context.restore();
+}
+
+/** The line of a single channel is that of the task. */
+export function linesOf(of: EventTime): Line[] {
+  return of.lines.length > 1 && of.lines.length <= MOST_LINES ? of.lines : [];
+}
+
+/** Without the day if all of the view is in it. */
+function shortTime(ms: number, { low, high }: EventAxis): string {
+  const text = atTime(ms);
+  return utc(low) && utc(low).slice(0, 10) === utc(high).slice(0, 10) ? text.slice(11) : text;
+}
+
+interface View {
+  store: Store;
+  drawing: Drawing;
+  of: EventTime;
+  events: EventAxis;
+  isRelative: boolean;
+  first: number;
+  last: number;
+}
+
+function isFinite(value: number): boolean {
+  return Math.abs(value) < BOUND / 2;
+}
+
+function relativeValues({ points }: EventTime, numbers: Uint32Array): Float64Array {
+  const found = new Float64Array(numbers.length);
+  let count = 0;
+  for (const number of numbers) {
+    if (isFinite(points.watermarks[number]!)) found[count++] = points.timestamps[number]! - points.watermarks[number]!;
+  }
+  return found.slice(0, count);
+}
+
+function absoluteValues(
+  of: EventTime, numbers: Uint32Array, windows: WindowBox[], lines: Line[], first: number, last: number,
+): Float64Array {
+  const found: number[] = [];
+  for (const box of windows.length <= MOST_WINDOWS ? windows : []) found.push(box.start, box.end);
+  for (const marks of [of.watermark, ...lines.map((line) => line.marks)]) {
+    const end = countUpTo(marks.places, last);
+    for (let at = Math.max(0, countUpTo(marks.places, first) - 1); at < end; at++) {
+      if (isFinite(marks.values[at]!)) found.push(marks.values[at]!);
+    }
+  }
+  const all = new Float64Array(numbers.length + found.length);
+  numbers.forEach((number, at) => (all[at] = of.points.timestamps[number]!));
+  all.set(found, numbers.length);
+  return all;
+}
+
+function extent(values: Float64Array, withoutOutliers: boolean): [number, number] {
+  if (!values.length) return [0, 1];
+  values.sort();
+  const cut = withoutOutliers ? Math.floor(values.length * OUTLIERS) : 0;
+  return [values[cut]!, values[values.length - 1 - cut]!];
+}
+
+function drawTitle(drawing: Drawing, { plan }: EventTime, isRelative: boolean): void {
+  const isClock = plan !== null && !plan.isJoin && !plan.isEventTime && plan.shape !== "global";
+  const title = isRelative ? "event time - watermark" : isClock ? "clock (ms)" : "event time (ms)";
+  const { context, axis, colours } = drawing;
+  context.fillStyle = colours.back;
+  context.fillRect(0, 0, axis.left - 2, 18);
+  drawLabel(drawing, title, 10, "strong");
+}
+
+function drawWindows(drawing: Drawing, of: EventTime, boxes: WindowBox[], events: EventAxis, isOfKey: boolean, last: number): void {
+  const { context, axis, colours } = drawing;
+  const hatching = hatched(context, `${colours.window}66`);
+  const x = (place: number) => (place > last ? axis.right + 2 : axis.x(place));
+  const hasLabels = isOfKey && boxes.length <= MOST_WINDOW_LABELS;
+  for (const box of boxes) {
+    const [top, bottom] = [events.y(box.end), events.y(box.start)];
+    const fired = box.fires.find((fire) => fire.result !== 2);
+    const [begin, end] = [x(box.first), x(fired ? fired.place : box.gone)];
+    context.fillStyle = `${colours.window}22`;
+    context.fillRect(begin, top, end - begin, bottom - top);
+    context.strokeStyle = colours.window;
+    context.lineWidth = 1;
+    context.setLineDash(box.isMerged ? [2, 3] : []);
+    context.strokeRect(begin, top, end - begin, bottom - top);
+    if (box.gone > (fired?.place ?? Infinity) && (of.plan?.latenessMs ?? 0) > 0) {
+      context.fillStyle = hatching;
+      context.fillRect(end, top, x(box.gone) - end, bottom - top);
+      context.setLineDash([4, 3]);
+      context.strokeRect(end, top, x(box.gone) - end, bottom - top);
+    }
+    context.setLineDash([]);
+    for (const fire of box.fires) {
+      context.fillStyle = colours.window;
+      context.fillRect(x(fire.place) - 1.5, top, 3, bottom - top);
+      if (hasLabels) {
+        const word = fire.result === 2 ? "purges" : "fires with";
+        halo(drawing, `${word} ${fire.rows}`, x(fire.place) + 6, top + 12, colours.window, "left");
+      }
+    }
+    if (!hasLabels) continue;
+    halo(drawing, `[${shortTime(box.start, events)}, ${shortTime(box.end, events)})`, Math.max(begin, axis.left) + 6, top + 12, colours.window, "left", end - begin);
+    if (box.isMerged) halo(drawing, "merged", Math.max(begin, axis.left) + 6, bottom - 8, colours.window, "left", end - begin);
+    else if (!box.fires.length && box.gone === Infinity) {
+      halo(drawing, "does not fire", Math.min(end, axis.right) - 6, bottom - 8, colours.window, "right");
+    }
+  }
+}
+
+/** The watermark of a channel or split, thin and dashed; a gap while it is idle. */
+function drawLine({ drawing, of, events, isRelative, first, last }: View, { marks, label }: Line, lines: number): void {
+  const { context, axis, colours } = drawing;
+  context.strokeStyle = colours.watermark;
+  context.lineWidth = 1;
+  context.setLineDash([5, 4]);
+  const steps = isRelative ? difference(marks, of.watermark) : marks;
+  const end = stepLine(drawing, steps, events, first, last);
+  context.setLineDash([]);
+  if (end && lines <= 4) halo(drawing, label, Math.min(end.x, axis.right) - 4, end.y - 8, colours.watermark, "right");
+}
+
+function difference(marks: Marks, watermark: Marks): Marks {
+  const places = [...new Set([...marks.places, ...watermark.places])].sort((one, other) => one - other);
+  const found: Marks = { places: [], values: [], idle: [] };
+  let [one, other] = [-1, -1];
+  for (const place of places) {
+    while (one + 1 < marks.places.length && marks.places[one + 1]! <= place) one++;
+    while (other + 1 < watermark.places.length && watermark.places[other + 1]! <= place) other++;
+    if (one < 0 || other < 0) continue;
+    const isKnown = isFinite(marks.values[one]!) && isFinite(watermark.values[other]!);
+    found.places.push(place);
+    found.values.push(isKnown ? marks.values[one]! - watermark.values[other]! : BOUND);
+    found.idle.push(marks.idle[one]! || !isKnown);
+  }
+  return found;
+}
+
+/** Returns where the line ends in view. */
+function stepLine({ context, axis }: Drawing, marks: Marks, events: EventAxis, first: number, last: number): { x: number; y: number } | null {
+  const from = Math.max(0, countUpTo(marks.places, first) - 1);
+  const to = countUpTo(marks.places, last);
+  let before: { x: number; y: number } | null = null;
+  context.beginPath();
+  for (let at = from; at < to; at++) {
+    const value = marks.values[at]!;
+    const x = axis.x(marks.places[at]!);
+    const next = at + 1 < to ? axis.x(marks.places[at + 1]!) : axis.right;
+    if (before && next - before.x < 0.5 && at + 1 < to) continue;
+    if (before) context.lineTo(x, before.y);
+    if (value <= -BOUND || marks.idle[at]) {
+      before = null;
+      continue;
+    }
+    const y = events.y(Math.min(value, events.high + (events.high - events.low)));
+    if (before) context.lineTo(x, y);
+    else context.moveTo(x, y);
+    before = { x, y };
+  }
+  if (!before) {
+    context.stroke();
+    return null;
+  }
+  context.lineTo(axis.right, before.y);
+  context.stroke();
+  return { x: axis.right, y: before.y };
+}
+
+function drawWatermark({ drawing, of, events, first, last }: View): void {
+  const { context, axis, colours } = drawing;
+  const { places, values, idle } = of.watermark;
+  context.strokeStyle = colours.watermark;
+  context.lineWidth = 2.4;
+  stepLine(drawing, of.watermark, events, first, last);
+  const [from, to] = [countUpTo(places, first - 1), countUpTo(places, last)];
+  if (to - from > MOST_WATERMARK_LABELS) return;
+  for (let at = Math.max(0, from); at < to; at++) {
+    if (values[at]! <= -BOUND) continue;
+    const text = idle[at] ? "idle" : `watermark ${shortTime(values[at]!, events)}`;
+    const y = Math.max(events.top + 8, events.y(values[at]!) - 9);
+    const [width, x] = [context.measureText(text).width, axis.x(places[at]!)];
+    const isLeft = x + 6 + width > axis.right;
+    halo(drawing, text, isLeft ? x - 5 : x + 5, y, colours.watermark, isLeft ? "right" : "left");
+  }
+}
+
+function drawZero({ context, axis, colours }: Drawing, events: EventAxis): void {
+  context.strokeStyle = colours.watermark;
+  context.lineWidth = 2.4;
+  context.beginPath();
+  context.moveTo(axis.left, events.y(0));
+  context.lineTo(axis.right, events.y(0));
+  context.stroke();
+}
+
+function drawPoints({ store, drawing, of, events, isRelative }: View, numbers: Uint32Array): void {
+  const { context, axis, colours } = drawing;
+  const { points } = of;
+  const late: number[] = [];
+  const hasLabels = numbers.length <= MOST_LABELS;
+  for (const number of numbers) {
+    const timing = points.timings[number]!;
+    if (timing === Timing.LATE) {
+      late.push(number);
+      continue;
+    }
+    const y = valueOf(of, number, isRelative);
+    if (y === null) continue;
+    drawMark(drawing, timing, axis.x(points.places[number]!), events.y(y));
+    if (hasLabels) halo(drawing, shortTime(points.timestamps[number]!, events), axis.x(points.places[number]!) + 9, events.y(y), colours.text, "left");
+  }
+  for (const number of late) {
+    const value = valueOf(of, number, isRelative);
+    if (value === null) continue;
+    const [x, y] = [axis.x(points.places[number]!), events.y(value)];
+    const line = events.y(isRelative ? 0 : points.watermarks[number]!);
+    if (late.length <= MOST_LABELS) {
+      context.strokeStyle = colours.late;
+      context.lineWidth = 1;
+      context.setLineDash([3, 3]);
+      context.beginPath();
+      context.moveTo(x, y);
+      context.lineTo(x, line);
+      context.stroke();
+      context.setLineDash([]);
+    }
+    drawMark(drawing, Timing.LATE, x, y);
+    if (late.length > MOST_LATE_LABELS) continue;
+    const text = store.model.lateRecords.title(of, number);
+    const isLeft = x + context.measureText(text).width + 12 > axis.right;
+    halo(drawing, text, isLeft ? x - 9 : x + 9, y, colours.late, isLeft ? "right" : "left");
+  }
+}
+
+function valueOf({ points }: EventTime, number: number, isRelative: boolean): number | null {
+  if (!isRelative) return points.timestamps[number]!;
+  const watermark = points.watermarks[number]!;
+  return isFinite(watermark) ? points.timestamps[number]! - watermark : null;
+}
+
+/** A dot in time, a ring behind the watermark, a cross if late. */
+function drawMark({ context, colours }: Drawing, timing: number, x: number, y: number): void {
+  context.beginPath();
+  if (timing === Timing.LATE) {
+    context.strokeStyle = colours.late;
+    context.lineWidth = 2.2;
+    context.moveTo(x - 4.5, y - 4.5);
+    context.lineTo(x + 4.5, y + 4.5);
+    context.moveTo(x + 4.5, y - 4.5);
+    context.lineTo(x - 4.5, y + 4.5);
+    context.stroke();
+  } else if (timing === Timing.BEHIND) {
+    context.arc(x, y, 4, 0, 2 * Math.PI);
+    context.fillStyle = colours.back;
+    context.fill();
+    context.strokeStyle = colours.behind;
+    context.lineWidth = 2;
+    context.stroke();
+  } else {
+    context.arc(x, y, 4, 0, 2 * Math.PI);
+    context.fillStyle = colours.inTime;
+    context.fill();
+  }
+}
+
+/** Records counted in cells; the darker the more, late ones on top. */
+function drawRaster({ drawing, of, events, isRelative }: View, numbers: Uint32Array): void {
+  const { context, axis, colours } = drawing;
+  const columns = Math.ceil((axis.right - axis.left) / CELL);
+  const rows = Math.ceil((events.bottom - events.top) / CELL);
+  const counts = [colours.inTime, colours.behind, colours.late].map(() => new Uint32Array(columns * rows));
+  for (const number of numbers) {
+    const value = valueOf(of, number, isRelative);
+    if (value === null) continue;
+    const column = Math.floor((axis.x(of.points.places[number]!) - axis.left) / CELL);
+    const row = Math.floor((events.y(Math.min(Math.max(value, events.low), events.high)) - events.top) / CELL);
+    if (column < 0 || column >= columns) continue;
+    counts[of.points.timings[number]!]![Math.min(rows - 1, Math.max(0, row)) * columns + column]!++;
+  }
+  [colours.inTime, colours.behind, colours.late].forEach((colour, timing) => {
+    const cells = counts[timing]!;
+    const most = Math.log1p(cells.reduce((one, other) => Math.max(one, other), 0));
+    context.fillStyle = colour;
+    cells.forEach((count, cell) => {
+      if (!count) return;
+      context.globalAlpha = 0.35 + 0.65 * (Math.log1p(count) / most);
+      context.fillRect(axis.left + (cell % columns) * CELL, events.top + Math.floor(cell / columns) * CELL, CELL, CELL);
+    });
+    context.globalAlpha = 1;
+  });
+}
+
+function halo(
+  { context, colours }: Drawing, text: string, x: number, y: number, colour: string, align: CanvasTextAlign, room = Infinity,
+): void {
+  if (context.measureText(text).width + 8 > room) return;
+  context.textAlign = align;
+  context.textBaseline = "middle";
+  context.lineJoin = "round";
+  context.strokeStyle = colours.back;
+  context.lineWidth = 3;
+  context.strokeText(text, x, y);
+  context.fillStyle = colour;
+  context.fillText(text, x, y);
+}

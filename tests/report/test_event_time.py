@@ -1,0 +1,142 @@
+"""The view of event time: its records, watermarks and windows are those that Python derives from the facts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from flowsim.facts.kinds import ElementKind
+from flowsim.facts.schema import TABLES
+from flowsim.recording.merged_facts import Selection, merged_facts
+from flowsim.recording.reader import Recording
+from flowsim.units import NO_TIMESTAMP
+from tests.report.conftest import OpenReport
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+Recordings = Callable[[str], Recording]
+
+READ = """
+() => flowsim.model.eventTimes.subjects.filter(subject => subject.operator >= 0).map(subject => {
+    const of = flowsim.model.eventTimes.of(subject)
+    const {places, timestamps, watermarks, timings} = of.points
+    return {
+        task: subject.task, operator: subject.operator,
+        points: [...places].map((place, n) => [place, timestamps[n], watermarks[n], timings[n]]),
+        marks: [...places].map(place => of.watermarksAt(place).task.value),
+        fires: of.windows.flatMap(box => box.fires.map(fire => [fire.place, box.start, box.end, fire.rows]))
+            .sort((one, other) => one[0] - other[0]),
+        last: of.windows.filter(box => box.fires.length).map(box => [box.records, box.fires.at(-1).rows]),
+        merged: of.windows.filter(box => box.isMerged).length,
+    }
+})
+"""
+
+
+@dataclass
+class Plain:
+    """What one window operator recorded."""
+
+    points: list[list[Any]] = field(default_factory=list)
+    fires: list[list[int]] = field(default_factory=list)
+    merged: int = 0
+
+    def add(self, table: str, place: int, row: dict[str, int]) -> None:
+        match table:
+            case "window_intake":
+                is_behind = NO_TIMESTAMP < row["watermark"] >= row["timestamp"]
+                self.points.append([place, row["timestamp"], row["watermark"], int(is_behind)])
+            case "late_drop":
+                self.points[-1][3] = 2
+            case "window_fire":
+                self.fires.append([place, row["window_start"], row["window_end"], row["rows"]])
+            case "window_merge":
+                self.merged += 1
+
+
+@pytest.mark.parametrize("name", ["12", "13"])
+def test_records_watermarks_and_windows_equal_those_of_the_facts(
+    open_report: OpenReport, recordings: Recordings, name: str
+) -> None:
+    plain: dict[tuple[int, int], Plain] = {}
+    for place, fact in enumerate(merged_facts(recordings(name), Selection())):
+        if fact.table in ("window_intake", "late_drop", "window_fire", "window_merge"):
+            row = dict(zip(TABLES[fact.table].names, fact.row, strict=True))
+            plain.setdefault((fact.task, row["operator"]), Plain()).add(fact.table, place, row)
+
+    found = open_report(name).evaluate(READ)
+
+    assert {(one["task"], one["operator"]) for one in found} == plain.keys()
+    for one in found:
+        expected = plain[one["task"], one["operator"]]
+        assert without_sentinels(one["points"]) == without_sentinels(expected.points)
+        assert one["marks"] == [None if mark == NO_TIMESTAMP else mark for _, _, mark, _ in expected.points]
+        assert one["fires"] == expected.fires
+        assert one["merged"] == expected.merged
+        assert all(records == rows for records, rows in one["last"])
+
+
+def without_sentinels(points: list[list[Any]]) -> list[list[Any]]:
+    return [[place, at, max(mark, -(2**50)), timing] for place, at, mark, timing in points]
+
+
+def test_idle_channel_does_not_hold_the_watermark_back(open_report: OpenReport, recordings: Recordings) -> None:
+    """Rule 8.10: the channel that becomes idle leaves the watermark to the other."""
+    facts = list(merged_facts(recordings("11b"), Selection()))
+    place = next(
+        place for place, fact in enumerate(facts)
+        if fact.table == "received" and fact.row[5] == ElementKind.STATUS and fact.row[6] == -1
+    )  # fmt: skip
+    task = facts[place].task
+    page = open_report("11b", f"#view=event-time&task={task}")
+
+    before, after = page.evaluate(
+        """([task, place]) => {
+            const {eventTimes} = flowsim.model
+            const of = eventTimes.of(eventTimes.subject(task, null))
+            return [place - 1, place].map(at => of.watermarksAt(at).lines.map(line => [line.idle, line.holds]))
+        }""",
+        [task, place],
+    )
+
+    assert [False, True] in before
+    assert [True, False] in after
+    assert [False, True] in after
+
+
+def test_late_row_names_the_watermark_that_made_it_late(open_report: OpenReport) -> None:
+    page = open_report("12", "#view=event-time&task=3")
+
+    page.locator(".late-rows button").click()
+
+    assert page.inner_text(".late-record h2") == "6 is late: watermark 14 ≥ 10 - 1 + 5"
+    text = page.inner_text(".late-record")
+    assert "accepts records until the watermark of forgiving is 14, its last millisecond plus 5 ms of allowed" in text
+    assert "The watermark of forgiving (1/1) became 14 at" in text
+    assert "Source: readings (1/1) #2 sent watermark 14 at" in text
+
+
+def test_late_flight_is_explained_after_two_clicks(open_report: OpenReport, recordings: Recordings) -> None:
+    """The tab, the row: the record whose timestamp moved the watermark is named."""
+    late = [
+        (place, fact) for place, fact in enumerate(merged_facts(recordings("01"), Selection()))
+        if fact.table == "late_drop"
+    ]  # fmt: skip
+    page = open_report("01")
+
+    page.get_by_role("tab", name="Event time").click()
+    row = page.locator(".late-rows button").nth(2)
+    row.click()
+
+    place = page.evaluate("flowsim.store.place.value")
+    assert place in [at for at, _ in late]
+    assert row.get_attribute("aria-current") == "true"
+    reasons = page.locator(".late-record li").all_inner_texts()
+    assert reasons[0].startswith("Record [")
+    assert "generated it, 30 min behind its highest timestamp so far" in reasons[-2]
+    assert reasons[-1].startswith("That timestamp came with record [")
+    page.locator(".late-record li button").last.click()
+    assert page.evaluate("flowsim.at(flowsim.store.place.value).table") == "sent"

@@ -14,7 +14,9 @@ from flowsim.cli.scenarios import compiled_scenario
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex, create_job_graph
 
-Format = Annotated[Literal["text", "mermaid"], typer.Option("--format", help="For a terminal, or for Mermaid.")]
+Format = Annotated[
+    Literal["text", "mermaid", "dot"], typer.Option("--format", help="For a terminal, for Mermaid or for Graphviz.")
+]
 
 
 @command
@@ -30,10 +32,15 @@ def graph(
     """Draw the job of a scenario: its tasks (operator chains) with their parallelism, and the edges between tasks."""
     compiled = compiled_scenario(scenario, default_out(scenario), set_, allow_python, allow_path, limit)
     execution = create_execution_graph(create_job_graph(compiled.stream_graph()), compiled.scenario.limits)
-    text = mermaid(execution.job) if form == "mermaid" else drawn(execution)
 
     def show(console: Console) -> None:
-        sys.stdout.write(text)
+        match form:
+            case "text":
+                sys.stdout.write(drawn(execution))
+            case "mermaid":
+                sys.stdout.write(mermaid(execution.job))
+            case "dot":
+                sys.stdout.write(dot(execution.job))
 
     return Answer(as_data(execution), show)
 
@@ -70,6 +77,25 @@ def mermaid(job: JobGraph) -> str:
         source, target = _id(edge.source, edge.source_operator), _id(edge.target, 0)
         lines.append(f'  {source} ==>|"{_quoted(_label(edge))}"| {target}')
     return "\n".join(lines) + "\n"
+
+
+def dot(job: JobGraph) -> str:
+    """Returns the job in the DOT language of Graphviz: a cluster per task, around the chain of its operators."""
+    lines = [f"digraph {_dot_text(job.graph.name)} {{", "  rankdir=LR;", "  node [shape=box];"]
+    for vertex in job.vertices:
+        label = f"task {vertex.id}, parallelism {vertex.parallelism}"
+        lines += [f"  subgraph cluster_t{vertex.id} {{", f"    label={_dot_text(label)};"]
+        for operator in vertex.operators:
+            lines.append(f"    {_id(vertex, operator.index)} [label={_dot_text(operator.node.name)}];")
+        for operator in vertex.operators:
+            if operator.input_operator >= 0:
+                tag = f" [label={_dot_text(operator.input_tag)}]" if operator.input_tag else ""
+                lines.append(f"    {_id(vertex, operator.input_operator)} -> {_id(vertex, operator.index)}{tag};")
+        lines.append("  }")
+    for edge in job.edges:
+        source, target = _id(edge.source, edge.source_operator), _id(edge.target, 0)
+        lines.append(f"  {source} -> {target} [label={_dot_text(_label(edge))}, style=bold];")
+    return "\n".join([*lines, "}"]) + "\n"
 
 
 def as_data(execution: ExecutionGraph) -> dict[str, Any]:
@@ -146,3 +172,8 @@ def _id(vertex: JobVertex, operator: int) -> str:
 
 def _quoted(text: str) -> str:
     return text.replace('"', "#quot;")
+
+
+def _dot_text(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

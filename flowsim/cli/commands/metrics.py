@@ -1,18 +1,21 @@
-"""``flowsim metrics``: the sampled gauges of a recording as a table."""
+"""``flowsim metrics``: the sampled gauges of a recording, as a table or for Prometheus."""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any, Literal
 
+import typer
 from rich.console import Console
 
 from flowsim.cli.command import Answer, command
 from flowsim.cli.commands.trace import From, RecordingPath, Tasks, To
 from flowsim.cli.options import Json
 from flowsim.cli.tables import Column, show_table
-from flowsim.facts.schema import METRICS
-from flowsim.recording.merged_facts import Fact, Selection, merged_facts
+from flowsim.export.openmetrics import open_metrics
+from flowsim.export.samples import Sample, read_samples
+from flowsim.recording.merged_facts import Selection
 from flowsim.recording.reader import Recording
 from flowsim.trace.names import Names
 from flowsim.trace.time import event_time, moment_ns, moment_text, start_of
@@ -25,6 +28,7 @@ _COLUMNS = {
     "hard_ms": Column("hard"),
     "records_in": Column("records in"),
     "records_out": Column("records out"),
+    "late_records_dropped": Column("late dropped", rank=1),
     "input_queue": Column("in queue", rank=1),
     "output_queue": Column("out queue", rank=1),
     "input_pool_usage": Column("in pool", rank=3),
@@ -36,10 +40,20 @@ _COLUMNS = {
 }
 """The columns that the printed table shows; ``--json`` has all columns."""
 
+Format = Annotated[
+    Literal["text", "openmetrics"],
+    typer.Option("--format", help="A table, or OpenMetrics with the names of Flink's Prometheus reporter."),
+]
+
 
 @command
 def metrics(
-    recording: RecordingPath, task: Tasks = None, from_: From = None, to: To = None, json_output: Json = False
+    recording: RecordingPath,
+    task: Tasks = None,
+    from_: From = None,
+    to: To = None,
+    form: Format = "text",
+    json_output: Json = False,
 ) -> Answer:
     """Show the sampled metrics of every task: times in ms per second, pools in percent.
 
@@ -54,34 +68,44 @@ def metrics(
         from_ns=None if from_ns is None else start_ns + from_ns,
         to_ns=None if to_ns is None else start_ns + to_ns,
     )
-    samples = list(merged_facts(opened, selection))
-    document = {"samples": [_sample_data(names, fact, start_ns) for fact in samples], "exit_code": 0}
+    samples = read_samples(opened, selection)
+    document = {"samples": [_sample_data(names, sample, start_ns) for sample in samples], "exit_code": 0}
 
     def show(console: Console) -> None:
+        if form == "openmetrics":
+            sys.stdout.writelines(open_metrics(opened, samples))
+            return
         if not samples:
             console.print("the recording has no samples of these tasks in this time range")
             return
-        rows = [(moment_text(fact.time_ns - start_ns), names.task(fact.task), *_cells(fact)) for fact in samples]
+        rows = [(moment_text(one.time_ns - start_ns), names.task(one.task), *_cells(one)) for one in samples]
         show_table(console, ["time", "task"], tuple(_COLUMNS.values()), rows)
 
     return Answer(document, show)
 
 
-def _values(fact: Fact) -> dict[str, int]:
-    return dict(zip(METRICS.names, fact.row, strict=True))
+def _sample_data(names: Names, sample: Sample, start_ns: int) -> dict[str, Any]:
+    return {
+        "at_ns": sample.time_ns - start_ns,
+        "task_name": names.task(sample.task),
+        **sample.values,
+        "late_records_dropped": _late(sample),
+    }
 
 
-def _sample_data(names: Names, fact: Fact, start_ns: int) -> dict[str, Any]:
-    return {"at_ns": fact.time_ns - start_ns, "task_name": names.task(fact.task), **_values(fact)}
+def _late(sample: Sample) -> int | None:
+    """Returns the sum over the window operators of the task; None without any."""
+    return sum(sample.late_records_dropped.values()) if sample.late_records_dropped else None
 
 
-def _cells(fact: Fact) -> Iterator[str]:
-    values = _values(fact)
+def _cells(sample: Sample) -> Iterator[str]:
     for column in _COLUMNS:
-        value = values[column]
-        if column.endswith("_usage"):
+        value = _late(sample) if column == "late_records_dropped" else sample.values[column]
+        if value is None or (column == "busy_ms" and value < 0):
+            yield "-"
+        elif column.endswith("_usage"):
             yield f"{value / 1e4:.1f}%"
         elif column.endswith("_watermark"):
             yield {NO_TIMESTAMP: "-", MAX_WATERMARK: "end"}.get(value) or event_time(value)
         else:
-            yield "-" if column == "busy_ms" and value < 0 else f"{value:,}"
+            yield f"{value:,}"

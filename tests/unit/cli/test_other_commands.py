@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pydot
 import pytest
 
 from flowsim import __version__
@@ -69,6 +70,26 @@ def test_graph_prints_chains_parallelism_and_partitioners(flowsim: Any, write: A
     assert "    t0o0 --> t0o1\n" in mermaid
     assert '  t0o1 ==>|"HASH"| t1o0\n' in mermaid
     assert [task["parallelism"] for task in flowsim("graph", scenario, "--json").document["tasks"]] == [1, 2, 1]
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning:pydot")
+def test_graph_in_dot_has_a_cluster_per_task_and_all_edges(flowsim: Any, write: Any) -> None:
+    scenario = write("g.yaml", ("operators:", "operators:\n  even: {input: numbers, filter: n % 2 == 0}"))
+    scenario.write_text(scenario.read_text().replace("input: numbers, key_by", "input: even, key_by"))
+    (parsed,) = pydot.graph_from_dot_data(flowsim("graph", scenario, "--format", "dot").out)
+    assert parsed.get_name() == '"tiny"'
+    clusters = {
+        cluster.get_label(): [node.get_label() for node in cluster.get_nodes()] for cluster in parsed.get_subgraphs()
+    }
+    assert clusters == {
+        '"task 0, parallelism 1"': ['"Source: numbers"', '"even"'],
+        '"task 1, parallelism 2"': ['"sums"'],
+        '"task 2, parallelism 1"': ['"Sink: kept"'],
+    }
+    edges = [edge for part in (parsed, *parsed.get_subgraphs()) for edge in part.get_edges()]
+    assert {(edge.get_source(), edge.get_destination(), edge.get_label()) for edge in edges} == {
+        ("t0o0", "t0o1", None), ("t0o1", "t1o0", '"HASH"'), ("t1o0", "t2o0", '"REBALANCE"'),
+    }  # fmt: skip
 
 
 def test_graph_prints_task_managers_and_exchange_modes(flowsim: Any, write: Any) -> None:

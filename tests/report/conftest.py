@@ -75,16 +75,17 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Reco
 
 
 @pytest.fixture
-def open_report(browser: Browser, recordings: Callable[[str], Recording], tmp_path: Path) -> Iterator[OpenReport]:
+def open_report(browser: Browser, recordings: Callable[[str], Recording]) -> Iterator[OpenReport]:
     """Errors and messages on the console, and requests besides that for the file, fail the test."""
     problems: list[str] = []
     pages: list[Page] = []
 
     def show(name: str | Recording, place: str = "", dark: bool = False) -> Page:
         recording = recordings(name) if isinstance(name, str) else name
-        file = tmp_path / f"{len(pages)}.html"
-        verdicts = law_data(recording, "out/run", validate(open_runs([recording])))
-        file.write_text(html_of(build_payload(recording, "out/run", verdicts)))
+        file = Path(f"{recording.directory}.html")
+        if not file.exists():
+            verdicts = law_data(recording, "out/run", validate(open_runs([recording])))
+            file.write_text(html_of(build_payload(recording, "out/run", verdicts)))
         page = browser.new_page(viewport={"width": 1280, "height": 900}, color_scheme="dark" if dark else "light")
         page.on("console", lambda message: problems.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: problems.append(f"error: {error}"))

@@ -166,6 +166,7 @@ def test_links_with_time_and_fact_open_at_their_step(open_report: OpenReport, re
 
 VIEWS = {
     "graph": ".vertex",
+    "timeline": ".timeline canvas",
     "channel": ".picture",
     "event-time": "[aria-label='Watermarks at the cursor'], .missing",
     "laws": "table.laws",

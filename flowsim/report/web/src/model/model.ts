@@ -8,6 +8,7 @@ import { LateRecords } from "./lateness";
 import { Names } from "./names";
 import { Sentences, type Sentence } from "./sentences";
 import { TaskStates, type State } from "./states";
+import { Timeline } from "./timeline";
 
 /** The model at one step, as tests and consoles read it. */
 export interface Snapshot {
@@ -27,6 +28,7 @@ export class Model {
   readonly sentences: Sentences;
   readonly eventTimes: EventTimes;
   readonly lateRecords: LateRecords;
+  readonly timeline: Timeline;
 
   private constructor(
     readonly head: Head,
@@ -35,6 +37,7 @@ export class Model {
     this.names = new Names(head, facts.keys, facts.records);
     this.states = new TaskStates(facts, this.names.tasks.keys());
     this.channels = new Channels(facts);
+    this.timeline = new Timeline(facts);
     this.sentences = new Sentences(facts, this.names, head.wording, (place) => this.states.depthAt(place));
     this.eventTimes = new EventTimes(facts, this.names, head.recording.start_ns);
     this.lateRecords = new LateRecords(facts, this.names);

@@ -8,7 +8,7 @@ import { drawAxis, drawLabel } from "./axis";
 import { TimeCanvas, type Drawing } from "./canvas";
 import { hatched, type Colours } from "./colours";
 
-const HEIGHT = 16;
+export const LANE_HEIGHT = 16;
 const PITCH = 22;
 /** With more intervals in view each pixel shows the shares of its states. */
 const MOST_INTERVALS = 3000;
@@ -20,7 +20,7 @@ export function Lanes({ store, tasks }: { store: Store; tasks: number[] }) {
       const bottom = tasks.length * PITCH + 4;
       drawAxis(store, drawing, 0, bottom);
       tasks.forEach((task, at) => {
-        drawLabel(drawing, model.names.shortTask(task), at * PITCH + 4 + HEIGHT / 2);
+        drawLabel(drawing, model.names.shortTask(task), at * PITCH + 4 + LANE_HEIGHT / 2);
         const lane = model.states.lanes.get(task);
         if (lane) drawLane(store, drawing, lane, at * PITCH + 4);
       });
@@ -51,7 +51,7 @@ export function stateFill(context: CanvasRenderingContext2D, colours: Colours): 
   return STATES.map((state) => (state === "soft" ? hatched(context, colours.soft, `${colours.soft}66`) : colours[state]));
 }
 
-function drawLane(store: Store, { context, axis, colours }: Drawing, lane: Lane, y: number): void {
+export function drawLane(store: Store, { context, axis, colours }: Drawing, lane: Lane, y: number): void {
   const { places, states } = lane;
   const [from, to] = store.range.value;
   const first = Math.max(0, countUpTo(places, store.placeOf(from)) - 1);
@@ -69,7 +69,7 @@ function drawLane(store: Store, { context, axis, colours }: Drawing, lane: Lane,
     const width = Math.min(axis.right, end) - begin;
     if (width <= 0) continue;
     context.fillStyle = fill[state]!;
-    context.fillRect(begin, y, width, HEIGHT);
+    context.fillRect(begin, y, width, LANE_HEIGHT);
   }
 }
 
@@ -85,7 +85,7 @@ function drawShares(store: Store, task: number, fill: (string | CanvasPattern)[]
     if (!shares) continue;
     let top = y;
     STATES.forEach((state, number) => {
-      const part = shares[state] * HEIGHT;
+      const part = shares[state] * LANE_HEIGHT;
       if (part <= 0) return;
       context.fillStyle = fill[number]!;
       context.fillRect(x, top, 1.2, part);

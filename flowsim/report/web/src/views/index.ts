@@ -5,6 +5,7 @@ import { eventTimeView } from "./event_time";
 import { graphView } from "./graph";
 import { lawsView } from "./laws";
 import { stepsView } from "./steps";
+import { timelineView } from "./timeline";
 import type { View } from "./view";
 
-export const VIEWS: readonly View[] = [graphView, channelView, eventTimeView, lawsView, stepsView];
+export const VIEWS: readonly View[] = [graphView, timelineView, channelView, eventTimeView, lawsView, stepsView];

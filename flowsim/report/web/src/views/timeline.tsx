@@ -1,0 +1,425 @@
+/** A lane per subtask: its state, and below it actions and waits, mails, timers, async calls, snapshots. */
+
+import { signal } from "@preact/signals";
+import { useCallback, useMemo } from "preact/hooks";
+import { commas, duration, eventTime, moment } from "../model/text";
+import { Outcome, TRACKS, type Part, type Track, type TrackName } from "../model/timeline";
+import type { Store } from "../store";
+import { drawAxis, drawLabel, shortened } from "../ui/axis";
+import { TimeCanvas, type Drawing } from "../ui/canvas";
+import { hatched, type Colours } from "../ui/colours";
+import { drawLane, LANE_HEIGHT, missingStates, StateLegend } from "../ui/lanes";
+import type { View } from "./view";
+
+const ROW = 12;
+const ROW_PITCH = 14;
+const CHART = 30;
+const GAP = 10;
+/** With more subtasks only one of them is shown with its tracks at first. */
+const MOST_DETAILED = 6;
+/** Parts narrower than this are drawn as a share of their pixels. */
+const NARROW = 1;
+const WIDTHS = [["1 s", 1e9], ["1 ms", 1e6], ["1 us", 1e3]] as const;
+
+const ALL = -1;
+const NO_TASK = -2;
+
+const TRACK_WORDS: Record<TrackName, string> = {
+  actions: "actions, waits",
+  mails: "mails",
+  timers: "timers",
+  async: "async elements",
+  snapshots: "snapshots",
+};
+
+/** Words in pictures and lists, and words of the legend. */
+const PART_WORDS: Record<Part, string> = {
+  life_cycle: "life cycle",
+  default_action: "default action",
+  mail: "mail",
+  lock_holder: "thread with lock",
+  cost: "batch",
+  wait_input: "waits for input",
+  wait_output: "waits for output",
+  wait_buffer: "waits for a buffer",
+  wait_mail: "waits for mail",
+  yield: "yields",
+  lock: "waits without lock",
+  in_mailbox: "in the mailbox",
+  event_timer: "event-time timer",
+  processing_timer: "processing-time timer",
+  queued: "queued",
+  call: "call",
+  retry: "waits for its retry",
+  result: "waits to be emitted",
+  snapshot: "snapshot",
+  snapshot_inside: "snapshot inside an element",
+};
+const OF_TRACK: Record<TrackName, Part[]> = {
+  actions: [
+    "default_action", "mail", "life_cycle", "lock_holder", "cost", "wait_input", "wait_output", "wait_buffer", "yield", "wait_mail",
+    "lock",
+  ],
+  mails: ["in_mailbox"],
+  timers: ["event_timer", "processing_timer"],
+  async: ["queued", "call", "retry", "result"],
+  snapshots: ["snapshot", "snapshot_inside"],
+};
+
+type Fill = string | CanvasPattern;
+
+function fills(context: CanvasRenderingContext2D, colours: Colours): Record<Part, Fill> {
+  return {
+    life_cycle: colours.window,
+    default_action: colours.busy,
+    mail: colours.read,
+    lock_holder: hatched(context, colours.read),
+    cost: `${colours.busy}88`,
+    wait_input: colours.idle,
+    wait_output: hatched(context, colours.soft, `${colours.soft}66`),
+    wait_buffer: colours.hard,
+    wait_mail: colours.waits,
+    yield: hatched(context, colours.queued, colours.filling),
+    lock: hatched(context, colours.idle),
+    in_mailbox: colours.waits,
+    event_timer: colours.watermark,
+    processing_timer: colours.behind,
+    queued: hatched(context, colours.queued, colours.filling),
+    call: colours.read,
+    retry: hatched(context, colours.noCredit),
+    result: colours.waits,
+    snapshot: colours.window,
+    snapshot_inside: hatched(context, colours.window),
+  };
+}
+
+/** Parts on whose colour white text is readable, and those that are hatched. */
+const IS_DARK = new Set<Part>(["mail", "call", "life_cycle", "event_timer", "snapshot"]);
+const IS_HATCHED = new Set<Part>(["wait_output", "yield", "lock", "lock_holder", "queued", "retry", "snapshot_inside"]);
+
+const hidden = signal<ReadonlySet<TrackName>>(new Set());
+const chosen = signal<number | null>(null);
+
+interface Line {
+  task: number;
+  /** The lane of states, or a track with its place. */
+  track: Track | null;
+  y: number;
+  height: number;
+}
+
+function TimelineView({ store }: { store: Store }) {
+  const { model } = store;
+  const tasks = useMemo(() => [...model.names.tasks.keys()], [model]);
+  const first = store.selection.value.task ?? tasks[0]!;
+  const detailed = chosen.value ?? (tasks.length <= MOST_DETAILED ? ALL : first);
+  const names = model.timeline.names.filter((name) => !hidden.value.has(name));
+  const lines = useMemo(() => linesOf(store, tasks, detailed, names), [store, detailed, names.join()]);
+  const last = lines.at(-1)!;
+  const bottom = last.y + last.height + 4;
+  const draw = useCallback((drawing: Drawing) => drawLines(store, drawing, lines, bottom), [store, lines]);
+  const label = `${tasks.length} subtasks over time, with ${names.map((name) => TRACK_WORDS[name]).join(", ") || "their states"}`;
+  return (
+    <>
+      <Choices store={store} tasks={tasks} detailed={detailed} />
+      {!model.states.isKnown && <p class="missing">{missingStates(store)}</p>}
+      <div class="timeline">
+        <TimeCanvas store={store} height={bottom + 20} label={label} draw={draw} onPick={(_, y) => pick(store, lines, y)} />
+      </div>
+      <StateLegend />
+      <Legend names={names} />
+      <AtCursor store={store} tasks={detailed === ALL ? tasks : tasks.filter((task) => task === detailed)} names={names} />
+    </>
+  );
+}
+
+function Choices({ store, tasks, detailed }: { store: Store; tasks: number[]; detailed: number }) {
+  const { model } = store;
+  const toggle = (name: TrackName) => {
+    const next = new Set(hidden.value);
+    if (!next.delete(name)) next.add(name);
+    hidden.value = next;
+  };
+  return (
+    <div class="row">
+      <label>
+        Details of{" "}
+        <select value={detailed} onChange={(event) => (chosen.value = Number(event.currentTarget.value))}>
+          <option value={ALL}>all subtasks</option>
+          <option value={NO_TASK}>no subtask</option>
+          {tasks.map((task) => <option value={task}>{model.names.shortTask(task)}</option>)}
+        </select>
+      </label>
+      {model.timeline.names.map((name) => (
+        <label key={name}>
+          <input type="checkbox" checked={!hidden.value.has(name)} onChange={() => toggle(name)} /> {TRACK_WORDS[name]}
+        </label>
+      ))}
+      <span role="group" aria-label="Time in view around the cursor">
+        {WIDTHS.map(([text, width]) => (
+          <button key={text} onClick={() => show(store, width)} title={`${text} around the cursor`}>{text}</button>
+        ))}
+      </span>
+    </div>
+  );
+}
+
+/** So much time is in view, with the cursor in its middle. */
+function show(store: Store, width: number): void {
+  store.setScale("time");
+  const at = store.time.value;
+  store.setRange([at - width / 2, at + width / 2]);
+}
+
+function linesOf(store: Store, tasks: number[], detailed: number, names: TrackName[]): Line[] {
+  const lines: Line[] = [];
+  let y = 4;
+  for (const task of tasks) {
+    lines.push({ task, track: null, y, height: LANE_HEIGHT });
+    y += LANE_HEIGHT + 2;
+    for (const name of detailed === ALL || detailed === task ? names : []) {
+      const track = store.model.timeline.track(task, name);
+      if (!track.count) continue;
+      const height = track.isCrowded ? CHART : track.rows.length * ROW_PITCH;
+      lines.push({ task, track, y, height });
+      y += height + 3;
+    }
+    y += GAP;
+  }
+  return lines;
+}
+
+function drawLines(store: Store, drawing: Drawing, lines: Line[], bottom: number): void {
+  const { context, axis, colours } = drawing;
+  drawAxis(store, drawing, 0, bottom);
+  const fill = fills(context, colours);
+  for (const { task, track, y, height } of lines) {
+    if (!track) {
+      drawLabel(drawing, store.model.names.shortTask(task), y + LANE_HEIGHT / 2, "strong");
+      const lane = store.model.states.lanes.get(task);
+      if (lane) drawLane(store, drawing, lane, y);
+      continue;
+    }
+    drawLabel(drawing, `   ${TRACK_WORDS[track.name]}`, y + ROW_PITCH / 2, "faint");
+    context.save();
+    context.beginPath();
+    context.rect(axis.left, y - 2, axis.right - axis.left, height + 4);
+    context.clip();
+    if (track.isCrowded) drawNumber(store, drawing, track, y, height);
+    else track.rows.forEach((things, row) => drawRow(store, drawing, track, things, y + row * ROW_PITCH, fill));
+    context.restore();
+  }
+}
+
+/** Wide parts as bars with words; narrow ones as shares of each pixel. */
+function drawRow(
+  store: Store, drawing: Drawing, track: Track, things: number[], y: number, fill: Record<Part, Fill>,
+): void {
+  const { context, axis } = drawing;
+  const [from, to] = store.range.value;
+  const first = Math.max(0, track.lastBegun(things, store.placeOf(from) - 1));
+  const last = track.lastBegun(things, store.placeOf(to));
+  const shares = new Map<Part, Float32Array>();
+  for (let at = first; at <= last; at++) {
+    const thing = things[at]!;
+    for (let part = track.firstPart[thing]!; part < track.firstPart[thing + 1]!; part++) {
+      const begin = axis.x(track.placeOfPart(part));
+      const until = track.endOfPart(thing, part);
+      const end = until === Infinity ? axis.right + 20 : axis.x(until);
+      if (end < axis.left || begin > axis.right) continue;
+      const kind = track.part(part);
+      if (end - begin < NARROW) {
+        let share = shares.get(kind);
+        if (!share) shares.set(kind, (share = new Float32Array(Math.ceil(axis.right - axis.left) + 1)));
+        const pixel = Math.min(share.length - 1, Math.max(0, Math.floor(begin - axis.left)));
+        share[pixel]! += Math.max(end - begin, 0.05);
+      } else drawBar(drawing, begin, end, y, kind, fill[kind], textOf(track, thing, kind));
+    }
+    drawOutcome(drawing, track, thing, y);
+  }
+  drawShares(context, axis.left, y, shares, fill);
+}
+
+function drawBar({ context, axis, colours }: Drawing, begin: number, end: number, y: number, part: Part, fill: Fill, text: string): void {
+  const left = Math.max(begin, axis.left - 2);
+  const width = Math.min(end, axis.right + 2) - left;
+  context.fillStyle = fill;
+  context.fillRect(left, y, width, ROW);
+  context.strokeStyle = colours.back;
+  context.lineWidth = 1;
+  if (width > 3) context.strokeRect(left + 0.5, y + 0.5, width - 1, ROW - 1);
+  if (width < 24) return;
+  const words = shortened(context, text, width - 8);
+  if (words.length < 3) return;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  const at = [Math.max(left, axis.left) + 4, y + ROW / 2 + 0.5] as const;
+  if (IS_HATCHED.has(part)) {
+    context.lineWidth = 4;
+    context.strokeStyle = colours.back;
+    context.strokeText(words, ...at);
+    context.fillStyle = colours.text;
+  } else context.fillStyle = part === "wait_buffer" ? colours.back : IS_DARK.has(part) ? "#ffffff" : "#000000";
+  context.fillText(words, ...at);
+}
+
+/** A diamond where a timer fires, a cross where it is cancelled or a call fails. */
+function drawOutcome({ context, axis, colours }: Drawing, track: Track, thing: number, y: number): void {
+  const outcome = track.outcome[thing]!;
+  if (outcome === Outcome.OPEN || (outcome === Outcome.ENDED && track.name !== "timers")) return;
+  const x = axis.x(track.end[thing]!);
+  if (x < axis.left || x > axis.right || x - axis.x(track.begin[thing]!) < 16) return;
+  const middle = y + ROW / 2;
+  context.beginPath();
+  context.lineWidth = 1.6;
+  if (outcome === Outcome.ENDED) {
+    context.fillStyle = colours.text;
+    for (const [dx, dy] of [[-4, 0], [0, -4], [4, 0], [0, 4]] as const) context.lineTo(x + dx, middle + dy);
+    context.fill();
+    return;
+  }
+  context.strokeStyle = colours.late;
+  context.moveTo(x - 4, middle - 4);
+  context.lineTo(x + 4, middle + 4);
+  context.moveTo(x - 4, middle + 4);
+  context.lineTo(x + 4, middle - 4);
+  context.stroke();
+}
+
+function drawShares(
+  context: CanvasRenderingContext2D, left: number, y: number, shares: Map<Part, Float32Array>, fill: Record<Part, Fill>,
+): void {
+  const all = [...shares];
+  const width = all[0]?.[1].length ?? 0;
+  for (let pixel = 0; pixel < width; pixel++) {
+    const sum = all.reduce((total, [, share]) => total + share[pixel]!, 0);
+    if (!sum) continue;
+    const scale = ROW / Math.max(1, sum);
+    let top = y;
+    for (const [part, share] of all) {
+      const height = share[pixel]! * scale;
+      if (!height) continue;
+      context.fillStyle = fill[part];
+      context.fillRect(left + pixel, top, 1.1, Math.max(height, 0.5));
+      top += height;
+    }
+  }
+}
+
+/** The number of open things over time, where rows would be too many. */
+function drawNumber(store: Store, { context, axis, colours }: Drawing, track: Track, y: number, height: number): void {
+  const most = track.mostOpen;
+  context.fillStyle = colours.watermark;
+  for (let x = axis.left; x < axis.right; x++) {
+    const bar = (track.openCount(store.placeOf(axis.valueAt(x))) / most) * height;
+    if (bar > 0) context.fillRect(x, y + height - bar, 1.1, bar);
+  }
+  context.fillStyle = colours.text;
+  context.strokeStyle = colours.back;
+  context.lineWidth = 3;
+  context.textAlign = "left";
+  context.textBaseline = "top";
+  context.strokeText(`at most ${commas(most)}`, axis.left + 4, y);
+  context.fillText(`at most ${commas(most)}`, axis.left + 4, y);
+}
+
+function textOf(track: Track, thing: number, part: Part): string {
+  const number = track.number[thing]!;
+  switch (track.name) {
+    case "mails": return `#${number}`;
+    case "timers": return eventTime(number);
+    case "async": return `${number} ${PART_WORDS[part]}`;
+    default: return PART_WORDS[part];
+  }
+}
+
+/** A click on a lane selects its subtask. */
+function pick(store: Store, lines: Line[], y: number): void {
+  const line = lines.find((one) => y >= one.y && y < one.y + one.height + 3);
+  if (line) store.select({ task: line.task });
+}
+
+function Legend({ names }: { names: TrackName[] }) {
+  return (
+    <ul class="legend" aria-label="Parts of the timeline">
+      {names.flatMap((name) => OF_TRACK[name]).map((part) => (
+        <li key={part}>
+          <span class={`swatch part-${part}`} /> {PART_WORDS[part]}
+        </li>
+      ))}
+      {names.includes("timers") && <li>◆ fires, × is cancelled</li>}
+    </ul>
+  );
+}
+
+/** What is open at the cursor, with steps to its begin and its end. */
+function AtCursor({ store, tasks, names }: { store: Store; tasks: number[]; names: TrackName[] }) {
+  const place = store.place.value;
+  if (store.playing.value) return null;
+  const rows = tasks.flatMap((task) =>
+    TRACKS.filter((name) => names.includes(name)).flatMap((name) => {
+      const track = store.model.timeline.track(task, name);
+      if (track.isCrowded) return [<CountRow key={`${task} ${name}`} store={store} task={task} track={track} />];
+      return track.openAt(place).map((thing) => (
+        <ThingRow key={`${task} ${name} ${thing}`} store={store} task={task} track={track} thing={thing} />
+      ));
+    }),
+  );
+  if (!rows.length) return <p class="faint">Nothing is in progress at the cursor.</p>;
+  return (
+    <table class="things">
+      <caption>In progress at the cursor</caption>
+      <thead>
+        <tr><th>subtask</th><th>what</th><th class="number">since</th><th class="number">until</th><th class="number">lasts</th></tr>
+      </thead>
+      <tbody>{rows}</tbody>
+    </table>
+  );
+}
+
+function CountRow({ store, task, track }: { store: Store; task: number; track: Track }) {
+  return (
+    <tr>
+      <td>{store.model.names.shortTask(task)}</td>
+      <td colSpan={4}>{TRACK_WORDS[track.name]}: {commas(track.openCount(store.place.value))} in progress</td>
+    </tr>
+  );
+}
+
+function ThingRow({ store, task, track, thing }: { store: Store; task: number; track: Track; thing: number }) {
+  const { time } = store.model.facts;
+  const begin = track.begin[thing]!;
+  const end = track.end[thing]!;
+  const isOpen = end === Infinity;
+  const part = track.partAt(thing, store.place.value);
+  return (
+    <tr>
+      <td>{store.model.names.shortTask(task)}</td>
+      <td>{wordsOf(store, task, track, thing, part)}</td>
+      <td class="number"><button class="rule" onClick={() => store.go(begin)}>{moment(time[begin]!)}</button></td>
+      <td class="number">
+        {isOpen ? "not ended" : <button class="rule" onClick={() => store.go(end)}>{moment(time[end]!)}</button>}
+      </td>
+      <td class="number">{isOpen ? "" : duration(time[end]! - time[begin]!)}</td>
+    </tr>
+  );
+}
+
+function wordsOf(store: Store, task: number, track: Track, thing: number, part: Part): string {
+  const number = track.number[thing]!;
+  switch (track.name) {
+    case "actions": return `${PART_WORDS[part]} (${number})`;
+    case "mails": return `mail #${number} ${PART_WORDS[part]}`;
+    case "timers": return `${PART_WORDS[part]} ${eventTime(number)}`;
+    case "async": return `async element ${number}: ${PART_WORDS[part]}`;
+    case "snapshots": return `${PART_WORDS[part]} of ${store.model.names.operator(task, number)}`;
+  }
+}
+
+export const timelineView: View = {
+  name: "timeline",
+  title: "Timeline",
+  key: "2",
+  missing: ({ model }) => (model.facts.count ? null : "The recording has no facts: the run was killed before its first epoch ended."),
+  Component: TimelineView,
+};

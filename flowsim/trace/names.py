@@ -128,7 +128,8 @@ class Names:
         return {int(row[1]): str(row[4]) for row in self._recording.static_rows("keys")}
 
     def find_tasks(self, text: str) -> list[int]:
-        """Finds a task by its id, name or a unique part of the name; or all subtasks of an operator or chain.
+        """Finds a task by its id, its name, also as the trace prints it, or a unique part of the name; or all subtasks of
+        an operator or chain.
 
         Raises BadInput.
         """
@@ -138,7 +139,7 @@ class Names:
         subtasks = [task for task, name in tasks.items() if text in _operators(name)]
         if subtasks:
             return subtasks
-        found = [task for task, name in tasks.items() if name == text] or [
+        found = [task for task, name in tasks.items() if text in (name, self.short_task(task))] or [
             task for task, name in tasks.items() if text.lower() in name.lower()
         ]
         if len(found) == 1:

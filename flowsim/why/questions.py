@@ -10,6 +10,7 @@ from flowsim.errors import BadInput, did_you_mean
 from flowsim.why.answer import WhyAnswer
 from flowsim.why.late import why_late
 from flowsim.why.run_facts import RunFacts
+from flowsim.why.waiting import task_named, why_waiting
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +37,16 @@ def _late(facts: RunFacts, asked: Asked) -> WhyAnswer:
     return why_late(facts, asked.about[0] if asked.about else None, asked.tasks)
 
 
+def _waiting(facts: RunFacts, asked: Asked) -> WhyAnswer:
+    return why_waiting(facts, task_named(facts, asked.about[0] if asked.about else None))
+
+
 QUESTIONS: Final[dict[str, Question]] = {
     question.name: question
-    for question in (Question("late", "why a record was dropped as late, or was not", "[RECORD]", 0, 1, _late),)
+    for question in (
+        Question("late", "why a record was dropped as late, or was not", "[RECORD]", 0, 1, _late),
+        Question("waiting", "what a task waits for, up to the task or call that causes it", "[TASK]", 0, 1, _waiting),
+    )
 }
 
 

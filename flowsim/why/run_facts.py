@@ -96,6 +96,15 @@ class RunFacts:
         facts.names, facts._tables = self.names, self._tables
         return facts
 
+    @property
+    def whole(self) -> RunFacts:
+        """The facts of the whole run."""
+        if self.until_ns is None:
+            return self
+        facts = RunFacts(self.recording)
+        facts.names, facts._tables = self.names, self._tables
+        return facts
+
     def has(self, *tables: str) -> bool:
         """Whether the level of the recording includes these tables."""
         return all(TABLES[table].level <= self.recording.level for table in tables)

@@ -20,6 +20,24 @@ PARTS = {
     """12_three_lateness_settings late '["a",3]'""": ["is not late", "a window was still open", "reaches 9 ms"],
     "16_two_watermarks late": ["channel #1 from Source: payments (1/1)", "idle from 60.000000 ms", "[8.11, 8.13]"],
     """23_splits_of_one_subtask late '[5,"slow"]'""": ["is late at blind_seen", "a bound of at least 31 ms", "[8.1]"],
+    "03_slow_sink_backpressure waiting": ["Sink: slow (1/1) is busy", "It is the bottleneck", "[3.28, 13.1]"],
+    "03_slow_sink_backpressure waiting numbers --at 500ms": [
+        "4 buffers in the sender's queue, 0 credits", "elements sent and not read", "the limit for one channel is 4",
+    ],
+    "06_one_slow_channel waiting clicks": ["One channel at its limit blocks the task for all its channels", "[5.35"],
+    "06_one_slow_channel waiting 'per_user (2/4)' --at 42ms": ["Source: clicks (1/1) waits for output", "per_user (4/4) is busy"],
+    "07_overdraft_by_fan_out waiting explode": ["5 of 5 overdraft buffers are in use", "5.42"],
+    "04_partial_buffers waiting usual_sink --at 50ms": ["neither full nor flushed", "100 ms in the settings of the job", "5.3"],
+    "14_timer_storm waiting silent --at 800ms": ["a timer never fires while a record is processed", "9.4"],
+    "14_timer_storm waiting silent": ["makes 2,000 timers due", "Interruptible timers let mails in between", "9.18"],
+    "28_async_two_designs waiting today_counted --at 60ms": ["1 mail waits in the mailbox", "a snapshot of", "3.25"],
+    "25_async_capacity_one waiting words --at 150ms": ["The queue of words_asked is full", "so the task reads no input"],
+    "26b_async_timeout_answers waiting asked": ["the thread itself calls the function, one record after the other"],
+    "18_busy_is_not_idle waiting 'counts (1/1)' --at 475ms": ["3 operators in one thread", "busy for 50 ms per record"],
+    "10_union_or_two_inputs waiting priced --at 21ms": ["the operator does not select this input", "7.24"],
+    "11a_silent_partition waiting counts --at 9s": ["1 channel of 2 of counts (1/1) has ended", "7.7"],
+    "22_watermark_alignment waiting archive --at 2500ms": ["above the limit of 6,989 ms", "Source: live (1/1): 2,389 ms", "8.23"],
+    "09_blocking_or_pipelined waiting spilled --at 50ms": ["it has not started", "reads a blocking exchange", "5.43"],
 }  # fmt: skip
 """The run and the question of each row, and parts of the answer."""
 

@@ -1,0 +1,133 @@
+"""Where the elements of a channel are: in the sender's queue, on the wire, in the receiver's buffers (sections 5.D and 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, PoolKind, SegmentAction
+from flowsim.laws.job_graph import Channel, Pool
+from flowsim.trace.sentence import count_text
+from flowsim.why.run_facts import Row, RunFacts
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelFlow:
+    """The counts of one channel at a moment. ``credits``: None for a local channel or below level full."""
+
+    channel: Channel
+    sent: int
+    """Elements and events that the sender wrote."""
+    received: int
+    """Elements and events that the receiver read."""
+    queued: int
+    """Data buffers in the sender's queue."""
+    wire: int
+    """Buffers and events that were sent and have not arrived."""
+    held: int
+    """Data buffers of the receiver that have arrived and are not recycled."""
+    credits: int | None
+    last_sent: Row | None
+    """The last buffer or event that left the sender (table ``buffers``)."""
+    last_flush: Row | None
+    """The last flush of the sender's queue, if it came after the last buffer was queued or sent."""
+
+    @property
+    def in_flight(self) -> int:
+        return self.sent - self.received
+
+
+def flow_of(facts: RunFacts, channel: Channel) -> ChannelFlow:
+    """The counts at the moment of the facts; below level full only those of elements."""
+    sent = facts.rows("sent", channel.source_task).equal(channel=channel.channel)
+    received = facts.rows("received", channel.target_task).equal(channel=channel.channel)
+    if not facts.has("buffers"):
+        return ChannelFlow(channel, len(sent), len(received), 0, 0, 0, None, None, None)
+    ours = facts.rows("buffers", channel.source_task).equal(channel=channel.channel)
+    theirs = facts.rows("buffers", channel.target_task).equal(channel=channel.channel)
+    data = ours.equal(kind=BufferKind.DATA)
+    gone = data.where(np.isin(data["side"], [BufferSide.SENT, BufferSide.SKIPPED]) & (data["whole"] == 1))
+    out, arrived = ours.equal(side=BufferSide.SENT), theirs.equal(side=BufferSide.RECEIVED)
+    held = len(arrived.equal(kind=BufferKind.DATA)) - len(theirs.equal(side=BufferSide.RECYCLED))
+    flush = ours.equal(side=BufferSide.FLUSHED).last()
+    last = ours.where(np.isin(ours["side"], [BufferSide.SENT, BufferSide.QUEUED])).last()
+    if flush is not None and last is not None and flush["seq"] < last["seq"]:
+        flush = None
+    return ChannelFlow(
+        channel, len(sent), len(received), len(data.equal(side=BufferSide.QUEUED)) - len(gone),
+        len(out) - len(arrived), held, None if channel.local else _credits(facts, channel, out.last()), out.last(), flush,
+    )  # fmt: skip
+
+
+def _credits(facts: RunFacts, channel: Channel, sent: Row | None) -> int:
+    """The sender's credits: after its last buffer, or after the credits that came since."""
+    credits = facts.rows("credits", channel.source_task).equal(channel=channel.channel)
+    got = credits.where(np.isin(credits["kind"], [CreditKind.INITIAL_GOT, CreditKind.GOT])).last()
+    rows = [(row["seq"], row["credits" if row is sent else "balance"]) for row in (sent, got) if row is not None]
+    return max(rows, default=(0, 0))[1]
+
+
+def flow_text(facts: RunFacts, flow: ChannelFlow, of_sender: bool) -> str:
+    """The counts as one line."""
+    channel = flow.channel
+    name = f"channel #{channel.channel} to {facts.task(channel.target_task)}" if of_sender else facts.from_(channel)
+    parts = [f"{count_text(flow.queued, 'buffer')} in the sender's queue"]
+    if flow.credits is not None:
+        parts.append(count_text(flow.credits, "credit"))
+    if flow.wire:
+        parts.append(f"{flow.wire:,} on the wire")
+    parts.append(f"{count_text(flow.held, 'buffer')} at the receiver")
+    return f"{name}: {', '.join(parts)}; {count_text(flow.in_flight, 'element')} sent and not read"
+
+
+@dataclass(frozen=True, slots=True)
+class PoolState:
+    """A local buffer pool at a moment (section 5.E)."""
+
+    pool: Pool
+    requested: int
+    free: int
+    size: int
+    used: dict[int, int]
+    """Segments in use by subpartition."""
+
+    @property
+    def full(self) -> list[int]:
+        """The subpartitions that have reached their limit (rule 5.35)."""
+        return [number for number, count in sorted(self.used.items()) if count >= self.pool.per_channel]
+
+    @property
+    def is_available(self) -> bool:
+        return self.free > 0 and not self.full
+
+
+def output_pools(facts: RunFacts, task: int) -> list[PoolState]:
+    """The states of the output pools of a task."""
+    states = []
+    segments = facts.rows("segments", task)
+    for pool in facts.graph.pools.values():
+        if pool.task != task or pool.kind != PoolKind.OUTPUT:
+            continue
+        rows = segments.equal(pool=pool.pool)
+        used: dict[int, int] = {}
+        for action, sign in ((SegmentAction.HANDED_OUT, 1), (SegmentAction.RECYCLED, -1)):
+            numbers, counts = np.unique(rows.equal(action=action)["subpartition"], return_counts=True)
+            for number, count in zip(numbers.tolist(), counts.tolist(), strict=True):
+                used[number] = used.get(number, 0) + sign * count
+        last = rows.last()
+        requested, free, size = (0, 0, 0) if last is None else (last["requested"], last["free"], last["size"])
+        states.append(PoolState(pool, requested, free, size, used))
+    return states
+
+
+def channel_at(facts: RunFacts, pool: Pool, subpartition: int) -> Channel | None:
+    """The channel of a subpartition."""
+    return next(
+        (
+            channel
+            for channel in facts.graph.sent_by(pool.task)
+            if (channel.edge, channel.subpartition) == (pool.edge, subpartition)
+        ),
+        None,
+    )

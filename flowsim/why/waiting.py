@@ -1,0 +1,149 @@
+"""``why waiting``: what a task waits for, and which task or call it waits for in the end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from flowsim.errors import BadInput
+from flowsim.facts.kinds import LifeEvent
+from flowsim.trace.sentence import count_text
+from flowsim.trace.time import duration_text
+from flowsim.why.answer import Cause, WhyAnswer
+from flowsim.why.mailbox import held_up_causes
+from flowsim.why.run_facts import Row, RunFacts, place_of
+from flowsim.why.task_state import WAITS, Doing, TaskState, shares, state_of, waits_of, work_lines
+from flowsim.why.waits_for_input import input_causes
+from flowsim.why.waits_for_output import output_causes
+from flowsim.why.waits_in_element import element_causes
+
+NEEDS_FULL = "the recording has no actions and buffers: what a task waited for needs --record full"
+
+
+def why_waiting(facts: RunFacts, task: int) -> WhyAnswer:
+    """Explains what a task does at the moment of the facts; without a moment, its longest wait."""
+    total = shares(facts, task)
+    if not facts.is_full:
+        text = (
+            f"{facts.task(task)}: {total}."
+            if total
+            else f"The recording does not show how {facts.task(task)} spent its time."
+        )
+        return WhyAnswer(Cause(text, ("3.28",)), notes=(NEEDS_FULL,))
+    notes: tuple[str, ...] = ()
+    if facts.until_ns is None:
+        chosen = _longest(facts, task)
+        if chosen is not None:
+            begin, end_ns, note = chosen
+            notes = (note,)
+            facts = facts.until((begin["time_ns"] + end_ns) // 2)
+    state = state_of(facts, task)
+    life = facts.rows("lifecycle", task).equal(operator=-1).last()
+    if life is not None and life["event"] == LifeEvent.DEADLOCKED:
+        notes = (*notes, "the job is deadlocked: no task of it can run")
+    statement = replace(_statement(facts, state), details=(total,) if total else ())
+    return WhyAnswer(statement, tuple(chain(facts, state)), notes)
+
+
+def task_named(facts: RunFacts, name: str | None) -> int:
+    """The task; without a name the one that waited longest for something else than input. Raises BadInput."""
+    if name is not None:
+        found = facts.names.find_tasks(name)
+        if len(found) > 1:
+            listed = ", ".join(facts.task(task) for task in found)
+            raise BadInput(f"{name!r} has {len(found)} subtasks: ask about one of {listed}")
+        return found[0]
+    if not facts.is_full:
+        raise BadInput(f"name a task; {NEEDS_FULL}")
+    length: dict[int, tuple[int, int]] = {}
+    for task in facts.graph.tasks:
+        waits = {kind: sum(end - row["time_ns"] for row, end in rows) for kind, rows in waits_of(facts, task).items()}
+        length[task] = sum(waits.values()) - waits[Doing.IDLE], waits[Doing.IDLE]
+    if not length:
+        raise BadInput("the recording has no tasks")
+    return max(length, key=lambda task: (length[task], -task))
+
+
+def _longest(facts: RunFacts, task: int) -> tuple[Row, int, str] | None:
+    """The longest wait of the kind that took most time, with a note; waits for input only if there are no others."""
+    waits = waits_of(facts, task)
+    length = {kind: sum(end - row["time_ns"] for row, end in rows) for kind, rows in waits.items()}
+    others = [kind for kind in WAITS if kind is not Doing.IDLE and length[kind]]
+    kind = max(others, key=lambda one: length[one]) if others else Doing.IDLE
+    if not length[kind]:
+        return None
+    row, end_ns = max(waits[kind], key=lambda wait: (wait[1] - wait[0]["time_ns"], -wait[0]["seq"]))
+    note = (
+        f"this is the longest of {count_text(len(waits[kind]), 'wait')} of this kind, {duration_text(length[kind])} in all; "
+        "--at TIME asks about another moment"
+    )
+    return row, end_ns, note
+
+
+def _statement(facts: RunFacts, state: TaskState) -> Cause:
+    place = None if state.since is None else place_of(state.since)
+    if state.doing in WAITS and state.since is not None:
+        begin_ns = state.since["time_ns"]
+        until = f"from {facts.moment(begin_ns)} on"
+        if state.until_ns is not None:
+            span = duration_text(state.until_ns - begin_ns)
+            until = f"from {facts.moment(begin_ns)} to {facts.moment(state.until_ns)}, {span}"
+        return Cause(f"{state.sentence(facts)} {until}.", ("3.28",), place)
+    at = "" if facts.until_ns is None else f" at {facts.moment(facts.until_ns)}"
+    return Cause(f"{facts.task(state.task)} does not wait{at}: it {state.text or state.doing.value}.", ("3.28",), place)
+
+
+def chain(facts: RunFacts, state: TaskState, seen: frozenset[int] = frozenset()) -> list[Cause]:
+    """The causes of a state, from task to task."""
+    causes: list[Cause] = []
+    first = state.task
+    while True:
+        seen = seen | {state.task}
+        found, following = _causes(facts, state, is_asked=state.task == first)
+        causes += found
+        if following is None or following in seen:
+            return causes
+        was = state.doing
+        state = state_of(facts, following)
+        if state.doing is Doing.BUSY:
+            busy = _busy_cause(facts, state, is_bottleneck=was in (Doing.SOFT, Doing.HARD))
+            return [*causes, busy, *held_up_causes(facts, state)]
+        causes.append(_statement(facts, state))
+
+
+def _causes(facts: RunFacts, state: TaskState, is_asked: bool) -> tuple[list[Cause], int | None]:
+    match state.doing:
+        case Doing.SOFT | Doing.HARD:
+            causes, following = output_causes(facts, state)
+            return [*causes, *held_up_causes(facts, state)], following
+        case Doing.IDLE:
+            return input_causes(facts, state)
+        case Doing.YIELD | Doing.LOCK:
+            return [*element_causes(facts, state), *held_up_causes(facts, state)], None
+        case Doing.BUSY if is_asked:
+            return [_busy_cause(facts, state, is_bottleneck=False), *held_up_causes(facts, state)], None
+        case Doing.NOT_STARTED:
+            return _not_started(facts, state)
+        case _:
+            return [], None
+
+
+def _busy_cause(facts: RunFacts, state: TaskState, is_bottleneck: bool) -> Cause:
+    place = None if state.since is None else place_of(state.since)
+    total = shares(facts, state.task)
+    lines = (*work_lines(facts, state.task), total) if total and is_bottleneck else work_lines(facts, state.task)
+    verb = "processes its input" if facts.graph.tasks[state.task].inputs else "emits records"
+    text = f"{facts.task(state.task)} is busy: it {verb}, and does not wait for output."
+    if is_bottleneck:
+        text += " It is the bottleneck: the first task below the back-pressured ones that is not back-pressured itself."
+        return Cause(text, ("3.28", "13.1"), place, lines)
+    return Cause(text, ("3.28",), place, lines)
+
+
+def _not_started(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int | None]:
+    for channel in facts.received_by(state.task):
+        edge = facts.graph.edges[channel.edge]
+        if edge.exchange == "BLOCKING":
+            name, producer = facts.task(state.task), facts.task(channel.source_task)
+            text = f"{name} reads a blocking exchange: it starts when {producer} has finished and the whole partition is written."
+            return [Cause(text, ("5.43", "12.27"))], channel.source_task
+    return [], None

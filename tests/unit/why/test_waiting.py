@@ -1,0 +1,192 @@
+"""``flowsim why ... waiting``: what a task waits for, compared with the times, credits and queues of the run."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+import flowsim
+from flowsim.errors import BadInput
+from flowsim.facts.kinds import BufferKind, BufferSide
+from flowsim.units import NS_PER_MS
+from flowsim.why.channel_flow import flow_of
+from flowsim.why.run_facts import RunFacts
+from flowsim.why.task_state import Doing, state_of, waits_of
+from tests.unit.why.conftest import Ask, Recorded, text_of
+
+BLOCKED = ["06_one_slow_channel", "07_overdraft_by_fan_out", "14_timer_storm", "18_busy_is_not_idle"]
+
+
+def facts_of(recorded: Recorded, scenario: str, *overrides: str) -> RunFacts:
+    return RunFacts(flowsim.open_recording(recorded(scenario, *overrides)))
+
+
+@pytest.mark.parametrize("scenario", BLOCKED)
+def test_waits_for_output_last_as_long_as_the_task_measured(recorded: Recorded, scenario: str) -> None:
+    """Table task_times is counted while the task runs, in ms per wait."""
+    facts = facts_of(recorded, scenario)
+    for task in facts.graph.tasks:
+        measured = facts.rows("task_times", task).last()
+        assert measured is not None
+        waits = waits_of(facts, task)
+        for kind, column in ((Doing.SOFT, "soft_backpressured_ns"), (Doing.HARD, "hard_backpressured_ns")):
+            lasted = sum(end_ns - row["time_ns"] for row, end_ns in waits[kind])
+            assert abs(lasted - measured[column]) <= NS_PER_MS * len(waits[kind])
+
+
+@pytest.mark.parametrize("scenario", ["03_slow_sink_backpressure", "06_one_slow_channel"])
+def test_credits_and_queue_are_those_of_the_recorded_buffers(recorded: Recorded, scenario: str) -> None:
+    """A sent buffer states the credits that remain, a queued one the number of data buffers in the queue."""
+    whole = facts_of(recorded, scenario)
+    queued = sent = 0
+    for channel in whole.graph.channels.values():
+        rows = list(whole.rows("buffers", channel.source_task).equal(channel=channel.channel, kind=BufferKind.DATA))
+        got = whole.rows("credits", channel.source_task).equal(channel=channel.channel)
+        for row, following in list(pairwise(rows))[:60]:
+            if row["time_ns"] == following["time_ns"]:
+                continue
+            flow = flow_of(whole.until(row["time_ns"]), channel)
+            if row["side"] == BufferSide.QUEUED:
+                assert flow.queued == row["backlog"]
+                queued += 1
+            elif row["side"] == BufferSide.SENT and row["time_ns"] not in set(got["time_ns"].tolist()):
+                assert flow.credits == row["credits"]
+                sent += 1
+    assert queued > 20
+    assert sent > 3
+
+
+def test_state_is_that_of_the_wait_around_the_moment(recorded: Recorded) -> None:
+    whole = facts_of(recorded, "06_one_slow_channel")
+    for kind, waits in waits_of(whole, 0).items():
+        for row, end_ns in waits[:20]:
+            middle_ns = (row["time_ns"] + end_ns) // 2
+            if end_ns - row["time_ns"] < 2:
+                continue
+            state = state_of(whole.until(middle_ns), 0)
+            assert (state.doing, state.until_ns) == (kind, end_ns)
+
+
+def test_back_pressure_leads_to_full_channel_missing_credits_and_bottleneck(ask: Ask) -> None:
+    answer = ask("03_slow_sink_backpressure", "waiting")
+
+    assert answer.statement.text.startswith("Source: numbers (1/1) waits for output between two elements")
+    pool, credits, sink = answer.causes
+    assert pool.text.endswith("Sink: slow (1/1) has 4 buffers of it, and the limit for one channel is 4.")
+    assert credits.text.startswith("Source: numbers (1/1) has no credit of Sink: slow (1/1)")
+    assert "It is the bottleneck" in sink.text
+    assert "in the whole run it was busy for 50 us per record, for 20,000 records" in sink.details
+
+
+def test_one_full_channel_blocks_the_others(ask: Ask) -> None:
+    text = text_of(ask("06_one_slow_channel", "waiting", "clicks"))
+
+    assert "per_user (4/4) has 4 buffers of it, and the limit for one channel is 4" in text
+    assert "One channel at its limit blocks the task for all its channels." in text
+    assert "channel #0 to per_user (1/4): 1 buffer in the sender's queue, 2 credits" in text
+
+
+def test_idle_receiver_behind_blocked_sender_leads_to_the_channel_that_blocks_it(ask: Ask) -> None:
+    text = text_of(ask("06_one_slow_channel", "waiting", "per_user (2/4)", at_ms=42))
+
+    assert "wait in a buffer that is neither full nor flushed" in text
+    assert "Source: clicks (1/1) waits for output" in text
+    assert "per_user (4/4) is busy" in text
+
+
+def test_overdraft_is_counted_inside_an_element(ask: Ask) -> None:
+    text = text_of(ask("07_overdraft_by_fan_out", "waiting", "explode"))
+
+    assert "10 of 10 and 5 of 5 overdraft buffers are in use" in text
+    assert "it runs no mail until it gets a buffer. [5.33, 5.36, 5.42]" in text
+
+
+def test_firing_timers_hold_up_records_and_mails(ask: Ask) -> None:
+    text = text_of(ask("14_timer_storm", "waiting", "silent"))
+
+    assert "one watermark, MAX (end of event time), makes 2,000 timers due" in text
+    assert "[9.4, 3.11, 9.18]" in text
+
+
+def test_full_async_queue_names_the_call_that_it_waits_for(ask: Ask) -> None:
+    text = text_of(ask("25_async_capacity_one", "waiting", "words", at_ms=150))
+
+    assert "The queue of words_asked is full: it holds 1 of at most 1 elements." in text
+    assert 'record ["a"] (timestamp 1 ms), called at 100.002000 ms, result at 200.002000 ms' in text
+    assert "the task runs mails of priority 2 or above" in text
+
+
+def test_snapshot_waits_for_the_end_of_the_action(ask: Ask) -> None:
+    text = text_of(ask("28_async_two_designs", "waiting", "today_counted", at_ms=60))
+
+    assert "1 mail waits in the mailbox of today_counted (1/1)" in text
+    assert "a snapshot of today_counted (1/1), requested at 50.000000 ms, taken at 100.007000 ms" in text
+
+
+def test_legacy_design_waits_for_a_place_and_not_between_actions(ask: Ask) -> None:
+    text = text_of(ask("28_async_two_designs", "waiting", "before_counted"))
+
+    assert "waits inside an element, without the checkpoint lock from 0.010000 ms" in text
+    assert "[11.31]" in text
+
+
+def test_paused_source_leads_to_source_that_is_behind(ask: Ask) -> None:
+    text = text_of(ask("22_watermark_alignment", "waiting", "archive", at_ms=2500))
+
+    assert "its watermark was 7,198 ms, above the limit of 6,989 ms" in text
+    assert "The lowest watermark is that of Source: live (1/1): 2,389 ms" in text
+
+
+def test_operator_that_selects_an_input_leaves_the_other_one_unread(ask: Ask) -> None:
+    text = text_of(ask("10_union_or_two_inputs", "waiting", "priced", at_ms=21))
+
+    assert (
+        "2 elements of Source: orders (1/1) wait in buffers of priced (1/1), but the operator does not select" in text
+    )
+    assert "Source: rates (1/1) is a source and has no record to read" in text
+
+
+def test_blocking_exchange_starts_when_the_producer_has_finished(ask: Ask) -> None:
+    answer = ask("09_blocking_or_pipelined", "waiting", "spilled", at_ms=50)
+
+    assert answer.statement.text == "spilled (1/1) does not wait at 50.000000 ms: it has not started."
+    assert "reads a blocking exchange" in answer.causes[0].text
+
+
+def test_task_with_one_ended_channel_waits_for_the_other(ask: Ask) -> None:
+    text = text_of(ask("11a_silent_partition", "waiting", "counts", at_ms=9000))
+
+    assert "1 channel of 2 of counts (1/1) has ended." in text
+    assert "Source: empty (1/1) is a source and has no record to read" in text
+
+
+def test_unflushed_buffer_names_the_time_at_which_it_is_sent(ask: Ask) -> None:
+    text = text_of(ask("04_partial_buffers", "waiting", "usual_sink", at_ms=50))
+
+    assert "5 elements of Source: ticks (1/1) wait in a buffer that is neither full nor flushed" in text
+    assert "The buffer is sent at 100.000000 ms. [5.3, 5.20, 5.22]" in text
+
+
+def test_failed_task_does_not_wait(ask: Ask) -> None:
+    answer = ask("26a_async_timeout_fails", "waiting", "asked", at_ms=200)
+
+    assert answer.statement.text == "Source: asks (1/1) does not wait at 200.000000 ms: it has failed."
+
+
+def test_recording_of_level_elements_names_the_level_that_is_needed(ask: Ask) -> None:
+    answer = ask("04_partial_buffers", "waiting", "usual_sink", overrides=("settings.record=elements",))
+
+    assert "waiting for input 100%" in answer.statement.text
+    assert "needs --record full" in answer.notes[0]
+
+
+def test_name_of_several_subtasks_is_refused(ask: Ask) -> None:
+    with pytest.raises(BadInput, match=r"'per_user' has 4 subtasks: ask about one of per_user \(1/4\)"):
+        ask("06_one_slow_channel", "waiting", "per_user")
+
+
+def test_task_is_found_by_the_name_that_answers_print(ask: Ask) -> None:
+    answer = ask("18_busy_is_not_idle", "waiting", "counts (1/1)", at_ms=475)
+
+    assert answer.statement.text == "counts (1/1) does not wait at 475.000000 ms: it is busy."

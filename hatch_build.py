@@ -1,4 +1,4 @@
-"""Adds what commands read from outside of the package to a wheel: the rules, the JSON Schema and the scenarios.
+"""Adds what commands read from outside of the package to a wheel: pages of docs/, the JSON Schema and the scenarios.
 
 An editable installation reads these files from the checkout, so they exist once.
 """
@@ -14,11 +14,16 @@ TOO_LARGE = {"scenarios/data/nyc_flights_2013.csv.gz"}
 """5 MB, more than the rest of the wheel; ``flowsim scenarios`` names the scenarios that need it."""
 
 
+PAGES = ("docs/flink_rules.md", "docs/finishing.md", "docs/async_designs.md", "docs/tutorial/*.md", "docs/lessons/*.md")
+"""The rules, the lessons, and the pages whose sections lessons show."""
+
+
 def shipped_files(root: Path) -> list[str]:
     """The files that a wheel carries besides the package, relative to the checkout."""
     below = (path for path in sorted((root / "scenarios").rglob("*")) if path.is_file())
     scenarios = [path.relative_to(root).as_posix() for path in below if "__pycache__" not in path.parts]
-    return ["docs/flink_rules.md", "docs/scenario.schema.json", *(name for name in scenarios if name not in TOO_LARGE)]
+    pages = [path.relative_to(root).as_posix() for pattern in PAGES for path in sorted(root.glob(pattern))]
+    return [*pages, "docs/scenario.schema.json", *(name for name in scenarios if name not in TOO_LARGE)]
 
 
 class ShippedFiles(BuildHookInterface):  # type: ignore[type-arg]

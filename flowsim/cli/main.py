@@ -42,6 +42,10 @@ _COMMANDS: Final = {
         "scenarios",
         "List the scenarios that come with flowsim. With NAME: explain one, and copy it with --copy.",
     ),
+    "learn": (
+        "learn",
+        "List the lessons. With NAME: predict what a scenario does, see it, and solve an exercise (--check grades it).",
+    ),
     "laws": ("catalogues", "List the laws: id, sentence, rules."),
     "rules": ("rules", "Print rules of Flink by number, section or text. Without arguments: list the sections."),
     "faults": ("catalogues", "List the faults that a scenario can switch on, and the law that detects each fault."),

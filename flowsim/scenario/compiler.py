@@ -45,7 +45,7 @@ def compile_scenario(
     _compile_nodes(context, model)
     faults = compile_faults(model.faults, names, problems)
     actions = compile_actions(model.actions, names, problems)
-    check_expectations(model, problems)
+    check_expectations(model.expect, model, problems)
     check_timestamps(model, problems)
     recompute = None if model.recompute is None else _recompute(context, model, model.recompute)
     problems.raise_any()

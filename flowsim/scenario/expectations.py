@@ -9,7 +9,7 @@ from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, TaskSum
 from flowsim.facts.schema import TABLES
 from flowsim.laws.law import Verdict
 from flowsim.laws.slices import Facts
-from flowsim.scenario.features.expect import ExpectModel, FactsModel, number_of
+from flowsim.scenario.features.expect import ExpectModel, FactsModel, MeasureModel, SelectionModel, number_of
 from flowsim.scenario.scenario_model import ScenarioModel
 
 Records = Sequence[tuple[object, int | None]]
@@ -135,26 +135,26 @@ def _judge_fact(model: ScenarioModel, expected: FactsModel, facts: Facts | None,
     level = TABLES[expected.table].level
     if facts is None or facts.level < level:
         return ExpectationOutcome(what, wanted, "-", None, f"needs recording level {level.name.lower()}")
-    found = _measured(expected, _rows(model, expected, facts))
+    found = measured(model, expected, facts)
     shown = "no rows" if found is None else str(found)
     if cut_short:
         return ExpectationOutcome(what, wanted, shown, None, _CUT_SHORT)
-    return ExpectationOutcome(what, wanted, shown, _within(expected, found))
+    return ExpectationOutcome(what, wanted, shown, is_within(expected, found))
 
 
-def _rows(model: ScenarioModel, expected: FactsModel, facts: Facts) -> list[Sequence[int]]:
+def selected_rows(model: ScenarioModel, selection: SelectionModel, facts: Facts) -> list[Sequence[int]]:
     """Returns the rows that match ``of`` and ``where``."""
-    columns = TABLES[expected.table].columns
-    names = TABLES[expected.table].names
-    demanded = [(names.index(n), number_of(columns[names.index(n)], value)) for n, value in expected.where.items()]
+    columns = TABLES[selection.table].columns
+    names = TABLES[selection.table].names
+    demanded = [(names.index(n), number_of(columns[names.index(n)], value)) for n, value in selection.where.items()]
     tasks = None
-    if expected.of is not None:
+    if selection.of is not None:
         named = [(int(row[0]), str(row[TABLES["tasks"].names.index("name")])) for row in facts.static_rows("tasks")]
-        tasks = _tasks_of(model.graph_names()[expected.of], named)
+        tasks = _tasks_of(model.graph_names()[selection.of], named)
     position = names.index("task") if "task" in names else -1
     return [
         row
-        for row in facts.rows(expected.table)
+        for row in facts.rows(selection.table)
         if all(row[at] == value for at, value in demanded) and (tasks is None or row[position] in tasks)
     ]
 
@@ -164,17 +164,20 @@ def _tasks_of(node: str, tasks: Iterable[tuple[int, str]]) -> set[int]:
     return {task for task, shown in tasks if _runs(shown, node)}
 
 
-def _measured(expected: FactsModel, rows: Sequence[Sequence[int]]) -> int | None:
-    if expected.column is None:
+def measured(model: ScenarioModel, measure: MeasureModel, facts: Facts) -> int | None:
+    """Returns the number that ``measure`` describes; None for the maximum or minimum of no rows."""
+    rows = selected_rows(model, measure, facts)
+    if measure.column is None:
         return len(rows)
-    at = TABLES[expected.table].names.index(expected.column)
+    at = TABLES[measure.table].names.index(measure.column)
     values = [row[at] for row in rows]
-    if expected.take == "sum":
+    if measure.take == "sum":
         return sum(values)
-    return (max if expected.take == "max" else min)(values, default=None)
+    return (max if measure.take == "max" else min)(values, default=None)
 
 
-def _within(expected: FactsModel, found: int | None) -> bool:
+def is_within(expected: FactsModel, found: int | None) -> bool:
+    """Returns True if the number found is within the bounds."""
     if found is None:
         return False
     if expected.exactly is not None:

@@ -12,6 +12,7 @@ from flowsim.graph.placement import PlacementError
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.catalogue import LAW_IDS
 from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.features.expect import ExpectModel
 from flowsim.scenario.loader import Scenario
 from flowsim.scenario.scenario_model import ScenarioModel
 from flowsim.scenario.yaml.positions import Path
@@ -41,30 +42,29 @@ def check_generators_end(model: ScenarioModel, until_ns: int | None, problems: P
             problems.at(("sources", name, "generator"), message)
 
 
-def check_expectations(model: ScenarioModel, problems: Problems) -> None:
-    """Reports unknown laws, sinks and nodes in ``expect``."""
-    expect = model.expect
+def check_expectations(expect: ExpectModel, model: ScenarioModel, problems: Problems, at: Path = ("expect",)) -> None:
+    """Reports unknown laws, sinks and nodes in expectations, which are the value at path ``at`` of the document."""
     for law in expect.laws:
         if law not in LAW_IDS:
-            problems.at_key(("expect", "laws", law), f"there is no law {law!r}{did_you_mean(law, LAW_IDS)}")
+            problems.at_key((*at, "laws", law), f"there is no law {law!r}{did_you_mean(law, LAW_IDS)}")
     for sink in expect.rows:
         if sink not in model.sinks:
-            problems.at_key(("expect", "rows", sink), f"there is no sink {sink!r}{did_you_mean(sink, model.sinks)}")
+            problems.at_key((*at, "rows", sink), f"there is no sink {sink!r}{did_you_mean(sink, model.sinks)}")
     collecting = [name for name, one in model.sinks.items() if one.collect is not None]
     for sink in expect.results:
         if sink not in collecting:
             hint = did_you_mean(sink, collecting)
-            problems.at_key(("expect", "results", sink), f"there is no collect sink {sink!r}{hint}")
+            problems.at_key((*at, "results", sink), f"there is no collect sink {sink!r}{hint}")
     nodes = [*model.sources, *model.operators]
     for name in expect.back_pressured_at_least:
         if name not in nodes:
             hint = did_you_mean(name, nodes)
-            problems.at_key(("expect", "back_pressured_at_least", name), f"there is no node {name!r}{hint}")
+            problems.at_key((*at, "back_pressured_at_least", name), f"there is no node {name!r}{hint}")
     nodes += model.sinks
     for index, expected in enumerate(expect.facts):
         if expected.of is not None and expected.of not in nodes:
             hint = did_you_mean(expected.of, nodes)
-            problems.at(("expect", "facts", index, "of"), f"there is no node {expected.of!r}{hint}")
+            problems.at((*at, "facts", index, "of"), f"there is no node {expected.of!r}{hint}")
 
 
 def check_graph(compiled: CompiledScenario, problems: Problems) -> None:

@@ -82,10 +82,13 @@ LARGEST_WHEEL = 5_000_000
 
 
 def files_that_commands_read() -> set[str]:
-    """The rules, the JSON Schema and the scenarios, with all data but the flights."""
+    """The rules, the lessons and the pages that they show, the JSON Schema, the scenarios with all data but the flights."""
     below = (path for path in (REPOSITORY / "scenarios").rglob("*") if path.is_file())
     scenarios = {path.relative_to(REPOSITORY).as_posix() for path in below if "__pycache__" not in path.parts}
-    return {"docs/flink_rules.md", "docs/scenario.schema.json"} | scenarios - {FLIGHTS}
+    pages = {"docs/flink_rules.md", "docs/finishing.md", "docs/async_designs.md", "docs/scenario.schema.json"}
+    folders = [REPOSITORY / "docs" / name for name in ("lessons", "tutorial")]
+    pages |= {path.relative_to(REPOSITORY).as_posix() for folder in folders for path in folder.glob("*.md")}
+    return pages | scenarios - {FLIGHTS}
 
 
 def test_wheel_has_exactly_the_package_and_the_files_that_commands_read(distributions: Distributions) -> None:
@@ -133,13 +136,14 @@ def test_sdist_has_files_for_building_and_testing(distributions: Distributions) 
     assert any(name.startswith("docs/") for name in names)
 
 
-def test_wheel_prints_rules_and_copies_scenarios_that_run(installed: Path, tmp_path: Path) -> None:
+def test_wheel_prints_rules_copies_scenarios_that_run_and_has_lessons(installed: Path, tmp_path: Path) -> None:
     assert "The valve" in run_in(tmp_path, installed, "-m", "flowsim", "rules", "8.11")
     listed = json.loads(run_in(tmp_path, installed, "-m", "flowsim", "scenarios", "--json"))
     assert len(listed) == len(list((REPOSITORY / "scenarios").glob("*.yaml")))
     assert {name for each in listed for name in each["missing"]} == {FLIGHTS.removeprefix("scenarios/")}
     run_in(tmp_path, installed, "-m", "flowsim", "scenarios", "02", "--copy")
     run_in(tmp_path, installed, "-m", "flowsim", "run", "02_wordcount_inline.yaml")
+    assert "answer   dropped: 1" in run_in(tmp_path, installed, "-m", "flowsim", "learn", "06", "--verify")
     copied = {path.name for path in tmp_path.iterdir()}
     assert copied == {"02_wordcount_inline.yaml", "scenario.schema.json", "out"}
 

@@ -55,23 +55,29 @@ def report(
     The file shows the job graph, the states of its tasks, buffers and credits of each channel, the verdicts of the laws
     and every fact, all at one cursor that steps through the run in causal order.
     """
-    opened = Recording.open(recording)
     limit = size_argument("--budget", budget) or BUDGET_BYTES
-    verdicts = _judged(recording, opened, json_output) if laws else None
-    payload = build_payload(opened, str(recording), verdicts, limit - viewer_bytes())
-    path = html or recording / "report.html"
-    content = page(payload).encode()
-    _write(path, content)
+    document = write_report(recording, html or recording / "report.html", limit, laws=laws, quiet=json_output)
     if open_:
-        webbrowser.open(path.resolve().as_uri())
-    document: dict[str, Any] = {
-        "report": str(path),
+        webbrowser.open(Path(document["report"]).resolve().as_uri())
+    return Answer(document, lambda console: console.print(_text(document), soft_wrap=True))
+
+
+def write_report(
+    recording: Path, html: Path, limit: int = BUDGET_BYTES, *, laws: bool = True, quiet: bool
+) -> dict[str, Any]:
+    """Writes the report of a recording to the file ``html``; returns what the command prints as JSON."""
+    opened = Recording.open(recording)
+    verdicts = _judged(recording, opened, quiet) if laws else None
+    payload = build_payload(opened, str(recording), verdicts, limit - viewer_bytes())
+    content = page(payload).encode()
+    _write(html, content)
+    return {
+        "report": str(html),
         "bytes": len(content),
         "facts": payload.facts,
         "omitted": list(payload.omitted),
         "exit_code": 0,
     }
-    return Answer(document, lambda console: console.print(_text(document), soft_wrap=True))
 
 
 def _text(document: dict[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -15,17 +15,38 @@ Number = Annotated[int, Field(ge=-(2**63), le=2**63 - 1)]
 VerdictName = Literal["holds", "violated", "vacuous", "not applicable"]
 
 
-class FactsModel(Strict):
-    """An expected number from the recording: how many rows of a table match, or the sum of a column over these rows."""
+class SelectionModel(Strict):
+    """Selects rows of a fact table."""
 
-    says: Annotated[str, Field(min_length=1, max_length=200)] = Field(
-        description="Description of the expectation, shown to the user."
-    )
     table: Annotated[str, Field(max_length=60)] = Field(description="A fact table of the recording.")
     of: Name | None = Field(default=None, description="Only facts of the tasks of this source, operator or sink.")
     where: dict[Annotated[str, Field(max_length=60)], Number | Annotated[str, Field(max_length=60)]] = Field(
         default_factory=dict, description="Maps a column to the number, or the name, that it must have."
     )
+
+    @model_validator(mode="after")
+    def _fits_the_schema(self) -> Self:
+        tables = [table.name for table in FACT_TABLES]
+        if self.table not in tables:
+            raise ValueError(f"there is no fact table {self.table!r}{did_you_mean(self.table, tables)}")
+        columns = {column.name: column for column in TABLES[self.table].columns}
+        for name, value in self.where.items():
+            number_of(self.column_of(name), value)
+        if self.of is not None and "task" not in columns:
+            raise ValueError(f"rows of table {self.table} belong to no task, remove of")
+        return self
+
+    def column_of(self, name: str) -> Column:
+        """Returns a column of the table. Raises ValueError that names similar columns."""
+        columns = {column.name: column for column in TABLES[self.table].columns}
+        if name not in columns:
+            raise ValueError(f"table {self.table} has no column {name!r}{did_you_mean(name, columns)}")
+        return columns[name]
+
+
+class MeasureModel(SelectionModel):
+    """A number from the recording: how many rows of a table match, or an aggregate of a column over these rows."""
+
     take: Literal["rows", "sum", "max", "min"] = Field(
         default="rows",
         description="Which number is compared: the count of the rows, or the sum, maximum or minimum of `column`.",
@@ -33,31 +54,34 @@ class FactsModel(Strict):
     column: Annotated[str, Field(max_length=60)] | None = Field(
         default=None, description="The column of sum, max and min."
     )
+
+    @model_validator(mode="after")
+    def _column_fits_take(self) -> Self:
+        if self.column is not None:
+            self.column_of(self.column)
+        if (self.column is None) is (self.take != "rows"):
+            raise ValueError(f"take: {self.take} {'takes no' if self.take == 'rows' else 'needs a'} column")
+        return self
+
+
+class FactsModel(MeasureModel):
+    """An expected number from the recording."""
+
+    says: Annotated[str, Field(min_length=1, max_length=200)] = Field(
+        description="Description of the expectation, shown to the user."
+    )
     exactly: Number | None = Field(default=None, description="The expected number.")
     at_least: Number | None = Field(default=None, description="The smallest accepted number.")
     at_most: Number | None = Field(default=None, description="The largest accepted number.")
 
     @model_validator(mode="after")
-    def _fits_the_schema(self) -> FactsModel:
-        tables = [table.name for table in FACT_TABLES]
-        if self.table not in tables:
-            raise ValueError(f"there is no fact table {self.table!r}{did_you_mean(self.table, tables)}")
-        columns = {column.name: column for column in TABLES[self.table].columns}
-        for name in [*self.where, *([self.column] if self.column is not None else [])]:
-            if name not in columns:
-                raise ValueError(f"table {self.table} has no column {name!r}{did_you_mean(name, columns)}")
-        for name, value in self.where.items():
-            number_of(columns[name], value)
-        if (self.column is None) is (self.take != "rows"):
-            raise ValueError(f"take: {self.take} {'takes no' if self.take == 'rows' else 'needs a'} column")
+    def _has_bounds(self) -> Self:
         if self.exactly is None and self.at_least is None and self.at_most is None:
             raise ValueError("expected one of exactly, at_least and at_most, got none of them")
         if self.exactly is not None and (self.at_least is not None or self.at_most is not None):
             raise ValueError("exactly cannot be combined with at_least and at_most")
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             raise ValueError(f"no number is at least {self.at_least} and at most {self.at_most}")
-        if self.of is not None and "task" not in columns:
-            raise ValueError(f"rows of table {self.table} belong to no task, remove of")
         return self
 
 

@@ -35,6 +35,7 @@ def test_bash_completes_names_of_commands() -> None:
         ("flowsim run --policy ", ["fifo", "random"]),
         ("flowsim trace out --detail o", ["overview"]),
         ("flowsim laws", []),
+        ("flowsim learn 06", ["06_lateness"]),
         ("flowsim laws chan", [law for law in LAW_IDS if law.startswith("chan")]),
         ("flowsim validate out --law chan", [law for law in LAW_IDS if law.startswith("chan")]),
         ("flowsim why out ", ["late", "waiting"]),

@@ -1,0 +1,106 @@
+"""Shows lessons on a terminal: the list, the problem, the questions, the run's answers, and the grade."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.table import Table
+
+from flowsim.learn.answers import form, options, text_of
+from flowsim.learn.exercise import Grade
+from flowsim.learn.lesson import Lesson
+from flowsim.learn.lesson_model import QuestionModel
+from flowsim.learn.predictions import Predictions
+from flowsim.learn.workplace import Progress, Workplace
+
+
+def show_list(console: Console, found: Sequence[tuple[Lesson, Progress]]) -> None:
+    """Prints all lessons with the learner's progress."""
+    table = Table()
+    table.add_column("lesson", no_wrap=True)
+    table.add_column("title", overflow="fold")
+    table.add_column("minutes", justify="right")
+    table.add_column("progress", overflow="fold")
+    for lesson, progress in found:
+        table.add_row(lesson.name, lesson.title, str(lesson.model.minutes), progress.text)
+    console.print(table)
+    console.print("begin    flowsim learn NAME", soft_wrap=True)
+
+
+def show_start(console: Console, lesson: Lesson, place: Workplace) -> None:
+    """Prints the title, the problem and the scenario."""
+    console.print(Markdown(f"# {lesson.title}\n\n{lesson.problem}"))
+    console.print(f"\nscenario {place.scenario}: read it, and answer before you run it", soft_wrap=True)
+
+
+def show_question(console: Console, number: int, name: str, question: QuestionModel) -> None:
+    """Prints one question, what it offers, and the form of the answer."""
+    console.print(f"\n{number}. {name}: {question.ask}", soft_wrap=True)
+    for letter, text in options(question):
+        console.print(f"   {letter}  {text}", soft_wrap=True)
+    console.print(f"   {form(question)}", style="dim", soft_wrap=True)
+
+
+def show_questions(console: Console, lesson: Lesson, place: Workplace) -> None:
+    """Prints the lesson up to its questions, for a reader who answers with a file."""
+    show_start(console, lesson, place)
+    for number, (name, question) in enumerate(lesson.model.questions.items(), start=1):
+        show_question(console, number, name, question)
+    console.print(
+        f"\nnext     write a file with a line 'NAME: ANSWER' for each question, then\n"
+        f"         flowsim learn {lesson.name} --answers FILE",
+        soft_wrap=True,
+    )
+
+
+def show_predictions(
+    console: Console, lesson: Lesson, place: Workplace, predictions: Predictions, links: Sequence[tuple[str, str]]
+) -> None:
+    """Prints the answers beside those of the run, the text that explains it, the report, and the exercise."""
+    console.print()
+    for each in predictions.answers:
+        verdict, style = ("right", "green") if each.is_right else ("wrong", "bold red")
+        console.print(f"{verdict}    {each.name}: {text_of(each.question, each.given)}", style=style, soft_wrap=True)
+        if not each.is_right:
+            console.print(f"         the run: {text_of(each.question, each.found)}", soft_wrap=True)
+        if each.question.because is not None:
+            console.print(f"         {each.question.because}", soft_wrap=True)
+    for page, text in lesson.reading():
+        console.print()
+        console.print(Markdown(text))
+        console.print(f"from     docs/{page}", style="dim", soft_wrap=True)
+    console.print(f"\nreport   {place.report}", soft_wrap=True)
+    for look, link in links:
+        console.print(f"look     {look}\n         {link}", soft_wrap=True)
+    console.print()
+    console.print(Markdown(f"## Exercise\n\n{lesson.exercise}"))
+    console.print(f"\nchange   {place.scenario}", soft_wrap=True)
+    console.print(f"check    flowsim learn {lesson.name} --check", soft_wrap=True)
+
+
+def show_grade(console: Console, lesson: Lesson, grade: Grade) -> None:
+    """Prints every requirement of the exercise, and whether the scenario meets it."""
+    for each in grade.findings:
+        mark, style = ("met", "green") if each.met else ("not met", "bold red")
+        console.print(
+            f"{mark:8} {each.what}: expected {each.expected}, found {each.found}", style=style, soft_wrap=True
+        )
+    console.print(f"{lesson.name}: exercise {'passed' if grade.passed else 'not passed'}", soft_wrap=True)
+
+
+def show_verified(console: Console, lesson: Lesson, document: Mapping[str, Any], solution: Grade) -> None:
+    """Prints what a teacher needs: the right answers, the reference solution, and whether the lesson is sound."""
+    for name, text in document["answers"].items():
+        console.print(f"answer   {name}: {text}", soft_wrap=True)
+    for each in document["solution"]:
+        console.print(f"solution --set {shlex.quote(each)}", soft_wrap=True)
+    if not document["solution_passes"]:
+        show_grade(console, lesson, solution)
+    if not document["unchanged_fails"]:
+        console.print(
+            "the unchanged scenario passes, so the exercise asks for nothing", style="bold red", soft_wrap=True
+        )

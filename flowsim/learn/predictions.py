@@ -1,0 +1,113 @@
+"""Predictions: runs a lesson's scenario and compares the learner's answers with the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from flowsim.errors import BadInput, ScenarioError, SourcePosition, did_you_mean
+from flowsim.explore.explore import EXPLORED_BOUNDS
+from flowsim.facts.kinds import Level
+from flowsim.facts.schema import TABLES
+from flowsim.laws.slices import Facts
+from flowsim.learn.answers import AnsweredQuestion, Value, parsed, right_answer
+from flowsim.learn.lesson import Lesson
+from flowsim.learn.lesson_model import MomentModel
+from flowsim.recording.reader import Recording
+from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.expectations import selected_rows
+from flowsim.scenario.runner import ScenarioRun, run_compiled
+from flowsim.scenario.yaml.positions import PositionedDocument, decode, read_document
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A moment of the run: what to look at, and the part of the report's address that opens it there."""
+
+    look: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
+class Predictions:
+    """The learner's answers beside those of the run."""
+
+    answers: tuple[AnsweredQuestion, ...]
+    moments: tuple[Moment, ...]
+
+    @property
+    def all_right(self) -> bool:
+        return all(answer.is_right for answer in self.answers)
+
+
+def read_answers(lesson: Lesson, path: Path) -> dict[str, Value]:
+    """Reads a YAML or JSON file that maps each question to an answer. Raises ScenarioError with the position."""
+    try:
+        text = decode(path.read_bytes(), str(path))
+    except OSError as error:
+        raise BadInput(f"--answers: {path}: cannot be read: {error.strerror or error}") from None
+    document = read_document(text, str(path))
+    questions = lesson.model.questions
+    if not isinstance(document.value, dict):
+        raise ScenarioError(f"expected a mapping with the keys {', '.join(questions)}", document.position(()))
+    for name in document.value:
+        if name not in questions:
+            where = document.key_position((name,))
+            raise ScenarioError(f"there is no question {name!r}{did_you_mean(name, questions)}", where)
+    missing = [name for name in questions if name not in document.value]
+    if missing:
+        raise ScenarioError(f"no answer to {', '.join(missing)}", SourcePosition(str(path), 1, 1))
+    return {name: _read(lesson, name, document) for name in questions}
+
+
+def _read(lesson: Lesson, name: str, document: PositionedDocument) -> Value:
+    given = document.value
+    try:
+        return parsed(lesson.model.questions[name], given[name] if isinstance(given, dict) else None)
+    except BadInput as error:
+        raise ScenarioError(f"{name}: {error}", document.position((name,))) from None
+
+
+def compared(lesson: Lesson, given: Mapping[str, Value], out: Path) -> Predictions:
+    """Runs the lesson's scenario, records it below ``out``, and compares the answers with the run."""
+    run, facts = _recorded(lesson, out)
+    answers = tuple(
+        AnsweredQuestion(name, question, given[name], right_answer(name, question, run, facts))
+        for name, question in lesson.model.questions.items()
+    )
+    moments = tuple(_moment(moment, run, facts) for moment in lesson.model.moments)
+    return Predictions(answers, moments)
+
+
+def right_answers(lesson: Lesson) -> dict[str, Value]:
+    """Returns the answers of the run. Raises BadInput if a question or a moment has none in the run."""
+    with TemporaryDirectory(prefix="flowsim-learn-") as folder:
+        run, facts = _recorded(lesson, Path(folder), in_memory=True)
+    for moment in lesson.model.moments:
+        _moment(moment, run, facts)
+    return {name: right_answer(name, question, run, facts) for name, question in lesson.model.questions.items()}
+
+
+def _recorded(lesson: Lesson, out: Path, *, in_memory: bool = False) -> tuple[ScenarioRun, Facts]:
+    compiled = compile_scenario(lesson.scenario, out_dir=out)
+    where = None if in_memory else out
+    run = run_compiled(compiled, out=where, record=Level.FULL, clock="virtual", bounds=EXPLORED_BOUNDS)
+    if run.facts is not None:
+        return run, run.facts
+    return run, Recording.open(out)
+
+
+def _moment(moment: MomentModel, run: ScenarioRun, facts: Facts) -> Moment:
+    """Finds the first fact in time that the moment selects; the address names it by its task and seq."""
+    names = TABLES[moment.at.table].names
+    rows = selected_rows(run.compiled.scenario.model, moment.at, facts)
+    if not rows or "seq" not in names:
+        raise BadInput(f"the run has no fact for the moment {moment.look!r}")
+    time, seq, task = names.index("time_ns"), names.index("seq"), names.index("task")
+    first = min(rows, key=lambda row: (row[time], row[task], row[seq]))
+    parts = [f"view={moment.view}", f"task={first[task]}"]
+    if "channel" in names:
+        parts.append(f"channel={first[names.index('channel')]}")
+    return Moment(moment.look, "&".join([*parts, f"fact={first[task]}.{first[seq]}"]))

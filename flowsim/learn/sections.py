@@ -1,0 +1,52 @@
+"""Sections of Markdown pages: those of a lesson, and those of docs/ that explain its run."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePosixPath
+
+from flowsim.distribution import shipped
+from flowsim.errors import BadInput, did_you_mean
+
+
+def sections(text: str) -> dict[str, str]:
+    """Returns the text below each heading of level 2, without lines that look like headings inside code blocks.
+
+    >>> sections("# A\\n\\n## B\\n\\nb\\n\\n## C\\nc\\n")
+    {'B': 'b', 'C': 'c'}
+    """
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    in_code = False
+    for line in text.splitlines():
+        in_code ^= line.startswith("```")
+        if line.startswith("## ") and not in_code:
+            lines = found.setdefault(line.removeprefix("## ").strip(), [])
+        else:
+            lines.append(line)
+    return {heading: "\n".join(below).strip() for heading, below in found.items()}
+
+
+def anchor(heading: str) -> str:
+    """Returns the anchor of a heading, as GitHub makes it.
+
+    >>> anchor("What waits when the queue is full?")
+    'what-waits-when-the-queue-is-full'
+    """
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+
+
+def section_of(place: str) -> str:
+    """Returns a section of a page below docs/ with its heading, such as ``finishing.md#summary``. Raises BadInput."""
+    name, _, asked = place.partition("#")
+    path = PurePosixPath(name)
+    if path.suffix != ".md" or path.is_absolute() or ".." in path.parts or not asked:
+        raise BadInput(f"expected a section of a page of docs/, such as finishing.md#summary, got {place!r}")
+    page = shipped(f"docs/{path}")
+    if not page.is_file():
+        raise BadInput(f"this installation has no page docs/{path}")
+    by_anchor = {anchor(heading): (heading, text) for heading, text in sections(page.read_text("utf-8")).items()}
+    if asked not in by_anchor:
+        raise BadInput(f"docs/{path} has no section {asked!r}{did_you_mean(asked, by_anchor)}")
+    heading, text = by_anchor[asked]
+    return f"## {heading}\n\n{text}\n"

@@ -1,0 +1,158 @@
+"""``flowsim learn``: the list, the questions on a terminal and in a file, the grade, and invalid input."""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from flowsim.cli.commands import learn
+from flowsim.learn.lesson import names
+from tests.unit.learn.conftest import RIGHT, SMALL
+
+SOLVED = ("{sleep: 20 ms}, {record: [a, 3]}", "{sleep: 20 ms}")
+
+
+@pytest.fixture
+def small(tmp_path: Path) -> list[str]:
+    """Writes a small lesson and the right answers; returns the options that select the lesson's folder."""
+    (tmp_path / "lessons").mkdir()
+    (tmp_path / "lessons" / "01_small.md").write_text(SMALL)
+    (tmp_path / "right.json").write_text(json.dumps(RIGHT))
+    (tmp_path / "wrong.json").write_text(json.dumps(RIGHT | {"many": 4}))
+    return ["--lessons", "lessons"]
+
+
+def test_list_has_every_lesson(flowsim: Any) -> None:
+    assert [each["lesson"] for each in flowsim("learn", "--json").document] == names()
+    assert "06_lateness" in flowsim("learn").out
+
+
+def test_start_writes_the_scenario_and_prints_the_questions(flowsim: Any, small: list[str], tmp_path: Path) -> None:
+    called = flowsim("learn", "1", *small)
+    assert called.code == 0
+    assert "Three records." in called.out
+    assert "3. many: How many?\n   a whole number\n" in called.out
+    assert "   b  all arrived\n" in called.out
+    files = sorted(path.relative_to(tmp_path / "learn").as_posix() for path in (tmp_path / "learn").rglob("*.*"))
+    assert files == ["01_small/scenario.schema.json", "01_small/scenario.yaml"]
+    text = (tmp_path / "learn" / "01_small" / "scenario.yaml").read_text()
+    assert text.startswith(
+        "# yaml-language-server: $schema=scenario.schema.json\n# Lesson 01_small: A small lesson\nfl"
+    )
+    document = flowsim("learn", "1", *small, "--json").document
+    assert document["questions"][3] == {
+        "name": "when",
+        "ask": "When does the last record leave the source, in ms?",
+        "options": {},
+        "form": "a number of ms, within 0.5",
+    }
+
+
+def test_right_answers_give_code_0_and_links_into_the_report(flowsim: Any, small: list[str], tmp_path: Path) -> None:
+    called = flowsim("learn", "1", *small, "--answers", "right.json", "--json")
+    assert (called.code, called.document["right"]) == (0, 7)
+    (moment,) = called.document["moments"]
+    report = (tmp_path / "learn" / "01_small" / "report.html").resolve()
+    assert moment["look"] == "the first record at the sink"
+    assert re.fullmatch(re.escape(report.as_uri()) + r"#view=steps&task=1&channel=0&fact=1\.\d+", moment["link"])
+    assert report.is_file()
+    assert (tmp_path / "learn" / "01_small" / "out" / "recording" / "manifest.json").is_file()
+
+
+def test_wrong_answer_gives_code_1_and_the_answer_of_the_run(flowsim: Any, small: list[str]) -> None:
+    called = flowsim("learn", "1", *small, "--answers", "wrong.json")
+    assert called.code == 1
+    assert "wrong    many: 4\n         the run: 3\n" in called.out
+    assert "right    choice: b (all arrived)" in called.out
+    assert "check    flowsim learn 01_small --check" in called.out
+    (listed,) = flowsim("learn", *small, "--json").document
+    assert (listed["right"], listed["questions"], listed["passed"]) == (6, 7, False)
+    assert "6 of 7 predictions right" in flowsim("learn", *small).out
+
+
+def test_terminal_asks_every_question_again_until_its_form_is_right(
+    flowsim: Any, small: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(learn, "_is_terminal", lambda: True)
+    answers = iter(["a,1; b,2; a,3", "a; a, b", "three", "3", "20", "out", "b", "b, a"])
+    monkeypatch.setattr("builtins.input", lambda prompt: next(answers))
+    called = flowsim("learn", "1", *small)
+    assert (called.code, list(answers)) == (0, [])
+    assert "expected a whole number, got 'three'" in called.out
+
+
+def test_end_of_the_input_is_misuse(flowsim: Any, small: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(learn, "_is_terminal", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    called = flowsim("learn", "1", *small)
+    assert (called.code, called.err) == (2, "error: the input ended before the answer to question order\n")
+
+
+def test_check_grades_the_copy_and_keeps_it(flowsim: Any, small: list[str], tmp_path: Path) -> None:
+    flowsim("learn", "1", *small)
+    copy = tmp_path / "learn" / "01_small" / "scenario.yaml"
+    called = flowsim("learn", "1", *small, "--check")
+    assert (called.code, called.out.splitlines()[-1]) == (1, "01_small: exercise not passed")
+    assert "not met  rows of sink out: expected 2, found 3" in called.out
+    copy.write_text(copy.read_text().replace(*SOLVED))
+    assert flowsim("learn", "1", *small).code == 0, "the start of a lesson keeps the copy"
+    called = flowsim("learn", "1", *small, "--check", "--json")
+    assert (called.code, called.document["passed"]) == (0, True)
+    assert flowsim("learn", *small, "--json").document[0]["checks"] == 2
+    assert "exercise passed" in flowsim("learn", *small).out
+    assert flowsim("learn", "1", *small, "--force").code == 0
+    assert "[a, 3]" in copy.read_text()
+
+
+def test_verify_prints_answers_and_refuses_an_exercise_that_asks_for_nothing(
+    flowsim: Any, small: list[str], tmp_path: Path
+) -> None:
+    called = flowsim("learn", "1", *small, "--verify")
+    assert called.code == 0
+    assert "answer   many: 3\n" in called.out
+    lesson = tmp_path / "lessons" / "01_small.md"
+    lesson.write_text(SMALL.replace("rows: {out: 2}", "rows: {out: 3}"))
+    called = flowsim("learn", "1", *small, "--verify", "--json")
+    assert called.code == 1
+    assert (called.document["solution_passes"], called.document["unchanged_fails"]) == (False, False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error"),
+    [
+        (["07_nothing"], "there is no lesson '07_nothing' (known: 01_small); flowsim learn lists them"),
+        (["--check"], "--check, --answers, --verify, --force and --open need the NAME of a lesson"),
+        (["1", "--check", "--verify"], "use one of --check, --answers and --verify"),
+        (["1", "--check", "--force"], "--force and --open belong to the start of a lesson"),
+        (["1", "--check"], "learn/01_small/scenario.yaml: there is no such file; 'flowsim learn 01_small' writes it"),
+        (["1", "--answers", "none.json"], "--answers: none.json: cannot be read: No such file or directory"),
+        (["1", "--answers", "few.yaml"], "few.yaml:1:1 no answer to names, many, when, which, choice, steps"),
+        (["1", "--answers", "other.yaml"], "other.yaml:2:1 there is no question 'meny' (did you mean 'many'?)"),
+        (["1", "--answers", "form.json"], "form.json:1:71 many: expected a whole number, got '[\"x\"]'"),
+        (["1", "--answers", "list.yaml"], "list.yaml:1:1 expected a mapping with the keys order, names, many, when"),
+    ],
+)
+def test_misuse_gives_code_2_and_writes_nothing(
+    flowsim: Any, small: list[str], tmp_path: Path, arguments: list[str], error: str
+) -> None:
+    (tmp_path / "few.yaml").write_text("order: a,1\n")
+    (tmp_path / "other.yaml").write_text("order: a,1\nmeny: 3\n")
+    (tmp_path / "form.json").write_text(json.dumps(RIGHT | {"many": ["x"]}))
+    (tmp_path / "list.yaml").write_text("- 1\n")
+    called = flowsim("learn", *arguments, *small)
+    assert called.code == 2
+    assert called.err.startswith(f"error: {error}"), called.err
+    assert not (tmp_path / "learn").exists()
+
+
+def test_damaged_progress_is_reported(flowsim: Any, small: list[str], tmp_path: Path) -> None:
+    flowsim("learn", "1", *small)
+    (tmp_path / "learn" / "01_small" / "progress.json").write_text("[]")
+    called = flowsim("learn", *small)
+    assert called.code == 2
+    assert "progress.json: expected progress of a lesson: remove the file to start again" in called.err

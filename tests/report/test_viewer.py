@@ -169,6 +169,7 @@ VIEWS = {
     "timeline": ".timeline canvas",
     "channel": ".picture",
     "event-time": "[aria-label='Watermarks at the cursor'], .missing",
+    "state": "[aria-label='State at the cursor'], .missing",
     "laws": "table.laws",
     "steps": "table.steps",
 }

@@ -4,6 +4,7 @@ import { Channels, type ChannelState } from "./channels";
 import { EventTimes } from "./event_time";
 import { Facts } from "./facts";
 import type { Head } from "./head";
+import { KeyStates } from "./key_state";
 import { LateRecords } from "./lateness";
 import { Names } from "./names";
 import { Sentences, type Sentence } from "./sentences";
@@ -27,6 +28,7 @@ export class Model {
   readonly channels: Channels;
   readonly sentences: Sentences;
   readonly eventTimes: EventTimes;
+  readonly keyStates: KeyStates;
   readonly lateRecords: LateRecords;
   readonly timeline: Timeline;
 
@@ -40,6 +42,7 @@ export class Model {
     this.timeline = new Timeline(facts);
     this.sentences = new Sentences(facts, this.names, head.wording, (place) => this.states.depthAt(place));
     this.eventTimes = new EventTimes(facts, this.names, head.recording.start_ns);
+    this.keyStates = new KeyStates(facts, this.names, this.eventTimes);
     this.lateRecords = new LateRecords(facts, this.names);
   }
 

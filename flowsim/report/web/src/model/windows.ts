@@ -138,7 +138,9 @@ class Boxes {
   }
 
   finish(facts: Facts, startNs: number): WindowBox[] {
-    for (const box of this.all) if (!box.isMerged) box.gone = this.goneAt(box, facts, startNs);
+    for (const box of this.all) {
+      if (!box.isMerged) box.gone = Math.max(this.goneAt(box, facts, startNs), box.fires.at(-1)?.place ?? 0);
+    }
     return this.all.sort((one, other) => one.first - other.first);
   }
 

@@ -50,8 +50,7 @@ export function recordsInView(store: Store, of: EventTime, key: number | null): 
 
 export function windowsInView(of: EventTime, key: number | null, first: number, last: number): WindowBox[] {
   return of.windows.filter((box) => {
-    const end = Math.max(box.gone, box.fires.at(-1)?.place ?? 0);
-    return (key === null || box.key === key) && box.first <= last && end >= first && Math.abs(box.start) < BOUND / 2;
+    return (key === null || box.key === key) && box.first <= last && box.gone >= first && Math.abs(box.start) < BOUND / 2;
   });
 }
 

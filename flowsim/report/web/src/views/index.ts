@@ -4,8 +4,11 @@ import { channelView } from "./channel";
 import { eventTimeView } from "./event_time";
 import { graphView } from "./graph";
 import { lawsView } from "./laws";
+import { stateView } from "./state";
 import { stepsView } from "./steps";
 import { timelineView } from "./timeline";
 import type { View } from "./view";
 
-export const VIEWS: readonly View[] = [graphView, timelineView, channelView, eventTimeView, lawsView, stepsView];
+export const VIEWS: readonly View[] = [
+  graphView, timelineView, channelView, eventTimeView, stateView, lawsView, stepsView,
+];

@@ -1,0 +1,205 @@
+/** Windows, timers and keyed state of one key over time, and at the cursor. */
+
+import { useMemo } from "preact/hooks";
+import { timerText, type Cell, type KeyState, type StateSubject, type TimerBar } from "../model/key_state";
+import { countUpTo } from "../model/facts";
+import { atTime } from "../model/lateness";
+import { commas, count, moment } from "../model/text";
+import type { WindowBox } from "../model/windows";
+import type { Store } from "../store";
+import { KeyChoice } from "../ui/key_choice";
+import { StateCanvas, type Bar, type Group } from "./state_chart";
+import type { View } from "./view";
+
+const BEFORE = 6;
+const AFTER = 10;
+
+function StateView({ store }: { store: Store }) {
+  const { keyStates, names } = store.model;
+  const { task, operator, key } = store.selection.value;
+  const subject = keyStates.subject(task, operator) ?? keyStates.subjects[0]!;
+  const keys = keyStates.keys(subject);
+  const chosen = key !== null && keys.includes(key) ? key : keys[0]!;
+  const state = useMemo(() => keyStates.of(subject, chosen), [store, subject, chosen]);
+  const groups = useMemo(() => groupsOf(state), [state]);
+  const at = countUpTo(state.places, store.place.value);
+  const step = (place: number | undefined) => place !== undefined && store.go(place);
+  return (
+    <>
+      <div class="row">
+        <label>
+          Of{" "}
+          <select
+            value={keyStates.subjects.indexOf(subject)}
+            onChange={(event) => {
+              const one = keyStates.subjects[Number(event.currentTarget.value)]!;
+              store.select({ task: one.task, operator: one.operator });
+            }}
+          >
+            {keyStates.subjects.map((one, number) => <option value={number}>{nameOf(store, one)}</option>)}
+          </select>
+        </label>
+        <KeyChoice store={store} keys={keys} chosen={chosen} />
+        <button onClick={() => step(state.places[countUpTo(state.places, store.place.value - 1) - 1])}>◀ change</button>
+        <button onClick={() => step(state.places[at])}>change ▶</button>
+        <span class="faint">{count(state.places.length, "change")}</span>
+      </div>
+      {notes(store).map((note) => <p class="note" key={note}>{note}</p>)}
+      <StateCanvas
+        key={`${subject.task} ${subject.operator} ${chosen}`}
+        store={store}
+        groups={groups}
+        label={`Windows, state and timers of key ${names.key(chosen)} over time: ${count(state.places.length, "change")}`}
+      />
+      <Now store={store} state={state} />
+      <Changes store={store} state={state} />
+    </>
+  );
+}
+
+function nameOf({ model }: Store, { task, operator }: StateSubject): string {
+  return model.eventTimes.name({ task, operator, records: 0, late: 0 });
+}
+
+/** What the recording lacks, and how to record it. */
+function notes({ model }: Store): string[] {
+  const { facts, head } = model;
+  const command = "flowsim run ... --record full --record-state";
+  const left = (table: string) => head.omitted.includes(table);
+  const found: string[] = [];
+  if (left("state_changes")) found.push("The changes of state did not fit into the report: write it again with a larger --budget.");
+  else if (!facts.has("state_changes")) {
+    found.push(`The values of keyed state are missing: record the run with '${command}'. Shown are windows and timers.`);
+  }
+  if (left("timers")) found.push("The timers did not fit into the report: write it again with a larger --budget.");
+  else if (!facts.has("timers") && !model.isFull) found.push("The timers are missing: they need a recording with --record full.");
+  return found;
+}
+
+function groupsOf(state: KeyState): Group[] {
+  const groups: Group[] = [];
+  if (state.windows.length) groups.push({ title: "windows", bars: state.windows.map(windowBar) });
+  const names = [...new Set(state.cells.map((cell) => cell.name))];
+  for (const name of names) {
+    const cells = state.cells.filter((cell) => cell.name === name);
+    groups.push({ title: titleOf(cells[0]!), bars: cells.flatMap(barsOf) });
+  }
+  for (const isEventTime of [true, false]) {
+    const timers = state.timers.filter((timer) => timer.isEventTime === isEventTime);
+    if (timers.length) groups.push({ title: isEventTime ? "event-time timers" : "processing-time timers", bars: timers.map(timerBar) });
+  }
+  for (const group of groups) group.bars.sort((one, other) => one.begin - other.begin);
+  return groups;
+}
+
+function titleOf({ name, kind }: Pick<Cell, "name" | "kind">): string {
+  return kind === "window_records" || kind === "window_value" ? "contents of windows" : `${name} (${kind})`;
+}
+
+function windowBar(box: WindowBox): Bar {
+  const text = `[${atTime(box.start)}, ${atTime(box.end)})`;
+  return {
+    begin: box.first, end: box.gone, sign: box.isMerged ? "merged" : "", changes: [{ place: box.first, text }],
+    fires: box.fires.map((fire) => ({ place: fire.place, text: `${fire.result === 2 ? "purges" : "fires with"} ${commas(fire.rows)}` })),
+  };
+}
+
+/** A bar for each time between the first value and the removal. */
+function barsOf(cell: Cell): Bar[] {
+  const bars: Bar[] = [];
+  let open: Bar | null = null;
+  cell.places.forEach((place, at) => {
+    const value = cell.values[at]!;
+    if (value === null) {
+      if (open) open.end = place;
+      open = null;
+      return;
+    }
+    if (!open) {
+      open = { begin: place, end: Infinity, sign: "", changes: [], fires: [] };
+      bars.push(open);
+    }
+    open.changes.push({ place, text: value });
+  });
+  return bars;
+}
+
+function timerBar(timer: TimerBar): Bar {
+  const { begin, end, fired } = timer;
+  const fires = fired ? [{ place: end, text: "fires" }] : [];
+  return { begin, end, sign: end < Infinity && !fired ? "deleted" : "", changes: [{ place: begin, text: atTime(timer.timestamp) }], fires };
+}
+
+function Now({ store, state }: { store: Store; state: KeyState }) {
+  const { cells, timers, windows } = state.at(store.place.value);
+  const { time } = store.model.facts;
+  const since = (place: number) => (
+    <button class="rule" onClick={() => store.go(place)}>{moment(time[place]!)}</button>
+  );
+  return (
+    <section aria-label="State at the cursor">
+      <h2>At the cursor</h2>
+      {!cells.length && !timers.length && !windows.length && <p class="faint">Nothing: no window, timer or state of the key.</p>}
+      <table>
+        <tbody>
+          {cells.map((cell) => (
+            <tr key={`${cell.name} ${cell.window}`}>
+              <td>{titleOf(cell)} <span class="faint">{cell.window}</span></td>
+              <td class="value">{cell.value === "?" ? "its value is not in the report" : cell.value}</td>
+              <td>since {since(cell.since)}</td>
+            </tr>
+          ))}
+          {windows.map((box) => (
+            <tr key={`${box.first} ${box.start}`}>
+              <td>window [{atTime(box.start)}, {atTime(box.end)})</td>
+              <td>{count(box.records, "record")} in the end{box.isMerged ? ", is merged" : box.fires.length ? "" : ", does not fire"}</td>
+              <td>since {since(box.first)}</td>
+            </tr>
+          ))}
+          {timers.map((timer) => (
+            <tr key={`${timer.begin} ${timer.timestamp}`}>
+              <td>{timerText(timer)}</td>
+              <td>{timer.end === Infinity ? "does not fire" : <>{timer.fired ? "fires" : "is deleted"} at {since(timer.end)}</>}</td>
+              <td>since {since(timer.begin)}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function Changes({ store, state }: { store: Store; state: KeyState }) {
+  const { facts, sentences } = store.model;
+  const place = store.place.value;
+  const at = countUpTo(state.places, place);
+  const first = Math.max(0, at - BEFORE);
+  return (
+    <section aria-label="Changes around the cursor">
+      <h2>Changes</h2>
+      <table class="changes">
+        <tbody>
+          {state.places.slice(first, at + AFTER).map((one) => (
+            <tr key={one} aria-current={one === place ? "step" : undefined}>
+              <td class="number"><button class="rule" onClick={() => store.go(one)}>{moment(facts.time[one]!)}</button></td>
+              <td>{sentences.at(one).text}</td>
+              <td class="faint">{sentences.at(one).rules.join(", ")}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+function missing({ model }: Store): string | null {
+  if (model.keyStates.subjects.length) return null;
+  const omitted = model.head.omitted.filter((name) => ["state_changes", "timers", "window_intake"].includes(name));
+  if (omitted.length) return `The report has no ${omitted.join(", ")}: write it again with a larger --budget.`;
+  if (!model.facts.has("state_changes")) {
+    return "The recording has no windows and no timers of keys. For keyed state, record the run with 'flowsim run ... --record full --record-state'.";
+  }
+  return "No operator of the job has keyed state, windows or timers.";
+}
+
+export const stateView: View = { name: "state", title: "State", key: "5", missing, Component: StateView };

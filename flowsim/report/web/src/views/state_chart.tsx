@@ -1,0 +1,142 @@
+/** Bars over time, in lanes: each is a window, a state that holds something, or a timer. */
+
+import { useCallback } from "preact/hooks";
+import type { Store } from "../store";
+import { drawAxis, drawLabel, shortened } from "../ui/axis";
+import { TimeCanvas, type Drawing } from "../ui/canvas";
+
+const LANE = 20;
+const PITCH = 24;
+const MOST_LANES = 8;
+/** With more bars in view there are no texts. */
+const MOST_TEXTS = 400;
+
+interface Moment {
+  place: number;
+  text: string;
+}
+
+export interface Bar {
+  begin: number;
+  /** Infinity: to the end of the run. */
+  end: number;
+  /** How it ended, if not by a fire. */
+  sign: "" | "merged" | "deleted";
+  /** What it holds from each place on. */
+  changes: Moment[];
+  fires: Moment[];
+}
+
+export interface Group {
+  title: string;
+  /** In the order in which they begin. */
+  bars: Bar[];
+}
+
+interface Lanes {
+  bars: Bar[];
+  lanes: number[];
+  count: number;
+  /** Bars in view that have no lane. */
+  hidden: number;
+}
+
+export function StateCanvas({ store, groups, label }: { store: Store; groups: Group[]; label: string }) {
+  const laid = groups.map((group) => lanesInView(store, group.bars));
+  const tops: number[] = [];
+  let bottom = 4;
+  for (const lanes of laid) {
+    tops.push(bottom);
+    bottom += Math.max(1, lanes.count) * PITCH + 6;
+  }
+  const draw = useCallback(
+    (drawing: Drawing) => {
+      drawAxis(store, drawing, 0, bottom);
+      groups.forEach((group, at) => {
+        drawLabel(drawing, group.title, tops[at]! + LANE / 2, "strong");
+        if (laid[at]!.hidden) drawLabel(drawing, `${laid[at]!.hidden} more: zoom in`, tops[at]! + PITCH + LANE / 2, "faint");
+        drawBars(drawing, laid[at]!, tops[at]!);
+      });
+    },
+    [store, groups, store.range.value, store.scale.value],
+  );
+  return <TimeCanvas store={store} height={bottom + 18} label={label} draw={draw} />;
+}
+
+/** Each bar in view in the first lane that is free. */
+function lanesInView(store: Store, bars: Bar[]): Lanes {
+  const [from, to] = store.range.value;
+  const [first, last] = [store.placeOf(from), store.placeOf(to)];
+  const ends: number[] = [];
+  const found: Lanes = { bars: [], lanes: [], count: 0, hidden: 0 };
+  for (const bar of bars) {
+    if (bar.begin > last) break;
+    if (bar.end < first) continue;
+    let lane = ends.findIndex((end) => end <= bar.begin);
+    if (lane < 0) lane = ends.length;
+    if (lane >= MOST_LANES) {
+      found.hidden++;
+      continue;
+    }
+    ends[lane] = bar.end;
+    found.bars.push(bar);
+    found.lanes.push(lane);
+  }
+  found.count = ends.length;
+  return found;
+}
+
+function drawBars(drawing: Drawing, { bars, lanes }: Lanes, top: number): void {
+  const { context, axis, colours } = drawing;
+  const x = (place: number) => (place === Infinity ? axis.right + 20 : axis.x(place));
+  context.save();
+  context.beginPath();
+  context.rect(axis.left, 0, axis.right - axis.left, drawing.height);
+  context.clip();
+  bars.forEach((bar, at) => {
+    const y = top + lanes[at]! * PITCH;
+    const [begin, end] = [x(bar.begin), x(bar.end)];
+    context.fillStyle = `${colours.accent}26`;
+    context.fillRect(begin, y, Math.max(1, end - begin), LANE);
+    context.strokeStyle = colours.accent;
+    context.lineWidth = 1;
+    context.setLineDash(bar.sign ? [3, 3] : []);
+    context.strokeRect(begin + 0.5, y + 0.5, Math.max(1, end - begin - 1), LANE - 1);
+    context.setLineDash([]);
+    if (bars.length <= MOST_TEXTS) drawTexts(drawing, bar, y, x);
+    context.fillStyle = colours.text;
+    for (const fire of bar.fires) context.fillRect(x(fire.place) - 1.5, y - 1, 3, LANE + 2);
+    if (bar.sign === "deleted") drawCross(drawing, end, y + LANE / 2);
+  });
+  context.restore();
+}
+
+/** The value in each part of a bar that has room for it, and what it fires with. */
+function drawTexts(drawing: Drawing, bar: Bar, y: number, x: (place: number) => number): void {
+  const { context, axis, colours } = drawing;
+  context.textBaseline = "middle";
+  context.textAlign = "left";
+  const parts = [...bar.changes, ...bar.fires].sort((one, other) => one.place - other.place);
+  parts.forEach((part, at) => {
+    const left = Math.max(axis.left, x(part.place));
+    const right = Math.min(axis.right, x(parts[at + 1]?.place ?? bar.end));
+    if (part.place > bar.begin && x(part.place) > axis.left) {
+      context.fillStyle = colours.accent;
+      context.fillRect(x(part.place), y, 1, LANE);
+    }
+    if (right - left < 16) return;
+    context.fillStyle = colours.text;
+    context.fillText(shortened(context, part.text, right - left - 8), left + 5, y + LANE / 2 + 0.5);
+  });
+}
+
+function drawCross({ context, colours }: Drawing, x: number, y: number): void {
+  context.strokeStyle = colours.text;
+  context.lineWidth = 1.6;
+  context.beginPath();
+  context.moveTo(x - 4, y - 4);
+  context.lineTo(x + 4, y + 4);
+  context.moveTo(x + 4, y - 4);
+  context.lineTo(x - 4, y + 4);
+  context.stroke();
+}

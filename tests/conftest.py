@@ -22,12 +22,10 @@ SHARES_SPARK = (
     "tests/docs/test_documentation_runs.py::test_python_on_spark",
 )  # fmt: skip
 """Where tests that use the session are, as the beginnings of their ids."""
-SPARK_SESSIONS = (
-    ("tests/spark/test_flights.py", "tests/spark/test_flights_airlines.py"),
-    ("tests/spark/test_clusters.py", "tests/spark/test_remote_recordings.py", "tests/spark/test_spark_session.py"),
-    SHARES_SPARK,
-)
-"""Tests that one worker runs in one session, in groups that take about the same time: the first that fits."""
+OWN_SPARK = ("tests/spark/test_clusters.py",)
+"""Where tests start Spark themselves."""
+SPARK_GROUPS = (OWN_SPARK, SHARES_SPARK)
+"""Tests that one worker runs, the first that fits. One session takes half the time of three, which each start cold."""
 SHARES_FLINK = "tests/differential/"
 """Where tests that share the virtual machine with the real Flink are."""
 TALLIES: pytest.StashKey[dict[str, list[int]]] = pytest.StashKey()
@@ -120,14 +118,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=_place)
 
 
-def _session(nodeid: str) -> int:
-    """The index of the test's Spark session; their number without one."""
-    return next((i for i, group in enumerate(SPARK_SESSIONS) if nodeid.startswith(group)), len(SPARK_SESSIONS))
+def _spark_group(nodeid: str) -> int:
+    """The index of the test's group; their number for tests without Spark."""
+    return next((i for i, group in enumerate(SPARK_GROUPS) if nodeid.startswith(group)), len(SPARK_GROUPS))
 
 
 def _place(item: pytest.Item) -> tuple[int, bool]:
     """Groups that take longest come first."""
-    return _session(item.nodeid), not item.nodeid.startswith(SHARES_FLINK)
+    return _spark_group(item.nodeid), not item.nodeid.startswith(SHARES_FLINK)
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -137,9 +135,9 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class WorkerPerSession(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
-            session = _session(nodeid)
-            if session < len(SPARK_SESSIONS):
-                return f"spark, session {session}"
+            group = _spark_group(nodeid)
+            if group < len(SPARK_GROUPS):
+                return f"spark {group}"
             return "flink" if nodeid.startswith(SHARES_FLINK) else nodeid.partition("::")[0]
 
     config.option.loadscopereorder = False

@@ -134,11 +134,10 @@ GOOD = {
 }
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
+@pytest.fixture(scope="module")
+def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A repository with the hooks of the project."""
-    folder = tmp_path / "repository"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("repository")
     for name in (".pre-commit-config.yaml", "pyproject.toml", ".gitignore"):
         shutil.copy(ROOT / name, folder)
     (folder / ".venv").symlink_to(sys.prefix)
@@ -165,8 +164,10 @@ def failed_hooks(repository: Path, files: dict[str, str]) -> set[str]:
 
 @pytest.mark.slow
 def test_every_hook_refuses_its_invalid_file(repository: Path) -> None:
-    for name, (text, hooks) in BAD.items():
-        assert failed_hooks(repository, {**GOOD, name: text}) == hooks, name
+    """No hook checks two of these files, so that one run shows which refuse theirs."""
+    expected = [hooks for _, hooks in BAD.values()]
+    assert failed_hooks(repository, {name: text for name, (text, _) in BAD.items()}) == set().union(*expected)
+    assert len(set().union(*expected)) == sum(map(len, expected))
 
 
 @pytest.mark.slow

@@ -1,13 +1,16 @@
-"""All 328,521 flights, from YAML to verdict: the same recording in every process, and every law holds on both engines."""
+"""All 328,521 flights, from YAML to verdict: every law holds on both engines. Some of them: equal seeds, equal files."""
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +31,8 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 FLIGHTS = 328_521
+ONE, THREE = "01_nyc_flights.yaml", "01b_nyc_flights_three_sources.yaml"
+FLIGHTS_FILE = "data/nyc_flights_2013.csv.gz"
 
 
 @dataclass(frozen=True)
@@ -46,9 +51,10 @@ class Run:
         }
 
 
-def start(scenario: str, out: Path, hash_seed: int, *options: str) -> subprocess.Popen[str]:
+def start(scenario: Path, out: Path, hash_seed: int, *options: str) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "flowsim", "run", str(scenario), "--out", str(out), "--json", "--policy", "random"]
     return subprocess.Popen(
-        [sys.executable, "-m", "flowsim", "run", str(SCENARIOS / scenario), "--out", str(out), "--json", *options],
+        [*command, *options],
         env={**os.environ, "PYTHONHASHSEED": str(hash_seed)},
         stdout=subprocess.PIPE,
         text=True,
@@ -63,33 +69,41 @@ def finish(process: subprocess.Popen[str], out: Path) -> Run:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Run]:
-    """Two runs at a time: 01 twice under one seed, 01b under two seeds."""
+    """01 and 01b over all flights, both at a time."""
     folder = tmp_path_factory.mktemp("flights")
-    finished: dict[str, Run] = {}
-    for pair in (
-        {
-            "one seed": ("01_nyc_flights.yaml", 0, "--policy", "random", "--seed", "7", "--record", "full"),
-            "same seed": ("01_nyc_flights.yaml", 1, "--policy", "random", "--seed", "7", "--record", "full"),
-        },
-        {
-            "three sources, seed 1": ("01b_nyc_flights_three_sources.yaml", 0, "--policy", "random", "--seed", "1"),
-            "three sources, seed 2": ("01b_nyc_flights_three_sources.yaml", 0, "--policy", "random", "--seed", "2"),
-        },
-    ):
-        started = {name: start(args[0], folder / name, args[1], *args[2:]) for name, args in pair.items()}
-        finished |= {name: finish(process, folder / name) for name, process in started.items()}
-    return finished
+    started = {
+        "one source": start(SCENARIOS / ONE, folder / "one source", 0, "--seed", "7", "--record", "full"),
+        "three sources": start(SCENARIOS / THREE, folder / "three sources", 0, "--seed", "1"),
+    }
+    return {name: finish(process, folder / name) for name, process in started.items()}
 
 
-def test_equal_seeds_write_equal_recordings_in_two_processes(runs: dict[str, Run]) -> None:
-    one, same = runs["one seed"], runs["same seed"]
+@pytest.fixture(scope="module")
+def first_flights(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with both scenarios beside the first weeks of their data."""
+    folder = tmp_path_factory.mktemp("first flights")
+    (folder / "data").mkdir()
+    for name in (ONE, THREE, "01_nyc_flights_recompute.py"):
+        shutil.copy(SCENARIOS / name, folder)
+    with gzip.open(SCENARIOS / FLIGHTS_FILE, "rt") as whole, gzip.open(folder / FLIGHTS_FILE, "wt") as part:
+        part.writelines(islice(whole, 20_000))
+    return folder
+
+
+def test_equal_seeds_write_equal_recordings_in_two_processes(first_flights: Path) -> None:
+    outs = first_flights / "first", first_flights / "second"
+    options = "--seed", "7", "--record", "full"
+    started = [start(first_flights / ONE, out, hash_seed, *options) for hash_seed, out in enumerate(outs)]
+    one, same = map(finish, started, outs)
     assert one.reported["digest"] == same.reported["digest"]
     assert one.parts == same.parts
     assert len(one.parts) > 20
 
 
-def test_late_rows_of_three_sources_depend_on_schedule(runs: dict[str, Run]) -> None:
-    first, second = runs["three sources, seed 1"], runs["three sources, seed 2"]
+def test_late_rows_of_three_sources_depend_on_schedule(first_flights: Path) -> None:
+    outs = first_flights / "seed 1", first_flights / "seed 2"
+    started = [start(first_flights / THREE, out, 0, "--seed", str(seed)) for seed, out in enumerate(outs, 1)]
+    first, second = map(finish, started, outs)
     assert first.reported["digest"] != second.reported["digest"]
     assert late_rows(first) != late_rows(second)
 
@@ -105,7 +119,7 @@ def late_rows(run: Run) -> int:
 
 
 def test_every_law_examines_flights_and_holds_on_both_engines(spark: SparkSession, runs: dict[str, Run]) -> None:
-    full, elements = runs["one seed"], runs["three sources, seed 1"]
+    full, elements = runs["one source"], runs["three sources"]
     recordings = open_runs([full.out, elements.out])
     report = validate(recordings, engine=OnSpark(spark))
     assert report.lines == validate(recordings).lines
@@ -124,8 +138,8 @@ def test_every_law_examines_flights_and_holds_on_both_engines(spark: SparkSessio
 
 
 def test_windows_and_late_rows_equal_recomputation(spark: SparkSession, runs: dict[str, Run]) -> None:
-    run = runs["one seed"]
-    source = SCENARIOS / "data" / "nyc_flights_2013.csv.gz"
+    run = runs["one source"]
+    source = SCENARIOS / FLIGHTS_FILE
     outcome = recompute(spark, SCENARIOS / "01_nyc_flights_recompute.py", source, run.out, allow_python=True)
     windows = pq.read_table(run.out / "sinks" / "windows").num_rows
     assert (outcome.verdict, outcome.rows_examined) == (Verdict.HOLDS, 2 * (windows + late_rows(run)))

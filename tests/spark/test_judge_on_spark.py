@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,7 @@ from flowsim.validation.on_spark import OnSpark
 from tests.benchmarks.bench_judge import write
 from tests.benchmarks.big_recording import BigJob
 from tests.support.facts.cases import Case, mutated, small, with_async, with_event_time, with_windows
+from tests.support.facts.random_mutations import KINDS
 from tests.support.facts.valid_job import honest_job
 
 if TYPE_CHECKING:
@@ -25,8 +27,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 FAMILIES = {
-    "mutated": mutated,
-    "small": lambda: small(200),
+    "mutated": lambda: islice(mutated(), 0, None, 3),
+    "small": lambda: small(len(KINDS)),
     "async": lambda: with_async(2),
     "event time": lambda: with_event_time(18),
     "windows": lambda: with_windows(2),

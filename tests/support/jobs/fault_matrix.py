@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
@@ -285,12 +285,3 @@ def run_case(case: FaultCase, recorder: Recorder) -> JobExecutionResult:
     """Runs the job with the fault of one case switched on."""
     faults = () if case.fault is None else (case.fault,)
     return MiniCluster(fault_job(), with_faults(RunOptions(recorder=recorder), faults)).run()
-
-
-def fault_runs(
-    recorder_for: Callable[[FaultCase], Recorder],
-) -> Iterator[tuple[FaultCase, Recorder, JobExecutionResult]]:
-    """Runs every case with a recorder of its own."""
-    for case in CASES:
-        recorder = recorder_for(case)
-        yield case, recorder, run_case(case, recorder)

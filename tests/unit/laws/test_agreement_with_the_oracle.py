@@ -32,7 +32,7 @@ def cases() -> Iterator[Case]:
     """One after the other: together they would need a GiB."""
     return chain(
         mutated(),
-        small(3 * len(KINDS), some_fail=True),
+        small(2 * len(KINDS), some_fail=True),
         with_async(8),
         with_event_time(40),
         with_windows(4, anywhere=4),

@@ -21,7 +21,7 @@ from tests.support.facts.mutations import MUTATIONS
 from tests.support.facts.random_mutations import KINDS, KINDS_OF_JOINS
 
 Outcomes = dict[str, Outcome]
-DAMAGED = 200
+DAMAGED = len(KINDS)
 OF_JOINS = {"joins", "window-joins"}
 """Laws about what the model job does not have."""
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cached_property
 from typing import Final
 
 from flowsim.facts.kinds import Level
@@ -26,7 +27,7 @@ TASK_ATTEMPT: Final = Column(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """A table of the recording. ``columns``: the recorded columns of a row."""
 
@@ -50,6 +51,6 @@ class Table:
         """The little-endian, unpadded ``struct`` format of a stored row."""
         return "<" + "".join(c.code for c in self.stored_columns)
 
-    @property
+    @cached_property
     def names(self) -> tuple[str, ...]:
         return tuple(c.name for c in self.columns)

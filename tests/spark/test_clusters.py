@@ -144,9 +144,9 @@ def test_cluster_gives_same_verdicts_despite_missing_packages_and_kills(
         process.stdin.close()
 
 
-def test_worker_without_pyarrow_is_reported(recordings: list[Path], tmp_path: Path) -> None:
+def test_worker_without_pyarrow_is_reported(cluster: str, recordings: list[Path], tmp_path: Path) -> None:
     python = bare_python(tmp_path / "bare", "numpy", "py4j", "pyspark")
-    process = validating(recordings[1:2], "--master", "local[1]", python=python)
+    process = validating(recordings[1:2], "--master", cluster, python=python)
     _, errors = process.communicate(timeout=240)
     assert process.returncode == 2
     assert "Spark's Python workers have no pyarrow: install numpy and pyarrow there" in errors

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from operator import itemgetter
 from random import Random
 
 import numpy as np
@@ -21,8 +22,9 @@ class BuiltFacts:
     def __init__(self, built: FactBuilder) -> None:
         self.level = built.level
         self._rows: dict[str, list[Row]] = {name: [] for name in TABLES}
+        values = {name: itemgetter(*table.names) for name, table in TABLES.items()}
         for table, row in built.in_order():
-            self._rows[table].append(tuple(row[name] for name in TABLES[table].names))
+            self._rows[table].append(values[table](row))
 
     def rows(self, table: str) -> list[Row]:
         return self._rows[table]

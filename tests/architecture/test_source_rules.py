@@ -59,58 +59,65 @@ def test_modules_are_found() -> None:
     assert "facts/schema.py" in modules()
 
 
-@pytest.mark.parametrize("module", modules())
-def test_module_has_a_docstring(module: str) -> None:
-    source = tree(module)
-    if source.body:  # an empty __init__.py has nothing to say
-        assert ast.get_docstring(source), f"flowsim/{module}: a module docstring is missing"
+def test_modules_have_docstrings() -> None:
+    """An empty ``__init__.py`` needs none."""
+    assert [module for module in modules() if tree(module).body and not ast.get_docstring(tree(module))] == []
 
 
-@pytest.mark.parametrize("module", modules())
-def test_only_shell_modules_await(module: str) -> None:
-    if module.split("/")[0] in MAY_AWAIT:
-        return
+def test_only_shell_modules_await() -> None:
     waits = (ast.Await, ast.AsyncFor, ast.AsyncWith)
-    lines = [node.lineno for node in ast.walk(tree(module)) if isinstance(node, waits)]
-    assert lines == [], f"flowsim/{module}: awaits in lines {lines}; only {', '.join(MAY_AWAIT)} may"
+    found = [
+        f"flowsim/{module}:{node.lineno}"
+        for module in modules()
+        if module.split("/")[0] not in MAY_AWAIT
+        for node in ast.walk(tree(module))
+        if isinstance(node, waits)
+    ]
+    assert found == [], f"only {', '.join(MAY_AWAIT)} may await"
 
 
-@pytest.mark.parametrize("module", [module for module in modules() if is_core(module)])
-def test_core_module_takes_random_as_argument(module: str) -> None:
-    for node in ast.walk(tree(module)):
-        if isinstance(node, ast.Import):
-            assert all(name.name != "random" for name in node.names), f"flowsim/{module}:{node.lineno}: imports random"
-        if isinstance(node, ast.ImportFrom) and node.module == "random":
-            assert [name.name for name in node.names] == ["Random"], (
-                f"flowsim/{module}:{node.lineno}: only the type Random"
-            )
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            assert node.func.id != "Random", f"flowsim/{module}:{node.lineno}: makes chance of its own"
+def core_nodes() -> Iterator[tuple[str, ast.AST]]:
+    """Every node of the core with its place."""
+    for module in filter(is_core, modules()):
+        for node in ast.walk(tree(module)):
+            yield f"flowsim/{module}:{getattr(node, 'lineno', 0)}", node
 
 
-@pytest.mark.parametrize("module", [module for module in modules() if is_core(module)])
-def test_core_module_calls_neither_id_nor_hash(module: str) -> None:
+def is_call_of(node: ast.AST, *names: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names
+
+
+def test_core_modules_take_random_as_argument() -> None:
+    """They may import the type Random, and make none."""
+    found = [
+        place
+        for place, node in core_nodes()
+        if (isinstance(node, ast.Import) and any(name.name == "random" for name in node.names))
+        or (isinstance(node, ast.ImportFrom) and node.module == "random" and [n.name for n in node.names] != ["Random"])
+        or is_call_of(node, "Random")
+    ]
+    assert found == []
+
+
+def test_core_modules_call_neither_id_nor_hash() -> None:
     """Addresses and Python's salted hashes differ from process to process (D4)."""
-    for node in ast.walk(tree(module)):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("id", "hash"):
-            raise AssertionError(f"flowsim/{module}:{node.lineno}: {node.func.id}() must not decide anything")
+    assert [place for place, node in core_nodes() if is_call_of(node, "id", "hash")] == []
 
 
-@pytest.mark.parametrize("module", modules())
-def test_file_is_not_too_long(module: str) -> None:
-    lines = len((PACKAGE / module).read_text(encoding="utf-8").splitlines())
-    if module in LONGER_FILES:
-        assert lines > LONGEST_FILE, f"flowsim/{module} is short again: take it off LONGER_FILES"
-    else:
-        assert lines <= LONGEST_FILE, f"flowsim/{module}: {lines} lines, at most {LONGEST_FILE}: split it by idea"
+def test_files_are_not_too_long() -> None:
+    lines = {module: len((PACKAGE / module).read_text(encoding="utf-8").splitlines()) for module in modules()}
+    longer = {module: count for module, count in lines.items() if count > LONGEST_FILE}
+    assert longer.keys() == LONGER_FILES.keys(), f"at most {LONGEST_FILE} lines: {longer}; split files by idea"
 
 
-@pytest.mark.parametrize("module", modules())
-def test_functions_are_not_too_long(module: str) -> None:
-    for name, node in functions(tree(module)):
-        lines = (node.end_lineno or node.lineno) - node.lineno + 1
-        if f"{module}:{name}" not in LONGER_FUNCTIONS:
-            assert lines <= LONGEST_FUNCTION, f"flowsim/{module}:{node.lineno} {name}: {lines} lines"
+def test_functions_are_not_too_long() -> None:
+    lines = {
+        f"{module}:{name}": (node.end_lineno or node.lineno) - node.lineno + 1
+        for module in modules()
+        for name, node in functions(tree(module))
+    }
+    longer = {name: count for name, count in lines.items() if count > LONGEST_FUNCTION}
+    assert longer.keys() == LONGER_FUNCTIONS.keys(), f"at most {LONGEST_FUNCTION} lines: {longer}"
 
 
 def late_imports(module: str) -> set[tuple[str, str]]:

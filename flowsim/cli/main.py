@@ -23,6 +23,7 @@ _COMMANDS: Final = {
     "trace": ("trace", "Print a recorded run as text, with the rules of Flink that explain each event."),
     "why": ("why", "Explain what happened in a recorded run, or why it did not happen, as a chain of causes."),
     "report": ("report", "Write a recording as one HTML file that any browser opens, without a network."),
+    "export": ("export", "Write a recording in the formats of other tools: Perfetto and speedscope."),
     "metrics": ("metrics", "Show the sampled metrics of every task: times in ms per second, pools in percent."),
     "explore": (
         "explore",

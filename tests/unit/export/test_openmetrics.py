@@ -57,6 +57,11 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
     return open_recording(out)
 
 
+@pytest.fixture(scope="module")
+def found(recording: Recording) -> dict[str, Metric]:
+    return families(recording)
+
+
 def families(recording: Recording, *options: str) -> dict[str, Metric]:
     called = CliRunner().invoke(app, ["metrics", str(recording.directory), "--format", "openmetrics", *options])
     assert called.exit_code == 0, called.output
@@ -78,22 +83,25 @@ def rows(recording: Recording) -> Iterable[dict[str, int]]:
 
 
 @pytest.mark.parametrize(("name", "column"), GAUGES.items())
-def test_gauge_of_task_equals_column_of_table(recording: Recording, name: str, column: str) -> None:
+def test_gauge_of_task_equals_column_of_table(
+    recording: Recording, found: dict[str, Metric], name: str, column: str
+) -> None:
     tasks = {row["task"]: row for row in recording.table("tasks").to_pylist()}
 
-    found = families(recording)[f"flink_taskmanager_job_task_{name}"]
+    family = found[f"flink_taskmanager_job_task_{name}"]
 
-    assert found.type == "gauge"
-    assert points(found, "task_id", "subtask_index") == {
+    assert family.type == "gauge"
+    assert points(family, "task_id", "subtask_index") == {
         (f"{tasks[row['task']]['vertex']:016x}{0:016x}", str(tasks[row["task"]]["subtask"]), str(row["time_ns"])):
             row[column]
         for row in rows(recording)
     }  # fmt: skip
-    assert len(found.samples) > 2 * len(tasks)
+    assert len(family.samples) > 2 * len(tasks)
 
 
-def test_shares_watermarks_and_back_pressure_have_units_of_flink(recording: Recording) -> None:
-    found = families(recording)
+def test_shares_watermarks_and_back_pressure_have_units_of_flink(
+    recording: Recording, found: dict[str, Metric]
+) -> None:
     prefix = "flink_taskmanager_job_task_"
     back_pressured = [sample.value for sample in found[f"{prefix}backPressuredTimeMsPerSecond"].samples]
     assert sorted(back_pressured) == sorted(row["soft_ms"] + row["hard_ms"] for row in rows(recording))
@@ -107,8 +115,10 @@ def test_shares_watermarks_and_back_pressure_have_units_of_flink(recording: Reco
     }  # fmt: skip
 
 
-def test_labels_are_variables_of_flink_without_special_characters(recording: Recording) -> None:
-    sample = next(one for one in families(recording)[DROPPED].samples if one.labels["subtask_index"] == "0")
+def test_labels_are_variables_of_flink_without_special_characters(
+    recording: Recording, found: dict[str, Metric]
+) -> None:
+    sample = next(one for one in found[DROPPED].samples if one.labels["subtask_index"] == "0")
     job_id = recording.manifest.digest[:32]
     assert sample.labels == {
         "host": "counts__1_", "tm_id": "counts__1_", "job_id": job_id, "job_name": "late_rows",
@@ -118,7 +128,7 @@ def test_labels_are_variables_of_flink_without_special_characters(recording: Rec
     }  # fmt: skip
 
 
-def test_dropped_late_records_are_counted_until_each_sample(recording: Recording) -> None:
+def test_dropped_late_records_are_counted_until_each_sample(recording: Recording, found: dict[str, Metric]) -> None:
     late = [(row["task"], row["seq"]) for row in recording.table("late_drop").to_pylist()]
     windows = [row["task"] for row in recording.table("tasks").to_pylist() if row["vertex"] == 1]
     expected = {
@@ -127,10 +137,10 @@ def test_dropped_late_records_are_counted_until_each_sample(recording: Recording
         for row in rows(recording) if row["task"] in windows
     }  # fmt: skip
 
-    found = points(families(recording)[DROPPED], "subtask_index")
+    counts = points(found[DROPPED], "subtask_index")
 
-    assert found == expected
-    assert len({*found.values()}) > 3
+    assert counts == expected
+    assert len({*counts.values()}) > 3
 
 
 def test_late_records_in_side_output_are_not_dropped(tmp_path: Path) -> None:

@@ -1,0 +1,39 @@
+"""A file that appears under its name only when it is complete."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedIOBase
+from pathlib import Path
+from typing import Final
+
+from flowsim.errors import BadInput
+
+_GZIP_LEVEL: Final = 6
+
+
+@contextmanager
+def new_file(option: str, path: Path) -> Iterator[BufferedIOBase]:
+    """Opens a temporary file beside ``path`` and renames it at the end; after an exception nothing remains.
+
+    A file whose name ends with ``.gz`` is compressed. Raises BadInput, which names the option, if it cannot be written.
+    """
+    aside = path.with_name(f".{path.name}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with aside.open("wb") as file:
+            try:
+                if path.suffix == ".gz":
+                    with gzip.GzipFile("", "wb", _GZIP_LEVEL, file, mtime=0) as compressed:
+                        yield compressed
+                else:
+                    yield file
+            except BaseException:
+                aside.unlink()
+                raise
+        os.replace(aside, path)
+    except OSError as error:
+        raise BadInput(f"{option}: {path}: cannot be written: {error.strerror or error}") from None

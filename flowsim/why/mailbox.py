@@ -30,19 +30,22 @@ def held_up_causes(facts: RunFacts, state: TaskState) -> list[Cause]:
 
 
 def _firing_timers(facts: RunFacts, state: TaskState, action: Row) -> list[Cause]:
-    fired = facts.rows("timers", state.task).after(action["seq"]).equal(action=TimerAction.FIRE)
-    if len(fired) < 1:
+    last = facts.rows("timers", state.task).after(action["seq"]).equal(action=TimerAction.FIRE).last()
+    if last is None:
         return []
     later = facts.whole.rows("actions", state.task).after(action["seq"])
     end = later.equal(phase=ActionPhase.END, action=action["action"]).first()
-    all_ = facts.whole.rows("timers", state.task).after(action["seq"]).equal(action=TimerAction.FIRE)
+    due = facts.whole.rows("timers", state.task).after(action["seq"])
+    due = due.equal(action=TimerAction.FIRE, domain=last["domain"], watermark=last["watermark"])
     if end is not None:
-        all_ = all_.before(end["seq"])
-    last = fired.row(-1)
+        due = due.before(end["seq"])
+    fired = due.before(last["seq"] + 1)
+    if len(fired) == len(due):
+        return []
     if last["domain"] == TimeDomain.EVENT_TIME:
-        why = f"one watermark, {event_time(last['watermark'])}, makes {count_text(len(all_), 'timer')} due"
+        why = f"one watermark, {event_time(last['watermark'])}, makes {count_text(len(due), 'timer')} due"
     else:
-        why = f"{count_text(len(all_), 'processing-time timer')} fire in one mail"
+        why = f"{count_text(len(due), 'processing-time timer')} fire in one mail"
     text = (
         f"{facts.task(state.task)} is inside one action since {facts.moment(action['time_ns'])}: {why}, of which "
         f"{len(fired):,} {'has' if len(fired) == 1 else 'have'} fired so far. Until the last one has fired, the task reads no "

@@ -6,9 +6,12 @@ from dataclasses import replace
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import LifeEvent
+from flowsim.laws.windows.plan import number_of
 from flowsim.trace.sentence import count_text
 from flowsim.trace.time import duration_text
+from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause, WhyAnswer
+from flowsim.why.generators import strategy_of
 from flowsim.why.mailbox import held_up_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.task_state import WAITS, Doing, TaskState, shares, state_of, waits_of, work_lines
@@ -114,7 +117,7 @@ def _causes(facts: RunFacts, state: TaskState, is_asked: bool) -> tuple[list[Cau
     match state.doing:
         case Doing.SOFT | Doing.HARD:
             causes, following = output_causes(facts, state)
-            return [*causes, *held_up_causes(facts, state)], following
+            return [*causes, *_idle_timeout(facts, state), *held_up_causes(facts, state)], following
         case Doing.IDLE:
             return input_causes(facts, state)
         case Doing.YIELD | Doing.LOCK:
@@ -125,6 +128,19 @@ def _causes(facts: RunFacts, state: TaskState, is_asked: bool) -> tuple[list[Cau
             return _not_started(facts, state)
         case _:
             return [], None
+
+
+def _idle_timeout(facts: RunFacts, state: TaskState) -> list[Cause]:
+    """Of a task with an idle timeout: the timeout does not run while the task waits for output."""
+    for operator in facts.operators_of(state.task):
+        idle_ms = number_of(strategy_of(operator) or {}, "idle_ms")
+        if idle_ms:
+            text = (
+                f"The idle timeout of {operator.name}, {duration_text(idle_ms * NS_PER_MS)}, does not run meanwhile: a source "
+                "that waits for output is not idle, so the watermark still waits for it and its records are not late."
+            )
+            return [Cause(text, ("8.4",), None if state.since is None else place_of(state.since))]
+    return []
 
 
 def _busy_cause(facts: RunFacts, state: TaskState, is_bottleneck: bool) -> Cause:
@@ -146,4 +162,10 @@ def _not_started(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int | 
             name, producer = facts.task(state.task), facts.task(channel.source_task)
             text = f"{name} reads a blocking exchange: it starts when {producer} has finished and the whole partition is written."
             return [Cause(text, ("5.43", "12.27"))], channel.source_task
+    for channel in facts.received_by(state.task):
+        if state_of(facts, channel.source_task).doing is Doing.NOT_STARTED:
+            text = (
+                f"{facts.task(state.task)} starts together with {facts.task(channel.source_task)}, which sends to it."
+            )
+            return [Cause(text, ("12.27",))], channel.source_task
     return [], None

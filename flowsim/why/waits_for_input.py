@@ -70,6 +70,9 @@ def arrival_cause(facts: RunFacts, flow: ChannelFlow, flows: list[ChannelFlow]) 
     if not facts.has("buffers"):
         text = f"{count} sent by {sender} did not reach {receiver} yet; where they are is not recorded without --record full."
         return Cause(text, (), place, lines, channel.channel)
+    if flow.held > 0 and state_of(facts, channel.target_task).doing is not Doing.IDLE:
+        text = f"{count} of {sender} {wait} in buffers of {receiver}, which still processes the elements before."
+        return Cause(text, ("7.15", "7.16"), place, lines, channel.channel)
     if flow.held > 0:
         text = f"{count} of {sender} {wait} in buffers of {receiver}, but the operator does not select this input at the moment."
         return Cause(text, ("7.24", "7.26"), place, lines, channel.channel)

@@ -50,6 +50,8 @@ def entry_text(facts: RunFacts, task: int, entry: Entry) -> str:
             f"element {put['entry']}: watermark {event_time(put['timestamp'])}, which waits for the elements before it"
         )
     text = f"element {put['entry']}: {record_text('record', put['timestamp'], facts.names.value(put['fingerprint']))}"
+    if entry.done is not None and entry.done["action"] == AsyncAction.FAIL:
+        return f"{text}, failed at {facts.moment(entry.done['time_ns'])}"
     if entry.done is not None:
         return f"{text}, complete since {facts.moment(entry.done['time_ns'])}"
     if entry.invoked is None:

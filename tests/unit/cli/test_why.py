@@ -53,7 +53,7 @@ def test_questions_are_listed_without_a_question(recorded: Flowsim) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("latte",), "there is no question 'latte' (did you mean 'late'?); ask one of: late, waiting"),
+        (("latte",), "there is no question 'latte' (did you mean 'late'?); ask one of: late, no-output, waiting"),
         (("late", "a", "b"), "'late' is followed by [RECORD], got 2 words: a b"),
         (("late", "--at", "soon"), "--at: expected a time since the start of the run"),
         (("late", "--task", "x"), "--task 'x': no task has that number or name"),

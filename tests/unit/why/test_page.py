@@ -38,6 +38,19 @@ PARTS = {
     "11a_silent_partition waiting counts --at 9s": ["1 channel of 2 of counts (1/1) has ended", "7.7"],
     "22_watermark_alignment waiting archive --at 2500ms": ["above the limit of 6,989 ms", "Source: live (1/1): 2,389 ms", "8.23"],
     "09_blocking_or_pipelined waiting spilled --at 50ms": ["it has not started", "reads a blocking exchange", "5.43"],
+    "11a_silent_partition no-output '[0, 500)' a": ["holds it back with no watermark yet", "no idle timeout is set", "[8.4]"],
+    "11a_silent_partition no-output --at 5s": ["no row by 5.000000000 s", "because no record has come", "[8.1, 8.6]"],
+    "17_idleness_makes_no_watermark no-output '[1000, 2000)' --at 20s": ["Idleness creates no watermark", "8.10"],
+    "18_busy_is_not_idle waiting busy": ["The idle timeout of Source: busy, 300 ms, does not run meanwhile", "[8.4]"],
+    "08b_stop_without_drain no-output": ["ended its data without drain", "A stop without drain reached", "[4.20]"],
+    "08a_stop_with_drain no-output '[2000, 3000)'": ["has fired at per_second (1/1)", "at watermark MAX (end of event time)"],
+    "19_processing_time_windows_vanish no-output clock": ["It fires by the clock", "that are not due are dropped", "3.27"],
+    "14_timer_storm no-output --at 1.5ms": ["when the watermark of the operator reaches it, not when the clock does", "9.4"],
+    "20_few_keys no-output 'counts (7/8)'": ["it owns the key groups 96 to 111 of 128", "1.19"],
+    "21_ends_while_idle no-output quiet_out": ["An idle output drops watermarks", "5.8"],
+    "16_two_watermarks no-output '[10, 20)' --at 55ms": ["Channel #1 from Source: payments (1/1) holds it back", "8.16"],
+    "18_busy_is_not_idle no-output late": ["none of the 400 records of counts was late"],
+    "26a_async_timeout_fails no-output": ["The job failed in", "record [2]", "4.24"],
 }  # fmt: skip
 """The run and the question of each row, and parts of the answer."""
 

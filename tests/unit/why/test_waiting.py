@@ -190,3 +190,9 @@ def test_task_is_found_by_the_name_that_answers_print(ask: Ask) -> None:
     answer = ask("18_busy_is_not_idle", "waiting", "counts (1/1)", at_ms=475)
 
     assert answer.statement.text == "counts (1/1) does not wait at 475.000000 ms: it is busy."
+
+
+def test_idle_timeout_does_not_run_while_a_source_waits_for_output(ask: Ask) -> None:
+    text = text_of(ask("18_busy_is_not_idle", "waiting", "busy"))
+
+    assert "The idle timeout of Source: busy, 300 ms, does not run meanwhile" in text

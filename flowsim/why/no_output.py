@@ -1,0 +1,211 @@
+"""``why no-output``: why a sink, an operator, a window or a key has no results."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+from flowsim.errors import BadInput, did_you_mean
+from flowsim.facts.kinds import LifeEvent
+from flowsim.recording.manifest import RunStatus
+from flowsim.trace.sentence import count_text, window_text
+from flowsim.trace.time import event_time
+from flowsim.why.answer import Cause, WhyAnswer
+from flowsim.why.late import why_late
+from flowsim.why.no_results import OperatorAt, missing_key, output_text, results_missing, rows_out
+from flowsim.why.open_pane import open_pane_causes, pane_text
+from flowsim.why.panes import Pane, panes_of, pending, window_operators
+from flowsim.why.run_facts import RunFacts, place_of
+from flowsim.why.windows import Window
+
+_TIME: Final = r"-?\d[\d,]*|\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?"
+_WINDOW: Final = re.compile(rf"\[?\s*({_TIME})\s*(?:,\s|\.\.|;|,)\s*({_TIME})\s*\)?")
+_MOST_LISTED: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class About:
+    """What the user asks about. Empty fields: not given."""
+
+    window: Window | None = None
+    key: str = ""
+    operators: tuple[OperatorAt, ...] = ()
+
+
+def why_no_output(facts: RunFacts, words: Sequence[str], tasks: frozenset[int] | None = None) -> WhyAnswer:
+    """Explains what has no output; without words the first sink that lacks results. Raises BadInput."""
+    about = _about(facts, words)
+    if about.window is not None or about.key:
+        answer = _window(facts, about, tasks)
+    else:
+        answer = _operator(facts, about.operators or _sinks(facts), tasks)
+    failed = _failed(facts)
+    return WhyAnswer(answer.statement, (*failed, *answer.causes), answer.notes)
+
+
+def _about(facts: RunFacts, words: Sequence[str]) -> About:
+    window, key, operators = None, "", tuple[OperatorAt, ...]()
+    for word in words:
+        found = _WINDOW.fullmatch(word.strip())
+        if found is not None and word.strip()[0] == "[":
+            window = _time(found[1]), _time(found[2])
+        elif named := _named(facts, word):
+            operators = named
+        else:
+            key = word
+    return About(window, key, operators)
+
+
+def _time(text: str) -> int:
+    """Event time in ms: a number, or a date and time in UTC."""
+    if re.fullmatch(r"-?\d[\d,]*", text):
+        return int(text.replace(",", ""))
+    return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp()) * 1000
+
+
+def _named(facts: RunFacts, word: str) -> tuple[OperatorAt, ...]:
+    """The operators with a name; of ``counts (2/4)`` in that subtask only."""
+    name, subtask = word, None
+    found = re.fullmatch(r"(.+) \((\d+)/\d+\)", word)
+    if found is not None:
+        name, subtask = found[1], int(found[2]) - 1
+    return tuple(
+        OperatorAt(operator, subtask)
+        for operator in facts.graph.operators
+        if name in (operator.name, operator.name.partition(": ")[2])
+    )
+
+
+def _sinks(facts: RunFacts) -> tuple[OperatorAt, ...]:
+    sinks = tuple(OperatorAt(operator) for operator in facts.graph.operators if operator.kind == "sink")
+    return sinks or tuple(OperatorAt(operator) for operator in facts.graph.operators if operator.operator == 0)
+
+
+def _failed(facts: RunFacts) -> list[Cause]:
+    """The end of the job, if it did not reach the end of its data."""
+    failure = facts.recording.manifest.failure
+    if facts.until_ns is not None or facts.recording.status is not RunStatus.FAILED or failure is None:
+        return []
+    row = facts.all_rows("lifecycle").equal(event=LifeEvent.FAILED).first()
+    cause = failure.cause.rstrip(".")
+    text = f"The job failed in {failure.task}: {cause}. What was open then is lost: failed tasks finish nothing."
+    return [Cause(text, ("4.24", "4.25"), None if row is None else place_of(row))]
+
+
+def _operator(facts: RunFacts, operators: Sequence[OperatorAt], tasks: frozenset[int] | None) -> WhyAnswer:
+    """The first operator without output; if all have output, the first one for which more is open."""
+    for one in operators:
+        if rows_out(facts, one) == 0:
+            return WhyAnswer(output_text(facts, one), tuple(results_missing(facts, one, tasks)))
+    missing = [(one, results_missing(facts, one, tasks)) for one in operators]
+    chosen, causes = next((pair for pair in missing if pair[1]), missing[0])
+    others = [f"{one.name}: {count_text(rows_out(facts, one) or 0, 'row')}" for one in operators if one is not chosen]
+    notes = (f"the other sinks: {', '.join(others)}",) if others else ()
+    if not causes:
+        notes = ("nothing is open before it: what was read has been processed", *notes)
+    return WhyAnswer(output_text(facts, chosen), tuple(causes), notes)
+
+
+def _window(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> WhyAnswer:
+    keys = _keys(facts, about.key)
+    vertices = {one.operator.vertex for one in about.operators}
+    found: list[Pane] = []
+    everything: list[Pane] = []
+    for task, operator, plan in window_operators(facts, tasks):
+        if vertices and operator.vertex not in vertices:
+            continue
+        panes = panes_of(facts, task, operator, plan)
+        everything += panes
+        found += [
+            pane for pane in panes if (about.window in (None, pane.window)) and (keys is None or pane.key in keys)
+        ]
+    unfired = pending(found)
+    if unfired:
+        pane = unfired[0]
+        text = (
+            f"{pane_text(facts, pane)} has not fired at {facts.operator_in(pane.task, pane.operator.operator)}: "
+            f"it has {count_text(len(pane.intakes), 'record')}."
+        )
+        statement = Cause(text, ("10.7",), place_of(pane.intakes[-1]))
+        notes = _more(facts, unfired[1:])
+        return WhyAnswer(statement, tuple(open_pane_causes(facts, pane)), notes)
+    fired = [pane for pane in found if pane.fires]
+    if fired:
+        return _fired(facts, fired)
+    late = [pane for pane in found if pane.late]
+    if late:
+        row = late[0].late[0]
+        answer = why_late(
+            facts, f"{facts.names.value(row['fingerprint'])}@{row['timestamp']}", frozenset({row["task"]})
+        )
+        text = (
+            f"{pane_text(facts, late[0])} got only {count_text(len(late[0].late), 'late record')}, so it never fires."
+        )
+        return WhyAnswer(Cause(text, ("10.9",), place_of(row)), (answer.statement, *answer.causes))
+    return _nothing(facts, about, keys, everything)
+
+
+def _keys(facts: RunFacts, text: str) -> frozenset[int] | None:
+    """The fingerprints of a key, given as JSON or as plain text."""
+    if not text:
+        return None
+    rows = facts.recording.static_rows("keys")
+    found = {int(row[1]) for row in rows if str(row[4]) in (text, f'"{text}"')}
+    if not found:
+        known = list(dict.fromkeys(str(row[4]).strip('"') for row in rows))
+        names = [operator.name for operator in facts.graph.operators]
+        raise BadInput(
+            f"{text!r} is no operator, window or key of this recording{did_you_mean(text, [*names, *known])}; "
+            "a window is written as '[0, 500)'"
+        )
+    return frozenset(found)
+
+
+def _more(facts: RunFacts, panes: Sequence[Pane]) -> tuple[str, ...]:
+    if not panes:
+        return ()
+    shown = ", ".join(pane_text(facts, pane).replace("Window ", "", 1) for pane in panes[:_MOST_LISTED])
+    return (
+        f"{count_text(len(panes), 'more window')} not fired: {shown}{', ...' if len(panes) > _MOST_LISTED else ''}",
+    )
+
+
+def _fired(facts: RunFacts, panes: list[Pane]) -> WhyAnswer:
+    pane = panes[0]
+    first, last = pane.fires[0], pane.fires[-1]
+    text = (
+        f"{pane_text(facts, pane)} has fired at {facts.operator_in(pane.task, pane.operator.operator)}: "
+        f"{count_text(len(pane.fires), 'time')}, first at {facts.moment(first['time_ns'])} with "
+        f"{count_text(first['rows'], 'record')}, at watermark {event_time(first['watermark'])}."
+    )
+    causes = (
+        []
+        if last is first
+        else [Cause(f"It fired last with {count_text(last['rows'], 'record')}.", ("10.12",), place_of(last))]
+    )
+    others = [] if len(panes) == 1 else [f"{count_text(len(panes) - 1, 'other window')} fired as well"]
+    return WhyAnswer(Cause(text, ("10.11", "10.13"), place_of(first)), tuple(causes), tuple(others))
+
+
+def _nothing(facts: RunFacts, about: About, keys: frozenset[int] | None, everything: list[Pane]) -> WhyAnswer:
+    """No record arrived for this window and key."""
+    what = " of ".join(
+        filter(None, (window_text(*about.window) if about.window else "", f"key {about.key}" if about.key else ""))
+    )
+    if not everything:
+        operators = [operator for operator in facts.graph.operators if operator.kind == "window"]
+        if not operators:
+            raise BadInput(f"{what}: this job has no windows; ask about a sink or an operator")
+        one = OperatorAt(operators[0])
+        statement = Cause(f"No record has arrived at {one.name}, so {what} does not exist.", ("10.7",))
+        return WhyAnswer(statement, tuple(results_missing(facts, one, None)))
+    of_key = [pane for pane in everything if keys is None or pane.key in keys]
+    texts = list(dict.fromkeys(pane_text(facts, pane).replace("Window ", "", 1) for pane in of_key))
+    shown = ", ".join(texts[:_MOST_LISTED]) + (", ..." if len(texts) > _MOST_LISTED else "")
+    notes = (f"windows with records: {shown}",) if texts else ()
+    text = f"No record of {what} has arrived: a window exists only from its first record on."
+    causes = missing_key(facts, keys, everything[0].operator) if keys is not None and not of_key else []
+    return WhyAnswer(Cause(text, ("10.7",)), tuple(causes), notes)

@@ -1,0 +1,98 @@
+"""Why a window has not fired, by its trigger (section 10.D)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from flowsim.facts.kinds import LifeEvent
+from flowsim.laws.windows.plan import number_of
+from flowsim.trace.sentence import count_text, window_text
+from flowsim.trace.time import event_time
+from flowsim.units import MAX_WATERMARK, NS_PER_MS
+from flowsim.why.answer import Cause
+from flowsim.why.held_watermark import held_causes
+from flowsim.why.panes import Pane
+from flowsim.why.run_facts import RunFacts, place_of
+
+_WATERMARK: Final = ("event_time", "continuous_event_time", "end_of_stream")
+_CLOCK: Final = ("processing_time", "continuous_processing_time")
+
+
+def pane_text(facts: RunFacts, pane: Pane) -> str:
+    """The window and its key."""
+    window = window_text(*pane.window)
+    return f"{window[0].upper()}{window[1:]} of key {facts.names.key(pane.key)}" if pane.key else window
+
+
+def open_pane_causes(facts: RunFacts, pane: Pane) -> list[Cause]:
+    """Why a window with records has not fired at the moment of the facts."""
+    trigger = pane.operator.params.get("trigger")
+    kind, of = _kind(trigger)
+    name = facts.operator_in(pane.task, pane.operator.operator)
+    if kind in _WATERMARK:
+        return _by_watermark(facts, pane, kind, name)
+    if kind in _CLOCK:
+        return _by_clock(facts, pane, name)
+    if kind == "count":
+        count = number_of(of, "count")
+        text = (
+            f"It fires when it has {count_text(count, 'record')}; it has {len(pane.intakes):,}. Time does not fire it."
+        )
+        return [Cause(text, ("10.19",), place_of(pane.intakes[-1]))]
+    if kind == "never":
+        return [
+            Cause(
+                "The global window never fires by itself: it needs another trigger.",
+                ("10.6",),
+                place_of(pane.intakes[0]),
+            )
+        ]
+    text = f"It fires when its trigger, {kind or 'unknown'}, decides so; the recording shows only when it did."
+    return [Cause(text, ("10.7",), place_of(pane.intakes[-1]))]
+
+
+def _kind(trigger: object) -> tuple[str, Mapping[str, object]]:
+    """The trigger that decides when to fire; purging and time-out triggers contain another one."""
+    while isinstance(trigger, Mapping) and isinstance(trigger.get("of"), Mapping):
+        trigger = trigger["of"]
+    return (str(trigger.get("kind", "")), trigger) if isinstance(trigger, Mapping) else ("", {})
+
+
+def _by_watermark(facts: RunFacts, pane: Pane, kind: str, name: str) -> list[Cause]:
+    last = MAX_WATERMARK if kind == "end_of_stream" else pane.last_ms
+    last_intake = pane.intakes[-1]
+    text = f"It fires when the watermark of {name} reaches {event_time(last)}, its last millisecond."
+    rules: tuple[str, ...] = ("10.13", "10.17")
+    if last == MAX_WATERMARK:
+        text, rules = f"It fires when event time ends: when the watermark of {name} is MAX.", ("10.6", "10.17")
+    causes = [Cause(text, rules, place_of(last_intake))]
+    held = held_causes(facts, pane.task, last)
+    return [*causes, *held, *(() if held else _not_run(facts, pane))]
+
+
+def _not_run(facts: RunFacts, pane: Pane) -> list[Cause]:
+    text = f"{facts.task(pane.task)} has this watermark, but had not fired the window when the recording ended."
+    return [Cause(text, ("8.15",))]
+
+
+def _by_clock(facts: RunFacts, pane: Pane, name: str) -> list[Cause]:
+    due_ns = (pane.last_ms + 1) * NS_PER_MS
+    text = (
+        f"It fires by the clock of {name}, not by a watermark: at {pane.last_ms:,} ms of the processing time, which is "
+        f"{facts.moment(due_ns)} of the run."
+    )
+    causes = [Cause(text, ("10.18", "9.10"), place_of(pane.intakes[-1]))]
+    life = facts.rows("lifecycle", pane.task)
+    finish = life.equal(operator=pane.operator.operator, event=LifeEvent.FINISH).first()
+    end = finish or life.equal(operator=pane.operator.operator, event=LifeEvent.CLOSE).first()
+    if end is not None and end["time_ns"] < due_ns:
+        text = (
+            f"The input of {name} had ended by {facts.moment(end['time_ns'])}. At the end, processing-time timers that are not "
+            "due are dropped (event-time timers fire, because the source sends MAX)."
+        )
+        causes.append(Cause(text, ("3.27", "4.12"), place_of(end)))
+    else:
+        now = facts.moment(facts.until_ns or facts.end_ns)
+        causes.append(Cause(f"The clock is at {now} of the run.", ("9.10",)))
+    return causes

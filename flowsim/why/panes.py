@@ -1,0 +1,87 @@
+"""The windows of a window operator by key: the records that they got, and their firings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from flowsim.laws.job_graph import Operator
+from flowsim.laws.windows.merging import MergingWindows
+from flowsim.laws.windows.plan import WindowPlan, last_of, window_plan
+from flowsim.units import NS_PER_MS
+from flowsim.why.run_facts import Row, RunFacts
+from flowsim.why.windows import Window, windows_of
+
+
+@dataclass(slots=True)
+class Pane:
+    """One window of one key. ``intakes``: the records that it got; ``fires``: rows of ``window_fire``."""
+
+    task: int
+    operator: Operator
+    plan: WindowPlan
+    key: int
+    window: Window
+    intakes: list[Row] = field(default_factory=list)
+    late: list[Row] = field(default_factory=list)
+    """Records that came after it had been cleaned up."""
+    fires: list[Row] = field(default_factory=list)
+
+    @property
+    def last_ms(self) -> int:
+        """Its last millisecond."""
+        return last_of(*self.window)
+
+
+def window_operators(
+    facts: RunFacts, tasks: frozenset[int] | None = None
+) -> Iterator[tuple[int, Operator, WindowPlan]]:
+    """The window operators of each task whose windows can be computed."""
+    for task in facts.graph.tasks:
+        for operator in facts.operators_of(task) if tasks is None or task in tasks else ():
+            plan = window_plan(operator)
+            if plan is not None:
+                yield task, operator, plan
+
+
+def panes_of(facts: RunFacts, task: int, operator: Operator, plan: WindowPlan) -> list[Pane]:
+    """All windows of one operator of a task that got records, in the order of their first record."""
+    panes: dict[tuple[int, int, int], Pane] = {}
+    merging = MergingWindows()
+
+    def pane_of(key: int, window: Window) -> Pane:
+        return panes.setdefault((key, *window), Pane(task, operator, plan, key, window))
+
+    for intake in facts.rows("window_intake", task).equal(operator=operator.operator):
+        for window in windows_of(plan, intake):
+            cleanup = plan.cleanup_of(last_of(*window))
+            if plan.event_time and not plan.merging and cleanup <= intake["watermark"]:
+                pane_of(intake["key"], window).late.append(intake)
+                continue
+            if plan.merging:
+                for known in [one for one in merging.of(intake["key"]) if _is_gone(plan, one[1:], intake)]:
+                    merging.forget(known)
+                whole, absorbed, _ = merging.unite((intake["key"], *window))
+                into = pane_of(whole[0], (whole[1], whole[2]))
+                for one in absorbed:
+                    if one != whole and one in panes:
+                        into.intakes += panes.pop(one).intakes
+                window = into.window
+            pane_of(intake["key"], window).intakes.append(intake)
+    for fire in facts.rows("window_fire", task).equal(operator=operator.operator):
+        pane_of(fire["key"], (fire["window_start"], fire["window_end"])).fires.append(fire)
+    return list(panes.values())
+
+
+def _is_gone(plan: WindowPlan, window: tuple[int, ...], intake: Row) -> bool:
+    """Whether a window was cleaned up before a record arrived (rules 10.8, 10.13)."""
+    now_ms = intake["watermark"] if plan.event_time else intake["time_ns"] // NS_PER_MS - 1
+    return plan.cleanup_of(last_of(window[0], window[1])) <= now_ms
+
+
+def pending(panes: list[Pane]) -> list[Pane]:
+    """The windows with records that have not fired, the one that ends first first."""
+    return sorted(
+        (pane for pane in panes if pane.intakes and not pane.fires),
+        key=lambda one: (one.window[1], one.window[0], one.key),
+    )

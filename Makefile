@@ -15,7 +15,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 p
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test hostile coverage lint format docs notebooks site changelog bench bench-judge lock \
+.PHONY: help install demo test test-reports hostile coverage lint format docs notebooks site changelog bench bench-judge lock \
 	report-assets clean
 
 help: ## Shows this list.
@@ -44,6 +44,9 @@ demo: $(STAMP) ## Runs scenario 01 over all flights, recorded in full, and judge
 
 test: lint $(FLINK_STAMP) ## Everything that must be green: ruff, mypy, import-linter, pytest.
 	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+test-reports: $(STAMP) ## Every view of the reports of all scenarios in Chromium, in light and dark colours; make test opens two.
+	$(BIN)/python -m pytest -q -n $(WORKERS) tests/report/test_scenarios.py --all-reports
 
 hostile: $(STAMP) ## Every case of tests/hostile; make test runs about 100 of them.
 	$(BIN)/python -m pytest -q tests/hostile --hostile

@@ -59,6 +59,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the seed that a run with --flink-examples printed, to try the same sequences and jobs again",
     )
     parser.addoption(
+        "--all-reports",
+        action="store_true",
+        help="the reports of all scenarios, in light and dark colours (default: a few, always the same)",
+    )
+    parser.addoption(
         "--hostile", action="store_true", help="all cases of tests/hostile (default: about 100, always the same)"
     )
 

@@ -14,6 +14,7 @@ from flowsim.recording.merged_facts import Selection, merged_facts
 from flowsim.recording.reader import Recording
 from flowsim.units import NO_TIMESTAMP
 from tests.report.conftest import OpenReport
+from tests.support.accessibility import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -117,6 +118,7 @@ def test_late_row_names_the_watermark_that_made_it_late(open_report: OpenReport)
     assert "accepts records until the watermark of forgiving is 14, its last millisecond plus 5 ms of allowed" in text
     assert "The watermark of forgiving (1/1) became 14 at" in text
     assert "Source: readings (1/1) #2 sent watermark 14 at" in text
+    assert violations(page) == []
 
 
 def test_late_flight_is_explained_after_two_clicks(open_report: OpenReport, recordings: Recordings) -> None:

@@ -164,28 +164,6 @@ def test_links_with_time_and_fact_open_at_their_step(open_report: OpenReport, re
     assert page.evaluate("flowsim.store.time.value") == facts[at].time_ns - start_ns
 
 
-VIEWS = {
-    "graph": ".vertex",
-    "timeline": ".timeline canvas",
-    "channel": ".picture",
-    "event-time": "[aria-label='Watermarks at the cursor'], .missing",
-    "state": "[aria-label='State at the cursor'], .missing",
-    "laws": "table.laws",
-    "steps": "table.steps",
-}
-
-
-@pytest.mark.parametrize("name", ["02", "05"])
-@pytest.mark.parametrize("dark", [False, True])
-def test_every_view_shows_scenario_with_channels(open_report: OpenReport, name: str, dark: bool) -> None:
-    page = open_report(name, dark=dark)
-    assert page.locator("[role=tab]").count() == len(VIEWS)
-
-    for view, content in VIEWS.items():
-        page.evaluate("view => { flowsim.store.view.value = view }", view)
-        page.wait_for_selector(content)
-
-
 def test_views_of_job_without_channels_state_the_reason(open_report: OpenReport) -> None:
     page = open_report("26a", "#view=channel")
 

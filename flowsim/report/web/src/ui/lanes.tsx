@@ -32,7 +32,7 @@ export function Lanes({ store, tasks }: { store: Store; tasks: number[] }) {
   }
   const label = `States over time of ${tasks.length} subtasks: ${tasks.map((task) => model.names.shortTask(task)).join(", ")}`;
   return (
-    <div class="lanes">
+    <div class="lanes" role="group" aria-label="States of subtasks over time" tabIndex={0}>
       <TimeCanvas store={store} height={tasks.length * PITCH + 24} label={label} draw={draw} />
     </div>
   );

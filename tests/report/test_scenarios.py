@@ -1,0 +1,81 @@
+"""Every view of the reports of scenarios: it renders, follows the cursor, and has no violation of axe.
+
+A few scenarios run always, all of them in light and dark colours with ``--all-reports``. Those of the flights read only
+the first ones.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.report.conftest import SCENARIOS, OpenReport
+from tests.support.accessibility import violations
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+ALL = sorted(path.name.partition("_")[0] for path in SCENARIOS.glob("*.yaml"))
+SAMPLE = [("12", True), ("26a", False)]
+"""A job with channels, windows, late rows and state in dark colours, and a job without channels."""
+
+CONTENTS = {
+    "graph": ".vertex",
+    "timeline": "canvas",
+    "channel": ".picture",
+    "event-time": "[aria-label='Watermarks at the cursor']",
+    "state": "[aria-label='State at the cursor']",
+    "laws": "table.laws",
+    "steps": "table.steps",
+}
+"""A part of each view."""
+
+SHOW = """
+view => new Promise(done => {
+    flowsim.store.view.value = view
+    requestAnimationFrame(() => requestAnimationFrame(done))
+})
+"""
+
+EMPTY_PICTURES = """
+() => [...document.querySelectorAll('.view canvas')].filter(canvas => {
+    const {data} = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height)
+    return !data.some(value => value)
+}).map(canvas => canvas.getAttribute('aria-label'))
+"""
+
+CURSORS = """
+() => {
+    const [from, to] = flowsim.store.range.value
+    const at = flowsim.store.valueOf(flowsim.store.place.value)
+    return [...document.querySelectorAll('.view .canvas')].map(box => {
+        const x = 172 + (at - from) / (to - from) * (box.clientWidth - 12 - 172)
+        return Math.abs(new DOMMatrix(getComputedStyle(box.querySelector('.cursor')).transform).e - x)
+    })
+}
+"""
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    every = [(name, dark) for name in ALL for dark in (False, True)]
+    cases = every if metafunc.config.option.all_reports else SAMPLE
+    metafunc.parametrize(("name", "dark"), cases, ids=[f"{name}-{'dark' if dark else 'light'}" for name, dark in cases])
+
+
+def test_every_view_renders_follows_the_cursor_and_passes_axe(open_report: OpenReport, name: str, dark: bool) -> None:
+    page = open_report(name, dark=dark)
+    views = page.evaluate("[...document.querySelectorAll('[role=tab]')].map(tab => tab.id.replace('tab-', ''))")
+    assert views == list(CONTENTS)
+    middle = page.evaluate("Math.floor(flowsim.model.facts.count / 2)")
+    page.evaluate("place => flowsim.store.go(place)", middle)
+
+    for view, content in CONTENTS.items():
+        page.evaluate(SHOW, view)
+        is_missing = page.locator(".view > .missing").count() > 0
+        assert page.locator(f".view {content}").count() or is_missing, view
+        if is_missing:
+            assert len(page.inner_text(".view > .missing")) > 20
+        assert page.evaluate(EMPTY_PICTURES) == [], view
+        assert all(away < 1 for away in page.evaluate(CURSORS)), view
+        assert page.evaluate("flowsim.store.place.value") == middle
+        assert violations(page) == [], view
+    assert page.inner_text("#sentence") == page.evaluate("place => flowsim.model.sentences.at(place).text", middle)
+    page.wait_for_function("location.hash === flowsim.store.link")

@@ -102,7 +102,7 @@ def _whole(given: object) -> int | None:
 
 def _number(given: object, unit: str | None) -> int | float | None:
     if isinstance(given, str):
-        found = re.fullmatch(r"\s*(-?[0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-z]{0,2})\s*", given)
+        found = re.fullmatch(r"\s*(-?[0-9]{1,15}(?:\.[0-9]{1,9})?)\s*([a-z]{0,2})\s*", given.replace(",", ""))
         if found is None or found[2] not in ("", unit):
             return None
         return float(found[1])

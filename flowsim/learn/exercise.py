@@ -16,7 +16,7 @@ from flowsim.scenario.runner import ScenarioRun, run_compiled
 from flowsim.scenario.yaml.positions import Path as ValuePath
 from flowsim.scenario.yaml.positions import path_text
 
-_NOT_COMPARED = ("name", "expect")
+_NOT_COMPARED = {"name", "expect"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +82,17 @@ def _laws(run: ScenarioRun) -> Iterator[Finding]:
 
 def _changed_outside(lesson: Lesson, changed: Scenario) -> Iterator[str]:
     """Returns the keys that differ from the lesson's scenario although the exercise does not allow it."""
-    before, after = lesson.scenario.resolved(), changed.resolved()
-    for key in _NOT_COMPARED:
-        before.pop(key, None)
-        after.pop(key, None)
+    before, after = _compared(lesson.scenario), _compared(changed)
     allowed = lesson.model.exercise.may_change
     for path in _changed(before, after, ()):
         place = path_text(path)
         if not any(place == each or place.startswith((f"{each}.", f"{each}[")) for each in allowed):
             yield place
+
+
+def _compared(scenario: Scenario) -> dict[str, object]:
+    """Returns the values of a scenario that an exercise may or may not change, by the names of their keys."""
+    return scenario.model.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_NOT_COMPARED)
 
 
 def _changed(before: object, after: object, path: ValuePath) -> Iterator[ValuePath]:

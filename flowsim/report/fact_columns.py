@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -12,6 +13,7 @@ from flowsim.facts.schema import ASYNC_ELEMENTS, LATE_DROP, SENT, WINDOW_INTAKE
 from flowsim.recording.merged_facts import MergedRows, Selection, merged_rows
 from flowsim.recording.reader import Recording
 from flowsim.report.encoding import bounded
+from flowsim.report.exact_parts import Bools, ExactPart, is_inside
 from flowsim.trace.time import start_of
 
 Ints = npt.NDArray[np.int64]
@@ -72,27 +74,42 @@ class FactColumns:
     """Fingerprints of keys by their number, less 1."""
     records: Ints
     """Fingerprints of records by their number, less 1."""
+    seqs: list[Ints]
+    """Per exact part the ``seq`` of the first fact of each task in it."""
 
 
 def _new_name(name: str) -> str:
     return name.replace("fingerprint", "record") if name in _RECORDS else name
 
 
-def read_facts(recording: Recording, table_names: list[str]) -> FactColumns:
-    """Reads the whole recording; raises BadInput for a damaged part."""
+def read_facts(
+    recording: Recording,
+    table_names: list[str],
+    parts: Sequence[ExactPart] | None = None,
+    whole: Collection[str] = (),
+    without: Collection[str] = (),
+) -> FactColumns:
+    """Reads the whole recording, or with ``parts`` these and all facts of the tables ``whole``.
+
+    ``without``: tables that are left out. Raises BadInput for a damaged part.
+    """
     start_ns = start_of(recording)
     keys, records = Numbering(), Numbering()
-    parts: dict[str, dict[str, list[Ints]]] = {name: {} for name in (STEPS, *table_names)}
+    chunks: dict[str, dict[str, list[Ints]]] = {name: {} for name in (STEPS, *table_names)}
     tasks: dict[str, list[Ints]] = {name: [] for name in table_names}
-    step = 0
+    step, task_count = 0, len(recording.static_rows("tasks"))
+    seqs: list[Ints] = [np.zeros(task_count, dtype=np.int64) for _ in parts or ()]
     for merged in merged_rows(recording, Selection()):
-        _append(parts[STEPS], _steps(merged, step, start_ns, table_names))
+        wanted, steps = _wanted(merged, step, parts, whole, without), _steps(merged, step, start_ns, table_names)
+        _append(chunks[STEPS], {name: of[wanted] for name, of in steps.items()})
+        for part, before in zip(parts or (), seqs, strict=True):
+            before += np.bincount(steps["task"][: max(0, part.first - step)], minlength=task_count)
         step += len(merged.index)
         for number, rows in enumerate(merged.rows):
-            index, name = merged.index[merged.table_of == number], rows.table.name
+            index, name = merged.index[(merged.table_of == number) & wanted], rows.table.name
             tasks[name].append(rows.column("task")[index])
             _append(
-                parts[name],
+                chunks[name],
                 {
                     _new_name(column): _value(column, rows.column(column)[index], start_ns, keys, records)
                     for column in rows.table.names
@@ -100,11 +117,22 @@ def read_facts(recording: Recording, table_names: list[str]) -> FactColumns:
                 },
             )
     tables = {
-        name: {column: np.concatenate(chunks) for column, chunks in columns.items()} for name, columns in parts.items()
+        name: {column: np.concatenate(values) for column, values in columns.items()} for name, columns in chunks.items()
     }
     tables = {name: columns for name, columns in tables.items() if columns}
-    of_tasks = {name: np.concatenate(chunks) for name, chunks in tasks.items() if chunks}
-    return FactColumns(tables, of_tasks, keys.fingerprints, records.fingerprints)
+    of_tasks = {name: np.concatenate(values) for name, values in tasks.items() if values}
+    return FactColumns(tables, of_tasks, keys.fingerprints, records.fingerprints, seqs)
+
+
+def _wanted(
+    merged: MergedRows, first: int, parts: Sequence[ExactPart] | None, whole: Collection[str], without: Collection[str]
+) -> Bools:
+    names = [rows.table.name for rows in merged.rows]
+    left_out: Bools = np.array([name in without for name in names])[merged.table_of]
+    if parts is None:
+        return ~left_out
+    is_whole: Bools = np.array([name in whole for name in names])[merged.table_of]
+    return (is_inside(first, len(merged.index), parts) | is_whole) & ~left_out
 
 
 def _append(parts: dict[str, list[Ints]], columns: dict[str, Ints]) -> None:
@@ -157,7 +185,7 @@ def less_records(columns: dict[str, Ints], times: Ints) -> dict[str, Ints]:
 def less_sent(tables: dict[str, dict[str, Ints]], received: dict[str, Ints]) -> dict[str, Ints]:
     """``received`` with the columns that a sent element has as well less that element's: 0 for all intact channels."""
     sent = tables.get(SENT.name)
-    if sent is None:
+    if sent is None or not len(sent["channel"]):
         return received
     at = sent_of(sent, received)
     found = at >= 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gzip
 import json
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,6 +19,7 @@ from flowsim.facts.schema import GRAPH_TABLES, RECEIVED, STATES, TASK_MANAGERS
 from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.reader import Recording
 from flowsim.report.encoding import encoded
+from flowsim.report.exact_parts import ExactPart, part_between, parts_around
 from flowsim.report.fact_columns import (
     STEPS,
     WITH_RECORDS,
@@ -29,6 +30,7 @@ from flowsim.report.fact_columns import (
     read_facts,
     times_of_records,
 )
+from flowsim.report.overview import overview_of
 from flowsim.report.record_texts import RECORDS, record_texts
 from flowsim.report.rules import rule_texts
 from flowsim.report.wording import wording
@@ -39,7 +41,6 @@ BUDGET_BYTES: Final = 5_000_000
 """The default size of a report."""
 KEYS: Final = "keys"
 
-ALL: Final = "all"
 TASK: Final = "task"
 CHANNEL: Final = "channel"
 TASK_AND_RECORD: Final = "task_and_record"
@@ -55,24 +56,41 @@ _GZIP_LEVEL: Final = 6
 _DIRECTORY_BYTES: Final = 12_000
 """Of the directory of all tables and columns."""
 
-_LEAST_NEEDED: Final = (
-    "segments", "mails", "metrics", "state_changes", "timers", "actions", "buffers", "credits", "window_intake",
-    "async_elements", "join_pairs", "received", "sent",
+_WHOLE: Final = "all"
+_IN_PARTS: Final = "parts"
+_COUNTS: Final = "overview"
+"""Coverage of a section: every fact of the run, every fact of the exact parts, or counts of all facts."""
+
+_ONLY_WHOLE: Final = ("actions", "buffers", "credits")
+"""States, queues and credits are sums from the begin on: these tables are whole, or left out."""
+_RATHER_WHOLE: Final = (
+    *_ONLY_WHOLE, "task_watermark", "mails", "timers", "async_elements", "system_timers", "segments",
+    "generated_watermark", "metrics", "state_changes",
 )  # fmt: skip
-"""In this order tables are left out of a report that is larger than its budget: ``received`` needs ``sent``."""
+"""In this order the tables of a recording that does not fit are whole as long as they need half of the budget."""
+_NEVER_WHOLE: Final = ("sent", "received", "window_intake", "join_pairs")
+"""If the recording does not fit, then only with the facts of exact parts. All other tables are always whole."""
+
+_BYTES_OF_FACT: Final = 1.6
+_BYTES_OF_WHOLE_FACT: Final = 2.5
+"""Estimates, compressed: in a part, and alone with its step."""
+_ATTEMPTS: Final = 4
+_SHARE_OF_FACTS: Final = 0.95
+"""Of a report in parts; the rest is for values of records."""
 
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """``body``: base64. ``facts``: their number in the recording; ``omitted``: the tables that did not fit."""
+    """``body``: base64. ``facts``: their number in the recording; ``omitted``: the tables that did not fit.
+
+    ``parts``: those that the report holds fact by fact; None: the whole recording, but for tables that were left out.
+    """
 
     head: str
     body: str
     facts: int
     omitted: tuple[str, ...]
-
-    def __len__(self) -> int:
-        return len(self.head.encode()) + len(self.body)
+    parts: tuple[ExactPart, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +99,43 @@ class _Section:
     data: bytes
 
 
+@dataclass(frozen=True, slots=True)
+class _Contents:
+    """The facts that fit, and the sections for them."""
+
+    facts: FactColumns
+    sections: dict[str, _Section]
+    omitted: tuple[str, ...] = ()
+    parts: tuple[ExactPart, ...] | None = None
+
+    @property
+    def size(self) -> int:
+        return sum(len(section.data) for section in self.sections.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A part of the run, in ns since its start; None: from its begin, to its end."""
+
+    from_ns: int | None
+    to_ns: int | None
+
+
 def build_payload(
-    recording: Recording, path: str, laws: Mapping[str, object] | None = None, budget_bytes: int = BUDGET_BYTES
+    recording: Recording,
+    path: str,
+    laws: Mapping[str, Any] | None = None,
+    budget_bytes: int = BUDGET_BYTES,
+    span: Span | None = None,
 ) -> Payload:
     """Reads the recording; ``path``: its name for the user; ``laws``: the verdicts, None if it was not judged.
 
-    ``budget_bytes``: without the viewer. Above it tables and texts are left out, but never the small tables.
+    ``budget_bytes``: without the viewer. A recording that does not fit is given in counts, and fact by fact in parts
+    around violations, the first late records and fires, the fullest queues, the begin and the end; with ``span`` in
+    this part. Small tables are always whole.
 
     Raises BadInput for a damaged recording.
     """
-    facts = read_facts(recording, _TABLE_NAMES)
     head: dict[str, Any] = {
         "format": FORMAT,
         "recording": _described(recording, path),
@@ -102,52 +147,121 @@ def build_payload(
         "rules": rule_texts(),
     }
     left = (budget_bytes - len(_json(head)) - _DIRECTORY_BYTES) * 3 // 4
-    sections, omitted = _sections(facts, left)
+    contents = None if span is not None or head["facts"] > left else _whole(recording)
+    if contents is None or contents.size > left:
+        contents = _in_parts(recording, left, laws, span)
+    sections, facts = contents.sections, contents.facts
     sections[KEYS] = _Section({"rows": len(facts.keys)}, gzip.compress(_json(_keys(recording, facts.keys)), mtime=0))
-    texts = record_texts(recording, facts, left - sum(map(_size, sections.values())))
+    texts = record_texts(recording, facts, left - contents.size)
     sections[RECORDS] = _Section({"rows": len(facts.records), "texts": texts.count}, texts.data)
     members, directory, offset = [], {}, 0
     for name, section in sections.items():
         directory[name] = {**section.about, "offset": offset, "bytes": len(section.data)}
         members.append(section.data)
         offset += len(section.data)
-    text = _json({**head, "sections": directory, "omitted": omitted}).decode()
-    return Payload(text, b64encode(b"".join(members)).decode(), head["facts"], tuple(omitted))
+    parts = None if contents.parts is None else _described_parts(facts, contents.parts)
+    text = _json({**head, "sections": directory, "omitted": contents.omitted, "parts": parts}).decode()
+    return Payload(text, b64encode(b"".join(members)).decode(), head["facts"], contents.omitted, contents.parts)
+
+
+def _whole(recording: Recording) -> _Contents:
+    facts = read_facts(recording, _TABLE_NAMES)
+    return _Contents(facts, _sections(facts))
+
+
+def _in_parts(recording: Recording, left: int, laws: Mapping[str, Any] | None, span: Span | None) -> _Contents:
+    """Counts of all facts, and as many facts as fit around the points of interest."""
+    overview = overview_of(recording, *_points(recording, laws))
+    counts = {name: _packed(columns, {}, _COUNTS) for name, columns in overview.tables.items()}
+    for section in counts.values():
+        section.about["buckets"] = overview.buckets
+    limit, most, best = float(max(0, left)), left * _SHARE_OF_FACTS, None
+    for _ in range(_ATTEMPTS):
+        whole, omitted = _tables(recording, limit / 2)
+        room = limit - _BYTES_OF_WHOLE_FACT * sum(recording.row_count(name) for name in whole)
+        number = min(int(max(0.0, room) / _BYTES_OF_FACT), overview.steps)
+        if span is None:
+            parts = parts_around(overview, number)
+        else:
+            parts = part_between(overview, span.from_ns, span.to_ns, number)
+        facts = read_facts(recording, _TABLE_NAMES, parts, whole, omitted)
+        contents = _Contents(facts, {**_sections(facts, whole), **counts}, omitted, tuple(parts))
+        if best is None or contents.size <= most or contents.size < best.size:
+            best = contents
+        if not limit or (contents.size <= most and (contents.size >= most / 2 or number == overview.steps)):
+            break
+        limit *= 0.9 * most / contents.size
+    assert best is not None
+    return best
+
+
+def _tables(recording: Recording, limit_bytes: float) -> tuple[frozenset[str], tuple[str, ...]]:
+    """The tables that are whole, and those that are left out."""
+    whole = {name for name in _TABLE_NAMES if name not in (*_RATHER_WHOLE, *_NEVER_WHOLE)}
+    omitted = []
+    for name in _RATHER_WHOLE:
+        size = recording.row_count(name) * _BYTES_OF_WHOLE_FACT
+        if size <= limit_bytes:
+            limit_bytes -= size
+            whole.add(name)
+        elif name in _ONLY_WHOLE:
+            omitted.append(name)
+    return frozenset(whole), tuple(omitted)
+
+
+def _points(
+    recording: Recording, laws: Mapping[str, Any] | None
+) -> tuple[list[tuple[int, int, str]], list[tuple[int, str]]]:
+    """Violations and the failure, as facts and as times."""
+    facts, times = [], []
+    for law in (laws or {"laws": ()})["laws"]:
+        for evidence in law["evidence"]:
+            why = f"violation of {law['law']}"
+            if evidence["task"] is not None and evidence["seq"] is not None:
+                facts.append((evidence["task"], evidence["seq"], why))
+            elif evidence["time_ns"] is not None:
+                times.append((evidence["time_ns"], why))
+    return facts, times
+
+
+def _described_parts(facts: FactColumns, parts: Sequence[ExactPart]) -> list[dict[str, Any]]:
+    """``seqs``: of the first fact of each task in the part."""
+    steps = facts.tables.get(STEPS, {"step": np.zeros(0, dtype=np.int64), "time": np.zeros(0, dtype=np.int64)})
+    found = []
+    for part, seqs in zip(parts, facts.seqs, strict=True):
+        inside = steps["time"][(steps["step"] >= part.first) & (steps["step"] < part.end)]
+        if len(inside):
+            found.append(
+                {
+                    "first": part.first, "end": part.end, "from_ns": int(inside[0]), "to_ns": int(inside[-1]),
+                    "why": list(part.why), "seqs": seqs.tolist(),
+                }
+            )  # fmt: skip
+    return found
 
 
 def _json(document: object) -> bytes:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
-def _size(section: _Section) -> int:
-    return len(section.data)
-
-
-def _sections(facts: FactColumns, limit_bytes: int) -> tuple[dict[str, _Section], list[str]]:
-    """A section per table with rows, then that of all facts; and the tables that were left out to stay in the limit."""
+def _sections(facts: FactColumns, whole: Collection[str] | None = None) -> dict[str, _Section]:
+    """Sections of all facts, of the timestamps of records, and of each table with rows. ``whole``: None: all tables."""
     times = times_of_records(facts)
-    sections = {name: _section(facts, name, times) for name in facts.tables if name != STEPS and len(facts.tasks[name])}
-    omitted: list[str] = []
-    steps = _steps_of(facts, sections)
-    for name in _LEAST_NEEDED:
-        if sum(map(_size, sections.values())) + _size(steps) <= limit_bytes:
-            break
-        if sections.pop(name, None) is not None:
-            omitted.append(name)
-            steps = _steps_of(facts, sections)
-    return {STEPS: steps, RECORD_TIMES: _packed({"timestamp": times}, {}), **sections}, omitted
+    tables = {}
+    for name in facts.tables:
+        if name != STEPS and len(facts.tasks[name]):
+            tables[name] = _section(facts, name, times, _WHOLE if whole is None or name in whole else _IN_PARTS)
+    return {STEPS: _steps_of(facts), RECORD_TIMES: _packed({"timestamp": times}, {}), **tables}
 
 
-def _steps_of(facts: FactColumns, sections: Mapping[str, _Section]) -> _Section:
+def _steps_of(facts: FactColumns) -> _Section:
     columns = facts.tables.get(STEPS, {})
     if not columns:
         return _packed({"step": np.zeros(0, dtype=np.int64)}, {})
-    wanted = np.isin(columns["table"], [_TABLE_NAMES.index(name) for name in sections])
-    kept = {name: values[wanted] for name, values in columns.items()}
-    return _packed(kept, {TASK: kept["task"]})
+    return _packed(columns, {TASK: columns["task"]})
 
 
-def _section(facts: FactColumns, name: str, times: Ints) -> _Section:
+def _section(facts: FactColumns, name: str, times: Ints, coverage: str) -> _Section:
     columns = facts.tables[name]
     groups = {TASK: facts.tasks[name]}
     if CHANNEL in columns:
@@ -155,11 +269,11 @@ def _section(facts: FactColumns, name: str, times: Ints) -> _Section:
     if name in WITH_RECORDS:
         groups[TASK_AND_RECORD] = facts.tasks[name] * 2 + (columns["record"] > 0)
         columns = less_records(columns, times)
-    return _packed(less_sent(facts.tables, columns) if name == RECEIVED.name else columns, groups)
+    return _packed(less_sent(facts.tables, columns) if name == RECEIVED.name else columns, groups, coverage)
 
 
-def _packed(columns: Mapping[str, Ints], groups: Mapping[str, Ints]) -> _Section:
-    """Columns one after another; ``coverage``: which part of the run has all its rows here."""
+def _packed(columns: Mapping[str, Ints], groups: Mapping[str, Ints], coverage: str = _WHOLE) -> _Section:
+    """Columns one after another."""
     described, parts = [], []
     for name, values in columns.items():
         usable = {key: group for key, group in groups.items() if key in _GROUPS_OF.get(name, _GROUPS)}
@@ -167,7 +281,7 @@ def _packed(columns: Mapping[str, Ints], groups: Mapping[str, Ints]) -> _Section
         described.append({"name": name, "encoding": encoding, "bytes": len(data)})
         parts.append(data)
     rows = len(next(iter(columns.values())))
-    about = {"rows": rows, "coverage": ALL, "columns": described}
+    about = {"rows": rows, "coverage": coverage, "columns": described}
     return _Section(about, gzip.compress(b"".join(parts), _GZIP_LEVEL, mtime=0))
 
 

@@ -16,7 +16,7 @@ from flowsim.report.fact_columns import FactColumns, Ints
 from flowsim.trace.record_values import shortened
 
 RECORDS: Final = "records"
-_CHUNK: Final = 4096
+_CHUNK: Final = 1024
 
 
 @dataclass(frozen=True, slots=True)

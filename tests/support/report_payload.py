@@ -21,6 +21,8 @@ class DecodedPayload:
     head: dict[str, Any]
     tables: dict[str, dict[str, Ints]]
     """By name, with ``steps``."""
+    counts: dict[str, dict[str, Ints]]
+    """Those of a recording of which the report has only parts."""
     keys: list[str]
     records: dict[int, str]
 
@@ -35,6 +37,8 @@ def decode(payload: Payload) -> DecodedPayload:
     texts, keys = json.loads(content.pop(RECORDS)), json.loads(content.pop(KEYS))
     tables = {STEPS: _columns(head["sections"][STEPS], content.pop(STEPS), {})}
     times = np.append(0, _columns(head["sections"][RECORD_TIMES], content.pop(RECORD_TIMES), {})["timestamp"])
+    is_count = {name: head["sections"][name]["coverage"] == "overview" for name in content}
+    counts = {name: _columns(head["sections"][name], content.pop(name), {}) for name in is_count if is_count[name]}
     for name in sorted(content, key=lambda one: one == "received"):
         of_table = tables[STEPS]["table"] == head["table_names"].index(name)
         columns = _columns(head["sections"][name], content[name], {"task": tables[STEPS]["task"][of_table]})
@@ -45,7 +49,7 @@ def decode(payload: Payload) -> DecodedPayload:
             for column in ("kind", "timestamp", "record"):
                 columns[column] = columns[column] + (tables["sent"][column][at] * (at >= 0))
         tables[name] = columns
-    return DecodedPayload(head, tables, keys, dict(zip(texts["numbers"], texts["texts"], strict=True)))
+    return DecodedPayload(head, tables, counts, keys, dict(zip(texts["numbers"], texts["texts"], strict=True)))
 
 
 def _columns(about: dict[str, Any], content: bytes, groups: dict[str, Ints]) -> dict[str, Ints]:

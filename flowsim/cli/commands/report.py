@@ -15,9 +15,12 @@ from flowsim.cli.progress import count_progress
 from flowsim.errors import BadInput
 from flowsim.recording.parquet_part import write_file
 from flowsim.recording.reader import Recording
+from flowsim.report.exact_parts import ExactPart
 from flowsim.report.laws import law_data
 from flowsim.report.page import page, viewer_bytes
-from flowsim.report.payload import BUDGET_BYTES, build_payload
+from flowsim.report.payload import BUDGET_BYTES, Span, build_payload
+from flowsim.trace.sentence import count_text
+from flowsim.trace.time import moment_ns
 
 RecordingPath = Annotated[
     Path, typer.Argument(metavar="RECORDING", help="The output directory of 'flowsim run --out'.", show_default=False)
@@ -34,9 +37,22 @@ Budget = Annotated[
     typer.Option(
         "--budget",
         metavar="SIZE",
-        help="The size of the file; default: 5 MB. The report of a larger recording omits tables, and names them.",
+        help="The size of the file; default: 5 MB. Of a larger recording: counts, and all facts of some parts.",
         show_default=False,
     ),
+]
+From = Annotated[
+    str | None,
+    typer.Option(
+        "--from",
+        metavar="TIME",
+        help="Every fact only from this time after the start of the run, e.g. 1.5s; counts of the rest.",
+        show_default=False,
+    ),
+]
+To = Annotated[
+    str | None,
+    typer.Option("--to", metavar="TIME", help="Every fact only before this time, e.g. '20 ms'.", show_default=False),
 ]
 Laws = Annotated[bool, typer.Option("--laws/--no-laws", help="Check the laws, and show verdicts and evidence.")]
 
@@ -47,6 +63,8 @@ def report(
     html: Html = None,
     open_: Open = False,
     budget: Budget = None,
+    from_: From = None,
+    to: To = None,
     laws: Laws = True,
     json_output: Json = False,
 ) -> Answer:
@@ -55,20 +73,27 @@ def report(
     The file shows the job graph, the states of its tasks, buffers and credits of each channel, the verdicts of the laws
     and every fact, all at one cursor that steps through the run in causal order.
     """
-    limit = size_argument("--budget", budget) or BUDGET_BYTES
-    document = write_report(recording, html or recording / "report.html", limit, laws=laws, quiet=json_output)
+    limit, span = size_argument("--budget", budget) or BUDGET_BYTES, _span(from_, to)
+    path = html or recording / "report.html"
+    document = write_report(recording, path, limit, span=span, laws=laws, quiet=json_output)
     if open_:
         webbrowser.open(Path(document["report"]).resolve().as_uri())
     return Answer(document, lambda console: console.print(_text(document), soft_wrap=True))
 
 
 def write_report(
-    recording: Path, html: Path, limit: int = BUDGET_BYTES, *, laws: bool = True, quiet: bool
+    recording: Path,
+    html: Path,
+    limit: int = BUDGET_BYTES,
+    *,
+    span: Span | None = None,
+    laws: bool = True,
+    quiet: bool,
 ) -> dict[str, Any]:
     """Writes the report of a recording to the file ``html``; returns what the command prints as JSON."""
     opened = Recording.open(recording)
     verdicts = _judged(recording, opened, quiet) if laws else None
-    payload = build_payload(opened, str(recording), verdicts, limit - viewer_bytes())
+    payload = build_payload(opened, str(recording), verdicts, limit - viewer_bytes(), span)
     content = page(payload).encode()
     _write(html, content)
     return {
@@ -76,12 +101,31 @@ def write_report(
         "bytes": len(content),
         "facts": payload.facts,
         "omitted": list(payload.omitted),
+        "parts": None if payload.parts is None else [_part_data(part) for part in payload.parts],
         "exit_code": 0,
     }
 
 
+def _span(from_: str | None, to: str | None) -> Span | None:
+    from_ns, to_ns = moment_ns("--from", from_), moment_ns("--to", to)
+    if from_ns is not None and to_ns is not None and from_ns >= to_ns:
+        raise BadInput(f"--from {from_} is not before --to {to}")
+    return None if from_ns is None and to_ns is None else Span(from_ns, to_ns)
+
+
+def _part_data(part: ExactPart) -> dict[str, Any]:
+    return {"first": part.first, "end": part.end, "why": list(part.why)}
+
+
 def _text(document: dict[str, Any]) -> str:
     lines = [f"report {document['report']}: {document['facts']:,} facts, {document['bytes'] / 1e6:.2f} MB"]
+    if document["parts"] is not None:
+        facts = sum(part["end"] - part["first"] for part in document["parts"])
+        parts = count_text(len(document["parts"]), "part")
+        lines.append(
+            f"note: {facts:,} facts in {parts} of the run one by one, and counts of all facts: "
+            "a larger --budget has more, --from and --to choose another part"
+        )
     if document["omitted"]:
         lines.append(f"note: without {', '.join(document['omitted'])}: they need a larger --budget")
     return "\n".join(lines)

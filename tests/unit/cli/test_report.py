@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from flowsim.report.page import viewer_bytes
 from tests.unit.cli.conftest import Flowsim
 
 
@@ -29,7 +28,8 @@ def test_report_is_written_beside_the_recording_with_verdicts(flowsim: Flowsim, 
     head = head_of(html)
     assert called.code == 0
     assert called.document == {
-        "report": "out/report.html", "bytes": html.stat().st_size, "facts": head["facts"], "omitted": [], "exit_code": 0,
+        "report": "out/report.html", "bytes": html.stat().st_size, "facts": head["facts"], "omitted": [],
+        "parts": None, "exit_code": 0,
     }  # fmt: skip
     laws = head["laws"]["laws"]  # type: ignore[index]
     assert {law["verdict"] for law in laws} <= {"holds", "not applicable"}
@@ -50,13 +50,14 @@ def test_options_choose_file_and_browser_and_skip_laws(
     assert head_of(tmp_path / "pages/r.html")["laws"] is None
 
 
-def test_small_budget_is_noted(flowsim: Flowsim) -> None:
+def test_report_of_a_part_is_noted(flowsim: Flowsim, tmp_path: Path) -> None:
     flowsim("run", "tiny.yaml", "--out", "out")
 
-    called = flowsim("report", "out", "--budget", viewer_bytes() + 30_000, "--no-laws")
+    called = flowsim("report", "out", "--from", "0", "--to", "1us", "--no-laws")
 
-    assert "note: without segments, mails" in called.out
-    assert "they need a larger --budget" in called.out
+    assert re.search(r"note: \d+ facts in 1 part of the run one by one, and counts of all facts", called.out)
+    (part,) = head_of(tmp_path / "out/report.html")["parts"]  # type: ignore[misc]
+    assert part["why"] == ["asked for"]
 
 
 def test_recording_of_elements_gives_a_report(flowsim: Flowsim, tmp_path: Path) -> None:
@@ -72,6 +73,7 @@ def test_recording_of_elements_gives_a_report(flowsim: Flowsim, tmp_path: Path) 
         (["nowhere"], "nowhere: no such recording"),
         (["."], "not a recording"),
         (["out", "--budget", "much"], "--budget"),
+        (["out", "--from", "2 ms", "--to", "1 ms"], "--from 2 ms is not before --to 1 ms"),
         (["out", "--html", "tiny.yaml/r.html"], "--html: tiny.yaml/r.html: cannot be written"),
     ],
 )

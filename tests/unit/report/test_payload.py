@@ -17,10 +17,12 @@ from flowsim.facts.schema import TABLES
 from flowsim.recording.merged_facts import Selection, merged_facts
 from flowsim.recording.reader import Recording
 from flowsim.report.encoding import bounded
+from flowsim.report.overview import LATE
 from flowsim.report.page import page
-from flowsim.report.payload import build_payload
+from flowsim.report.payload import Payload, Span, build_payload
 from flowsim.trace.names import Names
 from flowsim.trace.time import start_of
+from tests.support.jobs.unordered_records import unordered_records
 from tests.support.report_payload import DecodedPayload, decode
 
 SCENARIO = Path(__file__).parents[3] / "scenarios/12_three_lateness_settings.yaml"
@@ -100,19 +102,78 @@ def test_report_is_the_same_in_another_process(recording: Recording) -> None:
     assert other == hashlib.sha256(page(build_payload(recording, "out/run")).encode()).hexdigest()
 
 
-def test_budget_omits_tables_and_names_them(recording: Recording) -> None:
-    whole, small = build_payload(recording, "out/run"), build_payload(recording, "out/run", budget_bytes=30_000)
-    found = decode(small)
+@pytest.fixture(scope="module")
+def unordered(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    return unordered_records(tmp_path_factory.mktemp("unordered"))
 
-    assert whole.omitted == ()
-    assert small.omitted[:2] == ("segments", "mails")
-    assert list(small.omitted) == found.head["omitted"]
-    assert {"window_fire", "late_drop", "lifecycle"} <= found.tables.keys()
-    assert not found.tables.keys() & set(small.omitted)
-    steps = found.tables["steps"]
-    tables = [found.head["table_names"][number] for number in steps["table"].tolist()]
-    assert not set(tables) & set(small.omitted)
-    assert steps["step"].max() > len(steps["step"])
+
+def test_small_budget_gives_counts_of_all_facts_and_parts_around_points_of_interest(unordered: Recording) -> None:
+    whole = build_payload(unordered, "out/run")
+    budget = size(whole) - 16_000
+    small = build_payload(unordered, "out/run", budget_bytes=budget)
+    found, facts = decode(small), list(merged_facts(unordered, Selection()))
+
+    assert whole.parts is None
+    assert size(small) <= budget
+    assert small.parts is not None
+    assert [part.why for part in small.parts] == [
+        ("begin of the run",), ("fire 1 of its operator",), ("end of the run",),
+    ]  # fmt: skip
+    is_whole = {name for name, about in found.head["sections"].items() if about.get("coverage") == "all"}
+    assert {"actions", "buffers", "credits", "window_fire", "late_drop"} <= is_whole
+    assert found.tables["steps"]["step"].tolist() == [
+        step
+        for step, fact in enumerate(facts)
+        if fact.table in is_whole or any(part.first <= step < part.end for part in small.parts)
+    ]
+    assert found.counts["overview_facts"]["count"].sum() == len(facts)
+    assert found.counts["overview_elements"]["count"].sum() == unordered.row_count("sent")
+    lateness = found.counts["overview_lateness"]
+    assert lateness["count"][lateness["timing"] == LATE].sum() == unordered.row_count("late_drop") > 0
+    assert lateness["count"][lateness["timing"] != LATE].sum() == unordered.row_count("window_intake")
+
+
+def test_span_has_every_fact_between_its_times_as_in_the_whole_report(
+    recording: Recording, decoded: DecodedPayload
+) -> None:
+    facts = list(merged_facts(recording, Selection()))
+    start_ns, middle = start_of(recording), facts[len(facts) // 2].time_ns
+    payload = build_payload(recording, "out/run", span=Span(middle - start_ns, middle - start_ns + 1))
+
+    found = decode(payload)
+    (part,) = found.head["parts"]
+    of = {name: found.tables[name] for name in ("sent", "received") if name in found.tables}
+    is_in_part = range(part["first"], part["end"])
+
+    assert all(step in is_in_part for step, fact in enumerate(facts) if fact.time_ns == middle)
+    assert len(is_in_part) < len(facts)
+    assert "received" in of
+    for name, columns in of.items():
+        places = [step for step, fact in enumerate(facts) if fact.table == name]
+        for column in ("channel", "position", "timestamp"):
+            expected = [
+                value for step, value in zip(places, decoded.tables[name][column], strict=True) if step in is_in_part
+            ]
+            assert columns[column].tolist() == expected, (name, column)
+    for task, seq in enumerate(part["seqs"]):
+        assert seq == sum(fact.task == task for fact in facts[: part["first"]])
+
+
+def test_violation_is_in_a_part(unordered: Recording) -> None:
+    facts = list(merged_facts(unordered, Selection()))
+    step = next(step for step, fact in enumerate(facts) if fact.table == "received" and step > len(facts) // 3)
+    evidence = {"task": facts[step].task, "seq": facts[step].row[0], "time_ns": None}
+    laws = {"laws": [{"law": "channel-fifo", "evidence": [evidence]}]}
+    budget = size(build_payload(unordered, "out/run", laws)) - 16_000
+
+    payload = build_payload(unordered, "out/run", laws, budget)
+
+    (part,) = [part for part in payload.parts or () if "violation of channel-fifo" in part.why]
+    assert part.first <= step < part.end
+
+
+def size(payload: Payload) -> int:
+    return len(payload.head.encode()) + len(payload.body)
 
 
 def test_page_has_no_markup_from_the_recording_and_forbids_connections(recording: Recording) -> None:

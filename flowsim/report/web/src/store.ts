@@ -66,9 +66,9 @@ export class Store {
     this.go(this.place.value + by);
   }
 
-  /** Goes to a fact of a task by its seq, which is its number in the task; false if facts were left out. */
+  /** Goes to a fact of a task by its seq; false if it is not in the report. */
   goToFact(task: number, seq: number): boolean {
-    const place = this.model.facts.isWhole ? this.model.facts.placesOf(task)[seq] : undefined;
+    const place = this.model.facts.placeOf(task, seq);
     if (place === undefined) return false;
     this.go(place);
     return true;

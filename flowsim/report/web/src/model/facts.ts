@@ -37,8 +37,9 @@ export class Facts {
     readonly keys: readonly string[],
     /** Values of records as JSON, by number. */
     readonly records: ReadonlyMap<number, string>,
-    /** Whether no table was left out. */
-    readonly isWhole: boolean,
+    /** Counts of a recording of which only parts are here, by name. */
+    readonly counts: ReadonlyMap<string, Table>,
+    private readonly head: Head,
   ) {
     this.step = steps.step ?? NONE;
     this.time = steps.time ?? NONE;
@@ -54,7 +55,14 @@ export class Facts {
   static async read(head: Head, body: string): Promise<Facts> {
     const bytes = fromBase64(body.trim());
     const open = (section: Section) => inflated(bytes.slice(section.offset, section.offset + section.bytes));
-    const { steps: stepsSection, records: recordsSection, keys: keysSection, record_times: timesSection, ...sections } = head.sections as Record<string, Section>;
+    const { steps: stepsSection, records: recordsSection, keys: keysSection, record_times: timesSection, ...others } = head.sections as Record<string, Section>;
+    const isFacts = (name: string) => others[name]!.coverage !== "overview";
+    const chosen = (wanted: (name: string) => boolean) => Object.fromEntries(Object.entries(others).filter(([name]) => wanted(name)));
+    const sections = chosen(isFacts);
+    const counts = new Map<string, Table>();
+    for (const [name, section] of Object.entries(chosen((one) => !isFacts(one)))) {
+      counts.set(name, { rows: section.rows, columns: decodeColumns(section, await open(section), {}, null), places: EMPTY.places });
+    }
     const [steps, texts, keys, times, ...opened] = await Promise.all([
       open(stepsSection!).then((data) => decodeColumns(stepsSection!, data, {}, null)),
       open(recordsSection!).then((data) => json<Texts>(data)),
@@ -76,7 +84,7 @@ export class Facts {
       tables.set(name, { rows: section.rows, columns, places: of });
     }
     const records = new Map(texts.numbers.map((number, at) => [number, texts.texts[at]!]));
-    return new Facts(head.table_names, steps, tables, keys, records, head.omitted.length === 0);
+    return new Facts(head.table_names, steps, tables, keys, records, counts, head);
   }
 
   of(name: string): Table {
@@ -94,6 +102,35 @@ export class Facts {
   /** The place of a step, or of the last fact before it. */
   placeOfStep(step: number): number {
     return Math.max(0, countUpTo(this.step, step) - 1);
+  }
+
+  /** The place of a fact of a task by its seq, which is its number in the task; undefined if it is not here. */
+  placeOf(task: number, seq: number): number | undefined {
+    if (this.head.omitted.length) return undefined;
+    const places = this.placesOf(task);
+    if (this.head.parts === null) return places[seq];
+    for (const { first, end, seqs } of this.head.parts) {
+      const number = seq - (seqs[task] ?? Infinity);
+      if (number < 0) continue;
+      // Before the part only facts of tables that are whole are here.
+      let before = 0;
+      while (before < places.length && this.step[places[before]!]! < first) before++;
+      const place = places[before + number];
+      if (place !== undefined && this.step[place]! < end) return place;
+    }
+    return undefined;
+  }
+
+  /** Whether the report has every fact of a table. */
+  isWhole(name: string): boolean {
+    return this.head.sections[name]?.coverage !== "parts";
+  }
+
+  /** The last place of the exact part around a place; the place itself outside of all parts. */
+  endOfPart(place: number): number {
+    const step = this.step[place]!;
+    const part = this.head.parts?.find((one) => one.first <= step && step < one.end);
+    return part ? this.placeOfStep(part.end - 1) : place;
   }
 
   /** The last place at or before a time. */

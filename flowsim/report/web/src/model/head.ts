@@ -11,10 +11,12 @@ export interface Section {
   offset: number;
   bytes: number;
   rows: number;
-  /** "all": every fact of the table is here. */
+  /** "all": every fact of the table is here; "parts": those in the exact parts; "overview": counts of all facts. */
   coverage?: string;
   columns?: Column[];
   texts?: number;
+  /** Of counts: the number of buckets of time. */
+  buckets?: number;
 }
 
 export type Phrase = [text: string, rules: string[]];
@@ -63,6 +65,18 @@ export interface Law {
   evidence: Evidence[];
 }
 
+/** A part of the run of which every fact is in the report, from step ``first`` to before step ``end``. */
+export interface ExactPart {
+  first: number;
+  end: number;
+  /** Of its first and its last fact. */
+  from_ns: number;
+  to_ns: number;
+  why: string[];
+  /** By task: its number of facts before the part. */
+  seqs: number[];
+}
+
 export interface Head {
   format: number;
   recording: {
@@ -85,6 +99,8 @@ export interface Head {
   table_names: string[];
   sections: Record<string, Section>;
   omitted: string[];
+  /** null: the whole recording, but for the omitted tables. */
+  parts: ExactPart[] | null;
   description: Record<string, Description>;
   laws: { engine: string; laws: Law[] } | null;
   wording: Wording;

@@ -70,6 +70,13 @@ export class Track {
     this.outcome[thing] = outcome;
   }
 
+  /** Ends what is open where a report that has only parts of the facts has no more of them. */
+  endWithPart(endOfPart: (place: number) => number): void {
+    this.end.forEach((end, thing) => {
+      if (end === Infinity) this.end[thing] = endOfPart(this.begin[thing]!);
+    });
+  }
+
   /** Groups the parts by thing, and gives each thing the first row that is free. */
   arrange(rowOf?: readonly number[]): this {
     const order = this.owners.map((_, at) => at).sort((one, other) => this.owners[one]! - this.owners[other]! || one - other);
@@ -177,6 +184,8 @@ export class Timeline {
     let found = this.read.get(key);
     if (!found) {
       found = this.readTrack(task, name);
+      if (!TABLES[name].every((table) => this.facts.isWhole(table))) found.endWithPart((place) => this.facts.endOfPart(place));
+      if (name !== "actions") found.arrange();
       this.read.set(key, found);
     }
     return found;
@@ -254,7 +263,7 @@ function mailsOf({ columns, places }: Table, rows: number[]): Track {
     if (columns.action![row] === 0) waiting.set(mail, track.start(places[row]!, mail, PART.in_mailbox));
     else finish(track, waiting, mail, places[row]!, Outcome.ENDED);
   }
-  return track.arrange();
+  return track;
 }
 
 function timersOf([keyed, keyedRows]: [Table, number[]], [system, systemRows]: [Table, number[]]): Track {
@@ -283,7 +292,7 @@ function timersOf([keyed, keyedRows]: [Table, number[]], [system, systemRows]: [
     ofKeyed(row);
   }
   for (; next < systemRows.length; next++) ofSystem(systemRows[next]!);
-  return track.arrange();
+  return track;
 }
 
 /** From the queue's receiving an element to its emission; in between the calls of the function. */
@@ -309,7 +318,7 @@ function elementsOf({ columns, places }: Table, rows: number[]): Track {
       case Async.EMIT: finish(track, known, identity, place, Outcome.ENDED); break;
     }
   }
-  return track.arrange();
+  return track;
 }
 
 /** From the request to the snapshot; one per operator. */
@@ -321,7 +330,7 @@ function snapshotsOf(facts: Facts, { columns, places }: Table, rows: number[]): 
     const thing = track.start(requested, columns.operator![row]!, columns.inside![row] ? PART.snapshot_inside : PART.snapshot);
     track.finish(thing, places[row]!);
   }
-  return track.arrange();
+  return track;
 }
 
 function finish<Key>(track: Track, known: Map<Key, number>, key: Key, place: number, outcome: number): void {

@@ -5,6 +5,7 @@ import type { Store } from "../store";
 import type { View } from "../views/view";
 import { Controls } from "./controls";
 import { Help } from "./help";
+import { Overview } from "./overview";
 import { SentenceBar } from "./sentence_bar";
 
 export function App({ store, views }: { store: Store; views: readonly View[] }) {
@@ -18,6 +19,7 @@ export function App({ store, views }: { store: Store; views: readonly View[] }) 
           <Tabs store={store} views={views} current={view} />
           <Controls store={store} />
         </div>
+        {store.model.head.parts && <Overview store={store} parts={store.model.head.parts} />}
         <section class="view" id="view" role="tabpanel" aria-labelledby={`tab-${view.name}`}>
           <Body store={store} view={view} />
         </section>

@@ -16,7 +16,7 @@ export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
 .PHONY: help install demo test test-reports hostile coverage lint format docs notebooks site changelog bench bench-judge lock \
-	report-assets clean
+	report-assets report-pictures clean
 
 help: ## Shows this list.
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST)
@@ -106,6 +106,9 @@ report-assets: $(STAMP) ## Builds the viewer of flowsim report with npm; needs N
 	mkdir -p build/viewer && rm -rf build/viewer/src && cp -r flowsim/report/web/. build/viewer
 	cd build/viewer && npm ci --ignore-scripts --no-fund --no-audit && npm run check && npm run build
 	$(BIN)/python -m tests.support.pages.report_assets
+
+report-pictures: $(STAMP) ## Takes the pictures of docs/report.md in Chromium; a minute.
+	$(BIN)/python -m tests.support.pages.report_pictures
 
 clean: ## Removes what was built, recorded and cached; keeps .venv.
 	rm -rf build dist out spark-warehouse metastore_db derby.log .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache

@@ -10,6 +10,7 @@ from flowsim.errors import BadInput, did_you_mean
 from flowsim.why.answer import WhyAnswer
 from flowsim.why.late import why_late
 from flowsim.why.no_output import why_no_output
+from flowsim.why.order import why_order
 from flowsim.why.run_facts import RunFacts
 from flowsim.why.waiting import task_named, why_waiting
 
@@ -46,11 +47,16 @@ def _no_output(facts: RunFacts, asked: Asked) -> WhyAnswer:
     return why_no_output(facts, asked.about, asked.tasks)
 
 
+def _order(facts: RunFacts, asked: Asked) -> WhyAnswer:
+    return why_order(facts, asked.about[0], asked.about[1], asked.tasks)
+
+
 QUESTIONS: Final[dict[str, Question]] = {
     question.name: question
     for question in (
         Question("late", "why a record was dropped as late, or was not", "[RECORD]", 0, 1, _late),
         Question("no-output", "why a sink, window or key has no results", "[SINK|WINDOW|KEY]...", 0, 3, _no_output),
+        Question("order", "why two records came in their order, or changed it", "RECORD RECORD", 2, 2, _order),
         Question("waiting", "what a task waits for, up to the task or call that causes it", "[TASK]", 0, 1, _waiting),
     )
 }

@@ -53,11 +53,16 @@ def test_questions_are_listed_without_a_question(recorded: Flowsim) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("latte",), "there is no question 'latte' (did you mean 'late'?); ask one of: late, no-output, waiting"),
+        (
+            ("latte",),
+            "there is no question 'latte' (did you mean 'late'?); ask one of: late, no-output, order, waiting",
+        ),
         (("late", "a", "b"), "'late' is followed by [RECORD], got 2 words: a b"),
         (("late", "--at", "soon"), "--at: expected a time since the start of the run"),
         (("late", "--task", "x"), "--task 'x': no task has that number or name"),
         (("waiting", "x"), "--task 'x': no task has that number or name"),
+        (("order", "a"), "'order' is followed by RECORD RECORD, got 1 words: a"),
+        (("order", "a", "b"), "'a' matches 6 records; give one of them:"),
         (("late", "x"), "no recorded value is or contains 'x'"),
     ],
 )

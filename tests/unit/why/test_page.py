@@ -51,6 +51,13 @@ PARTS = {
     "16_two_watermarks no-output '[10, 20)' --at 55ms": ["Channel #1 from Source: payments (1/1) holds it back", "8.16"],
     "18_busy_is_not_idle no-output late": ["none of the 400 records of counts was late"],
     "26a_async_timeout_fails no-output": ["The job failed in", "record [2]", "4.24"],
+    '''24_async_order order '["a",1,90]' '["a",2,20]\'''': ["and after it at unordered (1/1)", "mode ordered", "11.11"],
+    '''24_async_order order '["a",1,90]' '["a",3,5]' --task unordered''': ["no result passes a watermark", "11.8"],
+    '''29_rebalance_loses_order order '["a",1]' '["a",2]\'''': ["Both have key \"a\", but the order of a key", "I2.d"],
+    '''29_rebalance_loses_order order '["a",5]' '["a",6]\'''': ["partitioner: REBALANCE", "and after it at latest (1/1)"],
+    '''30_broadcast_order order '[1,"old"]' '[1,"new"]\'''': ["applied (2/2), and after it at Sink: applied (1/2)", "7.3"],
+    '''10_union_or_two_inputs order '["EUR",1]' '["USD",110]\'''': ["priced selects its inputs (reading: second)", "7.24"],
+    '''31_gap_between_windows late '["a",2]\'''': ["but no window contains it", "10.4"],
 }  # fmt: skip
 """The run and the question of each row, and parts of the answer."""
 

@@ -1,0 +1,125 @@
+"""The order of two records in an async operator: ordered or unordered, completion, and watermarks (section 11)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from flowsim.facts.kinds import AsyncAction, ElementKind
+from flowsim.laws.job_graph import Operator
+from flowsim.trace.time import event_time
+from flowsim.why.answer import Cause
+from flowsim.why.records import Record
+from flowsim.why.run_facts import Row, RunFacts, place_of
+
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class _Element:
+    """The steps of one element; rows of ``async_elements``."""
+
+    put: Row | None = None
+    done: Row | None = None
+    emit: Row | None = None
+
+
+def async_orders(facts: RunFacts, a: Record, b: Record, order: Callable[[str, bool, Cause, int], _T]) -> list[_T]:
+    """The order of two records in each async operator that has both: as its input, or as its results."""
+    found = []
+    for task in facts.graph.tasks:
+        for operator in facts.operators_of(task):
+            if operator.kind != "async_wait":
+                continue
+            elements = _elements(facts, task, operator)
+            one, other = (_of(elements, record) for record in (a, b))
+            if one is None or other is None or elements[one].put is None or elements[other].put is None:
+                continue
+            emits = elements[one].emit, elements[other].emit
+            if emits[0] is None or emits[1] is None:
+                continue
+            is_kept = emits[0]["seq"] < emits[1]["seq"]
+            early, late = (one, other) if is_kept else (other, one)
+            cause = _cause(facts, operator, elements, early, late)
+            name = facts.operator_in(task, operator.operator)
+            found.append(order(name, is_kept, cause, min(emits[0]["time_ns"], emits[1]["time_ns"])))
+    return found
+
+
+def _elements(facts: RunFacts, task: int, operator: Operator) -> dict[int, _Element]:
+    elements: dict[int, _Element] = {}
+    for row in facts.rows("async_elements", task).equal(operator=operator.operator):
+        element = elements.setdefault(row["entry"], _Element())
+        match AsyncAction(row["action"]):
+            case AsyncAction.PUT:
+                element.put = row
+            case AsyncAction.COMPLETE | AsyncAction.FAIL:
+                element.done = element.done or row
+            case AsyncAction.EMIT:
+                element.emit = row
+    return elements
+
+
+def _of(elements: dict[int, _Element], record: Record) -> int | None:
+    """The element whose record or only result this is."""
+    for number, element in elements.items():
+        for row in (element.put, element.emit):
+            if row is not None and row["kind"] == ElementKind.RECORD and row["fingerprint"] == record.fingerprint:
+                return number
+    return None
+
+
+def _cause(facts: RunFacts, operator: Operator, elements: dict[int, _Element], early: int, late: int) -> Cause:
+    """Why the result of element ``early`` left before that of ``late``."""
+    one, other = elements[early], elements[late]
+    name = operator.name
+    lines = tuple(_line(facts, number, elements[number]) for number in sorted((early, late)))
+    ordered = operator.params.get("mode") == "ordered"
+    is_legacy = operator.params.get("design") == "legacy"
+    head = f"{name} emitted {_value(facts, one)} before {_value(facts, other)}"
+    completed_first = one.done is not None and other.done is not None and one.done["seq"] < other.done["seq"]
+    place = None if one.emit is None else place_of(one.emit)
+    if ordered:
+        text = f"{head}, in the order of their arrival: mode ordered."
+        if not completed_first:
+            text += (
+                f" The call for {_value(facts, other)} ended first, but its result waited for the elements before it."
+            )
+        return Cause(text, ("11.33",) if is_legacy else ("11.5", "11.13"), place, lines)
+    if early > late:
+        text = (
+            f"{head}, although it arrived later: mode unordered emits results in the order of completion, and no watermark is "
+            "between the two. The calls of all records are in flight at the same time, also those of one key."
+        )
+        return Cause(text, ("11.34",) if is_legacy else ("11.10", "11.11"), place, lines)
+    between = [
+        element.put for number, element in elements.items()
+        if early < number < late and element.put is not None and element.put["kind"] == ElementKind.WATERMARK
+    ]  # fmt: skip
+    if not completed_first and between:
+        text = (
+            f"{head}, although the call for {_value(facts, other)} ended first: watermark {event_time(between[0]['timestamp'])} "
+            "is between them, and no result passes a watermark, also not in mode unordered."
+        )
+        return Cause(text, ("11.34",) if is_legacy else ("11.8", "11.11"), place, lines)
+    text = f"{head}: mode unordered emits results in the order of completion, and its call ended first."
+    return Cause(text, ("11.34",) if is_legacy else ("11.10", "11.11"), place, lines)
+
+
+def _value(facts: RunFacts, element: _Element) -> str:
+    row = element.put
+    return (
+        "a record"
+        if row is None
+        else facts.names.value(row["fingerprint"]) or f"the record of {event_time(row['timestamp'])}"
+    )
+
+
+def _line(facts: RunFacts, number: int, element: _Element) -> str:
+    parts = [
+        f"{text} {facts.moment(row['time_ns'])}"
+        for text, row in (("arrived at", element.put), ("complete at", element.done), ("emitted at", element.emit))
+        if row is not None
+    ]
+    return f"element {number}, {_value(facts, element)}: {', '.join(parts)}"

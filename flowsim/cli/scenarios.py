@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from flowsim.errors import BadInput
 from flowsim.limits import limits_of
 from flowsim.recording.manifest import WALL, Manifest
 from flowsim.recording.reader import Recording
+from flowsim.recording.recorded_file import recorded_bytes
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
@@ -65,6 +67,12 @@ def compiled_as_recorded(
     raise first or BadInput("the folder of the recorded scenario is not known: give it with --folder")
 
 
+def write_warnings(compiled: CompiledScenario) -> None:
+    """Writes the warnings about a scenario to standard error, before its run."""
+    for warning in compiled.warnings:
+        sys.stderr.write(f"warning: {warning}\n")
+
+
 def recompute_plan(
     run: int,
     recording: Recording,
@@ -95,11 +103,13 @@ def _recompute_script(manifest: Manifest, limits: Sequence[str] | None) -> str |
 
 def _folders(recording: Recording) -> Iterator[Path]:
     try:
-        known = json.loads((recording.directory / WALL).read_bytes()).get("scenario_folder")
-    except (OSError, ValueError, AttributeError):
-        known = None
-    if isinstance(known, str) and Path(known).is_dir():
-        yield Path(known)
+        content = recorded_bytes(recording.directory / WALL, recording.limits.description_bytes, "description_bytes")
+        known = Path(json.loads(content)["scenario_folder"])
+        is_known = known.is_dir()
+    except (BadInput, OSError, ValueError, TypeError, KeyError, RecursionError):
+        is_known = False
+    if is_known:
+        yield known
     recorded = recording.manifest.run.scenario
     if recorded is not None and ".." not in Path(recorded.path).parts:
         yield Path(recorded.path).parent

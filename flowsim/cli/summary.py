@@ -79,6 +79,7 @@ def run_data(run: ScenarioRun, waits: TaskWaits | None) -> dict[str, Any]:
             {"what": e.what, "expected": e.expected, "found": e.found, "met": e.met, "reason": e.reason}
             for e in run.expectations
         ],
+        "warnings": list(run.compiled.warnings),
         "error": None if result.error is None else error_data(result.error),
         "waiting": result.report,
     }

@@ -18,6 +18,7 @@ from flowsim.scenario.context import CompiledSink
 from flowsim.scenario.features.expect import ExpectModel
 from flowsim.scenario.loader import Scenario
 from flowsim.scenario.settings import RunSettings
+from flowsim.scenario.slow_windows import slow_windows
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,11 @@ class CompiledScenario:
     """Actions on the running job."""
     expect: ExpectModel
     recompute: Recompute | None
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is valid, but makes the job slow; one line each, with the position in the file."""
+        return slow_windows(self.scenario)
 
     def stream_graph(self) -> StreamGraph:
         """Returns the logical graph of the job, under the scenario's name."""

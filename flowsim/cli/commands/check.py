@@ -32,11 +32,14 @@ def check(
         "operators": operators,
         "subtasks": tasks,
         "channels": channels,
+        "warnings": list(compiled.warnings),
         "inputs": {file.name: file.sha256() for file in compiled.inputs} if json_output else {},
     }
 
     def show(console: Console) -> None:
         console.print(f"{scenario}: valid: {operators} operators in {tasks} subtasks, {channels} channels")
+        for warning in compiled.warnings:
+            console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
         console.print(f"digest {digest}", soft_wrap=True)
 
     return Answer(document, show)

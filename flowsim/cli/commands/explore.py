@@ -16,7 +16,7 @@ from flowsim.cli.command import Answer, command, duration_argument
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, Until
 from flowsim.cli.progress import count_progress
-from flowsim.cli.scenarios import compiled_scenario
+from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cli.tables import Column, show_table
 from flowsim.cli.verdicts import show_evidence
 from flowsim.cluster.job_execution import JobStatus
@@ -82,8 +82,10 @@ def explore(
         def on_step(step: Step, so_far: Exploration) -> None:
             progress(so_far.runs, len(plan.seeds), f"seed {step.seed}, {so_far.distinct} distinct")
 
+        checked = compiled()
         if plan.token is not None:
-            plan.token.check_scenario(compiled().scenario.digest())
+            plan.token.check_scenario(checked.scenario.digest())
+        write_warnings(checked)
         progress(0, len(plan.seeds))
         found = explore_seeds(
             compiled,

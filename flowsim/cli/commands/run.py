@@ -31,7 +31,7 @@ from flowsim.cli.options import (
     default_out,
 )
 from flowsim.cli.progress import count_progress, run_progress
-from flowsim.cli.scenarios import ALLOW_PYTHON_NEEDED, compiled_scenario
+from flowsim.cli.scenarios import ALLOW_PYTHON_NEEDED, compiled_scenario, write_warnings
 from flowsim.cli.summary import run_data, run_waits, show_run
 from flowsim.cli.verdicts import OpenedRuns, report_data, show_report
 from flowsim.cluster.job_execution import JobStatus
@@ -92,6 +92,7 @@ def run(
         raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
     if validate:
         judge.require(compiled.recompute is not None and allow_python)
+    write_warnings(compiled)
     with run_progress(compiled.scenario.model.name, json_output) as progress:
         done = run_compiled(
             compiled,

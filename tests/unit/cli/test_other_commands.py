@@ -48,6 +48,18 @@ def test_check_prints_job_size_and_writes_no_file(flowsim: Any, tmp_path: Path) 
     assert [path.name for path in tmp_path.iterdir()] == ["tiny.yaml"]
 
 
+def test_many_windows_per_record_warn_before_the_run(flowsim: Any, write: Any) -> None:
+    window = "window: {count: {size: 70, slide: 1}}, aggregate: {total: sum(n)}"
+    scenario = write("slow.yaml", ("reduce: {n: sum}", window), ("expect:\n  rows: {kept: 200}\n", ""))
+    warning = "slow.yaml:12:71 operators.sums.window.count: each record belongs to 70 windows"
+    assert f"warning: {warning}" in flowsim("check", scenario).out
+    assert flowsim("check", scenario, "--json").document["warnings"][0].startswith(warning)
+    called = flowsim("run", scenario, "--json")
+    assert called.document["warnings"][0].startswith(warning)
+    assert f"warning: {warning}" in called.err
+    assert f"warning: {warning}" in flowsim("explore", scenario, "--seeds", "1", "--record", "elements").err
+
+
 def test_check_reports_every_error_with_line_and_column(flowsim: Any, write: Any) -> None:
     scenario = write("e.yaml", ("input: sums,", "input: sum,"), append="faults: [{fault: nothing_like_it}]\n")
     called = flowsim("check", scenario)

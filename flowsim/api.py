@@ -70,9 +70,10 @@ def run_scenario(
     return run
 
 
-def open_recording(path: str | Path) -> Recording:
-    """Opens a recording, or the recording in a run directory; raises BadInput if it is missing or damaged."""
-    return Recording.open(path)
+def open_recording(path: str | Path, *, limits: Limits | None = None) -> Recording:
+    """Opens a recording, or the recording in a run directory; raises BadInput if it is missing, damaged or beyond the
+    limits (None: the defaults)."""
+    return Recording.open(path, limits=limits or DEFAULT_LIMITS)
 
 
 def validate_recording(
@@ -82,18 +83,19 @@ def validate_recording(
     engine: Literal["auto", "spark", "python"] = "auto",
     master: str | None = None,
     remote: str | None = None,
+    limits: Limits | None = None,
 ) -> Report:
     """Checks a recording against ``laws``, or against all laws. ``passed`` of the report is true if every law holds.
 
     ``engine="spark"`` (the extra ``spark``) runs Spark locally, on a cluster (``master``), or through a Spark Connect
     server (``remote``). ``"python"`` runs in this process. ``"auto"`` selects Python below 20 million facts, unless
-    ``master`` or ``remote`` is given. Raises MissingExtra if the extra is not installed, and BadInput for an unknown
-    law or an unreadable recording.
+    ``master`` or ``remote`` is given. ``limits`` None: the defaults. Raises MissingExtra if the extra is not installed,
+    and BadInput for an unknown law or an unreadable recording.
     """
     chosen_laws(laws)
     if engine == "python" and (master is not None or remote is not None):
         raise BadInput("master and remote are for Spark: the engine 'python' does not use it")
-    runs = open_runs([path])
+    runs = open_runs([open_recording(path, limits=limits)])
     requests_spark = engine == "spark" or master is not None or remote is not None
     if not requests_spark and (engine == "python" or runs[0].rows < SPARK_FROM_FACTS):
         return validate(runs, laws)

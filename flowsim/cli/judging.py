@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal
 from flowsim.errors import BadInput, MissingExtra, did_you_mean
 from flowsim.laws.catalogue import LAW_IDS
 from flowsim.laws.law import Outcome, Verdict
+from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.reader import Recording
 from flowsim.scenario.compiled import Recompute
 from flowsim.validation.in_process import InProcess, Progress
@@ -96,14 +97,16 @@ class Judge:
         return self.laws is None or RECOMPUTE in self.laws or all(law.endswith(SUFFIX) for law in self.laws)
 
     @contextmanager
-    def opened(self, paths: Sequence[str]) -> Iterator[list[Recording]]:
+    def opened(self, paths: Sequence[str], limits: Limits = DEFAULT_LIMITS) -> Iterator[list[Recording]]:
         """Opens recordings at paths and URIs; the Spark session for a URI lasts as long as the block."""
         uris = [path for path in paths if is_uri(path)]
         if uris and self.engine == "python":
             raise BadInput(f"{uris[0]}: only Spark opens URIs: leave --engine python out, or give a path")
         with self._session(bool(uris), for_judge=True) as session:
             yield [
-                open_remote(session, path) if session is not None and is_uri(path) else Recording.open(path)
+                open_remote(session, path, limits)
+                if session is not None and is_uri(path)
+                else Recording.open(path, limits=limits)
                 for path in paths
             ]
 

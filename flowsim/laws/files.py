@@ -12,9 +12,11 @@ import numpy as np
 
 from flowsim.facts.schema import TABLES
 from flowsim.laws.slices import ColumnRows, Rows, Slice
-from flowsim.recording.epoch_marker import EpochMarker, PartDescription, damaged
+from flowsim.limits import DEFAULT_LIMITS, Limits
+from flowsim.recording.epoch_marker import EpochMarker, PartDescription
 from flowsim.recording.parquet_part import TaskRows, as_numpy, part_name
 from flowsim.recording.part_reader import open_part, part_content
+from flowsim.recording.recorded_file import damaged
 
 Reads = Mapping[str, Collection[str]]
 """The columns to read of each table."""
@@ -37,6 +39,7 @@ class RecordedFiles:
 
     directory: str
     markers: tuple[EpochMarker, ...]
+    limits: Limits = DEFAULT_LIMITS
 
     @property
     def files(self) -> int:
@@ -75,9 +78,9 @@ class RecordedFiles:
                 if not is_read and not verified:
                     continue
                 path = Path(self.directory) / table / part_name(epoch)
-                content = part_content(path, about, verified)
+                content = part_content(path, about, verified, self.limits)
                 if is_read:
-                    for task, rows in part_rows(path, content, table, about, reads[table], tasks):
+                    for task, rows in part_rows(path, content, table, about, reads[table], tasks, self.limits):
                         by_task.setdefault(task, {})[table] = rows
             for task in sorted(by_task):
                 order.check(epoch, task, by_task[task])
@@ -112,11 +115,12 @@ def part_rows(
     about: PartDescription,
     columns: Collection[str],
     tasks: TaskRange | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> Iterator[tuple[int, ColumnRows]]:
     """Some columns of the rows of each of these tasks (all without ``tasks``); raises BadInput if rows belong to other
     tasks, or are not in order."""
     kept = tuple((task, rows) for task, rows in about.tasks if tasks is None or task in tasks)
-    read = _columns(path, content, table, about, columns, kept)
+    read = _columns(path, content, table, about, columns, kept, limits)
     _check_seq(path, kept, read.get("seq"))
     end = 0
     for task, rows in kept:
@@ -128,14 +132,20 @@ def part_rows(
 
 
 def _columns(
-    path: Path, content: bytes, table: str, about: PartDescription, columns: Collection[str], kept: TaskRows
+    path: Path,
+    content: bytes,
+    table: str,
+    about: PartDescription,
+    columns: Collection[str],
+    kept: TaskRows,
+    limits: Limits,
 ) -> dict[str, Any]:
     """The columns of the rows of these tasks, which are contiguous."""
     names = [column.name for column in TABLES[table].stored_columns if column.name in columns]
     first = kept[0][0] if kept else 0
     start = sum(rows for task, rows in about.tasks if task < first)
     end = start + sum(rows for _, rows in kept)
-    with open_part(path, table, about, content) as file:
+    with open_part(path, table, about, content, limits) as file:
         sizes = [file.metadata.row_group(group).num_rows for group in range(file.num_row_groups)]
         bounds = list(pairwise(np.concatenate(([0], np.cumsum(sizes))).tolist()))
         groups = [group for group, (begins, ends) in enumerate(bounds) if begins < end and start < ends]

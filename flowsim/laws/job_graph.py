@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeVar, cast
+from typing import Final, NamedTuple, TypeVar, cast
 
 from flowsim.errors import BadInput
 from flowsim.laws.slices import Facts
 
 _T = TypeVar("_T")
+
+_DEEPEST: Final = 32
+"""Levels of the params of an operator: triggers are the deepest, one inside another."""
 
 
 class Task(NamedTuple):
@@ -177,8 +180,15 @@ def _params(operator: Operator) -> Mapping[str, object]:
     text = cast(str, operator.params)
     try:
         found = json.loads(text) if text else {}
-    except ValueError:
+    except (ValueError, RecursionError):
         raise BadInput(
             f"the recording is damaged: the params of operator {operator.operator} of vertex {operator.vertex} are not JSON"
         ) from None
+    if _is_deeper(found, _DEEPEST):
+        raise BadInput(f"the recording is damaged: the params of operator {operator.operator} are nested too deeply")
     return found if isinstance(found, dict) else {}
+
+
+def _is_deeper(value: object, levels: int) -> bool:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return bool(inner) and (not levels or any(_is_deeper(item, levels - 1) for item in inner))

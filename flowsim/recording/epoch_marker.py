@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Final
 
-from flowsim.errors import BadInput
 from flowsim.facts.schema import TABLES
+from flowsim.garbage_collection import without_garbage_collection
+from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.digest import canonical_json, sha256
+from flowsim.recording.recorded_file import damaged, recorded_bytes
 
 EPOCHS: Final = "epochs"
 _HASH: Final = re.compile("[0-9a-f]{64}")
@@ -60,18 +64,19 @@ def marker_path(directory: Path, epoch: int) -> Path:
     return directory / EPOCHS / f"{epoch:05d}.json"
 
 
-def read_markers(directory: Path) -> tuple[tuple[EpochMarker, ...], str]:
+def read_markers(directory: Path, limits: Limits = DEFAULT_LIMITS) -> tuple[tuple[EpochMarker, ...], str]:
     """Returns the markers before the first missing one, and the hash of the last of them ('' if there is none).
 
     Raises BadInput if a marker is damaged or does not follow the previous one.
     """
     markers: list[EpochMarker] = []
     before = ""
-    while (path := marker_path(directory, len(markers))).exists():
+    while os.path.lexists(path := marker_path(directory, len(markers))):
         try:
-            content = path.read_bytes()
-            marker = _parsed(json.loads(content))
-        except (OSError, ValueError, TypeError, KeyError, AttributeError):
+            content = recorded_bytes(path, limits.description_bytes, "description_bytes", depth=1)
+            with without_garbage_collection():
+                marker = _parsed(json.loads(content))
+        except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             raise damaged(path, "expected the parts of an epoch, with their rows and hashes") from None
         if marker.epoch != len(markers) or marker.content() != content:
             raise damaged(path, f"is not the marker of epoch {len(markers)}")
@@ -82,27 +87,24 @@ def read_markers(directory: Path) -> tuple[tuple[EpochMarker, ...], str]:
     return tuple(markers), before
 
 
-def damaged(path: Path, what: str) -> BadInput:
-    """Returns the error for a recording file that differs from what was written."""
-    return BadInput(f"{path}: {what}: the recording is damaged; record the run again")
-
-
 def _parsed(given: dict[str, object]) -> EpochMarker:
     parts: dict[str, PartDescription] = {}
     found = given["parts"]
     if not isinstance(found, dict) or not all(table in TABLES for table in found):
         raise ValueError("unknown table")
     for table, about in found.items():
-        tasks = tuple((_count(task), _count(rows)) for task, rows in about["tasks"])
+        tasks = tuple((_count(task, 2**31), _count(rows)) for task, rows in about["tasks"])
         parts[table] = PartDescription(_count(about["rows"]), _hash(about["sha256"]), tasks)
-        if tasks and sum(rows for _, rows in tasks) != parts[table].rows:
+        if any(one >= other for (one, _), (other, _) in pairwise(tasks)) or not all(rows for _, rows in tasks):
+            raise ValueError("order of tasks")
+        if sum(rows for _, rows in tasks) != (parts[table].rows if "task" in TABLES[table].names else 0):
             raise ValueError("rows of tasks")
     before, graph = given["before"], given["graph"]
     return EpochMarker(_count(given["epoch"]), _hash(graph), "" if before == "" else _hash(before), parts)
 
 
-def _count(value: object) -> int:
-    if type(value) is not int or value < 0:
+def _count(value: object, end: int = 2**63) -> int:
+    if type(value) is not int or not 0 <= value < end:
         raise ValueError("count")
     return value
 

@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Any, Final
 
-from flowsim.facts.schema import GRAPH_TABLES, Table
+import msgspec
+
+from flowsim.facts.schema import GRAPH_TABLES
+from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.digest import canonical_json, sha256
-from flowsim.recording.epoch_marker import damaged
+from flowsim.recording.recorded_file import damaged, recorded_bytes
 
 GRAPH: Final = "graph.json"
-_TYPES: Final = {"q": int, "i": int, "b": int, "s": str}
+_TYPES: Final[Mapping[str, Any]] = {
+    "q": int,
+    "i": Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)],
+    "b": Annotated[int, msgspec.Meta(ge=-(2**7), le=2**7 - 1)],
+    "s": str,
+}
+_DECODER: Final[msgspec.json.Decoder[Any]] = msgspec.json.Decoder(
+    msgspec.defstruct(
+        "GraphFile",
+        [
+            (
+                table.name,
+                msgspec.defstruct(
+                    f"Table_{table.name}",
+                    [("columns", list[str]), ("rows", list[tuple[*(_TYPES[c.code] for c in table.columns)]])],  # type: ignore[misc]
+                    forbid_unknown_fields=True,
+                ),
+            )
+            for table in GRAPH_TABLES
+        ],
+        forbid_unknown_fields=True,
+    )
+)
+"""Checks each value as it is read, so a file of other values takes no memory."""
 
 GraphRow = tuple[int | str, ...]
 GraphRows = Mapping[str, Sequence[GraphRow]]
@@ -27,29 +52,20 @@ def graph_bytes(rows: GraphRows) -> bytes:
     return canonical_json(described) + b"\n"
 
 
-def read_graph(directory: Path, expected_hash: str) -> dict[str, list[GraphRow]]:
+def read_graph(directory: Path, expected_hash: str, limits: Limits = DEFAULT_LIMITS) -> dict[str, list[GraphRow]]:
     """Returns the rows of every table.
 
     Raises BadInput if the file is missing, or does not match the marker of an epoch.
     """
     path = directory / GRAPH
     try:
-        content = path.read_bytes()
+        content = recorded_bytes(path, limits.graph_bytes, "graph_bytes")
     except OSError:
         raise damaged(path, "missing or not readable") from None
     if sha256(content) != expected_hash:
         raise damaged(path, "was changed after it was recorded")
     try:
-        given = json.loads(content)
-        return {table.name: [_row(table, row) for row in given[table.name]["rows"]] for table in GRAPH_TABLES}
-    except (ValueError, TypeError, KeyError):
-        raise damaged(path, "expected the tables of the execution graph") from None
-
-
-def _row(table: Table, given: Sequence[object]) -> GraphRow:
-    if len(given) != len(table.columns):
-        raise ValueError("columns")
-    for value, column in zip(given, table.columns, strict=True):
-        if type(value) is not _TYPES[column.code]:
-            raise TypeError(column.name)
-    return tuple(given)  # type: ignore[arg-type]
+        given = _DECODER.decode(content)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise damaged(path, f"expected the tables of the execution graph ({error})") from None
+    return {table.name: getattr(given, table.name).rows for table in GRAPH_TABLES}

@@ -10,16 +10,19 @@ import platform
 from enum import Enum
 from importlib import metadata
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import ClassVar, Final
+from typing import Annotated, Any, ClassVar, Final
 
-from pydantic import BaseModel, ConfigDict, JsonValue, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, field_validator
 
 from flowsim.distribution import __version__
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
-from flowsim.facts.schema import FORMAT_VERSION
+from flowsim.facts.schema import FORMAT_VERSION, TABLES
+from flowsim.garbage_collection import without_garbage_collection
+from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.digest import canonical_json, sha256
 from flowsim.recording.parquet_part import write_file
+from flowsim.recording.recorded_file import recorded_bytes
 
 MANIFEST: Final = "manifest.json"
 WALL: Final = "wall.json"
@@ -39,6 +42,9 @@ class RunStatus(Enum):
     """The run ended at ``until:`` while unbounded work was left."""
 
 
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+
+
 class _Model(BaseModel):
     model_config: ClassVar[ConfigDict] = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -54,6 +60,8 @@ class ScenarioText(_Model):
     @field_validator("path")
     @classmethod
     def _relative(cls, path: str) -> str:
+        if ".." in PurePosixPath(path).parts:
+            raise ValueError(f"expected a path below the working directory, got {path!r:.100}")
         return _relative_path(path)
 
 
@@ -77,7 +85,7 @@ class RunDescription(_Model):
     """Command line options that a replay must repeat, e.g. ``until``, ``set``."""
     inputs: dict[str, str] = {}
     """SHA-256 of every input file as the run read it, by path relative to the scenario; empty until the run ends."""
-    seed: int = 0
+    seed: Annotated[int, Field(ge=-(2**63), lt=2**63)] = 0
     policy: str = "fifo"
     clock: str = "virtual"
 
@@ -90,15 +98,15 @@ class RunDescription(_Model):
 class RecordedValues(_Model):
     """The final counts of table ``record_values``."""
 
-    stored: int
+    stored: Count
     """Number of rows."""
-    bytes: int
+    bytes: Count
     """Size of the encoded records in bytes, plus 16 bytes per row."""
-    distinct: int
+    distinct: Count
     """Number of distinct records of the run; estimated if only a sample was stored."""
-    one_in: int
+    one_in: Count
     """1 if all records were stored; 2, 4, ...: one in this many distinct records was stored at the end."""
-    too_large: int
+    too_large: Count
     """Number of distinct records that were omitted because of their size."""
 
     @property
@@ -119,10 +127,10 @@ class Manifest(_Model):
     run: RunDescription
     versions: dict[str, str]
     """The versions of Python, flowsim and its dependencies; not part of the digest."""
-    epochs: int = 0
+    epochs: Count = 0
     last_marker: str = ""
     """SHA-256 of the last epoch's marker, which covers the whole chain of markers."""
-    rows: dict[str, int] = {}
+    rows: dict[str, Count] = {}
     table_digests: dict[str, str] = {}
     facts_digest: str = ""
     """The digest of the facts only: a replay must have the same digest."""
@@ -131,6 +139,14 @@ class Manifest(_Model):
     failure: FailureReport | None = None
     record_values: RecordedValues | None = None
     """The final counts of table ``record_values``; None during the run."""
+
+    @field_validator("rows", "table_digests")
+    @classmethod
+    def _known(cls, of_tables: dict[str, Any]) -> dict[str, Any]:
+        unknown = next((table for table in of_tables if table not in TABLES), None)
+        if unknown is not None:
+            raise ValueError(f"there is no table {unknown!r:.100}")
+        return of_tables
 
     @property
     def recorded_level(self) -> Level:
@@ -145,11 +161,13 @@ class Manifest(_Model):
         write_file(directory / MANIFEST, self.model_dump_json(indent=2).encode() + b"\n")
 
 
-def read_manifest(directory: Path) -> Manifest:
+def read_manifest(directory: Path, limits: Limits = DEFAULT_LIMITS) -> Manifest:
     """Reads and checks ``manifest.json``; raises BadInput that names the error."""
     path = directory / MANIFEST
     try:
-        manifest = Manifest.model_validate_json(path.read_bytes())
+        content = recorded_bytes(path, limits.description_bytes, "description_bytes")
+        with without_garbage_collection():
+            manifest = Manifest.model_validate_json(content)
         manifest.recorded_level  # noqa: B018
     except FileNotFoundError:
         raise BadInput(
@@ -158,7 +176,7 @@ def read_manifest(directory: Path) -> Manifest:
     except OSError as error:
         raise BadInput(f"{path}: cannot be read: {error.strerror}") from None
     except ValidationError as error:
-        first = error.errors()[0]
+        first = error.errors(include_input=False, include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or "file"
         raise BadInput(f"{path}: damaged manifest: {where}: {first['msg']}") from None
     except KeyError:

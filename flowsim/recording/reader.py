@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Collection, Container, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
@@ -14,14 +14,16 @@ import pyarrow.parquet as pq
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, STATIC_TABLES, TABLES, TEXT_TABLES
+from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.notebook_html import html_block, html_table
 from flowsim.recording.digest import NO_TASK, ContentHashes, content_hashes, facts_digest, is_static, packed
-from flowsim.recording.epoch_marker import EpochMarker, damaged, read_markers
+from flowsim.recording.epoch_marker import EpochMarker, read_markers
 from flowsim.recording.frames import known_table, to_arrow, to_pandas
 from flowsim.recording.graph_file import GraphRow, read_graph
 from flowsim.recording.manifest import MANIFEST, Manifest, RunStatus, read_manifest
 from flowsim.recording.parquet_part import arrow_schema, from_rows, part_name, to_packed
 from flowsim.recording.part_reader import open_part, part_content
+from flowsim.recording.recorded_file import damaged
 from flowsim.recording.spark_views import register_views
 
 if TYPE_CHECKING:
@@ -39,12 +41,20 @@ class Recording:
     """
 
     def __init__(
-        self, directory: Path, manifest: Manifest, markers: tuple[EpochMarker, ...], location: str = ""
+        self,
+        directory: Path,
+        manifest: Manifest,
+        markers: tuple[EpochMarker, ...],
+        location: str = "",
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self.directory = directory
         self.location: str = location or str(directory.resolve())
         """The location of the recording's parts for other readers: a path or a URI."""
+        self.is_remote: bool = bool(location)
+        """Whether the parts are not in ``directory``, which then has only a copy of the description."""
         self.manifest = manifest
+        self.limits: Limits = limits
         self.level: Level = manifest.recorded_level
         self.markers = markers
         """The marker of each complete epoch."""
@@ -53,7 +63,7 @@ class Recording:
         self._rows: dict[str, list[tuple[int | str, ...]]] = {}
 
     @classmethod
-    def open(cls, path: str | Path, location: str = "") -> Recording:
+    def open(cls, path: str | Path, location: str = "", limits: Limits = DEFAULT_LIMITS) -> Recording:
         """Opens a recording, or the run directory that contains one as ``recording/``.
 
         Checks the chain of markers and the execution graph; the readers of the parts check the parts. ``location``: the
@@ -68,14 +78,14 @@ class Recording:
             raise BadInput(f"{given}: no such recording; give the directory that 'flowsim run --out' wrote")
         inside = given / "recording"
         directory = inside if not (given / MANIFEST).exists() and inside.is_dir() else given
-        manifest = read_manifest(directory)
-        markers, last = read_markers(directory)
+        manifest = read_manifest(directory, limits)
+        markers, last = read_markers(directory, limits)
         if manifest.status is not RunStatus.RUNNING and (len(markers), last) != (manifest.epochs, manifest.last_marker):
             raise damaged(
                 directory / MANIFEST,
                 f"has {manifest.epochs} epochs, but {len(markers)} are complete, or one of them was changed",
             )
-        recording = cls(directory, manifest, markers, location)
+        recording = cls(directory, manifest, markers, location, limits)
         recording._compare_rows()
         return recording
 
@@ -88,11 +98,13 @@ class Recording:
         """True if the run reached its end; otherwise the facts are a prefix."""
         return self.manifest.status is RunStatus.COMPLETE
 
-    def verify(self) -> None:
-        """Checks the hash of every part. Raises BadInput for the first part that differs."""
+    def verify(self, tables: Collection[str] = tuple(TABLES)) -> None:
+        """Checks the hash and the columns of every part of these tables. Raises BadInput for the first that differs."""
         for epoch, marker in enumerate(self.markers):
-            for table, about in marker.parts.items():
-                part_content(self.directory / table / part_name(epoch), about)
+            for table in marker.parts:
+                if table in tables:
+                    with self._opened(table, epoch):
+                        continue
 
     def row_count(self, table: str) -> int:
         """Returns the number of rows in the complete epochs."""
@@ -146,12 +158,15 @@ class Recording:
             return None
         position = TABLES[table].names.index("time_ns")
         with self._opened(table, epoch) as file:
-            groups = [file.metadata.row_group(group).column(position) for group in range(file.num_row_groups)]
-            return min(group.statistics.min for group in groups), max(group.statistics.max for group in groups)
+            columns = [file.metadata.row_group(group).column(position) for group in range(file.num_row_groups)]
+            found = [column.statistics for column in columns if column.is_stats_set and column.statistics.has_min_max]
+        if not found or len(found) < len(columns):
+            raise damaged(self.directory / table / part_name(epoch), "has no bounds of time_ns")
+        return min(one.min for one in found), max(one.max for one in found)
 
     def _opened(self, table: str, epoch: int) -> AbstractContextManager[pq.ParquetFile]:
         about, path = self.markers[epoch].parts[table], self.directory / table / part_name(epoch)
-        return open_part(path, table, about, part_content(path, about))
+        return open_part(path, table, about, part_content(path, about, limits=self.limits), self.limits)
 
     def rows(self, table: str) -> Sequence[tuple[int, ...]]:
         """Returns the rows of a fact table as tuples; cached."""
@@ -165,7 +180,7 @@ class Recording:
     def _graph(self) -> dict[str, list[GraphRow]]:
         if not self.markers:
             return {table: [] for table in _GRAPH_NAMES}
-        return read_graph(self.directory, self.markers[-1].graph)
+        return read_graph(self.directory, self.markers[-1].graph, self.limits)
 
     def spark(self, session: SparkSession, tables: Container[str] = TABLES) -> dict[str, DataFrame]:
         """Returns the tables, or those named in ``tables``, as DataFrames of a Spark session.

@@ -110,16 +110,16 @@ def rerun_of(manifest: Manifest) -> Rerun:
         run.seed,
         policy,
         manifest.recorded_level,
-        _integer(run.settings, "record_values"),
+        _integer(run.settings, "record_values", 0, 1 << 40),
         run.settings.get("record_state") is True,
         recorded_until_ns(manifest),
-        _integer(run.options, "budget_records"),
+        _integer(run.options, "budget_records", 1, 1_000_000),
     )
 
 
 def recorded_until_ns(manifest: Manifest) -> int | None:
     """Returns the ``--until`` of a recorded run in ns, or None. Raises BadInput."""
-    return _integer(manifest.run.options, "until_ns")
+    return _integer(manifest.run.options, "until_ns", 1, 2**62)
 
 
 def recorded_scenario(manifest: Manifest, folder: Path, limits: Limits = DEFAULT_LIMITS) -> Scenario:
@@ -145,10 +145,12 @@ def changed_inputs(manifest: Manifest, compiled: CompiledScenario) -> list[str]:
     ]
 
 
-def _integer(described: Mapping[str, object], name: str) -> int | None:
+def _integer(described: Mapping[str, object], name: str, least: int, most: int) -> int | None:
     value = described.get(name)
-    if value is not None and type(value) is not int:
-        raise BadInput(f"damaged manifest: {name}: expected an integer, got {value!r:.40}")
+    if value is None:
+        return None
+    if type(value) is not int or not least <= value <= most:
+        raise BadInput(f"damaged manifest: {name}: expected an integer from {least} to {most}, got {value!r:.40}")
     return value
 
 

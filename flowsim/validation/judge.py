@@ -9,7 +9,7 @@ from typing import Final, Protocol
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.laws.catalogue import LAW_IDS, LAWS
 from flowsim.laws.files import RecordedFiles
-from flowsim.laws.job_graph import job_graph
+from flowsim.laws.graph_check import checked_job_graph
 from flowsim.laws.judge import Errand, Judgement, Judging, applicable, judging
 from flowsim.laws.law import Law, Outcome
 from flowsim.recording.reader import Recording
@@ -55,8 +55,8 @@ def open_runs(paths: Sequence[str | Path | Recording]) -> list[RecordedRun]:
 
 def _open(path: str | Path | Recording) -> RecordedRun:
     recording = path if isinstance(path, Recording) else Recording.open(path)
-    files = RecordedFiles(recording.location, recording.markers)
-    return RecordedRun(files, job_graph(recording), recording.level, recording.status.value)
+    files = RecordedFiles(recording.location, recording.markers, recording.limits)
+    return RecordedRun(files, checked_job_graph(recording), recording.level, recording.status.value)
 
 
 def validate(

@@ -24,6 +24,7 @@ from flowsim.errors import BadInput
 from flowsim.laws.files import SeqOrder, TaskRange, part_rows
 from flowsim.laws.law import reads_of
 from flowsim.laws.slices import Slice
+from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.manifest import MANIFEST
 from flowsim.recording.parquet_part import part_name
 from flowsim.recording.part_reader import check_hash
@@ -72,7 +73,7 @@ def is_uri(path: str) -> bool:
     return _SCHEME.match(path) is not None
 
 
-def open_remote(session: SparkSession, uri: str) -> Recording:
+def open_remote(session: SparkSession, uri: str, limits: Limits = DEFAULT_LIMITS) -> Recording:
     """Opens the recording at a URI, or in its folder ``recording``, from a copy of its JSON files.
 
     Hadoop's rules for paths apply: no character is escaped. Raises BadInput for missing or damaged files.
@@ -98,7 +99,7 @@ def open_remote(session: SparkSession, uri: str) -> Recording:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 path.write_bytes(row["content"])
         try:
-            recording = Recording.open(folder, folders[0])
+            recording = Recording.open(folder, folders[0], limits)
             recording.static_rows("tasks")
         except BadInput as error:
             raise BadInput(str(error).replace(folder, folders[0])) from None
@@ -177,7 +178,7 @@ class FileCutter:
         try:
             check_hash(Path(path), about, content)
             if table in reads:
-                for task, rows in part_rows(Path(path), content, table, about, reads[table]):
+                for task, rows in part_rows(Path(path), content, table, about, reads[table], limits=run.files.limits):
                     shard = bisect_right(starts, task) - 1
                     yield row_batch(_CUT_TYPES, Cut(shard, epoch, task, table, pickle.dumps(rows), ""))
         except BadInput as error:

@@ -18,6 +18,7 @@ _NEEDED: Final = (
     "distribution.py",
     "errors.py",
     "garbage_collection.py",
+    "limits.py",
     "units.py",
     "facts",
     "values",

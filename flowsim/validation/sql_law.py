@@ -64,6 +64,8 @@ def judge_by_sql(session: SparkSession, law: SqlLaw, recording: Recording) -> Ou
         levels = f"level {needed.level.name.lower()}, the run was recorded at level {recording.level.name.lower()}"
         return Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=f"reads {needed.name}: needs recording {levels}")
     examined = sum(recording.row_count(table.name) for table in FACT_TABLES if table.name in law.tables)
+    if not recording.is_remote:
+        recording.verify(law.tables)
     with spark_errors(f"--law {law.path}"):
         recording.spark(session, law.tables)
         found = session.sql(law.query)

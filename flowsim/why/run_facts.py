@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import TABLES
-from flowsim.laws.job_graph import Channel, JobGraph, Operator, job_graph
+from flowsim.laws.graph_check import checked_job_graph
+from flowsim.laws.job_graph import Channel, JobGraph, Operator
 from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.parquet_part import as_numpy
 from flowsim.recording.reader import Recording
@@ -85,7 +86,7 @@ class RunFacts:
     def __init__(self, recording: Recording, until_ns: int | None = None) -> None:
         self.recording = recording
         self.names = Names(recording)
-        self.graph: JobGraph = job_graph(recording)
+        self.graph: JobGraph = checked_job_graph(recording)
         self.start_ns = start_of(recording)
         self.until_ns = until_ns
         self._tables: dict[str, tuple[Rows, dict[int, tuple[int, int]]]] = {}

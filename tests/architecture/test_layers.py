@@ -31,13 +31,15 @@ OF_RECORDINGS = {
     "frames",
     "graph_file",
     "manifest",
+    "parquet_pages",
     "parquet_part",
     "part_reader",
     "reader",
+    "recorded_file",
     "spark_views",
 }
 """What reads them; what writes them is no part of the judge."""
-OF_PARTS = {"digest", "epoch_marker", "parquet_part", "part_reader"}
+OF_PARTS = {"digest", "epoch_marker", "parquet_pages", "parquet_part", "part_reader", "recorded_file"}
 """What laws need of recordings: the files of epochs, and nothing of the manifest."""
 
 

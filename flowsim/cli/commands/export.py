@@ -8,12 +8,13 @@ from typing import Annotated, Any
 import typer
 
 from flowsim.cli.command import Answer, command
-from flowsim.cli.options import Json
+from flowsim.cli.options import Json, Limit
 from flowsim.errors import BadInput
 from flowsim.export.new_file import new_file
 from flowsim.export.perfetto import export_perfetto
 from flowsim.export.speedscope import export_speedscope
 from flowsim.facts.kinds import Level
+from flowsim.limits import limits_of
 from flowsim.recording.reader import Recording
 
 RecordingPath = Annotated[
@@ -33,14 +34,18 @@ Speedscope = Annotated[
 
 @command
 def export(
-    recording: RecordingPath, perfetto: Perfetto = None, speedscope: Speedscope = None, json_output: Json = False
+    recording: RecordingPath,
+    perfetto: Perfetto = None,
+    speedscope: Speedscope = None,
+    limit: Limit = None,
+    json_output: Json = False,
 ) -> Answer:
     """Write a recording in the formats of other tools. A FILE that ends with .gz is compressed.
 
     --perfetto: a track per subtask with its actions and waits; its mails and elements, which arrows connect from sending to
     receiving; credits, backlogs, queues and the lag of watermarks as counters. --speedscope: the actions and waits.
     """
-    opened = Recording.open(recording)
+    opened = Recording.open(recording, limits=limits_of(limit or ()))
     if perfetto is None and speedscope is None:
         raise BadInput("export: give --perfetto FILE, --speedscope FILE, or both")
     files: list[dict[str, Any]] = []

@@ -11,10 +11,11 @@ from rich.console import Console
 
 from flowsim.cli.command import Answer, command
 from flowsim.cli.commands.trace import From, RecordingPath, Tasks, To
-from flowsim.cli.options import Json
+from flowsim.cli.options import Json, Limit
 from flowsim.cli.tables import Column, show_table
 from flowsim.export.openmetrics import open_metrics
 from flowsim.export.samples import Sample, read_samples
+from flowsim.limits import limits_of
 from flowsim.recording.merged_facts import Selection
 from flowsim.recording.reader import Recording
 from flowsim.trace.names import Names
@@ -53,13 +54,14 @@ def metrics(
     from_: From = None,
     to: To = None,
     form: Format = "text",
+    limit: Limit = None,
     json_output: Json = False,
 ) -> Answer:
     """Show the sampled metrics of every task: times in ms per second, pools in percent.
 
     Samples are taken every metrics_interval of the scenario (5 s) and once more when a task ends.
     """
-    opened = Recording.open(recording)
+    opened = Recording.open(recording, limits=limits_of(limit or ()))
     names, start_ns = Names(opened), start_of(opened)
     from_ns, to_ns = moment_ns("--from", from_), moment_ns("--to", to)
     selection = Selection(

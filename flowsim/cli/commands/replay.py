@@ -16,6 +16,7 @@ from flowsim.cli.options import AllowPath, AllowPython, Json, Limit
 from flowsim.cli.progress import run_progress
 from flowsim.cli.scenarios import compiled_as_recorded
 from flowsim.errors import BadInput
+from flowsim.limits import limits_of
 from flowsim.recording.reader import Recording
 from flowsim.scenario.run_description import rerun_of
 from flowsim.scenario.runner import ScenarioRun, run_compiled
@@ -48,7 +49,7 @@ def replay(
     json_output: Json = False,
 ) -> Answer:
     """Run a recorded scenario again. Exit code 1: the new recording differs."""
-    opened = Recording.open(recording)
+    opened = Recording.open(recording, limits=limits_of(limit or ()))
     opened.verify()
     if out is not None and opened.directory.resolve().is_relative_to(out.resolve()):
         raise BadInput(f"--out {out}: contains the recording to replay; choose another directory")

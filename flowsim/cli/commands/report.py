@@ -10,9 +10,10 @@ import typer
 
 from flowsim.cli.command import Answer, command, size_argument
 from flowsim.cli.judging import Judge
-from flowsim.cli.options import Json
+from flowsim.cli.options import Json, Limit
 from flowsim.cli.progress import count_progress
 from flowsim.errors import BadInput
+from flowsim.limits import DEFAULT_LIMITS, Limits, limits_of
 from flowsim.recording.parquet_part import write_file
 from flowsim.recording.reader import Recording
 from flowsim.report.exact_parts import ExactPart
@@ -66,6 +67,7 @@ def report(
     from_: From = None,
     to: To = None,
     laws: Laws = True,
+    limit: Limit = None,
     json_output: Json = False,
 ) -> Answer:
     """Write a recording as one HTML file that any browser opens, without a network.
@@ -73,9 +75,11 @@ def report(
     The file shows the job graph, the states of its tasks, buffers and credits of each channel, the verdicts of the laws
     and every fact, all at one cursor that steps through the run in causal order.
     """
-    limit, span = size_argument("--budget", budget) or BUDGET_BYTES, _span(from_, to)
+    size, span, limits = size_argument("--budget", budget), _span(from_, to), limits_of(limit or ())
     path = html or recording / "report.html"
-    document = write_report(recording, path, limit, span=span, laws=laws, quiet=json_output)
+    document = write_report(
+        recording, path, size or BUDGET_BYTES, span=span, laws=laws, quiet=json_output, limits=limits
+    )
     if open_:
         webbrowser.open(Path(document["report"]).resolve().as_uri())
     return Answer(document, lambda console: console.print(_text(document), soft_wrap=True))
@@ -84,16 +88,17 @@ def report(
 def write_report(
     recording: Path,
     html: Path,
-    limit: int = BUDGET_BYTES,
+    budget_bytes: int = BUDGET_BYTES,
     *,
     span: Span | None = None,
     laws: bool = True,
     quiet: bool,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> dict[str, Any]:
     """Writes the report of a recording to the file ``html``; returns what the command prints as JSON."""
-    opened = Recording.open(recording)
+    opened = Recording.open(recording, limits=limits)
     verdicts = _judged(recording, opened, quiet) if laws else None
-    payload = build_payload(opened, str(recording), verdicts, limit - viewer_bytes(), span)
+    payload = build_payload(opened, str(recording), verdicts, budget_bytes - viewer_bytes(), span)
     content = page(payload).encode()
     _write(html, content)
     return {

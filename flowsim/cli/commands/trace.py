@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -18,6 +18,7 @@ from flowsim.cli.options import Json
 from flowsim.errors import BadInput, FlowsimError
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import TABLES
+from flowsim.limits import Limits, limits_of
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.merged_facts import Fact, Selection, merged_facts
 from flowsim.recording.reader import Recording
@@ -63,7 +64,12 @@ Detail = Annotated[
         "waits; everything: also mails, actions and buffer pools.",
     ),
 ]
-Limit = Annotated[int | None, typer.Option("--limit", min=1, metavar="N", help="Stop after N facts.")]
+Limit = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--limit", metavar="N|NAME=VALUE", help="Stop after N facts; or change a limit of recordings (docs/limits.md)."
+    ),
+]
 
 _NAME_WIDTH = 22
 _TIME_WIDTH = 13
@@ -105,7 +111,8 @@ def trace(
     numbers of rules in docs/flink_rules.md. Facts are in causal order: by time, the facts of one task by their occurrence, and
     a fact after its cause in another task.
     """
-    opened = Recording.open(recording)
+    max_facts, limits = _limits(limit or ())
+    opened = Recording.open(recording, limits=limits)
     names, start_ns = Names(opened), start_of(opened)
     from_ns, to_ns = moment_ns("--from", from_), moment_ns("--to", to)
     if from_ns is not None and to_ns is not None and from_ns >= to_ns:
@@ -124,10 +131,18 @@ def trace(
         to_ns=None if to_ns is None else start_ns + to_ns,
         values=values,
     )
-    output = TraceOutput(opened, names, selection, start_ns, limit, "actions" in tables and not values)
+    output = TraceOutput(opened, names, selection, start_ns, max_facts, "actions" in tables and not values)
     return StreamedAnswer(
         lambda out: _write_json(output, recording, out), lambda out: _write_text(output, recording, out)
     )
+
+
+def _limits(given: Sequence[str]) -> tuple[int | None, Limits]:
+    """The most facts to print, and the limits of the recording."""
+    counts = [text for text in given if "=" not in text]
+    if len(counts) > 1 or not all(text.isascii() and text.isdecimal() and 0 < int(text) < 2**62 for text in counts):
+        raise BadInput(f"--limit {counts[-1]!r:.40}: expected a number of facts, at least 1, or NAME=VALUE")
+    return int(counts[0]) if counts else None, limits_of(text for text in given if "=" in text)
 
 
 def _notes(output: TraceOutput) -> list[str]:

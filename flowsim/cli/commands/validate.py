@@ -15,6 +15,7 @@ from flowsim.cli.progress import count_progress
 from flowsim.cli.scenarios import recompute_plan
 from flowsim.cli.verdicts import OpenedRuns, report_data, show_report
 from flowsim.errors import BadInput
+from flowsim.limits import limits_of
 from flowsim.recording.parquet_part import write_file
 from flowsim.validation.junit import to_junit
 
@@ -63,7 +64,7 @@ def validate(
 ) -> Answer:
     """Check the laws on recordings. Exit code 1: a law is violated, or it examined no row."""
     judge = Judge(engine, master, remote, None if law is None else tuple(law), allow_sql)
-    with judge.opened(recordings) as opened:
+    with judge.opened(recordings, limits_of(limit or ())) as opened:
         plans = [recompute_plan(run, one, folder, allow_python, allow_path, limit) for run, one in enumerate(opened)]
         with count_progress("judging", json_output) as progress:
             report = judge.judge(recordings, opened, [plan for plan in plans if plan is not None], progress)

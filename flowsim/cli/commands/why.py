@@ -10,7 +10,8 @@ import typer
 from rich.console import Console
 
 from flowsim.cli.command import Answer, command
-from flowsim.cli.options import Json
+from flowsim.cli.options import Json, Limit
+from flowsim.limits import limits_of
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
 from flowsim.trace.time import moment_ns
@@ -67,6 +68,7 @@ def why(
     about: About = None,
     at: At = None,
     task: Task = None,
+    limit: Limit = None,
     json_output: Json = False,
 ) -> Answer:
     """Explain what happened in a recorded run, or why it did not happen, as a chain of causes.
@@ -74,7 +76,7 @@ def why(
     Each cause names the rules of Flink that explain it, and a link to the fact in the report of the recording. Without
     QUESTION: list the questions, as commands for this recording.
     """
-    opened = Recording.open(recording)
+    opened = Recording.open(recording, limits=limits_of(limit or ()))
     at_ns = moment_ns("--at", at)
     facts = RunFacts(opened)
     if at_ns is not None:

@@ -97,7 +97,7 @@ class Place:
 
 
 def _number(value: object, default: int) -> int:
-    return value if isinstance(value, int) else default
+    return value if type(value) is int and abs(value) < 2**63 else default
 
 
 class Element:

@@ -5,8 +5,8 @@ without a key). They are the head of their chain, their tasks have one input (`t
 one of these:
 - `tumbling_event_time`, `tumbling_processing_time` (`size_ms`, `offset_ms`; `stagger` absent or `aligned`): one window
   per record (rules 10.1, 10.2);
-- `sliding_event_time`, `sliding_processing_time` (`size_ms`, `slide_ms`, `offset_ms`): no window, or one or several,
-  the newest first (rule 10.4);
+- `sliding_event_time`, `sliding_processing_time` (`size_ms`, `slide_ms`, `offset_ms`): no window, or one or several
+  (at most 100,000), the newest first (rule 10.4);
 - `session_event_time`, `session_processing_time` (`gap_ms`): [t, t + gap), merged with all windows of its key that it
   overlaps or touches (rules 10.5, 10.25);
 - `dynamic_session_event_time`, `dynamic_session_processing_time`: the same with column `gap` of the intake (rule 10.5);

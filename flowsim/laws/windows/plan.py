@@ -15,6 +15,8 @@ from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.values.java_long import wrapped
 
 GLOBAL: Final = (NO_TIMESTAMP, MAX_WATERMARK)
+_MOST_WINDOWS: Final = 100_000
+"""Windows per record; a window operator with more could not run."""
 _SIZE_OF_GLOBAL: Final = MAX_WATERMARK - NO_TIMESTAMP
 
 LATE_KINDS: Final = ("window", "interval_join")
@@ -156,15 +158,18 @@ def window_plan(operator: Operator) -> WindowPlan | None:
         return None
     needed = [params.get(name) for name in _NUMBERS[shape]]
     if (
-        any(not isinstance(n, int) or not 0 < n <= MAX_WATERMARK for n in needed)
+        any(type(n) is not int or not 0 < n <= MAX_WATERMARK for n in needed)
         or params.get("stagger", "aligned") != "aligned"
     ):
         return None
     event_time = str(params.get("assigner")).endswith("_event_time")
     evictor, unknown = _evictor(params.get("evictor"), shape)
     size = number_of(params, "gap_ms" if shape == "session" else "size_ms", _SIZE_OF_GLOBAL)
+    slide = number_of(params, "slide_ms", size)
+    if size // slide > _MOST_WINDOWS:
+        return None
     return WindowPlan(
-        shape, event_time, size, number_of(params, "slide_ms", size), number_of(params, "offset_ms"),
+        shape, event_time, size, slide, number_of(params, "offset_ms"),
         number_of(params, "lateness_ms"), bool(params.get("late_output", False)),
         _predictable(known_trigger(params.get("trigger"), shape), shape, event_time), evictor, unknown,
         "" if unknown or params.get("join") not in JOINS else str(params["join"]),
@@ -229,10 +234,10 @@ def _evictor(given: object, shape: str) -> tuple[Evictor | None, bool]:
 
 def _positive(given: Mapping[str, object], name: str) -> bool:
     value = given.get(name)
-    return isinstance(value, int) and value > 0
+    return type(value) is int and 0 < value <= MAX_WATERMARK
 
 
 def number_of(params: Mapping[str, object], name: str, otherwise: int = 0) -> int:
     """An integer parameter of an operator, ``otherwise`` if it is missing."""
     value = params.get(name)
-    return value if isinstance(value, int) else otherwise
+    return value if type(value) is int and NO_TIMESTAMP <= value <= MAX_WATERMARK else otherwise

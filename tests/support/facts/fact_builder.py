@@ -79,6 +79,16 @@ class FactBuilder:
         """A deep copy of all facts, or of the first so many."""
         return FactBuilder(self.level, [(t, dict(r)) for t, r in self.facts[:first]], dict(self._seq))
 
+    def _with_whole_graph(self) -> FactBuilder:
+        """A copy with the task managers and head operators that the tasks refer to, where none are described."""
+        whole = self.copy()
+        for task in self.rows("tasks"):
+            if not whole.rows("task_managers", lambda row, task=task: row["task_manager"] == task["task_manager"]):
+                whole.add("task_managers", task_manager=task["task_manager"])
+            if not whole.rows("operators", lambda row, task=task: row["vertex"] == task["vertex"]):
+                whole.add("operators", vertex=task["vertex"], kind="map", input_operator=-1)
+        return whole
+
     def write(
         self, folder: Path, status: str = "complete", epochs: int = 2, open_facts: int = 0, by_seq: bool = True
     ) -> Path:
@@ -90,7 +100,8 @@ class FactBuilder:
         (root / "epochs").mkdir(parents=True)
         facts, closed = self.in_order() if by_seq else self.facts, len(self.facts) - open_facts
         bounds = [closed * i // epochs for i in range(epochs)] + [closed, len(self.facts)]
-        graph = {t.name: [tuple(r[c] for c in t.names) for r in self.rows(t.name)] for t in GRAPH_TABLES}
+        described = self._with_whole_graph()
+        graph = {t.name: [tuple(r[c] for c in t.names) for r in described.rows(t.name)] for t in GRAPH_TABLES}
         content = graph_bytes(graph)
         (root / "graph.json").write_bytes(content)
         total = dict.fromkeys(TABLES, 0) | {name: len(rows) for name, rows in graph.items()}

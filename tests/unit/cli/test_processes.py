@@ -208,7 +208,7 @@ def test_exit_code_reaches_the_shell(tmp_path: Path, arguments: tuple[str, ...],
 def test_internal_error_exits_70_with_report(tmp_path: Path, bug: str, message: tuple[str, ...]) -> None:
     program = (
         "import flowsim.errors as errors, flowsim.recording.reader as reader, flowsim.cli.main as main\n"
-        f"def broken(*_): raise {bug}\n"
+        f"def broken(*_, **__): raise {bug}\n"
         "reader.Recording.open = broken\n"
         "main.main()\n"
     )

@@ -52,7 +52,7 @@ def show_questions(console: Console, lesson: Lesson, place: Workplace) -> None:
         show_question(console, number, name, question)
     console.print(
         f"\nnext     write a file with a line 'NAME: ANSWER' for each question, then\n"
-        f"         flowsim learn {lesson.name} --answers FILE",
+        f"         {place.command} --answers FILE",
         soft_wrap=True,
     )
 
@@ -73,13 +73,14 @@ def show_predictions(
         console.print()
         console.print(Markdown(text))
         console.print(f"from     docs/{page}", style="dim", soft_wrap=True)
-    console.print(f"\nreport   {place.report}", soft_wrap=True)
+    console.print(f"\nask      flowsim why {shlex.quote(str(place.out))}", soft_wrap=True)
+    console.print(f"report   {place.report}", soft_wrap=True)
     for look, link in links:
         console.print(f"look     {look}\n         {link}", soft_wrap=True)
     console.print()
     console.print(Markdown(f"## Exercise\n\n{lesson.exercise}"))
     console.print(f"\nchange   {place.scenario}", soft_wrap=True)
-    console.print(f"check    flowsim learn {lesson.name} --check", soft_wrap=True)
+    console.print(f"check    {place.command} --check", soft_wrap=True)
 
 
 def show_grade(console: Console, lesson: Lesson, grade: Grade) -> None:

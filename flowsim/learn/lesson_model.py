@@ -11,6 +11,7 @@ from flowsim.scenario.types import Name, Strict
 
 Sentence = Annotated[str, Field(min_length=1, max_length=1000)]
 Unit = Literal["ns", "us", "ms", "s"]
+View = Literal["graph", "timeline", "channel", "event-time", "state", "laws", "steps"]
 
 
 class ResultsModel(Strict):
@@ -102,7 +103,7 @@ class MomentModel(Strict):
     """A moment of the run that the report opens at."""
 
     look: Sentence = Field(description="What the report shows there.")
-    view: Literal["graph", "channel", "laws", "steps"] = Field(default="steps", description="The view of the report.")
+    view: View = Field(default="steps", description="The view of the report.")
     at: SelectionModel = Field(description="The first matching fact is the moment.")
 
 

@@ -93,7 +93,9 @@ def right_answers(lesson: Lesson) -> dict[str, Value]:
 def _recorded(lesson: Lesson, out: Path, *, in_memory: bool = False) -> tuple[ScenarioRun, Facts]:
     compiled = compile_scenario(lesson.scenario, out_dir=out)
     where = None if in_memory else out
-    run = run_compiled(compiled, out=where, record=Level.FULL, clock="virtual", bounds=EXPLORED_BOUNDS)
+    run = run_compiled(
+        compiled, out=where, record=Level.FULL, record_state=True, clock="virtual", bounds=EXPLORED_BOUNDS
+    )
     if run.facts is not None:
         return run, run.facts
     return run, Recording.open(out)
@@ -108,6 +110,5 @@ def _moment(moment: MomentModel, run: ScenarioRun, facts: Facts) -> Moment:
     time, seq, task = names.index("time_ns"), names.index("seq"), names.index("task")
     first = min(rows, key=lambda row: (row[time], row[task], row[seq]))
     parts = [f"view={moment.view}", f"task={first[task]}"]
-    if "channel" in names:
-        parts.append(f"channel={first[names.index('channel')]}")
+    parts += [f"{name}={first[names.index(name)]}" for name in ("channel", "operator") if name in names]
     return Moment(moment.look, "&".join([*parts, f"fact={first[task]}.{first[seq]}"]))

@@ -40,6 +40,8 @@ class Workplace:
     """The folder of one lesson below the learner's folder."""
 
     folder: Path
+    command: str = ""
+    """The command that continues the lesson."""
 
     @property
     def scenario(self) -> Path:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 import webbrowser
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -22,6 +23,8 @@ from flowsim.learn.lesson import Lesson, lesson_named, lessons, names
 from flowsim.learn.predictions import Predictions, compared, read_answers, right_answers
 from flowsim.learn.workplace import SCENARIO_FILE, Workplace
 from flowsim.scenario.loader import load_scenario
+
+DEFAULT_DIR: Final = Path("learn")
 
 
 def _completed(incomplete: str) -> list[str]:
@@ -60,7 +63,7 @@ def learn(
     check: Check = False,
     answers: Answers = None,
     verify: Verify = False,
-    directory: Dir = Path("learn"),
+    directory: Dir = DEFAULT_DIR,
     folder: Lessons = None,
     force: Force = False,
     open_: Open = False,
@@ -81,7 +84,7 @@ def learn(
     if (check or verify) and (force or open_):
         raise BadInput("--force and --open belong to the start of a lesson: leave --check and --verify out")
     lesson = lesson_named(name, folder)
-    place = Workplace(directory / lesson.name)
+    place = Workplace(directory / lesson.name, _command(lesson, directory, folder))
     if verify:
         return _verified(lesson)
     if check:
@@ -111,6 +114,13 @@ def _listed(directory: Path, folder: Path | None) -> Answer:
         for lesson, progress in found
     ]
     return Answer(document, lambda console: shown.show_list(console, found))
+
+
+def _command(lesson: Lesson, directory: Path, folder: Path | None) -> str:
+    """Returns the command that continues the lesson in the same folders."""
+    options = [] if directory == DEFAULT_DIR else ["--dir", str(directory)]
+    options += [] if folder is None else ["--lessons", str(folder)]
+    return shlex.join(["flowsim", "learn", lesson.name, *options])
 
 
 def _begin(lesson: Lesson, place: Workplace, force: bool) -> None:
@@ -196,7 +206,7 @@ def _links(predictions: Predictions, place: Workplace) -> list[tuple[str, str]]:
 
 def _checked(lesson: Lesson, place: Workplace) -> Answer:
     if not place.scenario.is_file():
-        raise BadInput(f"{place.scenario}: there is no such file; 'flowsim learn {lesson.name}' writes it")
+        raise BadInput(f"{place.scenario}: there is no such file; '{place.command}' writes it")
     result = grade(lesson, load_scenario(place.scenario))
     place.graded(result.passed)
     code = ExitCode.FINE if result.passed else ExitCode.BROKEN

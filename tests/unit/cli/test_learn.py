@@ -69,7 +69,7 @@ def test_wrong_answer_gives_code_1_and_the_answer_of_the_run(flowsim: Any, small
     assert called.code == 1
     assert "wrong    many: 4\n         the run: 3\n" in called.out
     assert "right    choice: b (all arrived)" in called.out
-    assert "check    flowsim learn 01_small --check" in called.out
+    assert "check    flowsim learn 01_small --lessons lessons --check" in called.out
     (listed,) = flowsim("learn", *small, "--json").document
     assert (listed["right"], listed["questions"], listed["passed"]) == (6, 7, False)
     assert "6 of 7 predictions right" in flowsim("learn", *small).out
@@ -129,7 +129,10 @@ def test_verify_prints_answers_and_refuses_an_exercise_that_asks_for_nothing(
         (["--check"], "--check, --answers, --verify, --force and --open need the NAME of a lesson"),
         (["1", "--check", "--verify"], "use one of --check, --answers and --verify"),
         (["1", "--check", "--force"], "--force and --open belong to the start of a lesson"),
-        (["1", "--check"], "learn/01_small/scenario.yaml: there is no such file; 'flowsim learn 01_small' writes it"),
+        (
+            ["1", "--check"],
+            "learn/01_small/scenario.yaml: there is no such file; 'flowsim learn 01_small --lessons lessons' writes it",
+        ),
         (["1", "--answers", "none.json"], "--answers: none.json: cannot be read: No such file or directory"),
         (["1", "--answers", "few.yaml"], "few.yaml:1:1 no answer to names, many, when, which, choice, steps"),
         (["1", "--answers", "other.yaml"], "other.yaml:2:1 there is no question 'meny' (did you mean 'many'?)"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,9 +13,12 @@ from flowsim.facts.kinds import ElementKind
 from flowsim.facts.schema import TABLES
 from flowsim.recording.merged_facts import Selection, merged_facts
 from flowsim.recording.reader import Recording
+from flowsim.report.page import page as html_of
+from flowsim.report.payload import build_payload
 from flowsim.units import NO_TIMESTAMP
 from tests.report.conftest import OpenReport
 from tests.support.accessibility import violations
+from tests.support.jobs.unordered_records import unordered_records
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
@@ -82,6 +86,57 @@ def test_records_watermarks_and_windows_equal_those_of_the_facts(
 
 def without_sentinels(points: list[list[Any]]) -> list[list[Any]]:
     return [[place, at, max(mark, -(2**50)), timing] for place, at, mark, timing in points]
+
+
+IN_PARTS = """
+() => {
+    const {eventTimes, lateRecords, facts} = flowsim.model
+    const of = eventTimes.of(eventTimes.subjects[0])
+    return {
+        late: of.late(null).map(number => {
+            const {since, reasons} = lateRecords.explain(of, number)
+            const isStated = reasons.some(reason => reason.text.includes(' became '))
+            return [facts.step[of.points.latePlaces[number]], isStated ? facts.step[since] : null]
+        }),
+        others: [...of.points.places].filter((_, number) => of.points.timings[number] < 2).map(place => facts.step[place]),
+        records: of.windows.map(box => box.records),
+        fires: of.windows.flatMap(box => box.fires.map(fire => facts.step[fire.place])).sort((a, b) => a - b),
+    }
+}
+"""
+
+
+@pytest.mark.parametrize("removed_bytes", [16_000, 24_000])
+def test_report_in_parts_has_every_late_row_and_states_no_wrong_cause(
+    open_report: OpenReport, tmp_path: Path, removed_bytes: int
+) -> None:
+    recording = unordered_records(tmp_path)
+    whole = build_payload(recording, "out/run")
+    small = build_payload(recording, "out/run", budget_bytes=len(whole.head) + len(whole.body) - removed_bytes)
+    assert small.parts is not None
+    Path(f"{recording.directory}.html").write_text(html_of(small))
+    facts = [
+        (step, fact.table, dict(zip(TABLES[fact.table].names, fact.row, strict=True)))
+        for step, fact in enumerate(merged_facts(recording, Selection()))
+    ]
+    marks = [(step, row["timestamp"]) for step, table, row in facts if table == "task_watermark"]
+    late = {
+        step: next(at for at, mark in marks if mark >= row["timestamp"] // 50 * 50 + 49)
+        for step, table, row in facts if table == "late_drop"
+    }  # fmt: skip
+    arrived = [
+        step for number, (step, table, _) in enumerate(facts)
+        if table == "window_intake" and any(part.first <= step < part.end for part in small.parts)
+        and facts[number + 1][1] != "late_drop"
+    ]  # fmt: skip
+
+    found = open_report(recording, "#view=event-time").evaluate(IN_PARTS)
+
+    assert [step for step, _ in found["late"]] == list(late)
+    assert all(since in (None, late[step]) for step, since in found["late"])
+    assert found["others"] == arrived
+    assert set(found["records"]) == {None}
+    assert found["fires"] == [step for step, table, _ in facts if table == "window_fire"]
 
 
 def test_idle_channel_does_not_hold_the_watermark_back(open_report: OpenReport, recordings: Recordings) -> None:

@@ -5,7 +5,7 @@ import { countUpTo, type Facts } from "./facts";
 import { Element } from "./kinds";
 import type { Names } from "./names";
 import {
-  addElement, addMark, markAt, noMarks, pointsOf, rowsOf, Timing, type Marks, type Points, type Subject,
+  addElement, addMark, isGapBetween, markAt, mergedPoints, noMarks, pointsOf, rowsOf, Timing, type Marks, type Points, type Subject,
 } from "./points";
 import { planOf, type WindowPlan } from "./window_plan";
 import { windowsOf, type WindowBox } from "./windows";
@@ -28,6 +28,8 @@ export interface WatermarkNow {
   /** null: none yet. */
   value: number | null;
   idle: boolean;
+  /** false where the report does not have the fact. */
+  isKnown: boolean;
   /** Whether the watermark of the task cannot advance before this one does. */
   holds: boolean;
 }
@@ -90,6 +92,7 @@ export class EventTime {
   watermarksAt(place: number): { task: WatermarkNow; lines: WatermarkNow[] } {
     const task = { label: "", channel: null, holds: false, ...markAt(this.watermark, place) };
     const lines = this.lines.map((line) => ({ label: line.label, channel: line.channel, ...markAt(line.marks, place) }));
+    if (!lines.every((line) => line.isKnown)) return { task, lines: lines.map((line) => ({ ...line, holds: false })) };
     const active = lines.filter((line) => !line.idle).map((line) => line.value ?? -BOUND);
     const least = Math.min(...active);
     return { task, lines: lines.map((line) => ({ ...line, holds: !line.idle && (line.value ?? -BOUND) === least })) };
@@ -192,22 +195,14 @@ export class EventTimes {
     const rows = rowsOf(facts, intake, task, operator);
     const drops = facts.of("late_drop");
     const late = rowsOf(facts, drops, task, operator);
-    // Without the intakes, which a small report leaves out, only the late rows are known.
-    const table = rows.length ? intake : drops;
-    const from = rows.length ? rows : late;
-    const points = pointsOf(from, table);
-    for (let number = 0; number < from.length; number++) {
+    const points = mergedPoints(pointsOf(rows, intake), pointsOf(late, drops));
+    for (let number = 0; number < points.places.length; number++) {
       const [timestamp, watermark] = [points.timestamps[number]!, points.watermarks[number]!];
       const isBehind = plan?.isJoin ? timestamp < watermark : timestamp <= watermark;
       const isByEventTime = plan === null || plan.isJoin || plan.isEventTime;
-      points.timings[number] = isByEventTime && isBehind && watermark > -BOUND ? Timing.BEHIND : Timing.IN_TIME;
+      if (points.latePlaces[number]) points.timings[number] = Timing.LATE;
+      else if (isByEventTime && isBehind && watermark > -BOUND) points.timings[number] = Timing.BEHIND;
       if (plan && !plan.isJoin && !plan.isEventTime) points.timestamps[number] = this.clock(points.places[number]!);
-    }
-    for (const row of late) {
-      const number = countUpTo(points.places, drops.places[row]!) - 1;
-      if (number < 0) continue;
-      points.timings[number] = Timing.LATE;
-      points.latePlaces[number] = drops.places[row]!;
     }
     return points;
   }
@@ -235,7 +230,8 @@ export class EventTimes {
     let mark = -1;
     points.places.forEach((place, number) => {
       while (mark + 1 < marks.places.length && marks.places[mark + 1]! <= place) mark++;
-      const watermark = mark < 0 ? -BOUND : marks.values[mark]!;
+      const isKnown = mark >= 0 && !isGapBetween(marks, marks.places[mark]!, place);
+      const watermark = isKnown ? marks.values[mark]! : -BOUND;
       points.watermarks[number] = watermark;
       const isBehind = watermark > -BOUND && points.timestamps[number]! <= watermark;
       points.timings[number] = isBehind ? Timing.BEHIND : Timing.IN_TIME;
@@ -251,7 +247,7 @@ export class EventTimes {
     const { rows, columns, places } = facts.of("task_watermark");
     const inputs: { watermark: number; idle: boolean }[] = [];
     for (let input = 0; input < (this.names.tasks.get(task)?.inputs ?? 1); input++) inputs.push({ watermark: -BOUND, idle: false });
-    const found: Marks = noMarks();
+    const found = noMarks(facts, "task_watermark");
     let combined = -BOUND;
     for (let row = 0; row < rows; row++) {
       if (facts.task[places[row]!] !== task) continue;
@@ -270,7 +266,7 @@ export class EventTimes {
   private outputMarks(task: number): Marks {
     const first = [...this.names.channels.values()].find((channel) => channel.source === task);
     const { rows, columns, places } = this.facts.of("sent");
-    const found: Marks = noMarks();
+    const found = noMarks(this.facts, "sent");
     for (let row = 0; row < rows; row++) {
       if (columns.channel![row] === first?.id) addElement(found, places[row]!, columns.kind![row]!, columns.timestamp![row]!);
     }
@@ -283,7 +279,7 @@ export class EventTimes {
     return of.map((channel) => ({
       label: `from ${this.names.source(channel.id)}`,
       channel: channel.id,
-      marks: this.marksOfChannels!.get(channel.id) ?? noMarks(),
+      marks: this.marksOfChannels!.get(channel.id) ?? noMarks(this.facts, "received"),
     }));
   }
 
@@ -294,7 +290,7 @@ export class EventTimes {
       const kind = columns.kind![row]!;
       if (kind !== Element.WATERMARK && kind !== Element.STATUS) continue;
       let marks = found.get(columns.channel![row]!);
-      if (!marks) found.set(columns.channel![row]!, (marks = noMarks()));
+      if (!marks) found.set(columns.channel![row]!, (marks = noMarks(this.facts, "received")));
       addElement(marks, places[row]!, kind, columns.timestamp![row]!);
     }
     return found;
@@ -313,7 +309,7 @@ export class EventTimes {
 
   private generated(task: number, ofOperator: (operator: number) => boolean, split: number): Marks {
     const { rows, columns, places } = this.facts.of("generated_watermark");
-    const found: Marks = noMarks();
+    const found = noMarks(this.facts, "generated_watermark");
     for (let row = 0; row < rows; row++) {
       const isOf = this.facts.task[places[row]!] === task && columns.split![row] === split;
       if (isOf && ofOperator(columns.operator![row]!)) {

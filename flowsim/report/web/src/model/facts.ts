@@ -121,9 +121,16 @@ export class Facts {
     return undefined;
   }
 
-  /** Whether the report has every fact of a table. */
+  /** Whether the report has every fact of a table. In a report of parts, a table without facts may have some elsewhere. */
   isWhole(name: string): boolean {
-    return this.head.sections[name]?.coverage !== "parts";
+    const section = this.head.sections[name];
+    return section ? section.coverage !== "parts" : this.head.parts === null;
+  }
+
+  /** The places before which facts are not here: the begins of exact parts, and what follows them. */
+  get gaps(): number[] {
+    const found = (this.head.parts ?? []).flatMap(({ first, end }) => [first, end]).filter((step) => step > 0);
+    return found.map((step) => countUpTo(this.step, step - 1));
   }
 
   /** The last place of the exact part around a place; the place itself outside of all parts. */

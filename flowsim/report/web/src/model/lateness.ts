@@ -5,7 +5,7 @@ import type { EventTime } from "./event_time";
 import { countUpTo, type Facts } from "./facts";
 import { Element } from "./kinds";
 import type { Names } from "./names";
-import { markAt, placeOfWatermark } from "./points";
+import { isFirstKnown, isGapBetween, markAt, noMarks, placeOfWatermark } from "./points";
 import { duration, MAX_WATERMARK, moment, utc, commas } from "./text";
 import { assigned, cleanupOf } from "./window_plan";
 
@@ -59,7 +59,10 @@ export class LateRecords {
     const place = points.latePlaces[number]!;
     const who = this.names.shortTask(subject.task);
     const reasons: Reason[] = [this.condition(of, number, newest, limit)];
-    if (since < Infinity) {
+    if (!isFirstKnown(of.watermark, Math.min(since, place))) {
+      const text = "When the watermark got there is not in this report, which has parts of the run: ask 'flowsim why RECORDING late'.";
+      reasons.push({ text, place: null, rules: [] });
+    } else if (since < Infinity) {
       const value = markAt(of.watermark, since).value ?? -BOUND;
       const before = duration(this.facts.time[place]! - this.facts.time[since]!);
       const text = `The watermark of ${who} became ${atTime(value)} at ${moment(this.facts.time[since]!)}, ${before} before the record.`;
@@ -106,7 +109,7 @@ export class LateRecords {
       const generated = this.generation(to, at, value);
       if (generated.length) return [...reasons, ...generated];
       const row = this.lastRow("received", to, at, (kind) => kind === Element.WATERMARK || kind === Element.STATUS);
-      if (row < 0) return reasons;
+      if (row < 0 || this.isGap("received", this.facts.of("received").places[row]!, at)) return reasons;
       const received = this.facts.of("received").columns;
       const channel = received.channel![row]!;
       const sent = this.sentAt(channel, received.position![row]!);
@@ -165,6 +168,11 @@ export class LateRecords {
       if (this.facts.task[places[row]!] === task && wanted(columns.kind![row]!)) return row;
     }
     return -1;
+  }
+
+  /** Whether facts of a table between two places may be missing. */
+  private isGap(table: string, first: number, last: number): boolean {
+    return isGapBetween(noMarks(this.facts, table), first, last);
   }
 
   /** The place of the element of a channel at a position; -1 if it is not known. */

@@ -21,6 +21,8 @@ export interface Marks {
   places: number[];
   values: number[];
   idle: boolean[];
+  /** Places from which on the watermark is not known until the next mark: some facts before them are not here. */
+  gaps: number[];
 }
 
 /** By number. */
@@ -57,8 +59,42 @@ export function pointsOf(rows: number[], { columns, places }: Table): Points {
   };
 }
 
-export function noMarks(): Marks {
-  return { places: [], values: [], idle: [] };
+/**
+ * Adds the facts of late records to the records that arrived: each belongs to the last record before it. In a report of
+ * parts the record itself may be missing; then the fact of its lateness takes its place.
+ */
+export function mergedPoints(arrived: Points, late: Points): Points {
+  const alone: number[] = [];
+  late.places.forEach((place, number) => {
+    const at = countUpTo(arrived.places, place) - 1;
+    const isSame =
+      at >= 0 && !arrived.latePlaces[at] && arrived.timestamps[at] === late.timestamps[number] &&
+      arrived.keys[at] === late.keys[number] && arrived.watermarks[at] === late.watermarks[number];
+    if (isSame) arrived.latePlaces[at] = place;
+    else alone.push(number);
+  });
+  late.latePlaces.set(late.places);
+  if (!alone.length) return arrived;
+  const order = [...arrived.places.keys(), ...alone.map((number) => ~number)].sort((one, other) => placeIn(one) - placeIn(other));
+  function placeIn(number: number): number {
+    return number < 0 ? late.places[~number]! : arrived.places[number]!;
+  }
+  const chosen = <Name extends keyof Points>(name: Name): number[] =>
+    order.map((number) => (number < 0 ? late[name][~number]! : arrived[name][number]!));
+  return {
+    places: Uint32Array.from(chosen("places")),
+    timestamps: Float64Array.from(chosen("timestamps")),
+    watermarks: Float64Array.from(chosen("watermarks")),
+    timings: Uint8Array.from(chosen("timings")),
+    keys: Uint32Array.from(chosen("keys")),
+    records: Uint32Array.from(chosen("records")),
+    latePlaces: Uint32Array.from(chosen("latePlaces")),
+  };
+}
+
+/** ``table``: where the marks are from. */
+export function noMarks(facts: Facts, table: string): Marks {
+  return { places: [], values: [], idle: [], gaps: facts.isWhole(table) ? [] : facts.gaps };
 }
 
 export function addMark(marks: Marks, place: number, value: number, idle: boolean): void {
@@ -73,10 +109,17 @@ export function addElement(marks: Marks, place: number, kind: number, timestamp:
   else if (kind === Element.STATUS) addMark(marks, place, marks.values.at(-1) ?? -BOUND, timestamp !== 0);
 }
 
-export function markAt({ places, values, idle }: Marks, place: number): { value: number | null; idle: boolean } {
-  const at = countUpTo(places, place) - 1;
-  const value = at < 0 ? -BOUND : values[at]!;
-  return { value: value === -BOUND ? null : value, idle: at >= 0 && idle[at]! };
+/** ``value`` is null before the first watermark; ``isKnown`` is false where its fact may be missing. */
+export function markAt(marks: Marks, place: number): { value: number | null; idle: boolean; isKnown: boolean } {
+  const at = countUpTo(marks.places, place) - 1;
+  if (isGapBetween(marks, at < 0 ? -1 : marks.places[at]!, place)) return { value: null, idle: false, isKnown: false };
+  const value = at < 0 ? -BOUND : marks.values[at]!;
+  return { value: value === -BOUND ? null : value, idle: at >= 0 && marks.idle[at]!, isKnown: true };
+}
+
+/** After ``first``, and up to ``last``. */
+export function isGapBetween({ gaps }: Marks, first: number, last: number): boolean {
+  return countUpTo(gaps, last) > countUpTo(gaps, first);
 }
 
 /** The first place at which the watermark is at least a value; Infinity if it never is. */
@@ -89,4 +132,10 @@ export function placeOfWatermark({ places, values }: Marks, value: number): numb
     else high = middle;
   }
   return places[low] ?? Infinity;
+}
+
+/** Whether the fact before a mark is here too: otherwise the watermark may have advanced earlier. */
+export function isFirstKnown(marks: Marks, place: number): boolean {
+  const at = countUpTo(marks.places, place) - 1;
+  return !isGapBetween(marks, at > 0 ? marks.places[at - 1]! : -1, place);
 }

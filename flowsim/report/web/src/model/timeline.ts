@@ -184,7 +184,7 @@ export class Timeline {
     let found = this.read.get(key);
     if (!found) {
       found = this.readTrack(task, name);
-      if (!TABLES[name].every((table) => this.facts.isWhole(table))) found.endWithPart((place) => this.facts.endOfPart(place));
+      if (!TABLES[name].every((table) => !this.facts.has(table) || this.facts.isWhole(table))) found.endWithPart((place) => this.facts.endOfPart(place));
       if (name !== "actions") found.arrange();
       this.read.set(key, found);
     }

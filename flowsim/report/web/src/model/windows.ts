@@ -18,7 +18,8 @@ export interface WindowBox {
   end: number;
   /** The place of its first record; of its first fire if the records are not known. */
   first: number;
-  records: number;
+  /** null: not all records are in the report. */
+  records: number | null;
   fires: Fire[];
   /** Where it was removed, or merged into a larger one; Infinity if that did not happen. */
   gone: number;
@@ -34,12 +35,11 @@ export interface WindowsOf {
 
 /** In the order of their first records. A fact at one place may concern several windows. */
 export function windowsOf(facts: Facts, of: WindowsOf, startNs: number): WindowBox[] {
-  const boxes = new Boxes(of);
+  const boxes = new Boxes(of, facts.isWhole("window_intake"));
   const { plan, points, subject } = of;
   const tables = { fires: facts.of("window_fire"), merges: facts.of("window_merge"), intake: facts.of("window_intake") };
   const fires = rowsOf(facts, tables.fires, subject.task, subject.operator);
   const merges = rowsOf(facts, tables.merges, subject.task, subject.operator);
-  const intakes = rowsOf(facts, tables.intake, subject.task, subject.operator);
   let [fire, merge] = [0, 0];
   const until = (place: number) => {
     for (; fire < fires.length && tables.fires.places[fires[fire]!]! < place; fire++) {
@@ -50,8 +50,7 @@ export function windowsOf(facts: Facts, of: WindowsOf, startNs: number): WindowB
       });
     }
   };
-  intakes.forEach((row, number) => {
-    const place = points.places[number]!;
+  points.places.forEach((place, number) => {
     until(place);
     const next = points.places[number + 1] ?? Infinity;
     const key = points.keys[number]!;
@@ -59,13 +58,16 @@ export function windowsOf(facts: Facts, of: WindowsOf, startNs: number): WindowB
     for (; merge < merges.length && tables.merges.places[merges[merge]!]! < next; merge++) {
       const { columns } = tables.merges;
       const at = merges[merge]!;
-      if (tables.merges.places[at]! < place) continue;
-      into = [columns.into_start![at]!, columns.into_end![at]!];
-      boxes.merge(key, columns.window_start![at]!, columns.window_end![at]!, place);
+      // A merge before the record belongs to one that is not in the report.
+      const isOfRecord = tables.merges.places[at]! >= place;
+      if (isOfRecord) into = [columns.into_start![at]!, columns.into_end![at]!];
+      const merged = isOfRecord ? place : tables.merges.places[at]!;
+      boxes.merge(columns.key![at]!, columns.window_start![at]!, columns.window_end![at]!, merged);
     }
     if (!plan || points.timings[number] === Timing.LATE) return;
     // Windows over processing time that are not sessions are as exact as the clock of the record.
-    const windows = assigned(plan, points.timestamps[number]!, tables.intake.columns.gap?.[row] ?? 0);
+    const gap = tables.intake.columns.gap?.[facts.row[place]!] ?? 0;
+    const windows = assigned(plan, points.timestamps[number]!, gap);
     for (const [start, end] of windows) {
       if (plan.shape.endsWith("session")) boxes.session(key, start, end, into, place);
       else if (!plan.isEventTime || cleanupOf(plan, end) > points.watermarks[number]!) boxes.add(key, start, end, place);
@@ -80,12 +82,15 @@ class Boxes {
   /** By key, then by start and end: windows that are not gone. */
   private readonly open = new Map<number, Map<string, WindowBox>>();
 
-  constructor(private readonly of: WindowsOf) {}
+  constructor(
+    private readonly of: WindowsOf,
+    private readonly hasRecords: boolean,
+  ) {}
 
   /** Adds a record to a window. */
   add(key: number, start: number, end: number, place: number): WindowBox {
     const box = this.box(key, start, end, place);
-    box.records++;
+    if (box.records !== null) box.records++;
     return box;
   }
 
@@ -95,7 +100,7 @@ class Boxes {
     let box = known.get(name);
     if (box && this.goneAt(box) <= place) box = undefined;
     if (!box) {
-      box = { key, start, end, first: place, records: 0, fires: [], gone: Infinity, isMerged: false };
+      box = { key, start, end, first: place, records: this.hasRecords ? 0 : null, fires: [], gone: Infinity, isMerged: false };
       known.set(name, box);
       this.all.push(box);
     }
@@ -106,13 +111,13 @@ class Boxes {
   session(key: number, start: number, end: number, into: [number, number] | null, place: number): void {
     if (into) {
       const box = this.add(key, into[0], into[1], place);
-      box.records += this.records;
+      if (box.records !== null) box.records += this.records;
       this.records = 0;
       return;
     }
     for (const box of this.openOf(key).values()) {
       if (box.start <= start && end <= box.end && this.goneAt(box) > place) {
-        box.records++;
+        if (box.records !== null) box.records++;
         return;
       }
     }
@@ -128,7 +133,7 @@ class Boxes {
     if (!box) return;
     box.gone = place;
     box.isMerged = true;
-    this.records += box.records;
+    this.records += box.records ?? 0;
     this.openOf(key).delete(name);
   }
 

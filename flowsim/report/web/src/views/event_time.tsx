@@ -152,8 +152,9 @@ function Notes({ store, chart }: { store: Store; chart: Chart }) {
   } else if (windowsInView(of, key, first, last).length > MOST_WINDOWS) {
     notes.push(`More than ${commas(MOST_WINDOWS)} windows in view: zoom in, or choose a key, to see them.`);
   }
-  if (of.subject.operator >= 0 && store.model.head.omitted.includes("window_intake")) {
-    notes.push("Only late records are in this report: write it with a larger --budget for the others.");
+  const { facts } = store.model;
+  if (of.subject.operator >= 0 && !(facts.isWhole("window_intake") && facts.has("window_intake"))) {
+    notes.push("Of the other parts of the run only late records and fires are in this report.");
   }
   return notes.length ? <p class="faint">{notes.join(" ")}</p> : null;
 }
@@ -279,7 +280,7 @@ function WatermarkRow({ name, now, isHeld = false }: { name: string; now: Waterm
   return (
     <tr>
       <td>{name}</td>
-      <td>{now.value === null ? "none yet" : atTime(now.value)} <span class="faint">{words}</span></td>
+      <td>{!now.isKnown ? "not in this report" : now.value === null ? "none yet" : atTime(now.value)} <span class="faint">{words}</span></td>
     </tr>
   );
 }

@@ -4,7 +4,7 @@ import { BOUND } from "../decode";
 import type { EventTime, Line } from "../model/event_time";
 import { countUpTo } from "../model/facts";
 import { atTime } from "../model/lateness";
-import { Timing, type Marks } from "../model/points";
+import { isGapBetween, Timing, type Marks } from "../model/points";
 import type { WindowBox } from "../model/windows";
 import { utc } from "../model/text";
 import type { Store } from "../store";
@@ -201,7 +201,7 @@ function drawLine({ drawing, of, events, isRelative, first, last }: View, { mark
 
 function difference(marks: Marks, watermark: Marks): Marks {
   const places = [...new Set([...marks.places, ...watermark.places])].sort((one, other) => one - other);
-  const found: Marks = { places: [], values: [], idle: [] };
+  const found: Marks = { places: [], values: [], idle: [], gaps: [...marks.gaps, ...watermark.gaps].sort((one, other) => one - other) };
   let [one, other] = [-1, -1];
   for (const place of places) {
     while (one + 1 < marks.places.length && marks.places[one + 1]! <= place) one++;
@@ -226,6 +226,7 @@ function stepLine({ context, axis }: Drawing, marks: Marks, events: EventAxis, f
     const x = axis.x(marks.places[at]!);
     const next = at + 1 < to ? axis.x(marks.places[at + 1]!) : axis.right;
     if (before && next - before.x < 0.5 && at + 1 < to) continue;
+    if (before && isGapBetween(marks, marks.places[at - 1]!, marks.places[at]!)) before = null;
     if (before) context.lineTo(x, before.y);
     if (value <= -BOUND || marks.idle[at]) {
       before = null;
@@ -236,13 +237,11 @@ function stepLine({ context, axis }: Drawing, marks: Marks, events: EventAxis, f
     else context.moveTo(x, y);
     before = { x, y };
   }
-  if (!before) {
-    context.stroke();
-    return null;
-  }
-  context.lineTo(axis.right, before.y);
+  const gap = marks.gaps.find((place) => place > (marks.places[to - 1] ?? 0) && place <= last);
+  const right = gap === undefined ? axis.right : Math.min(axis.right, axis.x(gap));
+  if (before) context.lineTo(right, before.y);
   context.stroke();
-  return { x: axis.right, y: before.y };
+  return before && { x: right, y: before.y };
 }
 
 function drawWatermark({ drawing, of, events, first, last }: View): void {

@@ -71,6 +71,8 @@ function notes({ model }: Store): string[] {
   else if (!facts.has("state_changes")) {
     found.push(`The values of keyed state are missing: record the run with '${command}'. Shown are windows and timers.`);
   }
+  if (facts.has("window_fire") && !facts.isWhole("window_intake")) found.push("The records are in parts of this report only: a window begins with the first one that is in it.");
+  if (facts.has("timers") && !facts.isWhole("timers")) found.push("The timers are in parts of this report only.");
   if (left("timers")) found.push("The timers did not fit into the report: write it again with a larger --budget.");
   else if (!facts.has("timers") && !model.isFull) found.push("The timers are missing: they need a recording with --record full.");
   return found;
@@ -152,7 +154,7 @@ function Now({ store, state }: { store: Store; state: KeyState }) {
           {windows.map((box) => (
             <tr key={`${box.first} ${box.start}`}>
               <td>window [{atTime(box.start)}, {atTime(box.end)})</td>
-              <td>{count(box.records, "record")} in the end{box.isMerged ? ", is merged" : box.fires.length ? "" : ", does not fire"}</td>
+              <td>{wordsOf(box)}</td>
               <td>since {since(box.first)}</td>
             </tr>
           ))}
@@ -167,6 +169,11 @@ function Now({ store, state }: { store: Store; state: KeyState }) {
       </table>
     </section>
   );
+}
+
+function wordsOf({ records, isMerged, fires }: WindowBox): string {
+  const end = isMerged ? "is merged" : fires.length ? "" : "does not fire";
+  return [records === null ? "" : `${count(records, "record")} in the end`, end].filter(Boolean).join(", ");
 }
 
 function Changes({ store, state }: { store: Store; state: KeyState }) {

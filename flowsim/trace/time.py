@@ -18,6 +18,7 @@ _FIRST_DATE_MS: Final = 31_536_000_000
 """The start of 1971 in ms: smaller timestamps are not shown as dates, because most examples count from 0."""
 _LAST_DATE_MS: Final = 253_402_300_799_999
 _NS_PER_S: Final = 1000 * NS_PER_MS
+_MS_PER_MIN: Final = 60_000
 
 
 def start_of(recording: Recording) -> int:
@@ -85,6 +86,15 @@ def utc_text(timestamp: int) -> str:
     at = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=timestamp)
     precision = "milliseconds" if timestamp % 1000 else "seconds" if timestamp % 60_000 else "minutes"
     return at.replace(tzinfo=None).isoformat(" ", precision)
+
+
+def span_text(ms: int) -> str:
+    """Returns a length of event time in ms, and from one minute on also in larger units.
+
+    >>> span_text(5), span_text(1_800_000)
+    ('5 ms', '1,800,000 ms (30 min 0 s)')
+    """
+    return f"{ms:,} ms" if ms < _MS_PER_MIN else f"{ms:,} ms ({duration_text(ms * NS_PER_MS)})"
 
 
 def duration_text(ns: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import Operator
-from flowsim.trace.time import event_time
+from flowsim.trace.time import event_time, span_text
 from flowsim.why.answer import Cause
 from flowsim.why.generators import strategy_of
 from flowsim.why.run_facts import Row, RunFacts, place_of
@@ -32,7 +32,7 @@ def alignment_causes(facts: RunFacts, task: int, row: Row) -> list[Cause]:
     behind = min((one for one in others if one[1] != task), key=lambda one: one[:2], default=None)
     if behind is not None:
         text = (
-            f"The limit is the lowest watermark of group {group!r} plus the allowed drift of {drift:,} ms. The lowest "
+            f"The limit is the lowest watermark of group {group!r} plus the allowed drift of {span_text(drift)}. The lowest "
             f"watermark is that of {facts.task(behind[1])}: {event_time(behind[0])}. The source continues when the group has "
             "advanced; while it waits, its idle timeout does not run."
         )

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass, field
+from typing import Final
 
 from flowsim.trace.places import Place
 from flowsim.trace.time import moment_text
+
+_CHAPTER: Final = re.compile(r"\d+")
+_VIEWS: Final = {
+    "1": "graph", "2": "graph", "3": "timeline", "5": "channel", "6": "channel", "7": "channel", "8": "event-time",
+    "9": "event-time", "10": "event-time", "11": "timeline",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,12 +31,19 @@ class Cause:
     details: tuple[str, ...] = ()
     channel: int | None = None
 
+    @property
+    def view(self) -> str:
+        """The view of the report that shows the cause: it depends on the chapter of the first rule."""
+        chapter = _CHAPTER.search(self.rules[0]) if self.rules else None
+        found = _VIEWS.get(chapter[0], "steps") if chapter is not None else "steps"
+        return "timeline" if found == "channel" and self.channel is None else found
+
     def link(self, start_ns: int) -> str:
         """The part of a link to the report after the file name; '' without a place."""
         place = self.place
         if place is None or place.task is None or place.time_ns is None:
             return ""
-        parts = [f"view={'steps' if self.channel is None else 'channel'}", f"task={place.task}"]
+        parts = [f"view={self.view}", f"task={place.task}"]
         if self.channel is not None:
             parts.append(f"channel={self.channel}")
         if place.seq is not None:

@@ -8,7 +8,7 @@ from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import number_of
 from flowsim.trace.sentence import count_text
-from flowsim.trace.time import duration_text, event_time
+from flowsim.trace.time import duration_text, event_time, span_text
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, RunFacts, place_of
@@ -64,8 +64,13 @@ def watermark_cause(facts: RunFacts, task: int, operator: Operator, row: Row) ->
     if strategy.get("kind") != "bounded" or row["max_timestamp"] == NO_TIMESTAMP:
         return Cause(f"{text} {after}.", ("8.1",), place_of(row))
     bound = number_of(strategy, "bound_ms")
-    text += f" {after}: their highest timestamp {event_time(row['max_timestamp'])}, less the bound of {bound:,} ms, less 1 ms."
+    text += f" {after}: {formula(row, bound)}."
     return Cause(text, ("8.1",), place_of(row))
+
+
+def formula(row: Row, bound_ms: int) -> str:
+    """How a watermark of table ``generated_watermark`` follows from the records before it (rule 8.1)."""
+    return f"their highest timestamp {event_time(row['max_timestamp'])}, less the bound of {span_text(bound_ms)}, less 1 ms"
 
 
 def idle_cause(facts: RunFacts, task: int, operator: Operator, row: Row) -> Cause:

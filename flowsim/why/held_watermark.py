@@ -13,7 +13,7 @@ from flowsim.why.alignment import alignment_causes, paused_row
 from flowsim.why.answer import Cause
 from flowsim.why.channel_flow import flow_of
 from flowsim.why.channel_states import ChannelState, channel_states
-from flowsim.why.generators import generator_of, strategy_of
+from flowsim.why.generators import formula, generator_of, strategy_of
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.task_state import Doing, state_of
 from flowsim.why.waiting import chain
@@ -208,7 +208,7 @@ def _generator(facts: RunFacts, task: int, operator: Operator, needed: int) -> l
             f"{name} generated watermark {event_time(last['timestamp'])} after {count_text(last['records'], 'record')}"
         )
         if last["max_timestamp"] != NO_TIMESTAMP and strategy.get("kind") == "bounded":
-            text += f": their highest timestamp {event_time(last['max_timestamp'])}, less the bound of {bound:,} ms, less 1 ms"
+            text += f": {formula(last, bound)}"
         text += "."
         if seen is not None:
             text += f" Its last record came at {facts.moment(seen['time_ns'])}, with timestamp {event_time(seen['timestamp'])}."

@@ -11,7 +11,7 @@ from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import WindowPlan, last_of, number_of, window_plan
 from flowsim.trace.sentence import count_text, window_text
-from flowsim.trace.time import event_time
+from flowsim.trace.time import event_time, span_text
 from flowsim.units import NO_TIMESTAMP
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.channel_states import channel_states
@@ -20,7 +20,7 @@ from flowsim.why.records import Records
 from flowsim.why.run_facts import Ints, Mask, Row, Rows, RunFacts, place_of
 from flowsim.why.windows import windows_of
 
-_MOST_LISTED = 8
+_MOST_LISTED = 3
 
 
 def why_late(facts: RunFacts, record: str | None = None, tasks: frozenset[int] | None = None) -> WhyAnswer:
@@ -68,7 +68,8 @@ def _limit(
     lateness = number_of(operator.params, "lateness_ms") if operator is not None else 0
     windows = [] if plan is None else windows_of(plan, intake)
     if plan is None or not windows:
-        text = f"Its timestamp plus the allowed lateness of {lateness:,} ms is not above the watermark, which is {watermark}."
+        above = f"plus the allowed lateness of {span_text(lateness)} is not above the watermark"
+        text = f"Its timestamp {above}, which is {watermark}."
         return Cause(text, ("10.9",), place_of(intake)), timestamp + lateness
     cleanups = [(plan.cleanup_of(last_of(*window)), window) for window in windows]
     lines = tuple(
@@ -78,7 +79,7 @@ def _limit(
     which = "its window is" if len(windows) == 1 else f"all its {len(windows)} windows are"
     text = (
         f"The watermark of the operator was {watermark} when the record arrived, and {which} closed: a window is closed "
-        f"when the watermark reaches its last millisecond plus the allowed lateness of {lateness:,} ms."
+        f"when the watermark reaches its last millisecond plus the allowed lateness of {span_text(lateness)}."
     )
     return Cause(text, ("10.8", "10.9"), place_of(intake), lines), max(cleanup for cleanup, _ in cleanups)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.windows.plan import number_of
 from flowsim.trace.sentence import record_text
-from flowsim.trace.time import event_time
+from flowsim.trace.time import event_time, span_text
 from flowsim.why.answer import Cause
 from flowsim.why.channel_states import ChannelState, channel_states
 from flowsim.why.generators import generated, generator_of, idle_cause, sent_at, strategy_of, watermark_cause
@@ -74,8 +74,8 @@ def _made_by(facts: RunFacts, state: ChannelState, origin: Row, sent: Row, limit
     if strategy.get("kind") == "bounded" and behind > 0:
         needed, bound = row["max_timestamp"] - limit, number_of(strategy, "bound_ms")
         text = (
-            f"The record is {behind:,} ms behind the highest timestamp that {operator.name} had seen, but the bound "
-            f"allows {bound:,} ms. With a bound of at least {needed:,} ms it would have been in time."
+            f"The record is {span_text(behind)} behind the highest timestamp that {operator.name} had seen, but the bound "
+            f"allows {span_text(bound)}. With a bound of at least {span_text(needed)} it would have been in time."
         )
         causes.append(Cause(text, ("8.1",), place_of(sent), channel=channel.channel))
     return causes

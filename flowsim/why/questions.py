@@ -11,6 +11,7 @@ from flowsim.why.answer import WhyAnswer
 from flowsim.why.late import why_late
 from flowsim.why.no_output import why_no_output
 from flowsim.why.order import why_order
+from flowsim.why.records import Records
 from flowsim.why.run_facts import RunFacts
 from flowsim.why.waiting import task_named, why_waiting
 
@@ -33,6 +34,8 @@ class Question:
     fewest: int
     most: int
     answer: Callable[[RunFacts, Asked], WhyAnswer]
+    example: Callable[[RunFacts], Sequence[str]]
+    """Words for a recording; empty if it has nothing of that kind."""
 
 
 def _late(facts: RunFacts, asked: Asked) -> WhyAnswer:
@@ -51,15 +54,48 @@ def _order(facts: RunFacts, asked: Asked) -> WhyAnswer:
     return why_order(facts, asked.about[0], asked.about[1], asked.tasks)
 
 
-QUESTIONS: Final[dict[str, Question]] = {
-    question.name: question
-    for question in (
-        Question("late", "why a record was dropped as late, or was not", "[RECORD]", 0, 1, _late),
-        Question("no-output", "why a sink, window or key has no results", "[SINK|WINDOW|KEY]...", 0, 3, _no_output),
-        Question("order", "why two records came in their order, or changed it", "RECORD RECORD", 2, 2, _order),
-        Question("waiting", "what a task waits for, up to the task or call that causes it", "[TASK]", 0, 1, _waiting),
-    )
-}
+def _late_example(facts: RunFacts) -> Sequence[str]:
+    row = facts.all_rows("late_drop").first()
+    value = "" if row is None else facts.names.value(row["fingerprint"])
+    return [] if row is None or not value else [f"{value}@{row['timestamp']}"]
+
+
+def _no_output_example(facts: RunFacts) -> Sequence[str]:
+    return [operator.name.partition(": ")[2] for operator in facts.graph.operators if operator.kind == "sink"][:1]
+
+
+def _order_example(facts: RunFacts) -> Sequence[str]:
+    known = Records(facts).some(2)
+    return [record.argument for record in known] if len(known) == 2 else []
+
+
+def _waiting_example(facts: RunFacts) -> Sequence[str]:
+    return [facts.task(task.task) for task in facts.graph.tasks.values() if task.inputs][:1]
+
+
+_LATE: Final = Question("late", "why a record was dropped as late, or was not", "[RECORD]", 0, 1, _late, _late_example)
+_NO_OUTPUT: Final = Question(
+    "no-output",
+    "why a sink, window or key has no results",
+    "[SINK] [WINDOW] [KEY]",
+    0,
+    3,
+    _no_output,
+    _no_output_example,
+)
+_ORDER: Final = Question(
+    "order", "why two records came in their order, or changed it", "RECORD RECORD", 2, 2, _order, _order_example
+)
+_WAITING: Final = Question(
+    "waiting",
+    "what a task waits for, up to the task or call that causes it",
+    "[TASK]",
+    0,
+    1,
+    _waiting,
+    _waiting_example,
+)
+QUESTIONS: Final = {question.name: question for question in (_LATE, _NO_OUTPUT, _ORDER, _WAITING)}
 
 
 def answer(facts: RunFacts, question: str, asked: Asked) -> WhyAnswer:

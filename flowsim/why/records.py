@@ -78,6 +78,10 @@ class Records:
             raise BadInput(f"{text!r} matches {len(found):,} records; give one of them:\n{shown}{more}")
         return found[0]
 
+    def some(self, count: int) -> list[Record]:
+        """The first recorded values."""
+        return [self._record(place) for place in range(min(count, len(self._values)))]
+
     def _record(self, place: int) -> Record:
         return Record(int(self._fingerprints[place]), int(self._timestamps[place]), self._values[place])
 

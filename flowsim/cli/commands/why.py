@@ -32,7 +32,7 @@ def _completed(incomplete: str) -> list[tuple[str, str]]:
 QuestionName = Annotated[
     str | None,
     typer.Argument(
-        metavar="[QUESTION]",
+        metavar="QUESTION",
         help="; ".join(f"{one.name} {one.words}: {one.summary}" for one in QUESTIONS.values()) + ".",
         autocompletion=_completed,
         show_default=False,
@@ -40,7 +40,7 @@ QuestionName = Annotated[
 ]
 About = Annotated[
     list[str] | None,
-    typer.Argument(metavar="[ABOUT]...", help="What the question is about; see QUESTION.", show_default=False),
+    typer.Argument(metavar="ABOUT", help="What the question is about; see QUESTION.", show_default=False),
 ]
 At = Annotated[
     str | None,
@@ -73,8 +73,12 @@ def why(
 ) -> Answer:
     """Explain what happened in a recorded run, or why it did not happen, as a chain of causes.
 
-    Each cause names the rules of Flink that explain it, and a link to the fact in the report of the recording. Without
-    QUESTION: list the questions, as commands for this recording.
+    Each cause names the rules of Flink that explain it and links to its fact in the report. Without QUESTION: list the
+    questions, each with an example for this recording.
+
+    For example: flowsim why out/run late
+
+    flowsim why out/run no-output '[0, 500)' --at 5s
     """
     opened = Recording.open(recording, limits=limits_of(limit or ()))
     at_ns = moment_ns("--at", at)
@@ -82,20 +86,28 @@ def why(
     if at_ns is not None:
         facts = facts.until(facts.start_ns + at_ns)
     if question is None:
-        return _questions(recording)
+        return _questions(recording, facts)
     tasks = None if task is None else frozenset(facts.names.find_tasks(task))
     found = answer(facts, question, Asked(about or [], tasks))
     return _shown(recording, facts, question, about or [], found)
 
 
-def _questions(path: Path) -> Answer:
-    rows = [(command_text("why", str(path), one.name), one.words, one.summary) for one in QUESTIONS.values()]
-    document = [{"command": text, "about": words, "summary": summary} for text, words, summary in rows]
+def _questions(path: Path, facts: RunFacts) -> Answer:
+    rows = []
+    for one in QUESTIONS.values():
+        example = one.example(facts)
+        given = [command_text("why", str(path), one.name, *example)] if example else []
+        rows.append((command_text("why", str(path), one.name), one.words, one.summary, given))
+    document = [
+        {"command": text, "about": words, "summary": summary, "examples": given} for text, words, summary, given in rows
+    ]
 
     def show(console: Console) -> None:
-        for text, words, summary in rows:
+        for text, words, summary, given in rows:
             console.print(f"{text} {words}", soft_wrap=True)
             console.print(f"{_INDENT}{summary}", soft_wrap=True)
+            for line in given:
+                console.print(f"{_INDENT}for example: {line}", soft_wrap=True)
 
     return Answer(document, show)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ def test_answer_names_causes_rules_and_links(recorded: Flowsim) -> None:
     assert called.code == 0
     first, link, second, *_ = called.out.splitlines()
     assert first.endswith("is late at strict (1/1): it is dropped and only counted.  [10.10]")
-    assert link == "at 0.011000 ms: run/report.html#view=steps&task=1&fact=1.38&t=11000"
+    assert link == "at 0.011000 ms: run/report.html#view=event-time&task=1&fact=1.38&t=11000"
     assert second.startswith(" 1. The watermark of the operator was 11 ms")
     assert called.out.splitlines()[-1] == "note: the links need a report: flowsim report run"
 
@@ -45,6 +46,10 @@ def test_questions_are_listed_without_a_question(recorded: Flowsim) -> None:
     listed = recorded("why", "run").out
 
     assert all(f"flowsim why run {name}" in listed for name in QUESTIONS)
+    assert "for example: flowsim why run late '[\"a\",4]@5'" in listed
+    for row in recorded("why", "run", "--json").document:
+        for example in row["examples"]:
+            assert recorded(*shlex.split(example)[1:]).code == 0
     assert {row["command"] for row in recorded("why", "run", "--json").document} == {
         f"flowsim why run {name}" for name in QUESTIONS
     }

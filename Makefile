@@ -45,7 +45,7 @@ demo: $(STAMP) ## Runs scenario 01 over all flights, recorded in full, and judge
 test: lint $(FLINK_STAMP) ## Everything that must be green: ruff, mypy, import-linter, pytest.
 	$(BIN)/python -m pytest -q -n $(WORKERS)
 
-test-reports: $(STAMP) ## Every view of the reports of all scenarios in Chromium, in light and dark colours; make test opens two.
+test-reports: $(STAMP) ## Every view of the reports of all scenarios in Chromium, in light and dark colours; make test opens one.
 	$(BIN)/python -m pytest -q -n $(WORKERS) tests/report/test_scenarios.py --all-reports
 
 hostile: $(STAMP) ## Every case of tests/hostile; make test runs about 100 of them.

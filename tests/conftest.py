@@ -61,7 +61,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--all-reports",
         action="store_true",
-        help="the reports of all scenarios, in light and dark colours (default: a few, always the same)",
+        help="the reports of all scenarios, in light and dark colours (default: one, always the same)",
     )
     parser.addoption(
         "--hostile", action="store_true", help="all cases of tests/hostile (default: about 100, always the same)"

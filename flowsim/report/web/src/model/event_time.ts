@@ -38,6 +38,8 @@ export interface WatermarkNow {
 export class EventTime {
   private readonly byKey = new Map<number, Uint32Array>();
   private boxes: WindowBox[] | null = null;
+  private allLate: number[] | null = null;
+  private allKeys: number[] | null = null;
 
   constructor(
     readonly subject: Subject,
@@ -64,16 +66,18 @@ export class EventTime {
 
   /** Numbers of the late records of a key, or of all. */
   late(key: number | null): number[] {
-    const found: number[] = [];
-    this.points.timings.forEach((timing, number) => {
-      if (timing === Timing.LATE && (key === null || this.points.keys[number] === key)) found.push(number);
-    });
-    return found;
+    if (!this.allLate) {
+      this.allLate = [];
+      for (let number = 0; number < this.points.timings.length; number++) {
+        if (this.points.timings[number] === Timing.LATE) this.allLate.push(number);
+      }
+    }
+    return key === null ? this.allLate : this.allLate.filter((number) => this.points.keys[number] === key);
   }
 
   /** The keys in the order of their first record. */
   get keys(): number[] {
-    return [...new Set(this.points.keys)].filter((key) => key > 0);
+    return (this.allKeys ??= [...new Set(this.points.keys)].filter((key) => key > 0));
   }
 
   /** All windows in the order of their first record. */

@@ -203,10 +203,11 @@ function LateRows({ store, of, keyNumber }: { store: Store; of: EventTime; keyNu
   const behind = (number: number) => points.watermarks[number]! - points.timestamps[number]!;
   const late = useMemo(() => {
     const found = of.late(keyNumber);
-    return order.value === "time" ? found : found.sort((one, other) => behind(other) - behind(one) || one - other);
+    return order.value === "time" ? found : [...found].sort((one, other) => behind(other) - behind(one) || one - other);
   }, [of, keyNumber, order.value]);
   if (of.subject.operator < 0) return null;
   if (!of.late(null).length) return <p class="faint">No record was late.</p>;
+  const here = of.recordAt(store.place.value);
   const pages = Math.ceil(late.length / ROWS);
   const at = Math.min(page.value, Math.max(0, pages - 1));
   return (
@@ -230,7 +231,7 @@ function LateRows({ store, of, keyNumber }: { store: Store; of: EventTime; keyNu
       </div>
       <ul class="late-rows" tabIndex={0} aria-label="Late rows to go to">
         {late.slice(at * ROWS, (at + 1) * ROWS).map((number) => {
-          const isHere = of.recordAt(store.place.value) === number;
+          const isHere = here === number;
           return (
             <li key={number}>
               <button aria-current={isHere ? "true" : undefined} onClick={() => goToLate(store, of, number)}>

@@ -16,11 +16,11 @@ from flowsim.learn.lesson_model import LessonModel, QuestionModel
 from flowsim.learn.sections import section_of, sections
 from flowsim.scenario.features.expect import SelectionModel
 from flowsim.scenario.graph_checks import check_expectations
-from flowsim.scenario.loader import Scenario, load_text
+from flowsim.scenario.loader import Scenario, load_text, read_text
 from flowsim.scenario.scenario_model import ScenarioModel
 from flowsim.scenario.yaml.messages import report
 from flowsim.scenario.yaml.positions import Path as ValuePath
-from flowsim.scenario.yaml.positions import PositionedDocument, decode, read_document
+from flowsim.scenario.yaml.positions import PositionedDocument, read_document
 from flowsim.scenario.yaml.problems import Problems
 
 SHIPPED: Final = "docs/lessons"
@@ -57,11 +57,12 @@ def lessons(folder: Path | None = None) -> list[Lesson]:
 
 
 def lesson_named(name: str, folder: Path | None = None) -> Lesson:
-    """Returns a lesson by its name, or by the number at the start of its name. Raises BadInput."""
+    """Returns a lesson by its name, by the number at the start of its name, or by the rest of it. Raises BadInput."""
     asked = name.removesuffix(".md")
     known = {path.stem: path for path in _files(folder)}
     numbered = {stem.partition("_")[0]: path for stem, path in known.items()}
-    found = known.get(asked) or numbered.get(asked) or numbered.get(asked.zfill(2))
+    unnumbered = {stem.partition("_")[2]: path for stem, path in known.items()}
+    found = known.get(asked) or numbered.get(asked) or numbered.get(asked.zfill(2)) or unnumbered.get(asked)
     if found is None:
         raise BadInput(f"there is no lesson {name!r}{did_you_mean(asked, known)}; flowsim learn lists them")
     return read_lesson(found)
@@ -84,10 +85,7 @@ def _files(folder: Path | None) -> list[Path]:
 
 def read_lesson(path: Path) -> Lesson:
     """Reads and checks a lesson. Raises ScenarioError with all errors of its front matter."""
-    try:
-        text = decode(path.read_bytes(), str(path))
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror or error}") from None
+    text = read_text(path)
     front, body = _parts(text, path)
     document = read_document(front, str(path))
     problems = Problems(document)

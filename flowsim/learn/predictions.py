@@ -18,8 +18,9 @@ from flowsim.learn.lesson_model import MomentModel
 from flowsim.recording.reader import Recording
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.expectations import selected_rows
+from flowsim.scenario.loader import read_text
 from flowsim.scenario.runner import ScenarioRun, run_compiled
-from flowsim.scenario.yaml.positions import PositionedDocument, decode, read_document
+from flowsim.scenario.yaml.positions import PositionedDocument, read_document
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +45,7 @@ class Predictions:
 
 def read_answers(lesson: Lesson, path: Path) -> dict[str, Value]:
     """Reads a YAML or JSON file that maps each question to an answer. Raises ScenarioError with the position."""
-    try:
-        text = decode(path.read_bytes(), str(path))
-    except OSError as error:
-        raise BadInput(f"--answers: {path}: cannot be read: {error.strerror or error}") from None
-    document = read_document(text, str(path))
+    document = read_document(read_text(path), str(path))
     questions = lesson.model.questions
     if not isinstance(document.value, dict):
         raise ScenarioError(f"expected a mapping with the keys {', '.join(questions)}", document.position(()))

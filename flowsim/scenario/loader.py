@@ -10,7 +10,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from flowsim.errors import ScenarioError, SourcePosition, did_you_mean
+from flowsim.errors import ScenarioError, did_you_mean
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.scenario.scenario_model import ScenarioModel
 from flowsim.scenario.yaml.messages import report
@@ -47,8 +47,12 @@ class Scenario:
 
 def load_scenario(path: str | Path, overrides: Sequence[str] = (), limits: Limits = DEFAULT_LIMITS) -> Scenario:
     """Reads, overrides and validates a scenario file. Raises ScenarioError with all errors."""
+    return load_text(read_text(path, limits), str(path), Path(path).resolve().parent, overrides, limits)
+
+
+def read_text(path: str | Path, limits: Limits = DEFAULT_LIMITS) -> str:
+    """Returns the text of a file up to the size limit of scenarios. Raises ScenarioError."""
     file = Path(path)
-    start = SourcePosition(str(path), 1, 1)
     try:
         with file.open("rb") as opened:
             raw = opened.read(limits.scenario_bytes + 1)
@@ -57,7 +61,7 @@ def load_scenario(path: str | Path, overrides: Sequence[str] = (), limits: Limit
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise ScenarioError(f"{path}: cannot be read: {reason}") from None
-    return load_text(decode(raw, start.file, limits), str(path), file.resolve().parent, overrides, limits)
+    return decode(raw, str(path), limits)
 
 
 def load_text(

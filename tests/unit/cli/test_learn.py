@@ -107,6 +107,8 @@ def test_check_grades_the_copy_and_keeps_it(flowsim: Any, small: list[str], tmp_
     assert "exercise passed" in flowsim("learn", *small).out
     assert flowsim("learn", "1", *small, "--force").code == 0
     assert "[a, 3]" in copy.read_text()
+    assert flowsim("learn", "1", *small, "--check").code == 1
+    assert flowsim("learn", *small, "--json").document[0]["passed"], "an exercise that was passed once stays passed"
 
 
 def test_verify_prints_answers_and_refuses_an_exercise_that_asks_for_nothing(
@@ -133,7 +135,9 @@ def test_verify_prints_answers_and_refuses_an_exercise_that_asks_for_nothing(
             ["1", "--check"],
             "learn/01_small/scenario.yaml: there is no such file; 'flowsim learn 01_small --lessons lessons' writes it",
         ),
-        (["1", "--answers", "none.json"], "--answers: none.json: cannot be read: No such file or directory"),
+        (["1", "--answers", "none.json"], "none.json: there is no such file"),
+        (["1", "--answers", "lessons"], "lessons: cannot be read: Is a directory"),
+        (["1", "--answers", "/dev/zero"], "/dev/zero:1:1 expected a scenario of at most 262144 bytes"),
         (["1", "--answers", "few.yaml"], "few.yaml:1:1 no answer to names, many, when, which, choice, steps"),
         (["1", "--answers", "other.yaml"], "other.yaml:2:1 there is no question 'meny' (did you mean 'many'?)"),
         (["1", "--answers", "form.json"], "form.json:1:71 many: expected a whole number, got '[\"x\"]'"),

@@ -25,7 +25,7 @@ def test_lesson_has_title_texts_and_scenario(write_lesson: WriteLesson) -> None:
     assert lesson.scenario.model.name == "small"
 
 
-@pytest.mark.parametrize("name", ["01_small", "01", "1", "01_small.md"])
+@pytest.mark.parametrize("name", ["01_small", "01", "1", "01_small.md", "small"])
 def test_lesson_is_found_by_name_or_number(write_lesson: WriteLesson, name: str) -> None:
     assert lesson_named(name, write_lesson().parent).title == "A small lesson"
 

@@ -90,9 +90,12 @@ def learn(
     if check:
         return _checked(lesson, place)
     given = None if answers is None else read_answers(lesson, answers)
+    is_asked = _is_terminal() and not json_output
+    if open_ and given is None and not is_asked:
+        raise BadInput("--open opens the report after the questions: add --answers FILE, or call it on a terminal")
     _begin(lesson, place, force)
     if given is None:
-        if json_output or not _is_terminal():
+        if not is_asked:
             return _started(lesson, place)
         shown.show_start(console(), lesson, place)
         given = _asked(lesson)

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from flowsim.api import open_recording, run_scenario, validate_recording
+    from flowsim.api import open_recording, report_recording, run_scenario, validate_recording
     from flowsim.datastream.environment import StreamExecutionEnvironment
     from flowsim.distribution import __version__
     from flowsim.errors import (
@@ -22,14 +22,20 @@ if TYPE_CHECKING:
         MissingExtra,
         ScenarioError,
     )
+    from flowsim.export.plots import plot_event_time, plot_queues
     from flowsim.limits import Limits
     from flowsim.recording.reader import Recording
+    from flowsim.report.inline import RecordingReport
 
 _MODULE_OF = {
     "run_scenario": "flowsim.api",
     "validate_recording": "flowsim.api",
     "open_recording": "flowsim.api",
+    "report_recording": "flowsim.api",
+    "plot_event_time": "flowsim.export.plots",
+    "plot_queues": "flowsim.export.plots",
     "Recording": "flowsim.recording.reader",
+    "RecordingReport": "flowsim.report.inline",
     "StreamExecutionEnvironment": "flowsim.datastream.environment",
     "FlowsimError": "flowsim.errors",
     "BadInput": "flowsim.errors",
@@ -46,7 +52,11 @@ __all__ = [
     "run_scenario",
     "validate_recording",
     "open_recording",
+    "report_recording",
+    "plot_event_time",
+    "plot_queues",
     "Recording",
+    "RecordingReport",
     "StreamExecutionEnvironment",
     "FlowsimError",
     "BadInput",

@@ -10,6 +10,10 @@ from flowsim.errors import BadInput, InvariantViolation
 from flowsim.facts.kinds import Level
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.reader import Recording
+from flowsim.report.inline import RecordingReport
+from flowsim.report.laws import law_data
+from flowsim.report.page import page, viewer_bytes
+from flowsim.report.payload import BUDGET_BYTES, build_payload
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import Scenario, load_scenario, load_text
 from flowsim.scenario.runner import PolicyName, ScenarioRun, broken_invariant, run_compiled
@@ -101,6 +105,21 @@ def validate_recording(
         return validate(runs, laws)
     with spark_session(master, remote, for_judge=True) as session:
         return validate(runs, laws, OnSpark(session))
+
+
+def report_recording(
+    recording: Recording | str | Path, *, laws: bool = True, budget_bytes: int = BUDGET_BYTES
+) -> RecordingReport:
+    """Returns a recording as one HTML page, as ``flowsim report`` does; a notebook shows it in the cell.
+
+    ``laws=False`` does not check the laws; otherwise they are checked in this process. ``budget_bytes`` limits the size of
+    the page: the report of a larger recording omits tables. Raises BadInput for an unreadable recording.
+    """
+    opened = recording if isinstance(recording, Recording) else Recording.open(recording)
+    name = str(opened.directory if isinstance(recording, Recording) else recording)
+    verdicts = law_data(opened, name, validate(open_runs([opened]))) if laws else None
+    payload = build_payload(opened, name, verdicts, budget_bytes - viewer_bytes())
+    return RecordingReport(page(payload), payload.facts, payload.omitted)
 
 
 def _loaded(scenario: str | Path, overrides: Sequence[str], limits: Limits) -> Scenario:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from io import BufferedIOBase
 from typing import Final
 
+from flowsim.export.channel_counters import ChannelCounters, Counter
 from flowsim.export.perfetto_writer import PerfettoWriter, Track
 from flowsim.export.slices import opened_slice
-from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, ElementKind, MailAction
+from flowsim.export.task_watermark import TaskWatermark
+from flowsim.facts.kinds import ElementKind, MailAction
 from flowsim.facts.schema import (
     ACTIONS,
     ASYNC_ELEMENTS,
@@ -36,11 +38,12 @@ _ELEMENT_NAMES: Final = {
     ElementKind.END_OF_DATA: "EndOfData",
     ElementKind.END_OF_PARTITION: "EndOfPartition",
 }
-_SENDER_SIDES: Final = frozenset({BufferSide.SENT, BufferSide.QUEUED, BufferSide.FLUSHED, BufferSide.SKIPPED})
 _MAILS, _ELEMENTS, _EVENT_TIME, _LAG, _ASYNC, _CHANNELS = range(6)
 """The ranks of tracks below a subtask; async operators and channels are one rank each, by their numbers."""
 _MAIL_FLOWS: Final = 1 << 62
 _ROWS_PER_CHANNEL: Final = 4
+_CHANNEL: Final = BUFFERS.names.index("channel")
+"""As in table ``credits``."""
 
 
 def export_perfetto(recording: Recording, file: BufferedIOBase) -> int:
@@ -58,8 +61,8 @@ def export_perfetto(recording: Recording, file: BufferedIOBase) -> int:
         TASK_WATERMARK.name: trace.add_task_watermark,
         WINDOW_FIRE.name: trace.add_fire,
         LATE_DROP.name: trace.add_late,
-        BUFFERS.name: trace.add_buffer,
-        CREDITS.name: trace.add_credits,
+        BUFFERS.name: trace.add_counters,
+        CREDITS.name: trace.add_counters,
         ASYNC_ELEMENTS.name: trace.add_async,
     }
     start_ns, facts = start_of(recording), 0
@@ -72,14 +75,8 @@ def export_perfetto(recording: Recording, file: BufferedIOBase) -> int:
 
 @dataclass(slots=True)
 class _Channel:
-    """The counters of a channel: those of the sender, and the buffers in use at the receiver."""
-
-    credits: Track
-    backlog: Track
-    queue: Track
-    received: Track
-    queued: int = 0
-    in_use: int = 0
+    tracks: dict[Counter, Track]
+    counters: ChannelCounters
 
 
 @dataclass(slots=True)
@@ -89,30 +86,13 @@ class _Subtask:
     elements: Track
     event_time: Track
     lag: Track
-    inputs: int
-    """The number of task inputs."""
+    watermark: TaskWatermark
     open_slices: int = 0
     last_ns: int = 0
     highest: int = NO_TIMESTAMP
     """The highest timestamp of the records that the subtask received."""
-    watermarks: dict[int, int] = field(default_factory=dict)
-    """By input."""
-    idle_inputs: set[int] = field(default_factory=set)
-    watermark: int = NO_TIMESTAMP
     async_queues: dict[int, Track] = field(default_factory=dict)
     """By operator."""
-
-    def combine_watermarks(self) -> bool:
-        """Merges the inputs: the minimum of the active ones, or the maximum of all if all are idle (rules 8.6, 8.16).
-
-        The result never decreases. Returns True if it increased.
-        """
-        times = [self.watermarks.get(one, NO_TIMESTAMP) for one in range(self.inputs)]
-        active = [time for one, time in enumerate(times) if one not in self.idle_inputs]
-        combined = min(active) if active else max(times, default=NO_TIMESTAMP)
-        increased = combined > self.watermark
-        self.watermark = max(combined, self.watermark)
-        return increased
 
 
 class _Trace:
@@ -141,18 +121,21 @@ class _Trace:
             self._writer.track("elements", actions, _ELEMENTS),
             self._writer.track("event time", actions, _EVENT_TIME),
             self._writer.track("watermark lag", actions, _LAG, "ms"),
-            inputs,
+            TaskWatermark(inputs),
         )
 
     def _channel(self, channel: int, source: int, target: int) -> _Channel:
         sender, receiver = self._subtasks[source].actions, self._subtasks[target].actions
         to, rank = f"to {self._names.target(channel)}", _CHANNELS + channel * _ROWS_PER_CHANNEL
-        return _Channel(
-            self._writer.track(f"credits {to}", sender, rank, "credits"),
-            self._writer.track(f"backlog {to}", sender, rank + 1, "buffers"),
-            self._writer.track(f"queue {to}", sender, rank + 2, "buffers"),
-            self._writer.track(f"buffers from {self._names.source(channel)}", receiver, rank + 3, "buffers"),
-        )
+        tracks = {
+            Counter.CREDITS: self._writer.track(f"credits {to}", sender, rank, "credits"),
+            Counter.BACKLOG: self._writer.track(f"backlog {to}", sender, rank + 1, "buffers"),
+            Counter.QUEUE: self._writer.track(f"queue {to}", sender, rank + 2, "buffers"),
+            Counter.RECEIVED: self._writer.track(
+                f"buffers from {self._names.source(channel)}", receiver, rank + 3, "buffers"
+            ),
+        }
+        return _Channel(tracks, ChannelCounters())
 
     def add_action(self, fact: Fact, time_ns: int) -> None:
         subtask = self._subtasks[fact.task]
@@ -199,23 +182,18 @@ class _Trace:
 
     def add_task_watermark(self, fact: Fact, time_ns: int) -> None:
         _, task, _, number, kind, timestamp = fact.row
-        subtask = self._subtasks[task]
+        subtask, values = self._subtasks[task], {"input": number}
         if kind == ElementKind.WATERMARK:
-            self._writer.instant(subtask.event_time, time_ns, "watermark", {"input": number, "timestamp": timestamp})
-            subtask.watermarks[number] = timestamp
-            subtask.idle_inputs.discard(number)
-        elif timestamp < 0:
-            self._writer.instant(subtask.event_time, time_ns, "idle", {"input": number})
-            subtask.idle_inputs.add(number)
+            name, values["timestamp"] = "watermark", timestamp
         else:
-            self._writer.instant(subtask.event_time, time_ns, "active", {"input": number})
-            subtask.idle_inputs.discard(number)
-        if subtask.combine_watermarks():
+            name = "idle" if timestamp < 0 else "active"
+        self._writer.instant(subtask.event_time, time_ns, name, values)
+        if subtask.watermark.add(fact):
             self._add_lag(subtask, time_ns)
 
     def _add_lag(self, subtask: _Subtask, time_ns: int) -> None:
         """At the end of event time the lag is 0."""
-        watermark = subtask.watermark
+        watermark = subtask.watermark.time_ms
         if NO_TIMESTAMP not in (subtask.highest, watermark):
             self._writer.counter(subtask.lag, time_ns, 0 if watermark == MAX_WATERMARK else subtask.highest - watermark)
 
@@ -229,24 +207,10 @@ class _Trace:
         shown = {name: values[name] for name in ("operator", "timestamp", "watermark")}
         self._writer.instant(self._subtasks[fact.task].event_time, time_ns, "late record", shown)
 
-    def add_buffer(self, fact: Fact, time_ns: int) -> None:
-        _, _, _, number, side, _, kind, _, backlog, credit, whole = fact.row
-        channel = self._channels[number]
-        if side in _SENDER_SIDES:
-            self._writer.counter(channel.backlog, time_ns, backlog)
-        if side == BufferSide.QUEUED or (side in (BufferSide.SENT, BufferSide.SKIPPED) and whole):
-            channel.queued += 1 if side == BufferSide.QUEUED else -1
-            self._writer.counter(channel.queue, time_ns, channel.queued)
-        if side == BufferSide.SENT and credit >= 0:
-            self._writer.counter(channel.credits, time_ns, credit)
-        if kind == BufferKind.DATA and side in (BufferSide.RECEIVED, BufferSide.RECYCLED):
-            channel.in_use += 1 if side == BufferSide.RECEIVED else -1
-            self._writer.counter(channel.received, time_ns, channel.in_use)
-
-    def add_credits(self, fact: Fact, time_ns: int) -> None:
-        _, _, _, number, kind, _, balance = fact.row
-        if kind in (CreditKind.INITIAL_GOT, CreditKind.GOT):
-            self._writer.counter(self._channels[number].credits, time_ns, balance)
+    def add_counters(self, fact: Fact, time_ns: int) -> None:
+        channel = self._channels[fact.row[_CHANNEL]]
+        for counter, value in channel.counters.add(fact):
+            self._writer.counter(channel.tracks[counter], time_ns, value)
 
     def add_async(self, fact: Fact, time_ns: int) -> None:
         _, task, operator, *_, queued = fact.row

@@ -25,8 +25,9 @@ REPOSITORY = Path(__file__).parents[2]
 # A name leaves this list only with a release that says so.
 FROZEN = {
     "flowsim": """
-        run_scenario validate_recording open_recording Recording StreamExecutionEnvironment FlowsimError BadInput
-        ScenarioError JobFailed Deadlock InvariantViolation Limits MissingExtra __version__
+        run_scenario validate_recording open_recording report_recording plot_event_time plot_queues Recording
+        RecordingReport StreamExecutionEnvironment FlowsimError BadInput ScenarioError JobFailed Deadlock
+        InvariantViolation Limits MissingExtra __version__
     """,
     "flowsim.datastream": """
         AggregateFunction AllWindowedStream AsyncDataStream AsyncFunction AsyncRetryPredicate AsyncRetryStrategy

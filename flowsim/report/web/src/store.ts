@@ -167,7 +167,8 @@ export class Store {
     effect(() => {
       const { link } = this;
       clearTimeout(waiting);
-      waiting = setTimeout(() => history.replaceState(null, "", link), 200);
+      // In a frame without an address of its own, a link alone would be relative to the address of the page around it.
+      waiting = setTimeout(() => history.replaceState(null, "", location.href.split("#")[0] + link), 200);
     });
     addEventListener("hashchange", () => this.open(location.hash));
   }

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from base64 import b64encode
+from dataclasses import dataclass
 from importlib.resources import files
 from typing import Final
 
@@ -19,7 +21,15 @@ def viewer_bytes() -> int:
     return len(_viewer().encode())
 
 
-def page(payload: Payload) -> str:
+@dataclass(frozen=True, slots=True)
+class Against:
+    """A second recording; ``difference``: the first step at which its facts differ, None if all are equal."""
+
+    payload: Payload
+    difference: int | None
+
+
+def page(payload: Payload, against: Against | None = None) -> str:
     """The report as HTML. Its policy allows the script of the viewer, and no connection."""
     viewer = _viewer()
     (script,) = _SCRIPT.findall(viewer)
@@ -27,13 +37,22 @@ def page(payload: Payload) -> str:
         f"default-src 'none'; script-src 'sha256-{b64encode(hashlib.sha256(script.encode()).digest()).decode()}'; "
         "style-src 'unsafe-inline'; img-src data: blob:; base-uri 'none'; form-action 'none'"
     )
-    data = (
-        f'<script type="application/json" id="head">{_escaped(payload.head)}</script>\n'
-        f'<script type="application/octet-stream" id="body">{payload.body}</script>'
-    )
+    data = _scripts(payload, "")
+    if against is not None:
+        difference = json.dumps({"difference": against.difference})
+        data += (
+            f'\n{_scripts(against.payload, "-b")}\n<script type="application/json" id="against">{difference}</script>'
+        )
     before, _, after = viewer.partition(_PLACE)
     before = before.replace("<head>", f'<head>\n<meta http-equiv="Content-Security-Policy" content="{policy}">', 1)
     return before + data + after
+
+
+def _scripts(payload: Payload, suffix: str) -> str:
+    return (
+        f'<script type="application/json" id="head{suffix}">{_escaped(payload.head)}</script>\n'
+        f'<script type="application/octet-stream" id="body{suffix}">{payload.body}</script>'
+    )
 
 
 def _viewer() -> str:

@@ -30,7 +30,7 @@ from flowsim.report.fact_columns import (
     read_facts,
     times_of_records,
 )
-from flowsim.report.overview import overview_of
+from flowsim.report.overview import Point, overview_of
 from flowsim.report.record_texts import RECORDS, record_texts
 from flowsim.report.rules import rule_texts
 from flowsim.report.wording import wording
@@ -127,12 +127,13 @@ def build_payload(
     laws: Mapping[str, Any] | None = None,
     budget_bytes: int = BUDGET_BYTES,
     span: Span | None = None,
+    difference: int | None = None,
 ) -> Payload:
     """Reads the recording; ``path``: its name for the user; ``laws``: the verdicts, None if it was not judged.
 
     ``budget_bytes``: without the viewer. A recording that does not fit is given in counts, and fact by fact in parts
     around violations, the first late records and fires, the fullest queues, the begin and the end; with ``span`` in
-    this part. Small tables are always whole.
+    this part. Small tables are always whole. ``difference``: a step that is in a part.
 
     Raises BadInput for a damaged recording.
     """
@@ -149,7 +150,7 @@ def build_payload(
     left = (budget_bytes - len(_json(head)) - _DIRECTORY_BYTES) * 3 // 4
     contents = None if span is not None or head["facts"] > left else _whole(recording)
     if contents is None or contents.size > left:
-        contents = _in_parts(recording, left, laws, span)
+        contents = _in_parts(recording, left, laws, span, difference)
     sections, facts = contents.sections, contents.facts
     sections[KEYS] = _Section({"rows": len(facts.keys)}, gzip.compress(_json(_keys(recording, facts.keys)), mtime=0))
     texts = record_texts(recording, facts, left - contents.size)
@@ -169,9 +170,13 @@ def _whole(recording: Recording) -> _Contents:
     return _Contents(facts, _sections(facts))
 
 
-def _in_parts(recording: Recording, left: int, laws: Mapping[str, Any] | None, span: Span | None) -> _Contents:
+def _in_parts(
+    recording: Recording, left: int, laws: Mapping[str, Any] | None, span: Span | None, difference: int | None
+) -> _Contents:
     """Counts of all facts, and as many facts as fit around the points of interest."""
-    overview = overview_of(recording, *_points(recording, laws))
+    overview = overview_of(recording, *_points(laws))
+    if difference is not None and difference < overview.steps:
+        overview.points.append(Point(0, difference, "first difference"))
     counts = {name: _packed(columns, {}, _COUNTS) for name, columns in overview.tables.items()}
     for section in counts.values():
         section.about["buckets"] = overview.buckets
@@ -209,10 +214,8 @@ def _tables(recording: Recording, limit_bytes: float) -> tuple[frozenset[str], t
     return frozenset(whole), tuple(omitted)
 
 
-def _points(
-    recording: Recording, laws: Mapping[str, Any] | None
-) -> tuple[list[tuple[int, int, str]], list[tuple[int, str]]]:
-    """Violations and the failure, as facts and as times."""
+def _points(laws: Mapping[str, Any] | None) -> tuple[list[tuple[int, int, str]], list[tuple[int, str]]]:
+    """Violations, as facts and as times."""
     facts, times = [], []
     for law in (laws or {"laws": ()})["laws"]:
         for evidence in law["evidence"]:

@@ -16,9 +16,10 @@ from flowsim.errors import BadInput
 from flowsim.limits import DEFAULT_LIMITS, Limits, limits_of
 from flowsim.recording.parquet_part import write_file
 from flowsim.recording.reader import Recording
+from flowsim.report.against import first_difference
 from flowsim.report.exact_parts import ExactPart
 from flowsim.report.laws import law_data
-from flowsim.report.page import page, viewer_bytes
+from flowsim.report.page import Against, page, viewer_bytes
 from flowsim.report.payload import BUDGET_BYTES, Span, build_payload
 from flowsim.trace.sentence import count_text
 from flowsim.trace.time import moment_ns
@@ -55,6 +56,15 @@ To = Annotated[
     str | None,
     typer.Option("--to", metavar="TIME", help="Every fact only before this time, e.g. '20 ms'.", show_default=False),
 ]
+Other = Annotated[
+    Path | None,
+    typer.Option(
+        "--against",
+        metavar="RECORDING",
+        help="A second recording, side by side with the first from the first different fact.",
+        show_default=False,
+    ),
+]
 Laws = Annotated[bool, typer.Option("--laws/--no-laws", help="Check the laws, and show verdicts and evidence.")]
 
 
@@ -66,6 +76,7 @@ def report(
     budget: Budget = None,
     from_: From = None,
     to: To = None,
+    against: Other = None,
     laws: Laws = True,
     limit: Limit = None,
     json_output: Json = False,
@@ -78,7 +89,7 @@ def report(
     size, span, limits = size_argument("--budget", budget), _span(from_, to), limits_of(limit or ())
     path = html or recording / "report.html"
     document = write_report(
-        recording, path, size or BUDGET_BYTES, span=span, laws=laws, quiet=json_output, limits=limits
+        recording, path, size or BUDGET_BYTES, span=span, against=against, laws=laws, quiet=json_output, limits=limits
     )
     if open_:
         webbrowser.open(Path(document["report"]).resolve().as_uri())
@@ -91,15 +102,27 @@ def write_report(
     budget_bytes: int = BUDGET_BYTES,
     *,
     span: Span | None = None,
+    against: Path | None = None,
     laws: bool = True,
     quiet: bool,
     limits: Limits = DEFAULT_LIMITS,
 ) -> dict[str, Any]:
     """Writes the report of a recording to the file ``html``; returns what the command prints as JSON."""
-    opened = Recording.open(recording, limits=limits)
-    verdicts = _judged(recording, opened, quiet) if laws else None
-    payload = build_payload(opened, str(recording), verdicts, budget_bytes - viewer_bytes(), span)
-    content = page(payload).encode()
+    paths = [recording] if against is None else [recording, against]
+    opened = [Recording.open(path, limits=limits) for path in paths]
+    difference = first_difference(*opened) if len(opened) == 2 else None
+    payload, *others = [
+        build_payload(
+            one,
+            str(path),
+            _judged(path, one, quiet) if laws else None,
+            (budget_bytes - viewer_bytes()) // len(paths),
+            span,
+            difference,
+        )
+        for path, one in zip(paths, opened, strict=True)
+    ]
+    content = page(payload, Against(others[0], difference) if others else None).encode()
     _write(html, content)
     return {
         "report": str(html),
@@ -107,6 +130,7 @@ def write_report(
         "facts": payload.facts,
         "omitted": list(payload.omitted),
         "parts": None if payload.parts is None else [_part_data(part) for part in payload.parts],
+        "against": None if against is None else {"recording": str(against), "first_difference": difference},
         "exit_code": 0,
     }
 
@@ -131,6 +155,10 @@ def _text(document: dict[str, Any]) -> str:
             f"note: {facts:,} facts in {parts} of the run one by one, and counts of all facts: "
             "a larger --budget has more, --from and --to choose another part"
         )
+    if document["against"] is not None:
+        step = document["against"]["first_difference"]
+        where = "all facts are equal" if step is None else f"the first difference is at step {step:,}"
+        lines.append(f"against {document['against']['recording']}: {where}")
     if document["omitted"]:
         lines.append(f"note: without {', '.join(document['omitted'])}: they need a larger --budget")
     return "\n".join(lines)

@@ -29,7 +29,7 @@ def test_report_is_written_beside_the_recording_with_verdicts(flowsim: Flowsim, 
     assert called.code == 0
     assert called.document == {
         "report": "out/report.html", "bytes": html.stat().st_size, "facts": head["facts"], "omitted": [],
-        "parts": None, "exit_code": 0,
+        "parts": None, "against": None, "exit_code": 0,
     }  # fmt: skip
     laws = head["laws"]["laws"]  # type: ignore[index]
     assert {law["verdict"] for law in laws} <= {"holds", "not applicable"}
@@ -60,6 +60,21 @@ def test_report_of_a_part_is_noted(flowsim: Flowsim, tmp_path: Path) -> None:
     assert part["why"] == ["asked for"]
 
 
+def test_report_against_another_recording_names_the_first_difference(flowsim: Flowsim, tmp_path: Path) -> None:
+    flowsim("run", "tiny.yaml", "--out", "out")
+    flowsim("run", "tiny.yaml", "--out", "other", "--policy", "random")
+
+    called = flowsim("report", "out", "--against", "other", "--no-laws", "--json")
+    again = flowsim("report", "out", "--against", "out", "--no-laws")
+
+    document = called.document
+    assert document["against"]["recording"] == "other"
+    assert isinstance(document["against"]["first_difference"], int)
+    assert again.out.endswith("against out: all facts are equal\n")
+    html = (tmp_path / "out/report.html").read_text()
+    assert html.count('id="head-b"') == html.count('id="against">{"difference": null}') == 1
+
+
 def test_recording_of_elements_gives_a_report(flowsim: Flowsim, tmp_path: Path) -> None:
     flowsim("run", "tiny.yaml", "--out", "out", "--record", "elements")
 
@@ -74,6 +89,7 @@ def test_recording_of_elements_gives_a_report(flowsim: Flowsim, tmp_path: Path) 
         (["."], "not a recording"),
         (["out", "--budget", "much"], "--budget"),
         (["out", "--from", "2 ms", "--to", "1 ms"], "--from 2 ms is not before --to 1 ms"),
+        (["out", "--against", "nowhere"], "nowhere: no such recording"),
         (["out", "--html", "tiny.yaml/r.html"], "--html: tiny.yaml/r.html: cannot be written"),
     ],
 )

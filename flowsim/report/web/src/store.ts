@@ -31,6 +31,8 @@ export class Store {
   constructor(
     readonly model: Model,
     private readonly views: readonly string[],
+    /** At the end of ids in the page: "" or that of the second recording. */
+    readonly suffix = "",
   ) {
     this.range.value = this.whole;
     this.open(location.hash);

@@ -8,24 +8,65 @@ import { Help } from "./help";
 import { Overview } from "./overview";
 import { SentenceBar } from "./sentence_bar";
 
-export function App({ store, views }: { store: Store; views: readonly View[] }) {
+/** The second recording; ``difference``: the first step at which its facts differ, null if all are equal. */
+export interface Other {
+  store: Store;
+  difference: number | null;
+}
+
+export function App({ store, other, views }: { store: Store; other: Other | null; views: readonly View[] }) {
   const view = views.find((one) => one.name === store.view.value) ?? views[0]!;
   return (
     <>
-      <Header store={store} />
+      {!other && <Header store={store} />}
       <main>
-        <SentenceBar store={store} />
+        {other && <FirstDifference store={store} other={other} />}
+        {!other && <SentenceBar store={store} />}
         <div class="bar">
           <Tabs store={store} views={views} current={view} />
           <Controls store={store} />
         </div>
-        {store.model.head.parts && <Overview store={store} parts={store.model.head.parts} />}
-        <section class="view" id="view" role="tabpanel" aria-labelledby={`tab-${view.name}`}>
-          <Body store={store} view={view} />
+        <section class={other ? "view pair" : "view"} id="view" role="tabpanel" aria-labelledby={`tab-${view.name}`}>
+          {other ? (
+            [store, other.store].map((side) => (
+              <div class="side" key={side.suffix}>
+                <Header store={side} />
+                <SentenceBar store={side} />
+                <Shown store={side} view={view} />
+              </div>
+            ))
+          ) : (
+            <Shown store={store} view={view} />
+          )}
         </section>
       </main>
       <Help views={views} />
       <Patterns />
+    </>
+  );
+}
+
+function FirstDifference({ store, other: { store: other, difference } }: { store: Store; other: Other }) {
+  if (difference === null) return <p class="note">All facts of the two recordings are equal.</p>;
+  const text = ({ model }: Store) => {
+    const place = model.facts.placeOfStep(difference);
+    return model.facts.step[place] === difference ? model.sentences.at(place).text : "the recording has ended";
+  };
+  return (
+    <p class="note">
+      The facts are equal before{" "}
+      <button class="rule" onClick={() => store.go(store.model.facts.placeOfStep(difference))}>step {commas(difference)}</button>
+      . There: {text(store)}; in the second recording: {text(other)}.
+    </p>
+  );
+}
+
+function Shown({ store, view }: { store: Store; view: View }) {
+  const { parts } = store.model.head;
+  return (
+    <>
+      {parts && <Overview store={store} parts={parts} />}
+      <Body store={store} view={view} />
     </>
   );
 }

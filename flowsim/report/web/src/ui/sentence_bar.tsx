@@ -18,7 +18,7 @@ export function SentenceBar({ store }: { store: Store }) {
       <p>
         <span class="when">{moment(facts.time[place]!)}</span>{" "}
         <span class="who">{model.names.shortTask(facts.task[place]!)}</span>{" "}
-        <span aria-live={store.playing.value ? "off" : "polite"} id="sentence">{text}</span>{" "}
+        <span aria-live={store.playing.value ? "off" : "polite"} id={`sentence${store.suffix}`}>{text}</span>{" "}
         {rules.map((rule) => (
           <button
             key={rule}

@@ -55,7 +55,7 @@ function StepsView({ store }: { store: Store }) {
         <button type="button" onClick={() => step(1)}>next of these ▶</button>
         <label>
           Find{" "}
-          <input id="find" type="search" value={wanted.value} onInput={(event) => (wanted.value = event.currentTarget.value)} />
+          <input id={`find${store.suffix}`} type="search" value={wanted.value} onInput={(event) => (wanted.value = event.currentTarget.value)} />
         </label>
         <button type="button" onClick={() => void search(store, -1)}>find back</button>
         <button type="submit">find</button>

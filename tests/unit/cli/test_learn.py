@@ -136,6 +136,7 @@ def test_verify_prints_answers_and_refuses_an_exercise_that_asks_for_nothing(
             "learn/01_small/scenario.yaml: there is no such file; 'flowsim learn 01_small --lessons lessons' writes it",
         ),
         (["1", "--answers", "none.json"], "none.json: there is no such file"),
+        (["1", "--open"], "--open opens the report after the questions: add --answers FILE, or call it on a terminal"),
         (["1", "--answers", "lessons"], "lessons: cannot be read: Is a directory"),
         (["1", "--answers", "/dev/zero"], "/dev/zero:1:1 expected a scenario of at most 262144 bytes"),
         (["1", "--answers", "few.yaml"], "few.yaml:1:1 no answer to names, many, when, which, choice, steps"),

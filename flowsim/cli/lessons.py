@@ -83,6 +83,15 @@ def show_predictions(
     console.print(f"check    {place.command} --check", soft_wrap=True)
 
 
+def show_check(console: Console, lesson: Lesson, place: Workplace, grade: Grade) -> None:
+    """Prints the grade, and how to compare the runs of both scenarios if the lesson's own has run."""
+    show_grade(console, lesson, grade)
+    if place.out.is_dir():
+        scenario, out, mine = (shlex.quote(str(each)) for each in (place.scenario, place.out, place.folder / "mine"))
+        console.print(f"compare  flowsim run {scenario} --record-state --out {mine}", soft_wrap=True)
+        console.print(f"         flowsim report {out} --against {mine}", soft_wrap=True)
+
+
 def show_grade(console: Console, lesson: Lesson, grade: Grade) -> None:
     """Prints every requirement of the exercise, and whether the scenario meets it."""
     for each in grade.findings:

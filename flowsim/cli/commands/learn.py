@@ -222,7 +222,7 @@ def _checked(lesson: Lesson, place: Workplace) -> Answer:
         ],
         "exit_code": int(code),
     }
-    return Answer(document, lambda console: shown.show_grade(console, lesson, result), code)
+    return Answer(document, lambda console: shown.show_check(console, lesson, place, result), code)
 
 
 def _verified(lesson: Lesson) -> Answer:

@@ -70,6 +70,7 @@ def test_wrong_answer_gives_code_1_and_the_answer_of_the_run(flowsim: Any, small
     assert "wrong    many: 4\n         the run: 3\n" in called.out
     assert "right    choice: b (all arrived)" in called.out
     assert "check    flowsim learn 01_small --lessons lessons --check" in called.out
+    assert "report learn/01_small/out --against learn/01_small/mine\n" in flowsim("learn", "1", *small, "--check").out
     (listed,) = flowsim("learn", *small, "--json").document
     assert (listed["right"], listed["questions"], listed["passed"]) == (6, 7, False)
     assert "6 of 7 predictions right" in flowsim("learn", *small).out
@@ -99,6 +100,7 @@ def test_check_grades_the_copy_and_keeps_it(flowsim: Any, small: list[str], tmp_
     called = flowsim("learn", "1", *small, "--check")
     assert (called.code, called.out.splitlines()[-1]) == (1, "01_small: exercise not passed")
     assert "not met  rows of sink out: expected 2, found 3" in called.out
+    assert "compare" not in called.out, "the lesson's own scenario has not run"
     copy.write_text(copy.read_text().replace(*SOLVED))
     assert flowsim("learn", "1", *small).code == 0, "the start of a lesson keeps the copy"
     called = flowsim("learn", "1", *small, "--check", "--json")

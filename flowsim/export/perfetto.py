@@ -8,6 +8,7 @@ from io import BufferedIOBase
 from typing import Final
 
 from flowsim.export.channel_counters import ChannelCounters, Counter
+from flowsim.export.facts import each_fact
 from flowsim.export.perfetto_writer import PerfettoWriter, Track
 from flowsim.export.slices import opened_slice
 from flowsim.export.task_watermark import TaskWatermark
@@ -24,10 +25,9 @@ from flowsim.facts.schema import (
     TASK_WATERMARK,
     WINDOW_FIRE,
 )
-from flowsim.recording.merged_facts import Fact, Selection, merged_facts
+from flowsim.recording.merged_facts import Fact, Selection
 from flowsim.recording.reader import Recording
 from flowsim.trace.names import Names
-from flowsim.trace.time import start_of
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 _ELEMENT_NAMES: Final = {
@@ -65,10 +65,7 @@ def export_perfetto(recording: Recording, file: BufferedIOBase) -> int:
         CREDITS.name: trace.add_counters,
         ASYNC_ELEMENTS.name: trace.add_async,
     }
-    start_ns, facts = start_of(recording), 0
-    for fact in merged_facts(recording, Selection(tables=tuple(add))):
-        add[fact.table](fact, fact.time_ns - start_ns)
-        facts += 1
+    facts = each_fact(recording, Selection(tables=tuple(add)), lambda fact, time_ns: add[fact.table](fact, time_ns))
     trace.close()
     return facts
 

@@ -12,13 +12,14 @@ import numpy.typing as npt
 
 from flowsim.errors import BadInput, MissingExtra
 from flowsim.export.channel_counters import ChannelCounters, Counter
+from flowsim.export.facts import each_fact
 from flowsim.export.task_watermark import TaskWatermark
 from flowsim.facts.kinds import ElementKind, WindowResult
 from flowsim.facts.schema import BUFFERS, CREDITS, LATE_DROP, RECEIVED, TASK_WATERMARK, WINDOW_FIRE
-from flowsim.recording.merged_facts import Fact, Selection, merged_facts
+from flowsim.recording.merged_facts import Fact, Selection
 from flowsim.recording.reader import Recording
 from flowsim.trace.names import Names
-from flowsim.trace.time import start_of, utc_text
+from flowsim.trace.time import utc_text
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 if TYPE_CHECKING:
@@ -115,9 +116,8 @@ def plot_event_time(recording: Recording, task: str | None = None, *, relative: 
     wanted = None if task is None else frozenset(names.find_tasks(task))
     inputs = {int(row[0]): int(row[7]) for row in recording.static_rows("tasks")}
     found = {one: EventTime(TaskWatermark(inputs[one])) for one in inputs if wanted is None or one in wanted}
-    start_ns = start_of(recording)
-    for fact in merged_facts(recording, Selection(tables=tuple(_NAMES), tasks=wanted)):
-        found[fact.task].add(fact, fact.time_ns - start_ns)
+    selection = Selection(tables=tuple(_NAMES), tasks=wanted)
+    each_fact(recording, selection, lambda fact, time_ns: found[fact.task].add(fact, time_ns))
     shown = {one: facts for one, facts in found.items() if facts.records}
     if not shown:
         raise BadInput("plot_event_time: these tasks received no record with a timestamp")
@@ -143,10 +143,8 @@ def plot_queues(recording: Recording, channel: int | Sequence[int] | None = None
         there = f"channels 0 to {len(names.channels) - 1}" if names.channels else "no channels"
         raise BadInput(f"plot_queues: the recording has {there}" + (f", not {unknown[0]}" if unknown else ""))
     found = {number: _Queues() for number in numbers}
-    start_ns = start_of(recording)
     selection = Selection(tables=(BUFFERS.name, CREDITS.name), channels=frozenset(numbers))
-    for fact in merged_facts(recording, selection):
-        found[fact.row[_CHANNEL]].add(fact, fact.time_ns - start_ns)
+    each_fact(recording, selection, lambda fact, time_ns: found[fact.row[_CHANNEL]].add(fact, time_ns))
     last_ns = max((points[-1][0] for one in found.values() for points in one.values.values()), default=0)
     panels = [(names.channel(one), partial(_draw_queues, queues)) for one, queues in found.items()]
     return _figure("plot_queues", panels, last_ns)

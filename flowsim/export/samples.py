@@ -8,6 +8,7 @@ from typing import NamedTuple
 from flowsim.facts.schema import LATE_DROP, METRICS
 from flowsim.recording.merged_facts import Selection, merged_facts
 from flowsim.recording.reader import Recording
+from flowsim.recording.recorded_file import damaged
 
 
 class Sample(NamedTuple):
@@ -29,7 +30,10 @@ def read_samples(recording: Recording, selection: Selection) -> list[Sample]:
     dropped = _dropped(recording)
     windows = _window_operators(recording)
     samples = []
+    tasks = {row[0] for row in recording.static_rows("tasks")}
     for fact in merged_facts(recording, selection):
+        if fact.task not in tasks:
+            raise damaged(recording.directory / METRICS.name, f"there is no task {fact.task}")
         values = dict(zip(METRICS.names, fact.row, strict=True))
         seq = values["seq"]
         attempt = attempts[fact.task, seq]

@@ -10,12 +10,12 @@ from typing import Any, Final
 
 from flowsim.distribution import __version__
 from flowsim.errors import BadInput
+from flowsim.export.facts import each_fact
 from flowsim.export.job import job_name
 from flowsim.export.slices import SLICE_NAMES, opened_slice
 from flowsim.facts.schema import ACTIONS
-from flowsim.recording.merged_facts import Selection, merged_facts
+from flowsim.recording.merged_facts import Selection
 from flowsim.recording.reader import Recording
-from flowsim.trace.time import start_of
 
 _SCHEMA: Final = "https://www.speedscope.app/file-format-schema.json"
 _CLOSE: Final = -1
@@ -64,11 +64,12 @@ def export_speedscope(recording: Recording, file: BufferedIOBase) -> int:
         raise BadInput(
             f"--speedscope: {recording.directory} has level {level}, without actions: run with --record full"
         )
-    start_ns, facts = start_of(recording), 0
     profiles = {int(row[0]): (str(row[3]), _Profile()) for row in recording.static_rows("tasks")}
-    for fact in merged_facts(recording, Selection(tables=(ACTIONS.name,))):
-        profiles[fact.task][1].add(fact.time_ns - start_ns, opened_slice(fact))
-        facts += 1
+    facts = each_fact(
+        recording,
+        Selection(tables=(ACTIONS.name,)),
+        lambda fact, time_ns: profiles[fact.task][1].add(time_ns, opened_slice(fact)),
+    )
     head = {
         "$schema": _SCHEMA,
         "exporter": f"flowsim {__version__}",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
@@ -242,4 +242,29 @@ def _parquet() -> Iterator[Case]:
         yield from _cases(f"{what} part", raw(PART, content), *words, of=("validate", "trace"))
 
 
-CASES = [*_files(), *_json(), *_epochs(), *_graph(), *_parquet()]
+def _facts() -> Iterator[Case]:
+    """Facts with numbers that no run records."""
+    for table, column, value, command in (
+        ("buffers", "channel", 99, "export"),
+        ("sent", "kind", 50, "export"),
+        ("sent", "position", -5, "export"),
+        ("task_watermark", "input", 50, "export"),
+        ("metrics", "task", 99, "metrics"),
+    ):
+        change = part(table, _with(column, value))
+        yield from _cases(f"{table} with {column} {value}", change, table, AGAIN, of=(command,))
+
+
+def _with(column: str, value: int) -> Callable[[pa.Table], pa.Table]:
+    """The table with this value in one column of its last row."""
+
+    def change(given: pa.Table) -> pa.Table:
+        index = given.schema.get_field_index(column)
+        field = given.schema.field(index)
+        values = [*given[column].to_pylist()[:-1], value]
+        return given.set_column(index, field, pa.array(values, field.type))
+
+    return change
+
+
+CASES = [*_files(), *_json(), *_epochs(), *_graph(), *_parquet(), *_facts()]

@@ -14,11 +14,11 @@ from flowsim.trace.sentence import count_text, window_text
 from flowsim.trace.time import event_time, span_text
 from flowsim.units import NO_TIMESTAMP
 from flowsim.why.answer import Cause, WhyAnswer
-from flowsim.why.channel_states import channel_states
-from flowsim.why.overtaken import described, overtaking_causes
+from flowsim.why.event_time.channel_states import channel_states
+from flowsim.why.event_time.overtaken import described, overtaking_causes
+from flowsim.why.event_time.windows import windows_of
 from flowsim.why.records import Records
 from flowsim.why.run_facts import Ints, Mask, Row, Rows, RunFacts, place_of
-from flowsim.why.windows import windows_of
 
 _MOST_LISTED = 3
 

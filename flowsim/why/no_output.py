@@ -14,12 +14,12 @@ from flowsim.recording.manifest import RunStatus
 from flowsim.trace.sentence import count_text, window_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause, WhyAnswer
+from flowsim.why.event_time.open_pane import open_pane_causes, pane_text
+from flowsim.why.event_time.panes import Pane, panes_of, pending, window_operators
+from flowsim.why.event_time.windows import Window
 from flowsim.why.late import why_late
 from flowsim.why.no_results import OperatorAt, missing_key, output_text, results_missing, rows_out
-from flowsim.why.open_pane import open_pane_causes, pane_text
-from flowsim.why.panes import Pane, panes_of, pending, window_operators
 from flowsim.why.run_facts import RunFacts, place_of
-from flowsim.why.windows import Window
 
 _TIME: Final = r"-?\d[\d,]*|\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d(?::\d\d)?)?"
 _WINDOW: Final = re.compile(rf"\[?\s*({_TIME})\s*(?:,\s|\.\.|;|,)\s*({_TIME})\s*\)?")
@@ -91,7 +91,8 @@ def _failed(facts: RunFacts) -> list[Cause]:
         return []
     row = facts.all_rows("lifecycle").equal(event=LifeEvent.FAILED).first()
     cause = failure.cause.rstrip(".")
-    text = f"The job failed in {failure.task}: {cause}. What was open then is lost: failed tasks finish nothing."
+    where = f" in {failure.task}" if failure.task else ""
+    text = f"The job failed{where}: {cause}. What was open then is lost: failed tasks finish nothing."
     return [Cause(text, ("4.24", "4.25"), None if row is None else place_of(row))]
 
 
@@ -124,12 +125,12 @@ def _window(facts: RunFacts, about: About, tasks: frozenset[int] | None) -> WhyA
         ]
     unfired = pending(found)
     if unfired:
-        pane = unfired[0]
+        pane, again = unfired[0], " again" if unfired[0].fires else ""
         text = (
-            f"{pane_text(facts, pane)} has not fired at {facts.operator_in(pane.task, pane.operator.operator)}: "
-            f"it has {count_text(len(pane.intakes), 'record')}."
+            f"{pane_text(facts, pane)} has not fired{again} at {facts.operator_in(pane.task, pane.operator.operator)}: "
+            f"it has {count_text(len(pane.waiting), 'record')}."
         )
-        statement = Cause(text, ("10.7",), place_of(pane.intakes[-1]))
+        statement = Cause(text, ("10.7",), place_of(pane.waiting[-1]))
         notes = _more(facts, unfired[1:])
         return WhyAnswer(statement, tuple(open_pane_causes(facts, pane)), notes)
     fired = [pane for pane in found if pane.fires]

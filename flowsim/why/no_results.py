@@ -13,15 +13,15 @@ from flowsim.trace.sentence import count_text
 from flowsim.trace.time import event_time
 from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause
-from flowsim.why.channel_flow import flow_of
-from flowsim.why.held_watermark import held_causes
-from flowsim.why.open_pane import open_pane_causes, pane_text
-from flowsim.why.panes import panes_of, pending
+from flowsim.why.event_time.held_watermark import held_causes
+from flowsim.why.event_time.open_pane import open_pane_causes, pane_text
+from flowsim.why.event_time.panes import panes_of, pending
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.task_state import Doing, TaskState, state_of
 from flowsim.why.waiting import chain
-from flowsim.why.waits_for_input import arrival_cause, source_causes
-from flowsim.why.waits_in_element import entry_text, is_async, queue_of
+from flowsim.why.waits.channel_flow import flow_of
+from flowsim.why.waits.task_state import Doing, TaskState, state_of
+from flowsim.why.waits.waits_for_input import arrival_cause, source_causes
+from flowsim.why.waits.waits_in_element import entry_text, is_async, queue_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,11 +140,11 @@ def _own(facts: RunFacts, one: OperatorAt, tasks: frozenset[int] | None) -> list
             unfired = pending(panes_of(facts, task, operator, plan))
             if unfired:
                 name = facts.operator_in(task, operator.operator)
-                count = count_text(len(unfired[0].intakes), "record")
+                count = count_text(len(unfired[0].waiting), "record")
                 text = f"{pane_text(facts, unfired[0])} has not fired at {name}; it has {count}."
                 if len(unfired) > 1:
                     text += f" {count_text(len(unfired) - 1, 'more window')} of {name} not fired either."
-                return [Cause(text, ("10.7",), place_of(unfired[0].intakes[-1])), *open_pane_causes(facts, unfired[0])]
+                return [Cause(text, ("10.7",), place_of(unfired[0].waiting[-1])), *open_pane_causes(facts, unfired[0])]
         if is_async(operator):
             entries = queue_of(facts, task, operator.operator)
             if entries:
@@ -208,14 +208,13 @@ def _side_output(facts: RunFacts, one: OperatorAt, tag: str) -> list[Cause]:
         aside = [row for row in drops if row["side_output"]]
         if aside:
             return []
-        intakes = sum(
-            len(facts.rows("window_intake", task).equal(operator=one.operator.operator)) for task in one.tasks(facts)
-        )
+        intakes = [facts.rows("window_intake", task).equal(operator=one.operator.operator) for task in one.tasks(facts)]
+        last = next((rows.row(-1) for rows in intakes if len(rows)), None)
         text = (
-            f"Side output {tag!r} of {one.name} gets only late records, and none of the {count_text(intakes, 'record')} of "
-            f"{one.name} was late."
+            f"Side output {tag!r} of {one.name} gets only late records, and none of the "
+            f"{count_text(sum(map(len, intakes)), 'record')} of {one.name} was late."
         )
-        return [Cause(text, ("10.10",))]
+        return [Cause(text, ("10.10",), None if last is None else place_of(last))]
     return [Cause(f"{one.name} has written no record to its side output {tag!r}.", ("5.9",))]
 
 
@@ -276,7 +275,8 @@ def _no_key(facts: RunFacts, one: OperatorAt, channels: list[Channel]) -> list[C
         f"key {key}: group {group}, subtask {group * parallelism // count + 1}"
         for key, group in list(groups.items())[:16]
     )
-    return [Cause(text, ("1.18", "1.19", "1.20"), None, lines)]
+    life = facts.rows("lifecycle", task).last()
+    return [Cause(text, ("1.18", "1.19", "1.20"), None if life is None else place_of(life), lines)]
 
 
 def missing_key(facts: RunFacts, keys: frozenset[int], operator: Operator) -> list[Cause]:

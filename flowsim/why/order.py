@@ -43,17 +43,17 @@ def why_order(facts: RunFacts, first: str, second: str, tasks: frozenset[int] | 
                 f"no task has both {a.argument} and {b.argument}; records that a task changes are other records"
             )
         return WhyAnswer(apart[0], tuple(apart[1:]))
-    kept = {one.is_kept for one in orders}
-    if len(kept) == 1:
+    changed = next((one for one in orders if one.is_kept is not orders[0].is_kept), None)
+    if changed is None:
         before, after = (a, b) if orders[0].is_kept else (b, a)
         places = "everywhere" if len(orders) > 1 else f"at {orders[0].name}"
         text = f"{_upper(str(before))} comes before {after} {places}."
     else:
-        changed = next(one for one in orders if one.is_kept is not orders[0].is_kept)
         before, after = (a, b) if orders[0].is_kept else (b, a)
         text = f"{_upper(str(before))} comes before {after} at {orders[0].name}, and after it at {changed.name}."
     causes = [*(one.cause for one in orders), *apart]
-    return WhyAnswer(Cause(text), tuple(sorted(causes, key=_time)))
+    shown = orders[0].cause if changed is None else changed.cause
+    return WhyAnswer(Cause(text, shown.rules, shown.place), tuple(sorted(causes, key=_time)))
 
 
 def _time(cause: Cause) -> int:

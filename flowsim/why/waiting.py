@@ -11,13 +11,13 @@ from flowsim.trace.sentence import count_text
 from flowsim.trace.time import duration_text
 from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause, WhyAnswer
-from flowsim.why.generators import strategy_of
-from flowsim.why.mailbox import held_up_causes
+from flowsim.why.event_time.generators import strategy_of
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.task_state import WAITS, Doing, TaskState, shares, state_of, waits_of, work_lines
-from flowsim.why.waits_for_input import input_causes
-from flowsim.why.waits_for_output import output_causes
-from flowsim.why.waits_in_element import element_causes
+from flowsim.why.waits.mailbox import held_up_causes
+from flowsim.why.waits.task_state import WAITS, Doing, TaskState, shares, state_of, waits_of, work_lines
+from flowsim.why.waits.waits_for_input import input_causes
+from flowsim.why.waits.waits_for_output import output_causes
+from flowsim.why.waits.waits_in_element import element_causes
 
 NEEDS_FULL = "the recording has no actions and buffers: what a task waited for needs --record full"
 
@@ -40,9 +40,9 @@ def why_waiting(facts: RunFacts, task: int) -> WhyAnswer:
             notes = (note,)
             facts = facts.until((begin["time_ns"] + end_ns) // 2)
     state = state_of(facts, task)
-    life = facts.rows("lifecycle", task).equal(operator=-1).last()
-    if life is not None and life["event"] == LifeEvent.DEADLOCKED:
-        notes = (*notes, "the job is deadlocked: no task of it can run")
+    dead = facts.whole.rows("lifecycle", task).equal(event=LifeEvent.DEADLOCKED).first()
+    if dead is not None:
+        notes = (*notes, f"the job deadlocked at {facts.moment(dead['time_ns'])}: no task of it could run")
     statement = replace(_statement(facts, state), details=(total,) if total else ())
     return WhyAnswer(statement, tuple(chain(facts, state)), notes)
 

@@ -10,10 +10,57 @@ import flowsim
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import ElementKind
 from flowsim.units import NO_TIMESTAMP
-from flowsim.why.panes import panes_of, pending, window_operators
+from flowsim.why.event_time.panes import panes_of, pending, window_operators
 from flowsim.why.run_facts import RunFacts
 from tests.unit.why.conftest import Ask, Recorded, text_of
 
+SPLITS = """\
+flowsim: 1
+name: splits
+sources:
+  topic:
+    script:
+      fields: {at_ms: long, partition: string}
+      subtasks:
+        - - {record: [30, fast], split: fast}
+          - {record: [5, slow], split: slow}
+          - {record: [40, fast], split: fast}
+          - {sleep: 1 h}
+    watermarks: {timestamp: at_ms, emit: every_record}
+operators:
+  seen: {input: topic, key_by: partition, window: {tumbling: 10 ms}, aggregate: {n: count()}}
+sinks: {out: {input: seen, collect: {}}}
+actions: [{stop: {at: 2 s, drain: false}}]
+"""
+COUNTED = """\
+flowsim: 1
+name: counted
+sources:
+  readings:
+    collection: {fields: {n: long}, rows: [[1], [2], [3], [4], [5], [6]]}
+operators:
+  counts:
+    input: readings
+    key_by: "'all'"
+    window: {global_window: true, trigger: {purging: {count: 4}}}
+    aggregate: {n: count()}
+sinks: {out: {input: counts, collect: {}}}
+"""
+QUEUED = """\
+flowsim: 1
+name: queued
+settings: {buffer_timeout: 0}
+sources:
+  readings:
+    script:
+      fields: {n: long}
+      subtasks: [[{record: [1], timestamp: 1}, {record: [5000], timestamp: 2}, {watermark: 9}, {sleep: 1 h}]]
+operators:
+  asked: {input: readings, async: {mode: unordered, latency: {each: n}, select: {n: n}}}
+  counts: {input: asked, key_by: "'all'", window: {tumbling: 10 ms}, aggregate: {n: count()}}
+sinks: {out: {input: counts, collect: {}}}
+actions: [{stop: {at: 9 s, drain: false}}]
+"""
 ALL_FIRED = ["08a_stop_with_drain", "11b_silent_partition_idle", "12_three_lateness_settings", "13_sessions_merge"]
 
 
@@ -203,3 +250,34 @@ def test_window_without_records_lists_windows_with_records(ask: Ask) -> None:
 def test_unknown_name_is_refused(ask: Ask) -> None:
     with pytest.raises(BadInput, match=r"'zz' is no operator, window or key of this recording \(known: .*a window is"):
         ask("11a_silent_partition", "no-output", "zz")
+
+
+def test_slowest_split_holds_back_the_watermark_of_its_source(ask: Ask) -> None:
+    text = text_of(ask(SPLITS, "no-output", at_ms=1000))
+
+    assert "is the minimum over its splits: split 'slow' has watermark 4 ms. [8.6]" in text
+    assert "Split 'slow' of Source: topic (1/1) generated watermark 4 ms after 1 record" in text
+    assert "with a record of split 'slow' of timestamp 10 ms or later" in text
+
+
+def test_purged_window_waits_for_the_next_count(ask: Ask) -> None:
+    text = text_of(ask(COUNTED, "no-output"))
+
+    assert "The global window" in text
+    assert "It fires when it has 4 records; it has 2. Time does not fire it. [10.19]" in text
+
+
+def test_watermark_waits_in_async_queue_behind_its_records(ask: Ask) -> None:
+    text = text_of(ask(QUEUED, "no-output", "[0, 10)", at_ms=1000))
+
+    assert 'Window [0, 10) of key "all" has not fired at counts (1/1): it has 1 record.' in text
+    assert "Watermark 9 ms is in the queue of asked: it leaves after 1 record before it. [11.2, 11.11]" in text
+    assert "has fired" in ask(QUEUED, "no-output", "[0, 10)", at_ms=6000).statement.text
+
+
+def test_killed_run_is_explained_up_to_its_last_epoch(recorded: Recorded, ask: Ask) -> None:
+    path = recorded(SPLITS, "settings.seed=9")
+    manifest = path / "recording" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"complete"', '"running"'))
+
+    assert "split 'slow' has watermark 4 ms" in text_of(ask(SPLITS, "no-output", overrides=("settings.seed=9",)))

@@ -58,6 +58,9 @@ PARTS = {
     '''30_broadcast_order order '[1,"old"]' '[1,"new"]\'''': ["applied (2/2), and after it at Sink: applied (1/2)", "7.3"],
     '''10_union_or_two_inputs order '["EUR",1]' '["USD",110]\'''': ["priced selects its inputs (reading: second)", "7.24"],
     '''31_gap_between_windows late '["a",2]\'''': ["but no window contains it", "10.4"],
+    "03_slow_sink_backpressure --set sinks.slow.chaining=always waiting numbers --at 500ms": [
+        "does not wait at 500.000000 ms: it is busy", "3 operators in one thread, one after the other",
+    ],
 }  # fmt: skip
 """The run and the question of each row, and parts of the answer."""
 
@@ -74,9 +77,15 @@ def rows() -> list[tuple[str, str, tuple[str, ...], str]]:
 ROWS = rows()
 
 
+def named(row: tuple[str, str, tuple[str, ...], str]) -> str:
+    """The key of a row in ``PARTS``."""
+    _, scenario, overrides, arguments = row
+    return " ".join([scenario, *(f"--set {one}" for one in overrides), arguments])
+
+
 def test_page_has_a_row_per_answer() -> None:
     assert len(ROWS) == PAGE.read_text().count("| `flowsim why")
-    assert {f"{scenario} {arguments}" for _, scenario, _, arguments in ROWS} == set(PARTS)
+    assert {named(row) for row in ROWS} == set(PARTS)
 
 
 @pytest.mark.parametrize(("question", "scenario", "overrides", "arguments"), ROWS, ids=[row[0] for row in ROWS])
@@ -91,11 +100,14 @@ def test_answer_of_row(ask: Ask, question: str, scenario: str, overrides: tuple[
             words.append(word)
     at = options.get("--at")
 
-    text = text_of(
-        ask(scenario, *words, overrides=overrides, task=options.get("--task"), at_ms=None if at is None else ms(at))
+    answer = ask(
+        scenario, *words, overrides=overrides, task=options.get("--task"), at_ms=None if at is None else ms(at)
     )
 
-    for part in PARTS[f"{scenario} {arguments}"]:
+    assert any(cause.link(0) for cause in (answer.statement, *answer.causes))
+    assert any(cause.rules for cause in (answer.statement, *answer.causes))
+    text = text_of(answer)
+    for part in PARTS[named((question, scenario, overrides, arguments))]:
         assert part in text, text
 
 

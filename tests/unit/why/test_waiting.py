@@ -10,11 +10,23 @@ import flowsim
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import BufferKind, BufferSide
 from flowsim.units import NS_PER_MS
-from flowsim.why.channel_flow import flow_of
 from flowsim.why.run_facts import RunFacts
-from flowsim.why.task_state import Doing, state_of, waits_of
+from flowsim.why.waits.channel_flow import flow_of
+from flowsim.why.waits.task_state import Doing, state_of, waits_of
 from tests.unit.why.conftest import Ask, Recorded, text_of
 
+STUCK = """\
+flowsim: 1
+name: stuck
+settings: {record: full}
+sources:
+  readings: {script: {fields: {n: long}, subtasks: [[{record: [1]}, {record: [2]}, {record: [3]}]]}}
+operators:
+  asked:
+    input: readings
+    async: {mode: ordered, timeout: 100 ms, latency: 5 ms, silent: {when: n == 2}, add: {m: n}, on_timeout: nothing}
+sinks: {out: {input: asked, collect: {}}}
+"""
 BLOCKED = ["06_one_slow_channel", "07_overdraft_by_fan_out", "14_timer_storm", "18_busy_is_not_idle"]
 
 
@@ -196,3 +208,11 @@ def test_idle_timeout_does_not_run_while_a_source_waits_for_output(ask: Ask) -> 
     text = text_of(ask("18_busy_is_not_idle", "waiting", "busy"))
 
     assert "The idle timeout of Source: busy, 300 ms, does not run meanwhile" in text
+
+
+def test_deadlocked_job_names_the_element_that_it_waits_for(ask: Ask) -> None:
+    answer = ask(STUCK, "waiting")
+
+    assert "element 1: record [2], called at 0.004000 ms, no result in the recording" in text_of(answer)
+    assert "the job deadlocked at 101.004000 ms: no task of it could run" in answer.notes
+    assert "The job failed: Deadlock" in text_of(ask(STUCK, "no-output"))

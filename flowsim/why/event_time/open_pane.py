@@ -11,8 +11,8 @@ from flowsim.trace.sentence import count_text, window_text
 from flowsim.trace.time import event_time
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from flowsim.why.answer import Cause
-from flowsim.why.held_watermark import held_causes
-from flowsim.why.panes import Pane
+from flowsim.why.event_time.held_watermark import held_causes
+from flowsim.why.event_time.panes import Pane
 from flowsim.why.run_facts import RunFacts, place_of
 
 _WATERMARK: Final = ("event_time", "continuous_event_time", "end_of_stream")
@@ -37,19 +37,19 @@ def open_pane_causes(facts: RunFacts, pane: Pane) -> list[Cause]:
     if kind == "count":
         count = number_of(of, "count")
         text = (
-            f"It fires when it has {count_text(count, 'record')}; it has {len(pane.intakes):,}. Time does not fire it."
+            f"It fires when it has {count_text(count, 'record')}; it has {len(pane.waiting):,}. Time does not fire it."
         )
-        return [Cause(text, ("10.19",), place_of(pane.intakes[-1]))]
+        return [Cause(text, ("10.19",), place_of(pane.waiting[-1]))]
     if kind == "never":
         return [
             Cause(
                 "The global window never fires by itself: it needs another trigger.",
                 ("10.6",),
-                place_of(pane.intakes[0]),
+                place_of(pane.waiting[0]),
             )
         ]
     text = f"It fires when its trigger, {kind or 'unknown'}, decides so; the recording shows only when it did."
-    return [Cause(text, ("10.7",), place_of(pane.intakes[-1]))]
+    return [Cause(text, ("10.7",), place_of(pane.waiting[-1]))]
 
 
 def _kind(trigger: object) -> tuple[str, Mapping[str, object]]:
@@ -61,7 +61,7 @@ def _kind(trigger: object) -> tuple[str, Mapping[str, object]]:
 
 def _by_watermark(facts: RunFacts, pane: Pane, kind: str, name: str) -> list[Cause]:
     last = MAX_WATERMARK if kind == "end_of_stream" else pane.last_ms
-    last_intake = pane.intakes[-1]
+    last_intake = pane.waiting[-1]
     text = f"It fires when the watermark of {name} reaches {event_time(last)}, its last millisecond."
     rules: tuple[str, ...] = ("10.13", "10.17")
     if last == MAX_WATERMARK:
@@ -82,7 +82,7 @@ def _by_clock(facts: RunFacts, pane: Pane, name: str) -> list[Cause]:
         f"It fires by the clock of {name}, not by a watermark: at {pane.last_ms:,} ms of the processing time, which is "
         f"{facts.moment(due_ns)} of the run."
     )
-    causes = [Cause(text, ("10.18", "9.10"), place_of(pane.intakes[-1]))]
+    causes = [Cause(text, ("10.18", "9.10"), place_of(pane.waiting[-1]))]
     life = facts.rows("lifecycle", pane.task)
     finish = life.equal(operator=pane.operator.operator, event=LifeEvent.FINISH).first()
     end = finish or life.equal(operator=pane.operator.operator, event=LifeEvent.CLOSE).first()

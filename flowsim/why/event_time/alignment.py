@@ -8,7 +8,7 @@ from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import Operator
 from flowsim.trace.time import event_time, span_text
 from flowsim.why.answer import Cause
-from flowsim.why.generators import strategy_of
+from flowsim.why.event_time.generators import strategy_of
 from flowsim.why.run_facts import Row, RunFacts, place_of
 
 

@@ -7,8 +7,8 @@ from flowsim.laws.windows.plan import number_of
 from flowsim.trace.sentence import record_text
 from flowsim.trace.time import event_time, span_text
 from flowsim.why.answer import Cause
-from flowsim.why.channel_states import ChannelState, channel_states
-from flowsim.why.generators import generated, generator_of, idle_cause, sent_at, strategy_of, watermark_cause
+from flowsim.why.event_time.channel_states import ChannelState, channel_states
+from flowsim.why.event_time.generators import generated, generator_of, idle_cause, sent_at, strategy_of, watermark_cause
 from flowsim.why.run_facts import Row, RunFacts, place_of
 
 _ONE_FOR_ONE = frozenset({"source", "map", "filter", "flat_map", "co_map", "reduce", "watermarks", "sink"})

@@ -9,7 +9,7 @@ from flowsim.trace.sentence import count_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.task_state import Doing, TaskState, waiting_mails
+from flowsim.why.waits.task_state import Doing, TaskState, waiting_mails
 
 
 def open_action(facts: RunFacts, state: TaskState) -> Row | None:

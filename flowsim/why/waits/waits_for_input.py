@@ -7,11 +7,11 @@ from flowsim.laws.job_graph import Channel
 from flowsim.trace.sentence import count_text
 from flowsim.trace.time import duration_text
 from flowsim.units import NS_PER_MS
-from flowsim.why.alignment import alignment_causes, paused_row
 from flowsim.why.answer import Cause
-from flowsim.why.channel_flow import ChannelFlow, flow_of, flow_text
+from flowsim.why.event_time.alignment import alignment_causes, paused_row
 from flowsim.why.run_facts import RunFacts, place_of
-from flowsim.why.task_state import Doing, TaskState, state_of
+from flowsim.why.waits.channel_flow import ChannelFlow, flow_of, flow_text
+from flowsim.why.waits.task_state import Doing, TaskState, state_of
 
 _FIRST_ASKED = (Doing.SOFT, Doing.HARD, Doing.YIELD, Doing.LOCK, Doing.BUSY, Doing.NOT_STARTED, Doing.IDLE)
 """Of several senders, the one that explains most."""
@@ -55,7 +55,8 @@ def source_causes(facts: RunFacts, task: int) -> list[Cause]:
     else:
         after = ", and the recording has no other one" if last is not None else ", and the recording has none"
     text = f"{facts.task(task)} is a source and has no record to read: it {so_far}{after}."
-    return [Cause(text, ("4.5", "3.12"), None if last is None else place_of(last))]
+    row = last or facts.rows("lifecycle", task).last()
+    return [Cause(text, ("4.5", "3.12"), None if row is None else place_of(row))]
 
 
 def arrival_cause(facts: RunFacts, flow: ChannelFlow, flows: list[ChannelFlow]) -> Cause:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from flowsim.facts.kinds import WindowResult
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.merging import MergingWindows
 from flowsim.laws.windows.plan import WindowPlan, last_of, window_plan
 from flowsim.units import NS_PER_MS
+from flowsim.why.event_time.windows import Window, windows_of
 from flowsim.why.run_facts import Row, RunFacts
-from flowsim.why.windows import Window, windows_of
 
 
 @dataclass(slots=True)
@@ -26,6 +27,15 @@ class Pane:
     late: list[Row] = field(default_factory=list)
     """Records that came after it had been cleaned up."""
     fires: list[Row] = field(default_factory=list)
+
+    @property
+    def waiting(self) -> list[Row]:
+        """Its records that no firing has included; after a firing without purge, none."""
+        if not self.fires:
+            return self.intakes
+        if self.fires[-1]["result"] == WindowResult.FIRE:
+            return []
+        return [intake for intake in self.intakes if intake["seq"] > self.fires[-1]["seq"]]
 
     @property
     def last_ms(self) -> int:
@@ -80,8 +90,5 @@ def _is_gone(plan: WindowPlan, window: tuple[int, ...], intake: Row) -> bool:
 
 
 def pending(panes: list[Pane]) -> list[Pane]:
-    """The windows with records that have not fired, the one that ends first first."""
-    return sorted(
-        (pane for pane in panes if pane.intakes and not pane.fires),
-        key=lambda one: (one.window[1], one.window[0], one.key),
-    )
+    """The windows with records that no firing has included, the one that ends first first."""
+    return sorted((pane for pane in panes if pane.waiting), key=lambda one: (one.window[1], one.window[0], one.key))

@@ -7,9 +7,9 @@ from typing import Final
 from flowsim.laws.job_graph import Channel
 from flowsim.trace.sentence import count_text
 from flowsim.why.answer import Cause
-from flowsim.why.channel_flow import ChannelFlow, PoolState, channel_at, flow_of, flow_text, output_pools
 from flowsim.why.run_facts import RunFacts, place_of
-from flowsim.why.task_state import Doing, TaskState
+from flowsim.why.waits.channel_flow import ChannelFlow, PoolState, channel_at, flow_of, flow_text, output_pools
+from flowsim.why.waits.task_state import Doing, TaskState
 
 _HAS: Final = ("has", "have")
 

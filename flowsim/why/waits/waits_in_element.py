@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
+from flowsim.facts.kinds import AsyncAction, ElementKind
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import number_of
 from flowsim.trace.sentence import record_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, RunFacts, place_of
-from flowsim.why.task_state import Doing, TaskState
+from flowsim.why.waits.task_state import Doing, TaskState
 
 _MOST_LISTED = 8
 
@@ -75,13 +75,9 @@ def element_causes(facts: RunFacts, state: TaskState) -> list[Cause]:
             capacity = number_of(operator.params, "capacity")
             if len(entries) >= capacity > 0:
                 return _full_queue(facts, state, operator, entries, capacity)
-            if entries and _has_ended(facts, state.task, operator.operator):
+            if entries:
                 return [_end_of_input(facts, state, operator, entries)]
     return []
-
-
-def _has_ended(facts: RunFacts, task: int, operator: int) -> bool:
-    return len(facts.rows("lifecycle", task).equal(operator=operator, event=LifeEvent.END_INPUT)) > 0
 
 
 def _full_queue(
@@ -116,7 +112,7 @@ def _full_queue(
 
 
 def _end_of_input(facts: RunFacts, state: TaskState, operator: Operator, entries: list[Entry]) -> Cause:
-    text = f"The input of {operator.name} has ended: the task waits until the queue is empty."
+    text = f"The input of {operator.name} has ended: the task waits until the results of its queue are emitted."
     place = None if state.since is None else place_of(state.since)
     return Cause(text, ("11.19",), place, _lines(facts, state.task, entries))
 

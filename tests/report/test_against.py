@@ -45,6 +45,16 @@ def test_cursor_begins_at_first_difference_and_moves_both_recordings(
     assert times[0] == times[1]
     page.evaluate("flowsim.store.zoom(1 / 8)")
     assert page.evaluate("flowsim.store.range.value") == page.evaluate("flowsim.other.range.value")
+    keys = page.evaluate(
+        """() => {
+            const {store, other} = flowsim
+            return Array.from({length: store.model.names.keyCount}, (_, at) => {
+                store.select({key: at + 1})
+                return [store, other].map(one => one.model.names.key(one.selection.value.key))
+            })
+        }"""
+    )
+    assert keys and all(key == same for key, same in keys)
     for tab in page.locator("[role=tab]").all():
         tab.click()
         assert page.locator(".side").count() == 2

@@ -164,7 +164,11 @@ def test_idle_channel_does_not_hold_the_watermark_back(open_report: OpenReport, 
 
 
 def test_late_row_names_the_watermark_that_made_it_late(open_report: OpenReport) -> None:
-    page = open_report("12", "#view=event-time&task=3")
+    page = open_report("12", "#view=event-time&task=3&y=relative")
+    relative = page.get_by_role("button", name="relative to the watermark")
+    assert relative.get_attribute("aria-pressed") == "true"
+    relative.click()
+    page.wait_for_url("**&y=absolute*")
 
     page.locator(".late-rows button").click()
 

@@ -5,6 +5,8 @@ import { countUpTo } from "./model/facts";
 import type { Model } from "./model/model";
 
 export type Scale = "time" | "order";
+/** The vertical scale of event time: by default relative to the watermark if many records are in view. */
+const EVENT_SCALES = ["auto", "absolute", "relative"] as const;
 export interface Selection {
   task: number | null;
   channel: number | null;
@@ -25,6 +27,7 @@ export class Store {
   /** The part in view: ns since the start, or places. */
   readonly range = signal<readonly [number, number]>([0, 1]);
   readonly selection = signal<Selection>(NOTHING);
+  readonly eventScale = signal<(typeof EVENT_SCALES)[number]>("auto");
   readonly playing = signal(false);
   readonly time = computed(() => this.model.facts.time[this.place.value] ?? 0);
 
@@ -124,7 +127,7 @@ export class Store {
     else if (at > to) this.pan(at - to + (to - from) / 4);
   }
 
-  /** Reads a deep link: view, step (or t, or fact=TASK.SEQ), from, to, scale, task, channel, operator, key. */
+  /** Reads a deep link: view, step (or t, or fact=TASK.SEQ), from, to, scale, y, task, channel, operator, key. */
   open(hash: string): void {
     const given = new URLSearchParams(hash.replace(/^#/, ""));
     const number = (name: string): number | null => {
@@ -136,6 +139,7 @@ export class Store {
       if (view !== null && this.views.includes(view)) this.view.value = view;
       const scale = given.get("scale");
       if (scale === "time" || scale === "order") this.setScale(scale);
+      this.eventScale.value = EVENT_SCALES.find((one) => one === given.get("y")) ?? "auto";
       const [from, to] = [number("from"), number("to")];
       if (from !== null && to !== null && from < to) this.setRange([from, to]);
       this.select({
@@ -157,6 +161,7 @@ export class Store {
     }
     parts.push(["step", this.model.facts.step[this.place.value] ?? 0]);
     if (this.scale.value === "order") parts.push(["scale", "order"]);
+    if (this.eventScale.value !== "auto") parts.push(["y", this.eventScale.value]);
     const [from, to] = this.range.value;
     const [first, last] = this.whole;
     if (from !== first || to !== last) parts.push(["from", Math.floor(from)], ["to", Math.ceil(to)]);

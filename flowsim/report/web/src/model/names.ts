@@ -180,6 +180,11 @@ export class Names {
     return key ? (this.keys[key - 1] ?? `#${key}`) : "";
   }
 
+  /** null: the run has no such key. */
+  numberOfKey(text: string): number | null {
+    return this.keys.indexOf(text) + 1 || null;
+  }
+
   get keyCount(): number {
     return this.keys.length;
   }

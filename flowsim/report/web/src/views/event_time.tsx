@@ -20,7 +20,6 @@ const NEAR = 8;
 /** After a click on a late record the view has so many times the distance from what made it late. */
 const ROOM = 4;
 
-const scale = signal<"auto" | "event time" | "relative">("auto");
 const order = signal<"time" | "lateness">("time");
 const page = signal(0);
 
@@ -31,7 +30,7 @@ function EventTimeView({ store }: { store: Store }) {
   const of = eventTimes.of(subject);
   const key = keyOf(store, of);
   const inView = recordsInView(store, of, key).numbers.length;
-  const isRelative = scale.value === "relative" || (scale.value === "auto" && inView > MOST_POINTS);
+  const isRelative = store.eventScale.value === "relative" || (store.eventScale.value === "auto" && inView > MOST_POINTS);
   return (
     <>
       <div class="row">
@@ -53,7 +52,7 @@ function EventTimeView({ store }: { store: Store }) {
           </select>
         </label>
         <KeyChoice store={store} keys={of.keys} chosen={key} hasAll onChoose={() => (page.value = 0)} />
-        <button aria-pressed={isRelative} onClick={() => (scale.value = isRelative ? "event time" : "relative")}>
+        <button aria-pressed={isRelative} onClick={() => (store.eventScale.value = isRelative ? "absolute" : "relative")}>
           relative to the watermark
         </button>
         <button onClick={() => goToRecord(store, of, key, -1)}>◀ record</button>

@@ -54,7 +54,8 @@ def test_cursor_begins_at_first_difference_and_moves_both_recordings(
             })
         }"""
     )
-    assert keys and all(key == same for key, same in keys)
+    assert keys
+    assert all(key == same for key, same in keys)
     for tab in page.locator("[role=tab]").all():
         tab.click()
         assert page.locator(".side").count() == 2

@@ -21,6 +21,7 @@ from flowsim.why.records import Records
 from flowsim.why.run_facts import Ints, Mask, Row, Rows, RunFacts, place_of
 
 _MOST_LISTED = 3
+_MOST_WINDOWS = 6
 
 
 def why_late(facts: RunFacts, record: str | None = None, tasks: frozenset[int] | None = None) -> WhyAnswer:
@@ -74,7 +75,7 @@ def _limit(
     cleanups = [(plan.cleanup_of(last_of(*window)), window) for window in windows]
     lines = tuple(
         f"{window_text(*window)} is closed since the watermark reached {event_time(cleanup)}"
-        for cleanup, window in cleanups
+        for cleanup, window in cleanups[:_MOST_WINDOWS]
     )
     which = "its window is" if len(windows) == 1 else f"all its {len(windows)} windows are"
     text = (
@@ -173,7 +174,7 @@ def _in_time(facts: RunFacts, record: str, wanted: Ints, tasks: frozenset[int] |
         return WhyAnswer(Cause(text, ("10.9",), place_of(row)), (Cause(why, ("10.9",), place_of(row)),))
     lines = tuple(
         f"{window_text(*window)} accepts records until the watermark reaches {event_time(plan.cleanup_of(last_of(*window)))}"
-        for window in windows
+        for window in windows[:_MOST_WINDOWS]
     )
     why = (
         f"It arrived behind the watermark, which was {watermark}, but a window was still open: lateness depends on the end "

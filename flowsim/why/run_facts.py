@@ -8,13 +8,14 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from flowsim.facts.kinds import Level
-from flowsim.facts.schema import TABLES
+from flowsim.facts.kinds import Level, WaitKind
+from flowsim.facts.schema import ACTIONS, TABLES, Table
 from flowsim.laws.graph_check import checked_job_graph
 from flowsim.laws.job_graph import Channel, JobGraph, Operator
 from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.parquet_part import as_numpy
 from flowsim.recording.reader import Recording
+from flowsim.recording.recorded_file import damaged
 from flowsim.trace.names import Names
 from flowsim.trace.places import Place
 from flowsim.trace.time import moment_text, start_of
@@ -136,6 +137,7 @@ class RunFacts:
         if table not in self._tables:
             stored = self.recording.table(table)
             columns = {name: as_numpy(stored[name]).astype(np.int64) for name in TABLES[table].names}
+            self._check(TABLES[table], columns)
             order = np.lexsort((columns["seq"], columns["task"]))
             columns = {name: column[order] for name, column in columns.items()}
             tasks, begins = np.unique(columns["task"], return_index=True)
@@ -143,6 +145,20 @@ class RunFacts:
             bounds = zip(tasks.tolist(), zip(begins.tolist(), ends.tolist(), strict=True), strict=True)
             self._tables[table] = Rows(columns), dict(bounds)
         return self._tables[table]
+
+    def _check(self, table: Table, columns: dict[str, Ints]) -> None:
+        """Raises BadInput if a recording that was changed has numbers without a meaning."""
+        ids = {"task": self.graph.tasks, "channel": self.graph.channels, "pool": self.graph.pools}
+        for column in table.columns:
+            known = list(map(int, column.values)) if column.values is not None else list(ids.get(column.name, ()))
+            if table is ACTIONS and column.name == "kind":
+                known = list(map(int, WaitKind))
+            if not known and column.name not in ids:
+                continue
+            unknown = columns[column.name][~np.isin(columns[column.name], known)]
+            if len(unknown):
+                what = f"column {column.name} has the value {int(unknown[0])}, which has no meaning"
+                raise damaged(self.recording.directory / table.name, what)
 
     @cached_property
     def end_ns(self) -> int:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Final
 
+from flowsim.errors import BadInput
 from flowsim.facts.kinds import WindowResult
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.merging import MergingWindows
 from flowsim.laws.windows.plan import WindowPlan, last_of, window_plan
 from flowsim.units import NS_PER_MS
-from flowsim.why.event_time.windows import Window, windows_of
+from flowsim.why.event_time.windows import MOST_WINDOWS, Window, windows_of
 from flowsim.why.run_facts import Row, RunFacts
+
+_MOST_ASSIGNED: Final = 5_000_000
 
 
 @dataclass(slots=True)
@@ -55,14 +59,24 @@ def window_operators(
 
 
 def panes_of(facts: RunFacts, task: int, operator: Operator, plan: WindowPlan) -> list[Pane]:
-    """All windows of one operator of a task that got records, in the order of their first record."""
+    """All windows of one operator of a task that got records, in the order of their first record.
+
+    Raises BadInput if there are too many.
+    """
+    intakes = facts.rows("window_intake", task).equal(operator=operator.operator)
+    of_each = plan.size_ms // plan.slide_ms if plan.shape == "sliding" else 1
+    if of_each >= MOST_WINDOWS or len(intakes) * of_each > _MOST_ASSIGNED:
+        raise BadInput(
+            f"{operator.name} puts {len(intakes):,} records into {of_each:,} windows each, more than 'why no-output' "
+            "computes; --at TIME asks about a part of the run"
+        )
     panes: dict[tuple[int, int, int], Pane] = {}
     merging = MergingWindows()
 
     def pane_of(key: int, window: Window) -> Pane:
         return panes.setdefault((key, *window), Pane(task, operator, plan, key, window))
 
-    for intake in facts.rows("window_intake", task).equal(operator=operator.operator):
+    for intake in intakes:
         for window in windows_of(plan, intake):
             cleanup = plan.cleanup_of(last_of(*window))
             if plan.event_time and not plan.merging and cleanup <= intake["watermark"]:

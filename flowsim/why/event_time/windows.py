@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from flowsim.laws.windows.plan import GLOBAL, WindowPlan
@@ -12,13 +14,17 @@ Window = tuple[int, int]
 """Start and end in ms."""
 
 
+MOST_WINDOWS: Final = 1000
+"""So many windows of one record are computed."""
+
+
 def windows_of(plan: WindowPlan, intake: Row) -> list[Window]:
-    """The windows of a record, the newest first; of a session the window before it merges (rules 10.1 to 10.6)."""
+    """The newest windows of a record, the newest first; of a session the window before it merges (rules 10.1 to 10.6)."""
     columns = (np.array([intake.get(name, 0)], dtype=np.int64) for name in ("timestamp", "time_ns", "gap"))
     start, second = (int(column[0]) for column in plan.assign(*columns))
     if plan.shape == "global":
         return [GLOBAL]
     if plan.merging:
         return [(start, second)]
-    starts = range(start, start - second * plan.slide_ms, -plan.slide_ms)
+    starts = (start - number * plan.slide_ms for number in range(min(second, MOST_WINDOWS)))
     return [(one, wrapped(one + plan.size_ms)) for one in starts]

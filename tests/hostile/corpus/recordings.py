@@ -31,6 +31,8 @@ COMMANDS = {
     "replay": ("replay",),
     "report": ("report", "--html", "out/report.html"),
     "why": ("why", "late"),
+    "why waiting": ("why", "waiting"),
+    "why no-output": ("why", "no-output"),
     "export": ("export", "--perfetto", "out/run.pftrace"),
 }
 
@@ -250,6 +252,9 @@ def _facts() -> Iterator[Case]:
         ("sent", "position", -5, "export"),
         ("task_watermark", "input", 50, "export"),
         ("metrics", "task", 99, "metrics"),
+        ("actions", "kind", 50, "why waiting"),
+        ("async_elements", "action", 50, "why no-output"),
+        ("received", "channel", 99, "why no-output"),
     ):
         change = part(table, _with(column, value))
         yield from _cases(f"{table} with {column} {value}", change, table, AGAIN, of=(command,))

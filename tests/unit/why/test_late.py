@@ -181,3 +181,13 @@ def test_recording_of_killed_run_is_explained(recorded: Recorded, ask: Ask) -> N
     assert flowsim.open_recording(path).status.value == "running"
 
     assert "is late" in ask(OUT_OF_ORDER, "late", overrides=("settings.seed=7",)).statement.text
+
+
+def test_record_in_many_windows_lists_the_newest(ask: Ask) -> None:
+    many = OUT_OF_ORDER.replace("{tumbling: 10 ms, allowed_lateness: 2 ms}", "{sliding: {size: 10 ms, slide: 1 ms}}")
+    rule = ask(many, "late", "[7,9]").causes[0]
+
+    assert "all its 10 windows are closed" in rule.text
+    assert [line.split(" is closed")[0] for line in rule.details] == [
+        f"window [{n}, {n + 10})" for n in range(9, 3, -1)
+    ]

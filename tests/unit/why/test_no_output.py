@@ -281,3 +281,12 @@ def test_killed_run_is_explained_up_to_its_last_epoch(recorded: Recorded, ask: A
     manifest.write_text(manifest.read_text().replace('"complete"', '"running"'))
 
     assert "split 'slow' has watermark 4 ms" in text_of(ask(SPLITS, "no-output", overrides=("settings.seed=9",)))
+
+
+def test_too_many_windows_are_refused(ask: Ask) -> None:
+    many = SPLITS.replace("{tumbling: 10 ms}", "{sliding: {size: 5 s, slide: 1 ms}}")
+
+    with pytest.raises(
+        BadInput, match="seen puts 3 records into 5,000 windows each, more than 'why no-output' computes"
+    ):
+        ask(many, "no-output")

@@ -95,6 +95,7 @@ def _show_texts(console: Console, texts: Sequence[EvidenceText], rows: int) -> N
             f"    {text.where}" if text.where else "",
             f"    {', '.join(f'{name}: {value}' for name, value in text.with_)}" if text.with_ else "",
             f"    see: {text.trace}",
+            f"    in the report: {text.report}" if text.report else "",
         ]
         for line in filter(None, lines):
             console.print(line, soft_wrap=True, markup=False, highlight=False)

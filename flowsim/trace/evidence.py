@@ -9,6 +9,7 @@ from typing import Final
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.recording.reader import Recording
+from flowsim.trace.links import evidence_link, report_command
 from flowsim.trace.names import Names
 from flowsim.trace.places import Place, find_places
 from flowsim.trace.sentence import element_text, joined, record_text, window_text
@@ -42,11 +43,16 @@ class EvidenceText:
     with_: tuple[tuple[str, str], ...]
     """The other columns of the row."""
     trace: str
+    report: str
+    """The command that opens the report at this position; '' if the evidence has no position."""
     place: Place
 
     def as_data(self) -> dict[str, object]:
         """Returns the row as JSON values."""
-        return {"expected": self.expected, "where": self.where, "with": dict(self.with_), "trace": self.trace}
+        return {
+            "expected": self.expected, "where": self.where, "with": dict(self.with_), "trace": self.trace,
+            "report": self.report,
+        }  # fmt: skip
 
 
 class EvidenceReader:
@@ -69,7 +75,13 @@ class EvidenceReader:
         shown = {name: self._value(name, value, place.task) for name, value in left.items() if name not in _OF_PLACE}
         with_ = tuple((_LABELS.get(name, name.replace("_", " ")), text) for name, text in shown.items() if text)
         return EvidenceText(
-            str(row.get("what", "a violation")), expected, self._where(place), with_, self._trace(row, place), place
+            str(row.get("what", "a violation")),
+            expected,
+            self._where(place),
+            with_,
+            self._trace(row, place),
+            self._report(row, place),
+            place,
         )
 
     def _where(self, place: Place) -> str:
@@ -94,6 +106,12 @@ class EvidenceReader:
         elif isinstance(row.get("channel"), int):
             command += ["--channel", str(row["channel"])]
         return shlex.join(command)
+
+    def _report(self, row: Mapping[str, object], place: Place) -> str:
+        if place.time_ns is None and place.seq is None:
+            return ""
+        since_ns = None if place.time_ns is None else place.time_ns - self._start_ns
+        return report_command(self._path, evidence_link(row, place.task, place.seq, since_ns))
 
     def _expected(self, left: dict[str, object], task: int | None) -> str:
         """Removes the expected and found values from ``left`` and returns them as text."""

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from flowsim.cli.command import Answer, command, duration_argument
 from flowsim.cli.exit_code import ExitCode
-from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, Until
+from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFile, Set, Until, default_out
 from flowsim.cli.progress import count_progress
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cli.tables import Column, show_table
@@ -28,6 +28,7 @@ from flowsim.facts.kinds import Level
 from flowsim.laws.law import Verdict
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.runner import broken_invariant
+from flowsim.trace.links import evidence_link, report_command, report_link
 
 Seeds = Annotated[int, typer.Option("--seeds", min=1, max=10_000_000, help="How many seeds to run.")]
 FirstSeed = Annotated[int, typer.Option("--first-seed", min=0, max=2**62, help="The first seed.")]
@@ -104,8 +105,21 @@ def explore(
 
     code = exit_code(found, bool(compiled().faults))
     first = found.first_finding
+    see = None if first is None else report_command(str(default_out(scenario)), _link(first))
     document = exploration_data(found, None if first is None else again(first)) | {"exit_code": int(code)}
-    return Answer(document, lambda console: _show(console, found, again), code)
+    if see is not None:
+        document["first_finding"]["report"] = see
+    return Answer(document, lambda console: _show(console, found, again, see), code)
+
+
+def _link(finding: Step) -> str:
+    """To the first evidence of a violation, or to the verdicts."""
+    rows = [row for outcome in finding.violated for row in outcome.evidence]
+    for row in rows:
+        task, seq = row.get("task"), row.get("seq")
+        if isinstance(task, int) and isinstance(seq, int):
+            return evidence_link(row, task, seq, None)
+    return report_link("laws" if rows else "graph")
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +205,7 @@ def exploration_data(found: Exploration, again: str | None) -> dict[str, Any]:
     }
 
 
-def _show(console: Console, found: Exploration, again: Callable[[Step], str]) -> None:
+def _show(console: Console, found: Exploration, again: Callable[[Step], str], see: str | None) -> None:
     columns = [Column("rows examined"), *(Column(verdict.value) for verdict in Verdict)]
     rows = [
         (law, f"{found.rows_examined[law]:,}", *(str(counts.get(verdict, 0)) for verdict in Verdict))
@@ -215,3 +229,4 @@ def _show(console: Console, found: Exploration, again: Callable[[Step], str]) ->
         console.print(f"  {outcome.law}: {outcome.violations:,} violations", style="red")
         show_evidence(console, outcome.evidence, "    ")
     console.print(f"  reproduce: {again(step)}", soft_wrap=True)
+    console.print(f"  then see it: {see}", soft_wrap=True, markup=False, highlight=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import webbrowser
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +22,8 @@ from flowsim.report.exact_parts import ExactPart
 from flowsim.report.laws import law_data
 from flowsim.report.page import Against, page, viewer_bytes
 from flowsim.report.payload import BUDGET_BYTES, Span, build_payload
+from flowsim.report.picture import find_browser, picture
+from flowsim.trace.links import LINK_PARTS, VIEWS
 from flowsim.trace.sentence import count_text
 from flowsim.trace.time import moment_ns
 
@@ -65,6 +68,28 @@ Other = Annotated[
         show_default=False,
     ),
 ]
+Png = Annotated[
+    Path | None,
+    typer.Option(
+        "--png",
+        metavar="FILE",
+        help="Also draw a view as PNG of 1280 x 900 pixels; needs Chromium.",
+        show_default=False,
+    ),
+]
+ViewName = Annotated[
+    str | None,
+    typer.Option("--view", metavar="NAME", help=f"What --open and --png show: {', '.join(VIEWS)}.", show_default=False),
+]
+At = Annotated[
+    str | None,
+    typer.Option(
+        "--at",
+        metavar="TIME|LINK",
+        help="Where --open and --png begin: a time such as '1.5 ms', or a link such as 'channel=0&fact=1.302'.",
+        show_default=False,
+    ),
+]
 Laws = Annotated[bool, typer.Option("--laws/--no-laws", help="Check the laws, and show verdicts and evidence.")]
 
 
@@ -77,6 +102,9 @@ def report(
     from_: From = None,
     to: To = None,
     against: Other = None,
+    png: Png = None,
+    view: ViewName = None,
+    at: At = None,
     laws: Laws = True,
     limit: Limit = None,
     json_output: Json = False,
@@ -87,13 +115,37 @@ def report(
     and every fact, all at one cursor that steps through the run in causal order.
     """
     size, span, limits = size_argument("--budget", budget), _span(from_, to), limits_of(limit or ())
+    link, browser = _link(view, at), None if png is None else find_browser()
     path = html or recording / "report.html"
     document = write_report(
         recording, path, size or BUDGET_BYTES, span=span, against=against, laws=laws, quiet=json_output, limits=limits
     )
+    if png is not None and browser is not None:
+        _write("--png", png, picture(browser, path.read_bytes(), link))
+        document["png"] = str(png)
     if open_:
-        webbrowser.open(Path(document["report"]).resolve().as_uri())
+        webbrowser.open(path.resolve().as_uri() + link)
     return Answer(document, lambda console: console.print(_text(document), soft_wrap=True))
+
+
+def _link(view: str | None, at: str | None) -> str:
+    """The part of the address from #; '' without options."""
+    if view is not None and view not in VIEWS:
+        raise BadInput(f"--view {view}: no such view; expected one of {', '.join(VIEWS)}")
+    parts = [] if view is None else [f"view={view}"]
+    if at is not None and "=" in at:
+        parts.append(_checked(at.removeprefix("#")))
+    elif at is not None:
+        parts.append(f"t={moment_ns('--at', at)}")
+    return f"#{'&'.join(parts)}" if parts else ""
+
+
+def _checked(link: str) -> str:
+    for part in link.split("&"):
+        name, _, value = part.partition("=")
+        if name not in LINK_PARTS or not re.fullmatch(r"[\w.-]+", value):
+            raise BadInput(f"--at: {part!r:.60} is no part of a link; expected NAME=VALUE with {', '.join(LINK_PARTS)}")
+    return link
 
 
 def write_report(
@@ -123,7 +175,7 @@ def write_report(
         for path, one in zip(paths, opened, strict=True)
     ]
     content = page(payload, Against(others[0], difference) if others else None).encode()
-    _write(html, content)
+    _write("--html", html, content)
     return {
         "report": str(html),
         "bytes": len(content),
@@ -131,6 +183,7 @@ def write_report(
         "omitted": list(payload.omitted),
         "parts": None if payload.parts is None else [_part_data(part) for part in payload.parts],
         "against": None if against is None else {"recording": str(against), "first_difference": difference},
+        "png": None,
         "exit_code": 0,
     }
 
@@ -148,6 +201,8 @@ def _part_data(part: ExactPart) -> dict[str, Any]:
 
 def _text(document: dict[str, Any]) -> str:
     lines = [f"report {document['report']}: {document['facts']:,} facts, {document['bytes'] / 1e6:.2f} MB"]
+    if document["png"] is not None:
+        lines.append(f"picture {document['png']}")
     if document["parts"] is not None:
         facts = sum(part["end"] - part["first"] for part in document["parts"])
         parts = count_text(len(document["parts"]), "part")
@@ -171,9 +226,9 @@ def _judged(path: Path, recording: Recording, quiet: bool) -> dict[str, Any]:
     return law_data(recording, str(path), verdicts)
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(option: str, path: Path, content: bytes) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         write_file(path, content)
     except OSError as error:
-        raise BadInput(f"--html: {path}: cannot be written: {error.strerror or error}") from None
+        raise BadInput(f"{option}: {path}: cannot be written: {error.strerror or error}") from None

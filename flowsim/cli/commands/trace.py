@@ -23,6 +23,7 @@ from flowsim.recording.manifest import RunStatus
 from flowsim.recording.merged_facts import Fact, Selection, merged_facts
 from flowsim.recording.reader import Recording
 from flowsim.trace.kinds import wanted_tables
+from flowsim.trace.links import report_link
 from flowsim.trace.names import Names
 from flowsim.trace.sentences import sentence
 from flowsim.trace.time import moment_ns, moment_text, start_of
@@ -71,6 +72,10 @@ Limit = Annotated[
     ),
 ]
 
+Links = Annotated[
+    bool, typer.Option("--links", help="With the link to each fact in the report of the recording, for its --at.")
+]
+
 _NAME_WIDTH = 22
 _TIME_WIDTH = 13
 _LEAST_TEXT_WIDTH = 30
@@ -87,6 +92,7 @@ class TraceOutput:
     limit: int | None
     indented: bool
     """True if each fact is indented by its enclosing actions and waits; only some selections print those."""
+    with_links: bool
 
     def facts(self) -> Iterator[Fact]:
         """Returns the facts in order, at most ``limit`` of them."""
@@ -103,6 +109,7 @@ def trace(
     channel: Channels = None,
     detail: Detail = "normal",
     limit: Limit = None,
+    links: Links = False,
     json_output: Json = False,
 ) -> StreamedAnswer:
     """Print a recorded run as text, with the rules of Flink that explain each event.
@@ -131,7 +138,7 @@ def trace(
         to_ns=None if to_ns is None else start_ns + to_ns,
         values=values,
     )
-    output = TraceOutput(opened, names, selection, start_ns, max_facts, "actions" in tables and not values)
+    output = TraceOutput(opened, names, selection, start_ns, max_facts, "actions" in tables and not values, links)
     return StreamedAnswer(
         lambda out: _write_json(output, recording, out), lambda out: _write_text(output, recording, out)
     )
@@ -195,10 +202,13 @@ class _Layout:
     name_width: int
     width: int | None
     indented: bool
+    with_links: bool
 
     def line(self, fact: Fact, start_ns: int) -> str:
         text, rules = sentence(self.names, fact.table, fact.row, fact.depth)
         cited = f"  [{', '.join(rules)}]" if rules else ""
+        if self.with_links:
+            cited += f"  {_link(fact)}"
         name = _shortened(self.names.short_task(fact.task), self.name_width)
         time = moment_text(fact.time_ns - start_ns)
         indent = "  " * fact.depth if self.indented else ""
@@ -207,6 +217,10 @@ class _Layout:
             return f"{head}{text}{cited}\n"
         lines = wrap(text + cited, self.width - len(head), break_long_words=False, break_on_hyphens=False)
         return head + f"\n{' ' * (len(head) + 2)}".join(_rewrapped(lines, self.width - len(head) - 2)) + "\n"
+
+
+def _link(fact: Fact) -> str:
+    return report_link("steps", task=fact.task, seq=fact.row[0])
 
 
 def _rewrapped(lines: list[str], width: int) -> list[str]:
@@ -218,7 +232,9 @@ def _rewrapped(lines: list[str], width: int) -> list[str]:
 def _layout(output: TraceOutput) -> _Layout:
     names, chosen = output.names, output.selection.tasks
     shown = [names.short_task(task) for task in names.tasks if chosen is None or task in chosen]
-    return _Layout(names, min(max(map(len, shown), default=0), _NAME_WIDTH), known_width(), output.indented)
+    return _Layout(
+        names, min(max(map(len, shown), default=0), _NAME_WIDTH), known_width(), output.indented, output.with_links
+    )
 
 
 def _write_json(output: TraceOutput, path: Path, out: TextIO) -> ExitCode:

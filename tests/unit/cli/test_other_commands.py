@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -135,6 +136,10 @@ def test_explore_stops_at_first_violation_with_reproducing_command(flowsim: Any,
     words = found["replay"].split()
     assert words[:5] == ["flowsim", "run", "f.yaml", "--seed", "40"]
     again = flowsim(*words[1:], "--json")
+    report = shlex.split(found["report"])
+    assert report[:5] == ["flowsim", "report", "out/f", "--open", "--at"]
+    assert report[5].startswith("view=")
+    assert Path(report[2], "recording").is_dir()
     assert again.code == 1
     assert again.document["digest"] == found["digest"]
 

@@ -29,7 +29,7 @@ def test_report_is_written_beside_the_recording_with_verdicts(flowsim: Flowsim, 
     assert called.code == 0
     assert called.document == {
         "report": "out/report.html", "bytes": html.stat().st_size, "facts": head["facts"], "omitted": [],
-        "parts": None, "against": None, "exit_code": 0,
+        "parts": None, "against": None, "png": None, "exit_code": 0,
     }  # fmt: skip
     laws = head["laws"]["laws"]  # type: ignore[index]
     assert {law["verdict"] for law in laws} <= {"holds", "not applicable"}
@@ -75,6 +75,49 @@ def test_report_against_another_recording_names_the_first_difference(flowsim: Fl
     assert html.count('id="head-b"') == html.count('id="against">{"difference": null}') == 1
 
 
+def test_view_and_moment_are_part_of_the_opened_address(flowsim: Flowsim, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", opened.append)
+    flowsim("run", "tiny.yaml", "--out", "out")
+
+    flowsim("report", "out", "--no-laws", "--open", "--view", "timeline", "--at", "1.5 us")
+    flowsim("report", "out", "--no-laws", "--open", "--at", "#view=channel&channel=0&fact=1.5")
+
+    assert [address.partition("#")[2] for address in opened] == [
+        "view=timeline&t=1500", "view=channel&channel=0&fact=1.5",
+    ]  # fmt: skip
+
+
+def test_picture_without_a_browser_is_refused_and_nothing_written(
+    flowsim: Flowsim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flowsim("run", "tiny.yaml", "--out", "out")
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    called = flowsim("report", "out", "--png", "view.png")
+
+    assert called.code == 2
+    assert "--png needs Chromium" in called.err
+    assert "apt-get install chromium" in called.err
+    assert not list(tmp_path.rglob("*.html")) + list(tmp_path.rglob("*.png"))
+
+
+def test_picture_of_a_browser_that_fails_is_refused(
+    flowsim: Flowsim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flowsim("run", "tiny.yaml", "--out", "out")
+    browser = tmp_path / "chromium"
+    browser.write_text("#!/bin/sh\necho 'no display' >&2\nexit 21\n")
+    browser.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+
+    called = flowsim("report", "out", "--no-laws", "--png", "view.png")
+
+    assert called.code == 2
+    assert "chromium ended with 21 and wrote no picture: no display" in called.err
+    assert not (tmp_path / "view.png").exists()
+
+
 def test_recording_of_elements_gives_a_report(flowsim: Flowsim, tmp_path: Path) -> None:
     flowsim("run", "tiny.yaml", "--out", "out", "--record", "elements")
 
@@ -90,6 +133,9 @@ def test_recording_of_elements_gives_a_report(flowsim: Flowsim, tmp_path: Path) 
         (["out", "--budget", "much"], "--budget"),
         (["out", "--from", "2 ms", "--to", "1 ms"], "--from 2 ms is not before --to 1 ms"),
         (["out", "--against", "nowhere"], "nowhere: no such recording"),
+        (["out", "--view", "queues"], "--view queues: no such view; expected one of graph, timeline, channel"),
+        (["out", "--at", "chanel=1"], "--at: 'chanel=1' is no part of a link"),
+        (["out", "--at", "soon"], "--at: expected a time since the start of the run"),
         (["out", "--html", "tiny.yaml/r.html"], "--html: tiny.yaml/r.html: cannot be written"),
     ],
 )

@@ -89,4 +89,4 @@ def test_rows_of_custom_law_need_no_column(tmp_path: Path) -> None:
     writer = RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription())
     writer.finish(RunStatus.COMPLETE)
     [text] = EvidenceReader(Recording.open(tmp_path), "r").texts([{"name": "x", "n": 7, "none": None, "list": [1, 2]}])
-    assert text == EvidenceText("a violation", "", "", (("n", "7"), ("list", "1, 2")), "flowsim trace r", Place())
+    assert text == EvidenceText("a violation", "", "", (("n", "7"), ("list", "1, 2")), "flowsim trace r", "", Place())

@@ -98,8 +98,15 @@ function titleOf({ name, kind }: Pick<Cell, "name" | "kind">): string {
   return kind === "window_records" || kind === "window_value" ? "contents of windows" : `${name} (${kind})`;
 }
 
+/** The time before the day: a bar shows the begin of its text. */
+function timeFirst(ms: number): { time: string; day: string } {
+  const [, day = "", time = atTime(ms)] = /^(\d{4}-\d\d-\d\d) (.*)$/.exec(atTime(ms)) ?? [];
+  return { time, day };
+}
+
 function windowBar(box: WindowBox): Bar {
-  const text = `[${atTime(box.start)}, ${atTime(box.end)})`;
+  const [start, end] = [timeFirst(box.start), timeFirst(box.end)];
+  const text = `[${start.time}, ${end.time})${start.day && ` ${start.day}`}`;
   return {
     begin: box.first, end: box.gone, sign: box.isMerged ? "merged" : "", changes: [{ place: box.first, text }],
     fires: box.fires.map((fire) => ({ place: fire.place, text: `${fire.result === 2 ? "purges" : "fires with"} ${commas(fire.rows)}` })),
@@ -128,8 +135,9 @@ function barsOf(cell: Cell): Bar[] {
 
 function timerBar(timer: TimerBar): Bar {
   const { begin, end, fired } = timer;
+  const { time, day } = timeFirst(timer.timestamp);
   const fires = fired ? [{ place: end, text: "fires" }] : [];
-  return { begin, end, sign: end < Infinity && !fired ? "deleted" : "", changes: [{ place: begin, text: atTime(timer.timestamp) }], fires };
+  return { begin, end, sign: end < Infinity && !fired ? "deleted" : "", changes: [{ place: begin, text: `${time} ${day}`.trim() }], fires };
 }
 
 function Now({ store, state }: { store: Store; state: KeyState }) {

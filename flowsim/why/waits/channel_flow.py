@@ -72,13 +72,16 @@ def flow_text(facts: RunFacts, flow: ChannelFlow, of_sender: bool) -> str:
     """The counts as one line."""
     channel = flow.channel
     name = f"channel #{channel.channel} to {facts.task(channel.target_task)}" if of_sender else facts.from_(channel)
+    elements = f"{count_text(flow.in_flight, 'element')} sent and not read"
+    if not facts.has("buffers"):
+        return f"{name}: {elements}"
     parts = [f"{count_text(flow.queued, 'buffer')} in the sender's queue"]
     if flow.credits is not None:
         parts.append(count_text(flow.credits, "credit"))
     if flow.wire:
         parts.append(f"{flow.wire:,} on the wire")
     parts.append(f"{count_text(flow.held, 'buffer')} at the receiver")
-    return f"{name}: {', '.join(parts)}; {count_text(flow.in_flight, 'element')} sent and not read"
+    return f"{name}: {', '.join(parts)}; {elements}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -290,3 +290,12 @@ def test_too_many_windows_are_refused(ask: Ask) -> None:
         BadInput, match="seen puts 3 records into 5,000 windows each, more than 'why no-output' computes"
     ):
         ask(many, "no-output")
+
+
+def test_elements_on_the_way_are_counted_at_level_elements(ask: Ask) -> None:
+    overrides = ("settings.record=elements", "sources.clicks.generator.count=2000")
+    text = text_of(ask("06_one_slow_channel", "no-output", "out", at_ms=10, overrides=overrides))
+
+    assert "where they are is not recorded without --record full" in text
+    assert "15 elements sent and not read" in text
+    assert "in the sender's queue" not in text

@@ -74,6 +74,8 @@ _NEVER_WHOLE: Final = ("sent", "received", "window_intake", "join_pairs")
 _BYTES_OF_FACT: Final = 1.6
 _BYTES_OF_WHOLE_FACT: Final = 2.5
 """Estimates, compressed: in a part, and alone with its step."""
+_MOST_FACTS: Final = 4_000_000
+"""In a report: what a browser reads within a few seconds."""
 _ATTEMPTS: Final = 4
 _SHARE_OF_FACTS: Final = 0.95
 """Of a report in parts; the rest is for values of records."""
@@ -148,7 +150,7 @@ def build_payload(
         "rules": rule_texts(),
     }
     left = (budget_bytes - len(_json(head)) - _DIRECTORY_BYTES) * 3 // 4
-    contents = None if span is not None or head["facts"] > left else _whole(recording)
+    contents = None if span is not None or head["facts"] > min(left, _MOST_FACTS) else _whole(recording)
     if contents is None or contents.size > left:
         contents = _in_parts(recording, left, laws, span, difference)
     sections, facts = contents.sections, contents.facts
@@ -184,7 +186,7 @@ def _in_parts(
     for _ in range(_ATTEMPTS):
         whole, omitted = _tables(recording, limit / 2)
         room = limit - _BYTES_OF_WHOLE_FACT * sum(recording.row_count(name) for name in whole)
-        number = min(int(max(0.0, room) / _BYTES_OF_FACT), overview.steps)
+        number = min(int(max(0.0, room) / _BYTES_OF_FACT), overview.steps, _MOST_FACTS)
         if span is None:
             parts = parts_around(overview, number)
         else:

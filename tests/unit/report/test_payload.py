@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+import flowsim.report.payload as payload_module
 from flowsim.cli.main import app
 from flowsim.facts.schema import TABLES
 from flowsim.recording.merged_facts import Selection, merged_facts
@@ -157,6 +158,15 @@ def test_span_has_every_fact_between_its_times_as_in_the_whole_report(
             assert columns[column].tolist() == expected, (name, column)
     for task, seq in enumerate(part["seqs"]):
         assert seq == sum(fact.task == task for fact in facts[: part["first"]])
+
+
+def test_number_of_facts_in_a_report_is_limited(unordered: Recording, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(payload_module, "_MOST_FACTS", 900)
+
+    payload = build_payload(unordered, "out/run")
+
+    assert payload.parts is not None
+    assert 800 <= sum(map(len, payload.parts)) <= 900
 
 
 def test_violation_is_in_a_part(unordered: Recording) -> None:

@@ -17,6 +17,7 @@ import time
 from pathlib import Path
 
 KEYS = 10_000
+LIMIT_MEGABYTES = 600
 _RECORDS = """\
 flowsim: 1
 name: soak
@@ -28,7 +29,7 @@ sources:
       fields:
         key: {{uniform: {{low: 1, high: {keys}}}}}
         number: {{uniform: {{low: 0, high: 1000000}}}}
-        at: {{event_time: {{start: 0ms, step: 1ms, jitter: 0ms}}}}
+        at: {{event_time: {{start: 0, step: 1 ms}}}}
     watermarks: {{timestamp: at, max_out_of_orderness: 10ms}}
 operators:
   sums:
@@ -78,14 +79,16 @@ def main() -> None:
     if given.here is not None:
         print(json.dumps(here(given.records, *given.here)))
         return
-    few, many = measured(given.records // 10, TUMBLING, "full"), measured(given.records, TUMBLING, "full")
+    few, many = (measured(count, TUMBLING, "full") for count in (given.records // 10, given.records))
     for one in (few, many):
         print(
             f"{one['records']:>11,} records, {KEYS:,} keys, level full: {one['facts']:>13,.0f} facts, "
-            f"{one['cpu_seconds']:8.1f} CPU s, {one['megabytes']:6.0f} MB"
+            f"{one['cpu_seconds']:8.1f} CPU s, {one['megabytes']:6.0f} MB, x {one['megabytes'] / LIMIT_MEGABYTES:.2f} of "
+            f"{LIMIT_MEGABYTES} MB",
+            flush=True,
         )
     print(f"memory of ten times the records: x {many['megabytes'] / few['megabytes']:.2f}")
-    some = given.records // 50
+    some = given.records // 250
     tumbling, sliding = measured(some, TUMBLING, "off"), measured(some, SLIDING, "off")
     print(
         f"{some:>11,} records, 100 windows per record, not recorded: {sliding['cpu_seconds']:.1f} CPU s, "

@@ -151,17 +151,23 @@ def _recorded_params(params: Mapping[str, object], settings: JobSettings) -> dic
 def channel_rows(execution: ExecutionGraph) -> Iterator[tuple[int | str, ...]]:
     """Returns the rows of table ``channels``, by channel id."""
     share = execution.placement.share
+    first_task: dict[int, int] = {}
+    for subtask in execution.subtasks:
+        first_task.setdefault(subtask.vertex.id, subtask.id)
+    # The gates of one input are united in edge order: the channels of earlier edges come first.
+    before: dict[tuple[int, int], list[int]] = {}
     for expansion in execution.expansions:
         edge = expansion.edge
         link = execution.links.get(edge.id)
         bytes_per_second = (link.bytes_per_second if link is not None else None) or 0
-        first_source, first_target = _first_task(execution, edge.source), _first_task(execution, edge.target)
-        input_channels = {
-            (target, source): position + _channels_before(execution, expansion, target)
-            for target in range(edge.target.parallelism)
-            for position in range(expansion.input_count(target))
-            for source, _ in (expansion.input_at(target, position),)
-        }
+        first_source, first_target = first_task[edge.source.id], first_task[edge.target.id]
+        counts = before.setdefault((edge.target.id, edge.input_index), [0] * edge.target.parallelism)
+        input_channels: dict[tuple[int, int], int] = {}
+        for target, count in enumerate(counts):
+            inputs = expansion.input_count(target)
+            for position in range(inputs):
+                input_channels[target, expansion.input_at(target, position)[0]] = count + position
+            counts[target] = count + inputs
         for source in range(edge.source.parallelism):
             first = expansion.first_channel_of(source)
             for subpartition in range(expansion.subpartitions(source)):
@@ -177,21 +183,3 @@ def channel_rows(execution: ExecutionGraph) -> Iterator[tuple[int | str, ...]]:
                     int(share(first_source + source, first_target + target)),
                     bytes_per_second,
                 )
-
-
-def _first_task(execution: ExecutionGraph, vertex: JobVertex) -> int:
-    return next(s.id for s in execution.subtasks if s.vertex is vertex)
-
-
-def _channels_before(execution: ExecutionGraph, expansion: EdgeExpansion, target: int) -> int:
-    """Counts the channels that come before this edge's channels in the same task input.
-
-    The gates of one input are united in edge order.
-    """
-    return sum(
-        other.input_count(target)
-        for other in execution.expansions
-        if other.edge.target is expansion.edge.target
-        and other.edge.input_index == expansion.edge.input_index
-        and other.edge.id < expansion.edge.id
-    )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
@@ -116,34 +117,48 @@ def resolved_partitioner(graph: StreamGraph, edge: StreamEdge) -> PartitionerSpe
     return PartitionerSpec("FORWARD" if equal else "REBALANCE")
 
 
-def is_chainable(graph: StreamGraph, edge: StreamEdge) -> bool:
-    """True if the edge can connect two operators of one chain (rules 1.5-1.10)."""
+def _chained_edges(graph: StreamGraph, order: Sequence[int]) -> dict[int, StreamEdge]:
+    """Returns the edges that connect two operators of one chain, by their target; ``order``: sources first."""
+    inputs = _edges_by(graph, lambda edge: edge.target_id)
+    heads: dict[int, StreamNode] = {}
+    chained: dict[int, StreamEdge] = {}
+    for node_id in order:
+        edges = inputs.get(node_id, ())
+        if len(edges) == 1 and _is_chainable(graph, edges[0], heads[edges[0].source_id]):
+            chained[node_id] = edges[0]
+            heads[node_id] = heads[edges[0].source_id]
+        else:
+            heads[node_id] = graph.nodes[node_id]
+    return chained
+
+
+def _is_chainable(graph: StreamGraph, edge: StreamEdge, head: StreamNode) -> bool:
+    """True if the only input edge of an operator can be in a chain, which begins with ``head`` (rules 1.5-1.10)."""
     source, target = graph.nodes[edge.source_id], graph.nodes[edge.target_id]
     return (
         graph.settings.operator_chaining
-        and sum(e.target_id == edge.target_id for e in graph.edges) == 1
         and resolved_partitioner(graph, edge).name == "FORWARD"
         # Only the edge's own mode counts, not the job's default (rule 1.7).
         and (edge.exchange is None or edge.exchange.is_pipelined)
         and source.chaining is not ChainingStrategy.NEVER
         and target.chaining is ChainingStrategy.ALWAYS
         and source.parallelism == target.parallelism
-        and not (target.yields and _head_of_chain(graph, source).is_legacy_source)
+        and not (target.yields and head.is_legacy_source)
     )
 
 
-def _head_of_chain(graph: StreamGraph, node: StreamNode) -> StreamNode:
-    """Returns the head of the chain of ``node``: ``node`` itself if it is not chained to its upstream operator."""
-    in_edges = [edge for edge in graph.edges if edge.target_id == node.id]
-    if len(in_edges) == 1 and is_chainable(graph, in_edges[0]):
-        return _head_of_chain(graph, graph.nodes[in_edges[0].source_id])
-    return node
+def _edges_by(graph: StreamGraph, end: Callable[[StreamEdge], int]) -> dict[int, list[StreamEdge]]:
+    """Returns the edges by one of their ends, in the order in which they were added."""
+    found: dict[int, list[StreamEdge]] = {}
+    for edge in graph.edges:
+        found.setdefault(end(edge), []).append(edge)
+    return found
 
 
 def create_job_graph(graph: StreamGraph) -> JobGraph:
     """Chains operators; raises BadInput for an invalid graph."""
     order = _topological_order(graph)
-    chained_to = {edge.target_id: edge for edge in graph.edges if is_chainable(graph, edge)}
+    chained_to = _chained_edges(graph, order)
     job = JobGraph(graph)
     vertex_of: dict[int, tuple[JobVertex, ChainedOperator]] = {}
     for node_id in order:
@@ -164,13 +179,13 @@ def create_job_graph(graph: StreamGraph) -> JobGraph:
             )
             vertex.operators.append(operator)
         vertex_of[node_id] = (vertex, operator)
-    loose = [edge for edge in graph.edges if chained_to.get(edge.target_id) is not edge]
+    outputs = _edges_by(graph, lambda edge: edge.source_id)
     for vertex in job.vertices:
         _put_in_order_of_life(vertex)
     for vertex in job.vertices:
         for operator in vertex.in_order_of_addition:
-            for edge in loose:
-                if edge.source_id == operator.node.id:
+            for edge in outputs.get(operator.node.id, ()):
+                if chained_to.get(edge.target_id) is not edge:
                     target = vertex_of[edge.target_id][0]
                     exchange = graph.settings.exchange if edge.exchange is None else edge.exchange
                     job.add_edge(
@@ -232,22 +247,22 @@ def _max_parallelism(node: StreamNode) -> int:
 
 def _topological_order(graph: StreamGraph) -> list[int]:
     """Returns the nodes, sources first, otherwise in the order of addition; raises BadInput for a cycle."""
-    waiting = {node_id: sum(edge.target_id == node_id for edge in graph.edges) for node_id in graph.nodes}
+    inputs, outputs = _edges_by(graph, lambda edge: edge.target_id), _edges_by(graph, lambda edge: edge.source_id)
+    waiting = {node_id: len(inputs.get(node_id, ())) for node_id in graph.nodes}
     for node_id, node in graph.nodes.items():
         if waiting[node_id] == 0 and not node.is_source:
             raise BadInput(f"operator '{node.name}' has no input")
     if not graph.nodes:
         raise BadInput("the job has no operators")
     order: list[int] = []
-    ready = [node_id for node_id, count in waiting.items() if count == 0]
+    ready = deque(node_id for node_id, count in waiting.items() if count == 0)
     while ready:
-        node_id = ready.pop(0)
+        node_id = ready.popleft()
         order.append(node_id)
-        for edge in graph.edges:
-            if edge.source_id == node_id:
-                waiting[edge.target_id] -= 1
-                if waiting[edge.target_id] == 0:
-                    ready.append(edge.target_id)
+        for edge in outputs.get(node_id, ()):
+            waiting[edge.target_id] -= 1
+            if waiting[edge.target_id] == 0:
+                ready.append(edge.target_id)
     if len(order) < len(graph.nodes):
         names = ", ".join(graph.nodes[n].name for n, count in waiting.items() if count > 0)
         raise BadInput(f"the job has a cycle through: {names}")

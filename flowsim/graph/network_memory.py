@@ -222,7 +222,7 @@ def _too_few(name: str, total: int, least: int, pools: Sequence[PlannedPool]) ->
     shown = ", ".join(str(pool) for pool in pools[:_SHOWN_POOLS])
     more = f" and {len(pools) - _SHOWN_POOLS} more pools" if len(pools) > _SHOWN_POOLS else ""
     return (
-        f"Insufficient number of network buffers: task manager {name!r} has {total}, and its pools require {least} "
+        f"Insufficient number of network buffers: task manager {name!r:.300} has {total}, and its pools require {least} "
         f"({shown}{more}); set network_buffers to {least} or more"
     )
 

@@ -18,7 +18,7 @@ _MOST_NAMES_COMPARED: Final = 200
 
 
 _CONTROL: Final = re.compile(
-    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ud800-\\udfff]"
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\xad\\u061c\\u200b-\\u200f\\u2028-\\u202e\\u2060-\\u2069\\ufeff\\ud800-\\udfff]"
 )
 """Characters that move the cursor of a terminal, hide text or change its direction; lone surrogates."""
 

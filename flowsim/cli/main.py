@@ -114,6 +114,11 @@ def main() -> None:
         app(prog_name="flowsim")
     except KeyboardInterrupt:
         sys.exit(ExitCode.INTERRUPTED)
+    except MemoryError:
+        sys.stderr.write(
+            "error: not enough memory; a sink with collect holds all its rows: use csv, jsonl or parquet\n"
+        )
+        sys.exit(ExitCode.JOB_FAILED)
     except Exception:
         traceback.print_exc()
         sys.stderr.write("This is a bug in flowsim: please report it with the lines above.\n")

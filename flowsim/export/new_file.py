@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.recording.parquet_part import check_replaceable
 
 _GZIP_LEVEL: Final = 6
 
@@ -24,6 +25,7 @@ def new_file(option: str, path: Path) -> Iterator[BufferedIOBase]:
     aside = path.with_name(f".{path.name}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        check_replaceable(path)
         with aside.open("wb") as file:
             try:
                 if path.suffix == ".gz":

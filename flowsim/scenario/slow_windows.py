@@ -11,10 +11,11 @@ from flowsim.scenario.yaml.positions import Path, path_text
 
 WINDOWS_WARNED: Final = 50
 """From this many windows per record on, the windows are most of the cost of a job (tests/benchmarks/soak.py)."""
+MOST_WARNINGS: Final = 50
 
 
 def slow_windows(scenario: Scenario) -> tuple[str, ...]:
-    """Returns one line for each such window, with its position in the file."""
+    """Returns one line for each such window, with its position in the file; at most 50, and a line for the rest."""
     found = []
     for path, window in _windows(scenario):
         key, windows, effect = _windows_per_record(window)
@@ -24,7 +25,8 @@ def slow_windows(scenario: Scenario) -> tuple[str, ...]:
                 f"{where} {path_text((*path, key))}: each record belongs to {windows:,} windows, so {effect}; increase slide "
                 f"or decrease size to have fewer windows"
             )
-    return tuple(found)
+    more = len(found) - MOST_WARNINGS
+    return (*found[:MOST_WARNINGS], f"and {more} more such windows") if more > 0 else tuple(found)
 
 
 def _windows(scenario: Scenario) -> Iterator[tuple[Path, PlainWindowModel]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import io
 import zlib
@@ -18,6 +17,7 @@ from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
 _RATIO_FROM_BYTES: Final = 1 << 22
 _BLOCK_BYTES: Final = 1 << 20
 _GZIP_BLOCK_BYTES: Final = 1 << 13
+_STEP_BYTES: Final = 1 << 14
 
 
 class InputFile:
@@ -153,10 +153,29 @@ class _Decompressed(_Bytes):
 
 def _lines_before_damage(path: Path) -> int:
     line = 1
-    with suppress(EOFError, OSError, zlib.error), gzip.open(path) as content:
-        while block := content.read1(_BLOCK_BYTES):
-            line += block.count(b"\n")
+    with suppress(OSError), path.open("rb") as file:
+        member = zlib.decompressobj(wbits=31)
+        while block := file.read(_GZIP_BLOCK_BYTES):
+            while block:
+                before = member.copy()
+                try:
+                    line += member.decompress(block, _STEP_BYTES).count(b"\n")
+                except zlib.error:
+                    return line + _lines_before_error(before, block)
+                block = member.unconsumed_tail
+                if member.eof:
+                    block, member = member.unused_data, zlib.decompressobj(wbits=31)
     return line
+
+
+def _lines_before_error(member: zlib._Decompress, block: bytes) -> int:
+    """Counts byte by byte: a call that meets the damage returns no content."""
+    lines = 0
+    with suppress(zlib.error):
+        while block:
+            lines += member.decompress(block, 1).count(b"\n")
+            block = member.unconsumed_tail
+    return lines
 
 
 class Content(_Bytes):

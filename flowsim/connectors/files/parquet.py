@@ -132,7 +132,14 @@ class ParquetFile:
         return [None if index is None else values[index] for index in array.indices.to_pylist()]
 
     def _schema(self) -> pa.Schema:
-        self.file.check_size(self._size(), "a file")
+        size, footer = self._sizes()
+        self.file.check_size(size, "a file")
+        most = self.file.limits.footer_bytes
+        if most < footer < size:
+            raise BadInput(
+                f"{self.path}: expected a footer of at most {most} bytes {to_raise('footer_bytes')}, got {footer}: write "
+                "larger row groups"
+            )
         try:
             schema = pq.read_schema(self.path)
         except (pa.ArrowException, OSError) as error:
@@ -144,10 +151,13 @@ class ParquetFile:
             raise BadInput(f"{self.path}: expected at most {limit} columns {to_raise('columns')}, got {len(schema)}")
         return schema
 
-    def _size(self) -> int:
+    def _sizes(self) -> tuple[int, int]:
+        """Returns the size of the file, and that of its footer as its last bytes state it."""
         try:
             with self.file.path.open("rb") as opened:
-                return opened.seek(0, io.SEEK_END)
+                size = opened.seek(0, io.SEEK_END)
+                opened.seek(max(0, size - 8))
+                return size, int.from_bytes(opened.read(4), "little")
         except OSError as error:
             raise BadInput(f"{self.path}: cannot be read: {reason_of(error)}") from None
 

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from flowsim.datastream import window as api
 from flowsim.datastream.common.time import Duration
+from flowsim.limits import to_raise
 from flowsim.operators.windowing.triggers.trigger import AnyTrigger as Trigger
 from flowsim.scenario.context import CompileContext
 from flowsim.scenario.features.triggers import (
@@ -172,6 +173,13 @@ def _assigner(records: WindowedRecords, path: Path, window: PlainWindowModel) ->
             tumbling = api.TumblingEventTimeWindows if by_event_time else api.TumblingProcessingTimeWindows
             return tumbling.of(Duration.of_millis(value), offset, api.WindowStagger[window.stagger.upper()])
         case "sliding":
+            windows, most = -(-value.size // value.slide), records.context.limits.windows_per_record
+            if windows > most:
+                raise records.context.fail(
+                    (*path, "sliding"),
+                    f"expected at most {most} windows per record {to_raise('windows_per_record')}, got {windows} (size / "
+                    "slide): increase slide or decrease size",
+                )
             sliding = api.SlidingEventTimeWindows if by_event_time else api.SlidingProcessingTimeWindows
             return sliding.of(Duration.of_millis(value.size), Duration.of_millis(value.slide), offset)
         case "session":

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from tests.hostile.case import REFUSED, Case, Make
-from tests.hostile.inputs import check, run, scenario
+from tests.hostile.inputs import check, records, run, scenario
 
 PARTITIONS = ("rebalance", "shuffle", "broadcast")
+ROWS = {"word": "string", "n": "long"}
+TIMES = "watermarks: {timestamp: n}"
 RAISES_CHANNELS = ("s.yaml:", "--limit channels=")
 
 
@@ -29,6 +31,14 @@ def united(operators: int, parallelism: int) -> str:
     names = ", ".join(f"o{number}" for number in range(operators))
     lines.append(f"  b: {{input: [{names}], partition: rebalance, parallelism: {parallelism}, filter: true}}")
     return scenario("\n".join(lines), stream="b")
+
+
+def unions(operators: int, count: int, inputs: int) -> str:
+    """Operators that each read many others: more edges than operators."""
+    names = ", ".join(f"o{number}" for number in range(inputs))
+    lines = [f"  o{number}: {{input: rows, filter: true}}" for number in range(operators)]
+    lines += [f"  u{number}: {{input: [{names}], filter: true}}" for number in range(count)]
+    return scenario("\n".join(lines), settings="network_buffers: 10", stream="u0")
 
 
 def _of_channels() -> Iterator[Case]:
@@ -69,6 +79,13 @@ def _of_buffers() -> Iterator[Case]:
         settings: Mapping[str, object] = {"exclusive_buffers_per_channel": exclusive}
         yield Case(f"{exclusive} exclusive buffers", run(exchange(600, 600, **settings)), REFUSED, *words)
     yield Case(
+        "too few buffers of many unions",
+        run(lambda: unions(100, 90, 100)),
+        REFUSED,
+        "s.yaml:",
+        "set network_buffers to",
+    )
+    yield Case(
         "too few buffers", run(exchange(300, 300, network_buffers=10)), REFUSED, "s.yaml:", "set network_buffers to"
     )
     for name in ("network_buffers", "exclusive_buffers_per_channel", "floating_buffers_per_gate", "overdraft_buffers"):
@@ -78,6 +95,16 @@ def _of_buffers() -> Iterator[Case]:
         yield Case(
             f"segment size {value}", check(exchange(1, 1, segment_size=value)), REFUSED, "s.yaml:", "segment_size"
         )
+
+
+def _of_windows() -> Iterator[Case]:
+    words = ("s.yaml:6:", "--limit windows_per_record=")
+    for size, slide in (("365 d", "1 ms"), ("9999 s", "1 ms"), ("10001 ms", "1 ms")):
+        window = f"window: {{sliding: {{size: {size}, slide: {slide}}}}}, aggregate: {{n: count()}}"
+        text = scenario(
+            f"  a: {{input: rows, key_by: word, {window}}}", f"{records(ROWS, ['a', 1])}, {TIMES}", stream="a"
+        )
+        yield Case(f"{size} by {slide} windows", run(text), REFUSED, *words)
 
 
 def _of_pools() -> Iterator[Case]:
@@ -91,4 +118,4 @@ def pools(parallelism: int, **settings: object) -> Make:
     return run(exchange(parallelism, parallelism, task_managers="one", **settings), "--limit", "shared_pools=1000")
 
 
-CASES = [*_of_channels(), *_of_subtasks(), *_of_buffers(), *_of_pools()]
+CASES = [*_of_channels(), *_of_subtasks(), *_of_buffers(), *_of_pools(), *_of_windows()]

@@ -41,5 +41,8 @@ CASES += [
         ("replay of a recording", "replay", (given,), "File name too long"),
         ("trace of a recording", "trace", (given,), "File name too long"),
         ("metrics of a recording", "metrics", (given,), "File name too long"),
+        ("report of a recording", "report", (given,), "File name too long"),
+        ("export of a recording", "export", (given, "--perfetto", "x"), "File name too long"),
+        ("question about a recording", "why", (given,), "File name too long"),
     )
 ]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from os import mkfifo
 
 import pyarrow as pa
 
@@ -203,6 +204,19 @@ def _graph() -> Iterator[Case]:
     )
 
 
+def _outputs() -> Iterator[Case]:
+    """Files to write that have a long name, or are none."""
+    for name, *options in (
+        ("report", "--html"),
+        ("export", "--perfetto"),
+        ("export", "--speedscope"),
+        ("validate", "--engine", "python", "--junit"),
+    ):
+        for what, path, words in (("a pipe", "pipe", "not a regular file"), ("a long name", "x" * 300, "too long")):
+            made = reads(lambda directory: mkfifo(directory.parent.parent / "pipe"), commands=(name, *options, path))
+            yield Case(f"{name} {options[-1]} to {what}", made, REFUSED, f"{options[-1]}: {path}", words)
+
+
 def _parquet() -> Iterator[Case]:
     """Parts that are no parts, or need more memory than their rows."""
     words = (PART, AGAIN)
@@ -272,4 +286,4 @@ def _with(column: str, value: int) -> Callable[[pa.Table], pa.Table]:
     return change
 
 
-CASES = [*_files(), *_json(), *_epochs(), *_graph(), *_parquet(), *_facts()]
+CASES = [*_files(), *_json(), *_epochs(), *_graph(), *_outputs(), *_parquet(), *_facts()]

@@ -48,6 +48,7 @@ CASES = [
     Case("key with a line end", key("a\nerror: fine"), REFUSED, "s.yaml:3:12", r"settings.a\nerror: fine", "unknown key"),
     Case("key that turns the text", key(TURNED), REFUSED, "s.yaml:3:12", r"\u202eabc", "unknown key"),
     Case("key with CR", key("a\rb"), REFUSED, "s.yaml:3:12", r"a\u000db", "unknown key"),
+    Case("key with soft hyphens", key("se\u00aded"), REFUSED, "s.yaml:3:12", r"se\u00aded", "unknown key"),
     Case("invisible key", key("se\u200bed"), REFUSED, "s.yaml:3:12", r"se\u200bed", "did you mean 'seed'?"),
     Case("name with an escape", check(scenario().replace("hostile", json.dumps(ESC))), REFUSED, "s.yaml:2:7", "a name of letters"),
     Case("operator with an escape", check(scenario(f"  {json.dumps(ESC)}: {{input: rows, filter: true}}")), REFUSED, "s.yaml:6:3",

@@ -14,6 +14,9 @@ from flowsim.why.run_facts import RunFacts
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
 
+UNTIL_NS = {"22_watermark_alignment": 3_000_000_000}
+"""Where long runs stop: after the moments that tests ask about."""
+
 Recorded = Callable[..., Path]
 """Runs a scenario, by the name of a shipped one or as text, and returns the directory of its run."""
 Ask = Callable[..., WhyAnswer]
@@ -28,7 +31,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Recorded:
         if of not in known:
             known[of] = tmp_path_factory.mktemp("run")
             given = scenario if "\n" in scenario else SCENARIOS / f"{scenario}.yaml"
-            flowsim.run_scenario(given, out=known[of], overrides=overrides)
+            flowsim.run_scenario(given, out=known[of], overrides=overrides, until_ns=UNTIL_NS.get(scenario))
         return known[of]
 
     return record

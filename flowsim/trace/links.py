@@ -26,18 +26,18 @@ def report_link(
     """Returns a link to a fact, by its task and seq; if the report does not have it, to a time since the start in ns.
 
     >>> report_link("channel", task=1, seq=302, channel=0)
-    'view=channel&channel=0&fact=1.302'
+    'view=channel&task=1&channel=0&fact=1.302'
     """
-    parts = [("view", view)]
+    parts = [f"view={view}"]
+    if task is not None:
+        parts.append(f"task={task}")
     if channel is not None:
-        parts.append(("channel", str(channel)))
+        parts.append(f"channel={channel}")
     if task is not None and seq is not None:
-        parts.append(("fact", f"{task}.{seq}"))
+        parts.append(f"fact={task}.{seq}")
     if time_ns is not None:
-        parts.append(("t", str(time_ns)))
-        if task is not None and seq is None:
-            parts.append(("task", str(task)))
-    return "&".join(f"{name}={value}" for name, value in parts)
+        parts.append(f"t={time_ns}")
+    return "&".join(parts)
 
 
 def evidence_link(row: Mapping[str, object], task: int | None, seq: int | None, time_ns: int | None) -> str:

@@ -7,6 +7,7 @@ import shlex
 from dataclasses import dataclass, field
 from typing import Final
 
+from flowsim.trace.links import report_link
 from flowsim.trace.places import Place
 from flowsim.trace.time import moment_text
 
@@ -43,12 +44,8 @@ class Cause:
         place = self.place
         if place is None or place.task is None or place.time_ns is None:
             return ""
-        parts = [f"view={self.view}", f"task={place.task}"]
-        if self.channel is not None:
-            parts.append(f"channel={self.channel}")
-        if place.seq is not None:
-            parts.append(f"fact={place.task}.{place.seq}")
-        return "#" + "&".join([*parts, f"t={place.time_ns - start_ns}"])
+        since_ns = place.time_ns - start_ns
+        return "#" + report_link(self.view, task=place.task, seq=place.seq, time_ns=since_ns, channel=self.channel)
 
 
 @dataclass(frozen=True, slots=True)

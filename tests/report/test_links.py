@@ -38,14 +38,12 @@ def test_link_of_a_traced_fact_opens_at_this_fact(open_report: OpenReport, recor
     assert page.evaluate("flowsim.store.view.value") == "steps"
 
 
-def test_picture_has_its_size_and_shows_the_view(recordings: Recordings, tmp_path: Path) -> None:
-    files = [tmp_path / "graph.png", tmp_path / "timeline.png"]
-    for file in files:
-        options = ["--no-laws", "--html", str(tmp_path / "r.html"), "--png", str(file), "--view", file.stem]
-        done = CliRunner().invoke(app, ["report", str(recordings("12").directory), *options])
-        assert done.exit_code == 0, done.output
+def test_picture_has_its_size(recordings: Recordings, tmp_path: Path) -> None:
+    file = tmp_path / "timeline.png"
+    options = ["--no-laws", "--html", str(tmp_path / "r.html"), "--png", str(file), "--view", "timeline"]
+    done = CliRunner().invoke(app, ["report", str(recordings("12").directory), *options])
+    picture = file.read_bytes()
 
-    graph, timeline = (file.read_bytes() for file in files)
-    assert graph[:8] == b"\x89PNG\r\n\x1a\n"
-    assert struct.unpack(">II", graph[16:24]) == (1280, 900)
-    assert graph != timeline
+    assert done.output.endswith(f"picture {file}\n")
+    assert picture[:8] == b"\x89PNG\r\n\x1a\n"
+    assert struct.unpack(">II", picture[16:24]) == (1280, 900)

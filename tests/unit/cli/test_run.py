@@ -101,7 +101,7 @@ def test_violated_law_exits_1_with_evidence_and_replay_command(flowsim: Any, wri
     assert called.code == 1
     assert "channel-fifo is violated" in called.out
     assert "reproduce: flowsim replay out/f" in called.out
-    link = r"view=channel&channel=\d+&fact=\d+\.\d+&t=\d+"
+    link = r"view=channel&task=\d+&channel=\d+&fact=\d+\.\d+&t=\d+"
     assert re.search(rf"in the report: flowsim report out/f --open --at '{link}'", called.out)
     [see, *_] = re.findall(r"see: flowsim (trace .*)", called.out)
     shown = flowsim(*shlex.split(see))

@@ -41,6 +41,11 @@ export class Store {
     this.open(location.hash);
   }
 
+  /** At the end of names of regions: each name is unique in the page. */
+  get whose(): string {
+    return this.suffix ? " in the second recording" : "";
+  }
+
   get whole(): readonly [number, number] {
     const { facts } = this.model;
     return this.scale.value === "time" ? [0, Math.max(facts.end, 1)] : [0, Math.max(facts.count - 1, 1)];

@@ -167,7 +167,7 @@ function RecordAtCursor({ store, of }: { store: Store; of: EventTime }) {
   if (points.timings[number] === Timing.LATE) {
     const found = model.lateRecords.explain(of, number);
     return (
-      <section class="late-record" aria-label="Why the record is late">
+      <section class="late-record" aria-label={`Why the record is late${store.whose}`}>
         <h2>{found.title}</h2>
         <ol>
           {found.reasons.map(({ text, place, rules }) => (
@@ -188,7 +188,7 @@ function RecordAtCursor({ store, of }: { store: Store; of: EventTime }) {
   const isBehind = points.timings[number] === Timing.BEHIND;
   const why = isBehind && of.subject.operator >= 0 ? ": its window is still open (rule 10.7)" : "";
   return (
-    <section aria-label="Record at the cursor">
+    <section aria-label={`Record at the cursor${store.whose}`}>
       <p>
         Record {value}{key} with timestamp {atTime(points.timestamps[number]!)}, watermark {atTime(watermark)}:{" "}
         {TIMING_WORDS[points.timings[number]!]}{why}.
@@ -210,7 +210,7 @@ function LateRows({ store, of, keyNumber }: { store: Store; of: EventTime; keyNu
   const pages = Math.ceil(late.length / ROWS);
   const at = Math.min(page.value, Math.max(0, pages - 1));
   return (
-    <section aria-label="Late rows">
+    <section aria-label={`Late rows${store.whose}`}>
       <h2>{count(late.length, "late row")}{keyNumber === null ? "" : ` of key ${store.model.names.key(keyNumber)}`}</h2>
       <div class="row">
         <label>
@@ -261,7 +261,7 @@ function Watermarks({ store, of }: { store: Store; of: EventTime }) {
   const { task, lines } = of.watermarksAt(store.place.value);
   const isOutput = of.subject.operator < INPUT;
   return (
-    <section aria-label="Watermarks at the cursor">
+    <section aria-label={`Watermarks at the cursor${store.whose}`}>
       <h2>Watermarks at the cursor</h2>
       <table>
         <tbody>

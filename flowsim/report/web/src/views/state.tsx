@@ -147,7 +147,7 @@ function Now({ store, state }: { store: Store; state: KeyState }) {
     <button class="rule" onClick={() => store.go(place)}>{moment(time[place]!)}</button>
   );
   return (
-    <section aria-label="State at the cursor">
+    <section aria-label={`State at the cursor${store.whose}`}>
       <h2>At the cursor</h2>
       {!cells.length && !timers.length && !windows.length && <p class="faint">Nothing: no window, timer or state of the key.</p>}
       <table>
@@ -190,7 +190,7 @@ function Changes({ store, state }: { store: Store; state: KeyState }) {
   const at = countUpTo(state.places, place);
   const first = Math.max(0, at - BEFORE);
   return (
-    <section aria-label="Changes around the cursor">
+    <section aria-label={`Changes around the cursor${store.whose}`}>
       <h2>Changes</h2>
       <table class="changes">
         <tbody>

@@ -87,5 +87,6 @@ def test_every_case_has_unique_name_and_words_for_place_and_remedy() -> None:
             assert len(case.words) >= 2, f"{group}-{case.name}: expected words for the place and for the remedy"
 
 
-def test_corpus_has_at_least_400_cases() -> None:
+def test_corpus_has_at_least_400_cases_in_ten_groups() -> None:
+    assert len(CORPUS) >= 10
     assert sum(map(len, CORPUS.values())) >= 400

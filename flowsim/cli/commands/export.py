@@ -40,7 +40,9 @@ def export(
     limit: Limit = None,
     json_output: Json = False,
 ) -> Answer:
-    """Write a recording in the formats of other tools. A FILE that ends with .gz is compressed.
+    """Write a recording in the formats of other tools: Perfetto and speedscope.
+
+    A FILE that ends with .gz is compressed.
 
     --perfetto: a track per subtask with its actions and waits; its mails and elements, which arrows connect from sending to
     receiving; credits, backlogs, queues and the lag of watermarks as counters. --speedscope: the actions and waits.

@@ -25,11 +25,11 @@ def recorded(name: str, out: Path, *options: str) -> Recording:
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
-    return recorded("11a", tmp_path_factory.mktemp("against") / "run")
+    return recorded("13", tmp_path_factory.mktemp("against") / "run")
 
 
 def test_recordings_differ_at_the_first_different_fact(recording: Recording, tmp_path: Path) -> None:
-    other = recorded("11b", tmp_path / "other")
+    other = recorded("12", tmp_path / "other")
     facts, others = (list(merged_facts(one, Selection())) for one in (recording, other))
     expected = next(step for step, pair in enumerate(zip_longest(facts, others)) if pair[0] != pair[1])
 
@@ -37,7 +37,7 @@ def test_recordings_differ_at_the_first_different_fact(recording: Recording, tmp
 
 
 def test_end_of_the_shorter_recording_is_a_difference(recording: Recording, tmp_path: Path) -> None:
-    shorter = recorded("11a", tmp_path / "shorter", "--until", "1 ms")
+    shorter = recorded("13", tmp_path / "shorter", "--until", "2 us")
     facts, others = (list(merged_facts(one, Selection())) for one in (recording, shorter))
     expected = next(step for step, pair in enumerate(zip_longest(facts, others)) if pair[0] != pair[1])
 
@@ -46,4 +46,4 @@ def test_end_of_the_shorter_recording_is_a_difference(recording: Recording, tmp_
 
 
 def test_recordings_of_equal_runs_do_not_differ(recording: Recording, tmp_path: Path) -> None:
-    assert first_difference(recording, recorded("11a", tmp_path / "again")) is None
+    assert first_difference(recording, recorded("13", tmp_path / "again")) is None

@@ -11,8 +11,6 @@ class RegionSchedule:
     """Starts a region when all producers of its blocking inputs have finished.
 
     Flink: PipelinedRegionSchedulingStrategy.
-
-    Flink: PipelinedRegionSchedulingStrategy.
     """
 
     __slots__ = ("_regions", "_pending", "_readers", "_region_of")

@@ -55,8 +55,6 @@ class IncrementalCleanupStrategy:
     """Checks some keys at every access; with ``run_cleanup_for_every_record`` also for every record.
 
     Flink: StateTtlConfig.IncrementalCleanupStrategy.
-
-    Flink: StateTtlConfig.IncrementalCleanupStrategy.
     """
 
     cleanup_size: int = 5

@@ -76,8 +76,6 @@ class ResultHandler:
     """Accepts the first outcome, from any caller; a mail processes the outcome (rule 11.12).
 
     Flink: AsyncWaitOperator.ResultHandler.
-
-    Flink: AsyncWaitOperator.ResultHandler.
     """
 
     __slots__ = ("entry", "is_completed", "_operator", "_timeout_timer")

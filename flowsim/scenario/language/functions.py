@@ -94,8 +94,6 @@ def is_decimal(text: str) -> bool:
     """Returns True if every digit of the text is 0 to 9 and the text has no ``_``.
 
     A CSV column of numbers refuses other digits and ``_``, which Python accepts.
-
-    A CSV column of numbers refuses other digits and ``_``, which Python accepts.
     """
     return text.isascii() and "_" not in text
 

@@ -112,7 +112,10 @@ def test_links_name_the_views_of_the_page(open_report: OpenReport) -> None:
     assert [tab.get_attribute("id") for tab in page.locator("[role=tab]").all()] == [f"tab-{view}" for view in VIEWS]
 
 
-def test_link_of_a_traced_fact_opens_at_this_fact(open_report: OpenReport, recordings: Recordings) -> None:
+def test_link_of_a_traced_fact_opens_at_this_fact(
+    open_report: OpenReport, recordings: Recordings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")  # on narrow terminals a link has a line of its own
     path = str(recordings("12").directory)
     traced = CliRunner().invoke(app, ["trace", path, "--kinds", "late_drop", "--links"]).output
     link = re.findall(r"\] +(view=\S+)$", traced, re.MULTILINE)[1]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from flowsim.recording.merged_facts import Fact, Selection, merged_facts
 from flowsim.recording.reader import Recording
-from flowsim.recording.recorded_file import damaged
+from flowsim.recording.recorded_file import out_of_range
 from flowsim.trace.time import start_of
 
 
@@ -20,7 +20,6 @@ def each_fact(recording: Recording, selection: Selection, add: Callable[[Fact, i
         try:
             add(fact, fact.time_ns - start_ns)
         except (LookupError, ValueError):
-            place = f"fact {fact.row[0]} of task {fact.task} has a number that is out of range"
-            raise damaged(recording.directory / fact.table, place) from None
+            raise out_of_range(recording.directory, fact.table, fact.task, fact.row[0]) from None
         count += 1
     return count

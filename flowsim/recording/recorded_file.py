@@ -19,6 +19,11 @@ def damaged(path: Path, what: str) -> BadInput:
     return BadInput(f"{path}: {what}: the recording is damaged; record the run again")
 
 
+def out_of_range(directory: Path, table: str, task: int, seq: int) -> BadInput:
+    """Returns the error for a fact with a number that no run records."""
+    return damaged(directory / table, f"fact {seq} of task {task} has a number that is out of range")
+
+
 def recorded_bytes(path: Path, max_bytes: int, limit: str, depth: int = 0) -> bytes:
     """The content of a file; raises FileNotFoundError or OSError if it cannot be opened, and BadInput if it is none of a
     recording.

@@ -11,6 +11,8 @@ from flowsim.errors import BadInput
 from flowsim.trace.record_values import RecordValues
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from flowsim.recording.reader import Recording
 
 Row = tuple[int | str, ...]
@@ -30,6 +32,11 @@ class Names:
         self._channels = {int(row[0]): row for row in recording.static_rows("channels")}
         self._values = RecordValues(recording)
         self.on_real_clock = recording.manifest.run.clock == "real"
+
+    @property
+    def directory(self) -> Path:
+        """The directory of the recording."""
+        return self._recording.directory
 
     @property
     def tasks(self) -> dict[int, str]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from flowsim.facts.schema import ACTIONS
+from flowsim.facts.schema import ACTIONS, TABLES
+from flowsim.recording.recorded_file import out_of_range
 from flowsim.trace.channel_sentences import (
     buffer_sizes_sentence,
     buffers_sentence,
@@ -46,9 +47,13 @@ SentenceFunction = Callable[..., Sentence]
 
 
 def sentence(names: Names, table: str, row: tuple[int, ...], depth: int | None = None) -> Sentence:
-    """Returns one fact as text."""
+    """Returns one fact as text. Raises BadInput if one of its numbers is out of range."""
     function = SENTENCES[table]
-    return function(names, *row, depth=depth) if table == ACTIONS.name else function(names, *row)
+    try:
+        return function(names, *row, depth=depth) if table == ACTIONS.name else function(names, *row)
+    except (LookupError, ValueError):
+        task = row[TABLES[table].names.index("task")]
+        raise out_of_range(names.directory, table, task, row[0]) from None
 
 
 SENTENCES: Final[dict[str, SentenceFunction]] = {

@@ -35,6 +35,7 @@ COMMANDS = {
     "why waiting": ("why", "waiting"),
     "why no-output": ("why", "no-output"),
     "export": ("export", "--perfetto", "out/run.pftrace"),
+    **{f"trace of {table}": ("trace", "--kinds", table) for table in ("actions", "buffers", "sent")},
 }
 
 
@@ -262,6 +263,9 @@ def _facts() -> Iterator[Case]:
     """Facts with numbers that no run records."""
     for table, column, value, command in (
         ("buffers", "channel", 99, "export"),
+        ("actions", "kind", 50, "trace of actions"),
+        ("sent", "kind", 50, "trace of sent"),
+        ("buffers", "side", 50, "trace of buffers"),
         ("sent", "kind", 50, "export"),
         ("sent", "position", -5, "export"),
         ("task_watermark", "input", 50, "export"),

@@ -8,7 +8,9 @@ import type { Drawing } from "./canvas";
 const UNITS: [number, string][] = [[1e9, "s"], [1e6, "ms"], [1e3, "us"], [1, "ns"]];
 
 /** Vertical lines, and their labels below ``bottom``, if there is room for them. */
-export function drawAxis(store: Store, { context, axis, colours }: Drawing, top: number, bottom: number): void {
+export function drawAxis(store: Store, { context, width, axis, colours }: Drawing, top: number, bottom: number): void {
+  const label = (text: string, x: number) =>
+    context.fillText(text, Math.min(x, width - context.measureText(text).width / 2), bottom + 3);
   const [from, to] = store.range.value;
   const ticks = scaleLinear().domain([from, to]).ticks(Math.max(2, Math.floor((axis.right - axis.left) / 130)));
   const [size, unit] = UNITS.find(([ns]) => to >= ns) ?? [1, "ns"];
@@ -24,9 +26,9 @@ export function drawAxis(store: Store, { context, axis, colours }: Drawing, top:
     context.moveTo(x, top);
     context.lineTo(x, bottom);
     context.stroke();
-    if (store.scale.value === "time") context.fillText(`${(tick / size).toFixed(digits)} ${unit}`, x, bottom + 3);
+    if (store.scale.value === "time") label(`${(tick / size).toFixed(digits)} ${unit}`, x);
     else if (Number.isInteger(tick)) {
-      context.fillText(`step ${commas(store.model.facts.step[store.within(tick)] ?? 0)}`, x, bottom + 3);
+      label(`step ${commas(store.model.facts.step[store.within(tick)] ?? 0)}`, x);
     }
   }
 }

@@ -18,6 +18,7 @@ from flowsim.facts.schema import TABLES
 from flowsim.recording.digest import canonical_json, sha256
 from flowsim.recording.parquet_part import arrow_schema
 from tests.hostile.case import Call, Make
+from tests.support.json_values import replaced
 
 RECORDING: Final = "given"
 """The directory of the recording in the folder of a case."""
@@ -83,17 +84,7 @@ def json_file(name: str, change: Callable[[Any], object]) -> Change:
 
 def leaf(name: str, path: Sequence[str | int], value: object) -> Change:
     """Replaces one value of a JSON file."""
-
-    def change(given: Any) -> object:
-        if not path:
-            return value
-        inner = given
-        for step in path[:-1]:
-            inner = inner[step]
-        inner[path[-1]] = value
-        return given
-
-    return json_file(name, change)
+    return json_file(name, lambda given: replaced(given, path, value))
 
 
 def param(operator: str, name: str, value: object) -> Change:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from itertools import zip_longest
 
@@ -15,32 +15,11 @@ from flowsim.laws.graph_check import checked_job_graph
 from flowsim.laws.judge import check_all
 from tests.support.facts.fact_builder import FactBuilder, Row
 from tests.support.facts.slicing import BuiltFacts
+from tests.support.json_values import Step, leaves, replaced
 from tests.unit.laws.test_implausible_values import JOBS, everything
 
 NUMBERS = (-1, 0, 99, 2**31 - 1)
 SETTINGS: Sequence[object] = (None, True, -1, 0, 1.5, 2**31, 2**63, 10**30, "", "x", [], [[]], {}, {"kind": "count"})
-
-Step = str | int
-
-
-def leaves(value: object, path: tuple[Step, ...] = ()) -> Iterator[tuple[Step, ...]]:
-    """The paths of a JSON value, of everything inside it too."""
-    yield path
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for step, item in inner:
-        yield from leaves(item, (*path, step))
-
-
-def replaced(text: str, path: tuple[Step, ...], value: object) -> str:
-    """The JSON text with one value in the place of another."""
-    given = json.loads(text)
-    if not path:
-        return json.dumps(value)
-    inner = given
-    for step in path[:-1]:
-        inner = inner[step]
-    inner[path[-1]] = value
-    return json.dumps(given)
 
 
 def failure(facts: FactBuilder, changed: Sequence[tuple[Row, str, int | str]]) -> str:
@@ -72,7 +51,11 @@ def test_implausible_settings_of_operators_are_judged_or_refused(job: str, pytes
     for round_, paths in enumerate(zip_longest(*(list(leaves(json.loads(text))) for text in texts))):
         for turn in turns:
             changed = [
-                (row, "params", replaced(text, path, SETTINGS[(turn + place + round_) % len(SETTINGS)]))
+                (
+                    row,
+                    "params",
+                    json.dumps(replaced(json.loads(text), path, SETTINGS[(turn + place + round_) % len(SETTINGS)])),
+                )
                 for place, (row, text, path) in enumerate(zip(rows, texts, paths, strict=True))
                 if path is not None
             ]

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,32 +13,12 @@ from flowsim.recording.reader import Recording
 from flowsim.scenario.run_description import recorded_scenario, rerun_of
 from flowsim.trace.names import Names
 from tests.hostile.recordings import record, sign
+from tests.support.json_values import leaves, replaced
 
 VALUES: tuple[object, ...] = (
     None, True, -1, 0, 7, 2**31, 2**63, 10**30, 1.5, "", "x", "../../etc/passwd", "\x00", [], {}, [[1]], {"a": 1},
 )  # fmt: skip
 PER_LEAF = 2
-
-Step = str | int
-
-
-def leaves(value: object, path: tuple[Step, ...] = ()) -> Iterator[tuple[Step, ...]]:
-    """The paths of a JSON value, of everything inside it too."""
-    yield path
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for step, item in inner:
-        yield from leaves(item, (*path, step))
-
-
-def replaced(document: str, path: tuple[Step, ...], value: object) -> object:
-    given: Any = json.loads(document)
-    if not path:
-        return value
-    inner = given
-    for step in path[:-1]:
-        inner = inner[step]
-    inner[path[-1]] = value
-    return given
 
 
 def read(directory: Path) -> None:
@@ -72,7 +50,9 @@ def test_any_value_in_a_document_is_read_or_refused(name: str, recording: Path) 
     for number, leaf in enumerate(leaves(json.loads(kept))):
         for turn in range(PER_LEAF):
             value = VALUES[(PER_LEAF * number + turn) % len(VALUES)]
-            path.write_text(json.dumps(replaced(kept, leaf, value), sort_keys=True, separators=(",", ":")) + "\n")
+            path.write_text(
+                json.dumps(replaced(json.loads(kept), leaf, value), sort_keys=True, separators=(",", ":")) + "\n"
+            )
             try:
                 if path != manifest:
                     sign(recording)

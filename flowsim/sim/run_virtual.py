@@ -66,22 +66,26 @@ def in_free_thread(run: Callable[[], _T], interrupt: Callable[[], object]) -> _T
         return run()
     results: list[_T] = []
     errors: list[BaseException] = []
+    done = threading.Event()
 
     def keep_outcome() -> None:
         try:
             results.append(run())
         except BaseException as error:
             errors.append(error)
+        finally:
+            done.set()
 
     thread = threading.Thread(target=copy_context().run, args=(keep_outcome,), name="flowsim")
     try:
         thread.start()
-        thread.join()
+        done.wait()  # After an interrupted join, Python 3.11 takes the thread for ended.
     except BaseException as error:
         interrupt()
-        thread.join()
+        done.wait()
         if not isinstance(error, KeyboardInterrupt):
             raise
+    thread.join()
     if errors:
         raise errors[0]
     return results[0]

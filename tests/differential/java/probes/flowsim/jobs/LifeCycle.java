@@ -26,14 +26,16 @@ import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 /**
  * Sources with operators chained to them, and behind a network exchange a chain of more operators, all of which log every
  * step of their lives. {@code end} says how the job ends: {@code input}, {@code drain}, {@code stop} or {@code cancel};
- * the last three once a record has reached the end of every chain.
+ * the last three once every source has sent a record through its chain and one has reached the last chain's end.
  */
 public class LifeCycle implements Job {
     private static final int SECONDS = 30;
+    private static final AtomicInteger SENT = new AtomicInteger();
     private static final AtomicInteger ARRIVED = new AtomicInteger();
 
     @Override
     public void build(StreamExecutionEnvironment env, JsonNode given) {
+        SENT.set(0);
         ARRIVED.set(0);
         boolean legacy = given.get("legacy").asBoolean();
         boolean endless = !given.get("end").asText().equals("input");
@@ -79,7 +81,8 @@ public class LifeCycle implements Job {
             return;
         }
         long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
-        while (ARRIVED.get() == 0) {
+        int sources = given.get("shape").asText().equals("chain") ? 1 : 2;
+        while (ARRIVED.get() == 0 || SENT.get() < sources) {
             if (System.nanoTime() > deadline) {
                 throw new IllegalStateException("no record arrived");
             }
@@ -137,6 +140,7 @@ public class LifeCycle implements Job {
         private final boolean tellsRecords;
         private final boolean keeps;
         private final boolean isSlow;
+        private boolean hasSent;
 
         Diary(String task, String name, boolean tellsRecords, boolean keeps, boolean isSlow) {
             this.task = task;
@@ -165,6 +169,10 @@ public class LifeCycle implements Job {
                 Thread.sleep(1);
             }
             output.collect(element);
+            if (name.equals("a") && !hasSent) {
+                hasSent = true;
+                SENT.incrementAndGet();
+            }
         }
 
         @Override

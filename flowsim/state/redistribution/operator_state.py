@@ -1,0 +1,55 @@
+"""The state of an operator in a checkpoint, by subtask. Flink: OperatorState, OperatorSubtaskState."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.redistribution.operator_state_handle import OperatorStateHandle
+
+
+@dataclass(frozen=True, slots=True)
+class KeyGroupsStateHandle:
+    """The keyed state of consecutive key groups in one stored stream. Flink: KeyGroupsStateHandle."""
+
+    stream: str
+    """The identifier of the stream, unique in its checkpoint."""
+    key_groups: KeyGroupRange
+
+    def intersection(self, key_groups: KeyGroupRange) -> KeyGroupsStateHandle | None:
+        """Returns the handle of the common key groups; None if there is none."""
+        common = KeyGroupRange(max(self.key_groups.start, key_groups.start), min(self.key_groups.end, key_groups.end))
+        return KeyGroupsStateHandle(self.stream, common) if common.size else None
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorSubtaskState:
+    """The state of one subtask of an operator. Flink: OperatorSubtaskState.
+
+    ``raw`` state is what an operator wrote to a stream by itself, such as timers.
+    """
+
+    managed_operator: tuple[OperatorStateHandle, ...] = ()
+    raw_operator: tuple[OperatorStateHandle, ...] = ()
+    managed_keyed: tuple[KeyGroupsStateHandle, ...] = ()
+    raw_keyed: tuple[KeyGroupsStateHandle, ...] = ()
+
+
+NO_STATE = OperatorSubtaskState()
+"""The state of a subtask that reported none, e.g. because it had finished (rule 12.119)."""
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorState:
+    """The state of all subtasks of an operator. Flink: OperatorState."""
+
+    operator_id: str
+    parallelism: int
+    max_parallelism: int
+    subtask_states: Mapping[int, OperatorSubtaskState] = field(default_factory=dict)
+    """By subtask; a subtask without an entry reported no state."""
+
+    def state(self, subtask: int) -> OperatorSubtaskState:
+        """Returns the state of a subtask, which may be empty."""
+        return self.subtask_states.get(subtask, NO_STATE)

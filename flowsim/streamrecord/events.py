@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 
+from flowsim.streamrecord.checkpoint_options import CheckpointOptions
+
 
 class StopMode(IntEnum):
     """How the end of a job treats event time: DRAIN flushes it, NO_DRAIN does not. Flink: StopMode."""
@@ -28,24 +30,20 @@ class EndOfPartitionEvent:
     """
 
 
-class Alignment(IntEnum):
-    """The alignment of a checkpoint barrier. Flink: CheckpointOptions.AlignmentType."""
-
-    ALIGNED = 0
-    """The barrier stays in order and blocks its channel (rule 5.27)."""
-    UNALIGNED = 1
-    """The barrier overtakes earlier data (rule 5.28)."""
-    TIMEOUTABLE = 2
-    """The barrier stays in order until a timeout makes it unaligned (rule 5.32)."""
-
-
 @dataclass(frozen=True, slots=True)
 class CheckpointBarrier:
     """Separates the records before and after a checkpoint. Flink: CheckpointBarrier."""
 
     checkpoint_id: int
     timestamp_ms: int
-    alignment: Alignment
+    """When the checkpoint was triggered, by the wall clock."""
+    options: CheckpointOptions
+
+    def as_unaligned(self) -> CheckpointBarrier:
+        """Returns the barrier as it is after its timeout (rule 12.20)."""
+        if self.options.is_unaligned_checkpoint:
+            return self
+        return CheckpointBarrier(self.checkpoint_id, self.timestamp_ms, self.options.to_unaligned())
 
 
 @dataclass(frozen=True, slots=True)

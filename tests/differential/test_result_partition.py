@@ -20,13 +20,13 @@ from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartit
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE, Buffer
 from flowsim.streamrecord.events import (
-    Alignment,
     CancelCheckpointMarker,
     CheckpointBarrier,
     Event,
     EventAnnouncement,
     StopMode,
 )
+from tests.support.barriers import ALIGNED, TIMEOUTABLE, UNALIGNED
 from tests.support.flink.machine import Differential, DifferentialMachine, java_text
 from tests.support.network import Listener, NeverWaits
 
@@ -47,8 +47,8 @@ def event(kind: int, checkpoint: int) -> Event:
     if kind == 3:
         return CancelCheckpointMarker(checkpoint)
     if kind == 4:
-        return EventAnnouncement(CheckpointBarrier(checkpoint, 1, Alignment.TIMEOUTABLE), 7)
-    alignment = (Alignment.ALIGNED, Alignment.UNALIGNED, Alignment.TIMEOUTABLE)[kind]
+        return EventAnnouncement(CheckpointBarrier(checkpoint, 1, TIMEOUTABLE), 7)
+    alignment = (ALIGNED, UNALIGNED, TIMEOUTABLE)[kind]
     return CheckpointBarrier(checkpoint, 1, alignment)
 
 

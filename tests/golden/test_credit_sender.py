@@ -12,7 +12,8 @@ from flowsim.network.connections.view_reader import CreditBasedSequenceNumbering
 from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE, Buffer
-from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, StopMode
+from flowsim.streamrecord.events import CheckpointBarrier, EndOfData, StopMode
+from tests.support.barriers import ALIGNED
 from tests.support.flink.golden import cases
 
 
@@ -71,7 +72,7 @@ class Play:
         elif name == "add_event":
             assert subpartition.add_event(EndOfData(StopMode.DRAIN)) == UNLIMITED_SIZE
         elif name == "add_aligned_barrier":
-            assert subpartition.add_event(CheckpointBarrier(1, 1, Alignment.ALIGNED)) == UNLIMITED_SIZE
+            assert subpartition.add_event(CheckpointBarrier(1, 1, ALIGNED)) == UNLIMITED_SIZE
         elif name == "resume":
             self.queue.resume_consumption(channel)
         elif name == "add_credit":

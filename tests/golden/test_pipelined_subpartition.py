@@ -11,7 +11,8 @@ from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.channel_state import ChannelStateFuture
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
-from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, StopMode
+from flowsim.streamrecord.events import CheckpointBarrier, EndOfData, StopMode
+from tests.support.barriers import ALIGNED, UNALIGNED
 from tests.support.flink.golden import cases
 from tests.support.flink.polled import described
 from tests.support.network import Listener
@@ -66,10 +67,10 @@ class Play:
             case ["add_event", "EndOfData"]:
                 return subpartition.add_event(EndOfData(StopMode.DRAIN))
             case ["add_barrier", "aligned"]:
-                return subpartition.add_event(CheckpointBarrier(1, 1, Alignment.ALIGNED))
+                return subpartition.add_event(CheckpointBarrier(1, 1, ALIGNED))
             case ["add_barrier", "unaligned"]:
                 subpartition.set_channel_state_writer(Unused())
-                return subpartition.add_event(CheckpointBarrier(1, 1, Alignment.UNALIGNED))
+                return subpartition.add_event(CheckpointBarrier(1, 1, UNALIGNED))
             case ["finish"]:
                 return subpartition.finish()
             case ["poll"]:

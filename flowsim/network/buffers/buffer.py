@@ -7,7 +7,6 @@ from typing import Final, Protocol, assert_never
 
 from flowsim.errors import InvariantViolation
 from flowsim.streamrecord.events import (
-    Alignment,
     CancelCheckpointMarker,
     CheckpointBarrier,
     EndOfData,
@@ -50,19 +49,16 @@ def data_type_of(event: Event, has_priority: bool = False) -> DataType:
     if has_priority:
         return DataType.PRIORITIZED_EVENT_BUFFER
     if isinstance(event, CheckpointBarrier):
-        return _BARRIERS[event.alignment]
+        if not event.options.needs_alignment:
+            return DataType.EVENT_BUFFER
+        if event.options.is_timeoutable:
+            return DataType.TIMEOUTABLE_ALIGNED_CHECKPOINT_BARRIER
+        return DataType.ALIGNED_CHECKPOINT_BARRIER
     if isinstance(event, EndOfData):
         return DataType.END_OF_DATA
     if isinstance(event, EndOfPartitionEvent):
         return DataType.END_OF_PARTITION
     return DataType.EVENT_BUFFER
-
-
-_BARRIERS = {
-    Alignment.ALIGNED: DataType.ALIGNED_CHECKPOINT_BARRIER,
-    Alignment.TIMEOUTABLE: DataType.TIMEOUTABLE_ALIGNED_CHECKPOINT_BARRIER,
-    Alignment.UNALIGNED: DataType.EVENT_BUFFER,
-}
 
 
 class MemorySegment:

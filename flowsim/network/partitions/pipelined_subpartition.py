@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import islice
 
 from flowsim.facts.kinds import BufferKind, BufferSide
@@ -21,7 +20,7 @@ from flowsim.network.partitions.result_subpartition import (
     BufferAvailabilityListener,
     Consumer,
 )
-from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfPartitionEvent, Event
+from flowsim.streamrecord.events import CheckpointBarrier, EndOfPartitionEvent, Event
 
 
 class QueueLength:
@@ -211,7 +210,7 @@ class PipelinedSubpartition:
         An unaligned barrier has priority unless ``has_priority`` is given.
         """
         if has_priority is None:
-            has_priority = isinstance(event, CheckpointBarrier) and event.alignment is Alignment.UNALIGNED
+            has_priority = isinstance(event, CheckpointBarrier) and event.options.is_unaligned_checkpoint
         return self._add(EventConsumer(event, has_priority), False)
 
     def finish(self) -> int:
@@ -305,7 +304,7 @@ class PipelinedSubpartition:
         return False
 
     def _keep_overtaken(self, barrier: CheckpointBarrier) -> None:
-        if barrier.alignment is not Alignment.UNALIGNED:
+        if not barrier.options.is_unaligned_checkpoint:
             raise IllegalState(f"only unaligned barriers overtake, not {barrier}")
         behind = islice(self.buffers, self.buffers.priority_elements, None)
         overtaken: Sequence[bytes] = [_bytes_of(consumer) for consumer in behind if consumer.event is None]
@@ -321,7 +320,7 @@ class PipelinedSubpartition:
 
     def _promote(self, consumer: EventConsumer, barrier: CheckpointBarrier) -> None:
         self.buffers.get_and_remove(lambda queued: queued is consumer)
-        self.buffers.add_priority_element(EventConsumer(replace(barrier, alignment=Alignment.UNALIGNED), True))
+        self.buffers.add_priority_element(EventConsumer(barrier.as_unaligned(), True))
 
     def _complete_in_line(self, barrier: CheckpointBarrier) -> None:
         """Completes the future without data: the barrier is read in order and overtook no data (rule 5.32)."""

@@ -6,7 +6,6 @@ from typing import Final
 
 from flowsim.network.buffers.buffer import EventBuffer
 from flowsim.streamrecord.events import (
-    Alignment,
     CancelCheckpointMarker,
     CheckpointBarrier,
     EndOfData,
@@ -15,6 +14,7 @@ from flowsim.streamrecord.events import (
     EventAnnouncement,
     StopMode,
 )
+from tests.support.barriers import BY_NAME
 
 BARRIERS: Final = ("aligned", "timeoutable", "unaligned")
 
@@ -30,7 +30,7 @@ def event_of(name: str, number: int) -> Event:
             return EndOfPartitionEvent()
         case "cancel":
             return CancelCheckpointMarker(number)
-    return CheckpointBarrier(number, 1, Alignment[name.upper()])
+    return CheckpointBarrier(number, 1, BY_NAME[name])
 
 
 def event_buffer(name: str, number: int) -> EventBuffer:
@@ -47,5 +47,6 @@ def name_of(event: Event) -> str:
             return f"cancel {number}"
         case EventAnnouncement(announced, sequence_number):
             return f"announced {sequence_number} {name_of(announced)}"
-        case CheckpointBarrier(number, _, alignment):
-            return f"{alignment.name.lower()} {number}"
+        case CheckpointBarrier(number, _, options):
+            name = next(name for name, known in BY_NAME.items() if known == options)
+            return f"{name} {number}"

@@ -14,7 +14,9 @@ from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
-from flowsim.streamrecord.events import Alignment, CheckpointBarrier
+from flowsim.streamrecord.checkpoint_options import CheckpointOptions
+from flowsim.streamrecord.events import CheckpointBarrier
+from tests.support.barriers import UNALIGNED
 from tests.support.network import Channels, Returned, SentBack
 
 
@@ -22,9 +24,9 @@ def data(payload: bytes = b"x", sender: BufferRecycler = FREEING) -> BufferSlice
     return BufferSlice(payload, NetworkBuffer(MemorySegment(8), sender))
 
 
-def barrier(alignment: Alignment, checkpoint_id: int = 1) -> EventBuffer:
+def barrier(alignment: CheckpointOptions, checkpoint_id: int = 1) -> EventBuffer:
     event = CheckpointBarrier(checkpoint_id, 1, alignment)
-    return EventBuffer(event, has_priority=alignment is Alignment.UNALIGNED)
+    return EventBuffer(event, has_priority=alignment is UNALIGNED)
 
 
 def gate_of(channels: int, exclusive: int = 2, floating: int = 2, first_index: int = 0) -> SingleInputGate:

@@ -19,7 +19,8 @@ from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
-from flowsim.streamrecord.events import Alignment, CheckpointBarrier
+from flowsim.streamrecord.events import CheckpointBarrier
+from tests.support.barriers import ALIGNED
 from tests.support.network import Channels, Returned
 from tests.support.operators.receiving import data
 
@@ -155,7 +156,7 @@ def test_resume_and_buffer_size_reach_subpartition_in_order(timed: bool) -> None
     """Rules 6.13, 6.24: without exclusive buffers the credits that the receiver has given away are void."""
     connection = Connection(exclusive=0, timed=timed)
     connection.queue.add_credit(5, 1)
-    connection.subpartition.add_event(CheckpointBarrier(1, 1, Alignment.ALIGNED))
+    connection.subpartition.add_event(CheckpointBarrier(1, 1, ALIGNED))
     assert (connection.subpartition.blocked, connection.reader.credits) == (True, 1)
     connection.receiver.sealed = True
     connection.channel.resume_consumption()

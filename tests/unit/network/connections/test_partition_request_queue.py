@@ -9,7 +9,8 @@ from flowsim.network.connections.view_reader import BufferResponse, CreditBasedS
 from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import Buffer
-from flowsim.streamrecord.events import Alignment, CheckpointBarrier
+from flowsim.streamrecord.events import CheckpointBarrier
+from tests.support.barriers import ALIGNED
 
 
 class NoReceiver:
@@ -115,7 +116,7 @@ def test_without_exclusive_buffers_backlog_is_announced_and_resume_resets_credit
     queue.enqueue_available_reader(reader)
     assert wire.announced == [2]
     queue.add_credit(0, 3)
-    connection.subpartitions[0].add_event(CheckpointBarrier(1, 1, Alignment.ALIGNED))
+    connection.subpartitions[0].add_event(CheckpointBarrier(1, 1, ALIGNED))
     for _ in range(3):
         wire.write()
     assert (wire.sent, reader.credits, connection.subpartitions[0].blocked) == ([(0, 0), (0, 1), (0, 2)], 1, True)

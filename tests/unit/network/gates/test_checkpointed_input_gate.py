@@ -7,7 +7,8 @@ from collections.abc import Callable
 from flowsim.network.buffers.buffer import EventBuffer
 from flowsim.network.gates.checkpointed_input_gate import CheckpointedInputGate
 from flowsim.network.gates.input_channel import InputChannel
-from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, EndOfPartitionEvent, Event, StopMode
+from flowsim.streamrecord.events import CheckpointBarrier, EndOfData, EndOfPartitionEvent, Event, StopMode
+from tests.support.barriers import ALIGNED, UNALIGNED
 from tests.support.operators.receiving import barrier, data, gate_of, remote, sent_back
 
 
@@ -48,11 +49,11 @@ def test_events_are_handled_before_the_task_gets_them() -> None:
     """Rule 7.12."""
     gate, handler = gate_of(1), Handler()
     read = CheckpointedInputGate(gate, handler)
-    for number, buffer in enumerate((data(), barrier(Alignment.ALIGNED), EventBuffer(EndOfPartitionEvent()))):
+    for number, buffer in enumerate((data(), barrier(ALIGNED), EventBuffer(EndOfPartitionEvent()))):
         remote(gate).on_buffer(buffer, number, 0)
     while read.poll() is not None:
         continue
-    assert handler.events == [CheckpointBarrier(1, 1, Alignment.ALIGNED), EndOfPartitionEvent()]
+    assert handler.events == [CheckpointBarrier(1, 1, ALIGNED), EndOfPartitionEvent()]
 
 
 def test_gate_is_finished_when_finished_gate_was_polled_empty() -> None:
@@ -74,11 +75,11 @@ def test_one_urgent_mail_reads_all_priority_events() -> None:
     read.poll_priority_events_by(mailbox)
     for index in (0, 1):
         remote(gate, index).on_buffer(data(), 0, 0)
-        remote(gate, index).on_buffer(barrier(Alignment.UNALIGNED, index), 1, 0)
+        remote(gate, index).on_buffer(barrier(UNALIGNED, index), 1, 0)
     assert len(mails) == 1
     mails.pop()()
     assert (len(handler.events), gate.queued_buffers, mails) == (2, 2, [])
-    remote(gate, 1).on_buffer(barrier(Alignment.UNALIGNED, 2), 2, 0)
+    remote(gate, 1).on_buffer(barrier(UNALIGNED, 2), 2, 0)
     assert len(mails) == 1
 
 
@@ -87,7 +88,7 @@ def test_mail_does_nothing_when_task_already_read_priority_event() -> None:
     gate, mailbox = gate_of(1), Mailbox()
     read, mails = CheckpointedInputGate(gate), mailbox.mails
     read.poll_priority_events_by(mailbox)
-    remote(gate).on_buffer(barrier(Alignment.UNALIGNED), 0, 0)
+    remote(gate).on_buffer(barrier(UNALIGNED), 0, 0)
     remote(gate).on_buffer(data(), 1, 0)
     read.poll()
     mails.pop()()

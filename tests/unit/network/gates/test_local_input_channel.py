@@ -12,7 +12,8 @@ from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE
-from flowsim.streamrecord.events import Alignment, CheckpointBarrier
+from flowsim.streamrecord.events import CheckpointBarrier
+from tests.support.barriers import ALIGNED, UNALIGNED
 from tests.support.network import Channels
 from tests.support.operators.receiving import gate_of
 
@@ -52,13 +53,13 @@ class Pair:
 def test_resumed_channel_is_queued_when_data_follows_barrier() -> None:
     """Rules 5.27, 6.17."""
     pair = Pair()
-    pair.subpartition.add_event(CheckpointBarrier(1, 1, Alignment.ALIGNED))
+    pair.subpartition.add_event(CheckpointBarrier(1, 1, ALIGNED))
     assert pair.read() == [b""]
     pair.add(b"behind")
     assert (pair.gate.is_available, pair.read()) == (False, [])
     pair.channel.resume_consumption()
     assert (pair.gate.is_available, pair.read()) == (True, [b"behind"])
-    pair.subpartition.add_event(CheckpointBarrier(2, 1, Alignment.ALIGNED))
+    pair.subpartition.add_event(CheckpointBarrier(2, 1, ALIGNED))
     pair.read()
     pair.channel.resume_consumption()
     assert not pair.gate.is_available
@@ -87,7 +88,7 @@ def test_priority_event_of_running_batch_is_announced_at_its_end() -> None:
     """Decision D4, rule 5.28."""
     pair = Pair()
     pair.producer.sealed = True
-    pair.subpartition.add_event(CheckpointBarrier(1, 1, Alignment.UNALIGNED))
+    pair.subpartition.add_event(CheckpointBarrier(1, 1, UNALIGNED))
     assert not pair.gate.priority_availability.available
     pair.producer.publish()
     assert pair.gate.priority_availability.available
@@ -107,7 +108,7 @@ def test_priority_event_is_read_first() -> None:
     """Rule 7.5: a late notice of it changes nothing."""
     pair = Pair()
     pair.add(b"data")
-    pair.subpartition.add_event(CheckpointBarrier(1, 1, Alignment.UNALIGNED))
+    pair.subpartition.add_event(CheckpointBarrier(1, 1, UNALIGNED))
     assert pair.gate.priority_availability.available
     first = pair.gate.poll()
     assert first is not None

@@ -11,13 +11,13 @@ from flowsim.network.errors import IllegalState
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.streamrecord.events import (
-    Alignment,
     CheckpointBarrier,
     EndOfData,
     EndOfPartitionEvent,
     EventAnnouncement,
     StopMode,
 )
+from tests.support.barriers import ALIGNED, TIMEOUTABLE, UNALIGNED
 from tests.support.network import Channels, Recycled, Returned, SentBack
 from tests.support.operators.receiving import barrier, data, gate_of, remote, sent_back
 
@@ -134,7 +134,7 @@ def test_without_exclusive_buffers_blocking_event_returns_floating_buffers() -> 
     channel = remote(gate)
     channel.on_sender_backlog(3)
     assert (channel.buffers.floating_available, channel.unannounced_credit) == (3, 3)
-    channel.on_buffer(barrier(Alignment.ALIGNED), 0, 0)
+    channel.on_buffer(barrier(ALIGNED), 0, 0)
     assert (channel.buffers.floating_available, channel.buffers.required, gate.pool.free_segments) == (0, 0, 3)
     assert channel.unannounced_credit == 3
     channel.resume_consumption()
@@ -144,7 +144,7 @@ def test_without_exclusive_buffers_blocking_event_returns_floating_buffers() -> 
 def test_with_exclusive_buffers_blocking_event_keeps_buffers() -> None:
     channel = remote(gate_of(1, exclusive=1, floating=2))
     channel.on_sender_backlog(2)
-    channel.on_buffer(barrier(Alignment.ALIGNED), 0, 0)
+    channel.on_buffer(barrier(ALIGNED), 0, 0)
     channel.resume_consumption()
     assert (channel.buffers.available, channel.unannounced_credit) == (3, 2)
 
@@ -165,7 +165,7 @@ def test_priority_event_is_read_before_earlier_data() -> None:
     gate = gate_of(1)
     channel = remote(gate)
     channel.on_buffer(data(), 0, 0)
-    channel.on_buffer(barrier(Alignment.UNALIGNED), 1, 0)
+    channel.on_buffer(barrier(UNALIGNED), 1, 0)
     assert gate.priority_availability.available
     first = channel.next_buffer()
     assert first is not None
@@ -181,10 +181,10 @@ def test_timeoutable_barrier_is_announced_before_data_and_may_overtake() -> None
     gate = gate_of(1)
     channel = remote(gate)
     channel.on_buffer(data(), 0, 0)
-    channel.on_buffer(barrier(Alignment.TIMEOUTABLE), 1, 0)
+    channel.on_buffer(barrier(TIMEOUTABLE), 1, 0)
     announced = gate.poll()
     assert announced is not None
-    event = CheckpointBarrier(1, 1, Alignment.TIMEOUTABLE)
+    event = CheckpointBarrier(1, 1, TIMEOUTABLE)
     assert announced.received.event == EventAnnouncement(event, 1)
     assert not gate.priority_availability.available
     channel.convert_to_priority_event(1)

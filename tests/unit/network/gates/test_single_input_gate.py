@@ -8,7 +8,8 @@ from flowsim.network.buffers.buffer import EventBuffer
 from flowsim.network.errors import InputGateClosed
 from flowsim.network.gates.input_gate import EndOfDataStatus
 from flowsim.network.gates.single_input_gate import SingleInputGate, is_outdated
-from flowsim.streamrecord.events import Alignment, EndOfData, EndOfPartitionEvent, StopMode
+from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent, StopMode
+from tests.support.barriers import UNALIGNED
 from tests.support.network import Recycled
 from tests.support.operators.receiving import barrier, data, gate_of, remote
 
@@ -90,7 +91,7 @@ def test_channel_with_priority_event_is_read_first_and_queued_once() -> None:
     gate = gate_of(3)
     for index in range(3):
         remote(gate, index).on_buffer(data(), 0, 0)
-    remote(gate, 2).on_buffer(barrier(Alignment.UNALIGNED), 1, 0)
+    remote(gate, 2).on_buffer(barrier(UNALIGNED), 1, 0)
     assert order_of(gate) == [2, 0, 1, 2]
 
 
@@ -100,7 +101,7 @@ def test_last_priority_event_resets_priority_availability() -> None:
     gate.priority_availability.when_available(lambda: calls.append("priority"))
     gate.when_available(lambda: calls.append("data"))
     for index in (0, 1):
-        remote(gate, index).on_buffer(barrier(Alignment.UNALIGNED), 0, 0)
+        remote(gate, index).on_buffer(barrier(UNALIGNED), 0, 0)
     assert calls == ["priority", "data"]
     first, second = gate.poll(), gate.poll()
     assert first is not None
@@ -113,7 +114,7 @@ def test_late_notification_of_read_priority_event_is_ignored() -> None:
     """Rule 7.5."""
     gate = gate_of(1)
     channel = remote(gate)
-    channel.on_buffer(barrier(Alignment.UNALIGNED), 0, 0)
+    channel.on_buffer(barrier(UNALIGNED), 0, 0)
     gate.poll()
     gate.notify_priority_event(channel, 0)
     assert (gate.is_available, gate.priority_availability.available) == (False, False)

@@ -7,7 +7,8 @@ import pytest
 from flowsim.network.buffers.buffer import EventBuffer
 from flowsim.network.gates.input_gate import EndOfDataStatus
 from flowsim.network.gates.union_input_gate import UnionInputGate
-from flowsim.streamrecord.events import Alignment, EndOfData, EndOfPartitionEvent, StopMode
+from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent, StopMode
+from tests.support.barriers import UNALIGNED
 from tests.support.operators.receiving import barrier, data, gate_of, remote
 
 
@@ -55,7 +56,7 @@ def test_gate_with_priority_event_is_read_first() -> None:
     union.priority_availability.when_available(lambda: calls.append("priority"))
     remote(left).on_buffer(data(), 0, 0)
     remote(right).on_buffer(data(), 0, 0)
-    remote(right).on_buffer(barrier(Alignment.UNALIGNED), 1, 0)
+    remote(right).on_buffer(barrier(UNALIGNED), 1, 0)
     assert calls == ["priority"]
     first = union.poll()
     assert first is not None
@@ -70,7 +71,7 @@ def test_gate_with_second_priority_event_stays_first() -> None:
     union = UnionInputGate([left, right])
     remote(left).on_buffer(data(), 0, 0)
     for index in (0, 1):
-        remote(right, index).on_buffer(barrier(Alignment.UNALIGNED), 0, 0)
+        remote(right, index).on_buffer(barrier(UNALIGNED), 0, 0)
     polled = [union.poll() for _ in range(3)]
     assert [found.channel.index for found in polled if found is not None] == [1, 2, 0]
 

@@ -15,8 +15,10 @@ from flowsim.network.partitions.channel_state import ChannelStateFuture
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import REFUSED
 from flowsim.recording.memory import MemoryRecorder
-from flowsim.streamrecord.events import Alignment, CheckpointBarrier, EndOfData, StopMode
+from flowsim.streamrecord.checkpoint_options import CheckpointOptions
+from flowsim.streamrecord.events import CheckpointBarrier, EndOfData, StopMode
 from flowsim.tasks.task_clock import TaskClock
+from tests.support.barriers import ALIGNED, TIMEOUTABLE, UNALIGNED
 from tests.support.network import Listener
 
 
@@ -43,7 +45,7 @@ def add(subpartition: PipelinedSubpartition, data: bytes, finished: bool = True)
     return builder
 
 
-def barrier(checkpoint: int, alignment: Alignment) -> CheckpointBarrier:
+def barrier(checkpoint: int, alignment: CheckpointOptions) -> CheckpointBarrier:
     return CheckpointBarrier(checkpoint, 0, alignment)
 
 
@@ -101,7 +103,7 @@ def test_timeoutable_barrier_read_in_order_overtakes_nothing() -> None:
     subpartition, kept = PipelinedSubpartition(0), Kept()
     subpartition.set_channel_state_writer(kept)
     add(subpartition, b"before")
-    subpartition.add_event(barrier(4, Alignment.TIMEOUTABLE))
+    subpartition.add_event(barrier(4, TIMEOUTABLE))
     subpartition.poll()
     assert not kept.futures[0].is_done
     subpartition.poll()
@@ -118,7 +120,7 @@ def test_timed_out_barrier_overtakes_and_keeps_overtaken_buffers() -> None:
     add(subpartition, b"read")
     add(subpartition, b"over")
     add(subpartition, b"taken")
-    subpartition.add_event(barrier(4, Alignment.TIMEOUTABLE))
+    subpartition.add_event(barrier(4, TIMEOUTABLE))
     add(subpartition, b"behind")
     subpartition.poll()
     subpartition.aligned_barrier_timeout(3)
@@ -127,7 +129,7 @@ def test_timed_out_barrier_overtakes_and_keeps_overtaken_buffers() -> None:
     assert (reported, kept.futures[0].payloads) == ([1], [b"over", b"taken"])
     polled = subpartition.poll()
     assert polled is not None
-    assert (polled.buffer.event, polled.sequence_number) == (barrier(4, Alignment.UNALIGNED), 1)
+    assert (polled.buffer.event, polled.sequence_number) == (barrier(4, UNALIGNED), 1)
     rest = [subpartition.poll() for _ in range(3)]
     assert [each.buffer.payload for each in rest if each is not None] == [b"over", b"taken", b"behind"]
 
@@ -136,20 +138,20 @@ def test_timed_out_barrier_overtakes_and_keeps_overtaken_buffers() -> None:
 def test_channel_state_future_fails_when_barrier_is_aborted(ending: str) -> None:
     subpartition, kept = PipelinedSubpartition(0), Kept()
     subpartition.set_channel_state_writer(kept)
-    subpartition.add_event(barrier(4, Alignment.TIMEOUTABLE))
+    subpartition.add_event(barrier(4, TIMEOUTABLE))
     if ending == "abort":
         subpartition.abort_checkpoint(4)
     elif ending == "release":
         subpartition.release()
     else:
-        subpartition.add_event(barrier(5, Alignment.TIMEOUTABLE))
+        subpartition.add_event(barrier(5, TIMEOUTABLE))
     assert kept.futures[0].failure is not None
     assert kept.futures[0].payloads is None
 
 
 def test_aligned_barrier_with_priority_is_refused() -> None:
     with pytest.raises(IllegalState):
-        PipelinedSubpartition(0).add_event(barrier(1, Alignment.ALIGNED), has_priority=True)
+        PipelinedSubpartition(0).add_event(barrier(1, ALIGNED), has_priority=True)
 
 
 def test_unaligned_barrier_keeps_overtaken_buffers_including_unfinished() -> None:
@@ -160,6 +162,6 @@ def test_unaligned_barrier_keeps_overtaken_buffers_including_unfinished() -> Non
     subpartition.create_read_view(Listener(on_priority_event=reported.append))
     add(subpartition, b"full")
     add(subpartition, b"tail", finished=False)
-    subpartition.add_event(barrier(1, Alignment.UNALIGNED))
-    subpartition.add_event(barrier(2, Alignment.UNALIGNED))
+    subpartition.add_event(barrier(1, UNALIGNED))
+    subpartition.add_event(barrier(2, UNALIGNED))
     assert (reported, kept.overtaken) == ([0], [(1, 0, [b"full", b"tail"]), (2, 0, [b"full", b"tail"])])

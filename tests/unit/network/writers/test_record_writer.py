@@ -12,9 +12,11 @@ from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartit
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.writers.partitioner import BroadcastPartitioner, CustomPartitionerWrapper, StreamPartitioner
 from flowsim.network.writers.record_writer import RecordWriter
+from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.codec import ElementDecoder
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
-from flowsim.streamrecord.events import Alignment, CheckpointBarrier, Event, StopMode
+from flowsim.streamrecord.events import CheckpointBarrier, Event, StopMode
+from tests.support.barriers import ALIGNED, UNALIGNED
 from tests.support.network import Listener, NeverWaits
 
 
@@ -132,15 +134,15 @@ def test_idle_status_drops_watermarks_and_only_changes_are_sent() -> None:
     assert len(harness.read(0)) == len(harness.read(1)) == len(harness.read(2)) == 4
 
 
-@pytest.mark.parametrize("alignment", [Alignment.ALIGNED, Alignment.UNALIGNED])
-def test_barrier_is_sent_to_all_subpartitions_behind_or_before_data(alignment: Alignment) -> None:
+@pytest.mark.parametrize("alignment", [ALIGNED, UNALIGNED])
+def test_barrier_is_sent_to_all_subpartitions_behind_or_before_data(alignment: CheckpointOptions) -> None:
     """Rules 5.7, 5.28."""
     harness = WriterHarness(-1)
     harness.writer.collect(1, 10)
     barrier: Event = CheckpointBarrier(1, 0, alignment)
     harness.writer.broadcast_event(barrier)
     read = harness.read(1)
-    assert read.index(barrier) == (1 if alignment is Alignment.ALIGNED else 0)
+    assert read.index(barrier) == (1 if alignment is ALIGNED else 0)
     assert harness.read(0) == harness.read(2) == [barrier]
 
 

@@ -1,0 +1,1 @@
+"""What a task does with the barriers that it reads."""

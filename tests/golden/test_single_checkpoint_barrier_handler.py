@@ -110,7 +110,8 @@ def comparable(events: Events) -> Events:
     """Sorts the calls in a row whose order is that of hashes."""
     result: Events = []
     for name, group in groupby(events, key=lambda event: str(event[0])):
-        result += sorted(group) if name in UNORDERED else group
+        calls = list(group)
+        result += sorted(calls) if name in UNORDERED else calls
     return result
 
 

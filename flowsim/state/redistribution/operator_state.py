@@ -1,4 +1,4 @@
-"""The state of an operator in a checkpoint, by subtask. Flink: OperatorState, OperatorSubtaskState."""
+"""The state of an operator in a checkpoint, by subtask. Flink: OperatorState, TaskStateSnapshot."""
 
 from __future__ import annotations
 
@@ -53,3 +53,19 @@ class OperatorState:
     def state(self, subtask: int) -> OperatorSubtaskState:
         """Returns the state of a subtask, which may be empty."""
         return self.subtask_states.get(subtask, NO_STATE)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskStateSnapshot:
+    """The state of all operators of one task, as it acknowledges it. Flink: TaskStateSnapshot."""
+
+    subtask_states: Mapping[str, OperatorSubtaskState] = field(default_factory=dict)
+    """By operator id."""
+    is_task_deployed_as_finished: bool = False
+    """True if the task was restored as finished; it has no state (rule 12.8)."""
+    is_task_finished: bool = False
+    """True if the operators had finished when the snapshot was taken (rule 12.8)."""
+
+
+FINISHED_ON_RESTORE = TaskStateSnapshot(is_task_deployed_as_finished=True, is_task_finished=True)
+"""The snapshot of a task that was restored as finished. Flink: TaskStateSnapshot.FINISHED_ON_RESTORE."""

@@ -1,0 +1,273 @@
+"""Takes the checkpoints of one task. Flink: SubtaskCheckpointCoordinatorImpl (section 12.B)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from flowsim.errors import FlowsimError
+from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
+from flowsim.network.checkpointing.checkpointable import Cancellable, Clock, DelayableTimer
+from flowsim.network.checkpointing.completion import Completion
+from flowsim.network.errors import IllegalState
+from flowsim.streamrecord.checkpoint_exception import CheckpointException
+from flowsim.streamrecord.checkpoint_options import AlignmentType, CheckpointOptions
+from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrier
+from flowsim.tasks.checkpointing.aborted_checkpoints import AbortedCheckpoints
+from flowsim.tasks.checkpointing.async_checkpoint_runnable import (
+    AsyncCheckpointRunnable,
+    CheckpointedTask,
+    TaskStateManager,
+)
+from flowsim.tasks.checkpointing.channel_state_writer import ChannelStateWriter, ChannelStateWriteResult
+from flowsim.tasks.checkpointing.operator_chain_checkpoints import OperatorChainCheckpoints, OperatorSnapshotFutures
+from flowsim.units import NS_PER_MS
+
+
+class CheckpointCancelled(FlowsimError):
+    """A checkpoint is not taken, because it was aborted. Flink: CancellationException."""
+
+
+class AsyncOperation(Protocol):
+    """An operation of the pool; an AsyncCheckpointRunnable must not run before it is ready."""
+
+    def run(self) -> None: ...
+
+
+class AsyncOperationsPool(Protocol):
+    """Runs operations outside the mailbox, one after the other, in order (rule 12.67). Flink: ExecutorService."""
+
+    def execute(self, operation: AsyncOperation) -> None: ...
+
+
+class InputSnapshots(Protocol):
+    """The inputs of the task. Flink: StreamInputProcessor.prepareSnapshot."""
+
+    def prepare_snapshot(self, writer: ChannelStateWriter, checkpoint_id: int) -> Completion:
+        """Starts to store the data of the inputs; completes with the last barrier (rule 12.83)."""
+
+
+class _Closing:
+    """Closes a runnable that the pool may not have run yet."""
+
+    __slots__ = ("_runnable",)
+
+    def __init__(self, runnable: AsyncCheckpointRunnable) -> None:
+        self._runnable = runnable
+
+    def run(self) -> None:
+        self._runnable.close()
+
+
+class SubtaskCheckpointCoordinator:
+    """Takes, aborts and confirms the checkpoints of one task. Flink: SubtaskCheckpointCoordinatorImpl.
+
+    All methods run in the task's mailbox. ``max_record_aborted_checkpoints`` is the number of concurrent checkpoints.
+    Invariant: a checkpoint is taken at most once, and in increasing order of ids (rule 12.5).
+    """
+
+    def __init__(
+        self,
+        chain: OperatorChainCheckpoints,
+        inputs: InputSnapshots,
+        channel_state_writer: ChannelStateWriter,
+        pool: AsyncOperationsPool,
+        manager: TaskStateManager,
+        task: CheckpointedTask,
+        timers: DelayableTimer,
+        clock: Clock,
+        max_record_aborted_checkpoints: int,
+    ) -> None:
+        self.last_checkpoint_id = -1
+        self._chain = chain
+        self._inputs = inputs
+        self._writer = channel_state_writer
+        self._pool = pool
+        self._manager = manager
+        self._task = task
+        self._timers = timers
+        self._clock = clock
+        self._aborted = AbortedCheckpoints(max_record_aborted_checkpoints)
+        self._runnables: dict[int, AsyncCheckpointRunnable] = {}
+        self._is_closed = False
+        self._alignment_timer: Cancellable | None = None
+        self._alignment_checkpoint = -1
+
+    def init_inputs_checkpoint(self, checkpoint_id: int, options: CheckpointOptions) -> None:
+        """Opens the channel state of the inputs (rules 12.18, 12.88). Raises CheckpointException."""
+        if options.is_unaligned_checkpoint:
+            self._writer.start(checkpoint_id, options)
+            prepared = self._inputs.prepare_snapshot(self._writer, checkpoint_id)
+            prepared.when_done(lambda failure: self._finish_input(checkpoint_id, failure))
+        elif options.is_timeoutable:
+            self._writer.start(checkpoint_id, options)
+            self._writer.finish_input(checkpoint_id)
+
+    def checkpoint_state(
+        self,
+        meta_data: CheckpointMetaData,
+        options: CheckpointOptions,
+        metrics: CheckpointMetrics,
+        *,
+        is_task_finished: bool,
+    ) -> None:
+        """Takes a checkpoint: barrier, snapshots, asynchronous part (rules 12.5, 12.6).
+
+        ``is_task_finished``: the operators have finished. An exception of an operator fails the task (rule 12.7).
+        """
+        checkpoint_id = meta_data.checkpoint_id
+        if self.last_checkpoint_id >= checkpoint_id:
+            self._writer.abort(checkpoint_id, CheckpointCancelled("out of order"), cleanup=True)
+            self._aborted.check_and_clear(checkpoint_id)
+            return
+        self.last_checkpoint_id = checkpoint_id
+        if self._aborted.check_and_clear(checkpoint_id):
+            self._chain.outputs.broadcast_event(CancelCheckpointMarker(checkpoint_id), is_priority=False)
+            self._writer.abort(checkpoint_id, CheckpointCancelled("aborted by a notification"), cleanup=True)
+            return
+        if options.alignment is AlignmentType.FORCED_ALIGNED:
+            # Rule 12.19: the exchange before this task does not support unaligned barriers; its outputs may do so.
+            options = options.with_unaligned_supported()
+            self.init_inputs_checkpoint(checkpoint_id, options)
+        self._chain.prepare_snapshot_pre_barrier(checkpoint_id)
+        barrier = CheckpointBarrier(checkpoint_id, meta_data.timestamp_ms, options)
+        self._chain.outputs.broadcast_event(barrier, is_priority=options.is_unaligned_checkpoint)
+        self._register_alignment_timer(barrier)
+        if options.needs_channel_state:
+            self._writer.finish_output(checkpoint_id)
+        self._take_snapshot(meta_data, options, metrics, is_task_finished)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Notifies the operators (rule 12.69). Raises the first error of an operator."""
+        self._notify(
+            lambda: self._chain.notify_checkpoint_complete(checkpoint_id),
+            lambda: self._manager.notify_checkpoint_complete(checkpoint_id),
+        )
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """Aborts a running or future checkpoint, and notifies the operators (rule 12.69)."""
+        if self._task.is_running:
+            if not self._cancel_async_runnable(checkpoint_id) and checkpoint_id > self.last_checkpoint_id:
+                self._aborted.add(checkpoint_id)
+            self._writer.abort(checkpoint_id, CheckpointCancelled("aborted by a notification"), cleanup=False)
+        self._notify(
+            lambda: self._chain.notify_checkpoint_aborted(checkpoint_id),
+            lambda: self._manager.notify_checkpoint_aborted(checkpoint_id),
+        )
+
+    def notify_checkpoint_subsumed(self, checkpoint_id: int) -> None:
+        """Notifies the operators that a newer checkpoint replaced this one."""
+        self._notify(lambda: self._chain.notify_checkpoint_subsumed(checkpoint_id), lambda: None)
+
+    def abort_checkpoint_on_barrier(self, checkpoint_id: int, cause: CheckpointException) -> None:
+        """Declines a checkpoint, and sends the cancellation on (rule 12.71)."""
+        self.last_checkpoint_id = max(self.last_checkpoint_id, checkpoint_id)
+        self._aborted.forget_below(self.last_checkpoint_id)
+        self._writer.abort(checkpoint_id, cause, cleanup=True)
+        self._manager.decline_checkpoint(checkpoint_id, cause)
+        if checkpoint_id == self._alignment_checkpoint:
+            self._cancel_alignment_timer()
+        self._chain.outputs.abort_checkpoint(checkpoint_id, cause)
+        self._chain.outputs.broadcast_event(CancelCheckpointMarker(checkpoint_id), is_priority=False)
+
+    @property
+    def has_pending_checkpoints(self) -> bool:
+        """Returns True if asynchronous parts have not run; the task waits for them before it ends (rule 4.15)."""
+        return bool(self._runnables)
+
+    def close(self) -> None:
+        """Discards all asynchronous parts that have not run."""
+        self._cancel_alignment_timer()
+        self._is_closed = True
+        runnables, self._runnables = self._runnables, {}
+        for runnable in runnables.values():
+            runnable.close()
+
+    def _finish_input(self, checkpoint_id: int, failure: Exception | None) -> None:
+        if failure is None:
+            self._writer.finish_input(checkpoint_id)
+        else:
+            self._writer.abort(checkpoint_id, failure, cleanup=False)
+
+    def _take_snapshot(
+        self, meta_data: CheckpointMetaData, options: CheckpointOptions, metrics: CheckpointMetrics, is_finished: bool
+    ) -> None:
+        """Takes the snapshots of the operators, and enqueues the asynchronous part; an error discards all of them."""
+        snapshots: dict[str, OperatorSnapshotFutures] = {}
+        checkpoint_id = meta_data.checkpoint_id
+        try:
+            started_ns = self._clock.now_ns
+            stored = (
+                self._writer.get_and_remove_write_result(checkpoint_id)
+                if options.needs_channel_state
+                else ChannelStateWriteResult.empty()
+            )
+            self._chain.snapshot_state(meta_data, options, snapshots)
+            metrics.sync_duration_ms = (self._clock.now_ns - started_ns) // NS_PER_MS
+            runnable = AsyncCheckpointRunnable(
+                meta_data,
+                metrics,
+                snapshots,
+                stored,
+                self._manager,
+                self._task,
+                self._clock,
+                self._unregister,
+                is_deployed_as_finished=self._chain.is_task_deployed_as_finished,
+                is_task_finished=is_finished,
+            )
+            self._register(runnable)
+            self._pool.execute(runnable)
+        except Exception as error:
+            self._writer.abort(checkpoint_id, error, cleanup=True)
+            for snapshot in snapshots.values():
+                snapshot.cancel()
+            raise
+
+    def _register(self, runnable: AsyncCheckpointRunnable) -> None:
+        checkpoint_id = runnable.meta_data.checkpoint_id
+        if self._is_closed:
+            runnable.close()
+        elif checkpoint_id in self._runnables:
+            runnable.close()
+            raise IllegalState(f"the asynchronous part of checkpoint {checkpoint_id} is registered already")
+        else:
+            self._runnables[checkpoint_id] = runnable
+
+    def _unregister(self, runnable: AsyncCheckpointRunnable) -> None:
+        self._runnables.pop(runnable.meta_data.checkpoint_id, None)
+
+    def _cancel_async_runnable(self, checkpoint_id: int) -> bool:
+        """Closes the asynchronous part behind the operations in the pool; returns True if it was registered."""
+        runnable = self._runnables.pop(checkpoint_id, None)
+        if runnable is None:
+            return False
+        self._pool.execute(_Closing(runnable))
+        return True
+
+    def _notify(self, operators: Callable[[], None], local_state: Callable[[], None]) -> None:
+        """Notifies the operators of a running task, and in any case the local state (rule 12.69)."""
+        try:
+            if self._task.is_running:
+                operators()
+        finally:
+            local_state()
+
+    def _register_alignment_timer(self, barrier: CheckpointBarrier) -> None:
+        """Lets queued barriers become unaligned after their timeout (rule 12.90)."""
+        self._cancel_alignment_timer()
+        if not barrier.options.is_timeoutable:
+            return
+        age_ms = self._clock.now_ns // NS_PER_MS - barrier.timestamp_ms
+        delay_ms = max(0, barrier.options.aligned_timeout_ms - age_ms)
+        self._alignment_timer = self._timers.register_task(lambda: self._on_timeout(barrier.checkpoint_id), delay_ms)
+        self._alignment_checkpoint = barrier.checkpoint_id
+
+    def _on_timeout(self, checkpoint_id: int) -> None:
+        self._chain.outputs.aligned_barrier_timeout(checkpoint_id)
+        self._alignment_timer = None
+
+    def _cancel_alignment_timer(self) -> None:
+        if self._alignment_timer is not None:
+            self._alignment_timer.cancel()
+            self._alignment_timer = None

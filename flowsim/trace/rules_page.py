@@ -11,10 +11,10 @@ from typing import Final
 from flowsim.errors import BadInput
 
 _HEADING: Final = re.compile(r"^(##|###) (\d+)(\.[A-Z])?\.?(?: and (\d+\.[A-Z]))? (.+)$", re.M)
-_RULE: Final = re.compile(r"(?:^- )?\*\*(?:Invariant )?(\d{1,2}\.\d{1,2}|I\d{1,2}\.[a-z])\.?\*\*\s+", re.M)
+_RULE: Final = re.compile(r"(?:^- )?\*\*(?:Invariant )?(\d{1,2}\.\d{1,3}|I\d{1,2}\.[a-z])\.?\*\*\s+", re.M)
 _BLOCK_END: Final = re.compile(r"\n\s*\n|\n#|\n\*\*Invariant|\Z")
-_NUMBER: Final = re.compile(r"(?:I\d{1,2}\.[a-z]|\d{1,2}\.\d{1,2})")
-_RANGE: Final = re.compile(r"(\d{1,2})\.(\d{1,2})-(\d{1,2})\.(\d{1,2})")
+_NUMBER: Final = re.compile(r"(?:I\d{1,2}\.[a-z]|\d{1,2}\.\d{1,3})")
+_RANGE: Final = re.compile(r"(\d{1,2})\.(\d{1,3})-(\d{1,2})\.(\d{1,3})")
 _SECTION: Final = re.compile(r"\d{1,2}(?:\.[A-Za-z])?")
 _NEAR: Final = 3
 

@@ -152,7 +152,7 @@ def test_every_map_row_names_existing_code_with_flink_docstring() -> None:
 
 # docs/flink_rules.md
 
-NUMBER = r"\d{1,2}\.\d{1,2}"
+NUMBER = r"\d{1,2}\.\d{1,3}"
 CITED = re.compile(rf"(?i)\brules?\s+({NUMBER}(?:\s*(?:,|and|to|-|or)\s*(?:and\s+)?{NUMBER})*)")
 INVARIANT = re.compile(r"\bI\d{1,2}\.[a-g]\b")
 SECTION = re.compile(r"(?i)\bsections?\s+(\d{1,2}(?:\.[A-F])?)\b")

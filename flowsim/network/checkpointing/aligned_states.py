@@ -1,4 +1,4 @@
-"""The states of a handler that only aligns. Flink: WaitingForFirstBarrier, CollectingBarriers (section 12.C)."""
+"""The states of a handler that only aligns. Flink: WaitingForFirstBarrier, CollectingBarriers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from flowsim.streamrecord.events import CheckpointBarrier
 
 
 class _AlignedBarrierHandlerState:
-    """What both states have in common. Flink: AbstractAlignedBarrierHandlerState."""
+    """What both states have in common (AbstractAlignedBarrierHandlerState)."""
 
     __slots__ = ("_channels",)
 

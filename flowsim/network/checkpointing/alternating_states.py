@@ -1,4 +1,4 @@
-"""The states of a handler that aligns until a timeout (section 12.E).
+"""The states of a handler that aligns until a timeout.
 
 Flink: AlternatingWaitingForFirstBarrier, AlternatingCollectingBarriers.
 """
@@ -17,7 +17,7 @@ from flowsim.streamrecord.events import CheckpointBarrier
 
 
 class _AlternatingAlignedBarrierHandlerState:
-    """What both aligned states have in common. Flink: AbstractAlternatingAlignedBarrierHandlerState."""
+    """What both aligned states have in common (AbstractAlternatingAlignedBarrierHandlerState)."""
 
     __slots__ = ("_channels",)
 

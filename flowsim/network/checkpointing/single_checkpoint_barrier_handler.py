@@ -74,7 +74,7 @@ class SingleCheckpointBarrierHandler(CheckpointBarrierHandler):
         *,
         checkpoints_after_tasks_finish: bool,
     ) -> SingleCheckpointBarrierHandler:
-        """Returns the handler of a job without unaligned checkpoints (section 12.C)."""
+        """Returns the handler of a job without unaligned checkpoints."""
         return cls(
             task,
             clock,

@@ -13,7 +13,7 @@ from flowsim.values.java_hash_map import capacity_after, in_order_of_bins
 
 @dataclass(slots=True)
 class _StateEntry:
-    """One state of all old subtasks. Flink: RoundRobinOperatorStateRepartitioner.StateEntry."""
+    """One state of all old subtasks."""
 
     elements: list[tuple[str, StateMetaInfo]] = field(default_factory=list)
     """Stream and elements, in the order of old subtasks."""

@@ -44,7 +44,7 @@ class CheckpointedTask(Protocol):
 
 
 class _State(Enum):
-    """Flink: AsyncCheckpointRunnable.AsyncCheckpointState."""
+    """What happened to a runnable."""
 
     RUNNING = 0
     DISCARDED = 1

@@ -1,4 +1,4 @@
-"""Takes the checkpoints of one task. Flink: SubtaskCheckpointCoordinatorImpl (section 12.B)."""
+"""Takes the checkpoints of one task. Flink: SubtaskCheckpointCoordinatorImpl."""
 
 from __future__ import annotations
 

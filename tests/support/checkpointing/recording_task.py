@@ -7,7 +7,7 @@ from typing import Any
 
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
 from flowsim.network.checkpointing.checkpointable import InputChannelInfo
-from flowsim.streamrecord.checkpoint_exception import CheckpointException
+from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import CheckpointBarrier
 from flowsim.units import NS_PER_MS
@@ -56,12 +56,19 @@ class RecordingTask:
         ]
 
 
+class Refusal:
+    """Makes the next input that starts to store a checkpoint refuse it."""
+
+    is_due = False
+
+
 class RecordingInput:
     """Records what a handler does with one gate."""
 
-    def __init__(self, gate: int, events: Events) -> None:
+    def __init__(self, gate: int, events: Events, refusal: Refusal) -> None:
         self.gate = gate
         self.events = events
+        self.refusal = refusal
 
     def block_consumption(self, channel: InputChannelInfo) -> None:
         self.events.append(["block", channel.gate, channel.channel])
@@ -71,6 +78,9 @@ class RecordingInput:
 
     def checkpoint_started(self, barrier: CheckpointBarrier) -> None:
         self.events.append(["started", self.gate, barrier.checkpoint_id])
+        if self.refusal.is_due:
+            self.refusal.is_due = False
+            raise CheckpointException(CheckpointFailureReason.CHECKPOINT_SUBSUMED)
 
     def checkpoint_stopped(self, checkpoint_id: int) -> None:
         self.events.append(["stopped", self.gate, checkpoint_id])

@@ -19,7 +19,14 @@ from flowsim.streamrecord.events import (
     StopMode,
 )
 from tests.support.barriers import ALIGNED, TIMEOUTABLE, UNALIGNED
-from tests.support.checkpointing.recording_task import Events, HandlerClock, RecordingInput, RecordingTask, RecordingTimers
+from tests.support.checkpointing.recording_task import (
+    Events,
+    HandlerClock,
+    RecordingInput,
+    RecordingTask,
+    RecordingTimers,
+    Refusal,
+)
 
 FIRST, SECOND = InputChannelInfo(0, 0), InputChannelInfo(0, 1)
 
@@ -30,7 +37,8 @@ class Fixture:
         self.clock = HandlerClock(100)
         self.task = RecordingTask(self.events)
         self.timers = RecordingTimers(self.clock, self.events)
-        self.input = RecordingInput(0, self.events)
+        self.refusal = Refusal()
+        self.input = RecordingInput(0, self.events, self.refusal)
         if mode == "aligned":
             self.handler = SingleCheckpointBarrierHandler.aligned(
                 self.task, self.clock, 2, self.timers, [self.input], checkpoints_after_tasks_finish=True
@@ -104,14 +112,15 @@ def test_aligning_handler_refuses_unaligned_barriers_and_timeouts() -> None:
 def test_input_that_refuses_to_store_aborts_the_checkpoint() -> None:
     """A channel that already delivered a newer barrier: rule 12.86."""
     fixture = Fixture("alternating")
-
-    def refuse(barrier: CheckpointBarrier) -> None:
-        raise CheckpointException(CheckpointFailureReason.CHECKPOINT_SUBSUMED)
-
-    fixture.input.checkpoint_started = refuse  # type: ignore[method-assign]
+    fixture.refusal.is_due = True
     fixture.handler.process_event(FIRST, CheckpointBarrier(1, 100, UNALIGNED))
-    assert fixture.events == [["init_inputs", 1, "UNALIGNED"], ["abort", 1, "CHECKPOINT_SUBSUMED"]]
+    assert fixture.events == [
+        ["init_inputs", 1, "UNALIGNED"],
+        ["started", 0, 1],
+        ["abort", 1, "CHECKPOINT_SUBSUMED"],
+    ]
     fixture.events.clear()
+    fixture.refusal.is_due = True
     fixture.handler.process_event(FIRST, CheckpointBarrier(2, 100, TIMEOUTABLE))
     fixture.timers.advance_ms(10)
     assert fixture.events == [
@@ -119,6 +128,7 @@ def test_input_that_refuses_to_store_aborts_the_checkpoint() -> None:
         ["block", 0, 0],
         ["timer_fires"],
         ["init_inputs", 2, "UNALIGNED"],
+        ["started", 0, 2],
         ["timer_cancel"],
         ["resume", 0, 0],
         ["abort", 2, "CHECKPOINT_SUBSUMED"],

@@ -10,7 +10,7 @@ def test_every_command_equals_flinks() -> None:
     """All cases, all commands: retries, duplicates, missing committables, snapshots and merges."""
     commands = 0
     for case in cases("component/committables"):
-        play = CollectorPlay(case)
+        play = CollectorPlay(case["behaviour"].__getitem__)
         for command, expected in zip(case["cmds"], case["out"], strict=True):
             observed = play.observed(command)
             assert is_same_error(observed["err"], expected["err"]), (case["id"], command, observed, expected)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from flowsim.connectors.sinks.committables.commit_request import CommitFailed, CommitRequest
@@ -22,36 +22,41 @@ ERRORS: dict[str, type[Exception]] = {
 class ScriptedCommitter:
     """Treats each committable as the case says, and records its calls."""
 
-    def __init__(self, behaviour: dict[str, str]) -> None:
+    def __init__(self, behaviour: Callable[[str], str]) -> None:
         self.behaviour = behaviour
-        self.calls: list[list[object]] = []
+        self.calls: list[list[str]] = []
 
     def commit(self, requests: Sequence[CommitRequest[str]]) -> None:
         batch: list[str] = []
         for request in requests:
             committable = request.committable
             batch.append(committable)
-            match self.behaviour[committable]:
+            match self.behaviour(committable):
                 case "already":
                     request.signal_already_committed()
                 case "failed":
                     request.signal_failed_with_known_reason(OSError("known"))
                 case "unknown":
-                    self.calls.append(["commit_call", batch])
+                    self.calls.append(batch)
                     request.signal_failed_with_unknown_reason(OSError("unknown"))
                 case "forever":
                     request.retry_later()
                 case "retry1" | "retry2" as times if request.number_of_retries < int(times[-1]):
                     request.retry_later()
                 case "update":
-                    request.update_and_retry_later(committable + "'")
-        self.calls.append(["commit_call", batch])
+                    request.update_and_retry_later(updated(committable))
+        self.calls.append(batch)
+
+
+def updated(committable: str) -> str:
+    """The committable that replaces one of the behaviour ``update``."""
+    return committable.replace(":update", "':ok") if ":" in committable else committable + "'"
 
 
 class CollectorPlay:
-    def __init__(self, case: dict[str, Any]) -> None:
+    def __init__(self, behaviour: Callable[[str], str]) -> None:
         self.collector: CommittableCollector[str] = CommittableCollector()
-        self.committer = ScriptedCommitter(case["behaviour"])
+        self.committer = ScriptedCommitter(behaviour)
         self.stored: tuple[StoredCommittables[str], ...] | None = None
 
     def play(self, command: list[Any]) -> None:
@@ -61,6 +66,8 @@ class CollectorPlay:
                 collector.add_message(CommittableSummary(subtask, subtasks, checkpoint, count))
                 for committable in committables:
                     collector.add_message(CommittableWithLineage(committable, checkpoint, subtask))
+            case ["summary", subtask, subtasks, checkpoint, count]:
+                collector.add_message(CommittableSummary(subtask, subtasks, checkpoint, count))
             case ["committable", subtask, checkpoint, committable]:
                 collector.add_message(CommittableWithLineage(committable, checkpoint, subtask))
             case ["next_checkpoint", _]:
@@ -84,7 +91,7 @@ class CollectorPlay:
         except (CommitFailed, InvariantViolation) as raised:
             error = raised
         return {
-            "events": list(self.committer.calls),
+            "events": [["commit_call", batch] for batch in self.committer.calls],
             "err": error,
             "state": state(self.collector),
             "finished": self.collector.is_finished,

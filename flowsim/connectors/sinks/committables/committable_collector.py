@@ -13,6 +13,7 @@ from flowsim.connectors.sinks.committables.committable_message import (
 )
 from flowsim.connectors.sinks.committables.subtask_committable_manager import SubtaskCommittableManager
 from flowsim.errors import InvariantViolation
+from flowsim.values.java_hash_map import capacity_for
 
 C = TypeVar("C")
 
@@ -117,11 +118,14 @@ class CommittableCollector(Generic[C]):
     def restored(stored: tuple[StoredCommittables[C], ...]) -> CommittableCollector[C]:
         """Returns a collector with the state of a snapshot."""
         collector: CommittableCollector[C] = CommittableCollector()
-        for each in stored:
-            manager = collector._managers.get(each.checkpoint_id)
-            if manager is None:
-                manager = CheckpointCommittableManager(each.checkpoint_id, each.number_of_subtasks)
-                collector._managers[each.checkpoint_id] = manager
-            requests = [CommitRequest(one.committable, one.number_of_retries, one.state) for one in each.requests]
-            manager.add_manager(SubtaskCommittableManager(each.subtask, each.checkpoint_id, len(requests), requests))
+        for checkpoint in dict.fromkeys(each.checkpoint_id for each in stored):
+            writers = [each for each in stored if each.checkpoint_id == checkpoint]
+            # Flink's deserializer creates the map for exactly these managers.
+            manager: CheckpointCommittableManager[C] = CheckpointCommittableManager(
+                checkpoint, writers[0].number_of_subtasks, capacity_for(len(writers))
+            )
+            for each in writers:
+                requests = [CommitRequest(one.committable, one.number_of_retries, one.state) for one in each.requests]
+                manager.merge_manager(SubtaskCommittableManager(each.subtask, checkpoint, len(requests), requests))
+            collector._managers[checkpoint] = manager
         return collector

@@ -17,6 +17,9 @@ class EventHandler(Protocol):
     def process_event(self, channel: InputChannel, event: Event) -> None:
         """Handles ``event``, which was read from ``channel``."""
 
+    def add_processed_bytes(self, size_bytes: int) -> None:
+        """Counts a data buffer that the task read (rule 12.142)."""
+
 
 class UrgentExecutor(Protocol):
     """Enqueues urgent mails. Flink: MailboxExecutor with MailOptions.urgent."""
@@ -59,6 +62,8 @@ class CheckpointedInputGate:
                 found.channel.acknowledge_all_records_processed()
             elif self.handler is not None:
                 self.handler.process_event(found.channel, event)
+        elif self.handler is not None:
+            self.handler.add_processed_bytes(len(found.received.payload))
         return found
 
     def poll_priority_events_by(self, executor: UrgentExecutor) -> None:

@@ -103,6 +103,9 @@ class InputChannel:
         if self.released:
             raise IllegalState(f"channel {self.channel_id} was acknowledged after its end")
 
+    def convert_to_priority_event(self, sequence_number: int) -> None:
+        """Does nothing: only a remote channel announces barriers (rule 12.20)."""
+
     def announce_buffer_size(self, size_bytes: int) -> None:
         """Requests buffers of up to this size from the sender (rule 6.24)."""
         raise NotImplementedError

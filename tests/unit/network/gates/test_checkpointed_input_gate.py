@@ -21,6 +21,9 @@ class Handler:
     def process_event(self, channel: InputChannel, event: Event) -> None:
         self.events.append(event)
 
+    def add_processed_bytes(self, size_bytes: int) -> None:
+        """Only barrier handlers count."""
+
 
 class Mailbox:
     """Urgent mails that have not run."""

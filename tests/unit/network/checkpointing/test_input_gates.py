@@ -1,0 +1,94 @@
+"""A barrier handler over real gates and channels (rules 5.27, 12.11, 12.12, 12.78, 12.142)."""
+
+from __future__ import annotations
+
+import pytest
+
+from flowsim.network.buffers.buffer import EventBuffer
+from flowsim.network.checkpointing.checkpointable import InputChannelInfo
+from flowsim.network.checkpointing.input_gates import BarrierEventHandler, CheckpointableGate
+from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
+from flowsim.network.errors import IllegalState
+from flowsim.network.gates.checkpointed_input_gate import CheckpointedInputGate
+from flowsim.network.gates.union_input_gate import UnionInputGate
+from flowsim.streamrecord.events import CheckpointBarrier, EndOfPartitionEvent
+from tests.support.barriers import ALIGNED, TIMEOUTABLE
+from tests.support.checkpointing.recording_task import Events, HandlerClock, RecordingTask, RecordingTimers
+from tests.support.operators.receiving import barrier, data, gate_of, remote, sent_back
+
+
+class Inputs:
+    """A task with two inputs: a union of two gates, and one gate."""
+
+    def __init__(self) -> None:
+        self.gates = [gate_of(1), gate_of(2, first_index=1), gate_of(1)]
+        self.events: Events = []
+        self.task = RecordingTask(self.events)
+        clock = HandlerClock(1)
+        self.handler = SingleCheckpointBarrierHandler.aligned(
+            self.task,
+            clock,
+            4,
+            RecordingTimers(clock, self.events),
+            [CheckpointableGate(gate) for gate in self.gates],
+            checkpoints_after_tasks_finish=True,
+        )
+        first = BarrierEventHandler(self.handler, self.gates[:2])
+        second = BarrierEventHandler(self.handler, self.gates[2:], first_gate=2)
+        self.inputs = [
+            CheckpointedInputGate(UnionInputGate(self.gates[:2]), first),
+            CheckpointedInputGate(self.gates[2], second),
+        ]
+
+    def read_all(self) -> None:
+        for gate in self.inputs:
+            while gate.poll() is not None:
+                continue
+
+
+def test_checkpoint_is_taken_and_all_channels_resumed_after_the_barriers_of_all_inputs() -> None:
+    inputs = Inputs()
+    channels = [remote(inputs.gates[0]), remote(inputs.gates[1]), remote(inputs.gates[1], 1), remote(inputs.gates[2])]
+    channels[0].on_buffer(barrier(ALIGNED), 0, 0)
+    inputs.read_all()
+    for channel in channels[1:]:
+        channel.on_buffer(data(b"12345"), 0, 0)
+        channel.on_buffer(barrier(ALIGNED), 1, 0)
+    for channel in channels[1:3]:
+        channel.on_buffer(data(), 2, 0)
+    assert (inputs.events, [sent_back(channel).count("resume") for channel in channels]) == ([], [0, 0, 0, 0])
+    inputs.read_all()
+    assert inputs.events == [["trigger", 1, "ALIGNED"]]
+    assert [sent_back(channel).count("resume") for channel in channels] == [1, 1, 1, 1]
+    ((_, metrics),) = inputs.task.triggered
+    # The data of the union after its barriers was read before the barrier of the second input.
+    assert metrics.alignment.processed_bytes == 17
+
+
+def test_ended_channel_completes_the_checkpoint_and_is_not_resumed() -> None:
+    inputs = Inputs()
+    for gate in inputs.gates:
+        for index in range(gate.count):
+            remote(gate, index).on_buffer(
+                EventBuffer(EndOfPartitionEvent()) if gate is inputs.gates[1] else barrier(ALIGNED), 0, 0
+            )
+    inputs.read_all()
+    assert inputs.events == [["trigger", 1, "ALIGNED"]]
+    assert [sent_back(remote(gate)).count("resume") for gate in inputs.gates] == [1, 0, 1]
+
+
+def test_gate_without_channel_state_refuses_to_store_and_prioritizes_announced_barriers() -> None:
+    gate = gate_of(1)
+    checkpointable = CheckpointableGate(gate)
+    with pytest.raises(IllegalState, match="stores no channel state"):
+        checkpointable.checkpoint_started(CheckpointBarrier(1, 1, ALIGNED))
+    checkpointable.checkpoint_stopped(1)
+    checkpointable.block_consumption(InputChannelInfo(0, 0))
+    remote(gate).on_buffer(data(), 0, 0)
+    remote(gate).on_buffer(barrier(TIMEOUTABLE), 1, 0)
+    announcement = gate.poll()
+    assert announcement is not None
+    checkpointable.convert_to_priority_event(0, 1)
+    overtaking = gate.poll()
+    assert overtaking is not None
+    assert overtaking.received.event == CheckpointBarrier(1, 1, TIMEOUTABLE)

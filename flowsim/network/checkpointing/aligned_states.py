@@ -8,8 +8,8 @@ from flowsim.network.checkpointing.barrier_handler_state import (
     BarrierHandlerState,
     ChannelState,
 )
-from flowsim.network.checkpointing.checkpointable import InputChannelInfo
 from flowsim.network.errors import IllegalState
+from flowsim.network.gates.input_channel import InputChannelInfo
 from flowsim.streamrecord.events import CheckpointBarrier
 
 

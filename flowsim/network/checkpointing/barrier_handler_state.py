@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from flowsim.network.checkpointing.checkpointable import CheckpointableInput, InputChannelInfo
+from flowsim.network.checkpointing.checkpointable import CheckpointableInput
 from flowsim.network.errors import IllegalState
+from flowsim.network.gates.input_channel import InputChannelInfo
 from flowsim.streamrecord.events import CheckpointBarrier
 
 

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
+from flowsim.network.gates.input_channel import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import CheckpointBarrier
-
-
-class InputChannelInfo(NamedTuple):
-    """An input channel of a task. Flink: InputChannelInfo."""
-
-    gate: int
-    """The index of the gate in the task."""
-    channel: int
-    """The index of the channel in its gate."""
 
 
 class CheckpointableInput(Protocol):

@@ -18,11 +18,11 @@ from flowsim.network.checkpointing.checkpointable import (
     CheckpointableTask,
     Clock,
     DelayableTimer,
-    InputChannelInfo,
     InputsCheckpointInitializer,
 )
 from flowsim.network.checkpointing.completion import Completion
 from flowsim.network.errors import IllegalState
+from flowsim.network.gates.input_channel import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrier
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from flowsim.network.buffers.buffer import EventBuffer
-from flowsim.network.checkpointing.checkpointable import InputChannelInfo
 from flowsim.network.checkpointing.input_gates import BarrierEventHandler, CheckpointableGate
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
 from flowsim.network.errors import IllegalState
 from flowsim.network.gates.checkpointed_input_gate import CheckpointedInputGate
+from flowsim.network.gates.input_channel import InputChannelInfo
 from flowsim.network.gates.union_input_gate import UnionInputGate
 from flowsim.streamrecord.events import CheckpointBarrier, EndOfPartitionEvent
 from tests.support.barriers import ALIGNED, TIMEOUTABLE

@@ -78,7 +78,7 @@ class Writer:
                 self.numbers += 1
                 return ("announce", *channel, checkpoint, self.numbers, timestamp)
         self.next_ids[channel] = checkpoint + (1 if random.random() < 0.9 else 2)
-        is_rpc = self.mode == "aligned" and random.random() < 0.08
+        is_rpc = self.mode != "tracker" and random.random() < 0.08
         return ("rpc_barrier" if is_rpc else "barrier", *channel, checkpoint, kind, timestamp)
 
     def kind(self) -> str:

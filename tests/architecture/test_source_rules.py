@@ -14,8 +14,8 @@ PACKAGE = REPOSITORY / "flowsim"
 
 MAY_AWAIT = ("cluster", "sim", "tasks")
 CORE = (
-    "distribution.py", "errors.py", "units.py", "values", "facts", "laws", "mailbox", "network", "operators", "state",
-    "streamrecord", "timers", "watermark",
+    "checkpoints", "distribution.py", "errors.py", "units.py", "values", "facts", "laws", "mailbox", "network", "operators",
+    "state", "streamrecord", "timers", "watermark",
 )  # fmt: skip
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60

@@ -1,0 +1,60 @@
+"""Deletes snapshots, and counts those that are being deleted. Flink: CheckpointsCleaner (rules 12.39, 12.63)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from flowsim.checkpoints.completed_checkpoint import CompletedCheckpoint
+from flowsim.checkpoints.executor import Executor
+
+
+class Discardable(Protocol):
+    """A snapshot with files."""
+
+    def discard(self) -> None:
+        """Deletes the files."""
+        ...
+
+
+class CheckpointsCleaner:
+    """Flink: CheckpointsCleaner."""
+
+    __slots__ = ("_executor", "_subsumed_checkpoints", "_to_clean")
+
+    def __init__(self, executor: Executor) -> None:
+        self._executor = executor
+        self._to_clean = 0
+        self._subsumed_checkpoints: list[CompletedCheckpoint] = []
+        """Subsumed checkpoints whose files a retained one may still use."""
+
+    @property
+    def checkpoint_count_to_clean(self) -> int:
+        """The number of snapshots that are being deleted."""
+        return self._to_clean
+
+    def clean_checkpoint(
+        self, checkpoint: Discardable, should_discard: bool, post_clean_action: Callable[[], None]
+    ) -> None:
+        """Runs ``post_clean_action`` on the executor, after the deletion if the snapshot is to be deleted."""
+        if not should_discard:
+            self._executor.execute(post_clean_action)
+            return
+        self._to_clean += 1
+        self._executor.execute(lambda: self._discard(checkpoint, post_clean_action))
+
+    def _discard(self, checkpoint: Discardable, post_clean_action: Callable[[], None]) -> None:
+        checkpoint.discard()
+        self._to_clean -= 1
+        post_clean_action()
+
+    def add_subsumed_checkpoint(self, checkpoint: CompletedCheckpoint) -> None:
+        """Remembers a checkpoint for ``clean_subsumed_checkpoints``."""
+        self._subsumed_checkpoints.append(checkpoint)
+
+    def clean_subsumed_checkpoints(self, up_to: int | None, post_clean_action: Callable[[], None]) -> None:
+        """Deletes the subsumed checkpoints with an id below ``up_to``; None: all."""
+        below = [c for c in self._subsumed_checkpoints if up_to is None or c.checkpoint_id < up_to]
+        self._subsumed_checkpoints = [c for c in self._subsumed_checkpoints if c not in below]
+        for checkpoint in below:
+            self.clean_checkpoint(checkpoint, checkpoint.properties.discard_on_subsumed, post_clean_action)

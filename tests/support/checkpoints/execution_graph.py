@@ -89,7 +89,7 @@ class ScriptedJobVertex:
 
 
 class ScriptedExecutionGraph:
-    """The vertices in topological order; an edge is (source, target, POINTWISE or ALL_TO_ALL, partition type)."""
+    """The vertices in a topological order; an edge is (source, target, POINTWISE or ALL_TO_ALL, partition type)."""
 
     def __init__(
         self,
@@ -106,18 +106,34 @@ class ScriptedExecutionGraph:
                 )
                 vertex.task_vertices.append(task)
         sizes = [JobVertex(vertex.id, [], vertex.parallelism, 128) for vertex in self.vertices]
+        self.edges: list[tuple[ScriptedEdge, ScriptedJobVertex]] = []
         for number, (source, target, pattern, partition_type) in enumerate(edges):
             partitioner = PartitionerSpec("RESCALE" if pattern == "POINTWISE" else "HASH")
             edge = JobEdge(
                 number, sizes[source], 0, sizes[target], 0, partitioner, None, -1, ResultPartitionType.PIPELINED_BOUNDED
             )
-            self.vertices[target].inputs.append(
-                ScriptedEdge(self.vertices[source], EdgeExpansion(edge, 0), partition_type)
-            )
+            scripted = ScriptedEdge(self.vertices[source], EdgeExpansion(edge, 0), partition_type)
+            self.vertices[target].inputs.append(scripted)
+            self.edges.append((scripted, self.vertices[target]))
 
     @property
     def tasks(self) -> list[ScriptedExecutionVertex]:
         return [task for vertex in self.vertices for task in vertex.task_vertices]
+
+    @property
+    def vertices_topologically(self) -> list[ScriptedJobVertex]:
+        """The vertices in the order of Flink's JobGraph: sources, then depth first."""
+        order = [vertex for vertex in self.vertices if not vertex.inputs]
+
+        def add_consumers(source: ScriptedJobVertex) -> None:
+            for target in [target for edge, target in self.edges if edge.source is source]:
+                if target not in order and all(edge.source in order for edge in target.inputs):
+                    order.append(target)
+                    add_consumers(target)
+
+        for source in order:
+            add_consumers(source)
+        return order
 
     def execution(self, name: str) -> ScriptedExecution:
         """The current attempt of a task such as ``1/0``."""
@@ -131,11 +147,7 @@ class ScriptedExecutionGraph:
         numbers = {task.name: number for number, task in enumerate(self.tasks)}
         partitions: dict[tuple[int, int, int], ResultPartition] = {}
         results = [0] * len(self.vertices)
-        edges = sorted(
-            ((edge, target) for target in self.vertices for edge in target.inputs),
-            key=lambda pair: pair[0].expansion.edge.id,
-        )
-        for edge, target in edges:
+        for edge, target in self.edges:
             source = edge.source
             for subtask in range(source.parallelism):
                 consumers = [

@@ -55,7 +55,10 @@ class CheckpointPlanCalculator:
         """Returns the plan without finished tasks: the sources are triggered (rule 12.1)."""
         return CheckpointPlan(
             tasks_to_trigger=[
-                task for vertex, tasks in zip(self._vertices, attempts, strict=True) if not vertex.inputs for task in tasks
+                task
+                for vertex, tasks in zip(self._vertices, attempts, strict=True)
+                if not vertex.inputs
+                for task in tasks
             ],
             tasks_to_wait_for=[task for tasks in attempts for task in tasks],
             tasks_to_commit_to=[task for vertex in self._vertices for task in vertex.task_vertices],

@@ -1,6 +1,6 @@
 """The checkpoints from which a job can recover (rules 12.60-12.63).
 
-Flink: StandaloneCompletedCheckpointStore, CheckpointSubsumeHelper.
+Flink: StandaloneCompletedCheckpointStore, CheckpointSubsumeHelper, StandaloneCheckpointIDCounter.
 """
 
 from __future__ import annotations
@@ -10,6 +10,22 @@ from collections.abc import Callable, Sequence
 from flowsim.checkpoints.checkpoint_properties import JobStatus
 from flowsim.checkpoints.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.completed_checkpoint import CompletedCheckpoint
+
+
+class CheckpointIdCounter:
+    """The id of the next checkpoint, which outlives a coordinator like the store. Flink: StandaloneCheckpointIDCounter."""
+
+    __slots__ = ("_next_id",)
+
+    def __init__(self) -> None:
+        self._next_id = 1
+
+    def get_and_increment(self) -> int:
+        self._next_id += 1
+        return self._next_id - 1
+
+    def set_count(self, next_id: int) -> None:
+        self._next_id = next_id
 
 
 class CompletedCheckpointStore:

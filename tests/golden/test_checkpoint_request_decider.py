@@ -7,7 +7,7 @@ from typing import Any
 from flowsim.checkpoints.checkpoint_exception import CheckpointException
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties, CheckpointRetentionPolicy
 from flowsim.checkpoints.checkpoint_request_decider import CheckpointRequestDecider, CheckpointTriggerRequest
-from tests.support.checkpoints.job_manager_clock import JobManagerClock
+from tests.support.checkpoints.virtual_time import JobManagerClock
 from tests.support.flink.golden import cases
 
 CHECKPOINT = CheckpointProperties.for_checkpoint(CheckpointRetentionPolicy.NEVER_RETAIN_AFTER_TERMINATION)

@@ -12,7 +12,7 @@ from flowsim.checkpoints.failover.restart_backoff_time_strategy import (
     RestartBackoffTimeStrategy,
 )
 from flowsim.errors import InvariantViolation
-from tests.support.checkpoints.job_manager_clock import JobManagerClock
+from tests.support.checkpoints.virtual_time import JobManagerClock
 from tests.support.flink.golden import cases
 
 

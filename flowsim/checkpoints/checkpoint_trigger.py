@@ -1,0 +1,187 @@
+"""The steps from a request to the calls of the tasks. Flink: CheckpointCoordinator.startTriggeringCheckpoint (rule 12.45)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Protocol
+
+from flowsim.checkpoints.checkpoint_exception import CheckpointException, CheckpointFailureReason
+from flowsim.checkpoints.checkpoint_plan import CheckpointPlan
+from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
+from flowsim.checkpoints.checkpoint_request_decider import CheckpointTriggerRequest
+from flowsim.checkpoints.checkpoint_storage import CheckpointStorage, CheckpointStorageLocation
+from flowsim.checkpoints.completable_future import CompletableFuture
+from flowsim.checkpoints.completed_checkpoint_store import CheckpointIdCounter
+from flowsim.checkpoints.executor import Executor, ScheduledExecutor
+from flowsim.checkpoints.operator_coordinator import OperatorCoordinatorCheckpointContext
+from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint, TaskAcknowledgeResult
+
+
+@dataclass(frozen=True, slots=True)
+class JobManagerExecutors:
+    """The threads of a job manager; a simulation may use one for all."""
+
+    main: Executor
+    """Owns the execution graph."""
+    io: Executor
+    """Reads and writes files."""
+    timer: ScheduledExecutor
+    """Owns the checkpoints."""
+
+
+class TriggeringCoordinator(Protocol):
+    """What a trigger needs of the coordinator."""
+
+    def create_pending_checkpoint(
+        self,
+        request: CheckpointTriggerRequest,
+        timestamp_ms: int,
+        plan: CheckpointPlan,
+        checkpoint_id: int,
+        trigger_completion: CompletableFuture[None],
+    ) -> PendingCheckpoint:
+        """Registers a checkpoint and starts its timeout. Raises CheckpointException if it may not start any more."""
+        ...
+
+    def trigger_tasks(self, request: CheckpointTriggerRequest, checkpoint: PendingCheckpoint) -> None:
+        """Calls the tasks, and ends the trigger."""
+        ...
+
+    def on_trigger_failure(
+        self, request: CheckpointTriggerRequest, checkpoint: PendingCheckpoint | None, error: BaseException
+    ) -> None:
+        """Ends the trigger; ``checkpoint`` is None if there is none yet."""
+        ...
+
+
+class CheckpointTrigger:
+    """Triggers one checkpoint; every step is a turn of an executor of its own.
+
+    The steps: plan, id, pending checkpoint, storage location, snapshots of the operator coordinators, tasks. So the
+    sources are triggered after all operator coordinators have delivered their states. Flink: CheckpointCoordinator.
+    """
+
+    __slots__ = (
+        "_completion",
+        "_coordinator",
+        "_executors",
+        "_id_counter",
+        "_operator_coordinators",
+        "_pending",
+        "_plan_calculator",
+        "_storage",
+    )
+
+    def __init__(
+        self,
+        coordinator: TriggeringCoordinator,
+        executors: JobManagerExecutors,
+        plan_calculator: CheckpointPlanCalculator,
+        id_counter: CheckpointIdCounter,
+        storage: CheckpointStorage,
+        operator_coordinators: Sequence[OperatorCoordinatorCheckpointContext],
+    ) -> None:
+        self._coordinator = coordinator
+        self._executors = executors
+        self._plan_calculator = plan_calculator
+        self._id_counter = id_counter
+        self._storage = storage
+        self._operator_coordinators = operator_coordinators
+        self._completion: CompletableFuture[None] = CompletableFuture()
+        self._pending: PendingCheckpoint | None = None
+
+    def start(self, request: CheckpointTriggerRequest, timestamp_ms: int) -> None:
+        """Starts the first step; ``timestamp_ms`` is the one of the barriers."""
+        self._completion.when_complete(
+            lambda _, error: self._executors.timer.execute(partial(self._finish, request, error))
+        )
+        self._executors.main.execute(partial(self._calculate_plan, request, timestamp_ms))
+
+    def _calculate_plan(self, request: CheckpointTriggerRequest, timestamp_ms: int) -> None:
+        try:
+            plan = self._plan_calculator.calculate_checkpoint_plan()
+        except CheckpointException as error:
+            self._completion.complete_exceptionally(error)
+        else:
+            self._executors.io.execute(partial(self._assign_id, request, timestamp_ms, plan))
+
+    def _assign_id(self, request: CheckpointTriggerRequest, timestamp_ms: int, plan: CheckpointPlan) -> None:
+        checkpoint_id = self._id_counter.get_and_increment()
+        self._executors.timer.execute(partial(self._create_pending, request, timestamp_ms, plan, checkpoint_id))
+
+    def _create_pending(
+        self, request: CheckpointTriggerRequest, timestamp_ms: int, plan: CheckpointPlan, checkpoint_id: int
+    ) -> None:
+        try:
+            self._pending = self._coordinator.create_pending_checkpoint(
+                request, timestamp_ms, plan, checkpoint_id, self._completion
+            )
+        except CheckpointException as error:
+            self._completion.complete_exceptionally(error)
+        else:
+            self._executors.io.execute(partial(self._initialize_location, request, self._pending))
+
+    def _initialize_location(self, request: CheckpointTriggerRequest, pending: PendingCheckpoint) -> None:
+        try:
+            if request.properties.is_savepoint:
+                location = self._storage.initialize_location_for_savepoint(
+                    pending.checkpoint_id, request.target_location
+                )
+            else:
+                location = self._storage.initialize_location_for_checkpoint(pending.checkpoint_id)
+        except OSError as error:
+            self._completion.complete_exceptionally(error)
+        else:
+            self._executors.timer.execute(partial(self._snapshot_coordinators, pending, location))
+
+    def _snapshot_coordinators(self, pending: PendingCheckpoint, location: CheckpointStorageLocation) -> None:
+        if pending.is_disposed:
+            location.dispose_on_failure()
+            return
+        pending.location = location
+        states: dict[str, bytes | None] = {}
+        acknowledge = partial(self._acknowledge_coordinators, pending, states)
+        if not self._operator_coordinators:
+            self._executors.timer.execute(acknowledge)
+        for coordinator in self._operator_coordinators:
+            result: CompletableFuture[bytes | None] = CompletableFuture()
+            result.when_complete(partial(self._on_coordinator_state, coordinator.operator_id, states, acknowledge))
+            coordinator.checkpoint_coordinator(pending.checkpoint_id, result)
+
+    def _on_coordinator_state(
+        self,
+        operator_id: str,
+        states: dict[str, bytes | None],
+        acknowledge: partial[None],
+        state: bytes | None,
+        error: BaseException | None,
+    ) -> None:
+        if error is not None:
+            self._completion.complete_exceptionally(error)
+            return
+        states[operator_id] = state
+        if len(states) == len(self._operator_coordinators):
+            self._executors.timer.execute(acknowledge)
+
+    def _acknowledge_coordinators(self, pending: PendingCheckpoint, states: dict[str, bytes | None]) -> None:
+        for coordinator in self._operator_coordinators:
+            result = pending.acknowledge_coordinator_state(coordinator, states[coordinator.operator_id])
+            if result is not TaskAcknowledgeResult.SUCCESS:
+                self._completion.complete_exceptionally(
+                    CheckpointException(CheckpointFailureReason.TRIGGER_CHECKPOINT_FAILURE, pending.failure_cause)
+                )
+                return
+        # Flink calls its master hooks here, which flowsim does not have; the turn of the timer remains.
+        self._executors.timer.execute(lambda: self._on_coordinators_acknowledged(pending))
+
+    def _on_coordinators_acknowledged(self, pending: PendingCheckpoint) -> None:
+        if not pending.is_disposed:
+            self._completion.complete(None)
+
+    def _finish(self, request: CheckpointTriggerRequest, error: BaseException | None) -> None:
+        if error is not None:
+            self._coordinator.on_trigger_failure(request, self._pending, error)
+        elif self._pending is not None:
+            self._coordinator.trigger_tasks(request, self._pending)

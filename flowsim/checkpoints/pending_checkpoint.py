@@ -1,0 +1,194 @@
+"""A checkpoint that not all tasks have acknowledged. Flink: PendingCheckpoint (rules 12.3, 12.49, 12.54)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import Enum, auto
+
+from flowsim.checkpoints.checkpoint_exception import CheckpointException
+from flowsim.checkpoints.checkpoint_plan import CheckpointPlan
+from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
+from flowsim.checkpoints.checkpoint_storage import CheckpointMetadata, CheckpointStorageLocation
+from flowsim.checkpoints.checkpoints_cleaner import CheckpointsCleaner
+from flowsim.checkpoints.completable_future import CompletableFuture
+from flowsim.checkpoints.completed_checkpoint import CompletedCheckpoint
+from flowsim.checkpoints.execution import ExecutionAttemptId, ExecutionVertex
+from flowsim.checkpoints.executor import ScheduledFuture
+from flowsim.checkpoints.operator_coordinator import OperatorCoordinatorCheckpointContext
+from flowsim.checkpoints.operator_state import OperatorState, TaskStateSnapshot
+from flowsim.errors import InvariantViolation
+
+
+class TaskAcknowledgeResult(Enum):
+    """Flink: PendingCheckpoint.TaskAcknowledgeResult."""
+
+    SUCCESS = auto()
+    DUPLICATE = auto()
+    """The attempt, or the coordinator, acknowledged before."""
+    UNKNOWN = auto()
+    """The attempt, or the coordinator, takes no part in the checkpoint."""
+    DISCARDED = auto()
+    """The checkpoint is complete or aborted."""
+
+
+class PendingCheckpoint:
+    """Collects the states of a checkpoint. Flink: PendingCheckpoint.
+
+    Invariants: a task that acknowledged is not waited for; a disposed checkpoint waits for no task.
+    """
+
+    __slots__ = (
+        "acknowledged_tasks",
+        "checkpoint_id",
+        "failure_cause",
+        "is_disposed",
+        "location",
+        "on_completion",
+        "operator_states",
+        "plan",
+        "properties",
+        "timestamp_ms",
+        "trigger_completion",
+        "_canceller",
+        "_not_yet_acknowledged_coordinators",
+        "_not_yet_acknowledged_tasks",
+    )
+
+    def __init__(
+        self,
+        checkpoint_id: int,
+        timestamp_ms: int,
+        plan: CheckpointPlan,
+        operator_coordinators: Iterable[str],
+        properties: CheckpointProperties,
+        on_completion: CompletableFuture[CompletedCheckpoint],
+        trigger_completion: CompletableFuture[None],
+    ) -> None:
+        self.checkpoint_id = checkpoint_id
+        self.timestamp_ms = timestamp_ms
+        self.plan = plan
+        self.properties = properties
+        self.on_completion = on_completion
+        self.trigger_completion = trigger_completion
+        """Done when the trigger can go on to the tasks, or fails."""
+        self.operator_states: dict[str, OperatorState] = {}
+        self.acknowledged_tasks: set[ExecutionAttemptId] = set()
+        self.location: CheckpointStorageLocation | None = None
+        self.failure_cause: CheckpointException | None = None
+        self.is_disposed = False
+        self._not_yet_acknowledged_tasks: dict[ExecutionAttemptId, ExecutionVertex] = {
+            task.attempt_id: task.vertex for task in plan.tasks_to_wait_for
+        }
+        self._not_yet_acknowledged_coordinators = set(operator_coordinators)
+        self._canceller: ScheduledFuture | None = None
+
+    @property
+    def is_fully_acknowledged(self) -> bool:
+        """True if all tasks and all operator coordinators have acknowledged."""
+        return not (self.is_disposed or self._not_yet_acknowledged_tasks or self._not_yet_acknowledged_coordinators)
+
+    @property
+    def can_be_subsumed(self) -> bool:
+        """True if a newer checkpoint makes this one useless; a user waits for a savepoint."""
+        return not self.properties.is_savepoint
+
+    def set_canceller(self, canceller: ScheduledFuture) -> None:
+        """Sets the timer that aborts the checkpoint after its timeout."""
+        self._canceller = canceller
+
+    def acknowledge_task(
+        self, attempt: ExecutionAttemptId, snapshot: TaskStateSnapshot | None
+    ) -> TaskAcknowledgeResult:
+        """Adds the states of a task; None: it has none."""
+        if self.is_disposed:
+            return TaskAcknowledgeResult.DISCARDED
+        vertex = self._not_yet_acknowledged_tasks.pop(attempt, None)
+        if vertex is None:
+            was_acknowledged = attempt in self.acknowledged_tasks
+            return TaskAcknowledgeResult.DUPLICATE if was_acknowledged else TaskAcknowledgeResult.UNKNOWN
+        self.acknowledged_tasks.add(attempt)
+        if snapshot is not None and snapshot.is_task_deployed_as_finished:
+            self.plan.report_task_finished_on_restore(vertex)
+            return TaskAcknowledgeResult.SUCCESS
+        for operator in vertex.job_vertex.operator_ids:
+            state = self._state_of(operator, len(vertex.job_vertex.task_vertices), vertex.job_vertex.max_parallelism)
+            if snapshot is not None and operator in snapshot.subtask_states:
+                state.put_state(vertex.subtask, snapshot.subtask_states[operator])
+        if snapshot is not None and snapshot.is_task_finished:
+            self.plan.report_task_has_finished_operators(vertex)
+        return TaskAcknowledgeResult.SUCCESS
+
+    def acknowledge_coordinator_state(
+        self, coordinator: OperatorCoordinatorCheckpointContext, state: bytes | None
+    ) -> TaskAcknowledgeResult:
+        """Adds the state of an operator coordinator; None: it has none."""
+        if self.is_disposed:
+            return TaskAcknowledgeResult.DISCARDED
+        operator = coordinator.operator_id
+        if operator not in self._not_yet_acknowledged_coordinators:
+            known = self.operator_states.get(operator)
+            had_state = known is not None and known.coordinator_state is not None
+            return TaskAcknowledgeResult.DUPLICATE if had_state else TaskAcknowledgeResult.UNKNOWN
+        self._not_yet_acknowledged_coordinators.remove(operator)
+        operator_state = self._state_of(operator, coordinator.current_parallelism, coordinator.max_parallelism)
+        if state is not None:
+            operator_state.coordinator_state = state
+        return TaskAcknowledgeResult.SUCCESS
+
+    def finalize(
+        self, now_ms: int, cleaner: CheckpointsCleaner, post_cleanup: Callable[[], None]
+    ) -> CompletedCheckpoint:
+        """Writes the metadata; this object is disposed then, the files stay.
+
+        Raises PartialFinishingNotSupportedByState (rule 12.99) and OSError.
+        """
+        if not self.is_fully_acknowledged or self.location is None:
+            raise InvariantViolation(f"checkpoint {self.checkpoint_id} completes before all have acknowledged it")
+        self.plan.fulfill_finished_task_status(self.operator_states)
+        location = self.location.write_metadata(
+            CheckpointMetadata(
+                self.checkpoint_id, self.timestamp_ms, self.properties.snapshot_type.value, self.operator_states
+            )
+        )
+        completed = CompletedCheckpoint(
+            self.checkpoint_id, self.timestamp_ms, now_ms, self.properties, location, self.operator_states
+        )
+        self._dispose(cleaner, post_cleanup, should_discard=False)
+        return completed
+
+    def abort(
+        self, exception: CheckpointException, cleaner: CheckpointsCleaner, post_cleanup: Callable[[], None]
+    ) -> None:
+        """Fails the request and deletes the states."""
+        self.failure_cause = exception
+        self.on_completion.complete_exceptionally(exception)
+        self.trigger_completion.complete_exceptionally(exception)
+        self._dispose(cleaner, post_cleanup, should_discard=True)
+
+    def discard(self) -> None:
+        """Deletes the files."""
+        for state in self.operator_states.values():
+            state.discard_state()
+        if self.location is not None:
+            self.location.dispose_on_failure()
+        self.operator_states.clear()
+
+    def validate(self) -> None:
+        """Raises InvariantViolation if an invariant of the class does not hold."""
+        if self.acknowledged_tasks & self._not_yet_acknowledged_tasks.keys():
+            raise InvariantViolation(f"checkpoint {self.checkpoint_id} waits for a task that acknowledged it")
+        if self.is_disposed and (self.acknowledged_tasks or self._not_yet_acknowledged_tasks):
+            raise InvariantViolation(f"checkpoint {self.checkpoint_id} is disposed and still counts tasks")
+
+    def _dispose(self, cleaner: CheckpointsCleaner, post_cleanup: Callable[[], None], *, should_discard: bool) -> None:
+        cleaner.clean_checkpoint(self, should_discard, post_cleanup)
+        self.is_disposed = True
+        self._not_yet_acknowledged_tasks.clear()
+        self.acknowledged_tasks.clear()
+        if self._canceller is not None:
+            self._canceller.cancel()
+
+    def _state_of(self, operator: str, parallelism: int, max_parallelism: int) -> OperatorState:
+        if operator not in self.operator_states:
+            self.operator_states[operator] = OperatorState(operator, parallelism, max_parallelism)
+        return self.operator_states[operator]

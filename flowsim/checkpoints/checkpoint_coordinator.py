@@ -3,35 +3,37 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Final
 
 from flowsim.checkpoints.checkpoint_coordinator_configuration import CheckpointCoordinatorConfiguration
-from flowsim.checkpoints.checkpoint_exception import CheckpointException, CheckpointFailureReason
+from flowsim.checkpoints.checkpoint_exception import (
+    CheckpointException,
+    CheckpointFailureReason,
+    checkpoint_exception_of,
+)
 from flowsim.checkpoints.checkpoint_failure_manager import CheckpointFailureManager
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
+from flowsim.checkpoints.checkpoint_notifications import INVALID_CHECKPOINT_ID, CheckpointNotifications
 from flowsim.checkpoints.checkpoint_options import CheckpointOptions
 from flowsim.checkpoints.checkpoint_plan import CheckpointPlan, PartialFinishingNotSupportedByState
 from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties, SnapshotType
 from flowsim.checkpoints.checkpoint_request_decider import CheckpointRequestDecider, CheckpointTriggerRequest
 from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsTracker
-from flowsim.checkpoints.checkpoint_storage import CheckpointStorage
-from flowsim.checkpoints.checkpoint_trigger import CheckpointTrigger, JobManagerExecutors
-from flowsim.checkpoints.checkpoints_cleaner import CheckpointsCleaner
-from flowsim.checkpoints.clock import Clock
+from flowsim.checkpoints.checkpoint_trigger import CheckpointTrigger
 from flowsim.checkpoints.completable_future import CompletableFuture
-from flowsim.checkpoints.completed_checkpoint import CompletedCheckpoint
-from flowsim.checkpoints.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
-from flowsim.checkpoints.execution import ExecutionAttemptId, ExecutionVertex
-from flowsim.checkpoints.operator_coordinator import OperatorCoordinatorCheckpointContext
+from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
+from flowsim.checkpoints.execution import ExecutionAttemptId
+from flowsim.checkpoints.job_manager_threads import Clock, JobManagerExecutors
 from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint, TaskAcknowledgeResult
 from flowsim.checkpoints.periodic_trigger import PeriodicTrigger
+from flowsim.checkpoints.storage.checkpoint_storage import CheckpointStorage
+from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
+from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
+from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
 from flowsim.errors import InvariantViolation
-
-INVALID_CHECKPOINT_ID: Final = -1
-"""No checkpoint was subsumed."""
 
 _REMEMBERED_EXPIRED_CHECKPOINTS: Final = 16
 
@@ -77,6 +79,7 @@ class CheckpointCoordinator:
         self._decider = CheckpointRequestDecider(
             self, clock, configuration.max_concurrent_checkpoints, configuration.min_pause_ms
         )
+        self._notifications = CheckpointNotifications(executors.io, operator_coordinators)
         self._pending: dict[int, PendingCheckpoint] = {}
         self._recent_expired: deque[int] = deque(maxlen=_REMEMBERED_EXPIRED_CHECKPOINTS)
         self._is_triggering = False
@@ -220,7 +223,7 @@ class CheckpointCoordinator:
         checkpoint.set_canceller(
             self._executors.timer.schedule(
                 lambda: self._abort_pending_checkpoint(
-                    checkpoint, _failure(CheckpointFailureReason.CHECKPOINT_EXPIRED)
+                    checkpoint, CheckpointException(CheckpointFailureReason.CHECKPOINT_EXPIRED)
                 ),
                 self._configuration.checkpoint_timeout_ms,
             )
@@ -254,7 +257,7 @@ class CheckpointCoordinator:
     def on_trigger_failure(
         self, request: CheckpointTriggerRequest, checkpoint: PendingCheckpoint | None, error: BaseException
     ) -> None:
-        exception = _checkpoint_exception(CheckpointFailureReason.TRIGGER_CHECKPOINT_FAILURE, error)
+        exception = checkpoint_exception_of(error, CheckpointFailureReason.TRIGGER_CHECKPOINT_FAILURE)
         if checkpoint is None:
             request.on_completion.complete_exceptionally(exception)
         for coordinator in self._operator_coordinators:
@@ -332,7 +335,7 @@ class CheckpointCoordinator:
             )
             is_discarded = subsumed is not None and subsumed.properties.discard_on_subsumed
             subsumed_id = subsumed.checkpoint_id if subsumed is not None and is_discarded else INVALID_CHECKPOINT_ID
-            self._send_completed_messages(checkpoint, subsumed_id)
+            self._notifications.send_completed(checkpoint, subsumed_id)
 
     def _finalize(self, checkpoint: PendingCheckpoint) -> CompletedCheckpoint:
         try:
@@ -345,16 +348,6 @@ class CheckpointCoordinator:
             exception = CheckpointException(reason, error)
             self._abort_pending_checkpoint(checkpoint, exception)
             raise exception from error
-
-    def _send_completed_messages(self, checkpoint: PendingCheckpoint, last_subsumed_id: int) -> None:
-        for task in checkpoint.plan.tasks_to_commit_to:
-            attempt = task.current_execution_attempt
-            if attempt is not None:
-                attempt.notify_checkpoint_on_complete(
-                    checkpoint.checkpoint_id, checkpoint.timestamp_ms, last_subsumed_id
-                )
-        for coordinator in self._operator_coordinators:
-            coordinator.notify_checkpoint_complete(checkpoint.checkpoint_id)
 
     def abort_pending_checkpoints(self, reason: CheckpointFailureReason) -> None:
         """Aborts all pending checkpoints, for example because tasks restart."""
@@ -374,7 +367,7 @@ class CheckpointCoordinator:
         self, is_aborted: Callable[[PendingCheckpoint], bool], reason: CheckpointFailureReason
     ) -> None:
         for checkpoint in [pending for pending in self._pending.values() if is_aborted(pending)]:
-            self._abort_pending_checkpoint(checkpoint, _failure(reason))
+            self._abort_pending_checkpoint(checkpoint, CheckpointException(reason))
 
     def _abort_pending_checkpoint(
         self, checkpoint: PendingCheckpoint, exception: CheckpointException, task: ExecutionAttemptId | None = None
@@ -384,7 +377,7 @@ class CheckpointCoordinator:
             return
         checkpoint.abort(exception, self._cleaner, self._schedule_trigger_request)
         self._report_failure(checkpoint, checkpoint.properties, exception, task)
-        self._send_aborted_messages(checkpoint.plan.tasks_to_commit_to, checkpoint)
+        self._notifications.send_aborted(checkpoint, self._store.latest_checkpoint_id)
         self._pending.pop(checkpoint.checkpoint_id, None)
         if exception.reason is CheckpointFailureReason.CHECKPOINT_EXPIRED:
             self._recent_expired.append(checkpoint.checkpoint_id)
@@ -400,34 +393,3 @@ class CheckpointCoordinator:
         self._stats_tracker.report_failed_checkpoint(checkpoint, exception)
         checkpoint_id = None if checkpoint is None else checkpoint.checkpoint_id
         self._failure_manager.handle_checkpoint_exception(checkpoint_id, properties, exception, task)
-
-    def _send_aborted_messages(self, tasks: Iterable[ExecutionVertex], checkpoint: PendingCheckpoint) -> None:
-        latest_completed_id = self._store.latest_checkpoint_id
-
-        def notify_tasks() -> None:
-            for task in tasks:
-                attempt = task.current_execution_attempt
-                if attempt is not None:
-                    attempt.notify_checkpoint_aborted(
-                        checkpoint.checkpoint_id, latest_completed_id, checkpoint.timestamp_ms
-                    )
-
-        self._executors.io.execute(notify_tasks)
-        for coordinator in self._operator_coordinators:
-            coordinator.notify_checkpoint_aborted(checkpoint.checkpoint_id)
-
-
-def _failure(reason: CheckpointFailureReason) -> CheckpointException:
-    return CheckpointException(reason)
-
-
-def _checkpoint_exception(default: CheckpointFailureReason, error: BaseException) -> CheckpointException:
-    """Returns the failure that an error of a trigger means: an input/output error is one, whatever wraps it."""
-    causes: list[BaseException] = []
-    cause: BaseException | None = error
-    while cause is not None:
-        causes.append(cause)
-        cause = cause.__cause__
-    if any(isinstance(each, OSError) for each in causes):
-        return CheckpointException(CheckpointFailureReason.IO_EXCEPTION, error)
-    return next((each for each in causes if isinstance(each, CheckpointException)), CheckpointException(default, error))

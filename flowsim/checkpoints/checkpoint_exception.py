@@ -75,3 +75,16 @@ class TolerableCheckpointFailuresExceeded(FlowsimError):
             f"the last one because: {last}"
         )
         self.__cause__ = last
+
+
+def checkpoint_exception_of(error: BaseException, default: CheckpointFailureReason) -> CheckpointException:
+    """Returns the failure that an error of a trigger means: an input or output error, whatever wraps it, is one."""
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None:
+        causes.append(cause)
+        cause = cause.__cause__
+    if any(isinstance(each, OSError) for each in causes):
+        return CheckpointException(CheckpointFailureReason.IO_EXCEPTION, error)
+    known = next((each for each in causes if isinstance(each, CheckpointException)), None)
+    return known or CheckpointException(default, error)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from flowsim.checkpoints.checkpoint_exception import CheckpointException
 from flowsim.checkpoints.execution import ExecutionAttemptId
-from flowsim.checkpoints.operator_state import TaskStateSnapshot
+from flowsim.checkpoints.storage.operator_state import TaskStateSnapshot
 
 
 @dataclass(frozen=True, slots=True)

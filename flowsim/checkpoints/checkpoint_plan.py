@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from flowsim.checkpoints.execution import Execution, ExecutionJobVertex, ExecutionVertex
-from flowsim.checkpoints.operator_state import FinishedOperatorSubtaskState, OperatorState
+from flowsim.checkpoints.storage.operator_state import FinishedOperatorSubtaskState, OperatorState
 from flowsim.errors import FlowsimError
 
 

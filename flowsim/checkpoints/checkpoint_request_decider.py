@@ -8,9 +8,9 @@ from typing import Final, Protocol
 
 from flowsim.checkpoints.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
-from flowsim.checkpoints.clock import Clock
 from flowsim.checkpoints.completable_future import CompletableFuture
-from flowsim.checkpoints.completed_checkpoint import CompletedCheckpoint
+from flowsim.checkpoints.job_manager_threads import Clock
+from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 
 DEFAULT_MAX_QUEUED_REQUESTS: Final = 1000
 

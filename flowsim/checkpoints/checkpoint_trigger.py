@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
@@ -11,24 +10,12 @@ from flowsim.checkpoints.checkpoint_exception import CheckpointException, Checkp
 from flowsim.checkpoints.checkpoint_plan import CheckpointPlan
 from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
 from flowsim.checkpoints.checkpoint_request_decider import CheckpointTriggerRequest
-from flowsim.checkpoints.checkpoint_storage import CheckpointStorage, CheckpointStorageLocation
 from flowsim.checkpoints.completable_future import CompletableFuture
-from flowsim.checkpoints.completed_checkpoint_store import CheckpointIdCounter
-from flowsim.checkpoints.executor import Executor, ScheduledExecutor
-from flowsim.checkpoints.operator_coordinator import OperatorCoordinatorCheckpointContext
+from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
+from flowsim.checkpoints.job_manager_threads import JobManagerExecutors
 from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint, TaskAcknowledgeResult
-
-
-@dataclass(frozen=True, slots=True)
-class JobManagerExecutors:
-    """The threads of a job manager; a simulation may use one for all."""
-
-    main: Executor
-    """Owns the execution graph."""
-    io: Executor
-    """Reads and writes files."""
-    timer: ScheduledExecutor
-    """Owns the checkpoints."""
+from flowsim.checkpoints.storage.checkpoint_storage import CheckpointStorage, CheckpointStorageLocation
+from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter
 
 
 class TriggeringCoordinator(Protocol):

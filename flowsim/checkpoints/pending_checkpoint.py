@@ -8,14 +8,14 @@ from enum import Enum, auto
 from flowsim.checkpoints.checkpoint_exception import CheckpointException
 from flowsim.checkpoints.checkpoint_plan import CheckpointPlan
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
-from flowsim.checkpoints.checkpoint_storage import CheckpointMetadata, CheckpointStorageLocation
-from flowsim.checkpoints.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.completable_future import CompletableFuture
-from flowsim.checkpoints.completed_checkpoint import CompletedCheckpoint
+from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
 from flowsim.checkpoints.execution import ExecutionAttemptId, ExecutionVertex
-from flowsim.checkpoints.executor import ScheduledFuture
-from flowsim.checkpoints.operator_coordinator import OperatorCoordinatorCheckpointContext
-from flowsim.checkpoints.operator_state import OperatorState, TaskStateSnapshot
+from flowsim.checkpoints.job_manager_threads import ScheduledFuture
+from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata, CheckpointStorageLocation
+from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
+from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
+from flowsim.checkpoints.storage.operator_state import OperatorState, TaskStateSnapshot
 from flowsim.errors import InvariantViolation
 
 

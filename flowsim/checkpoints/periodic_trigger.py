@@ -10,8 +10,7 @@ from flowsim.checkpoints.checkpoint_coordinator_configuration import (
     DISABLED_CHECKPOINT_INTERVAL,
     CheckpointCoordinatorConfiguration,
 )
-from flowsim.checkpoints.clock import Clock
-from flowsim.checkpoints.executor import ScheduledExecutor, ScheduledFuture
+from flowsim.checkpoints.job_manager_threads import Clock, ScheduledExecutor, ScheduledFuture
 
 _NEVER: Final = 2**63 - 1
 

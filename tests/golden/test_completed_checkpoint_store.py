@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties, CheckpointRetentionPolicy, JobStatus
-from flowsim.checkpoints.checkpoints_cleaner import CheckpointsCleaner
-from flowsim.checkpoints.completed_checkpoint import CompletedCheckpoint
-from flowsim.checkpoints.completed_checkpoint_store import CompletedCheckpointStore
+from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
+from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
+from flowsim.checkpoints.storage.completed_checkpoint_store import CompletedCheckpointStore
 from tests.support.flink.golden import cases
 
 

@@ -10,7 +10,7 @@ from collections import deque
 from random import Random
 from typing import Final, Protocol
 
-from flowsim.checkpoints.clock import Clock
+from flowsim.checkpoints.job_manager_threads import Clock
 from flowsim.errors import InvariantViolation
 from flowsim.values.java_long import wrapped
 

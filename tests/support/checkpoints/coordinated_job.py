@@ -13,13 +13,13 @@ from flowsim.checkpoints.checkpoint_exception import CheckpointException, Checkp
 from flowsim.checkpoints.checkpoint_failure_manager import CheckpointFailureManager
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
 from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
-from flowsim.checkpoints.checkpoint_storage import CheckpointMetadata
-from flowsim.checkpoints.checkpoint_trigger import JobManagerExecutors
-from flowsim.checkpoints.checkpoints_cleaner import CheckpointsCleaner
-from flowsim.checkpoints.completed_checkpoint import CompletedCheckpoint
-from flowsim.checkpoints.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
+from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
 from flowsim.checkpoints.execution import ExecutionAttemptId
-from flowsim.checkpoints.operator_coordinator import OperatorCoordinatorCheckpointContext
+from flowsim.checkpoints.job_manager_threads import JobManagerExecutors
+from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata
+from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
+from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
+from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
 from flowsim.errors import FlowsimError
 from tests.support.checkpoints.execution_graph import ScriptedExecutionGraph
 from tests.support.checkpoints.virtual_time import JobManagerClock, VirtualTimeExecutor

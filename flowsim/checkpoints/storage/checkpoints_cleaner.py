@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from flowsim.checkpoints.completed_checkpoint import CompletedCheckpoint
-from flowsim.checkpoints.executor import Executor
+from flowsim.checkpoints.job_manager_threads import Executor
+from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 
 
 class Discardable(Protocol):

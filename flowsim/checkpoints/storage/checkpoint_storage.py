@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
-from flowsim.checkpoints.completed_checkpoint import CompletedCheckpointStorageLocation
-from flowsim.checkpoints.operator_state import OperatorState
+from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpointStorageLocation
+from flowsim.checkpoints.storage.operator_state import OperatorState
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from flowsim.checkpoints.checkpoint_properties import JobStatus
-from flowsim.checkpoints.checkpoints_cleaner import CheckpointsCleaner
-from flowsim.checkpoints.completed_checkpoint import CompletedCheckpoint
+from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
+from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 
 
 class CheckpointIdCounter:

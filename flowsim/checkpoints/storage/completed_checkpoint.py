@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
-from flowsim.checkpoints.operator_state import OperatorState
+from flowsim.checkpoints.storage.operator_state import OperatorState
 
 
 class CompletedCheckpointStorageLocation(Protocol):

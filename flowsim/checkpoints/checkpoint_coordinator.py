@@ -161,26 +161,22 @@ class CheckpointCoordinator:
         self, properties: CheckpointProperties, target_location: str | None
     ) -> CompletableFuture[CompletedCheckpoint]:
         completion: CompletableFuture[CompletedCheckpoint] = CompletableFuture()
-        self._executors.timer.execute(lambda: self._trigger(properties, target_location, completion, is_periodic=False))
+        self._executors.timer.execute(
+            lambda: self._trigger(properties, target_location, is_periodic=False).forward_to(completion)
+        )
         return completion
 
     def _trigger_periodic_checkpoint(self) -> None:
-        self._trigger(self._checkpoint_properties, None, CompletableFuture(), is_periodic=True)
+        self._trigger(self._checkpoint_properties, None, is_periodic=True)
 
     def _trigger(
-        self,
-        properties: CheckpointProperties,
-        target_location: str | None,
-        completion: CompletableFuture[CompletedCheckpoint],
-        *,
-        is_periodic: bool,
-    ) -> None:
-        request = CheckpointTriggerRequest(
-            self._clock.absolute_time_ms(), properties, target_location, is_periodic, completion
-        )
+        self, properties: CheckpointProperties, target_location: str | None, *, is_periodic: bool
+    ) -> CompletableFuture[CompletedCheckpoint]:
+        request = CheckpointTriggerRequest(self._clock.absolute_time_ms(), properties, target_location, is_periodic)
         chosen = self._decider.choose_request_to_execute(request, self._is_triggering, self._last_completion_ms)
         if chosen is not None:
             self._start_triggering(chosen)
+        return request.on_completion
 
     def _start_triggering(self, request: CheckpointTriggerRequest) -> None:
         try:
@@ -352,12 +348,6 @@ class CheckpointCoordinator:
     def abort_pending_checkpoints(self, reason: CheckpointFailureReason) -> None:
         """Aborts all pending checkpoints, for example because tasks restart."""
         self._abort_pending_checkpoints(lambda _: True, reason)
-
-    def fail_unacknowledged_pending_checkpoints_for(self, attempt: ExecutionAttemptId) -> None:
-        """Aborts the checkpoints that wait for an attempt that failed."""
-        self._abort_pending_checkpoints(
-            lambda checkpoint: attempt not in checkpoint.acknowledged_tasks, CheckpointFailureReason.TASK_FAILURE
-        )
 
     def _abort_pending_and_queued_checkpoints(self, reason: CheckpointFailureReason) -> None:
         self._decider.abort_all(reason)

@@ -62,10 +62,8 @@ class CheckpointCoordinatorConfiguration:
 
     @property
     def base_interval_during_backlog_ms(self) -> int:
-        """The interval while a source processes backlog."""
+        """The interval while a source processes backlog; unlike the other one it may be below the pause."""
         interval_ms = self.checkpoint_interval_during_backlog_ms
         if interval_ms is None:
             return self.base_interval_ms
-        if interval_ms < _MINIMAL_CHECKPOINT_TIME_MS:
-            return DISABLED_CHECKPOINT_INTERVAL
-        return max(interval_ms, self.min_pause_ms)
+        return DISABLED_CHECKPOINT_INTERVAL if interval_ms < _MINIMAL_CHECKPOINT_TIME_MS else interval_ms

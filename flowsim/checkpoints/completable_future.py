@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-Completion = Callable[[T | None, BaseException | None], None]
+Completion = Callable[[T | None, BaseException | None], object]
 """Called with the result and None, or with None and the error."""
 
 
@@ -57,6 +57,10 @@ class CompletableFuture(Generic[T]):
             completion(self._result, self._error)
         else:
             self._completions.append(completion)
+
+    def forward_to(self, other: CompletableFuture[T]) -> None:
+        """Completes another future as this one."""
+        self.when_complete(other._finish)
 
     def _finish(self, result: T | None, error: BaseException | None) -> bool:
         if self._is_done:

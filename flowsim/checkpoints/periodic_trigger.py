@@ -58,6 +58,7 @@ class PeriodicTrigger:
     def start(self) -> None:
         """Schedules the first request: after a random delay, after a restart when the minimum pause is over."""
         self._is_started = True
+        self._cancel()
         self._schedule(self._clock.relative_time_ms(), self._first_delay_ms)
         self._first_delay_ms = self._configuration.min_pause_ms
 

@@ -8,21 +8,15 @@ from random import Random
 from typing import Final
 
 from flowsim.checkpoints.checkpoint_coordinator_configuration import CheckpointCoordinatorConfiguration
-from flowsim.checkpoints.checkpoint_exception import (
-    CheckpointException,
-    CheckpointFailureReason,
-    checkpoint_exception_of,
-)
 from flowsim.checkpoints.checkpoint_failure_manager import CheckpointFailureManager
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
 from flowsim.checkpoints.checkpoint_notifications import INVALID_CHECKPOINT_ID, CheckpointNotifications
-from flowsim.checkpoints.checkpoint_options import CheckpointOptions
 from flowsim.checkpoints.checkpoint_plan import CheckpointPlan, PartialFinishingNotSupportedByState
 from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
-from flowsim.checkpoints.checkpoint_properties import CheckpointProperties, SnapshotType
+from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
 from flowsim.checkpoints.checkpoint_request_decider import CheckpointRequestDecider, CheckpointTriggerRequest
 from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsTracker
-from flowsim.checkpoints.checkpoint_trigger import CheckpointTrigger
+from flowsim.checkpoints.checkpoint_trigger import CheckpointTrigger, trigger_failure_of
 from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
 from flowsim.checkpoints.execution import ExecutionAttemptId
@@ -34,6 +28,8 @@ from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
 from flowsim.errors import InvariantViolation
+from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
+from flowsim.streamrecord.checkpoint_options import CheckpointOptions, SnapshotType
 
 _REMEMBERED_EXPIRED_CHECKPOINTS: Final = 16
 
@@ -228,16 +224,16 @@ class CheckpointCoordinator:
 
     def trigger_tasks(self, request: CheckpointTriggerRequest, checkpoint: PendingCheckpoint) -> None:
         if checkpoint.is_disposed:
-            reason = CheckpointFailureReason.TRIGGER_CHECKPOINT_FAILURE
-            self.on_trigger_failure(request, checkpoint, CheckpointException(reason, checkpoint.failure_cause))
+            failure = CheckpointException(CheckpointFailureReason.TRIGGER_CHECKPOINT_FAILURE)
+            self.on_trigger_failure(request, checkpoint, failure)
             return
         properties = request.properties
         is_full = self.force_full_snapshot and not properties.is_savepoint
         options = CheckpointOptions.for_config(
             SnapshotType.FULL_CHECKPOINT if is_full else properties.snapshot_type,
-            is_exactly_once=self._configuration.is_exactly_once,
-            is_unaligned_enabled=self._configuration.is_unaligned_enabled,
-            aligned_checkpoint_timeout_ms=self._configuration.aligned_checkpoint_timeout_ms,
+            exactly_once=self._configuration.is_exactly_once,
+            unaligned_enabled=self._configuration.is_unaligned_enabled,
+            aligned_timeout_ms=self._configuration.aligned_checkpoint_timeout_ms,
         )
         for task in checkpoint.plan.tasks_to_trigger:
             task.trigger_checkpoint(checkpoint.checkpoint_id, checkpoint.timestamp_ms, options)
@@ -253,7 +249,7 @@ class CheckpointCoordinator:
     def on_trigger_failure(
         self, request: CheckpointTriggerRequest, checkpoint: PendingCheckpoint | None, error: BaseException
     ) -> None:
-        exception = checkpoint_exception_of(error, CheckpointFailureReason.TRIGGER_CHECKPOINT_FAILURE)
+        exception = trigger_failure_of(error)
         if checkpoint is None:
             request.on_completion.complete_exceptionally(exception)
         for coordinator in self._operator_coordinators:
@@ -297,8 +293,9 @@ class CheckpointCoordinator:
         return True
 
     def _discard_subtask_state(self, message: AcknowledgeCheckpoint) -> None:
-        if message.subtask_state is not None:
-            self._executors.io.execute(message.subtask_state.discard_state)
+        state = message.subtask_state
+        if state is not None:
+            self._executors.io.execute(lambda: self._storage.discard_subtask_state(message.checkpoint_id, state))
 
     def receive_decline_message(self, message: DeclineCheckpoint) -> None:
         """Aborts the checkpoint that a task declines."""
@@ -341,7 +338,7 @@ class CheckpointCoordinator:
                 reason = CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_CLOSING
             else:
                 reason = CheckpointFailureReason.FINALIZE_CHECKPOINT_FAILURE
-            exception = CheckpointException(reason, error)
+            exception = CheckpointException(reason, str(error))
             self._abort_pending_checkpoint(checkpoint, exception)
             raise exception from error
 

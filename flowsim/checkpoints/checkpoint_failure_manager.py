@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from flowsim.checkpoints.checkpoint_exception import (
-    CheckpointException,
-    CheckpointFailureReason,
-    TolerableCheckpointFailuresExceeded,
-)
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.errors import FlowsimError
+from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 
 UNLIMITED_TOLERABLE_FAILURE_NUMBER: Final = 2**31 - 1
 """No number of failed checkpoints fails the job."""
@@ -27,6 +23,17 @@ _COUNTED: Final = frozenset(
     }
 )
 _NO_CHECKPOINT: Final = -(2**63)
+
+
+class TolerableCheckpointFailuresExceeded(FlowsimError):
+    """More checkpoints failed in a row than the job tolerates (rule 12.52)."""
+
+    def __init__(self, tolerable: int, last: CheckpointException) -> None:
+        super().__init__(
+            f"Exceeded checkpoint tolerable failure threshold: more than {tolerable} checkpoints failed in a row, "
+            f"the last one because: {last}"
+        )
+        self.__cause__ = last
 
 
 class FailJobCallback(Protocol):
@@ -73,7 +80,7 @@ class CheckpointFailureManager:
 
         ``checkpoint_id`` is None if the trigger failed before there was one; ``task`` is the one that declined.
         """
-        if task is None or exception.reason.is_pre_flight:
+        if task is None or exception.reason.is_preflight:
             # Rule 12.53: a failover does not help a savepoint that the job manager failed.
             if not properties.is_savepoint:
                 self._count(checkpoint_id, exception, self._callback.fail_job)

@@ -1,29 +1,13 @@
-"""What tasks report about a checkpoint. Flink: AcknowledgeCheckpoint, DeclineCheckpoint, CheckpointMetrics."""
+"""What tasks report about a checkpoint. Flink: AcknowledgeCheckpoint, DeclineCheckpoint."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from flowsim.checkpoints.checkpoint_exception import CheckpointException
 from flowsim.checkpoints.execution import ExecutionAttemptId
-from flowsim.checkpoints.storage.operator_state import TaskStateSnapshot
-
-
-@dataclass(frozen=True, slots=True)
-class CheckpointMetrics:
-    """The statistics of one subtask (rule 12.142). Flink: CheckpointMetrics."""
-
-    start_delay_ns: int = 0
-    """From the trigger to the first barrier."""
-    alignment_duration_ns: int = 0
-    """From the first to the last barrier."""
-    bytes_processed_during_alignment: int = 0
-    bytes_persisted_during_alignment: int = 0
-    sync_duration_ms: int = 0
-    async_duration_ms: int = 0
-    is_unaligned: bool = False
-    bytes_persisted_of_this_checkpoint: int = 0
-    total_bytes_persisted: int = 0
+from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetrics
+from flowsim.state.redistribution.operator_state import TaskStateSnapshot
+from flowsim.streamrecord.checkpoint_exception import CheckpointException
 
 
 @dataclass(frozen=True, slots=True)

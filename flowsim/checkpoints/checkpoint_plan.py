@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from flowsim.checkpoints.execution import Execution, ExecutionJobVertex, ExecutionVertex
-from flowsim.checkpoints.storage.operator_state import FinishedOperatorSubtaskState, OperatorState
+from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.errors import FlowsimError
 
 
@@ -44,56 +43,35 @@ class CheckpointPlan:
         vertex = task.job_vertex.id
         self._tasks_with_finished_operators[vertex] = self._tasks_with_finished_operators.get(vertex, 0) + 1
 
-    def fulfill_finished_task_status(self, operator_states: dict[str, OperatorState]) -> None:
+    def fulfill_finished_task_status(self, state: SnapshotState) -> None:
         """Adds the finished tasks to the states of a complete checkpoint.
 
         Raises PartialFinishingNotSupportedByState for a vertex with union list state that has finished in part.
         """
         if not self.may_have_finished_tasks:
             return
-        partly_finished: dict[int, ExecutionJobVertex] = {}
+        finished: dict[int, set[int]] = {}
         for task in self.finished_tasks:
-            vertex = task.vertex.job_vertex
-            if vertex not in self.fully_finished_vertices:
-                partly_finished[vertex.id] = vertex
-        self._check_union_state(partly_finished, operator_states)
-        for vertex in self.fully_finished_vertices:
-            for state in _states_of(vertex, operator_states):
-                state.subtask_states.clear()
-                state.is_fully_finished = True
-        for task in self.finished_tasks:
-            for state in _states_of(task.vertex.job_vertex, operator_states):
-                if not state.is_fully_finished:
-                    state.put_state(task.vertex.subtask, FinishedOperatorSubtaskState())
-
-    def _check_union_state(
-        self, partly_finished: dict[int, ExecutionJobVertex], operator_states: dict[str, OperatorState]
-    ) -> None:
-        for vertex in partly_finished.values():
-            if _has_union_list_state(vertex, operator_states):
-                raise PartialFinishingNotSupportedByState(
-                    f"The vertex {vertex.name} has used UnionListState, but part of its tasks are FINISHED."
-                )
+            if task.vertex.job_vertex not in self.fully_finished_vertices:
+                finished.setdefault(task.vertex.job_vertex.id, set()).add(task.vertex.subtask)
         vertices = {task.vertex.job_vertex.id: task.vertex.job_vertex for task in self.tasks_to_wait_for}
-        for number, finished in self._tasks_with_finished_operators.items():
-            vertex = vertices[number]
-            if number in partly_finished or finished == len(vertex.task_vertices):
-                continue
-            if _has_union_list_state(vertex, operator_states):
-                raise PartialFinishingNotSupportedByState(
-                    f"The vertex {vertex.name} has used UnionListState, but part of its tasks has called operators' "
-                    "finish method."
-                )
+        for number, vertex in vertices.items():
+            self._check_union_state(vertex, number in finished, state)
+        for vertex in self.fully_finished_vertices:
+            state.fully_finished_operators.update(vertex.operator_ids)
+        for number, subtasks in finished.items():
+            for operator in vertices[number].operator_ids:
+                state.finished_subtasks[operator] = set(subtasks)
 
-
-def _has_union_list_state(vertex: ExecutionJobVertex, operator_states: dict[str, OperatorState]) -> bool:
-    states = (operator_states[operator] for operator in vertex.operator_ids if operator in operator_states)
-    return any(subtask.has_union_list_state for state in states for subtask in state.subtask_states.values())
-
-
-def _states_of(vertex: ExecutionJobVertex, operator_states: dict[str, OperatorState]) -> Iterable[OperatorState]:
-    """Yields the states of the operators of a vertex, new ones for operators without state."""
-    for operator in vertex.operator_ids:
-        if operator not in operator_states:
-            operator_states[operator] = OperatorState(operator, len(vertex.task_vertices), vertex.max_parallelism)
-        yield operator_states[operator]
+    def _check_union_state(self, vertex: ExecutionJobVertex, has_finished_tasks: bool, state: SnapshotState) -> None:
+        with_finished_operators = self._tasks_with_finished_operators.get(vertex.id, 0)
+        if has_finished_tasks:
+            reason = "part of its tasks are FINISHED"
+        elif 0 < with_finished_operators < len(vertex.task_vertices):
+            reason = "part of its tasks has called operators' finish method"
+        else:
+            return
+        if any(state.has_union_list_state(operator) for operator in vertex.operator_ids):
+            raise PartialFinishingNotSupportedByState(
+                f"The vertex {vertex.name} has used UnionListState, but {reason}."
+            )

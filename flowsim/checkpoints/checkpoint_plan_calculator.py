@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Protocol
 
-from flowsim.checkpoints.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.checkpoints.checkpoint_plan import CheckpointPlan
 from flowsim.checkpoints.execution import Execution, ExecutionJobVertex, ExecutionVertex
+from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 
 
 class CheckpointPlanCalculatorContext(Protocol):

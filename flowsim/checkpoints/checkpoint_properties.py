@@ -1,31 +1,11 @@
-"""The kinds of snapshots, and what happens to one later. Flink: CheckpointProperties, SnapshotType (rules 12.41, 12.63)."""
+"""What happens to a snapshot later. Flink: CheckpointProperties, CheckpointRetentionPolicy (rules 12.41, 12.63)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import Enum
 
-
-class SnapshotType(Enum):
-    """The purpose of a snapshot; the value is the name that users see. Flink: SnapshotType, CheckpointType, SavepointType."""
-
-    CHECKPOINT = "Checkpoint"
-    FULL_CHECKPOINT = "Full Checkpoint"
-    """A checkpoint that shares no files with an earlier one (rule 12.48)."""
-    SAVEPOINT = "Savepoint"
-    SUSPEND = "Suspend Savepoint"
-    """Stops the job without draining it (rule 12.138)."""
-    TERMINATE = "Terminate Savepoint"
-    """Drains and stops the job."""
-
-    @property
-    def is_savepoint(self) -> bool:
-        return self in (SnapshotType.SAVEPOINT, SnapshotType.SUSPEND, SnapshotType.TERMINATE)
-
-    @property
-    def is_synchronous(self) -> bool:
-        """True if the tasks end after the snapshot."""
-        return self in (SnapshotType.SUSPEND, SnapshotType.TERMINATE)
+from flowsim.streamrecord.checkpoint_options import SnapshotType
 
 
 class JobStatus(Enum):

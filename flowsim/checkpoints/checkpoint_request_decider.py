@@ -6,11 +6,11 @@ from bisect import insort
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from flowsim.checkpoints.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
 from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.job_manager_threads import Clock
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
+from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 
 DEFAULT_MAX_QUEUED_REQUESTS: Final = 1000
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from flowsim.checkpoints.checkpoint_exception import CheckpointException
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint
 from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
+from flowsim.streamrecord.checkpoint_exception import CheckpointException
 
 
 class CheckpointStatsTracker:

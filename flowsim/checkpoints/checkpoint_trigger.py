@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Protocol
 
-from flowsim.checkpoints.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.checkpoints.checkpoint_plan import CheckpointPlan
 from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
 from flowsim.checkpoints.checkpoint_request_decider import CheckpointTriggerRequest
@@ -16,6 +15,7 @@ from flowsim.checkpoints.job_manager_threads import JobManagerExecutors
 from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint, TaskAcknowledgeResult
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointStorage, CheckpointStorageLocation
 from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter
+from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 
 
 class TriggeringCoordinator(Protocol):
@@ -156,9 +156,8 @@ class CheckpointTrigger:
         for coordinator in self._operator_coordinators:
             result = pending.acknowledge_coordinator_state(coordinator, states[coordinator.operator_id])
             if result is not TaskAcknowledgeResult.SUCCESS:
-                self._completion.complete_exceptionally(
-                    CheckpointException(CheckpointFailureReason.TRIGGER_CHECKPOINT_FAILURE, pending.failure_cause)
-                )
+                failure = CheckpointException(CheckpointFailureReason.TRIGGER_CHECKPOINT_FAILURE)
+                self._completion.complete_exceptionally(pending.failure_cause or failure)
                 return
         # Flink calls its master hooks here, which flowsim does not have; the turn of the timer remains.
         self._executors.timer.execute(lambda: self._on_coordinators_acknowledged(pending))
@@ -172,3 +171,22 @@ class CheckpointTrigger:
             self._coordinator.on_trigger_failure(request, self._pending, error)
         elif self._pending is not None:
             self._coordinator.trigger_tasks(request, self._pending)
+
+
+def trigger_failure_of(error: BaseException) -> CheckpointException:
+    """Returns the failure that an error of a trigger means: an input or output error, whatever wraps it, is one."""
+    causes: list[BaseException] = []
+    cause: BaseException | None = error
+    while cause is not None:
+        causes.append(cause)
+        cause = cause.__cause__
+    if any(isinstance(each, OSError) for each in causes):
+        reason = CheckpointFailureReason.IO_EXCEPTION
+    else:
+        known = next((each for each in causes if isinstance(each, CheckpointException)), None)
+        if known is not None:
+            return known
+        reason = CheckpointFailureReason.TRIGGER_CHECKPOINT_FAILURE
+    failure = CheckpointException(reason, str(error))
+    failure.__cause__ = error
+    return failure

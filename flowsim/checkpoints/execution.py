@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from flowsim.checkpoints.checkpoint_options import CheckpointOptions
+from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 
-from flowsim.checkpoints.checkpoint_exception import CheckpointException
 from flowsim.checkpoints.checkpoint_plan import CheckpointPlan
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
 from flowsim.checkpoints.completable_future import CompletableFuture
@@ -15,8 +14,10 @@ from flowsim.checkpoints.job_manager_threads import ScheduledFuture
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata, CheckpointStorageLocation
 from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
-from flowsim.checkpoints.storage.operator_state import OperatorState, TaskStateSnapshot
+from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.errors import InvariantViolation
+from flowsim.state.redistribution.operator_state import TaskStateSnapshot
+from flowsim.streamrecord.checkpoint_exception import CheckpointException
 
 
 class TaskAcknowledgeResult(Enum):
@@ -44,9 +45,9 @@ class PendingCheckpoint:
         "is_disposed",
         "location",
         "on_completion",
-        "operator_states",
         "plan",
         "properties",
+        "state",
         "timestamp_ms",
         "trigger_completion",
         "_canceller",
@@ -71,7 +72,7 @@ class PendingCheckpoint:
         self.on_completion = on_completion
         self.trigger_completion = trigger_completion
         """Done when the trigger can go on to the tasks, or fails."""
-        self.operator_states: dict[str, OperatorState] = {}
+        self.state = SnapshotState()
         self.acknowledged_tasks: set[ExecutionAttemptId] = set()
         self.location: CheckpointStorageLocation | None = None
         self.failure_cause: CheckpointException | None = None
@@ -111,9 +112,11 @@ class PendingCheckpoint:
             self.plan.report_task_finished_on_restore(vertex)
             return TaskAcknowledgeResult.SUCCESS
         for operator in vertex.job_vertex.operator_ids:
-            state = self._state_of(operator, len(vertex.job_vertex.task_vertices), vertex.job_vertex.max_parallelism)
+            states = {}
             if snapshot is not None and operator in snapshot.subtask_states:
-                state.put_state(vertex.subtask, snapshot.subtask_states[operator])
+                states[vertex.subtask] = snapshot.subtask_states[operator]
+            parallelism = len(vertex.job_vertex.task_vertices)
+            self.state.put_subtask_states(operator, parallelism, vertex.job_vertex.max_parallelism, states)
         if snapshot is not None and snapshot.is_task_finished:
             self.plan.report_task_has_finished_operators(vertex)
         return TaskAcknowledgeResult.SUCCESS
@@ -126,13 +129,11 @@ class PendingCheckpoint:
             return TaskAcknowledgeResult.DISCARDED
         operator = coordinator.operator_id
         if operator not in self._not_yet_acknowledged_coordinators:
-            known = self.operator_states.get(operator)
-            had_state = known is not None and known.coordinator_state is not None
+            had_state = operator in self.state.coordinator_states
             return TaskAcknowledgeResult.DUPLICATE if had_state else TaskAcknowledgeResult.UNKNOWN
         self._not_yet_acknowledged_coordinators.remove(operator)
-        operator_state = self._state_of(operator, coordinator.current_parallelism, coordinator.max_parallelism)
         if state is not None:
-            operator_state.coordinator_state = state
+            self.state.coordinator_states[operator] = state
         return TaskAcknowledgeResult.SUCCESS
 
     def finalize(
@@ -144,14 +145,12 @@ class PendingCheckpoint:
         """
         if not self.is_fully_acknowledged or self.location is None:
             raise InvariantViolation(f"checkpoint {self.checkpoint_id} completes before all have acknowledged it")
-        self.plan.fulfill_finished_task_status(self.operator_states)
+        self.plan.fulfill_finished_task_status(self.state)
         location = self.location.write_metadata(
-            CheckpointMetadata(
-                self.checkpoint_id, self.timestamp_ms, self.properties.snapshot_type.value, self.operator_states
-            )
+            CheckpointMetadata(self.checkpoint_id, self.timestamp_ms, self.properties.snapshot_type, self.state)
         )
         completed = CompletedCheckpoint(
-            self.checkpoint_id, self.timestamp_ms, now_ms, self.properties, location, self.operator_states
+            self.checkpoint_id, self.timestamp_ms, now_ms, self.properties, location, self.state
         )
         self._dispose(cleaner, post_cleanup, should_discard=False)
         return completed
@@ -167,11 +166,8 @@ class PendingCheckpoint:
 
     def discard(self) -> None:
         """Deletes the files."""
-        for state in self.operator_states.values():
-            state.discard_state()
         if self.location is not None:
             self.location.dispose_on_failure()
-        self.operator_states.clear()
 
     def validate(self) -> None:
         """Raises InvariantViolation if an invariant of the class does not hold."""
@@ -187,8 +183,3 @@ class PendingCheckpoint:
         self.acknowledged_tasks.clear()
         if self._canceller is not None:
             self._canceller.cancel()
-
-    def _state_of(self, operator: str, parallelism: int, max_parallelism: int) -> OperatorState:
-        if operator not in self.operator_states:
-            self.operator_states[operator] = OperatorState(operator, parallelism, max_parallelism)
-        return self.operator_states[operator]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from functools import partial
 from random import Random
 
-from flowsim.checkpoints.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties, CheckpointRetentionPolicy
 from flowsim.checkpoints.checkpoint_request_decider import CheckpointRequestDecider, CheckpointTriggerRequest
+from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from tests.support.checkpoints.virtual_time import JobManagerClock
 from tests.support.flink.machine import Answers, Differential
 

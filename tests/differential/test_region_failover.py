@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-from flowsim.checkpoints.checkpoint_exception import CheckpointException
 from flowsim.checkpoints.checkpoint_plan import CheckpointPlan
 from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
 from flowsim.checkpoints.execution import Execution
@@ -13,6 +12,7 @@ from flowsim.checkpoints.failover.restart_pipelined_region_failover_strategy imp
     RestartPipelinedRegionFailoverStrategy,
 )
 from flowsim.checkpoints.failover.scheduling_topology import ResultPartition
+from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from tests.support.checkpoints.execution_graph import ScriptedExecutionGraph
 from tests.support.flink.machine import Answers, Differential
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from flowsim.checkpoints.checkpoint_exception import (
-    CheckpointException,
-    CheckpointFailureReason,
-    TolerableCheckpointFailuresExceeded,
-)
-from flowsim.checkpoints.checkpoint_failure_manager import CheckpointFailureManager
+from flowsim.checkpoints.checkpoint_failure_manager import CheckpointFailureManager, TolerableCheckpointFailuresExceeded
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties, CheckpointRetentionPolicy
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.errors import FlowsimError
+from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from tests.support.flink.golden import cases
 
 PROPERTIES = {

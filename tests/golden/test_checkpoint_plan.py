@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowsim.checkpoints.checkpoint_exception import CheckpointException
 from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
+from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from tests.support.checkpoints.execution_graph import ScriptedExecutionGraph
 from tests.support.flink.golden import cases
 

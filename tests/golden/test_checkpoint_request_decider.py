@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from flowsim.checkpoints.checkpoint_exception import CheckpointException
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties, CheckpointRetentionPolicy
 from flowsim.checkpoints.checkpoint_request_decider import CheckpointRequestDecider, CheckpointTriggerRequest
+from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from tests.support.checkpoints.virtual_time import JobManagerClock
 from tests.support.flink.golden import cases
 

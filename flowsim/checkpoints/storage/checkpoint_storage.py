@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpointStorageLocation
-from flowsim.checkpoints.storage.operator_state import OperatorState
+from flowsim.checkpoints.storage.snapshot_state import SnapshotState
+from flowsim.state.redistribution.operator_state import TaskStateSnapshot
+from flowsim.streamrecord.checkpoint_options import SnapshotType
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,9 +17,8 @@ class CheckpointMetadata:
 
     checkpoint_id: int
     timestamp_ms: int
-    snapshot_type: str
-    operator_states: Mapping[str, OperatorState]
-    """By operator id."""
+    snapshot_type: SnapshotType
+    state: SnapshotState
 
 
 class CheckpointStorageLocation(Protocol):
@@ -45,6 +45,10 @@ class CheckpointStorage(Protocol):
         self, checkpoint_id: int, target_location: str | None
     ) -> CheckpointStorageLocation:
         """``target_location`` is the place that the user wants; None: the default."""
+        ...
+
+    def discard_subtask_state(self, checkpoint_id: int, state: TaskStateSnapshot) -> None:
+        """Deletes what a task wrote for a checkpoint that is not pending any more."""
         ...
 
     def resolve_checkpoint(self, pointer: str) -> tuple[CheckpointMetadata, CompletedCheckpointStorageLocation]:

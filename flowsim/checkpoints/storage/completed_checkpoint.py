@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
-from flowsim.checkpoints.storage.operator_state import OperatorState
+from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 
 
 class CompletedCheckpointStorageLocation(Protocol):
@@ -33,8 +32,7 @@ class CompletedCheckpoint:
     completion_timestamp_ms: int
     properties: CheckpointProperties
     location: CompletedCheckpointStorageLocation
-    operator_states: Mapping[str, OperatorState] = field(default_factory=dict)
-    """By operator id."""
+    state: SnapshotState = field(default_factory=SnapshotState)
 
     def discard(self) -> None:
         """Deletes the files."""

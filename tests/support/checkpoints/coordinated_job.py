@@ -9,7 +9,6 @@ from random import Random
 
 from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from flowsim.checkpoints.checkpoint_coordinator_configuration import CheckpointCoordinatorConfiguration
-from flowsim.checkpoints.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.checkpoints.checkpoint_failure_manager import CheckpointFailureManager
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
 from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
@@ -21,6 +20,8 @@ from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
 from flowsim.errors import FlowsimError
+from flowsim.state.redistribution.operator_state import TaskStateSnapshot
+from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from tests.support.checkpoints.execution_graph import ScriptedExecutionGraph
 from tests.support.checkpoints.virtual_time import JobManagerClock, VirtualTimeExecutor
 
@@ -48,6 +49,9 @@ class MemoryStorage:
 
     def initialize_location_for_savepoint(self, checkpoint_id: int, target_location: str | None) -> MemoryLocation:
         return self._location(f"{target_location or ''}savepoint-{checkpoint_id}")
+
+    def discard_subtask_state(self, checkpoint_id: int, state: TaskStateSnapshot) -> None:
+        self.deleted.append(f"state of a task in {checkpoint_id}")
 
     def resolve_checkpoint(self, pointer: str) -> tuple[CheckpointMetadata, MemoryLocation]:
         return self.written[pointer], MemoryLocation(self, pointer)

@@ -5,15 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from flowsim.checkpoints.checkpoint_options import CheckpointOptions
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.failover.scheduling_topology import ResultPartition, SchedulingTopology
 from flowsim.graph.edge_expansion import EdgeExpansion
 from flowsim.graph.job_graph import JobEdge, JobVertex
 from flowsim.graph.stream_graph import PartitionerSpec
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
+from flowsim.streamrecord.checkpoint_options import CheckpointOptions, SnapshotType
 
 PIPELINED = ("PIPELINED", "PIPELINED_BOUNDED")
+SNAPSHOT_NAMES = {
+    SnapshotType.CHECKPOINT: "Checkpoint",
+    SnapshotType.FULL_CHECKPOINT: "Full Checkpoint",
+    SnapshotType.SAVEPOINT: "Savepoint",
+    SnapshotType.SUSPEND: "Suspend Savepoint",
+    SnapshotType.TERMINATE: "Terminate Savepoint",
+}
+"""As Flink shows them."""
 RECONSUMABLE = ("BLOCKING", "BLOCKING_PERSISTENT", "HYBRID_FULL", "PIPELINED_APPROXIMATE")
 
 
@@ -35,7 +43,7 @@ class ScriptedExecution:
         return self.state in ("FINISHED", "CANCELED", "FAILED")
 
     def trigger_checkpoint(self, checkpoint_id: int, timestamp_ms: int, options: CheckpointOptions) -> None:
-        kind = f"{options.alignment.value} {options.snapshot_type.value}"
+        kind = f"{options.alignment.value} {SNAPSHOT_NAMES[options.snapshot_type]}"
         self.on_call(f"rpc_trigger {self.vertex.name} {checkpoint_id} {kind}")
 
     def notify_checkpoint_on_complete(self, checkpoint_id: int, timestamp_ms: int, last_subsumed_id: int) -> None:

@@ -10,9 +10,6 @@ from flowsim.checkpoints.completable_future import CompletableFuture
 class ScriptedCoordinator:
     """The calls are passed to ``on_call`` as text."""
 
-    current_parallelism = 1
-    max_parallelism = 128
-
     def __init__(self, number: int, on_call: Callable[[str], None] = lambda _: None) -> None:
         self.operator_id = f"coordinator {number}"
         self.on_call = on_call

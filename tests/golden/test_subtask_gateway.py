@@ -2,18 +2,49 @@
 
 from __future__ import annotations
 
-from functools import partial
+from dataclasses import dataclass
 from typing import Any
 
-from flowsim.checkpoints.coordination.subtask_gateway import SubtaskGateway
+from flowsim.checkpoints.completable_future import CompletableFuture
+from flowsim.checkpoints.coordination.subtask_gateway import (
+    IncompleteFuturesTracker,
+    OperatorEvent,
+    OperatorEventLost,
+    SubtaskGateway,
+)
 from flowsim.errors import InvariantViolation
 from tests.support.flink.golden import cases
 
 
-def play(gateway: SubtaskGateway, sent: list[int], command: list[Any]) -> bool | None:
+@dataclass(frozen=True)
+class Numbered(OperatorEvent):
+    number: int
+
+
+class Task:
+    """Confirms every event at once."""
+
+    name = "task"
+    is_still_running = True
+
+    def __init__(self) -> None:
+        self.received: list[int] = []
+
+    def send_event(self, event: OperatorEvent) -> CompletableFuture[None]:
+        assert isinstance(event, Numbered)
+        self.received.append(event.number)
+        confirmed: CompletableFuture[None] = CompletableFuture()
+        confirmed.complete(None)
+        return confirmed
+
+    def trigger_task_failover(self, cause: OperatorEventLost) -> None:
+        raise AssertionError("no event is lost")
+
+
+def play(gateway: SubtaskGateway, command: list[Any]) -> bool | None:
     match command:
         case ["send", number]:
-            gateway.send_event(partial(sent.append, number))
+            gateway.send_event(Numbered(number))
         case ["mark", checkpoint_id]:
             gateway.mark_for_checkpoint(checkpoint_id)
         case ["close", checkpoint_id]:
@@ -32,17 +63,17 @@ def play(gateway: SubtaskGateway, sent: list[int], command: list[Any]) -> bool |
 def test_every_command_equals_flinks() -> None:
     seen = 0
     for case in cases("component/subtask_gateway"):
-        gateway = SubtaskGateway()
-        sent: list[int] = []
+        task = Task()
+        gateway = SubtaskGateway(task, IncompleteFuturesTracker())
         for number, (command, expected) in enumerate(zip(case["cmds"], case["out"], strict=True)):
-            sent.clear()
+            task.received.clear()
             answer: bool | None = None
             refusal: str | None = None
             try:
-                answer = play(gateway, sent, command)
+                answer = play(gateway, command)
             except InvariantViolation:
                 refusal = "IllegalStateException"
             theirs = {**expected, "err": expected["err"] and expected["err"][0]}
-            assert {"sent": sent, "ret": answer, "err": refusal} == theirs, (case["id"], number, command)
+            assert {"sent": task.received, "ret": answer, "err": refusal} == theirs, (case["id"], number, command)
         seen += 1
     assert seen == 300

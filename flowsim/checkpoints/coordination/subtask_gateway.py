@@ -2,35 +2,118 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, Protocol
 
-from flowsim.errors import InvariantViolation
+from flowsim.checkpoints.completable_future import CompletableFuture
+from flowsim.errors import FlowsimError, InvariantViolation
 
-_NO_CHECKPOINT: Final = -(2**63)
+NO_CHECKPOINT_YET: Final = -(2**63)
+"""A gateway was marked for no checkpoint."""
+
+
+class OperatorEvent:
+    """An event between an operator coordinator and a subtask; a subclass has the content. Flink: OperatorEvent."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class AcknowledgeCheckpointEvent(OperatorEvent):
+    """A subtask has taken the synchronous part of its snapshot (rule 12.109). Flink: AcknowledgeCheckpointEvent."""
+
+    checkpoint_id: int
+
+
+class OperatorEventLost(FlowsimError):
+    """An event did not arrive, so the subtask must restart from a checkpoint before it (rule 12.108)."""
+
+
+class SubtaskAccess(Protocol):
+    """The current attempt of a subtask. Flink: SubtaskAccess."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def is_still_running(self) -> bool: ...
+
+    def send_event(self, event: OperatorEvent) -> CompletableFuture[None]:
+        """Sends an event to the task; done when the task has it."""
+        ...
+
+    def trigger_task_failover(self, cause: OperatorEventLost) -> None:
+        """Fails the task."""
+        ...
+
+
+class IncompleteFuturesTracker:
+    """The events that no task has confirmed. Flink: IncompleteFuturesTracker."""
+
+    __slots__ = ("_incomplete",)
+
+    def __init__(self) -> None:
+        self._incomplete: list[CompletableFuture[None]] = []
+
+    def track_future_while_incomplete(self, future: CompletableFuture[None]) -> None:
+        if not future.is_done:
+            self._incomplete.append(future)
+
+    def get_current_incomplete_and_reset(self) -> Sequence[CompletableFuture[None]]:
+        """Returns the unconfirmed events and forgets them."""
+        incomplete = [future for future in self._incomplete if not future.is_done]
+        self._incomplete = []
+        return incomplete
+
+
+@dataclass(frozen=True, slots=True)
+class _BlockedEvent:
+    event: OperatorEvent
+    result: CompletableFuture[None]
 
 
 class SubtaskGateway:
     """Holds back the events between the snapshot of a coordinator and the snapshot of the subtask.
 
-    So an event is either before both snapshots or after both (rule 12.110). An event is given as the action that sends
-    it. If several checkpoints hold events back, a new event belongs to the newest of them. Flink: SubtaskGatewayImpl.
+    So an event is either before both snapshots or after both (rule 12.110). If several checkpoints hold events back, a
+    new event belongs to the newest of them. Flink: SubtaskGatewayImpl.
     """
 
-    __slots__ = ("_blocked_events", "_latest_attempted_checkpoint_id", "_marked_checkpoint_ids")
+    __slots__ = (
+        "_access",
+        "_blocked_events",
+        "_latest_attempted_checkpoint_id",
+        "_marked_checkpoint_ids",
+        "_unconfirmed_events",
+    )
 
-    def __init__(self) -> None:
-        self._blocked_events: dict[int, list[Callable[[], None]]] = {}
+    def __init__(
+        self,
+        access: SubtaskAccess,
+        unconfirmed_events: IncompleteFuturesTracker,
+        latest_attempted_checkpoint_id: int = NO_CHECKPOINT_YET,
+    ) -> None:
+        self._access = access
+        self._unconfirmed_events = unconfirmed_events
+        self._blocked_events: dict[int, list[_BlockedEvent]] = {}
         """The events of each checkpoint that closed the gateway."""
         self._marked_checkpoint_ids: set[int] = set()
-        self._latest_attempted_checkpoint_id = _NO_CHECKPOINT
+        self._latest_attempted_checkpoint_id = latest_attempted_checkpoint_id
 
-    def send_event(self, send: Callable[[], None]) -> None:
-        """Sends an event, or keeps it until the gateway opens."""
+    def send_event(self, event: OperatorEvent) -> CompletableFuture[None]:
+        """Sends an event, or keeps it until the gateway opens; done when the task has it.
+
+        If the event is lost, the task fails.
+        """
+        blocked = _BlockedEvent(event, CompletableFuture())
+        blocked.result.when_complete(lambda _, error: self._on_confirmed(event, error))
         if self._blocked_events:
-            self._blocked_events[max(self._blocked_events)].append(send)
+            self._blocked_events[max(self._blocked_events)].append(blocked)
         else:
-            send()
+            self._send(blocked)
+        self._unconfirmed_events.track_future_while_incomplete(blocked.result)
+        return blocked.result
 
     def mark_for_checkpoint(self, checkpoint_id: int) -> None:
         """Allows the gateway to close for this checkpoint. Raises InvariantViolation unless the ids increase."""
@@ -67,7 +150,7 @@ class SubtaskGateway:
         if older:
             self._blocked_events[max(older)].extend(events)
         else:
-            _send_all(events)
+            self._send_all(events)
 
     def open_gateway_and_unmark_last_checkpoint_if_any(self) -> None:
         """Ends the newest marked checkpoint, because its trigger failed."""
@@ -77,11 +160,22 @@ class SubtaskGateway:
     def open_gateway_and_unmark_all_checkpoint(self) -> None:
         """Ends all checkpoints: the coordinator is reset. The events go out in the order of the checkpoints."""
         for checkpoint_id in sorted(self._blocked_events):
-            _send_all(self._blocked_events[checkpoint_id])
+            self._send_all(self._blocked_events[checkpoint_id])
         self._blocked_events.clear()
         self._marked_checkpoint_ids.clear()
 
+    def _send_all(self, events: Sequence[_BlockedEvent]) -> None:
+        for event in events:
+            self._send(event)
 
-def _send_all(events: list[Callable[[], None]]) -> None:
-    for send in events:
-        send()
+    def _send(self, blocked: _BlockedEvent) -> None:
+        self._access.send_event(blocked.event).forward_to(blocked.result)
+
+    def _on_confirmed(self, event: OperatorEvent, error: BaseException | None) -> None:
+        if error is not None and self._access.is_still_running:
+            lost = OperatorEventLost(
+                "An OperatorEvent from an OperatorCoordinator to a task was lost. Triggering task failover to ensure "
+                f"consistency. Event: '{type(event).__name__}', targetTask: {self._access.name}"
+            )
+            lost.__cause__ = error
+            self._access.trigger_task_failover(lost)

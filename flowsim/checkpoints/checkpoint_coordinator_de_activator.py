@@ -1,0 +1,74 @@
+"""Starts and stops periodic checkpoints with the tasks of the job (rules 12.43, 12.44).
+
+Flink: ExecutionTrackingCheckpointCoordinatorDeActivator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
+from flowsim.checkpoints.execution import ExecutionAttemptId
+
+
+class CheckpointCoordinatorDeActivator:
+    """Periodic checkpoints run while the job runs and each of its tasks runs or has finished.
+
+    Flink: ExecutionTrackingCheckpointCoordinatorDeActivator, which remembers attempts instead of subtasks.
+    """
+
+    __slots__ = ("_coordinator", "_is_job_running", "_is_started", "_pending")
+
+    def __init__(self, coordinator: CheckpointCoordinator, subtasks: Iterable[tuple[int, int]]) -> None:
+        """``subtasks``: the vertex id and the index of every subtask; none of them runs yet."""
+        self._coordinator = coordinator
+        self._pending = set(subtasks)
+        self._is_job_running = False
+        self._is_started = False
+
+    def on_job_status_change(self, *, is_running: bool) -> None:
+        """The job reached or left the state RUNNING."""
+        self._is_job_running = is_running
+        self._start_or_stop()
+
+    def on_state_update(self, attempt: ExecutionAttemptId, *, is_running_or_finished: bool) -> None:
+        """A task changed its state; attempts of a subtask follow each other."""
+        subtask = (attempt.vertex_id, attempt.subtask)
+        if is_running_or_finished:
+            self._pending.discard(subtask)
+        else:
+            self._pending.add(subtask)
+        self._start_or_stop()
+
+    def _start_or_stop(self) -> None:
+        should_run = self._is_job_running and not self._pending
+        if should_run and not self._is_started:
+            self._is_started = True
+            self._coordinator.start_checkpoint_scheduler()
+        elif self._is_started and not should_run:
+            self._is_started = False
+            self._coordinator.stop_checkpoint_scheduler()
+
+
+class EndOfDataTracker:
+    """Triggers one checkpoint when all tasks have reported end of data, so that a bounded job ends (rule 12.44).
+
+    Flink: SchedulerBase.notifyEndOfData.
+    """
+
+    __slots__ = ("_coordinator", "_subtasks", "_with_end_of_data")
+
+    def __init__(self, coordinator: CheckpointCoordinator, subtasks: Iterable[tuple[int, int]]) -> None:
+        self._coordinator = coordinator
+        self._subtasks = frozenset(subtasks)
+        self._with_end_of_data: set[tuple[int, int]] = set()
+
+    def on_end_of_data(self, attempt: ExecutionAttemptId) -> None:
+        """A task has processed the end of its data."""
+        self._with_end_of_data.add((attempt.vertex_id, attempt.subtask))
+        if self._with_end_of_data == self._subtasks:
+            self._coordinator.trigger_checkpoint()
+
+    def on_restart(self, attempt: ExecutionAttemptId) -> None:
+        """A new attempt starts, which reads its data again."""
+        self._with_end_of_data.discard((attempt.vertex_id, attempt.subtask))

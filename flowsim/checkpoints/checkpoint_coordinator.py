@@ -120,6 +120,11 @@ class CheckpointCoordinator:
             self.stop_checkpoint_scheduler()
         self._periodic_trigger.start()
 
+    def start_checkpoint_scheduler_if_configured(self) -> None:
+        """Starts periodic checkpoints again, if the job has any and goes on."""
+        if self._configuration.is_periodic and not self._is_shutdown:
+            self.start_checkpoint_scheduler()
+
     def stop_checkpoint_scheduler(self) -> None:
         """Stops periodic checkpoints and aborts all pending and queued ones: a task does not run (rule 12.43)."""
         self._periodic_trigger.stop()

@@ -102,13 +102,14 @@ class CoordinatedJob:
         self.graph = ScriptedExecutionGraph(parallelism, edges, self.events.append)
         cleaner = CheckpointsCleaner(self.executor)
         self.store = CompletedCheckpointStore(max_retained, cleaner)
+        self.id_counter = CheckpointIdCounter()
         self.coordinator = CheckpointCoordinator(
             configuration,
             JobManagerExecutors(self.executor, self.executor, self.executor),
             self.clock,
             LeastRandom(),
             plan_calculator=CheckpointPlanCalculator(self, self.graph.vertices_topologically, True),
-            id_counter=CheckpointIdCounter(),
+            id_counter=self.id_counter,
             store=self.store,
             storage=self.storage,
             cleaner=cleaner,

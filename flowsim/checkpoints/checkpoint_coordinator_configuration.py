@@ -1,4 +1,4 @@
-"""The settings of checkpoints. Flink: CheckpointCoordinatorConfiguration (rules 12.0, 12.47, 12.56)."""
+"""The settings of checkpoints. Flink: CheckpointCoordinatorConfiguration (rules 12.47, 12.56)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regions, restarted tasks and plans of checkpoints beside those of a real execution graph (rules 12.1, 12.27-12.37)."""
+"""Regions, restarted tasks and plans of checkpoints beside those of a real execution graph (rules 12.1, 12.27, 12.28, 12.35, 12.36)."""
 
 from __future__ import annotations
 

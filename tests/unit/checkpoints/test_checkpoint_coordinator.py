@@ -9,8 +9,10 @@ import pytest
 from flowsim.checkpoints.checkpoint_coordinator_configuration import CheckpointCoordinatorConfiguration
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint
 from flowsim.checkpoints.completable_future import CompletableFuture
+from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.job_manager_threads import Clock
 from flowsim.checkpoints.periodic_trigger import PeriodicTrigger
+from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.state.redistribution.operator_state import FINISHED_ON_RESTORE, OperatorSubtaskState, TaskStateSnapshot
 from flowsim.state.redistribution.operator_state_handle import DistributionMode, OperatorStateHandle, StateMetaInfo
@@ -189,3 +191,47 @@ def test_future_completes_once_and_forwards() -> None:
     assert other.is_done
     assert isinstance(other.error, ValueError)
     assert other.result is None
+
+
+def test_state_of_a_duplicate_acknowledgement_stays_that_of_an_unknown_attempt_is_deleted() -> None:
+    """Rule 12.49."""
+    job = CoordinatedJob([2], CONFIGURATION)
+    job.trigger("checkpoint")
+    for _ in range(2):
+        acknowledge(job, "0/0", 1, TaskStateSnapshot())
+    assert job.storage.deleted == []
+    job.coordinator.receive_acknowledge_message(
+        AcknowledgeCheckpoint(ExecutionAttemptId(0, 1, 7), 1, TaskStateSnapshot())
+    )
+    job.drain()
+    assert job.storage.deleted == ["state of a task in 1"]
+
+
+def test_late_timer_does_not_move_the_following_checkpoints() -> None:
+    """Rule 12.43: a fixed rate."""
+    clock = JobManagerClock()
+    executor = VirtualTimeExecutor(clock)
+    times: list[int] = []
+    trigger = PeriodicTrigger(CONFIGURATION, clock, executor, LeastRandom(), lambda: times.append(clock.now_ms))
+    trigger.start()
+    clock.now_ms = 30
+    executor.run_until(350)
+    assert times == [30, 100, 200, 300]
+
+
+def test_checkpoint_counts_as_being_deleted_until_its_files_are_gone() -> None:
+    """Rule 12.39: more deletions than concurrent checkpoints hold back the next trigger."""
+    executor = VirtualTimeExecutor(JobManagerClock())
+    cleaner = CheckpointsCleaner(executor)
+    counts: list[int] = []
+
+    class Files:
+        def discard(self) -> None:
+            counts.append(cleaner.checkpoint_count_to_clean)
+
+    for _ in range(2):
+        cleaner.clean_checkpoint(Files(), True, lambda: counts.append(cleaner.checkpoint_count_to_clean))
+    cleaner.clean_checkpoint(Files(), False, lambda: None)
+    assert cleaner.checkpoint_count_to_clean == 2
+    executor.run_until(0)
+    assert counts == [2, 1, 1, 0]

@@ -262,7 +262,10 @@ class CheckpointCoordinator:
         if checkpoint is not None and not checkpoint.is_disposed:
             self._abort_pending_checkpoint(checkpoint, exception)
         else:
-            self._report_failure(checkpoint, request.properties, exception, None)
+            # An aborted checkpoint counts as failed once more, as in Flink.
+            self._stats_tracker.report_failed_checkpoint(None, exception)
+            checkpoint_id = None if checkpoint is None else checkpoint.checkpoint_id
+            self._failure_manager.handle_checkpoint_exception(checkpoint_id, request.properties, exception, None)
         self._is_triggering = False
         self._execute_queued_request()
 
@@ -368,20 +371,12 @@ class CheckpointCoordinator:
         if checkpoint.is_disposed:
             return
         checkpoint.abort(exception, self._cleaner, self._schedule_trigger_request)
-        self._report_failure(checkpoint, checkpoint.properties, exception, task)
+        self._stats_tracker.report_failed_checkpoint(checkpoint, exception)
+        self._failure_manager.handle_checkpoint_exception(
+            checkpoint.checkpoint_id, checkpoint.properties, exception, task
+        )
         self._notifications.send_aborted(checkpoint, self._store.latest_checkpoint_id)
         self._pending.pop(checkpoint.checkpoint_id, None)
         if exception.reason is CheckpointFailureReason.CHECKPOINT_EXPIRED:
             self._recent_expired.append(checkpoint.checkpoint_id)
         self._schedule_trigger_request()
-
-    def _report_failure(
-        self,
-        checkpoint: PendingCheckpoint | None,
-        properties: CheckpointProperties,
-        exception: CheckpointException,
-        task: ExecutionAttemptId | None,
-    ) -> None:
-        self._stats_tracker.report_failed_checkpoint(checkpoint, exception)
-        checkpoint_id = None if checkpoint is None else checkpoint.checkpoint_id
-        self._failure_manager.handle_checkpoint_exception(checkpoint_id, properties, exception, task)

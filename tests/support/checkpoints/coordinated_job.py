@@ -12,6 +12,7 @@ from flowsim.checkpoints.checkpoint_coordinator_configuration import CheckpointC
 from flowsim.checkpoints.checkpoint_failure_manager import CheckpointFailureManager
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
 from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
+from flowsim.checkpoints.checkpoint_statistics import CheckpointStatistics
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.job_manager_threads import JobManagerExecutors
@@ -101,6 +102,7 @@ class CoordinatedJob:
         edges = [(0, 1, "ALL_TO_ALL", "PIPELINED_BOUNDED")] if len(parallelism) > 1 else []
         self.graph = ScriptedExecutionGraph(parallelism, edges, self.events.append)
         cleaner = CheckpointsCleaner(self.executor)
+        self.statistics = CheckpointStatistics(self.clock)
         self.store = CompletedCheckpointStore(max_retained, cleaner)
         self.id_counter = CheckpointIdCounter()
         self.coordinator = CheckpointCoordinator(
@@ -115,6 +117,7 @@ class CoordinatedJob:
             cleaner=cleaner,
             failure_manager=CheckpointFailureManager(tolerable_failures, self),
             operator_coordinators=operator_coordinators,
+            stats_tracker=self.statistics,
         )
 
     def fail_job(self, cause: FlowsimError) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from enum import Enum, auto
 
-from flowsim.checkpoints.checkpoint_plan import CheckpointPlan
+from flowsim.checkpoints.checkpoint_plan import CheckpointPlan, PartialFinishingNotSupportedByState
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
 from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
@@ -145,10 +145,14 @@ class PendingCheckpoint:
         """
         if not self.is_fully_acknowledged or self.location is None:
             raise InvariantViolation(f"checkpoint {self.checkpoint_id} completes before all have acknowledged it")
-        self.plan.fulfill_finished_task_status(self.state)
-        location = self.location.write_metadata(
-            CheckpointMetadata(self.checkpoint_id, self.timestamp_ms, self.properties.snapshot_type, self.state)
-        )
+        try:
+            self.plan.fulfill_finished_task_status(self.state)
+            location = self.location.write_metadata(
+                CheckpointMetadata(self.checkpoint_id, self.timestamp_ms, self.properties.snapshot_type, self.state)
+            )
+        except (OSError, PartialFinishingNotSupportedByState) as error:
+            self.on_completion.complete_exceptionally(error)
+            raise
         completed = CompletedCheckpoint(
             self.checkpoint_id, self.timestamp_ms, now_ms, self.properties, location, self.state
         )

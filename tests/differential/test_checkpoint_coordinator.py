@@ -8,6 +8,8 @@ from __future__ import annotations
 from random import Random
 
 from flowsim.checkpoints.checkpoint_coordinator_configuration import CheckpointCoordinatorConfiguration
+from flowsim.state.redistribution.operator_state import FINISHED_ON_RESTORE, OperatorSubtaskState, TaskStateSnapshot
+from flowsim.state.redistribution.operator_state_handle import DistributionMode, OperatorStateHandle, StateMetaInfo
 from tests.support.checkpoints.coordinated_job import START_MS, CoordinatedJob
 from tests.support.checkpoints.scripted_coordinator import ScriptedCoordinator
 from tests.support.flink.machine import Answers, Differential
@@ -39,6 +41,12 @@ def write_script(random: Random) -> list[str]:
         random.choice([0, 10, 40, 300]),
     ]
     script = [f"{','.join(map(str, parallelism))} {' '.join(map(str, settings))}"]
+    restored_vertex = random.choice(["0", "1", *[""] * 8])
+    kinds = random.choice([["none"], ["none", "plain"], ["plain", "finished"], ["union", "plain", "union_finished"]])
+
+    def state_kind(task: str) -> str:
+        return "restored" if task.split("/")[0] == restored_vertex else random.choice(kinds)
+
     newest = 0
     for _ in range(random.randint(10, 50)):
         number = random.random()
@@ -55,7 +63,7 @@ def write_script(random: Random) -> list[str]:
             script.append(f"coordinator {random.randrange(coordinators)} {outcome}")
         elif number < 0.65:
             acknowledged = random.sample(tasks, len(tasks)) if random.random() < 0.6 else [random.choice(tasks)]
-            script += [f"ack {task} {checkpoint}" for task in acknowledged]
+            script += [f"ack {task} {checkpoint} {state_kind(task)}" for task in acknowledged]
         elif number < 0.7:
             script.append(f"decline {random.choice(tasks)} {checkpoint} {random.choice(REASONS)}")
         elif number < 0.72 and len(parallelism) > 1:
@@ -68,8 +76,19 @@ def write_script(random: Random) -> list[str]:
             script.append(f"advance {random.choice([0, 1, 10, 25, 50, 50, 100])}")
     if random.random() < 0.2:
         # Time ends here: Flink leaves the periodic trigger to the end of its timer thread, ours is cancelled.
-        script += ["shutdown", f"trigger {random.choice(['checkpoint', 'savepoint'])}", f"ack {tasks[0]} {newest}"]
+        script += ["shutdown", f"trigger {random.choice(['checkpoint', 'savepoint'])}", f"ack {tasks[0]} {newest} none"]
     return script
+
+
+def state_of(task: str, kind: str) -> TaskStateSnapshot | None:
+    if kind == "none":
+        return None
+    if kind == "restored":
+        return FINISHED_ON_RESTORE
+    mode = DistributionMode.UNION if kind.startswith("union") else DistributionMode.SPLIT_DISTRIBUTE
+    handle = OperatorStateHandle("state", {"list": StateMetaInfo((0,), mode)})
+    states = {f"v{task.split('/')[0]}": OperatorSubtaskState(managed_operator=(handle,))}
+    return TaskStateSnapshot(states, is_task_finished=kind.endswith("finished"))
 
 
 class Played:
@@ -104,12 +123,15 @@ class Played:
         error = ""
         try:
             self.execute(command.split())
+            job.drain()
         except Exception as raised:
             error = f" !{ERRORS[type(raised).__name__]}"
         retained = ",".join(str(checkpoint.checkpoint_id) for checkpoint in job.store.all_checkpoints)
+        counts = job.statistics.counts
         state = (
             f"{job.clock.now_ms - START_MS} pending {sorted(job.coordinator.pending_checkpoints)} "
-            f"retained [{retained}] queued {job.coordinator.queued_request_count}"
+            f"retained [{retained}] queued {job.coordinator.queued_request_count} in progress {counts.in_progress} "
+            f"completed {counts.completed} failed {counts.failed}"
         )
         return f"{'; '.join(job.events)} | {state}{error}"
 
@@ -128,8 +150,8 @@ class Played:
             case ["coordinator", number, outcome]:
                 self.coordinators[int(number)].deliver(outcome)
                 job.drain()
-            case ["ack", task, checkpoint]:
-                job.acknowledge(task, int(checkpoint))
+            case ["ack", task, checkpoint, kind]:
+                job.acknowledge(task, int(checkpoint), state_of(task, kind))
             case ["decline", task, checkpoint, reason]:
                 job.decline(task, int(checkpoint), reason)
             case ["finish", task]:

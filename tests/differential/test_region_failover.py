@@ -1,4 +1,7 @@
-"""Regions, restarted tasks and plans of checkpoints beside those of a real execution graph (rules 12.1, 12.27, 12.28, 12.35, 12.36)."""
+"""Regions, restarted tasks and plans of checkpoints beside those of a real execution graph.
+
+Rules 12.1, 12.27, 12.28, 12.35 and 12.36.
+"""
 
 from __future__ import annotations
 

@@ -150,16 +150,16 @@ class CoordinatedJob:
         if completed is not None:
             self.events.append(f"request {number} completed {completed.checkpoint_id}")
         else:
-            assert isinstance(error, CheckpointException)
-            self.events.append(f"request {number} failed {error.reason.name}")
+            reason = error.reason.name if isinstance(error, CheckpointException) else type(error).__name__
+            self.events.append(f"request {number} failed {reason}")
 
     def finish(self, task: str) -> None:
         self.graph.execution(task).state = "FINISHED"
         self.has_finished_tasks = True
 
-    def acknowledge(self, task: str, checkpoint_id: int) -> None:
+    def acknowledge(self, task: str, checkpoint_id: int, state: TaskStateSnapshot | None = None) -> None:
         attempt = self.graph.execution(task).attempt_id
-        known = self.coordinator.receive_acknowledge_message(AcknowledgeCheckpoint(attempt, checkpoint_id))
+        known = self.coordinator.receive_acknowledge_message(AcknowledgeCheckpoint(attempt, checkpoint_id, state))
         self.events.append(f"ack_known {str(known).lower()}")
         self.drain()
 

@@ -7,6 +7,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.List;
+import java.util.Map;
 import java.util.StringJoiner;
 import java.util.TreeSet;
 import java.util.concurrent.CompletableFuture;
@@ -18,6 +19,10 @@ import org.apache.flink.runtime.jobgraph.OperatorID;
 import org.apache.flink.runtime.jobgraph.tasks.CheckpointCoordinatorConfiguration;
 import org.apache.flink.runtime.messages.checkpoint.AcknowledgeCheckpoint;
 import org.apache.flink.runtime.messages.checkpoint.DeclineCheckpoint;
+import org.apache.flink.runtime.metrics.groups.UnregisteredMetricGroups;
+import org.apache.flink.runtime.state.OperatorStateHandle;
+import org.apache.flink.runtime.state.OperatorStreamStateHandle;
+import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
 import org.apache.flink.runtime.state.storage.JobManagerCheckpointStorage;
 import org.apache.flink.util.FileUtils;
 import org.apache.flink.util.clock.ManualClock;
@@ -35,6 +40,9 @@ public final class CoordinatedJobs {
     private final ScriptedExecutionGraph graph;
     private final CheckpointCoordinator coordinator;
     private final List<ScriptedCoordinator> coordinators = new ArrayList<>();
+    private final DefaultCheckpointStatsTracker statistics =
+            new DefaultCheckpointStatsTracker(
+                    10, UnregisteredMetricGroups.createUnregisteredJobManagerJobMetricGroup());
     private boolean hasFinishedTasks;
     private int requests;
     private long lastTurnMillis;
@@ -85,7 +93,7 @@ public final class CoordinatedJobs {
                         new DefaultCheckpointPlanCalculator(
                                 job, new Context(), graph.graph.getVerticesTopologically(), true),
                         clock,
-                        ScriptedExecutionGraph.stub(CheckpointStatsTracker.class),
+                        statistics,
                         VertexFinishedStateChecker::new);
         Field delay = CheckpointCoordinator.class.getDeclaredField("triggerDelay");
         delay.setAccessible(true);
@@ -110,12 +118,16 @@ public final class CoordinatedJobs {
         for (CompletedCheckpoint checkpoint : coordinator.getCheckpointStore().getAllCheckpoints()) {
             retained.add("" + checkpoint.getCheckpointID());
         }
+        CheckpointStatsCounts counts = statistics.createSnapshot().getCounts();
         return String.format(
-                "%d pending %s retained [%s] queued %d",
+                "%d pending %s retained [%s] queued %d in progress %d completed %d failed %d",
                 clock.relativeTimeMillis() - START,
                 new TreeSet<>(coordinator.getPendingCheckpoints().keySet()),
                 retained,
-                coordinator.getNumQueuedRequests());
+                coordinator.getNumQueuedRequests(),
+                counts.getNumberOfInProgressCheckpoints(),
+                counts.getNumberOfCompletedCheckpoints(),
+                counts.getNumberOfFailedCheckpoints());
     }
 
     private void execute(String[] words) throws Exception {
@@ -135,7 +147,7 @@ public final class CoordinatedJobs {
             case "ack":
                 AcknowledgeCheckpoint message =
                         new AcknowledgeCheckpoint(
-                                job, attempt(words[1]), Long.parseLong(words[2]), new CheckpointMetrics(), null);
+                                job, attempt(words[1]), Long.parseLong(words[2]), new CheckpointMetrics(), state(words[1], words[3]));
                 events.add("ack_known " + coordinator.receiveAcknowledgeMessage(message, "here"));
                 break;
             case "decline":
@@ -160,6 +172,27 @@ public final class CoordinatedJobs {
             default:
                 executor.runUntil(clock.relativeTimeMillis() + Long.parseLong(words[1]));
         }
+    }
+
+    /** The state of a task: none, plain, union, finished, union_finished or restored (as finished). */
+    private TaskStateSnapshot state(String task, String kind) {
+        if (kind.equals("none")) {
+            return null;
+        }
+        if (kind.equals("restored")) {
+            return TaskStateSnapshot.FINISHED_ON_RESTORE;
+        }
+        TaskStateSnapshot snapshot = new TaskStateSnapshot(1, kind.endsWith("finished"));
+        OperatorStateHandle.Mode mode =
+                kind.startsWith("union") ? OperatorStateHandle.Mode.UNION : OperatorStateHandle.Mode.SPLIT_DISTRIBUTE;
+        OperatorStreamStateHandle handle =
+                new OperatorStreamStateHandle(
+                        Map.of("list", new OperatorStateHandle.StateMetaInfo(new long[] {0}, mode)),
+                        new ByteStreamStateHandle("state", new byte[1]));
+        snapshot.putSubtaskStateByOperatorID(
+                graph.vertex(task).getJobVertex().getOperatorIDs().get(0).getGeneratedOperatorID(),
+                OperatorSubtaskState.builder().setManagedOperatorState(handle).build());
+        return snapshot;
     }
 
     private ExecutionAttemptID attempt(String task) {
@@ -192,10 +225,12 @@ public final class CoordinatedJobs {
     }
 
     private static String reason(Throwable error) {
-        while (!(error instanceof CheckpointException)) {
-            error = error.getCause();
+        for (Throwable cause = error; cause != null; cause = cause.getCause()) {
+            if (cause instanceof CheckpointException) {
+                return ((CheckpointException) cause).getCheckpointFailureReason().toString();
+            }
         }
-        return ((CheckpointException) error).getCheckpointFailureReason().toString();
+        return error.getClass().getSimpleName().replace("Exception", "");
     }
 
     private static String savepoints() {

@@ -1,0 +1,200 @@
+"""The coordinator of a source: its enumerator, its readers, and the splits between them (rules 12.108-12.115).
+
+Flink: SourceCoordinator, SourceCoordinatorContext.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Generic, Protocol, TypeVar
+
+from flowsim.checkpoints.completable_future import CompletableFuture
+from flowsim.checkpoints.coordination.source_events import (
+    AddSplitEvent,
+    NoMoreSplitsEvent,
+    ReaderRegistrationEvent,
+    RequestSplitEvent,
+)
+from flowsim.checkpoints.coordination.split_assignment_tracker import SplitAssignmentTracker
+from flowsim.checkpoints.coordination.subtask_gateway import OperatorEvent, SubtaskGateway
+from flowsim.errors import InvariantViolation
+
+Split = TypeVar("Split")
+
+
+class SplitEnumerator(Protocol[Split]):
+    """Discovers splits and assigns them to readers. Flink: SplitEnumerator."""
+
+    def start(self) -> None: ...
+
+    def handle_split_request(self, subtask: int) -> None:
+        """A reader has no split and wants one."""
+        ...
+
+    def add_splits_back(self, splits: Sequence[Split], subtask: int) -> None:
+        """A reader failed before a checkpoint contained these splits (rule 12.112)."""
+        ...
+
+    def add_reader(self, subtask: int) -> None:
+        """A reader has registered."""
+        ...
+
+    def handle_source_event(self, subtask: int, event: OperatorEvent) -> None:
+        """A reader has sent an event of the source's own."""
+        ...
+
+    def snapshot_state(self, checkpoint_id: int) -> bytes: ...
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None: ...
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class SplitEnumeratorContext(Protocol[Split]):
+    """What an enumerator may call. Flink: SplitEnumeratorContext."""
+
+    @property
+    def current_parallelism(self) -> int: ...
+
+    @property
+    def registered_readers(self) -> Mapping[int, Sequence[Split]]:
+        """The splits that each registered reader restored and gave back, by subtask; mostly none."""
+        ...
+
+    def assign_splits(self, assignment: Mapping[int, Sequence[Split]]) -> None:
+        """Sends splits to registered readers. Raises InvariantViolation for another reader."""
+        ...
+
+    def signal_no_more_splits(self, subtask: int) -> None:
+        """Lets a reader end; its later requests are ignored (rule 12.115)."""
+        ...
+
+    def set_is_processing_backlog(self, is_processing_backlog: bool) -> None:
+        """Reports a backlog, during which another checkpoint interval applies (rule 12.43)."""
+        ...
+
+
+class EnumeratorFactory(Protocol[Split]):
+    """The part of a source that makes enumerators. Flink: Source."""
+
+    def create_enumerator(self, context: SplitEnumeratorContext[Split]) -> SplitEnumerator[Split]: ...
+
+    def restore_enumerator(self, context: SplitEnumeratorContext[Split], state: bytes) -> SplitEnumerator[Split]: ...
+
+
+class BacklogListener(Protocol):
+    """Hears of the backlog of sources; the checkpoint coordinator."""
+
+    def set_is_processing_backlog(self, operator_id: str, is_processing_backlog: bool) -> None: ...
+
+
+class SourceCoordinator(Generic[Split]):
+    """Flink: SourceCoordinator, SourceCoordinatorContext, RecreateOnResetOperatorCoordinator.
+
+    Invariant: splits are assigned only to registered readers, so that each split is with the enumerator, on its way or
+    with one reader.
+    """
+
+    def __init__(
+        self, operator_id: str, source: EnumeratorFactory[Split], parallelism: int, backlog_listener: BacklogListener
+    ) -> None:
+        self.current_parallelism = parallelism
+        self._operator_id = operator_id
+        self._source = source
+        self._backlog_listener = backlog_listener
+        self._enumerator: SplitEnumerator[Split] | None = None
+        self._gateways: dict[int, SubtaskGateway] = {}
+        self._readers: dict[int, tuple[Split, ...]] = {}
+        self._without_more_splits: set[int] = set()
+        self._tracker: SplitAssignmentTracker[Split] = SplitAssignmentTracker()
+
+    @property
+    def enumerator(self) -> SplitEnumerator[Split]:
+        if self._enumerator is None:
+            raise InvariantViolation(f"the coordinator of {self._operator_id} is used before its start")
+        return self._enumerator
+
+    def start(self) -> None:
+        """Creates the enumerator, unless it was restored, and starts it."""
+        if self._enumerator is None:
+            self._enumerator = self._source.create_enumerator(self)
+        self._enumerator.start()
+
+    def close(self) -> None:
+        """Ends the enumerator."""
+        if self._enumerator is not None:
+            self._enumerator.close()
+
+    @property
+    def registered_readers(self) -> Mapping[int, Sequence[Split]]:
+        return self._readers
+
+    def assign_splits(self, assignment: Mapping[int, Sequence[Split]]) -> None:
+        for subtask in assignment:
+            if subtask not in self._readers:
+                raise InvariantViolation(
+                    f"Cannot assign splits to subtask {subtask} of {self._operator_id} because the subtask is not registered"
+                )
+        self._tracker.record_split_assignment(assignment)
+        for subtask, splits in assignment.items():
+            self._gateways[subtask].send_event(AddSplitEvent(tuple(splits)))
+
+    def signal_no_more_splits(self, subtask: int) -> None:
+        self._without_more_splits.add(subtask)
+        if subtask in self._readers:
+            self._gateways[subtask].send_event(NoMoreSplitsEvent())
+
+    def set_is_processing_backlog(self, is_processing_backlog: bool) -> None:
+        self._backlog_listener.set_is_processing_backlog(self._operator_id, is_processing_backlog)
+
+    def handle_event_from_operator(self, subtask: int, attempt: int, event: OperatorEvent) -> None:
+        match event:
+            case RequestSplitEvent():
+                # Rule 12.115: a request may cross the signal.
+                if subtask not in self._without_more_splits:
+                    self.enumerator.handle_split_request(subtask)
+            case ReaderRegistrationEvent(splits=splits):
+                is_new = subtask not in self._readers
+                self._readers[subtask] = splits
+                if is_new:
+                    self.enumerator.add_reader(subtask)
+            case _:
+                self.enumerator.handle_source_event(subtask, event)
+
+    def execution_attempt_ready(self, subtask: int, attempt: int, gateway: SubtaskGateway) -> None:
+        self._gateways[subtask] = gateway
+
+    def execution_attempt_failed(self, subtask: int, attempt: int, reason: BaseException | None) -> None:
+        self._readers.pop(subtask, None)
+        self._gateways.pop(subtask, None)
+
+    def subtask_reset(self, subtask: int, checkpoint_id: int) -> None:
+        self._readers.pop(subtask, None)
+        self._without_more_splits.discard(subtask)
+        splits = self._tracker.get_and_remove_uncheckpointed_assignment(subtask, checkpoint_id)
+        self.enumerator.add_splits_back(splits, subtask)
+
+    def checkpoint_coordinator(self, checkpoint_id: int, result: CompletableFuture[bytes | None]) -> None:
+        self._tracker.on_checkpoint(checkpoint_id)
+        result.complete(self.enumerator.snapshot_state(checkpoint_id))
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        self._tracker.on_checkpoint_complete(checkpoint_id)
+        self.enumerator.notify_checkpoint_complete(checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        self.enumerator.notify_checkpoint_aborted(checkpoint_id)
+
+    def reset_to_checkpoint(self, checkpoint_id: int, state: bytes | None) -> None:
+        """Starts anew from the state; a coordinator that had started starts its new enumerator too (rule 12.114)."""
+        was_started = self._enumerator is not None
+        self.close()
+        self._readers.clear()
+        self._gateways.clear()
+        self._without_more_splits.clear()
+        self._tracker = SplitAssignmentTracker()
+        self._enumerator = None if state is None else self._source.restore_enumerator(self, state)
+        if was_started:
+            self.start()

@@ -20,9 +20,10 @@ from flowsim.checkpoints.coordination.subtask_gateway import OperatorEvent, Subt
 from flowsim.errors import InvariantViolation
 
 Split = TypeVar("Split")
+SplitIn = TypeVar("SplitIn", contravariant=True)
 
 
-class SplitEnumerator(Protocol[Split]):
+class SplitEnumerator(Protocol[SplitIn]):
     """Discovers splits and assigns them to readers. Flink: SplitEnumerator."""
 
     def start(self) -> None: ...
@@ -31,7 +32,7 @@ class SplitEnumerator(Protocol[Split]):
         """A reader has no split and wants one."""
         ...
 
-    def add_splits_back(self, splits: Sequence[Split], subtask: int) -> None:
+    def add_splits_back(self, splits: Sequence[SplitIn], subtask: int) -> None:
         """A reader failed before a checkpoint contained these splits (rule 12.112)."""
         ...
 

@@ -120,7 +120,7 @@ class Source:
 
     def run(self, subtask: int, attempt: int) -> None:
         self.holder.on_attempt_running(subtask, attempt)
-        self.send(subtask, ReaderRegistrationEvent[str]())
+        self.send(subtask, ReaderRegistrationEvent())
 
     def send(self, subtask: int, event: OperatorEvent) -> None:
         self.holder.handle_event_from_operator(subtask, 0, event)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
+from flowsim.graph.checkpoint_settings import CheckpointSettings, RestartStrategySettings
 from flowsim.graph.placement import TaskManagers
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
@@ -70,6 +71,13 @@ class StreamNode:
     """The buffer timeout of the node's output edges; 0: always flush, -1: never; None: the job's default."""
     key_selectors: tuple[KeySelector | None, ...] = ()
     """The key selector of every input, for an operator with several inputs."""
+    uid: str | None = None
+    """The id that the user gave the operator."""
+
+    @property
+    def operator_id(self) -> str:
+        """What state in a checkpoint belongs to: the uid, or the position in the graph (rule 12.121)."""
+        return self.uid if self.uid is not None else f"operator-{self.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,6 +164,10 @@ class JobSettings:
     """True if timers yield to mails between two firings, in operators that allow it (rule 9.18)."""
     metrics_interval_ms: int = 5000
     """The interval in ms at which every task's gauges are sampled for the recording; 0: no samples (section 13)."""
+    checkpointing: CheckpointSettings | None = None
+    """None: the job takes no checkpoints; its tasks run without any code for them."""
+    restart_strategy: RestartStrategySettings | None = None
+    """None: exponential delay with checkpoints, otherwise no restart (rule 12.29)."""
 
 
 @dataclass(slots=True)

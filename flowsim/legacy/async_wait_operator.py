@@ -185,11 +185,11 @@ class LegacyAsyncWaitOperator(FunctionOperator):
 
     # Life cycle.
 
-    def initialize_state(self, elements: Sequence[StreamElement]) -> None:
+    def restore_elements(self, elements: Sequence[StreamElement]) -> None:
         """Keeps the restored elements, which are enqueued and called again when the operator is opened."""
         self._restored = tuple(elements)
 
-    def snapshot_state(self) -> list[StreamElement]:
+    def held_elements(self) -> list[StreamElement]:
         """Returns all queued elements and the element that waits to enter the queue (rule 11.37)."""
         entries = self._queue.values()
         if self._pending is not None:

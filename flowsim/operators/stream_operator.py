@@ -19,7 +19,9 @@ from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.latency_stats import LatencyStats
 from flowsim.operators.operator_components import OperatorComponents
 from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, StreamElement, WatermarkStatus
+from flowsim.streamrecord.operator_event import OperatorEvent
 from flowsim.timers.internal_timer_service import CancellationContext
 from flowsim.timers.processing_time_service import ProcessingTimeService
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
@@ -151,6 +153,10 @@ class OperatorContext:
     """
     object_reuse: bool = False
     """True if records are passed on without copies (rule 5.10): an operator that keeps a record must copy it."""
+    operator_id: str = ""
+    """What state in a checkpoint belongs to: the operator's uid, or its position in the graph (rule 12.121)."""
+    send_to_coordinator: Callable[[OperatorEvent], None] | None = None
+    """Sends an event to the coordinator of the operator; None: the job has no coordinators."""
 
 
 class StreamOperator:
@@ -245,8 +251,27 @@ class StreamOperator:
     def finish(self) -> None:
         """Emits the last results (rule 4.12)."""
 
-    def snapshot_state(self) -> Sequence[StreamElement]:
-        """Returns the elements that the operator stores in a snapshot taken now; most operators store none."""
+    def initialize_state(self, context: StateInitializationContext) -> None:
+        """Declares the operator's states, and reads restored ones; called before ``open``, in jobs with checkpoints."""
+
+    def prepare_snapshot_pre_barrier(self, checkpoint_id: int) -> None:
+        """Called before the barrier leaves; records that are emitted now precede it (rule 12.6)."""
+
+    def snapshot_state(self, context: StateSnapshotContext) -> None:
+        """Brings the operator's states up to date; they are copied after it. An exception fails the task (rule 12.7)."""
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Called when all tasks have stored the checkpoint; may never come for one of them (rule 12.4)."""
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """Called when a checkpoint was aborted."""
+
+    def handle_operator_event(self, event: OperatorEvent) -> None:
+        """Handles an event of the operator's coordinator. Raises BadInput if the operator has none."""
+        raise BadInput(f"operator {self.ctx.operator_name} has no coordinator: unexpected {type(event).__name__}")
+
+    def held_elements(self) -> Sequence[StreamElement]:
+        """Returns the elements that the operator holds now; most operators hold none."""
         return ()
 
     def retain_results(self) -> None:

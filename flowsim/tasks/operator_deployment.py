@@ -62,4 +62,5 @@ class OperatorDeployment:
             async_calls=async_calls,
             fail_externally=fail_externally,
             object_reuse=settings.object_reuse,
+            operator_id=node.operator_id,
         )

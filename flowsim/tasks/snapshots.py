@@ -50,7 +50,7 @@ def take_snapshot(
     taken: list[OperatorSnapshot] = []
     for wrapper in chain.wrappers:
         operator = wrapper.operator
-        elements = tuple(operator.snapshot_state())
+        elements = tuple(operator.held_elements())
         is_inside = wrapper.index in inside
         taken.append(OperatorSnapshot(wrapper.name, operator.records_in, elements, is_inside))
         if trace is not None:

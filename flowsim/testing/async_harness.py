@@ -139,9 +139,9 @@ class AsyncFunctionHarness(OneInputOperatorHarness):
             self._run_mails()
         self.clock.now_ns = max(self.clock.now_ns, now_ms * NS_PER_MS)
 
-    def snapshot_state(self) -> list[StreamElement]:
+    def held_elements(self) -> list[StreamElement]:
         """Returns the content of a snapshot at this time (rule 11.20)."""
-        return self._asking.snapshot_state()
+        return self._asking.held_elements()
 
     def _run_mails(self) -> None:
         while self.mailbox.run_next_mail():

@@ -6,13 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from flowsim.checkpoints.completable_future import CompletableFuture
-from flowsim.checkpoints.coordination.subtask_gateway import (
-    IncompleteFuturesTracker,
-    OperatorEvent,
-    OperatorEventLost,
-    SubtaskGateway,
-)
+from flowsim.checkpoints.coordination.subtask_gateway import IncompleteFuturesTracker, OperatorEventLost, SubtaskGateway
 from flowsim.errors import InvariantViolation
+from flowsim.streamrecord.operator_event import OperatorEvent
 from tests.support.flink.golden import cases
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from flowsim.checkpoints.completable_future import CompletableFuture
-from flowsim.checkpoints.coordination.subtask_gateway import OperatorEvent, SubtaskGateway
+from flowsim.checkpoints.coordination.subtask_gateway import SubtaskGateway
+from flowsim.streamrecord.operator_event import OperatorEvent
 
 
 class OperatorCoordinator(Protocol):

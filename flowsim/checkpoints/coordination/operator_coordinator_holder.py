@@ -8,15 +8,14 @@ from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinator
 from flowsim.checkpoints.coordination.subtask_gateway import (
     NO_CHECKPOINT_YET,
-    AcknowledgeCheckpointEvent,
     IncompleteFuturesTracker,
-    OperatorEvent,
     OperatorEventLost,
     SubtaskAccess,
     SubtaskGateway,
 )
 from flowsim.checkpoints.job_manager_threads import Executor
 from flowsim.errors import FlowsimError, InvariantViolation
+from flowsim.streamrecord.operator_event import AcknowledgeCheckpointEvent, OperatorEvent
 
 
 class OperatorCoordinatorHolder:

@@ -9,15 +9,16 @@ from collections.abc import Mapping, Sequence
 from typing import Generic, Protocol, TypeVar
 
 from flowsim.checkpoints.completable_future import CompletableFuture
-from flowsim.checkpoints.coordination.source_events import (
+from flowsim.checkpoints.coordination.split_assignment_tracker import SplitAssignmentTracker
+from flowsim.checkpoints.coordination.subtask_gateway import SubtaskGateway
+from flowsim.errors import InvariantViolation
+from flowsim.operators.sources.source_events import (
     AddSplitEvent,
     NoMoreSplitsEvent,
     ReaderRegistrationEvent,
     RequestSplitEvent,
 )
-from flowsim.checkpoints.coordination.split_assignment_tracker import SplitAssignmentTracker
-from flowsim.checkpoints.coordination.subtask_gateway import OperatorEvent, SubtaskGateway
-from flowsim.errors import InvariantViolation
+from flowsim.streamrecord.operator_event import OperatorEvent
 
 Split = TypeVar("Split")
 SplitIn = TypeVar("SplitIn", contravariant=True)

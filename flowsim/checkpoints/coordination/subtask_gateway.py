@@ -8,22 +8,10 @@ from typing import Final, Protocol
 
 from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.errors import FlowsimError, InvariantViolation
+from flowsim.streamrecord.operator_event import OperatorEvent
 
 NO_CHECKPOINT_YET: Final = -(2**63)
 """A gateway was marked for no checkpoint."""
-
-
-class OperatorEvent:
-    """An event between an operator coordinator and a subtask; a subclass has the content. Flink: OperatorEvent."""
-
-    __slots__ = ()
-
-
-@dataclass(frozen=True, slots=True)
-class AcknowledgeCheckpointEvent(OperatorEvent):
-    """A subtask has taken the synchronous part of its snapshot (rule 12.109). Flink: AcknowledgeCheckpointEvent."""
-
-    checkpoint_id: int
 
 
 class OperatorEventLost(FlowsimError):

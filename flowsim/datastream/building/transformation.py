@@ -142,6 +142,7 @@ def _node(one: Transformation, max_parallelism: int | None) -> StreamNode:
         key_selectors=one.key_selectors,
         cost_ns=one.cost_ns,
         buffer_timeout_ms=one.buffer_timeout_ms,
+        uid=one.uid,
     )
 
 

@@ -104,11 +104,11 @@ class AsyncWaitOperator(FunctionOperator):
 
     # Life cycle.
 
-    def initialize_state(self, elements: Sequence[StreamElement]) -> None:
+    def restore_elements(self, elements: Sequence[StreamElement]) -> None:
         """Keeps the restored elements, which are enqueued and called again when the operator is opened (rule 11.22)."""
         self._restored = tuple(elements)
 
-    def snapshot_state(self) -> list[StreamElement]:
+    def held_elements(self) -> list[StreamElement]:
         """Returns all queued elements, completed or not (rule 11.20)."""
         return [
             StreamRecord(copy_value(element.value), element.timestamp) if isinstance(element, StreamRecord) else element

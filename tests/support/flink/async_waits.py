@@ -251,7 +251,7 @@ class AsyncWaits:
             mailbox_executor=mails, object_reuse=self._case["object_reuse"], fail_externally=self._failed,
         )  # fmt: skip
         self._operator.setup(context, LogOutput(self._log))
-        self._operator.initialize_state(elements)
+        self._operator.restore_elements(elements)
         self._operator.open()
 
     def _failed(self, fail: Callable[[], None]) -> None:
@@ -350,7 +350,7 @@ class AsyncWaits:
         prefix = "snapshot "
         theirs = next((line for line in self._theirs if line.startswith(prefix)), f"{prefix}[]")
         elements = [_element(shown) for shown in json.loads(theirs.removeprefix(prefix))]
-        ours = self._operator.snapshot_state()
+        ours = self._operator.held_elements()
         same = ours == elements if self._case["ordered"] else _sets(ours) == _sets(elements)
         self._log.append(theirs if same else f"{prefix}{ours}")
         return elements

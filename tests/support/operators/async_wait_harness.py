@@ -78,7 +78,7 @@ class AsyncOperatorHarness(OneInputOperatorHarness):
             self.context, mailbox_executor=self.executor, fail_externally=self._fail, object_reuse=object_reuse
         )
         self.waiting.setup(context, self.collected)
-        self.waiting.initialize_state(restored)
+        self.waiting.restore_elements(restored)
 
     def __enter__(self) -> Self:
         super().__enter__()

@@ -8,13 +8,9 @@ import pytest
 
 from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
-from flowsim.checkpoints.coordination.subtask_gateway import (
-    AcknowledgeCheckpointEvent,
-    OperatorEvent,
-    OperatorEventLost,
-    SubtaskGateway,
-)
+from flowsim.checkpoints.coordination.subtask_gateway import OperatorEventLost, SubtaskGateway
 from flowsim.errors import InvariantViolation
+from flowsim.streamrecord.operator_event import AcknowledgeCheckpointEvent, OperatorEvent
 from tests.support.checkpoints.virtual_time import JobManagerClock, VirtualTimeExecutor
 
 

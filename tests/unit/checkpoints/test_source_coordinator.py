@@ -9,14 +9,15 @@ import pytest
 from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
 from flowsim.checkpoints.coordination.source_coordinator import SourceCoordinator, SplitEnumeratorContext
-from flowsim.checkpoints.coordination.source_events import (
+from flowsim.checkpoints.coordination.subtask_gateway import OperatorEventLost
+from flowsim.errors import InvariantViolation
+from flowsim.operators.sources.source_events import (
     AddSplitEvent,
     NoMoreSplitsEvent,
     ReaderRegistrationEvent,
     RequestSplitEvent,
 )
-from flowsim.checkpoints.coordination.subtask_gateway import OperatorEvent, OperatorEventLost
-from flowsim.errors import InvariantViolation
+from flowsim.streamrecord.operator_event import OperatorEvent
 from tests.support.checkpoints.virtual_time import JobManagerClock, VirtualTimeExecutor
 
 

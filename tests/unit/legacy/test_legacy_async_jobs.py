@@ -327,7 +327,7 @@ class Restored:
     def __call__(self) -> StreamOperator:
         operator = self._make()
         assert isinstance(operator, LegacyAsyncWaitOperator)
-        operator.initialize_state(self._elements)
+        operator.restore_elements(self._elements)
         return operator
 
 

@@ -52,7 +52,7 @@ def test_snapshot_has_queued_elements_and_wait_until_advances_time() -> None:
         harness.process_watermark(3)
         harness.wait_until(90)
         assert harness.processing_time.current_processing_time_ms() == 90
-        assert harness.snapshot_state() == [StreamRecord(500, 1), Watermark(3)]
+        assert harness.held_elements() == [StreamRecord(500, 1), Watermark(3)]
 
 
 def test_answer_at_millisecond_of_timeout_is_in_time() -> None:

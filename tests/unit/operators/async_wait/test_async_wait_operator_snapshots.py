@@ -17,7 +17,7 @@ def test_snapshot_has_all_queued_elements(mode: Any) -> None:
         harness.process_watermark(2)
         harness.process_element("c", 3)
         harness.answer("c", "C")
-        assert harness.waiting.snapshot_state() == [
+        assert harness.waiting.held_elements() == [
             StreamRecord("a", 1), StreamRecord("b", None), Watermark(2), StreamRecord("c", 3)
         ]  # fmt: skip
 
@@ -32,7 +32,7 @@ def test_unordered_snapshot_starts_with_completed_elements_of_segment() -> None:
         harness.answer("c", "C")
         harness.answer("b", "B")
         assert harness.output == [("wm", 0)]
-        state = harness.waiting.snapshot_state()
+        state = harness.waiting.held_elements()
         assert state == [
             StreamRecord("z", 0), Watermark(1), StreamRecord("c", 3), StreamRecord("b", 2), StreamRecord("a", 1),
         ]  # fmt: skip
@@ -44,7 +44,7 @@ def test_snapshot_does_not_change_with_its_records() -> None:
     with AsyncOperatorHarness() as harness:
         value = ["a"]
         harness.process_element(value, 1)
-        snapshot = harness.waiting.snapshot_state()
+        snapshot = harness.waiting.held_elements()
         value[0] = "b"
         assert snapshot == [StreamRecord(["a"], 1)]
 
@@ -56,7 +56,7 @@ def test_restored_elements_are_put_and_called_in_order_of_state() -> None:
         assert (harness.calls.life, harness.calls.values) == (["open"], ["a", "b"])
         assert harness.processing_time.live_timers_ms() == [11, 11]
         assert harness.operator.records_in == 0
-        assert harness.waiting.snapshot_state() == state
+        assert harness.waiting.held_elements() == state
         harness.answer("b", "B")
         harness.answer("a", "A")
         assert harness.output == [("rec", "A", 1), ("wm", 2), ("rec", "B", None)]

@@ -75,7 +75,7 @@ def test_n_retries_call_function_n_plus_one_times() -> None:
             wait(harness, 5)
         assert harness.calls.values == ["a", "a", "a"]
         assert harness.output == []
-        assert len(harness.waiting.snapshot_state()) == 0
+        assert len(harness.waiting.held_elements()) == 0
         assert harness.facts("attempt", "action")[:-2] == [
             (0, AsyncAction.PUT), (1, AsyncAction.INVOKE), (1, AsyncAction.RETRY), (2, AsyncAction.INVOKE),
             (2, AsyncAction.RETRY), (3, AsyncAction.INVOKE),
@@ -183,7 +183,7 @@ def test_results_given_by_timeout_are_final() -> None:
         harness.process_element("a", 1)
         harness.clock.now_ns += 21 * 1_000_000
         wait(harness, 0)
-        assert len(harness.waiting.snapshot_state()) == 0
+        assert len(harness.waiting.held_elements()) == 0
         assert harness.calls.values == ["a"]
 
 
@@ -193,7 +193,7 @@ def test_timeout_without_results_leaves_element_to_running_call() -> None:
         wait(harness, 25)
         assert harness.calls.timed_out == ["a"]
         harness.answer("a")
-        assert len(harness.waiting.snapshot_state()) == 0
+        assert len(harness.waiting.held_elements()) == 0
 
 
 # The end of input.

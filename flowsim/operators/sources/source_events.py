@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from flowsim.checkpoints.coordination.subtask_gateway import OperatorEvent
+from flowsim.streamrecord.operator_event import OperatorEvent
 
 Split = TypeVar("Split")
 

@@ -1,0 +1,73 @@
+"""The settings of checkpoints and restarts of a job. Flink: CheckpointConfig, RestartStrategyOptions (section 12.0)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Retention = Literal["NO_EXTERNALIZED_CHECKPOINTS", "DELETE_ON_CANCELLATION", "RETAIN_ON_CANCELLATION"]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSettings:
+    """Settings of checkpoints, with Flink's defaults. Flink: CheckpointConfig."""
+
+    interval_ms: int | None = None
+    """None: no periodic checkpoints; those of actions, savepoints and the final one only."""
+    exactly_once: bool = True
+    timeout_ms: int = 600_000
+    min_pause_ms: int = 0
+    max_concurrent: int = 1
+    tolerable_failures: int = 0
+    retained: int = 1
+    retention: Retention = "NO_EXTERNALIZED_CHECKPOINTS"
+    after_tasks_finish: bool = True
+    interval_during_backlog_ms: int | None = None
+    unaligned: bool = False
+    forced_unaligned: bool = False
+    aligned_timeout_ms: int = 0
+    directory: str | None = None
+    """Where checkpoints are written; None: they stay in memory, and end with the run."""
+    async_latency_ns: int = 0
+    """Virtual duration of the asynchronous part of a task's checkpoint."""
+    async_bytes_per_second: int | None = None
+    """Rate at which the asynchronous part writes state; None: its size costs no time."""
+    sync_latency_ns: int = 0
+    """Virtual duration of the synchronous part of each operator."""
+
+
+@dataclass(frozen=True, slots=True)
+class FixedDelayRestart:
+    """Flink: RestartStrategies.fixedDelayRestart."""
+
+    attempts: int = 1
+    delay_ms: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class FailureRateRestart:
+    """Flink: RestartStrategies.failureRateRestart."""
+
+    max_failures_per_interval: int = 1
+    failure_rate_interval_ms: int = 60_000
+    delay_ms: int = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class ExponentialDelayRestart:
+    """Flink: RestartStrategies.exponentialDelayRestart."""
+
+    initial_backoff_ms: int = 1000
+    max_backoff_ms: int = 60_000
+    backoff_multiplier: float = 1.5
+    reset_backoff_threshold_ms: int = 3_600_000
+    jitter_factor: float = 0.1
+    attempts_before_reset_backoff: int = 2_147_483_647
+
+
+@dataclass(frozen=True, slots=True)
+class NoRestart:
+    """Flink: RestartStrategies.noRestart."""
+
+
+RestartStrategySettings = FixedDelayRestart | FailureRateRestart | ExponentialDelayRestart | NoRestart

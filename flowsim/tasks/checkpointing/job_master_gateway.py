@@ -1,0 +1,51 @@
+"""What a task with checkpoints gets of its job, and what it reports. Flink: JobMasterGateway, JobManagerTaskRestore."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from flowsim.graph.checkpoint_settings import CheckpointSettings
+from flowsim.state.redistribution.operator_state import OperatorSubtaskState
+from flowsim.state.snapshots.stored_streams import CheckpointStreams
+from flowsim.streamrecord.operator_event import OperatorEvent
+from flowsim.tasks.checkpointing.async_checkpoint_runnable import TaskStateManager
+
+
+class JobMasterGateway(TaskStateManager, Protocol):
+    """The job's side of one attempt of a task; each call is handled in a turn of its own.
+
+    Flink: CheckpointResponder, TaskOperatorEventGateway, TaskManagerActions.
+    """
+
+    def notify_end_of_data(self) -> None:
+        """The task has processed the end of its data (rule 12.44)."""
+
+    def send_operator_event_to_coordinator(self, operator_id: str, event: OperatorEvent) -> None:
+        """Sends an event to the coordinator of an operator, e.g. a request for a split."""
+
+    def send_acknowledge_checkpoint_event(self, checkpoint_id: int) -> None:
+        """Reports the end of the synchronous part to the coordinators of the task's operators (rule 12.109)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskRestore:
+    """The state from which an attempt starts. Flink: JobManagerTaskRestore."""
+
+    checkpoint_id: int
+    states: Mapping[str, OperatorSubtaskState] = field(default_factory=dict)
+    """By operator id; an operator without an entry starts empty, but is restored (rule 12.26)."""
+    is_finished: bool = False
+    """True if the task had finished: it does not run its operators (rule 12.100)."""
+
+
+@dataclass(frozen=True, slots=True)
+class TaskCheckpointing:
+    """The checkpoints of one attempt of a task."""
+
+    settings: CheckpointSettings
+    gateway: JobMasterGateway
+    streams: CheckpointStreams
+    restore: TaskRestore | None = None
+    """None: nothing is restored."""

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from random import Random
 from typing import Final
 
+from flowsim.connectors.source import unexpected_state
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, TaskClock
@@ -205,50 +207,100 @@ class GeneratorSource:
         return GeneratorReader(self)
 
 
-class GeneratorReader:
-    """Draws the records of one subtask."""
+@dataclass(slots=True)
+class _Share:
+    """The records of one subtask of the first attempt, and where they continue."""
 
-    __slots__ = ("_source", "_clock", "_random", "_index", "_stride", "_draws", "wake_time_ns")
+    index: int
+    """The index of the next record."""
+    stride: int
+    random: Random
+    wake_time_ns: int | None = None
+    """When the next record is due; None: at once."""
+
+
+class GeneratorReader:
+    """Draws the records of one subtask; after a change of the parallelism those of several ones, or of none.
+
+    A split is the index of the next record, the distance to the one after it, the state of the random numbers, and the
+    time until the next record is due. So a restored reader keeps the pace, but does not count the time of the failure.
+    """
+
+    __slots__ = ("_source", "_clock", "_restored", "_shares", "_draws", "wake_time_ns")
 
     hands_over = True
 
     def __init__(self, source: GeneratorSource) -> None:
         self._source = source
         self._draws = tuple(distribution.draw for distribution in source.fields.values())
+        self._restored: list[object] | None = None
         self.wake_time_ns: int | None = None
 
     def open(self, ctx: OperatorContext) -> None:
         self._clock: TaskClock = ctx.clock
-        self._random = ctx.random
-        self._index = ctx.subtask_index
-        self._stride = ctx.parallelism
+        if self._restored is None:
+            self._shares = [_Share(ctx.subtask_index, ctx.parallelism, ctx.random)]
+        else:
+            self._shares = [_share_of(split, ctx.clock.now_ns) for split in self._restored]
 
     def poll_next(self, output: SourceOutput) -> DataInputStatus:
         clock = self._clock
         count = self._source.count
         timestamp_index = self._source.timestamp_index
-        while count is None or self._index < count:
-            if self.wake_time_ns is not None and clock.now_ns < self.wake_time_ns:
+        while self._shares:
+            share = self._shares[0] if len(self._shares) == 1 else min(self._shares, key=_due)
+            if count is not None and share.index >= count:
+                self._shares.remove(share)
+                continue
+            if share.wake_time_ns is not None and clock.now_ns < share.wake_time_ns:
+                self.wake_time_ns = share.wake_time_ns
                 return DataInputStatus.NOTHING_AVAILABLE
-            value = tuple([draw(self._index, self._random) for draw in self._draws])
+            value = tuple([draw(share.index, share.random) for draw in self._draws])
             check(value)
             output.collect(value, None if timestamp_index is None else _timestamp(value[timestamp_index]))
-            self._index += self._stride
+            share.index += share.stride
             if self._source.pace_ns is not None:
-                self._pace(self._source.pace_ns)
+                self._pace(share, self._source.pace_ns)
             if clock.now_ns >= clock.batch_end_ns:
                 return DataInputStatus.MORE_AVAILABLE
         return DataInputStatus.END_OF_DATA
 
+    def add_splits(self, splits: Sequence[object]) -> None:
+        self._restored = list(splits)
+
+    def snapshot_state(self, checkpoint_id: int) -> Sequence[object]:
+        return [_split_of(share, self._clock.now_ns) for share in self._shares]
+
     def close(self) -> None:
         """Does nothing: there are no resources."""
 
-    def _pace(self, pace_ns: int | Distribution) -> None:
-        drawn = pace_ns if isinstance(pace_ns, int) else pace_ns.draw(self._index, self._random)
+    def _pace(self, share: _Share, pace_ns: int | Distribution) -> None:
+        drawn = pace_ns if isinstance(pace_ns, int) else pace_ns.draw(share.index, share.random)
         if not isinstance(drawn, int | float) or drawn < 0:
             raise BadInput(f"generator source: expected a pace of 0 ns or more, drew {drawn!r}")
-        since = self._clock.now_ns if self.wake_time_ns is None else self.wake_time_ns
-        self.wake_time_ns = since + int(drawn)
+        since = self._clock.now_ns if share.wake_time_ns is None else share.wake_time_ns
+        share.wake_time_ns = since + int(drawn)
+
+
+def _due(share: _Share) -> tuple[int, int]:
+    return share.wake_time_ns or 0, share.index
+
+
+def _split_of(share: _Share, now_ns: int) -> object:
+    """Returns the split; of Python's generator of random numbers it contains the 625 words of 32 bits."""
+    _, words, next_normal = share.random.getstate()
+    wait_ns = None if share.wake_time_ns is None else share.wake_time_ns - now_ns
+    return share.index, share.stride, wait_ns, struct.pack("<625I", *words), next_normal
+
+
+def _share_of(split: object, now_ns: int) -> _Share:
+    match split:
+        case (int(index), int(stride), None | int() as wait_ns, bytes(words), next_normal) if len(words) == 2500:
+            random = Random()
+            random.setstate((3, struct.unpack("<625I", words), next_normal))
+            return _Share(index, stride, random, None if wait_ns is None else now_ns + wait_ns)
+        case _:
+            raise unexpected_state(split, "the position of a generator")
 
 
 def _timestamp(value: object) -> int:

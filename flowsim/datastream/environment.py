@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 from flowsim.connectors.memory import CollectionSource
 from flowsim.connectors.script import ScriptedSource
-from flowsim.connectors.source import Source
+from flowsim.connectors.source import Source, enumerator_factory_of
 from flowsim.datastream.building import operator_factories as factories
 from flowsim.datastream.building.transformation import Upstream
 from flowsim.datastream.common.configuration import Configuration
@@ -95,6 +95,7 @@ class StreamExecutionEnvironment(JobBuilder):
         description = OperatorDescription("source", described)
         added = self.create_transformation(f"Source: {name}", description, make, ())
         added.is_source = True
+        added.enumerator_factory = enumerator_factory_of(source)
         added.needs_cost = source.needs_cost
         if source.required_parallelism is not None:
             added.parallelism = added.required_parallelism = source.required_parallelism

@@ -11,6 +11,7 @@ from enum import Enum
 from flowsim.graph.checkpoint_settings import CheckpointSettings, RestartStrategySettings
 from flowsim.graph.placement import TaskManagers
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
+from flowsim.operators.sources.split_enumerator import EnumeratorFactory
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
 
 
@@ -73,6 +74,8 @@ class StreamNode:
     """The key selector of every input, for an operator with several inputs."""
     uid: str | None = None
     """The id that the user gave the operator."""
+    enumerator_factory: EnumeratorFactory[object] | None = None
+    """Makes the enumerator of a source whose splits are assigned while the job runs, by a coordinator of the operator."""
 
     @property
     def operator_id(self) -> str:

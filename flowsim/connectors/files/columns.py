@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Protocol
 
+from flowsim.connectors.files.input_file import InputFile
 from flowsim.errors import BadInput, ValueNotAllowed, did_you_mean
 from flowsim.values.closed_set import encodes
 from flowsim.values.row import Row
@@ -156,6 +157,7 @@ Rows = list[tuple[object, ...]]
 class RowFile(Protocol):
     """One file of rows. A row is a tuple of the declared columns, in declared order."""
 
+    file: InputFile
     path: str
     columns: tuple[Column, ...]
 
@@ -165,8 +167,11 @@ class RowFile(Protocol):
     def place_of_row(self, row: int) -> str | None:
         """File, without folder, and line or row of row ``row`` of ``blocks``, counted from 0; None if it is unknown."""
 
-    def blocks(self) -> Iterator[Rows]:
-        """Yields blocks of rows in file order. Raises BadInput at the first row that does not match the declaration."""
+    def blocks(self, first_row: int = 0) -> Iterator[Rows]:
+        """Yields blocks of rows in file order, from row ``first_row`` on, counted from 0.
+
+        Raises BadInput at the first row that does not match the declaration.
+        """
 
 
 def reason_of(error: Exception) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import compress
+from operator import length_hint
 from pathlib import Path
 
 from flowsim.connectors.files.columns import Column, Rows, columns_of
 from flowsim.connectors.files.csv_file import CsvFile
 from flowsim.connectors.files.file_sources import FilesReader, Paths, files_as_params, files_of
-from flowsim.connectors.source import BlockReader
+from flowsim.connectors.source import unexpected_state
 from flowsim.errors import BadInput, did_you_mean
-from flowsim.operators.stream_operator import OperatorContext
+from flowsim.operators.sources.source_output import ReaderOutput
+from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, Value
 
 
 class CsvSource:
@@ -62,7 +65,6 @@ class CsvSource:
         self._files = [CsvFile(one, self.columns, delimiter, rows) for one in files]
         for file in self._files:
             file.check()
-        self._file = self._files[0]
         self._declared_groups = None if groups is None else [_group(group) for group in groups]
         self._groups: list[list[object]] | None = None
 
@@ -70,7 +72,7 @@ class CsvSource:
     def params(self) -> Mapping[str, object]:
         if len(self._files) > 1:
             return files_as_params(self._files)
-        params: dict[str, object] = {"file": Path(self._file.path).name, "columns": [one.name for one in self.columns]}
+        params: dict[str, object] = {"file": Path(self.file.path).name, "columns": [one.name for one in self.columns]}
         if self.split_by is not None:
             params["split_by"] = self.split_by
             if self._declared_groups is not None:
@@ -81,25 +83,16 @@ class CsvSource:
     def required_parallelism(self) -> int | None:
         return None if self.split_by is not None or len(self._files) > 1 else 1
 
-    def create_reader(self) -> BlockReader | FilesReader:
+    def create_reader(self) -> FilesReader | RowsReader:
         """Creates a reader for one subtask."""
         if len(self._files) > 1:
             return FilesReader(self._files)
-        return BlockReader(self._blocks, self._place_of)
+        return RowsReader(self)
 
-    def _blocks(self, ctx: OperatorContext) -> Iterator[Rows]:
-        if self.split_by is None:
-            return self._file.blocks()
-        own = self._own(ctx)
-        return self._file.blocks((self.split_by, own)) if own else iter(())
-
-    def _own(self, ctx: OperatorContext) -> list[object]:
-        """Returns the values of ``split_by`` that a subtask reads."""
-        return [value for group in self.groups()[ctx.subtask_index :: ctx.parallelism] for value in group]
-
-    def _place_of(self, ctx: OperatorContext, record: int) -> str | None:
-        keep = None if self.split_by is None else (self.split_by, self._own(ctx))
-        return self._file.place_of_row(record, keep)
+    @property
+    def file(self) -> CsvFile:
+        """The file, if there is only one."""
+        return self._files[0]
 
     def groups(self) -> list[list[object]]:
         """Returns the groups of ``split_by``; empty without ``split_by``.
@@ -108,11 +101,108 @@ class CsvSource:
         """
         if self._groups is None and self.split_by is not None:
             if self._declared_groups is None:
-                self._groups = [[value] for value in self._file.distinct(self.split_by)]
+                self._groups = [[value] for value in self.file.distinct(self.split_by)]
             else:
-                self._file.require_values(self.split_by, [value for group in self._declared_groups for value in group])
+                self.file.require_values(self.split_by, [value for group in self._declared_groups for value in group])
                 self._groups = self._declared_groups
         return self._groups or []
+
+
+class RowsReader:
+    """Reads one CSV file, or with ``split_by`` the rows of its groups of values. Flink: SourceReader.
+
+    A split is the file, the group (None: all rows), and the number of the next row of the file, counted from 0. A
+    subtask with several restored groups reads them in one pass, in file order.
+    """
+
+    __slots__ = ("_source", "_file", "_shares", "_blocks", "_values", "_numbers", "_next_row")
+
+    wake_time_ns = None
+    hands_over = True
+
+    def __init__(self, source: CsvSource) -> None:
+        self._source = source
+        self._file = source.file
+        self._shares: list[tuple[list[object] | None, int]] | None = None
+        """The groups of this subtask, each with the row from which it is read."""
+
+    def open(self, ctx: OperatorContext) -> None:
+        if self._shares is None:
+            self._shares = [(None, 0)]
+            if self._source.split_by is not None:
+                self._shares = [(group, 0) for group in self._source.groups()[ctx.subtask_index :: ctx.parallelism]]
+        self._values: Iterator[Value] = iter(())
+        self._numbers: Sequence[int] = ()
+        """The row of the file of each value of the block."""
+        self._next_row = min((first for _, first in self._shares), default=0)
+        """The row after the last block that was read completely."""
+        self._blocks = self._open_blocks(self._shares)
+
+    def _open_blocks(self, shares: Sequence[tuple[list[object] | None, int]]) -> Iterator[tuple[Rows, Sequence[int]]]:
+        split_by = self._source.split_by
+        row = self._next_row
+        if split_by is None:
+            for _ in shares:
+                for rows in self._file.blocks(row):
+                    yield rows, range(row, row + len(rows))
+                    row += len(rows)
+            return
+        first_rows = {value: first for group, first in shares for value in group or ()}
+        if not first_rows:
+            return
+        column = [one.name for one in self._file.columns].index(split_by)
+        last_first = max(first_rows.values())
+        for rows, numbers in self._file.kept_blocks(split_by, list(first_rows), row):
+            if numbers[0] < last_first:
+                read = [number >= first_rows.get(one[column], 0) for one, number in zip(rows, numbers, strict=True)]
+                yield list(compress(rows, read)), list(compress(numbers, read))
+            else:
+                yield rows, numbers
+
+    def poll_next(self, output: ReaderOutput) -> DataInputStatus:
+        while True:
+            if output.collect_batch(self._values):
+                return DataInputStatus.MORE_AVAILABLE
+            self._next_row = self._position()
+            block = next(self._blocks, None)
+            if block is None:
+                return DataInputStatus.END_OF_DATA
+            rows, self._numbers = block
+            self._values = iter(rows)
+
+    def _position(self) -> int:
+        """The row after the last record."""
+        read = len(self._numbers) - length_hint(self._values)
+        return self._numbers[read - 1] + 1 if read else self._next_row
+
+    def add_splits(self, splits: Sequence[object]) -> None:
+        self._shares = [self._share_of(split) for split in splits]
+
+    def _share_of(self, split: object) -> tuple[list[object] | None, int]:
+        has_groups = self._source.split_by is not None
+        match split:
+            case (str(name), None | tuple() as group, int(row)) if (
+                name == self._file.file.name and (group is not None) is has_groups
+            ):
+                return (None if group is None else list(group)), row
+            case _:
+                raise unexpected_state(split, f"a row of {self._file.file.name!r}{', and a group' * has_groups}")
+
+    def snapshot_state(self, checkpoint_id: int) -> Sequence[object]:
+        position = self._position()
+        return [
+            (self._file.file.name, None if group is None else tuple(group), max(first, position))
+            for group, first in self._shares or ()
+        ]
+
+    def place_of_record(self, output: ReaderOutput) -> str | None:
+        """File and line of the last record; None if the file has changed."""
+        return self._file.place_of_row(self._position() - 1)
+
+    def close(self) -> None:
+        self._blocks = iter(())
+        self._values = iter(())
+        self._numbers = ()
 
 
 def _group(group: object) -> list[object]:

@@ -63,41 +63,41 @@ class CsvFile:
         if doubled:
             raise BadInput(f"{self.path}:1:1 the header has column {doubled[0]!r} more than once")
 
-    def blocks(self, keep: tuple[str, Sequence[object]] | None = None) -> Iterator[Rows]:
-        """Yields blocks of rows in file order; with ``keep`` only the rows that have one of the values in a column.
+    def blocks(self, first_row: int = 0) -> Iterator[Rows]:
+        """Yields blocks of rows in file order, from row ``first_row`` on, counted from 0.
 
         Raises BadInput ``file:line:column`` at the first field that does not match its declared type.
         """
         self.check()
-        wanted = None
         for batch in self._batches(self.columns):
-            if keep is not None:
-                chosen = batch.column(keep[0])
-                if wanted is None:
-                    wanted = pa.array(keep[1], chosen.type)
-                batch = batch.filter(pc.is_in(chosen, value_set=wanted))
-            for start in range(0, batch.num_rows, ROWS_AT_ONCE):
-                rows = batch.slice(start, ROWS_AT_ONCE)
-                yield list(zip(*(_python_values(column) for column in rows.columns), strict=True))
+            before = min(first_row, batch.num_rows)
+            first_row -= before
+            for start in range(before, batch.num_rows, ROWS_AT_ONCE):
+                yield _rows(batch.slice(start, ROWS_AT_ONCE))
 
-    def place_of_row(self, row: int, keep: tuple[str, Sequence[object]] | None = None) -> str | None:
-        """``file:line`` of row ``row`` of ``blocks``, counted from 0; None if the file has changed. Reads the file."""
+    def kept_blocks(self, name: str, values: Sequence[object], first_row: int = 0) -> Iterator[tuple[Rows, list[int]]]:
+        """Yields the rows that have one of the values in a column, and the position of each of them in the file."""
+        self.check()
+        wanted = None
+        before = 0
+        for batch in self._batches(self.columns):
+            chosen = batch.column(name)
+            if wanted is None:
+                wanted = pa.array(values, chosen.type)
+            mask = pc.is_in(chosen, value_set=wanted)
+            numbers = pc.add(pc.indices_nonzero(mask), pa.scalar(before, pa.uint64()))
+            kept = batch.filter(mask)
+            before += batch.num_rows
+            skipped = pc.sum(pc.less(numbers, pa.scalar(first_row, pa.uint64()))).as_py() or 0 if first_row else 0
+            for start in range(skipped, kept.num_rows, ROWS_AT_ONCE):
+                yield _rows(kept.slice(start, ROWS_AT_ONCE)), numbers.slice(start, ROWS_AT_ONCE).to_pylist()
+
+    def place_of_row(self, row: int) -> str | None:
+        """``file:line`` of a row, counted from 0; None if the file has changed. Reads the file."""
         with suppress(BadInput, OSError):
-            line = line_of_row(self.file, self.delimiter, row if keep is None else self._row_of_kept(row, *keep))
+            line = line_of_row(self.file, self.delimiter, row)
             return f"{self.file.path.name}:{line}" if line else None
         return None
-
-    def _row_of_kept(self, row: int, name: str, values: Sequence[object]) -> int:
-        before = 0
-        for batch in self._batches([column for column in self.columns if column.name == name]):
-            column = batch.column(0)
-            places = pc.is_in(column, value_set=pa.array(values, column.type)).to_pylist()
-            for place, is_kept in enumerate(places):
-                row -= is_kept
-                if row < 0:
-                    return before + place
-            before += len(places)
-        return before
 
     def distinct(self, name: str) -> list[object]:
         """Returns the distinct values of one column, sorted, None first; at most 10,000. Reads the whole file once."""
@@ -176,6 +176,10 @@ def _is_valid(text: str, column_type: ColumnType) -> bool:
     except pa.ArrowInvalid:
         return False
     return True
+
+
+def _rows(batch: pa.RecordBatch) -> Rows:
+    return list(zip(*(_python_values(column) for column in batch.columns), strict=True))
 
 
 def _python_values(column: pa.Array) -> list[object]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from operator import length_hint
 from pathlib import Path
 
 from flowsim.connectors.files.columns import Column, RowFile, Rows, columns_of
 from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.connectors.files.json_lines_file import JsonLinesFile
 from flowsim.connectors.files.parquet import ParquetFile
+from flowsim.connectors.source import unexpected_state
 from flowsim.errors import BadInput
 from flowsim.operators.sources.source_output import ReaderOutput, SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, Value
@@ -86,13 +89,13 @@ class JsonLinesSource(_FileSource):
 
 
 class FilesReader:
-    """Reads the files whose index modulo the parallelism is the subtask's index. Flink: FileSourceReader.
+    """Reads files one after the other. Flink: FileSourceReader.
 
-    In Flink a subtask requests its next file when it has finished one, so the assignment depends on speed. Here the
-    assignment is fixed, and the same in every run.
+    With fixed shares it reads the files whose index modulo the parallelism is the subtask's index: the same in every
+    run. A split is the file, as the user wrote it, and the number of its next row, counted from 0.
     """
 
-    __slots__ = ("_files", "_file", "_waiting", "_blocks", "_values", "_split", "_output", "_paused")
+    __slots__ = ("_files", "_file", "_waiting", "_blocks", "_values", "_next_block_row", "_split", "_output", "_paused")
 
     wake_time_ns = None
     hands_over = True
@@ -102,12 +105,16 @@ class FilesReader:
         self._file: RowFile | None = None
         self._split: str | None = None
         self._paused = False
+        self._waiting: deque[tuple[RowFile, int]] | None = None
+        """The files after the current one, each with its first row."""
 
     def open(self, ctx: OperatorContext) -> None:
-        own = self._files[ctx.subtask_index :: ctx.parallelism]
-        self._waiting: Iterator[RowFile] = iter(own)
+        if self._waiting is None:
+            self._waiting = deque((file, 0) for file in self._files[ctx.subtask_index :: ctx.parallelism])
         self._blocks: Iterator[Rows] = iter(())
         self._values: Iterator[Value] = iter(())
+        self._next_block_row = 0
+        """The row after the current block."""
         self._output: SourceOutput | None = None
 
     def poll_next(self, output: ReaderOutput) -> DataInputStatus:
@@ -118,6 +125,7 @@ class FilesReader:
                 return DataInputStatus.MORE_AVAILABLE
             block = next(self._blocks, None)
             if block is not None:
+                self._next_block_row += len(block)
                 self._values = iter(block)
             elif not self._begin_next(output):
                 return DataInputStatus.END_OF_DATA
@@ -127,18 +135,38 @@ class FilesReader:
         if self._split is not None:
             output.release_output_for_split(self._split)
             self._split = None
-        file = next(self._waiting, None)
-        if file is None:
+        if not self._waiting:
             return False
-        self._file = file
-        self._split = file.path
-        self._output = output.create_output_for_split(file.path)
-        self._blocks = file.blocks()
+        self._file, self._next_block_row = self._waiting.popleft()
+        self._split = self._file.path
+        self._output = output.create_output_for_split(self._split)
+        self._blocks = self._file.blocks(self._next_block_row)
         return True
+
+    def _position(self) -> int:
+        """The row of the current file after the last record."""
+        return self._next_block_row - length_hint(self._values)
+
+    def add_splits(self, splits: Sequence[object]) -> None:
+        waiting = self._waiting = deque() if self._waiting is None else self._waiting
+        waiting.extend(self._file_and_row(split) for split in splits)
+
+    def _file_and_row(self, split: object) -> tuple[RowFile, int]:
+        match split:
+            case (str(name), int(row)):
+                for file in self._files:
+                    if file.file.name == name:
+                        return file, row
+        names = ", ".join(file.file.name for file in self._files[:10])
+        raise unexpected_state(split, f"a row of one of the files {names}")
+
+    def snapshot_state(self, checkpoint_id: int) -> Sequence[object]:
+        current = [] if self._file is None or self._split is None else [(self._file.file.name, self._position())]
+        return current + [(file.file.name, row) for file, row in self._waiting or ()]
 
     def place_of_record(self, output: ReaderOutput) -> str | None:
         """Where the last record of the current split comes from."""
-        return None if self._file is None or self._output is None else self._file.place_of_row(self._output.records - 1)
+        return None if self._file is None else self._file.place_of_row(self._position() - 1)
 
     def pause_or_resume_splits(self, splits_to_pause: Sequence[str], splits_to_resume: Sequence[str]) -> None:
         """Pauses or resumes the reader, which reads one split at a time (rule 8.24)."""
@@ -148,6 +176,6 @@ class FilesReader:
             self._paused = False
 
     def close(self) -> None:
-        self._waiting = iter(())
+        self._waiting = deque()
         self._blocks = iter(())
         self._values = iter(())

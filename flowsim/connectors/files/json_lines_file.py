@@ -40,8 +40,8 @@ class JsonLinesFile:
         if problem is not None:
             raise BadInput(f"{self.path}:1:1 expected a JSON object in each line, got {problem}")
 
-    def blocks(self) -> Iterator[Rows]:
-        """Yields blocks of rows in file order.
+    def blocks(self, first_row: int = 0) -> Iterator[Rows]:
+        """Yields blocks of rows in file order, from row ``first_row`` on, counted from 0.
 
         Raises BadInput with ``file:line:column`` at a line without such an object.
         """
@@ -51,7 +51,10 @@ class JsonLinesFile:
                 while lines := opened.readlines(BLOCK_CHARS):
                     numbered = enumerate(lines, number + 1)
                     number += len(lines)
-                    yield [self._row(text, at) for at, text in numbered if not text.isspace()]
+                    rows = [(text, at) for at, text in numbered if not text.isspace()]
+                    skipped = min(first_row, len(rows))
+                    first_row -= skipped
+                    yield [self._row(text, at) for text, at in rows[skipped:]]
         except UnicodeDecodeError:
             raise self._not_text() from None
         except OSError as error:

@@ -60,18 +60,25 @@ class ParquetFile:
                     f"{self.path}: column {column.name!r}: expected {column.type.expects}, the file has {found}"
                 )
 
-    def blocks(self) -> Iterator[Rows]:
-        """Yields batches of rows in file order; raises BadInput."""
+    def blocks(self, first_row: int = 0) -> Iterator[Rows]:
+        """Yields batches of rows in file order, from row ``first_row`` on, counted from 0; raises BadInput.
+
+        Row groups before that row are not read.
+        """
         self.check()
         names = [column.name for column in self.columns]
         row = 0
         try:
             with pq.ParquetFile(self.path, read_dictionary=self._texts()) as opened:
                 for group in range(opened.num_row_groups):
+                    if row + opened.metadata.row_group(group).num_rows <= first_row:
+                        row += opened.metadata.row_group(group).num_rows
+                        continue
                     rows = self._rows_at_once(opened.metadata.row_group(group), row)
                     for batch in opened.iter_batches(rows, [group], columns=names, use_threads=False):
                         columns = [self._column(batch.column(one.name), one, row) for one in self.columns]
-                        yield list(zip(*columns, strict=True))
+                        skipped = max(0, first_row - row)
+                        yield list(zip(*columns, strict=True))[skipped:]
                         row += batch.num_rows
         except (pa.ArrowException, OSError) as error:
             raise BadInput(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeGuard
 
-from flowsim.connectors.source import Sink, Source
+from flowsim.connectors.source import Sink, Source, enumerator_factory_of
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.functions import (
     CoFlatMapFunction,
@@ -41,6 +41,7 @@ from flowsim.operators.functions.process import KeyedProcessOperator, ProcessOpe
 from flowsim.operators.inputs.reading_order import Reading, reading_order
 from flowsim.operators.sink import SinkOperator
 from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.sources.source_reader import AssignedReader
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from flowsim.values.types import TypeInformation
@@ -169,13 +170,20 @@ def watermarks_operator(strategy: WatermarkStrategy, settings: JobSettings) -> M
 
 def source_operator(source: Source, strategy: WatermarkStrategy | None, settings: JobSettings) -> MakeOperator:
     """Creates a source. ``strategy`` None: the source's readers emit event time themselves."""
-    return lambda name: SourceOperator(
-        source.create_reader(),
-        None if strategy is None else strategy.for_subtask(name),
-        settings.auto_watermark_interval_ms,
-        settings.latency_interval_ms,
-        settings.watermark_alignment_buffer_size,
-    )
+    is_assigned = enumerator_factory_of(source) is not None
+
+    def make(name: str) -> SourceOperator:
+        reader = source.create_reader()
+        return SourceOperator(
+            reader,
+            None if strategy is None else strategy.for_subtask(name),
+            settings.auto_watermark_interval_ms,
+            settings.latency_interval_ms,
+            settings.watermark_alignment_buffer_size,
+            reader if is_assigned and isinstance(reader, AssignedReader) else None,
+        )
+
+    return make
 
 
 def source_function_operator(function: SourceFunction | LegacySource, settings: JobSettings) -> MakeOperator:

@@ -17,6 +17,7 @@ from flowsim.graph.stream_graph import (
     StreamNode,
 )
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
+from flowsim.operators.sources.split_enumerator import EnumeratorFactory
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
 from flowsim.state.key_group_range import UPPER_BOUND_MAX_PARALLELISM
 
@@ -60,6 +61,8 @@ class Transformation:
     cost_ns: int | None = None
     buffer_timeout_ms: int | None = None
     uid: str | None = None
+    enumerator_factory: EnumeratorFactory[object] | None = None
+    """The enumerator of a source whose splits are assigned while the job runs."""
 
     def set_parallelism(self, parallelism: int) -> None:
         checked = positive(parallelism, f"operator {self.name!r}: parallelism")
@@ -143,6 +146,7 @@ def _node(one: Transformation, max_parallelism: int | None) -> StreamNode:
         cost_ns=one.cost_ns,
         buffer_timeout_ms=one.buffer_timeout_ms,
         uid=one.uid,
+        enumerator_factory=one.enumerator_factory,
     )
 
 

@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, InvariantViolation
 from flowsim.operators.sources.latency_marker_emitter import LatencyMarkerEmitter
 from flowsim.operators.sources.manual_source_output import ManualReaderOutput
 from flowsim.operators.sources.progressive_timestamps_and_watermarks import StreamingReaderOutput
 from flowsim.operators.sources.source_alignment import SourceAlignment
-from flowsim.operators.sources.source_reader import SourceReader, SplitReader
+from flowsim.operators.sources.source_events import AddSplitEvent, NoMoreSplitsEvent, ReaderRegistrationEvent
+from flowsim.operators.sources.source_reader import AssignedReader, CheckpointedReader, SourceReader, SplitReader
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, Output, StreamOperator, Value
+from flowsim.state.snapshots.snapshot_contexts import (
+    OperatorListState,
+    StateInitializationContext,
+    StateSnapshotContext,
+)
 from flowsim.streamrecord.events import StopMode
+from flowsim.streamrecord.operator_event import OperatorEvent
 from flowsim.units import MAX_WATERMARK
 from flowsim.watermark.idleness import PausableRelativeClock
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 
 __all__ = ["SourceOperator", "SourceReader", "SplitReader"]
+
+READER_STATE: Final = "SourceReaderState"
+"""The operator list state with the splits of the reader. Flink: SourceOperator.SPLITS_STATE_DESC."""
 
 
 class SourceOperator(StreamOperator):
@@ -34,6 +45,8 @@ class SourceOperator(StreamOperator):
         "stopping",
         "on_available",
         "_reader",
+        "_assigned_reader",
+        "_reader_state",
         "strategy",
         "_interval_ms",
         "_latency_ms",
@@ -53,8 +66,12 @@ class SourceOperator(StreamOperator):
         auto_watermark_interval_ms: int = 200,
         latency_interval_ms: int = 0,
         alignment_sample_count: int = 3,
+        assigned_reader: AssignedReader | None = None,
     ) -> None:
+        """``assigned_reader``: the reader, if the enumerator of the source assigns its splits."""
         self._reader = reader
+        self._assigned_reader = assigned_reader
+        self._reader_state: OperatorListState | None = None
         self.strategy = strategy
         self._interval_ms = auto_watermark_interval_ms
         self._latency_ms = latency_interval_ms
@@ -111,7 +128,47 @@ class SourceOperator(StreamOperator):
             return None
         return self._reader.wake_time_ns
 
+    def initialize_state(self, context: StateInitializationContext) -> None:
+        """Adds the restored splits to the reader, before it is registered (rule 12.111)."""
+        reader = self._checkpointed_reader()
+        self._reader_state = context.operator_state.get_list_state(READER_STATE)
+        if context.has_operator_state:
+            reader.add_splits(self._reader_state.get())
+
+    def snapshot_state(self, context: StateSnapshotContext) -> None:
+        """Stores the splits of the reader, in its order (rule 12.111)."""
+        if self._reader_state is not None:
+            self._reader_state.update(tuple(self._checkpointed_reader().snapshot_state(context.checkpoint_id)))
+
+    def _checkpointed_reader(self) -> CheckpointedReader:
+        reader = self._reader
+        if not isinstance(reader, CheckpointedReader):
+            raise BadInput(
+                f"{self.ctx.operator_name}: a job with checkpoints needs readers with the methods snapshot_state and "
+                f"add_splits, {type(reader).__name__} has not both: add them, or run the job without checkpoints"
+            )
+        return reader
+
+    def handle_operator_event(self, event: OperatorEvent) -> None:
+        reader = self._assigned_reader
+        match event:
+            case AddSplitEvent(splits=splits) if reader is not None:
+                reader.add_splits(splits)
+            case NoMoreSplitsEvent() if reader is not None:
+                reader.notify_no_more_splits()
+            case _:
+                super().handle_operator_event(event)
+        self.on_available()
+
+    def _register_reader(self) -> None:
+        send = self.ctx.send_to_coordinator
+        if send is None:
+            raise InvariantViolation(f"{self.ctx.operator_name}: its splits are assigned, but there is no coordinator")
+        send(ReaderRegistrationEvent())
+
     def open(self) -> None:
+        if self._assigned_reader is not None:
+            self._register_reader()
         self._reader.open(self.ctx)
         self._is_open = True
         if self.strategy is not None and (self.strategy.periodic or self.alignment is not None):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from flowsim.operators.sources.source_output import ReaderOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
@@ -28,7 +28,7 @@ class SourceReader(Protocol):
         """The time of the next poll after NOTHING_AVAILABLE, in ns; None: only after a wake-up."""
 
     def open(self, ctx: OperatorContext) -> None:
-        """Called before the first poll; ``ctx.subtask_index`` selects the share to read."""
+        """Called before the first poll. Unless splits were added before, ``ctx.subtask_index`` selects the share."""
 
     def poll_next(self, output: ReaderOutput) -> DataInputStatus: ...
 
@@ -49,3 +49,29 @@ class SplitReader(SourceReader, Protocol):
         Called between polls, and inside the ``collect`` call after which a split is too far ahead: the batch ends with
         that record.
         """
+
+
+@runtime_checkable
+class CheckpointedReader(SourceReader, Protocol):
+    """A reader whose position is state (rule 12.111); a job with checkpoints needs one. Flink: SourceReader.
+
+    A split is a value of the closed set: what is to be read, and the position in it.
+    """
+
+    def add_splits(self, splits: Sequence[object], /) -> None:
+        """Adds splits after those that the reader has.
+
+        Called before ``open`` with the restored splits, also if there are none: then the reader takes no share of its
+        own.
+        """
+
+    def snapshot_state(self, checkpoint_id: int, /) -> Sequence[object]:
+        """Returns the splits that are not read to their end, each with the position of its next record."""
+
+
+@runtime_checkable
+class AssignedReader(CheckpointedReader, Protocol):
+    """A reader whose splits the enumerator of its source assigns. Flink: SourceReader."""
+
+    def notify_no_more_splits(self) -> None:
+        """Called when no more splits follow: the reader ends after those that it has."""

@@ -8,7 +8,7 @@ import pytest
 
 from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.coordination.operator_coordinator_holder import OperatorCoordinatorHolder
-from flowsim.checkpoints.coordination.source_coordinator import SourceCoordinator, SplitEnumeratorContext
+from flowsim.checkpoints.coordination.source_coordinator import SourceCoordinator
 from flowsim.checkpoints.coordination.subtask_gateway import OperatorEventLost
 from flowsim.errors import InvariantViolation
 from flowsim.operators.sources.source_events import (
@@ -17,6 +17,7 @@ from flowsim.operators.sources.source_events import (
     ReaderRegistrationEvent,
     RequestSplitEvent,
 )
+from flowsim.operators.sources.split_enumerator import SplitEnumeratorContext
 from flowsim.streamrecord.operator_event import OperatorEvent
 from tests.support.checkpoints.virtual_time import JobManagerClock, VirtualTimeExecutor
 

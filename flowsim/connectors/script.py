@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from flowsim.connectors.script_entries import (
@@ -22,6 +23,8 @@ from flowsim.connectors.script_entries import (
     split_of,
     watermark,
 )
+from flowsim.connectors.source import unexpected_state
+from flowsim.connectors.split_assignment import Assignment, SplitRequests, SplitsOnRequest, checked_assignment
 from flowsim.errors import BadInput
 from flowsim.operators.sources.source_output import ReaderOutput, SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, TaskClock, checked_timestamp
@@ -57,13 +60,16 @@ class ScriptedSource:
     Entries may name a split: ``record("a", 1, split="p0")``. All splits of a subtask exist from the beginning, and
     ``end(split="p0")`` ends one. While alignment pauses a split, the entries of that split wait and the entries of
     other splits continue. When only waiting entries are left, the splits without entries have ended.
+
+    With ``assignment="dynamic"`` the source has any parallelism, and each script is a split: a subtask that has none
+    requests the next one. The time of a script starts with its first entry, and its entries name no splits.
     """
 
     kind = "script"
     emits_watermarks = True
     needs_cost = False
 
-    def __init__(self, *scripts: Sequence[Entry], gap_ms: int = 10) -> None:
+    def __init__(self, *scripts: Sequence[Entry], gap_ms: int = 10, assignment: Assignment = "fixed") -> None:
         if not scripts:
             raise BadInput("scripted source: expected one script per subtask, got none")
         if gap_ms < 1:
@@ -72,22 +78,35 @@ class ScriptedSource:
             _script(subtask, script) for subtask, script in enumerate(scripts)
         )
         self.gap_ms = gap_ms
+        self.assignment = checked_assignment(assignment, "scripted source")
         for subtask, script in enumerate(self.scripts):
             _check_entries(subtask, script)
             _check_steps(subtask, script)
             _check_splits(subtask, script)
+        self._spelled = ", ".join(f"[{', '.join(map(spelled, script))}]" for script in self.scripts)
+        if assignment == "dynamic":
+            self.scripts = tuple(_as_split(index, script) for index, script in enumerate(self.scripts))
 
     def __repr__(self) -> str:
-        scripts = ", ".join(f"[{', '.join(map(spelled, script))}]" for script in self.scripts)
-        return f"ScriptedSource({scripts}, gap_ms={self.gap_ms})"
+        assignment = "" if self.assignment == "fixed" else f", assignment={self.assignment!r}"
+        return f"ScriptedSource({self._spelled}, gap_ms={self.gap_ms}{assignment})"
 
     @property
     def params(self) -> Mapping[str, object]:
         params: dict[str, object] = {"entries": [len(script) for script in self.scripts]}
         splits = [list(_splits_of(script)) for script in self.scripts]
-        if any(splits):
+        if self.assignment != "fixed":
+            params["assignment"] = self.assignment
+        elif any(splits):
             params["splits"] = splits
         return params
+
+    @property
+    def enumerator_factory(self) -> SplitsOnRequest | None:
+        """Makes the enumerator that assigns the scripts; None with fixed assignment."""
+        if self.assignment == "fixed":
+            return None
+        return SplitsOnRequest(_Position(index).split for index in range(len(self.scripts)))
 
     @property
     def has_event_time_entries(self) -> bool:
@@ -96,22 +115,49 @@ class ScriptedSource:
 
     @property
     def required_parallelism(self) -> int | None:
-        return len(self.scripts)
+        return len(self.scripts) if self.assignment == "fixed" else None
 
     def create_reader(self) -> ScriptReader:
         """Creates a reader for one subtask."""
         return ScriptReader(self)
 
 
-class ScriptReader:
-    """Emits one subtask's script.
+@dataclass(frozen=True, slots=True)
+class _Position:
+    """Where a script continues."""
 
-    Entries of a paused split are held in order, and emitted first when the split resumes.
+    script: int
+    at: int = 0
+    """The index of the next entry."""
+    previous: int | None = None
+    """The timestamp of the previous record."""
+    held: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    """The entries before ``at`` that wait for a paused split, by split."""
+    elapsed_ns: int = 0
+    """The time since the start of the script."""
+    wait_ns: int | None = None
+    """The rest of a pause."""
+
+    @property
+    def split(self) -> object:
+        """The position as a value."""
+        return self.script, self.at, self.previous, self.held, self.elapsed_ns, self.wait_ns
+
+
+class ScriptReader:
+    """Emits the script of a subtask, or the scripts that it gets, one after the other.
+
+    Entries of a paused split are held in order, and emitted first when the split resumes. A split is a script and the
+    position in it. Its time stands still between a checkpoint and the restart from it; a split of the script that was
+    idle before is marked idle again.
     """
 
     __slots__ = (
         "_source",
         "_clock",
+        "_requests",
+        "_waiting",
+        "_script",
         "_entries",
         "_at",
         "_opened_ns",
@@ -127,37 +173,49 @@ class ScriptReader:
 
     def __init__(self, source: ScriptedSource) -> None:
         self._source = source
+        self._requests = SplitRequests() if source.enumerator_factory is not None else None
+        self._waiting: deque[_Position] | None = None
+        self._script: int | None = None
+        self._entries: tuple[Entry, ...] = ()
         self._at = 0
         self._previous: int | None = None
         self._outputs: dict[str, SourceOutput] | None = None
         self._paused: set[str] = set()
-        self._held: dict[str, deque[Entry]] = {}
+        self._held: dict[str, deque[int]] = {}
         self.wake_time_ns: int | None = None
 
     def open(self, ctx: OperatorContext) -> None:
-        self._entries = self._source.scripts[ctx.subtask_index]
         self._clock: TaskClock = ctx.clock
-        self._opened_ns = ctx.clock.now_ns
+        if self._requests is not None:
+            self._requests.open(ctx)
+        if self._waiting is None:
+            self._waiting = deque([] if self._requests is not None else [_Position(ctx.subtask_index)])
+        if self._waiting:
+            self._begin(self._waiting.popleft())
 
     def poll_next(self, output: ReaderOutput) -> DataInputStatus:
         clock = self._clock
-        if self._outputs is None:
-            self._outputs = {split: output.create_output_for_split(split) for split in _splits_of(self._entries)}
         while True:
-            entry = self._released_entry() if self._held else None
-            if entry is None:
+            if self._outputs is None:
+                self._outputs = self._create_outputs(output)
+            index = self._released_entry() if self._held else None
+            if index is None:
                 if self._at >= len(self._entries):
-                    return self._end(output)
-                entry = self._entries[self._at]
-                if not self._is_time_for(entry):
+                    status = self._end(output)
+                    if status is None:
+                        continue
+                    return status
+                index = self._at
+                if not self._is_time_for(self._entries[index]):
                     return DataInputStatus.NOTHING_AVAILABLE
                 self._at += 1
+            entry = self._entries[index]
             split = split_of(entry)
             if split is None and isinstance(entry, EndEntry):
                 self._at = len(self._entries)
-                return self._end(output)
+                continue
             if split in self._paused:
-                self._held.setdefault(split, deque()).append(entry)
+                self._held.setdefault(split, deque()).append(index)
                 continue
             self._play(entry, output if split is None else self._outputs[split], output)
             if clock.now_ns >= clock.batch_end_ns:
@@ -167,20 +225,69 @@ class ScriptReader:
         self._paused.update(splits_to_pause)
         self._paused.difference_update(splits_to_resume)
 
+    def add_splits(self, splits: Sequence[object]) -> None:
+        waiting = self._waiting = deque() if self._waiting is None else self._waiting
+        waiting.extend(_position_of(split, self._source.scripts) for split in splits)
+        if self._requests is not None:
+            self._requests.answered()
+
+    def notify_no_more_splits(self) -> None:
+        if self._requests is not None:
+            self._requests.notify_no_more_splits()
+
+    def snapshot_state(self, checkpoint_id: int) -> Sequence[object]:
+        waiting = [position.split for position in self._waiting or ()]
+        now_ns, wake_ns = self._clock.now_ns, self.wake_time_ns
+        if self._script is None or (self._at >= len(self._entries) and not self._held and wake_ns is None):
+            return waiting
+        current = _Position(
+            self._script,
+            self._at,
+            self._previous,
+            tuple((split, tuple(held)) for split, held in self._held.items()),
+            now_ns - self._opened_ns,
+            None if wake_ns is None else wake_ns - now_ns,
+        )
+        return [current.split, *waiting]
+
     def close(self) -> None:
         """Does nothing: there are no resources."""
 
-    def _released_entry(self) -> Entry | None:
+    def _begin(self, position: _Position) -> None:
+        now_ns = self._clock.now_ns
+        self._script = position.script
+        self._entries = self._source.scripts[position.script]
+        self._at = position.at
+        self._previous = position.previous
+        self._held = {split: deque(held) for split, held in position.held}
+        self._opened_ns = now_ns - position.elapsed_ns
+        self.wake_time_ns = None if position.wait_ns is None else now_ns + position.wait_ns
+        self._outputs = None
+
+    def _create_outputs(self, output: ReaderOutput) -> dict[str, SourceOutput]:
+        """Creates the outputs of the splits that have not ended; those that are idle at the position are marked."""
+        held = {index for indexes in self._held.values() for index in indexes}
+        played = [entry for index, entry in enumerate(self._entries[: self._at]) if index not in held]
+        ended = {entry.split for entry in played if isinstance(entry, EndEntry)}
+        splits = [split for split in _splits_of(self._entries) if split not in ended]
+        outputs: dict[str, SourceOutput] = {split: output.create_output_for_split(split) for split in splits}
+        last = {split_of(entry): entry for entry in played if not isinstance(entry, SleepEntry)}
+        for split, entry in last.items():
+            if isinstance(entry, IdleEntry):
+                (output if split is None else outputs[split]).mark_idle()
+        return outputs
+
+    def _released_entry(self) -> int | None:
         """Returns the first held entry of a split that may continue.
 
         Splits are checked in the order in which they were held.
         """
         for split, held in self._held.items():
             if split not in self._paused:
-                entry = held.popleft()
+                index = held.popleft()
                 if not held:
                     del self._held[split]
-                return entry
+                return index
         return None
 
     def _is_time_for(self, entry: Entry) -> bool:
@@ -213,23 +320,44 @@ class ScriptReader:
         if self._clock.now_ns < due_ns:
             self.wake_time_ns = due_ns if self.wake_time_ns is None else max(due_ns, self.wake_time_ns)
 
-    def _end(self, output: ReaderOutput) -> DataInputStatus:
+    def _end(self, output: ReaderOutput) -> DataInputStatus | None:
+        """Ends the script; returns None if another one begins."""
         if self.wake_time_ns is not None and self._clock.now_ns < self.wake_time_ns:
             return DataInputStatus.NOTHING_AVAILABLE
         self.wake_time_ns = None
-        if not self._held:
-            return DataInputStatus.END_OF_DATA
-        # Held entries are emitted when alignment resumes their split; alignment must not wait for splits that have
-        # ended.
-        for split in self._outputs or ():
-            if split not in self._held:
-                output.release_output_for_split(split)
-        return DataInputStatus.NOTHING_AVAILABLE
+        if self._held:
+            # Held entries are emitted when alignment resumes their split; alignment must not wait for splits that have
+            # ended.
+            for split in self._outputs or ():
+                if split not in self._held:
+                    output.release_output_for_split(split)
+            return DataInputStatus.NOTHING_AVAILABLE
+        if self._waiting:
+            self._begin(self._waiting.popleft())
+            return None
+        if self._requests is not None and self._requests.next_may_follow():
+            return DataInputStatus.NOTHING_AVAILABLE
+        return DataInputStatus.END_OF_DATA
 
 
 def _splits_of(script: Sequence[Entry]) -> dict[str, None]:
     """Returns the splits of the script, in the order in which the script first names them."""
     return {split: None for entry in script if (split := split_of(entry)) is not None}
+
+
+def _position_of(split: object, scripts: Sequence[Sequence[Entry]]) -> _Position:
+    match split:
+        case (
+            int(script),
+            int(at),
+            None | int() as previous,
+            tuple(held),
+            int(elapsed_ns),
+            None | int() as wait_ns,
+        ) if script < len(scripts) and at <= len(scripts[script]):
+            return _Position(script, at, previous, held, elapsed_ns, wait_ns)
+        case _:
+            raise unexpected_state(split, f"a position in one of {len(scripts)} scripts")
 
 
 def _script(subtask: int, script: Sequence[Entry]) -> tuple[Entry, ...]:
@@ -261,6 +389,19 @@ def _check_steps(subtask: int, script: Sequence[Entry]) -> None:
                     f"scripted source: subtask {subtask}, entry {index}: step {entry.step} does not follow step {last}"
                 )
             last = entry.step
+
+
+def _as_split(index: int, script: Sequence[Entry]) -> tuple[Entry, ...]:
+    """Returns the script as the split ``str(index)``, up to its end."""
+    split = str(index)
+    entries: list[Entry] = []
+    for entry in script:
+        if split_of(entry) is not None:
+            raise BadInput(f"scripted source: script {index}: each script is a split: its entries cannot name splits")
+        if isinstance(entry, EndEntry):
+            return (*entries, replace(entry, split=split))
+        entries.append(entry if isinstance(entry, SleepEntry) else replace(entry, split=split))
+    return (*entries, EndEntry(split=split))
 
 
 def _check_splits(subtask: int, script: Sequence[Entry]) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from flowsim.connectors.files.columns import Column, Rows, columns_of
 from flowsim.connectors.files.csv_file import CsvFile
-from flowsim.connectors.files.file_sources import FilesReader, Paths, files_as_params, files_of
+from flowsim.connectors.files.file_sources import FilesReader, Paths, files_as_params, files_of, files_on_request
 from flowsim.connectors.source import unexpected_state
+from flowsim.connectors.split_assignment import Assignment, SplitsOnRequest, checked_assignment
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.operators.sources.source_output import ReaderOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, Value
@@ -22,11 +23,12 @@ class CsvSource:
     ``columns`` maps names to types (string, int, long, double, boolean). An empty field is ``''`` in a string column
     and None in a column of another type.
 
-    File ``i`` of several files is a separate split; subtask ``i`` modulo the parallelism reads it. A single file is
-    read at parallelism 1, unless ``split_by`` names a column. Then every subtask reads the whole file and keeps the
-    rows of its groups: group ``i`` belongs to subtask ``i`` modulo the parallelism. ``groups`` lists the groups; a
-    group is a value or a list of values. Every row must belong to a group. Without ``groups`` each value is a group, in
-    sorted order. ``rows`` limits the rows per file.
+    File ``i`` of several files is a separate split; subtask ``i`` modulo the parallelism reads it. With
+    ``assignment="dynamic"`` a subtask that has no file requests the next one. Otherwise a single file is read at
+    parallelism 1, unless ``split_by`` names a column. Then every subtask reads the whole file and keeps the rows of its
+    groups: group ``i`` belongs to subtask ``i`` modulo the parallelism. ``groups`` lists the groups; a group is a value
+    or a list of values. Every row must belong to a group. Without ``groups`` each value is a group, in sorted order.
+    ``rows`` limits the rows per file.
 
     The constructor raises BadInput for a wrong header; reading raises BadInput for a wrong row. The message contains
     ``file:line:column`` if the position is known.
@@ -45,6 +47,7 @@ class CsvSource:
         groups: Sequence[object] | None = None,
         delimiter: str = ",",
         rows: int | None = None,
+        assignment: Assignment = "fixed",
     ) -> None:
         files = files_of(path, "csv source")
         owner = f"csv source {str(files[0].path)!r}"
@@ -61,6 +64,9 @@ class CsvSource:
             raise BadInput(
                 f"{owner}: split_by distributes the rows of one file; several files are distributed as whole files"
             )
+        self.assignment = checked_assignment(assignment, owner)
+        if split_by is not None and assignment == "dynamic":
+            raise BadInput(f"{owner}: split_by gives each subtask a fixed share: remove it, or the dynamic assignment")
         self.split_by = split_by
         self._files = [CsvFile(one, self.columns, delimiter, rows) for one in files]
         for file in self._files:
@@ -70,8 +76,8 @@ class CsvSource:
 
     @property
     def params(self) -> Mapping[str, object]:
-        if len(self._files) > 1:
-            return files_as_params(self._files)
+        if self._has_file_splits:
+            return files_as_params(self._files, self.assignment)
         params: dict[str, object] = {"file": Path(self.file.path).name, "columns": [one.name for one in self.columns]}
         if self.split_by is not None:
             params["split_by"] = self.split_by
@@ -81,12 +87,21 @@ class CsvSource:
 
     @property
     def required_parallelism(self) -> int | None:
-        return None if self.split_by is not None or len(self._files) > 1 else 1
+        return None if self.split_by is not None or self._has_file_splits else 1
+
+    @property
+    def enumerator_factory(self) -> SplitsOnRequest | None:
+        """Makes the enumerator that assigns the files; None with fixed assignment."""
+        return files_on_request(self._files, self.assignment)
+
+    @property
+    def _has_file_splits(self) -> bool:
+        return len(self._files) > 1 or self.assignment == "dynamic"
 
     def create_reader(self) -> FilesReader | RowsReader:
         """Creates a reader for one subtask."""
-        if len(self._files) > 1:
-            return FilesReader(self._files)
+        if self._has_file_splits:
+            return FilesReader(self._files, self.assignment)
         return RowsReader(self)
 
     @property

@@ -12,6 +12,7 @@ from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.connectors.files.json_lines_file import JsonLinesFile
 from flowsim.connectors.files.parquet import ParquetFile
 from flowsim.connectors.source import unexpected_state
+from flowsim.connectors.split_assignment import Assignment, SplitRequests, SplitsOnRequest, checked_assignment
 from flowsim.errors import BadInput
 from flowsim.operators.sources.source_output import ReaderOutput, SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, Value
@@ -27,34 +28,46 @@ def files_of(path: Paths, owner: str) -> list[InputFile]:
     return [input_file_of(one) for one in paths]
 
 
-def files_as_params(files: Sequence[RowFile]) -> Mapping[str, object]:
-    """Returns the files as recordings show them: names without folders, and the columns."""
-    return {
+def files_as_params(files: Sequence[RowFile], assignment: Assignment) -> Mapping[str, object]:
+    """Returns the files as recordings show them: names without folders, the columns, and a dynamic assignment."""
+    params: dict[str, object] = {
         "files": [Path(file.path).name for file in files],
         "columns": [column.name for column in files[0].columns],
     }
+    return params if assignment == "fixed" else {**params, "assignment": assignment}
+
+
+def files_on_request(files: Sequence[RowFile], assignment: Assignment) -> SplitsOnRequest | None:
+    """Returns what makes the enumerator of the files; None with fixed assignment."""
+    return None if assignment == "fixed" else SplitsOnRequest((file.file.name, 0) for file in files)
 
 
 class _FileSource:
-    """Assigns file i to subtask i modulo the parallelism; each file is a split. The constructor checks the files."""
+    """Assigns the files to subtasks; each file is a split. The constructor checks the files."""
 
     emits_watermarks = False
     needs_cost = False
     required_parallelism = None
 
-    def __init__(self, files: Sequence[RowFile]) -> None:
+    def __init__(self, files: Sequence[RowFile], assignment: Assignment, owner: str) -> None:
         for file in files:
             file.check()
         self._files = files
         self.columns: tuple[Column, ...] = files[0].columns
+        self.assignment = checked_assignment(assignment, owner)
 
     @property
     def params(self) -> Mapping[str, object]:
-        return files_as_params(self._files)
+        return files_as_params(self._files, self.assignment)
+
+    @property
+    def enumerator_factory(self) -> SplitsOnRequest | None:
+        """Makes the enumerator that assigns the files; None with fixed assignment."""
+        return files_on_request(self._files, self.assignment)
 
     def create_reader(self) -> FilesReader:
         """Creates a reader for one subtask."""
-        return FilesReader(self._files)
+        return FilesReader(self._files, self.assignment)
 
 
 class ParquetSource(_FileSource):
@@ -66,11 +79,13 @@ class ParquetSource(_FileSource):
 
     kind = "parquet"
 
-    def __init__(self, path: Paths, columns: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, path: Paths, columns: Mapping[str, str] | None = None, *, assignment: Assignment = "fixed"
+    ) -> None:
         files = files_of(path, "parquet source")
-        declared = None if columns is None else columns_of(columns, f"parquet source {str(files[0].path)!r}")
-        first = ParquetFile(files[0], declared)
-        super().__init__([first, *(ParquetFile(other, first.columns) for other in files[1:])])
+        owner = f"parquet source {str(files[0].path)!r}"
+        first = ParquetFile(files[0], None if columns is None else columns_of(columns, owner))
+        super().__init__([first, *(ParquetFile(other, first.columns) for other in files[1:])], assignment, owner)
 
 
 class JsonLinesSource(_FileSource):
@@ -82,26 +97,40 @@ class JsonLinesSource(_FileSource):
 
     kind = "jsonl"
 
-    def __init__(self, path: Paths, fields: Mapping[str, str]) -> None:
+    def __init__(self, path: Paths, fields: Mapping[str, str], *, assignment: Assignment = "fixed") -> None:
         files = files_of(path, "jsonl source")
-        columns = columns_of(fields, f"jsonl source {str(files[0].path)!r}")
-        super().__init__([JsonLinesFile(one, columns) for one in files])
+        owner = f"jsonl source {str(files[0].path)!r}"
+        columns = columns_of(fields, owner)
+        super().__init__([JsonLinesFile(one, columns) for one in files], assignment, owner)
 
 
 class FilesReader:
     """Reads files one after the other. Flink: FileSourceReader.
 
-    With fixed shares it reads the files whose index modulo the parallelism is the subtask's index: the same in every
-    run. A split is the file, as the user wrote it, and the number of its next row, counted from 0.
+    With fixed assignment these are the files whose index modulo the parallelism is the subtask's index, the same in every
+    run. With dynamic assignment the reader requests its next file when it has none. A split is the file, as the user
+    wrote it, and the number of its next row, counted from 0.
     """
 
-    __slots__ = ("_files", "_file", "_waiting", "_blocks", "_values", "_next_block_row", "_split", "_output", "_paused")
+    __slots__ = (
+        "_files",
+        "_requests",
+        "_file",
+        "_waiting",
+        "_blocks",
+        "_values",
+        "_next_block_row",
+        "_split",
+        "_output",
+        "_paused",
+    )
 
     wake_time_ns = None
     hands_over = True
 
-    def __init__(self, files: Sequence[RowFile]) -> None:
+    def __init__(self, files: Sequence[RowFile], assignment: Assignment) -> None:
         self._files = files
+        self._requests = None if assignment == "fixed" else SplitRequests()
         self._file: RowFile | None = None
         self._split: str | None = None
         self._paused = False
@@ -109,8 +138,11 @@ class FilesReader:
         """The files after the current one, each with its first row."""
 
     def open(self, ctx: OperatorContext) -> None:
+        if self._requests is not None:
+            self._requests.open(ctx)
         if self._waiting is None:
-            self._waiting = deque((file, 0) for file in self._files[ctx.subtask_index :: ctx.parallelism])
+            share = [] if self._requests is not None else self._files[ctx.subtask_index :: ctx.parallelism]
+            self._waiting = deque((file, 0) for file in share)
         self._blocks: Iterator[Rows] = iter(())
         self._values: Iterator[Value] = iter(())
         self._next_block_row = 0
@@ -128,6 +160,8 @@ class FilesReader:
                 self._next_block_row += len(block)
                 self._values = iter(block)
             elif not self._begin_next(output):
+                if self._requests is not None and self._requests.next_may_follow():
+                    return DataInputStatus.NOTHING_AVAILABLE
                 return DataInputStatus.END_OF_DATA
 
     def _begin_next(self, output: ReaderOutput) -> bool:
@@ -135,6 +169,7 @@ class FilesReader:
         if self._split is not None:
             output.release_output_for_split(self._split)
             self._split = None
+            self._output = None
         if not self._waiting:
             return False
         self._file, self._next_block_row = self._waiting.popleft()
@@ -150,6 +185,12 @@ class FilesReader:
     def add_splits(self, splits: Sequence[object]) -> None:
         waiting = self._waiting = deque() if self._waiting is None else self._waiting
         waiting.extend(self._file_and_row(split) for split in splits)
+        if self._requests is not None:
+            self._requests.answered()
+
+    def notify_no_more_splits(self) -> None:
+        if self._requests is not None:
+            self._requests.notify_no_more_splits()
 
     def _file_and_row(self, split: object) -> tuple[RowFile, int]:
         match split:

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
 import pytest
 
 from flowsim.operators.sources.source import SourceOperator, SourceReader
+from flowsim.operators.sources.source_reader import CheckpointedReader
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, Value
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
+from flowsim.values.encoding import decode_value, encode_value
 
 NEVER = 1 << 62
 
@@ -83,6 +85,7 @@ class Subtask:
 
     def __init__(self, reader: SourceReader, ctx: OperatorContext) -> None:
         self.clock = ctx.clock
+        self.reader = reader
         self.emitted = Emitted()
         self.operator = SourceOperator(reader)
         self.operator.setup(ctx, self.emitted)
@@ -98,6 +101,13 @@ class Subtask:
         taken, self.emitted.elements = self.emitted.elements, []
         return taken
 
+    def snapshot(self) -> Sequence[object]:
+        """The splits of the reader, as a checkpoint stores them."""
+        assert isinstance(self.reader, CheckpointedReader)
+        splits = decode_value(encode_value(tuple(self.reader.snapshot_state(1))))
+        assert isinstance(splits, tuple)
+        return splits
+
     def drain(self) -> list[object]:
         """Polls to the end of data, going to each wake time."""
         while (status := self.poll()) is not DataInputStatus.END_OF_DATA:
@@ -112,9 +122,18 @@ class Subtask:
 
 @pytest.fixture
 def subtask(context: MakeContext) -> Callable[..., Subtask]:
-    """``subtask(reader, index, parallelism, ...)``: opened and ready to be polled."""
+    """``subtask(reader, index, parallelism, restored, ...)``: opened and ready to be polled."""
 
-    def make(reader: SourceReader, index: int = 0, parallelism: int = 1, **settings: int) -> Subtask:
+    def make(
+        reader: SourceReader,
+        index: int = 0,
+        parallelism: int = 1,
+        restored: Sequence[object] | None = None,
+        **settings: int,
+    ) -> Subtask:
+        if restored is not None:
+            assert isinstance(reader, CheckpointedReader)
+            reader.add_splits(restored)
         return Subtask(reader, context(index, parallelism, **settings))
 
     return make

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, assert_never
 
@@ -89,6 +90,11 @@ def end(*, step: int = FREE, split: str | None = None) -> EndEntry:
 def split_of(entry: Entry) -> str | None:
     """Returns the split of an entry; None: the whole subtask."""
     return None if isinstance(entry, SleepEntry) else entry.split
+
+
+def splits_of(script: Sequence[Entry]) -> dict[str, None]:
+    """Returns the splits of the script, in the order in which the script first names them."""
+    return {split: None for entry in script if (split := split_of(entry)) is not None}
 
 
 def spelled(entry: Entry) -> str:

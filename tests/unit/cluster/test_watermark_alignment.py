@@ -11,7 +11,8 @@ from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_actions import StopJob
 from flowsim.cluster.watermark_alignment import WatermarkAggregator
 from flowsim.connectors.memory import CollectSink
-from flowsim.connectors.script import Entry, ScriptedSource, ScriptReader, record, sleep
+from flowsim.connectors.script import Entry, ScriptedSource, record, sleep
+from flowsim.connectors.script_reader import ScriptReader
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy
 from flowsim.facts.kinds import Level
@@ -93,7 +94,7 @@ class StuckReader(ScriptReader):
 
 class StuckSource(ScriptedSource):
     def create_reader(self) -> ScriptReader:
-        return StuckReader(self)
+        return StuckReader(self.scripts, self.gap_ms)
 
 
 def test_waiting_for_source_that_never_advances_is_deadlock() -> None:

@@ -39,8 +39,16 @@ if TYPE_CHECKING:
         sleep,
         watermark,
     )
-    from flowsim.connectors.source import Sink, Source
-    from flowsim.operators.sink import SinkWriter
+    from flowsim.connectors.sinks.committables.commit_request import CommitRequest, Committer
+    from flowsim.connectors.sinks.sink import (
+        DeliveryGuarantee,
+        Sink,
+        SupportsCommitter,
+        SupportsGlobalCommitter,
+    )
+    from flowsim.connectors.sinks.sink_writer_checkpoints import CommittingSinkWriter
+    from flowsim.connectors.source import Source
+    from flowsim.operators.sink import InitContext, SinkWriter, StatefulSinkWriter, SupportsWriterState
     from flowsim.operators.sources.source_reader import SourceReader
 
 _MODULE_OF = {
@@ -78,8 +86,17 @@ _MODULE_OF = {
     "ColumnType": "flowsim.connectors.files.columns",
     "Source": "flowsim.connectors.source",
     "SourceReader": "flowsim.operators.sources.source_reader",
-    "Sink": "flowsim.connectors.source",
+    "Sink": "flowsim.connectors.sinks.sink",
     "SinkWriter": "flowsim.operators.sink",
+    "InitContext": "flowsim.operators.sink",
+    "CommittingSinkWriter": "flowsim.connectors.sinks.sink_writer_checkpoints",
+    "StatefulSinkWriter": "flowsim.operators.sink",
+    "Committer": "flowsim.connectors.sinks.committables.commit_request",
+    "CommitRequest": "flowsim.connectors.sinks.committables.commit_request",
+    "SupportsCommitter": "flowsim.connectors.sinks.sink",
+    "SupportsGlobalCommitter": "flowsim.connectors.sinks.sink",
+    "SupportsWriterState": "flowsim.operators.sink",
+    "DeliveryGuarantee": "flowsim.connectors.sinks.sink",
 }
 
 __all__ = [
@@ -119,6 +136,15 @@ __all__ = [
     "SourceReader",
     "Sink",
     "SinkWriter",
+    "InitContext",
+    "CommittingSinkWriter",
+    "StatefulSinkWriter",
+    "Committer",
+    "CommitRequest",
+    "SupportsCommitter",
+    "SupportsGlobalCommitter",
+    "SupportsWriterState",
+    "DeliveryGuarantee",
 ]
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from flowsim.connectors.source import BlockReader
-from flowsim.operators.stream_operator import OperatorContext
+from flowsim.operators.sink import InitContext
 from flowsim.values.closed_set import checked_copy
 
 
@@ -44,9 +44,9 @@ class CollectSink:
     def __init__(self) -> None:
         self._parts: list[list[tuple[object, int | None]]] = []
 
-    def create_writer(self) -> CollectWriter:
+    def create_writer(self, context: InitContext) -> CollectWriter:
         """Creates a writer for one subtask."""
-        return CollectWriter(self)
+        return CollectWriter(self.begin(context.subtask_index, context.parallelism))
 
     def begin(self, subtask_index: int, parallelism: int) -> list[tuple[object, int | None]]:
         """Starts an empty part for a subtask that opens; removes the output of an earlier run."""
@@ -76,16 +76,13 @@ class CollectSink:
 class CollectWriter:
     """Collects one subtask's records."""
 
-    def __init__(self, sink: CollectSink) -> None:
-        self._sink = sink
-
-    def open(self, ctx: OperatorContext) -> None:
-        self._append = self._sink.begin(ctx.subtask_index, ctx.parallelism).append
+    def __init__(self, part: list[tuple[object, int | None]]) -> None:
+        self._append = part.append
 
     def write(self, value: object, timestamp: int | None) -> None:
         self._append((value, timestamp))
 
-    def flush(self) -> None:
+    def flush(self, end_of_input: bool) -> None:
         """Does nothing: results are visible as soon as they are written."""
 
     def close(self) -> None:

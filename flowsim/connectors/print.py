@@ -6,7 +6,7 @@ import sys
 from collections.abc import Mapping
 from typing import TextIO
 
-from flowsim.operators.stream_operator import OperatorContext
+from flowsim.operators.sink import InitContext
 
 
 class PrintSink:
@@ -26,30 +26,27 @@ class PrintSink:
     def params(self) -> Mapping[str, object]:
         return {"identifier": self.identifier}
 
-    def create_writer(self) -> PrintWriter:
+    def create_writer(self, context: InitContext) -> PrintWriter:
         """Creates a writer for one subtask."""
-        return PrintWriter(self)
+        parts = [self.identifier] if self.identifier else []
+        if context.parallelism > 1:
+            parts.append(str(context.subtask_index + 1))
+        prefix = ":".join(parts) + "> " if parts else ""
+        # Read here, because standard output may be redirected after the sink was created.
+        return PrintWriter(sys.stdout if self.stream is None else self.stream, prefix)
 
 
 class PrintWriter:
     """Prints the records of one subtask."""
 
-    def __init__(self, sink: PrintSink) -> None:
-        self._sink = sink
-        self._prefix = ""
-
-    def open(self, ctx: OperatorContext) -> None:
-        parts = [self._sink.identifier] if self._sink.identifier else []
-        if ctx.parallelism > 1:
-            parts.append(str(ctx.subtask_index + 1))
-        self._prefix = ":".join(parts) + "> " if parts else ""
-        # Resolved here, because standard output may be redirected after the sink was created.
-        self._stream = self._sink.stream if self._sink.stream is not None else sys.stdout
+    def __init__(self, stream: TextIO, prefix: str) -> None:
+        self._stream = stream
+        self._prefix = prefix
 
     def write(self, value: object, timestamp: int | None) -> None:
         self._stream.write(f"{self._prefix}{value}\n")
 
-    def flush(self) -> None:
+    def flush(self, end_of_input: bool) -> None:
         self._stream.flush()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""The protocols of sources and sinks. Flink: Source, Sink."""
+"""The protocol of sources. Flink: Source."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from itertools import chain, islice
 from typing import Protocol
 
 from flowsim.errors import BadInput
-from flowsim.operators.sink import SinkWriter
 from flowsim.operators.sources.source_output import ReaderOutput
 from flowsim.operators.sources.source_reader import SourceReader
 from flowsim.operators.sources.split_enumerator import EnumeratorFactory
@@ -52,20 +51,6 @@ def enumerator_factory_of(source: Source) -> EnumeratorFactory[object] | None:
     """Returns what makes the enumerator of a source; None: each reader has a fixed share."""
     factory: EnumeratorFactory[object] | None = getattr(source, "enumerator_factory", None)
     return factory
-
-
-class Sink(Protocol):
-    """A description of output; every subtask gets its own writer. Flink: Sink."""
-
-    @property
-    def kind(self) -> str:
-        """A short name for output and laws, such as ``parquet``."""
-
-    @property
-    def params(self) -> Mapping[str, object]:
-        """The sink's parameters in a recording, as JSON values; paths have no folders."""
-
-    def create_writer(self) -> SinkWriter: ...
 
 
 def unexpected_state(found: object, expected: str) -> BadInput:

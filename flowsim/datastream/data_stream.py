@@ -7,7 +7,7 @@ from typing import overload
 
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.print import PrintSink
-from flowsim.connectors.source import Sink
+from flowsim.connectors.sinks.sink import Sink
 from flowsim.datastream.building import operator_factories as factories
 from flowsim.datastream.building.operator_factories import (
     AnyFilter,
@@ -238,10 +238,15 @@ class DataStream(Stream["DataStream"]):
         return self.sink_to(sink_func)
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
-        """Writes every record to a sink, such as ``flowsim.connectors.files.parquet.ParquetSink``."""
+        """Writes every record to a sink, such as ``flowsim.connectors.files.parquet.ParquetSink``.
+
+        A sink with a committer becomes several operators when the job starts (``with_committers``).
+        """
         make = factories.sink_operator(sink)
         description = OperatorDescription("sink", {"sink": sink.kind, **sink.params})
-        return DataStreamSink(self._env, self._add("Sink: Unnamed", description, make))
+        added = self._add("Sink: Unnamed", description, make)
+        added.two_phase_commit = factories.two_phase_commit(sink)
+        return DataStreamSink(self._env, added)
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
         """Prints every record with Flink's prefix."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
+from flowsim.graph.sink_committers import with_committers
 from flowsim.graph.stream_graph import ChainingStrategy, PartitionerSpec, StreamEdge, StreamGraph, StreamNode
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.state.key_group_range import compute_default_max_parallelism
@@ -156,7 +157,8 @@ def _edges_by(graph: StreamGraph, end: Callable[[StreamEdge], int]) -> dict[int,
 
 
 def create_job_graph(graph: StreamGraph) -> JobGraph:
-    """Chains operators; raises BadInput for an invalid graph."""
+    """Adds the committers of sinks, and chains operators; raises BadInput for an invalid graph."""
+    graph = with_committers(graph)
     order = _topological_order(graph)
     chained_to = _chained_edges(graph, order)
     job = JobGraph(graph)

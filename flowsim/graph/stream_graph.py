@@ -45,6 +45,19 @@ class PartitionerSpec:
     partition: Callable[[object, int], int] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class TwoPhaseCommit:
+    """The operators of a sink that writes first and commits later. Flink: SupportsCommitter."""
+
+    writer_factory: Callable[[], StreamOperator]
+    """Creates the operator of the sink's node, which sends committables."""
+    committer_factory: Callable[[], StreamOperator]
+    global_committer_factory: Callable[[], StreamOperator] | None = None
+    """Creates the operator that commits for all writers, in one subtask; None: the committers do it."""
+    needs_checkpoints: bool = False
+    """True if the operator of the node's own factory writes without committer, in a job without checkpoints."""
+
+
 @dataclass(slots=True)
 class StreamNode:
     """One operator of the logical graph. Flink: StreamNode."""
@@ -76,6 +89,8 @@ class StreamNode:
     """The id that the user gave the operator."""
     enumerator_factory: EnumeratorFactory[object] | None = None
     """Makes the enumerator of a source whose splits are assigned while the job runs, by a coordinator of the operator."""
+    two_phase_commit: TwoPhaseCommit | None = None
+    """The operators of a sink with committer, which ``with_committers`` adds."""
 
     @property
     def operator_id(self) -> str:

@@ -157,6 +157,10 @@ class OperatorContext:
     """What state in a checkpoint belongs to: the operator's uid, or its position in the graph (rule 12.121)."""
     send_to_coordinator: Callable[[OperatorEvent], None] | None = None
     """Sends an event to the coordinator of the operator; None: the job has no coordinators."""
+    has_checkpoints: bool = False
+    """True if the job takes checkpoints."""
+    attempt_number: int = 0
+    """The number of earlier attempts of the subtask."""
 
 
 class StreamOperator:

@@ -78,8 +78,8 @@ class RuntimeContext:
         return self._ctx.subtask_index
 
     def get_attempt_number(self) -> int:
-        """Returns the attempt, from 0; jobs are not restarted, so it is always 0."""
-        return 0
+        """Returns the number of this attempt of the subtask, from 0."""
+        return self._ctx.attempt_number
 
     def get_metrics_group(self) -> MetricGroup:
         """Returns the user-defined metrics of this function."""

@@ -63,4 +63,5 @@ class OperatorDeployment:
             fail_externally=fail_externally,
             object_reuse=settings.object_reuse,
             operator_id=node.operator_id,
+            has_checkpoints=settings.checkpointing is not None,
         )

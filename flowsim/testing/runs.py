@@ -23,8 +23,8 @@ from flowsim.graph.stream_graph import OperatorDescription, StreamEdge, StreamGr
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome
 from flowsim.notebook_html import html_block, html_table
-from flowsim.operators.sink import SinkOperator, SinkWriter
-from flowsim.operators.stream_operator import OperatorContext, StreamOperator
+from flowsim.operators.sink import InitContext, SinkOperator, SinkWriter, WriterFactory
+from flowsim.operators.stream_operator import StreamOperator
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.testing.bounds import default_bounds
@@ -79,7 +79,7 @@ def _collect_behind(graph: StreamGraph, node: StreamNode, end: CollectSink) -> N
     collecting = StreamNode(
         id=max(graph.nodes) + 1,
         name=f"Collect: {node.name}",
-        operator_factory=lambda: SinkOperator(end.create_writer()),
+        operator_factory=lambda: SinkOperator(end),
         description=OperatorDescription("sink", {"sink": end.kind}),
         parallelism=node.parallelism,
         cost_ns=0,
@@ -93,28 +93,35 @@ def _also_into(end: CollectSink, make: Callable[[], StreamOperator]) -> Callable
         operator = make()
         if not isinstance(operator, SinkOperator):
             return operator
-        return SinkOperator(TeeWriter(operator.writer, end.create_writer()))
+        return SinkOperator(ObservedSink(operator.sink, end))
 
     return observed
 
 
+class ObservedSink:
+    """Writes every record to the sink's own writers, and also to those of a second sink."""
+
+    def __init__(self, own: WriterFactory, watching: WriterFactory) -> None:
+        self._own = own
+        self._watching = watching
+
+    def create_writer(self, context: InitContext) -> TeeWriter:
+        return TeeWriter(self._own.create_writer(context), self._watching.create_writer(context))
+
+
 class TeeWriter:
-    """Writes every record to the sink's own writer and to a second writer, which observes the records."""
+    """Writes every record to two writers."""
 
     def __init__(self, own: SinkWriter, watching: SinkWriter) -> None:
         self._own = own
         self._watching = watching
 
-    def open(self, ctx: OperatorContext) -> None:
-        self._own.open(ctx)
-        self._watching.open(ctx)
-
     def write(self, value: object, timestamp: int | None) -> None:
         self._own.write(value, timestamp)
         self._watching.write(value, timestamp)
 
-    def flush(self) -> None:
-        self._own.flush()
+    def flush(self, end_of_input: bool) -> None:
+        self._own.flush(end_of_input)
 
     def close(self) -> None:
         self._own.close()

@@ -15,9 +15,9 @@ from flowsim.connectors.files.columns import Column, ColumnType, RowLayout, Rows
 from flowsim.connectors.files.csv_file import ARROW_TYPES
 from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.connectors.files.text_sinks import PartFile
-from flowsim.errors import BadInput, InvariantViolation, did_you_mean
+from flowsim.errors import BadInput, did_you_mean
 from flowsim.limits import to_raise
-from flowsim.operators.stream_operator import OperatorContext
+from flowsim.operators.sink import InitContext
 
 BATCH_ROWS: Final = 8192
 _BATCH_BYTES: Final = 1 << 24
@@ -236,49 +236,40 @@ class ParquetSink:
     def params(self) -> Mapping[str, object]:
         return {"columns": {column.name: column.type.value for column in self.columns}}
 
-    def create_writer(self) -> ParquetWriter:
+    def create_writer(self, context: InitContext) -> ParquetWriter:
         """Creates a writer for one subtask."""
-        return ParquetWriter(self)
+        return ParquetWriter(self, context)
 
 
 class ParquetWriter:
     """Writes the file of one subtask."""
 
-    def __init__(self, sink: ParquetSink) -> None:
-        self._sink = sink
+    def __init__(self, sink: ParquetSink, context: InitContext) -> None:
+        self._row_group_rows = sink.row_group_rows
         self._schema = pa.schema([(column.name, ARROW_TYPES[column.type]) for column in sink.columns])
         self._layout = RowLayout(sink.columns, f"parquet sink {str(sink.directory)!r}")
         self._rows: list[tuple[object, ...]] = []
-        self._part: PartFile | None = None
-        self._file: pq.ParquetWriter | None = None
         self._is_complete = False
-
-    def open(self, ctx: OperatorContext) -> None:
-        self._part = PartFile(self._sink.directory, "parquet", ctx.subtask_index, ctx.parallelism)
+        self._part = PartFile(sink.directory, "parquet", context.subtask_index, context.parallelism)
         self._file = pq.ParquetWriter(self._part.growing, self._schema, compression="zstd", use_dictionary=True)
 
     def write(self, value: object, timestamp: int | None) -> None:
         rows = self._rows
         rows.append(self._layout.row(value))
-        if len(rows) >= self._sink.row_group_rows:
+        if len(rows) >= self._row_group_rows:
             self._write_row_group()
 
-    def flush(self) -> None:
+    def flush(self, end_of_input: bool) -> None:
         """Writes the last rows: the input has ended."""
         if self._rows:
             self._write_row_group()
-        self._is_complete = True
+        self._is_complete = end_of_input
 
     def close(self) -> None:
-        if self._file is None or self._part is None:
-            return
         self._file.close()
-        self._file = None
         self._part.close(self._is_complete)
 
     def _write_row_group(self) -> None:
-        if self._file is None:
-            raise InvariantViolation("rows were written to a parquet writer before open() or after close()")
         columns = zip(*self._rows, strict=True)
         arrays = [pa.array(values, field.type) for values, field in zip(columns, self._schema, strict=True)]
         self._file.write_table(pa.Table.from_arrays(arrays, schema=self._schema))

@@ -12,7 +12,7 @@ from typing import Final, TextIO
 
 from flowsim.connectors.files.columns import Column, RowLayout, columns_of
 from flowsim.errors import ValueNotAllowed
-from flowsim.operators.stream_operator import OperatorContext
+from flowsim.operators.sink import InitContext
 
 WriteRow = Callable[[tuple[object, ...]], object]
 
@@ -21,33 +21,28 @@ class TextWriter:
     """Writes one part file as UTF-8 text. ``begin`` gets the open file and returns the function that writes a row."""
 
     def __init__(
-        self, directory: str | Path, suffix: str, layout: RowLayout, begin: Callable[[TextIO], WriteRow]
+        self,
+        directory: str | Path,
+        suffix: str,
+        layout: RowLayout,
+        begin: Callable[[TextIO], WriteRow],
+        context: InitContext,
     ) -> None:
-        self._directory = directory
-        self._suffix = suffix
         self._layout = layout
-        self._begin = begin
-        self._part: PartFile | None = None
-        self._file: TextIO | None = None
         self._is_complete = False
-
-    def open(self, ctx: OperatorContext) -> None:
-        self._part = PartFile(self._directory, self._suffix, ctx.subtask_index, ctx.parallelism)
+        self._part = PartFile(directory, suffix, context.subtask_index, context.parallelism)
         self._file = self._part.growing.open("w", encoding="utf-8", newline="")
-        self._write_row = self._begin(self._file)
+        self._write_row = begin(self._file)
 
     def write(self, value: object, timestamp: int | None) -> None:
         self._write_row(self._layout.row(value))
 
-    def flush(self) -> None:
+    def flush(self, end_of_input: bool) -> None:
         """Accepts the end of the input: no more rows follow."""
-        self._is_complete = True
+        self._is_complete = end_of_input
 
     def close(self) -> None:
-        if self._file is None or self._part is None:
-            return
         self._file.close()
-        self._file = None
         self._part.close(self._is_complete)
 
 
@@ -99,10 +94,10 @@ class CsvSink:
     def params(self) -> Mapping[str, object]:
         return {"columns": {column.name: column.type.value for column in self.columns}}
 
-    def create_writer(self) -> TextWriter:
+    def create_writer(self, context: InitContext) -> TextWriter:
         """Creates a writer for one subtask."""
         layout = RowLayout(self.columns, f"csv sink {str(self.directory)!r}")
-        return TextWriter(self.directory, "csv", layout, self._begin)
+        return TextWriter(self.directory, "csv", layout, self._begin, context)
 
     def _begin(self, file: TextIO) -> WriteRow:
         write = csv.writer(file, lineterminator="\n").writerow
@@ -132,10 +127,10 @@ class JsonLinesSink:
     def params(self) -> Mapping[str, object]:
         return {"columns": {column.name: column.type.value for column in self.columns}}
 
-    def create_writer(self) -> TextWriter:
+    def create_writer(self, context: InitContext) -> TextWriter:
         """Creates a writer for one subtask."""
         layout = RowLayout(self.columns, f"jsonl sink {str(self.directory)!r}")
-        return TextWriter(self.directory, "jsonl", layout, self._begin)
+        return TextWriter(self.directory, "jsonl", layout, self._begin, context)
 
     def _begin(self, file: TextIO) -> WriteRow:
         names, write = [column.name for column in self.columns], file.write

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 
 from flowsim.connectors.sinks.committables.committable_message import (
     CommittableMessage,
@@ -11,19 +11,18 @@ from flowsim.connectors.sinks.committables.committable_message import (
     CommittableWithLineage,
 )
 from flowsim.errors import InvariantViolation
+from flowsim.operators.sink import SinkWriter
 
 C = TypeVar("C")
 C_co = TypeVar("C_co", covariant=True)
 
 
-class CommittingSinkWriter(Protocol[C_co]):
+@runtime_checkable
+class CommittingSinkWriter(SinkWriter, Protocol[C_co]):
     """Writes records to a place where they are not yet visible. Flink: CommittingSinkWriter."""
 
-    def flush(self, end_of_input: bool) -> None:
-        """Writes everything that is buffered; ``end_of_input``: no record follows."""
-
     def prepare_commit(self) -> Sequence[C_co]:
-        """Returns what makes the records since the last call visible."""
+        """Returns what makes the records since the last call visible: values of the closed set."""
 
 
 class CommittableOutput(Protocol[C]):

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeGuard
 
-from flowsim.connectors.source import Sink, Source, enumerator_factory_of
+from flowsim.connectors.sinks.committer_operators import CommitterOperator, GlobalCommitterOperator
+from flowsim.connectors.sinks.sink import (
+    DirectWriters,
+    Sink,
+    SupportsCommitter,
+    SupportsDirectWriter,
+    SupportsGlobalCommitter,
+)
+from flowsim.connectors.sinks.sink_writer_operator import SinkWriterOperator
+from flowsim.connectors.source import Source, enumerator_factory_of
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.functions import (
     CoFlatMapFunction,
@@ -23,7 +32,7 @@ from flowsim.datastream.functions import (
     ReduceFunction,
 )
 from flowsim.datastream.functions.function import has_life_cycle, isolated
-from flowsim.graph.stream_graph import JobSettings
+from flowsim.graph.stream_graph import JobSettings, TwoPhaseCommit
 from flowsim.legacy.source_function import LegacySource, SourceFunction
 from flowsim.legacy.stream_source import StreamSource
 from flowsim.operators import stream_operator
@@ -198,7 +207,21 @@ def sink_operator(sink: Sink) -> MakeOperator:
     """Creates the operator; raises TypeError unless ``sink`` is a flowsim sink."""
     if not callable(getattr(sink, "create_writer", None)):
         raise TypeError(f"sink_to: expected a sink such as flowsim.connectors.files.parquet.ParquetSink, got {sink!r}")
-    return lambda name: SinkOperator(sink.create_writer())
+    direct = DirectWriters(sink) if isinstance(sink, SupportsDirectWriter) else sink
+    return lambda name: SinkOperator(direct)
+
+
+def two_phase_commit(sink: Sink) -> TwoPhaseCommit | None:
+    """Returns the operators of a sink with committer; None: the sink has none."""
+    if not isinstance(sink, SupportsCommitter):
+        return None
+    last = sink.create_global_committer if isinstance(sink, SupportsGlobalCommitter) else None
+    return TwoPhaseCommit(
+        lambda: SinkWriterOperator(sink),
+        lambda: CommitterOperator(sink.create_committer, emits=last is not None),
+        None if last is None else lambda: GlobalCommitterOperator(last),
+        needs_checkpoints=isinstance(sink, SupportsDirectWriter),
+    )
 
 
 def partition_of(partitioner: AnyPartitioner) -> Callable[[object, int], int]:

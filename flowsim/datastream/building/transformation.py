@@ -15,6 +15,7 @@ from flowsim.graph.stream_graph import (
     StreamEdge,
     StreamGraph,
     StreamNode,
+    TwoPhaseCommit,
 )
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.sources.split_enumerator import EnumeratorFactory
@@ -63,6 +64,7 @@ class Transformation:
     uid: str | None = None
     enumerator_factory: EnumeratorFactory[object] | None = None
     """The enumerator of a source whose splits are assigned while the job runs."""
+    two_phase_commit: TwoPhaseCommit | None = None
 
     def set_parallelism(self, parallelism: int) -> None:
         checked = positive(parallelism, f"operator {self.name!r}: parallelism")
@@ -147,6 +149,7 @@ def _node(one: Transformation, max_parallelism: int | None) -> StreamNode:
         buffer_timeout_ms=one.buffer_timeout_ms,
         uid=one.uid,
         enumerator_factory=one.enumerator_factory,
+        two_phase_commit=one.two_phase_commit,
     )
 
 

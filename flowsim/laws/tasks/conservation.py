@@ -119,7 +119,7 @@ class Equations:
                 self._equal(operator, f"{operator.kind}: out = in", records_out, records_in)
             case "filter":
                 self._equal(operator, "filter: in = out + dropped", records_in, records_out + dropped)
-            case "sink":
+            case "sink" if not operator.params.get("commits"):
                 self._equal(operator, "sink: out = 0", records_out, 0)
             case "window":
                 self._equal(operator, "window: in = intake", records_in, self._facts["taken in", operator.operator])
@@ -206,7 +206,7 @@ _COUNTS: Final = """\
      - `source`, `watermarks` and `map`: records_out = records_in. If `params.watermarks` of a `source` or `watermarks`
        operator has `missing_timestamp`, instead records_in = records_out + records_dropped;
      - `filter`: records_in = records_out + records_dropped;
-     - `sink`: records_out = 0;
+     - `sink` without committer: records_out = 0;
      - `window`: records_in = the number of its `window_intake` rows;
      - `window`, second equation: records_dropped = the number of its `late_drop` rows with side_output 0;
      - `async_wait`: records_in = the number of its PUT rows of kind RECORD in `async_elements` after its first OPEN row

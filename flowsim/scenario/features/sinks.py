@@ -12,7 +12,7 @@ from flowsim.connectors.files.parquet import ParquetSink
 from flowsim.connectors.files.text_sinks import CsvSink, JsonLinesSink
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.print import PrintSink
-from flowsim.connectors.source import Sink
+from flowsim.connectors.sinks.sink import Sink
 from flowsim.scenario.context import CompileContext, CompiledSink
 from flowsim.scenario.features.inputs import EdgeModel, input_stream
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema

@@ -96,3 +96,6 @@ class Committer(Protocol[C]):
 
     def commit(self, requests: Sequence[CommitRequest[C]]) -> None:
         """Commits the requests, and signals those that it did not commit. An exception fails the task."""
+
+    def close(self) -> None:
+        """Called exactly once after the committer was created, also after a failure."""

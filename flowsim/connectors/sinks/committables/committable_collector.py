@@ -12,7 +12,8 @@ from flowsim.connectors.sinks.committables.committable_message import (
     CommittableSummary,
 )
 from flowsim.connectors.sinks.committables.subtask_committable_manager import SubtaskCommittableManager
-from flowsim.errors import InvariantViolation
+from flowsim.errors import BadInput, InvariantViolation
+from flowsim.operators.stream_operator import Value
 from flowsim.values.java_hash_map import capacity_for
 
 C = TypeVar("C")
@@ -35,6 +36,38 @@ class StoredCommittables(Generic[C]):
     number_of_subtasks: int
     subtask: int
     requests: tuple[StoredRequest[C], ...]
+
+
+def stored_value(stored: tuple[StoredCommittables[object], ...]) -> Value:
+    """Returns the state of a committer as a value of the closed set."""
+    return [
+        (
+            each.checkpoint_id,
+            each.number_of_subtasks,
+            each.subtask,
+            [(one.committable, one.number_of_retries, one.state.name) for one in each.requests],
+        )
+        for each in stored
+    ]
+
+
+def stored_committables(value: Value) -> tuple[StoredCommittables[object], ...]:
+    """Returns the state in a value of ``stored_value``. Raises BadInput for the state of another operator."""
+    try:
+        return tuple(
+            StoredCommittables(
+                checkpoint_id,
+                number_of_subtasks,
+                subtask,
+                tuple(StoredRequest(one, retries, CommitRequestState[state]) for one, retries, state in requests),
+            )
+            for checkpoint_id, number_of_subtasks, subtask, requests in value  # type: ignore[attr-defined]
+        )
+    except (TypeError, ValueError, KeyError):
+        raise BadInput(
+            f"the state of a committer: expected its committables, got {value!r:.100}: restore the sink of the checkpoint, "
+            "or give this one another uid"
+        ) from None
 
 
 class CommittableCollector(Generic[C]):

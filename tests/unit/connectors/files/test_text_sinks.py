@@ -26,7 +26,7 @@ class Writing:
     """One sink subtask, written to by hand."""
 
     def __init__(self, sink: object, ctx: OperatorContext, output: Output) -> None:
-        self.operator = SinkOperator(sink.create_writer())  # type: ignore[attr-defined]
+        self.operator = SinkOperator(sink)  # type: ignore[attr-defined]
         self.operator.setup(ctx, output)
         self.operator.open()
 

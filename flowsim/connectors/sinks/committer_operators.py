@@ -1,0 +1,123 @@
+"""The operators that commit. Flink: CommitterOperator, GlobalCommitterOperator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final, Protocol
+
+from flowsim.connectors.sinks.committables.commit_request import Committer
+from flowsim.connectors.sinks.committables.committable_collector import (
+    CommittableCollector,
+    StoredCommittables,
+    stored_committables,
+    stored_value,
+)
+from flowsim.connectors.sinks.committables.committable_message import CommittableMessage, message_of
+from flowsim.connectors.sinks.committer_checkpoints import (
+    DEFAULT_COMMITTER_RETRIES,
+    CommitterCheckpoints,
+    GlobalCommitterCheckpoints,
+)
+from flowsim.connectors.sinks.sink_writer_operator import CommittableRecords
+from flowsim.operators.sink import InitContext
+from flowsim.operators.stream_operator import StreamOperator, Value
+from flowsim.state.snapshots.snapshot_contexts import (
+    OperatorListState,
+    StateInitializationContext,
+    StateSnapshotContext,
+)
+from flowsim.streamrecord.elements import LatencyMarker
+
+CreateCommitter = Callable[[InitContext], Committer[object]]
+
+_STATE: Final = "streaming_committer_raw_states"
+
+
+class Commits(Protocol):
+    """The common methods of committers and global committers."""
+
+    collector: CommittableCollector[object]
+
+    def add_message(self, message: CommittableMessage[object]) -> None: ...
+
+    def restore(self, states: Iterable[tuple[StoredCommittables[object], ...]], checkpoint_id: int) -> None: ...
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None: ...
+
+
+class CommitterOperator(StreamOperator):
+    """Commits the committables of the writers before it (rules 12.31-12.34, 12.133). Flink: CommitterOperator.
+
+    ``emits``: a global committer reads what was committed.
+    """
+
+    __slots__ = ("_create_committer", "_committer", "_commits", "_state", "_emits", "_max_retries")
+
+    def __init__(
+        self, create_committer: CreateCommitter, *, emits: bool = False, max_retries: int = DEFAULT_COMMITTER_RETRIES
+    ) -> None:
+        self._create_committer = create_committer
+        self._committer: Committer[object] | None = None
+        self._state: OperatorListState | None = None
+        self._emits = emits
+        self._max_retries = max_retries
+
+    def initialize_state(self, context: StateInitializationContext) -> None:
+        self._state = context.operator_state.get_list_state(_STATE)
+        if context.restored_checkpoint_id is None:
+            return
+        self._begin(context.restored_checkpoint_id)
+        try:
+            states = [stored_committables(each) for each in self._state.get()]
+            self._commits.restore(states, context.restored_checkpoint_id)
+        except BaseException:
+            self.close()
+            raise
+
+    def open(self) -> None:
+        if self._committer is None:
+            self._begin(None)
+
+    def process_element(self, value: Value, timestamp: int | None) -> None:
+        self.clock.now_ns += self.cost_ns
+        self.records_in += 1
+        self._commits.add_message(message_of(value))
+
+    def process_latency_marker(self, marker: LatencyMarker) -> None:
+        """Reports the latency of a marker; latency markers end here (rule 8.20)."""
+        self.report_latency(marker)
+
+    def end_input(self) -> None:
+        if isinstance(self._commits, CommitterCheckpoints):
+            self._commits.end_input(is_batch_mode=False, is_checkpointing_enabled=self.ctx.has_checkpoints)
+
+    def snapshot_state(self, context: StateSnapshotContext) -> None:
+        if self._state is not None:
+            self._state.update([stored_value(self._commits.collector.snapshot())])
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        self._commits.notify_checkpoint_complete(checkpoint_id)
+
+    def close(self) -> None:
+        if self._committer is not None:
+            committer, self._committer = self._committer, None
+            committer.close()
+
+    def _begin(self, restored_checkpoint_id: int | None) -> None:
+        committer = self._create_committer(InitContext.of(self.ctx, restored_checkpoint_id))
+        self._committer = committer
+        self._commits: Commits = self._commits_of(committer)
+
+    def _commits_of(self, committer: Committer[object]) -> Commits:
+        ctx = self.ctx
+        output = CommittableRecords(self.output) if self._emits else None
+        return CommitterCheckpoints(committer, ctx.subtask_index, ctx.parallelism, output, self._max_retries)
+
+
+class GlobalCommitterOperator(CommitterOperator):
+    """Commits for all writers, in one subtask after the committers (rule 12.136). Flink: GlobalCommitterOperator."""
+
+    __slots__ = ()
+
+    def _commits_of(self, committer: Committer[object]) -> Commits:
+        return GlobalCommitterCheckpoints(committer, commits_on_input=True, max_retries=self._max_retries)

@@ -81,6 +81,8 @@ FROZEN = {
         Normal Choice JitteredTime ScriptedSource record watermark idle sleep end RecordEntry WatermarkEntry
         IdleEntry SleepEntry EndEntry CsvSink ParquetSink JsonLinesSink CollectSink PrintSink LookupTable
         read_lookup_table read_latency_trace Column ColumnType Source SourceReader Sink SinkWriter
+        InitContext CommittingSinkWriter StatefulSinkWriter Committer CommitRequest SupportsCommitter
+        SupportsGlobalCommitter SupportsWriterState DeliveryGuarantee
     """,
     "flowsim.simulation": """
         Link BufferDebloatSettings StopJob CancelJob SnapshotTask RunOptions Level Fault FaultyComponents

@@ -41,9 +41,9 @@ class CommitRequest(Generic[C]):
     def __init__(
         self, committable: C, number_of_retries: int = 0, state: CommitRequestState = CommitRequestState.RECEIVED
     ) -> None:
-        self.committable = committable
-        self.number_of_retries = number_of_retries
-        self.state = state
+        self.committable: C = committable
+        self.number_of_retries: int = number_of_retries
+        self.state: CommitRequestState = state
 
     @property
     def is_finished(self) -> bool:

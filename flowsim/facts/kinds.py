@@ -22,6 +22,8 @@ class ElementKind(IntEnum):
     LATENCY_MARKER = 3
     END_OF_DATA = 4
     END_OF_PARTITION = 5
+    CHECKPOINT_BARRIER = 6
+    CANCEL_CHECKPOINT_MARKER = 7
 
 
 class BufferSide(IntEnum):
@@ -120,6 +122,8 @@ class WaitKind(IntEnum):
     LOCK = 4
     """The loop waits, with the checkpoint lock released, for mail, for a free queue position or for the lock. Meanwhile
     actions of the task's threads may begin (rules 4.1, 11.30)."""
+    CHECKPOINT = 5
+    """The task waits for the asynchronous parts of its checkpoints before it closes its operators (rule 4.17)."""
 
 
 class TimerAction(IntEnum):

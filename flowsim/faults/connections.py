@@ -133,6 +133,13 @@ class MiscountingView:
     def resume_consumption(self) -> None:
         self._view.resume_consumption()
 
+    @property
+    def awaits_acknowledgement(self) -> bool:
+        return self._view.awaits_acknowledgement
+
+    def acknowledge_all_data_processed(self) -> None:
+        self._view.acknowledge_all_data_processed()
+
     def notify_new_buffer_size(self, desired_bytes: int) -> None:
         self._view.notify_new_buffer_size(desired_bytes)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -20,7 +21,7 @@ class Outbox:
     ``publish`` applies all of these effects. While the outbox is not sealed, effects do not pass through it.
     """
 
-    __slots__ = ("sealed", "_flushes", "_readers", "_priority_events", "_local_channels", "_upstream")
+    __slots__ = ("sealed", "_flushes", "_readers", "_priority_events", "_local_channels", "_upstream", "_reports")
 
     def __init__(self) -> None:
         self.sealed = False
@@ -29,6 +30,7 @@ class Outbox:
         self._priority_events: list[Publishable] = []
         self._local_channels: dict[Publishable, None] = {}
         self._upstream: list[Publishable] = []
+        self._reports: list[Callable[[], None]] = []
 
     def hold_flush(self, flush: Publishable) -> None:
         """Holds a flush, after the flusher's interval ended or a connection became writable."""
@@ -49,6 +51,10 @@ class Outbox:
     def hold_upstream(self, message: Publishable) -> None:
         """Holds a message from an input channel of this task to the channel's sender; messages leave in order."""
         self._upstream.append(message)
+
+    def hold_report(self, report: Callable[[], None]) -> None:
+        """Holds a call of the job's side; calls leave in order, after everything for other tasks."""
+        self._reports.append(report)
 
     def publish(self) -> None:
         """Applies the held effects at the end of the batch."""
@@ -73,3 +79,7 @@ class Outbox:
             messages, self._upstream = self._upstream, []
             for message in messages:
                 message.publish()
+        if self._reports:
+            reports, self._reports = self._reports, []
+            for report in reports:
+                report()

@@ -20,6 +20,7 @@ from flowsim.operators.latency_stats import LatencyStats
 from flowsim.operators.operator_components import OperatorComponents
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
+from flowsim.state.snapshots.stored_streams import KeyedStateStream, TimerStream
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, StreamElement, WatermarkStatus
 from flowsim.streamrecord.operator_event import OperatorEvent
 from flowsim.timers.internal_timer_service import CancellationContext
@@ -263,6 +264,10 @@ class StreamOperator:
 
     def snapshot_state(self, context: StateSnapshotContext) -> None:
         """Brings the operator's states up to date; they are copied after it. An exception fails the task (rule 12.7)."""
+
+    def snapshot_keyed_state(self) -> tuple[KeyedStateStream | None, TimerStream | None]:
+        """Returns consistent copies of the keyed state and of the timers; None where the operator has none."""
+        return None, None
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         """Called when all tasks have stored the checkpoint; may never come for one of them (rule 12.4)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 from flowsim.facts.kinds import WaitKind
 from flowsim.facts.schema import OUTPUT_FULL
@@ -24,6 +25,13 @@ class BatchBudget:
     """The batch size: about ``records`` elements; 1 ends the batch after each element."""
 
     records: int
+
+
+class PendingCheckpoints(Protocol):
+    """The checkpoints of the task."""
+
+    @property
+    def has_pending_checkpoints(self) -> bool: ...
 
 
 class Batches:
@@ -146,6 +154,11 @@ class Batches:
         mailbox = self.processor.mailbox
         reason = f"a mail of priority {priority} or above" if priority >= 0 else self.waiting_for
         self.block(WaitKind.MAIL, lambda: mailbox.has_mail_of(priority), reason)
+
+    def wait_for_checkpoints(self, checkpoints: PendingCheckpoints) -> None:
+        """Waits until the asynchronous parts of all checkpoints have run (rule 4.17)."""
+        if checkpoints.has_pending_checkpoints:
+            self.block(WaitKind.CHECKPOINT, lambda: not checkpoints.has_pending_checkpoints, "its checkpoints")
 
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
         """Waits for a buffer inside an element: hard back pressure, during which no mail runs (rule 5.42)."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from flowsim.facts.kinds import LifeEvent
 from flowsim.facts.tracer import TaskTrace
@@ -78,8 +78,12 @@ class OperatorChain:
         for wrapper in self.wrappers:
             wrapper.operator.set_cost_ns(cost_ns)
 
-    def open(self) -> None:
-        for wrapper in reversed(self.wrappers):
+    def open(self, initialize_state: Callable[[int], None] | None = None) -> None:
+        """Opens the operators; ``initialize_state`` gives each one, by its place, its restored state before (12.92)."""
+        for place in range(len(self.wrappers) - 1, -1, -1):
+            wrapper = self.wrappers[place]
+            if initialize_state is not None:
+                initialize_state(place)
             wrapper.is_open = True
             wrapper.operator.open()
             self._life(wrapper, LifeEvent.OPEN)

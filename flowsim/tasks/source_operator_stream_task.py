@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flowsim.mailbox.task_mailbox import MailboxState
+from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import DataInputStatus, StreamOperator
+from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
@@ -70,6 +72,26 @@ class SourceOperatorStreamTask(StreamTask):
         if self.mailbox.state is MailboxState.OPEN:
             executor = self.mailbox_processor.executor()
             executor.execute(lambda: self._stop_source(mode), f"stop, {mode.name.lower()}")
+
+    def trigger_checkpoint(self, meta_data: CheckpointMetaData, options: CheckpointOptions) -> None:
+        """Enqueues the trigger; a savepoint that stops the job stops the source first (rules 4.20, 12.139)."""
+        checkpoints = self.checkpoints
+        if checkpoints is None or not options.snapshot_type.is_synchronous:
+            super().trigger_checkpoint(meta_data, options)
+            return
+        mode = StopMode.DRAIN if options.snapshot_type.should_drain else StopMode.NO_DRAIN
+        stream_task, trigger = checkpoints.stream_task, super().trigger_checkpoint
+
+        def stop() -> None:
+            stream_task.set_synchronous_savepoint(meta_data.checkpoint_id)
+            self._stop_source(mode)
+            head = self.chain.head
+            if mode is StopMode.DRAIN and isinstance(head, SourceOperator):
+                head.when_finished(lambda: trigger(meta_data, options))
+            else:
+                trigger(meta_data, options)
+
+        self.mailbox_processor.executor().execute(stop, f"stop with savepoint {meta_data.checkpoint_id}")
 
     def _stop_source(self, mode: StopMode) -> None:
         head = self.chain.head

@@ -12,16 +12,23 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import MailboxClosedException, TaskMailbox
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData
 from flowsim.network.connections.view_reader import CreditBasedSequenceNumberingViewReader
+from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.outbox import Outbox
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.network.writers.record_writer_delegate import NonRecordWriter, RecordWriterDelegate, record_writer_delegate
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, StreamOperator
 from flowsim.sim.scheduler import Scheduler
+from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import StopMode
+from flowsim.streamrecord.operator_event import OperatorEvent
 from flowsim.tasks.actor import Actor
 from flowsim.tasks.async_calls import TaskAsyncCalls
 from flowsim.tasks.batches import BatchBudget, Batches
+from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
+from flowsim.tasks.checkpointing.task_checkpoints import TaskCheckpoints
+from flowsim.tasks.inputs.multiple_input_processor import network_inputs
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.mailbox_processor import MailboxProcessor
 from flowsim.tasks.operator_chain import OperatorChain
@@ -97,6 +104,10 @@ class StreamTask:
         self.failure: BaseException | None = None
         self.end_of_data: StopMode | None = None
         """How the task's data ended. None before the end, and if the inputs stopped without a stop mode (rule 4.22)."""
+        self.checkpoints: TaskCheckpoints | None = None
+        """None: the job takes no checkpoints."""
+        self.is_running = False
+        """True from the end of the restore until the mailbox is drained (rules 4.17, 12.70)."""
         self._is_counted = False
         self._fails_externally = False
         self.input_queue_peak = 0
@@ -114,6 +125,17 @@ class StreamTask:
             writer.partition.pool.availability_listener = self
         activity = chain.input_activity_clocks
         self.times.soft.pausing = self.times.hard.pausing = activity
+
+    def enable_checkpoints(
+        self, checkpointing: TaskCheckpointing, gates: Sequence[Sequence[SingleInputGate]] = ()
+    ) -> None:
+        """Lets the task take checkpoints; called once, after ``wire``. ``gates``: those of each input."""
+        self.checkpoints = TaskCheckpoints(self, checkpointing, gates)
+        for each, handler in zip(network_inputs(self.input), self.checkpoints.event_handlers(gates), strict=True):
+            each.gate.handler = handler
+        if checkpointing.settings.after_tasks_finish:
+            for writer in self.writers:
+                writer.partition.await_all_data_processed()
 
     def create_source_input(self, source: StreamOperator) -> TaskInput:
         """Creates the input of a task whose head is a source."""
@@ -158,19 +180,28 @@ class StreamTask:
     def _restore(self) -> None:
         """Opens the operators, tail first, before the task is RUNNING (rule 4.2)."""
         self._set_state(TaskState.INITIALIZING, LifeEvent.INITIALIZING)
-        self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self.chain.open)
+        self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self._initialize_and_open)
+        self.is_running = True
         self._set_state(TaskState.RUNNING, LifeEvent.RUNNING)
         self.times.start()
+
+    def _initialize_and_open(self) -> None:
+        self.chain.open(None if self.checkpoints is None else self.checkpoints.initialize_state)
 
     def _invoke(self) -> None:
         """Runs the mailbox loop and the steps after the loop (rules 4.4, 4.17)."""
         self.mailbox_processor.run_mailbox_loop()
+        if self.checkpoints is not None:
+            self._await_final_checkpoint(self.checkpoints)
         for wrapper in self.chain.wrappers:
             wrapper.processing_time.quiesce()
         self.mailbox_processor.prepare_close()
         self.mailbox_processor.drain()
+        self.is_running = False
         for writer in self.writers:
             writer.flush_all()
+        if self.checkpoints is not None:
+            self.batches.wait_for_checkpoints(self.checkpoints)
         if self.end_of_data is not StopMode.DRAIN:
             # Without drain the sinks were not finished; in Flink the savepoint of the stop commits their data.
             self.chain.retain_results()
@@ -179,6 +210,12 @@ class StreamTask:
         self.input.close()
         self.async_calls.close()
         self.mailbox_processor.close()
+
+    def _await_final_checkpoint(self, checkpoints: TaskCheckpoints) -> None:
+        """Runs mails until the consumers have all records and the final checkpoint is complete (rule 4.15)."""
+        self.batches.waiting_for = "its last checkpoint"
+        checkpoints.when_may_end(self.mailbox_processor.all_actions_completed)
+        self.mailbox_processor.run_mailbox_loop()
 
     def _finish_partitions(self) -> None:
         """Finishes the output partitions, after all other resources of the task were closed (rule 4.18)."""
@@ -209,7 +246,10 @@ class StreamTask:
     def _clean_up(self, state: TaskState) -> None:
         """Closes timers, input, operators, outputs and mailbox without finishing them (rules 4.24, 4.26)."""
         self.outbox.sealed = False
+        self.is_running = False
         self._advance_clock()
+        if self.checkpoints is not None:
+            self.checkpoints.close()
         for wrapper in self.chain.wrappers:
             wrapper.processing_time.quiesce()
         errors: list[BaseException] = []
@@ -338,6 +378,31 @@ class StreamTask:
         self.chain.finish(mode)
         for writer in self.writers:
             writer.notify_end_of_data(mode)
+        if self.checkpoints is not None:
+            self.checkpoints.on_end_of_data(is_drained=mode is StopMode.DRAIN)
+
+    def trigger_checkpoint(self, meta_data: CheckpointMetaData, options: CheckpointOptions) -> None:
+        """Enqueues the trigger of a checkpoint. Raises MailboxClosedException if the task ends."""
+        if self.checkpoints is not None:
+            self.checkpoints.stream_task.trigger_checkpoint(meta_data, options)
+
+    def dispatch_operator_event(self, operator_id: str, event: OperatorEvent) -> None:
+        """Enqueues an event of an operator's coordinator. Raises MailboxClosedException if the task ends."""
+        wrapper = next(each for each in self.chain.wrappers if each.operator.ctx.operator_id == operator_id)
+        wrapper.executor.execute(lambda: wrapper.operator.handle_operator_event(event), type(event).__name__)
+
+    def mailbox_executor(self, priority: int) -> MailboxExecutor:
+        """Returns the executor of mails with this priority."""
+        return self.mailbox_processor.executor(priority)
+
+    def wake(self) -> None:
+        """Lets the task look again at what it waits for."""
+        self.actor.wake()
+
+    @property
+    def is_inside(self) -> bool:
+        """True while the task itself runs, so that its clock is the time."""
+        return self._is_inside()
 
     def fail_externally(self, fail: Callable[[], None]) -> None:
         """Fails the task with the error that the first ``fail`` raises, also while it waits for mail inside an element.

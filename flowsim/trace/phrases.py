@@ -83,6 +83,7 @@ WAITS: Final[Phrases] = {
     WaitKind.MAIL: ("waits for input: idle", ("3.12", "3.28")),
     WaitKind.BUFFER: ("waits for a buffer inside an element: hard back pressure", ("3.28", "5.42")),
     WaitKind.YIELD: ("yields: runs mails of priority {priority} or above", ("3.21",)),
+    WaitKind.CHECKPOINT: ("waits until its snapshots are written", ("4.17",)),
     WaitKind.LOCK: ("waits without the checkpoint lock: its threads can run", ("4.1", "11.30")),
 }
 MAIL_IN_YIELD: Final = ("waits for a mail inside a yield", ("3.21",))

@@ -60,9 +60,10 @@ class PartitionRequestClient:
     def acknowledge_all_records_processed(self, channel: CreditedChannel) -> None:
         """Called when the consumer has processed all records of ``channel`` (rule 7.12).
 
-        No message is sent: in Flink the producer's last checkpoint waits for the message, and flowsim has no
-        checkpoints.
+        Unlike Flink, no message is sent to a producer that takes no checkpoints.
         """
+        if self.queue.awaits_acknowledgement(channel.channel_id):
+            self._hold_or_send(AcknowledgeAllDataProcessed(self, channel.channel_id))
 
     def _hold_or_send(self, message: ClientMessage) -> None:
         if self._outbox.sealed:
@@ -126,6 +127,15 @@ class ResumeConsumption(ClientMessage):
 
     def arrive(self) -> None:
         self._client.queue.resume_consumption(self._channel_id)
+
+
+class AcknowledgeAllDataProcessed(ClientMessage):
+    """Reports that all records were processed. Flink: NettyMessage.AckAllUserRecordsProcessed."""
+
+    __slots__ = ()
+
+    def arrive(self) -> None:
+        self._client.queue.acknowledge_all_records_processed(self._channel_id)
 
 
 class NewBufferSize(ClientMessage):

@@ -59,6 +59,14 @@ class PartitionRequestQueue:
         reader.resume_consumption()
         self.enqueue_available_reader(reader)
 
+    def awaits_acknowledgement(self, channel_id: int) -> bool:
+        """Returns True if the sender waits until all records of the channel are processed."""
+        return self._readers[channel_id].view.awaits_acknowledgement
+
+    def acknowledge_all_records_processed(self, channel_id: int) -> None:
+        """Called when the receiver has processed all records up to EndOfData (rule 7.12)."""
+        self._readers[channel_id].view.acknowledge_all_data_processed()
+
     def notify_new_buffer_size(self, channel_id: int, size_bytes: int) -> None:
         """Called when the receiver requests buffers of this size in bytes (rule 6.24)."""
         self._readers[channel_id].notify_new_buffer_size(size_bytes)

@@ -73,6 +73,14 @@ class LocalInputChannel(InputChannel):
         if self.view.is_available(True):
             self.gate.notify_channel_non_empty(self)
 
+    def acknowledge_all_records_processed(self) -> None:
+        super().acknowledge_all_records_processed()
+        if self.view.awaits_acknowledgement:
+            if self._consumer.sealed:
+                self._consumer.hold_report(self.view.acknowledge_all_data_processed)
+            else:
+                self.view.acknowledge_all_data_processed()
+
     def announce_buffer_size(self, size_bytes: int) -> None:
         if self._consumer.sealed:
             self._consumer.hold_upstream(LocalBufferSize(self, size_bytes))

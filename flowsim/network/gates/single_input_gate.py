@@ -94,6 +94,12 @@ class SingleInputGate:
         """The channels in use so far, in the order of their indexes."""
         return [channel for channel in self._channels if channel is not None]
 
+    def unfinished_channels(self) -> list[int]:
+        """Returns the indexes of the channels that have not ended."""
+        return [
+            index for index, channel in enumerate(self._channels) if channel is None or not channel.end_of_partition
+        ]
+
     @property
     def is_available(self) -> bool:
         return self.availability.available

@@ -46,6 +46,9 @@ class BlockingResultPartition(ResultPartition):
     def _on_created(self, subpartition: ResultSubpartition) -> None:
         """Does nothing: the subpartition cannot be read yet."""
 
+    def await_all_data_processed(self) -> None:
+        """Does nothing: the partition is read after its task has ended."""
+
     def flush(self, index: int) -> None:
         """Finishes the open buffers of the subpartition and spills them."""
         self._finish_broadcast()

@@ -295,6 +295,13 @@ class BoundedBlockingSubpartitionReader:
         """Always 0: buffers in a file are not queued."""
         return 0
 
+    @property
+    def awaits_acknowledgement(self) -> bool:
+        return False
+
+    def acknowledge_all_data_processed(self) -> None:
+        """Does nothing: the writer has ended before."""
+
     def resume_consumption(self) -> None:
         raise InvariantViolation("no event blocks a blocking subpartition")
 

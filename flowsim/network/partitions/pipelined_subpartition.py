@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import islice
 
 from flowsim.facts.kinds import BufferKind, BufferSide
@@ -54,6 +54,7 @@ class PipelinedSubpartition:
         "buffer_size_bytes",
         "zero_exclusive_buffers",
         "listener",
+        "on_all_data_processed",
         "_state_writer",
         "_state_future",
         "_state_checkpoint",
@@ -88,6 +89,8 @@ class PipelinedSubpartition:
         """The size in bytes that the reader requested for later buffers (rule 6.24)."""
         self.zero_exclusive_buffers = zero_exclusive_buffers
         self.listener: BufferAvailabilityListener | None = None
+        self.on_all_data_processed: Callable[[], None] | None = None
+        """Called when the reader has processed all records up to EndOfData (rule 7.12); None: nobody waits for it."""
         self._state_writer: ChannelStateWriter = NO_OP
         self._state_future: ChannelStateFuture | None = None
         self._state_checkpoint = 0
@@ -114,6 +117,15 @@ class PipelinedSubpartition:
             raise IllegalState(f"subpartition {self.index} is being (or was) consumed already")
         self.listener = listener
         return self
+
+    @property
+    def awaits_acknowledgement(self) -> bool:
+        return self.on_all_data_processed is not None
+
+    def acknowledge_all_data_processed(self) -> None:
+        """Called by the reader when its task has processed all records up to EndOfData (rule 7.12)."""
+        if self.on_all_data_processed is not None:
+            self.on_all_data_processed()
 
     @property
     def finished_buffers(self) -> int:

@@ -10,6 +10,7 @@ from typing import Protocol
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
+from flowsim.network.checkpointing.completion import Completion
 from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition, QueueLength
 from flowsim.network.partitions.result_subpartition import REFUSED, UNLIMITED_SIZE, ResultSubpartition
@@ -59,6 +60,7 @@ class ResultPartition:
         "_trace",
         "_first_channel",
         "_length",
+        "all_data_processed",
     )
 
     def __init__(
@@ -92,6 +94,24 @@ class ResultPartition:
         self._trace = trace
         self._first_channel = first_channel
         self._length = QueueLength()
+        self.all_data_processed = Completion.completed()
+        """Done when the readers of all subpartitions have processed all records (rule 4.15)."""
+
+    def await_all_data_processed(self) -> None:
+        """Lets the readers acknowledge that they have processed all records; called before the first one."""
+        self.all_data_processed = Completion()
+        left = self.count
+
+        def on_subpartition_processed() -> None:
+            nonlocal left
+            left -= 1
+            if not left:
+                self.all_data_processed.complete()
+
+        for index in range(self.count):
+            subpartition = self.subpartition(index)
+            if isinstance(subpartition, PipelinedSubpartition):
+                subpartition.on_all_data_processed = on_subpartition_processed
 
     def subpartition(self, index: int) -> ResultSubpartition:
         """Returns the subpartition.

@@ -66,6 +66,13 @@ class SubpartitionView(Protocol):
     def resume_consumption(self) -> None:
         """Resumes after a blocking event (rule 5.27)."""
 
+    @property
+    def awaits_acknowledgement(self) -> bool:
+        """True if the writer wants to know when all records are processed."""
+
+    def acknowledge_all_data_processed(self) -> None:
+        """Called when the reader's task has processed all records up to EndOfData (rule 7.12)."""
+
     def notify_new_buffer_size(self, desired_bytes: int) -> None:
         """Called when the reader requests buffers of this size in bytes (rule 6.24)."""
 
@@ -118,6 +125,13 @@ class _Unconnected:
 
     def resume_consumption(self) -> None:
         raise IllegalState("nothing was read yet that could block")
+
+    @property
+    def awaits_acknowledgement(self) -> bool:
+        return False
+
+    def acknowledge_all_data_processed(self) -> None:
+        raise IllegalState("nothing was read yet that could be acknowledged")
 
     def notify_new_buffer_size(self, desired_bytes: int) -> None:
         """Does nothing: there is no writer yet."""

@@ -18,7 +18,7 @@ from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.writers.partitioner import CustomPartitionerWrapper, KeyGroupStreamPartitioner, StreamPartitioner
 from flowsim.streamrecord.codec import encode_latency_marker_into, encode_status_into, encode_watermark_into
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
-from flowsim.streamrecord.events import Event, StopMode
+from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrier, Event, StopMode
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values.encoding import encode_into, encode_record, fingerprint_frame
 from flowsim.values.keys import state_key
@@ -131,20 +131,25 @@ class RecordWriter:
 
     def broadcast_event(self, event: Event, has_priority: bool | None = None) -> None:
         """Emits an event to every subpartition, after all data, or before the data with priority (rules 5.7, 5.28)."""
+        match event:
+            case CheckpointBarrier(checkpoint_id=checkpoint_id):
+                self._trace_sent_to_all(ElementKind.CHECKPOINT_BARRIER, checkpoint_id)
+            case CancelCheckpointMarker(checkpoint_id=checkpoint_id):
+                self._trace_sent_to_all(ElementKind.CANCEL_CHECKPOINT_MARKER, checkpoint_id)
+            case _:
+                pass
         self.partition.broadcast_event(event, has_priority)
         if self.timeout_ms == 0:
             self.partition.flush_all()
 
     def notify_end_of_data(self, mode: StopMode) -> None:
         """Passes the end of data directly to the partition; does not flush, whatever the buffer timeout (rule 4.9)."""
-        for index in range(self.partition.count):
-            self._trace_sent(index, ElementKind.END_OF_DATA, int(mode))
+        self._trace_sent_to_all(ElementKind.END_OF_DATA, int(mode))
         self.partition.notify_end_of_data(mode)
 
     def finish(self) -> None:
         """Emits EndOfPartition to every subpartition (rule 4.18)."""
-        for index in range(self.partition.count):
-            self._trace_sent(index, ElementKind.END_OF_PARTITION, 0)
+        self._trace_sent_to_all(ElementKind.END_OF_PARTITION, 0)
         self.partition.finish()
 
     def flush_all(self) -> None:
@@ -181,6 +186,10 @@ class RecordWriter:
             self.partition.flush(index)
         else:
             self._flusher.on_data()
+
+    def _trace_sent_to_all(self, kind: ElementKind, timestamp: int) -> None:
+        for index in range(self.partition.count):
+            self._trace_sent(index, kind, timestamp)
 
     def _trace_sent(self, index: int, kind: ElementKind, timestamp: int) -> None:
         if self.trace is not None:

@@ -53,6 +53,8 @@ class SourceOperator(StreamOperator):
         "_sample_count",
         "_markers",
         "_ended",
+        "_is_finished",
+        "_when_finished",
         "_is_open",
         "_emits_periodically",
     )
@@ -84,6 +86,8 @@ class SourceOperator(StreamOperator):
         self.on_available: Callable[[], None] = _ignore_wake_up
         """Called when the source is stopped or may read again, to end a wait for the reader."""
         self._ended = False
+        self._is_finished = False
+        self._when_finished: list[Callable[[], None]] = []
         self._is_open = False
         self._emits_periodically = False
 
@@ -228,6 +232,17 @@ class SourceOperator(StreamOperator):
     def finish(self) -> None:
         """Emits nothing: the task has already emitted the last watermark (rule 4.9)."""
         self._close_markers()
+        self._is_finished = True
+        callbacks, self._when_finished = self._when_finished, []
+        for callback in callbacks:
+            callback()
+
+    def when_finished(self, callback: Callable[[], None]) -> None:
+        """Calls back after ``finish``; at once if that was before (rule 4.20)."""
+        if self._is_finished:
+            callback()
+        else:
+            self._when_finished.append(callback)
 
     def _close_markers(self) -> None:
         if self._markers is not None:

@@ -8,7 +8,8 @@ from functools import partial
 from flowsim.operators.input_selection import NONE_AVAILABLE, InputSelectable
 from flowsim.operators.inputs.multiple_input_selection_handler import MultipleInputSelectionHandler
 from flowsim.operators.stream_operator import DataInputStatus
-from flowsim.tasks.inputs.task_input import ReadInput
+from flowsim.tasks.inputs.network_input import StreamTaskNetworkInput
+from flowsim.tasks.inputs.task_input import ReadInput, TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
 
 
@@ -125,3 +126,9 @@ class StreamMultipleInputProcessor:
     def close(self) -> None:
         for each in self.inputs:
             each.close()
+
+
+def network_inputs(task_input: TaskInput) -> Sequence[StreamTaskNetworkInput]:
+    """Returns the network inputs of a task; none for a source."""
+    inputs = task_input.inputs if isinstance(task_input, StreamMultipleInputProcessor) else (task_input,)
+    return [each for each in inputs if isinstance(each, StreamTaskNetworkInput)]

@@ -12,7 +12,14 @@ from flowsim.network.gates.input_gate import EndOfDataStatus, InputGate
 from flowsim.operators.stream_operator import DataInputStatus, OperatorInput, Value
 from flowsim.streamrecord.codec import LATENCY_MARKER_LENGTH, WATERMARK_LENGTH, Element, latency_marker
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
-from flowsim.streamrecord.events import EndOfData, Event
+from flowsim.streamrecord.events import (
+    CancelCheckpointMarker,
+    CheckpointBarrier,
+    EndOfData,
+    EndOfPartitionEvent,
+    Event,
+    EventAnnouncement,
+)
 from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.task_clock import TaskClock
@@ -262,11 +269,10 @@ class StreamTaskNetworkInput:
         """Processes an event (rule 7.18)."""
         is_end_of_data = isinstance(event, EndOfData)
         if self._trace is not None:
-            kind = ElementKind.END_OF_DATA if is_end_of_data else ElementKind.END_OF_PARTITION
-            mode = int(event.mode) if isinstance(event, EndOfData) else 0
+            kind, detail = _recorded_event(event)
             position = channel.position
             channel.position = position + 1
-            self._trace.received(channel.channel_id, position, kind, mode, 0, self._output.watermarks)
+            self._trace.received(channel.channel_id, position, kind, detail, 0, self._output.watermarks)
         if is_end_of_data:
             status = self.gate.end_of_data_status()
             if status is EndOfDataStatus.DRAINED:
@@ -291,6 +297,21 @@ class StreamTaskNetworkInput:
         self._elements = None
         self._deserializer.clear()
         self.gate.close()
+
+
+def _recorded_event(event: Event) -> tuple[ElementKind, int]:
+    """Returns the kind of an event, and what its fact has instead of a timestamp."""
+    match event:
+        case EndOfData(mode=mode):
+            return ElementKind.END_OF_DATA, int(mode)
+        case CheckpointBarrier(checkpoint_id=checkpoint_id):
+            return ElementKind.CHECKPOINT_BARRIER, checkpoint_id
+        case CancelCheckpointMarker(checkpoint_id=checkpoint_id):
+            return ElementKind.CANCEL_CHECKPOINT_MARKER, checkpoint_id
+        case EventAnnouncement(announced=announced):
+            return ElementKind.CHECKPOINT_BARRIER, announced.checkpoint_id
+        case EndOfPartitionEvent():
+            return ElementKind.END_OF_PARTITION, 0
 
 
 def _integer(value: Value) -> int:

@@ -86,6 +86,8 @@ def kind_of(wait: Row, is_inside: bool) -> Doing:
             return Doing.LOCK if is_inside else Doing.IDLE
         case WaitKind.MAIL:
             return Doing.SOFT if wait["priority"] == OUTPUT_FULL else Doing.IDLE
+        case WaitKind.CHECKPOINT:
+            return Doing.IDLE
         case WaitKind.COST:
             return Doing.BUSY
 

@@ -1,0 +1,52 @@
+"""Runs the asynchronous parts of a task's checkpoints in virtual time, one after the other (rule 12.67)."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+
+from flowsim.graph.checkpoint_settings import CheckpointSettings
+from flowsim.sim.scheduler import Scheduler, Timer
+from flowsim.tasks.checkpointing.subtask_checkpoint_coordinator import AsyncOperation
+
+
+class AsyncOperations:
+    """A pool with one thread: an operation takes the configured latency. Flink: asyncOperationsThreadPool.
+
+    ``now_ns``: the time of the caller, which may be ahead of the scheduler inside a batch.
+    """
+
+    __slots__ = ("_scheduler", "_now_ns", "_latency_ns", "_queue", "_free_at_ns", "_timers", "_on_done")
+
+    def __init__(
+        self,
+        scheduler: Scheduler,
+        now_ns: Callable[[], int],
+        settings: CheckpointSettings,
+        on_done: Callable[[], None],
+    ) -> None:
+        """``on_done`` is called after each operation."""
+        self._scheduler = scheduler
+        self._now_ns = now_ns
+        self._latency_ns = settings.async_latency_ns
+        self._queue: deque[AsyncOperation] = deque()
+        self._timers: deque[Timer] = deque()
+        self._free_at_ns = 0
+        self._on_done = on_done
+
+    def execute(self, operation: AsyncOperation) -> None:
+        """Runs the operation when the earlier ones have ended and its own time has passed."""
+        self._free_at_ns = max(self._now_ns(), self._free_at_ns) + self._latency_ns
+        self._queue.append(operation)
+        self._timers.append(self._scheduler.call_at_ns(self._free_at_ns, self._run_next))
+
+    def close(self) -> None:
+        """Drops the operations that have not run."""
+        self._queue.clear()
+        while self._timers:
+            self._timers.popleft().cancel()
+
+    def _run_next(self) -> None:
+        self._timers.popleft()
+        self._queue.popleft().run()
+        self._on_done()

@@ -1,0 +1,286 @@
+"""Connects the checkpoints of a task with its operators, inputs, outputs and clock. Flink: StreamTask."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from flowsim.mailbox.mail import MAX_PRIORITY
+from flowsim.mailbox.mailbox_executor import MailboxExecutor
+from flowsim.network.checkpointing.checkpoint_barrier_tracker import CheckpointBarrierTracker
+from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
+from flowsim.network.checkpointing.completion import Completion
+from flowsim.network.checkpointing.input_gates import BarrierEventHandler, CheckpointableGate
+from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
+from flowsim.network.gates.input_channel import InputChannelInfo
+from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.network.outbox import Outbox
+from flowsim.network.writers.record_writer import RecordWriter
+from flowsim.sim.scheduler import Scheduler, Timer
+from flowsim.state.redistribution.operator_state import TaskStateSnapshot
+from flowsim.streamrecord.checkpoint_exception import CheckpointException
+from flowsim.streamrecord.events import Event
+from flowsim.tasks.checkpointing.async_operations import AsyncOperations
+from flowsim.tasks.checkpointing.channel_state_writer import NO_CHANNEL_STATE, ChannelStateWriter
+from flowsim.tasks.checkpointing.job_master_gateway import JobMasterGateway, TaskCheckpointing
+from flowsim.tasks.checkpointing.operator_chain_checkpoints import OperatorChainCheckpoints
+from flowsim.tasks.checkpointing.operator_checkpoints import OperatorCheckpoints
+from flowsim.tasks.checkpointing.stream_task_checkpoints import StreamTaskCheckpoints
+from flowsim.tasks.checkpointing.subtask_checkpoint_coordinator import SubtaskCheckpointCoordinator
+from flowsim.tasks.operator_chain import OperatorChain
+from flowsim.tasks.task_clock import TaskClock
+from flowsim.units import NS_PER_MS
+
+
+class TaskWithCheckpoints(Protocol):
+    """What the checkpoints need of their task. Flink: StreamTask."""
+
+    name: str
+    scheduler: Scheduler
+    clock: TaskClock
+    outbox: Outbox
+    chain: OperatorChain
+    writers: Sequence[RecordWriter]
+
+    @property
+    def is_running(self) -> bool:
+        """True from the end of the restore until the mailbox is drained (rules 4.17, 12.70)."""
+
+    @property
+    def is_inside(self) -> bool:
+        """True while the task itself runs, so that its clock is the time."""
+
+    def mailbox_executor(self, priority: int) -> MailboxExecutor: ...
+
+    def wake(self) -> None:
+        """Lets the task look again at what it waits for."""
+
+
+class CheckpointClock:
+    """The task's clock inside the task, and the time of the job outside of it."""
+
+    __slots__ = ("_task",)
+
+    def __init__(self, task: TaskWithCheckpoints) -> None:
+        self._task = task
+
+    @property
+    def now_ns(self) -> int:
+        return self._task.clock.now_ns if self._task.is_inside else self._task.scheduler.now_ns
+
+
+class TaskOutputs:
+    """All writers of a task. Flink: RecordWriterOutput."""
+
+    __slots__ = ("_task",)
+
+    def __init__(self, task: TaskWithCheckpoints) -> None:
+        self._task = task
+
+    def broadcast_event(self, event: Event, *, is_priority: bool) -> None:
+        """Sends an event to all subpartitions of all outputs."""
+        for writer in self._task.writers:
+            writer.broadcast_event(event, is_priority)
+
+    def aligned_barrier_timeout(self, checkpoint_id: int) -> None:
+        """Does nothing: barriers of aligned checkpoints have no timeout."""
+
+    def abort_checkpoint(self, checkpoint_id: int, cause: CheckpointException) -> None:
+        """Does nothing: aligned checkpoints store no output."""
+
+
+class TaskInputGates:
+    """The gates of a task, in the order of its inputs."""
+
+    __slots__ = ("_gates",)
+
+    def __init__(self, gates: Sequence[SingleInputGate]) -> None:
+        self._gates = gates
+
+    def unfinished_channels(self) -> list[InputChannelInfo]:
+        """Returns the channels that have not ended."""
+        return [
+            InputChannelInfo(number, channel)
+            for number, gate in enumerate(self._gates)
+            for channel in gate.unfinished_channels()
+        ]
+
+    def prepare_snapshot(self, writer: ChannelStateWriter, checkpoint_id: int) -> Completion:
+        """Returns a completion that is done: aligned checkpoints store no input."""
+        return Completion.completed()
+
+
+class MailTimers:
+    """Registers callbacks of the task's checkpoints as mails. Flink: BarrierAlignmentUtil.createRegisterTimerCallback."""
+
+    __slots__ = ("_task", "_executor")
+
+    def __init__(self, task: TaskWithCheckpoints, executor: MailboxExecutor) -> None:
+        self._task = task
+        self._executor = executor
+
+    def register_task(self, callback: Callable[[], None], delay_ms: int) -> Timer:
+        """Runs ``callback`` as a mail of the task after the delay."""
+        when_ns = self._task.clock.now_ns + delay_ms * NS_PER_MS
+        return self._task.scheduler.call_at_ns(
+            when_ns, lambda: self._executor.execute(callback, "timer of a checkpoint")
+        )
+
+
+class PublishedGateway:
+    """Lets the calls of a running task leave with its batch (decision D4). Flink: RpcCheckpointResponder."""
+
+    __slots__ = ("_gateway", "_outbox")
+
+    def __init__(self, gateway: JobMasterGateway, outbox: Outbox) -> None:
+        self._gateway = gateway
+        self._outbox = outbox
+
+    def report_task_state_snapshots(
+        self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics, snapshot: TaskStateSnapshot
+    ) -> None:
+        self._send(lambda: self._gateway.report_task_state_snapshots(meta_data, metrics, snapshot))
+
+    def report_incomplete_task_state_snapshots(self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics) -> None:
+        self._send(lambda: self._gateway.report_incomplete_task_state_snapshots(meta_data, metrics))
+
+    def decline_checkpoint(self, checkpoint_id: int, cause: CheckpointException) -> None:
+        self._send(lambda: self._gateway.decline_checkpoint(checkpoint_id, cause))
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        """Does nothing: there is no local state."""
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        """Does nothing: there is no local state."""
+
+    def send_acknowledge_checkpoint_event(self, checkpoint_id: int) -> None:
+        self._send(lambda: self._gateway.send_acknowledge_checkpoint_event(checkpoint_id))
+
+    def notify_end_of_data(self) -> None:
+        self._send(self._gateway.notify_end_of_data)
+
+    def _send(self, report: Callable[[], None]) -> None:
+        if self._outbox.sealed:
+            self._outbox.hold_report(report)
+        else:
+            report()
+
+
+class TaskCheckpoints:
+    """All that a task with checkpoints has beyond one without. Flink: StreamTask."""
+
+    def __init__(
+        self, task: TaskWithCheckpoints, checkpointing: TaskCheckpointing, gates: Sequence[Sequence[SingleInputGate]]
+    ) -> None:
+        """``gates``: the gates of each input; none for a source."""
+        settings = checkpointing.settings
+        self._task = task
+        self._restore = checkpointing.restore
+        self.gateway = PublishedGateway(checkpointing.gateway, task.outbox)
+        self._operators = [
+            OperatorCheckpoints(wrapper, checkpointing.streams, settings.sync_latency_ns)
+            for wrapper in task.chain.wrappers
+        ]
+        restore, clock, outputs = checkpointing.restore, CheckpointClock(task), TaskOutputs(task)
+        chain = OperatorChainCheckpoints(
+            self._operators,
+            outputs,
+            self.gateway,
+            is_task_deployed_as_finished=restore is not None and restore.is_finished,
+        )
+        mails = task.mailbox_executor(-1)
+        timers = MailTimers(task, mails)
+        all_gates = [gate for of_input in gates for gate in of_input]
+        inputs = TaskInputGates(all_gates)
+        self._pool = AsyncOperations(task.scheduler, lambda: clock.now_ns, settings, task.wake)
+        self.coordinator = SubtaskCheckpointCoordinator(
+            chain, inputs, NO_CHANNEL_STATE, self._pool, self.gateway, task, timers, clock, settings.max_concurrent
+        )
+        self.stream_task = StreamTaskCheckpoints(
+            task.name,
+            self.coordinator,
+            outputs,
+            inputs,
+            self.gateway,
+            task,
+            mails,
+            task.mailbox_executor(MAX_PRIORITY),
+            clock,
+            restored_checkpoint_id=-1 if restore is None else restore.checkpoint_id,
+            checkpoints_after_tasks_finish=settings.after_tasks_finish,
+        )
+        if all_gates:
+            channels = sum(gate.count for gate in all_gates)
+            if settings.exactly_once:
+                self.stream_task.handler = SingleCheckpointBarrierHandler.aligned(
+                    self.stream_task,
+                    clock,
+                    channels,
+                    timers,
+                    [CheckpointableGate(gate) for gate in all_gates],
+                    checkpoints_after_tasks_finish=settings.after_tasks_finish,
+                )
+            else:
+                self.stream_task.handler = CheckpointBarrierTracker(
+                    channels, self.stream_task, clock, settings.after_tasks_finish
+                )
+
+    def event_handlers(self, gates: Sequence[Sequence[SingleInputGate]]) -> list[BarrierEventHandler]:
+        """Returns one handler for each input; all pass their events to the task's barrier handler (rule 12.78)."""
+        handler, handlers, first = self.stream_task.handler, [], 0
+        if handler is not None:
+            for of_input in gates:
+                handlers.append(BarrierEventHandler(handler, of_input, first))
+                first += len(of_input)
+        return handlers
+
+    def initialize_state(self, place: int) -> None:
+        """Restores the state of the operator at this place of the chain."""
+        self._operators[place].initialize_state(self._restore)
+
+    @property
+    def restored_as_finished(self) -> bool:
+        """True if the operators of the task do not run any more (rule 12.100)."""
+        return self._restore is not None and self._restore.is_finished
+
+    def on_end_of_data(self, *, is_drained: bool) -> None:
+        """Called when EndOfData has left the task (rules 4.15, 12.44)."""
+        self.stream_task.on_operators_finished()
+        self.stream_task.on_end_of_data()
+        if is_drained:
+            self.gateway.notify_end_of_data()
+
+    def when_may_end(self, callback: Callable[[], None]) -> None:
+        """Calls back when the consumers have processed all records and the final checkpoint is complete (rule 4.15)."""
+        conditions: list[Completion] = []
+        if self.stream_task.waits_for_final_checkpoint:
+            conditions.append(self.stream_task.final_checkpoint_completed)
+            if self.stream_task.synchronous_savepoint_id is None:
+                conditions += [writer.partition.all_data_processed for writer in self._task.writers]
+        _when_all(conditions, callback)
+
+    @property
+    def has_pending_checkpoints(self) -> bool:
+        """True while asynchronous parts have not run."""
+        return self.coordinator.has_pending_checkpoints
+
+    def close(self) -> None:
+        """Discards asynchronous parts that have not run."""
+        self.coordinator.close()
+        self._pool.close()
+
+
+def _when_all(conditions: Sequence[Completion], callback: Callable[[], None]) -> None:
+    left = len(conditions)
+    if not left:
+        callback()
+        return
+
+    def on_done(failure: Exception | None) -> None:
+        nonlocal left
+        left -= 1
+        if not left:
+            callback()
+
+    for condition in conditions:
+        condition.when_done(on_done)

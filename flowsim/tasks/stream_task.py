@@ -13,7 +13,6 @@ from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import MailboxClosedException, TaskMailbox
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData
-from flowsim.network.connections.view_reader import CreditBasedSequenceNumberingViewReader
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.outbox import Outbox
 from flowsim.network.writers.record_writer import RecordWriter
@@ -31,13 +30,13 @@ from flowsim.tasks.checkpointing.task_checkpoints import TaskCheckpoints
 from flowsim.tasks.inputs.multiple_input_processor import network_inputs
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.mailbox_processor import MailboxProcessor
+from flowsim.tasks.observed_task import ObservedTask
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.operator_deployment import OperatorDeployment
 from flowsim.tasks.processing_time import OperatorProcessingTimeService, TaskTimers
 from flowsim.tasks.snapshots import TaskSnapshot, take_snapshot
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.task_state import TaskState
-from flowsim.tasks.time_buckets import TimeBuckets
 from flowsim.timers.internal_timer_service import CancellationContext
 
 
@@ -51,7 +50,7 @@ class TaskComponents(Protocol):
     def create_batches(self, task: StreamTask) -> Batches: ...
 
 
-class StreamTask:
+class StreamTask(ObservedTask):
     """Runs one operator chain: a mailbox loop in an actor's greenlet. Flink: StreamTask.
 
     Life cycle: restore (opens the operators), invoke (the loop, the remaining mails, closing the operators), the end of
@@ -72,19 +71,15 @@ class StreamTask:
         clock: TaskClock,
         components: TaskComponents,
     ) -> None:
+        super().__init__(scheduler, clock, trace)
         self.id = task_id
         self.name = name
-        self.scheduler = scheduler
-        self.clock = clock
-        self.trace = trace
         self._full = trace.full if trace is not None else None
-        self.state = TaskState.DEPLOYED
         self.timers = TaskTimers(scheduler, clock)
         self.async_calls = TaskAsyncCalls(self.timers, self.fail_externally)
         self.actor = Actor(task_id, name, scheduler, self._run)
         self.outbox = Outbox()
         self.mailbox = components.create_mailbox(self._on_mail, self._full, self._is_inside)
-        self.times = TimeBuckets(clock)
         self.budget = budget
         self._components = components
         self.batches = self._create_batches()
@@ -97,9 +92,6 @@ class StreamTask:
             self.end_inside_action,
         )
         self.cancellation = CancellationContext()
-        self.chain: OperatorChain
-        self.input: TaskInput
-        self.writers: Sequence[RecordWriter] = ()
         self._output: RecordWriterDelegate = NonRecordWriter()
         self.failure: BaseException | None = None
         self.end_of_data: StopMode | None = None
@@ -108,12 +100,7 @@ class StreamTask:
         """None: the job takes no checkpoints."""
         self.is_running = False
         """True from the end of the restore until the mailbox is drained (rules 4.17, 12.70)."""
-        self._is_counted = False
         self._fails_externally = False
-        self.input_queue_peak = 0
-        self.output_queue_peak = 0
-        self.view_readers: list[CreditBasedSequenceNumberingViewReader] = []
-        """The senders of the task's output, one per remote channel in use."""
 
     def wire(self, chain: OperatorChain, task_input: TaskInput, writers: Sequence[RecordWriter]) -> None:
         """Sets operators, input and outputs; called once, before ``invoke``."""
@@ -275,61 +262,6 @@ class StreamTask:
     def _release_partitions(self) -> None:
         for writer in self.writers:
             writer.partition.release()
-
-    def _advance_clock(self) -> None:
-        """Sets the task's clock to the current time: the task may be ended at any point of its batch."""
-        self.clock.now_ns = max(self.clock.now_ns, self.scheduler.now_ns)
-
-    def _trace_end(self) -> None:
-        """Records the final figures, once."""
-        if self._is_counted:
-            return
-        self._is_counted = True
-        self.times.stop()
-        self.chain.trace_counts()
-        if self.trace is not None:
-            times = self.times
-            self.trace.task_times(
-                times.busy_ns, times.idle_ns, times.soft_ns, times.hard_ns, self.input.records_in, self.records_out
-            )
-
-    @property
-    def records_out(self) -> int:
-        """Number of user records written to the network; a record for several outputs counts once (rule 13.4)."""
-        return sum(wrapper.output.network_records_out for wrapper in self.chain.wrappers)
-
-    @property
-    def times_out_of_credit(self) -> int:
-        """The number of times that data of the task's channels waited only for a credit."""
-        return sum(reader.times_out_of_credit for reader in self.view_readers)
-
-    @property
-    def queued_input(self) -> int:
-        """The number of buffers queued in the input channels of the task."""
-        return self.input.queued_buffers
-
-    def record_queue_peaks(self) -> None:
-        """Records the highest queue lengths; called at the start of a batch."""
-        self.input_queue_peak = max(self.input_queue_peak, self.input.queued_buffers)
-        queued = sum(writer.partition.queued_buffers for writer in self.writers)
-        self.output_queue_peak = max(self.output_queue_peak, queued)
-
-    def trace_stop(self, mode: StopMode) -> None:
-        """Records that a stop took effect in this task."""
-        if self.trace is not None:
-            event = LifeEvent.STOP_WITH_DRAIN if mode is StopMode.DRAIN else LifeEvent.STOP_NO_DRAIN
-            self.trace.lifecycle(-1, event)
-
-    def trace_deadlock(self) -> None:
-        """Records that no task of the job can run."""
-        if self.trace is not None and not self.state.is_terminal:
-            self._advance_clock()
-            self.trace.lifecycle(-1, LifeEvent.DEADLOCKED)
-
-    def _set_state(self, state: TaskState, event: LifeEvent) -> None:
-        self.state = state
-        if self.trace is not None:
-            self.trace.lifecycle(-1, event)
 
     # The default action (4.B).
 

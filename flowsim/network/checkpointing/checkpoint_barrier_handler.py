@@ -6,7 +6,7 @@ from typing import assert_never
 
 from flowsim.network.checkpointing.checkpoint_metrics import Alignment, CheckpointMetaData, CheckpointMetrics
 from flowsim.network.checkpointing.checkpointable import CheckpointableTask, Clock
-from flowsim.network.checkpointing.completion import Completion
+from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
 from flowsim.network.gates.input_channel import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason

@@ -20,7 +20,7 @@ from flowsim.network.checkpointing.checkpointable import (
     DelayableTimer,
     InputsCheckpointInitializer,
 )
-from flowsim.network.checkpointing.completion import Completion
+from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
 from flowsim.network.gates.input_channel import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason

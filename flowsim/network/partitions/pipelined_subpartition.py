@@ -90,7 +90,7 @@ class PipelinedSubpartition:
         self.zero_exclusive_buffers = zero_exclusive_buffers
         self.listener: BufferAvailabilityListener | None = None
         self.on_all_data_processed: Callable[[], None] | None = None
-        """Called when the reader has processed all records up to EndOfData (rule 7.12); None: nobody waits for it."""
+        """Called when the reader has processed all records up to EndOfData (rule 7.12); None: the writer does not wait."""
         self._state_writer: ChannelStateWriter = NO_OP
         self._state_future: ChannelStateFuture | None = None
         self._state_checkpoint = 0

@@ -10,7 +10,7 @@ from typing import Protocol
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
-from flowsim.network.checkpointing.completion import Completion
+from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition, QueueLength
 from flowsim.network.partitions.result_subpartition import REFUSED, UNLIMITED_SIZE, ResultSubpartition

@@ -10,7 +10,7 @@ from flowsim.mailbox.mail import MailOptions
 from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
 from flowsim.network.checkpointing.checkpoint_metrics import Alignment, CheckpointMetaData, CheckpointMetrics
 from flowsim.network.checkpointing.checkpointable import Clock
-from flowsim.network.checkpointing.completion import Completion
+from flowsim.network.completion import Completion
 from flowsim.network.gates.input_channel import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions

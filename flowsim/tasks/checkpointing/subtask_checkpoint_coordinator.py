@@ -8,7 +8,7 @@ from typing import Protocol
 from flowsim.errors import FlowsimError
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
 from flowsim.network.checkpointing.checkpointable import Cancellable, Clock, DelayableTimer
-from flowsim.network.checkpointing.completion import Completion
+from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from flowsim.streamrecord.checkpoint_options import AlignmentType, CheckpointOptions

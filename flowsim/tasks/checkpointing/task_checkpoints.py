@@ -9,9 +9,9 @@ from flowsim.mailbox.mail import MAX_PRIORITY
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.network.checkpointing.checkpoint_barrier_tracker import CheckpointBarrierTracker
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
-from flowsim.network.checkpointing.completion import Completion
 from flowsim.network.checkpointing.input_gates import BarrierEventHandler, CheckpointableGate
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
+from flowsim.network.completion import Completion
 from flowsim.network.gates.input_channel import InputChannelInfo
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.outbox import Outbox

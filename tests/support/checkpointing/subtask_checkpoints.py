@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from flowsim.network.checkpointing.checkpoint_metrics import Alignment, CheckpointMetaData, CheckpointMetrics
-from flowsim.network.checkpointing.completion import Completion
+from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
 from flowsim.state.redistribution.operator_state import NO_STATE, OperatorSubtaskState, TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from flowsim.network.checkpointing.checkpoint_barrier_tracker import CheckpointBarrierTracker
-from flowsim.network.checkpointing.completion import Completion
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
+from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
 from flowsim.network.gates.input_channel import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowsim.network.checkpointing.checkpoint_metrics import Alignment, CheckpointMetaData, CheckpointMetrics
-from flowsim.network.checkpointing.completion import Completion
+from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
 from flowsim.state.redistribution.operator_state import FINISHED_ON_RESTORE, NO_STATE, TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason

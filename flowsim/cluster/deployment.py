@@ -44,6 +44,7 @@ class Deployment:
         self.execution = execution
         self.settings: JobSettings = execution.job.graph.settings
         self.scheduler = scheduler
+        self._started_ns = scheduler.now_ns
         self.streams = streams
         self.recorder = recorder
         self._components = (Components() if components is None else components).of_subtasks(execution)
@@ -134,7 +135,9 @@ class Deployment:
         output = OperatorOutput(edges, random.randrange)
         executor = task.mailbox_processor.executor(chained.chain_index)
         processing_time = task.create_processing_time(chained.index, executor)
-        deployed = OperatorDeployment(subtask, chained, self.settings, executor, processing_time, random)
+        deployed = OperatorDeployment(
+            subtask, chained, self.settings, executor, processing_time, random, self.streams.seed, self._started_ns
+        )
         context = task.create_operator_context(deployed)
         context.components = self._components[subtask.id].create_operator_components(chained)
         operator.setup(context, output)

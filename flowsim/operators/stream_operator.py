@@ -156,6 +156,10 @@ class OperatorContext:
     """True if records are passed on without copies (rule 5.10): an operator that keeps a record must copy it."""
     operator_id: str = ""
     """What state in a checkpoint belongs to: the operator's uid, or its position in the graph (rule 12.121)."""
+    run_seed: int = 0
+    """The seed of the run, for random numbers that do not depend on the subtask."""
+    run_started_ns: int = 0
+    """The time of ``clock`` at the start of the run, before all attempts."""
     send_to_coordinator: Callable[[OperatorEvent], None] | None = None
     """Sends an event to the coordinator of the operator; None: the job has no coordinators."""
     has_checkpoints: bool = False

@@ -28,6 +28,8 @@ class OperatorDeployment:
     executor: MailboxExecutor
     processing_time: OperatorProcessingTimeService
     random: Random
+    run_seed: int
+    run_started_ns: int
 
     def create_context(
         self,
@@ -64,4 +66,6 @@ class OperatorDeployment:
             object_reuse=settings.object_reuse,
             operator_id=node.operator_id,
             has_checkpoints=settings.checkpointing is not None,
+            run_seed=self.run_seed,
+            run_started_ns=self.run_started_ns,
         )

@@ -68,6 +68,8 @@ class Partition:
                     f"{change.from_ms} to {change.to_ms} ms"
                 )
             before = change.to_ms
+            if isinstance(change, Burst):
+                _interval_ns(change.rate)
 
     @property
     def changes(self) -> list[Pause | Burst]:

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
-from flowsim.connectors.source import Source
+from flowsim.connectors.source import Source, enumerator_factory_of
+from flowsim.errors import BadInput
 from flowsim.operators.sources.source_reader import SourceReader
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
 from flowsim.operators.user_functions import RuntimeContext
@@ -102,6 +103,11 @@ class LegacySource:
     """The argument of ``add_source`` that runs ``source`` on its own thread, under the checkpoint lock of its task."""
 
     def __init__(self, source: Source) -> None:
+        if enumerator_factory_of(source) is not None:
+            raise BadInput(
+                f"a legacy source reads fixed shares, but the splits of this {source.kind} source are assigned while the "
+                "job runs: run it as a source of the new kind, or with fixed assignment"
+            )
         self.source = source
 
     def __repr__(self) -> str:

@@ -9,6 +9,7 @@ from pydantic import Field
 from flowsim.connectors.files.csv import CsvSource
 from flowsim.connectors.files.file_sources import JsonLinesSource, ParquetSource
 from flowsim.connectors.source import Source
+from flowsim.connectors.split_assignment import Assignment
 from flowsim.scenario.context import CompileContext, declared
 from flowsim.scenario.language.record_schema import RecordSchema
 from flowsim.scenario.types import FieldName, FieldTypes, FilePath, Scalar, Strict
@@ -16,10 +17,15 @@ from flowsim.scenario.yaml.positions import Path
 
 
 class FilesModel(Strict):
-    """One or more files; each is a split, and file i belongs to subtask i modulo parallelism."""
+    """One or more files; each is a split."""
 
     path: FilePath | Annotated[list[FilePath], Field(min_length=1, max_length=10_000)] = Field(
         description="Relative to the scenario's folder; outside it only with --allow-path. * and ? match any names, sorted."
+    )
+    assignment: Assignment = Field(
+        default="fixed",
+        description="fixed: file i belongs to subtask i modulo parallelism. dynamic: a subtask requests its next file "
+        "when it has none.",
     )
 
 
@@ -70,6 +76,7 @@ def compile_csv(context: CompileContext, path: Path, model: CsvModel, parallelis
             groups=model.groups,
             delimiter=model.delimiter,
             rows=model.rows,
+            assignment=model.assignment,
         ),
     )
     if model.split_by is not None:
@@ -85,7 +92,7 @@ def compile_parquet(
 ) -> tuple[Source, RecordSchema]:
     """Compiles a source of rows of Parquet files; raises Failed."""
     files = context.input_files((*path, "path"), model.path)
-    source = context.attempt(path, lambda: ParquetSource(files, model.columns))
+    source = context.attempt(path, lambda: ParquetSource(files, model.columns, assignment=model.assignment))
     return source, declared({column.name: column.type.value for column in source.columns})
 
 
@@ -94,4 +101,5 @@ def compile_json_lines(
 ) -> tuple[Source, RecordSchema]:
     """Compiles a source of objects of files with one JSON object per line; raises Failed."""
     files = context.input_files((*path, "path"), model.path)
-    return context.attempt(path, lambda: JsonLinesSource(files, model.fields)), declared(model.fields)
+    source = context.attempt(path, lambda: JsonLinesSource(files, model.fields, assignment=model.assignment))
+    return source, declared(model.fields)

@@ -1,14 +1,16 @@
-"""``generator``: a source that draws its records from the run's seed."""
+"""Sources that draw their records from the run's seed: ``generator`` and ``partitioned_generator``."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, assert_never
+from typing import Annotated, Literal, assert_never
 
 from pydantic import Field, model_validator
 
 from flowsim.connectors import generator
 from flowsim.connectors.generator import GeneratorSource
+from flowsim.connectors.partitioned_generator import Burst, Partition, PartitionedGeneratorSource, Pause
 from flowsim.connectors.source import Source
 from flowsim.scenario.context import CompileContext
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
@@ -105,19 +107,117 @@ class GeneratorModel(Strict):
     )
 
 
+class PauseModel(Strict):
+    """A time without new records."""
+
+    from_: DurationMs = Field(alias="from", description="Start of this time, after the start of the run.")
+    to: DurationMs = Field(description="End of this time, after the start of the run.")
+
+
+class BurstModel(PauseModel):
+    """A time with another rate."""
+
+    rate: Annotated[float, Field(gt=0, le=10**9)] = Field(description="Records per second during this time.")
+
+
+class PartitionModel(Strict):
+    """How records are appended to one partition."""
+
+    rate: Annotated[float, Field(gt=0, le=10**9)] = Field(
+        description="Records per second, outside bursts; also before the start of the run."
+    )
+    start_lag: Annotated[int, Field(ge=0, le=10**12)] = Field(
+        default=0, description="Number of records that are there at the start of the run."
+    )
+    records: Annotated[int, Field(ge=0, le=10**12)] | None = Field(
+        default=None, description="Number of all records; without it the partition never ends."
+    )
+    out_of_orderness: DurationMs = Field(
+        default=0, description="Timestamps are earlier than the append by a random time up to this one."
+    )
+    pauses: list[PauseModel] = Field(default=[], description="Times without new records.")
+    bursts: list[BurstModel] = Field(default=[], description="Times with another rate.")
+
+
+class PartitionedGeneratorModel(Strict):
+    """A log with partitions, as a topic of Kafka: records are appended whether they are read or not."""
+
+    partitions: Annotated[list[PartitionModel], Field(min_length=1, max_length=10_000)] = Field(
+        description="The partitions; each is a split, read by subtask i modulo parallelism at first."
+    )
+    fields: Annotated[dict[FieldName, GeneratedFieldModel], Field(min_length=1)] = Field(
+        description="The fields of a record, in this order; a sequence counts over all partitions in turn."
+    )
+    timestamp_field: FieldName | None = Field(
+        default=None, description="An additional last field, a long: the timestamp of the record in ms."
+    )
+    starting_offsets: Literal["earliest", "latest"] | Annotated[int, Field(ge=0)] = Field(
+        default="earliest", description="Where reading starts; latest: without the records of the start."
+    )
+    start_timestamp: Int64 | None = Field(
+        default=None,
+        description="Event time of the start of the run in ms. Without it the oldest record was appended at 0.",
+    )
+    max_poll_records: Annotated[int, Field(ge=1)] = Field(
+        default=500, description="Records of one partition that a subtask reads before it goes to the next one."
+    )
+
+
 def compile_generator(
     context: CompileContext, path: Path, model: GeneratorModel, parallelism: int
 ) -> tuple[Source, RecordSchema]:
     """Compiles a source of random records. Raises Failed."""
+    fields, schema = _fields(context, path, model.fields)
+    source = context.attempt(path, lambda: GeneratorSource(model.count, fields, pace_ns=model.pace))
+    return source, schema
+
+
+def compile_partitioned_generator(
+    context: CompileContext, path: Path, model: PartitionedGeneratorModel, parallelism: int
+) -> tuple[Source, RecordSchema]:
+    """Compiles a generated log. Raises Failed."""
+    fields, schema = _fields(context, path, model.fields)
+    partitions = [
+        context.attempt((*path, "partitions", i), partial(_partition, one)) for i, one in enumerate(model.partitions)
+    ]
+    source = context.attempt(
+        path,
+        lambda: PartitionedGeneratorSource(
+            partitions,
+            fields,
+            timestamp_field=model.timestamp_field,
+            starting_offsets=model.starting_offsets,
+            start_timestamp_ms=model.start_timestamp,
+            max_poll_records=model.max_poll_records,
+        ),
+    )
+    if model.timestamp_field is not None:
+        schema = RecordSchema((*schema.names, model.timestamp_field), (*schema.types, FieldType.LONG))
+    return source, schema
+
+
+def _partition(model: PartitionModel) -> Partition:
+    return Partition(
+        model.rate,
+        model.start_lag,
+        model.records,
+        model.out_of_orderness,
+        [Pause(pause.from_, pause.to) for pause in model.pauses],
+        [Burst(burst.from_, burst.to, burst.rate) for burst in model.bursts],
+    )
+
+
+def _fields(
+    context: CompileContext, path: Path, models: Mapping[str, GeneratedFieldModel]
+) -> tuple[dict[str, generator.Distribution], RecordSchema]:
     fields: dict[str, generator.Distribution] = {}
     types: list[FieldType] = []
-    for name, field in model.fields.items():
+    for name, field in models.items():
         at = (*path, "fields", name)
         distribution, kind = context.attempt(at, partial(_distribution, field))
         fields[name] = distribution
         types.append(kind)
-    source = context.attempt(path, lambda: GeneratorSource(model.count, fields, pace_ns=model.pace))
-    return source, RecordSchema(tuple(fields), tuple(types))
+    return fields, RecordSchema(tuple(fields), tuple(types))
 
 
 def _distribution(model: GeneratedFieldModel) -> tuple[generator.Distribution, FieldType]:

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 from flowsim.connectors import script
 from flowsim.connectors.memory import CollectionSource
 from flowsim.connectors.source import Source
+from flowsim.connectors.split_assignment import Assignment
 from flowsim.scenario.context import CompileContext, declared
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.types import DurationMs, FieldTypes, Int64, Name, Row, Strict, chosen_of, exactly_one_of, one_of
@@ -68,13 +69,18 @@ class ScriptEntryModel(Strict, json_schema_extra=exactly_one_of(*ENTRY_KINDS)):
 
 
 class ScriptModel(Strict):
-    """A script per subtask; the parallelism is the number of subtasks."""
+    """Scripts; with fixed assignment one per subtask, and the parallelism is their number."""
 
     fields: FieldTypes = Field(description="Names and types of the fields of a record, in this order.")
     subtasks: Annotated[list[list[ScriptEntryModel]], Field(min_length=1, max_length=1000)] = Field(
         description="One list of entries per subtask."
     )
     gap: DurationMs = Field(default=10, description="Virtual time between two steps.")
+    assignment: Assignment = Field(
+        default="fixed",
+        description="fixed: each subtask has its script. dynamic: a subtask requests its next script when it has none; "
+        "each script is a split.",
+    )
 
     @property
     def has_event_time_entries(self) -> bool:
@@ -100,7 +106,9 @@ def compile_script(
         [_entry(context, (*path, "subtasks", i, j), entry, schema) for j, entry in enumerate(entries)]
         for i, entries in enumerate(model.subtasks)
     ]
-    return context.attempt(path, lambda: script.ScriptedSource(*scripts, gap_ms=model.gap)), schema
+    return context.attempt(
+        path, lambda: script.ScriptedSource(*scripts, gap_ms=model.gap, assignment=model.assignment)
+    ), schema
 
 
 def _entry(context: CompileContext, path: Path, model: ScriptEntryModel, schema: RecordSchema) -> script.Entry:

@@ -22,7 +22,12 @@ from flowsim.scenario.sources.file_sources import (
     compile_json_lines,
     compile_parquet,
 )
-from flowsim.scenario.sources.generated_sources import GeneratorModel, compile_generator
+from flowsim.scenario.sources.generated_sources import (
+    GeneratorModel,
+    PartitionedGeneratorModel,
+    compile_generator,
+    compile_partitioned_generator,
+)
 from flowsim.scenario.sources.scripted_sources import CollectionModel, ScriptModel, compile_collection, compile_script
 from flowsim.scenario.sources.watermarks import WatermarksModel, watermark_strategy
 from flowsim.scenario.types import (
@@ -73,12 +78,13 @@ SOURCE_KINDS: Final[dict[str, CompileSource]] = {
     "collection": compile_collection,
     "script": compile_script,
     "generator": compile_generator,
+    "partitioned_generator": compile_partitioned_generator,
     "python": compile_python,
 }
 
 
 class SourceModel(Strict, json_schema_extra=exactly_one_of(*SOURCE_KINDS)):
-    """One source; exactly one of csv, parquet, jsonl, collection, script, generator, python."""
+    """One source; exactly one of csv, parquet, jsonl, collection, script, generator, partitioned_generator, python."""
 
     csv: CsvModel | None = Field(default=None, description="Rows of CSV files.")
     parquet: ParquetModel | None = Field(default=None, description="Rows of Parquet files.")
@@ -88,6 +94,9 @@ class SourceModel(Strict, json_schema_extra=exactly_one_of(*SOURCE_KINDS)):
         default=None, description="Records, watermarks and pauses written in the scenario, step by step."
     )
     generator: GeneratorModel | None = Field(default=None, description="Random records, drawn from the seed.")
+    partitioned_generator: PartitionedGeneratorModel | None = Field(
+        default=None, description="Random records in partitions, which are appended whether they are read or not."
+    )
     python: PythonSourceModel | None = Field(default=None, description="A user-defined source.")
     parallelism: Parallelism | None = Field(
         default=None,

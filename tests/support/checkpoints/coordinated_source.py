@@ -141,6 +141,9 @@ class Subtask:
         return self.status
 
     def snapshot(self, checkpoint_id: int) -> tuple[object, ...]:
+        """The trigger arrives after the events that were sent before it."""
+        while self.to_task:
+            self.receive()
         self.operator.snapshot_state(StateSnapshotContext(checkpoint_id, 0))
         self.to_coordinator.append(AcknowledgeCheckpointEvent(checkpoint_id))
         return self.store.state.get()

@@ -215,6 +215,7 @@ class RowsReader:
         return self._file.place_of_row(self._position() - 1)
 
     def close(self) -> None:
+        self._next_row = self._position()
         self._blocks = iter(())
         self._values = iter(())
         self._numbers = ()

@@ -217,6 +217,7 @@ class FilesReader:
             self._paused = False
 
     def close(self) -> None:
+        self._next_block_row = self._position()
         self._waiting = deque()
         self._blocks = iter(())
         self._values = iter(())

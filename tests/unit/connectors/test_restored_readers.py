@@ -173,3 +173,5 @@ def test_place_of_record_counts_from_start_of_file_after_restore(tmp_path: Path,
         reading = subtask(source.create_reader(), restored=[split])
         reading.poll(1)
         assert reading.operator.place_of_record() == place
+        reading.operator.close()
+        assert reading.operator.place_of_record() == place

@@ -37,6 +37,9 @@ _ELEMENT_NAMES: Final = {
     ElementKind.LATENCY_MARKER: "latency marker",
     ElementKind.END_OF_DATA: "EndOfData",
     ElementKind.END_OF_PARTITION: "EndOfPartition",
+    ElementKind.CHECKPOINT_BARRIER: "checkpoint barrier",
+    ElementKind.CANCEL_CHECKPOINT_MARKER: "cancellation of a checkpoint",
+    ElementKind.EVENT: "event",
 }
 _MAILS, _ELEMENTS, _EVENT_TIME, _LAG, _ASYNC, _CHANNELS = range(6)
 """The ranks of tracks below a subtask; async operators and channels are one rank each, by their numbers."""

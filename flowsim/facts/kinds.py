@@ -24,6 +24,8 @@ class ElementKind(IntEnum):
     END_OF_PARTITION = 5
     CHECKPOINT_BARRIER = 6
     CANCEL_CHECKPOINT_MARKER = 7
+    EVENT = 8
+    """Another event."""
 
 
 class BufferSide(IntEnum):
@@ -214,3 +216,135 @@ class AsyncAction(IntEnum):
     """The timeout passed before an outcome arrived; the function's ``timeout`` is called."""
     EMIT = 6
     """The element left the queue; all its results were emitted."""
+
+
+class CheckpointAction(IntEnum):
+    """What happened to a checkpoint on the job's side (``checkpoints.action``)."""
+
+    TRIGGERED = 0
+    REJECTED = 1
+    """The trigger failed before there was a pending checkpoint."""
+    ACKNOWLEDGED = 2
+    """A task acknowledged it."""
+    DECLINED = 3
+    """A task declined it."""
+    COMPLETED = 4
+    ABORTED = 5
+    """It was aborted; a checkpoint that expired has reason CHECKPOINT_EXPIRED."""
+    SUBSUMED = 6
+    """A newer checkpoint replaced it in the store of completed checkpoints."""
+    RESTORED = 7
+    """Tasks start with its state."""
+
+
+class SnapshotKind(IntEnum):
+    """The type of a checkpoint (``checkpoints.type``; section 12.0)."""
+
+    CHECKPOINT = 0
+    FULL_CHECKPOINT = 1
+    SAVEPOINT = 2
+    SUSPEND = 3
+    """The savepoint of a stop without drain."""
+    TERMINATE = 4
+    """The savepoint of a stop with drain."""
+
+
+class CheckpointReason(IntEnum):
+    """The reason of a failed checkpoint; the names are those of Flink's ``CheckpointFailureReason``."""
+
+    NONE = -1
+    PERIODIC_SCHEDULER_SHUTDOWN = 0
+    TOO_MANY_CHECKPOINT_REQUESTS = 1
+    MINIMUM_TIME_BETWEEN_CHECKPOINTS = 2
+    NOT_ALL_REQUIRED_TASKS_RUNNING = 3
+    IO_EXCEPTION = 4
+    BLOCKING_OUTPUT_EXIST = 5
+    CHECKPOINT_ASYNC_EXCEPTION = 6
+    CHANNEL_STATE_SHARED_STREAM_EXCEPTION = 7
+    CHECKPOINT_EXPIRED = 8
+    CHECKPOINT_SUBSUMED = 9
+    CHECKPOINT_DECLINED = 10
+    CHECKPOINT_DECLINED_TASK_NOT_READY = 11
+    CHECKPOINT_DECLINED_TASK_CLOSING = 12
+    CHECKPOINT_DECLINED_SUBSUMED = 13
+    CHECKPOINT_DECLINED_ON_CANCELLATION_BARRIER = 14
+    CHECKPOINT_DECLINED_INPUT_END_OF_STREAM = 15
+    CHECKPOINT_COORDINATOR_SHUTDOWN = 16
+    CHECKPOINT_COORDINATOR_SUSPEND = 17
+    JOB_FAILOVER_REGION = 18
+    TASK_FAILURE = 19
+    TASK_CHECKPOINT_FAILURE = 20
+    UNKNOWN_TASK_CHECKPOINT_NOTIFICATION_FAILURE = 21
+    FINALIZE_CHECKPOINT_FAILURE = 22
+    TRIGGER_CHECKPOINT_FAILURE = 23
+
+
+class RestartAction(IntEnum):
+    """A step of a failover (``restarts.action``)."""
+
+    FAILURE = 0
+    """A failure was reported, and the restart strategy allows a restart."""
+    RESTART = 1
+    """A task was deployed again."""
+    GIVE_UP = 2
+    """A failure was reported, and the job fails: no restart is allowed."""
+
+
+class CheckpointStep(IntEnum):
+    """A step of a checkpoint in one task (``checkpoint_steps.step``)."""
+
+    TRIGGER = 0
+    """The call of the coordinator reached the task."""
+    ALIGNMENT_START = 1
+    """The first barrier was handled."""
+    ALIGNMENT_END = 2
+    """The last barrier was handled."""
+    BARRIER_SENT = 3
+    """The barrier was added to all outputs."""
+    SYNC_START = 4
+    """The synchronous part begins: all facts of the task so far happened before its snapshot."""
+    SYNC_END = 5
+    ASYNC_END = 6
+    """The state is written."""
+    ACKNOWLEDGE = 7
+    DECLINE = 8
+    NOTIFY_COMPLETE = 9
+    NOTIFY_ABORTED = 10
+    NOTIFY_SUBSUMED = 11
+    RESTORE = 12
+    """The attempt starts from this checkpoint, -1: without one."""
+
+
+class StoredAction(IntEnum):
+    """Whether state was stored in a checkpoint or restored from it (``stored_state.action``)."""
+
+    STORED = 0
+    RESTORED = 1
+
+
+class StoredKind(IntEnum):
+    """The kind of stored state (``stored_state.kind``), which determines how it is redistributed."""
+
+    KEYED_STATE = 0
+    EVENT_TIME_TIMERS = 1
+    PROCESSING_TIME_TIMERS = 2
+    LIST = 3
+    """Each element belongs to one subtask (rule 12.24)."""
+    UNION_LIST = 4
+    """Each subtask restores all elements of all subtasks (rule 12.25)."""
+    BROADCAST = 5
+    """All subtasks store the same entries (rule 12.25)."""
+
+
+class CommittableAction(IntEnum):
+    """A step of a committable (``committables.action``)."""
+
+    PREPARED = 0
+    """The writer emitted it before the barrier of its checkpoint."""
+    COMMITTED = 1
+    RETRIED = 2
+    """The committer asked to commit it again."""
+    FAILED = 3
+    """The committer signaled a failure with a known reason; the committable is dropped."""
+    RESTORED = 4
+    """It was restored with the state of the committer; it is committed again unless it was committed before."""

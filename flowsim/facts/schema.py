@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from flowsim.facts.checkpoint_tables import CHECKPOINT_TABLES
 from flowsim.facts.kinds import (
     ActionPhase,
     AsyncAction,
@@ -34,29 +35,23 @@ from flowsim.facts.kinds import (
     TimerAction,
     WindowResult,
 )
+from flowsim.facts.table import OPERATOR, SEQ, TASK, TIME
 from flowsim.facts.table import TASK_ATTEMPT as TASK_ATTEMPT
 from flowsim.facts.table import Column as Column
 from flowsim.facts.table import Table as Table
 
-FORMAT_VERSION: Final = 5
+FORMAT_VERSION: Final = 6
 
 OUTPUT_FULL: Final = -2
 """``actions.priority`` of a wait for mail between elements while the output is full: soft back pressure (rule 4.6)."""
 
-_SEQ = Column("seq", "q", "strictly increasing per task over all tables")
-_TASK = Column("task", "i", "task id")
-_TIME = Column("time_ns", "q", "the task's clock in virtual nanoseconds")
-_OPERATOR = Column(
-    "operator",
-    "i",
-    "index of the operator in its chain, in the order in which operators finish; the head is 0 (table operators)",
-)
 _CHANNEL = Column("channel", "i", "channel id (table channels)")
 _TIMESTAMP = Column(
     "timestamp",
     "q",
     "record: its timestamp in ms, -2^63 = none; watermark: its time; status: 0 ACTIVE, -1 IDLE; latency marker: its "
-    "mark time; END_OF_DATA: 1 drain, 0 no drain; END_OF_PARTITION: 0",
+    "mark time; END_OF_DATA: 1 drain, 0 no drain; CHECKPOINT_BARRIER and CANCEL_CHECKPOINT_MARKER: id of the checkpoint; "
+    "other events: 0",
 )
 _FINGERPRINT = Column(
     "fingerprint", "q", "63-bit hash of a record's (timestamp, value), otherwise 0; see values.fingerprint"
@@ -72,7 +67,7 @@ _WATERMARK = Column("watermark", "q", "the operator's current watermark in ms, -
 
 SENT = Table(
     "sent", Level.ELEMENTS, "one element or event that a task sent on one channel (a broadcast gives one row per channel)",
-    (_SEQ, _TASK, _TIME, _CHANNEL,
+    (SEQ, TASK, TIME, _CHANNEL,
      Column("position", "q", "the sender's count of elements and events on this channel, from 0"),
      Column("kind", "b", "kind of element or event", ElementKind), _TIMESTAMP, _FINGERPRINT,
      Column("key_hash", "i", "record: Java hashCode of its key; on a CUSTOM edge the channel index from the user's "
@@ -80,7 +75,7 @@ SENT = Table(
 )  # fmt: skip
 RECEIVED = Table(
     "received", Level.ELEMENTS, "one element or event that a task received from one channel",
-    (_SEQ, _TASK, _TIME, _CHANNEL,
+    (SEQ, TASK, TIME, _CHANNEL,
      Column("position", "q", "the receiver's count of elements and events on this channel, from 0"),
      Column("kind", "b", "kind of element or event", ElementKind), _TIMESTAMP,
      Column("fingerprint", "q", "as in table sent, but computed from the decoded record, which is encoded again"),
@@ -88,14 +83,14 @@ RECEIVED = Table(
 )  # fmt: skip
 TASK_WATERMARK = Table(
     "task_watermark", Level.ELEMENTS, "a watermark or status that the valve of one task input emitted (rules 8.9-8.12)",
-    (_SEQ, _TASK, _TIME,
+    (SEQ, TASK, TIME,
      Column("input", "i", "index of the task input"),
      Column("kind", "b", "WATERMARK or STATUS", ElementKind),
      Column("timestamp", "q", "watermark in ms, or 0 ACTIVE / -1 IDLE")),
 )  # fmt: skip
 WINDOW_INTAKE = Table(
     "window_intake", Level.ELEMENTS, "a record that arrived at a window operator or interval join, before the check for lateness",
-    (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
+    (SEQ, TASK, OPERATOR, TIME, _KEY_HASH, _KEY,
      Column("timestamp", "q", "timestamp of the record in ms"),
      Column("fingerprint", "q", "63-bit hash of the record's (timestamp, value); for a window join or coGroup of the value "
             "without timestamp and without the tag of the stream"), _WATERMARK,
@@ -104,7 +99,7 @@ WINDOW_INTAKE = Table(
 )  # fmt: skip
 JOIN_PAIRS = Table(
     "join_pairs", Level.ELEMENTS, "an interval join called its function for two records (rules 10.33, 10.34)",
-    (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
+    (SEQ, TASK, OPERATOR, TIME, _KEY_HASH, _KEY,
      Column("left_fingerprint", "q", "fingerprint of the left record, as in its row of window_intake"),
      Column("right_fingerprint", "q", "fingerprint of the right record"),
      Column("timestamp", "q", "timestamp of the results in ms")),
@@ -112,7 +107,7 @@ JOIN_PAIRS = Table(
 WINDOW_FIRE = Table(
     "window_fire", Level.ELEMENTS,
     "a trigger fired a window with contents (the window function was called), or purged it",
-    (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
+    (SEQ, TASK, OPERATOR, TIME, _KEY_HASH, _KEY,
      _WINDOW_START, _WINDOW_END, _WATERMARK,
      Column("rows", "q", "number of records passed to the window function; of a purge without firing: records in the contents"),
      Column("fingerprint_sum", "q", "sum of fingerprint >> 31 over these records"),
@@ -123,14 +118,14 @@ WINDOW_FIRE = Table(
 )  # fmt: skip
 WINDOW_MERGE = Table(
     "window_merge", Level.ELEMENTS, "a window of a merging assigner was merged into a larger one (rules 10.25, 10.26)",
-    (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
+    (SEQ, TASK, OPERATOR, TIME, _KEY_HASH, _KEY,
      Column("window_start", "q", "of the window that was merged, ms"), Column("window_end", "q", "exclusive, ms"),
      Column("into_start", "q", "of the larger window, ms"), Column("into_end", "q", "exclusive, ms"), _WATERMARK),
 )  # fmt: skip
 WINDOW_JOINS = Table(
     "window_joins", Level.ELEMENTS,
     "the calls of a join or coGroup function for one firing of a window (rule 10.37); written after the last call",
-    (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY, _WINDOW_START, _WINDOW_END,
+    (SEQ, TASK, OPERATOR, TIME, _KEY_HASH, _KEY, _WINDOW_START, _WINDOW_END,
      Column("left_rows", "q", "number of records of the left stream that were passed to the window function"),
      Column("right_rows", "q", "number of records of the right stream that were passed to the window function"),
      Column("left_sum", "q", "sum of the fingerprints of the left records; overflows like a Java long"),
@@ -142,7 +137,7 @@ WINDOW_JOINS = Table(
 GENERATED_WATERMARK = Table(
     "generated_watermark", Level.ELEMENTS,
     "a watermark or status that a watermark strategy generated and that was emitted (rules 8.1-8.7)",
-    (_SEQ, _TASK, _OPERATOR, _TIME,
+    (SEQ, TASK, OPERATOR, TIME,
      Column("split", "i", "index of the split in this subtask, -1 for the whole operator"),
      Column("kind", "b", "WATERMARK or STATUS", ElementKind),
      Column("timestamp", "q", "watermark in ms, or 0 ACTIVE / -1 IDLE"),
@@ -151,7 +146,7 @@ GENERATED_WATERMARK = Table(
 )  # fmt: skip
 ALIGNMENT = Table(
     "alignment", Level.ELEMENTS, "watermark alignment paused or resumed a source or one of its splits (rules 8.22-8.24)",
-    (_SEQ, _TASK, _OPERATOR, _TIME,
+    (SEQ, TASK, OPERATOR, TIME,
      Column("split", "i", "index of the split in this subtask, -1 for the whole source"),
      Column("paused", "b", "1 paused, 0 resumed"),
      Column("limit", "q", "the highest watermark allowed, ms"),
@@ -159,7 +154,7 @@ ALIGNMENT = Table(
 )  # fmt: skip
 ASYNC_ELEMENTS = Table(
     "async_elements", Level.ELEMENTS, "a step of an element in the queue of an async operator (section 11)",
-    (_SEQ, _TASK, _OPERATOR, _TIME,
+    (SEQ, TASK, OPERATOR, TIME,
      Column("entry", "q", "number of the element in this operator, from 0, in order of arrival"),
      Column("action", "b", "what happened", AsyncAction),
      Column("kind", "b", "RECORD or WATERMARK", ElementKind),
@@ -172,7 +167,7 @@ ASYNC_ELEMENTS = Table(
 )  # fmt: skip
 SNAPSHOTS = Table(
     "snapshots", Level.ELEMENTS, "a snapshot of an operator's state was taken, between two elements or inside one",
-    (_SEQ, _TASK, _OPERATOR, _TIME,
+    (SEQ, TASK, OPERATOR, TIME,
      Column("requested_ns", "q", "when the snapshot was requested, on the job's clock"),
      Column("records_in", "q", "number of records that the operator had started to process"),
      Column("elements", "q", "number of elements in the operator's queue, which are the contents of the snapshot"),
@@ -180,13 +175,13 @@ SNAPSHOTS = Table(
 )  # fmt: skip
 LATE_DROP = Table(
     "late_drop", Level.ELEMENTS, "a record that was not processed because it was late (rules 10.9, 10.10, 10.35)",
-    (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
+    (SEQ, TASK, OPERATOR, TIME, _KEY_HASH, _KEY,
      Column("timestamp", "q", "timestamp of the record in ms"), _FINGERPRINT, _WATERMARK,
      Column("side_output", "b", "1 if it was emitted to the late side output, 0 if it was only counted")),
 )  # fmt: skip
 OPERATOR_COUNTS = Table(
     "operator_counts", Level.ELEMENTS, "final counters of one operator subtask, written when the task ends",
-    (_SEQ, _TASK, _OPERATOR, _TIME,
+    (SEQ, TASK, OPERATOR, TIME,
      Column("records_in", "q", "user records processed (a source: records read)"),
      Column("records_out", "q", "user records emitted to the main output"),
      Column("records_side", "q", "user records emitted to side outputs"),
@@ -194,12 +189,12 @@ OPERATOR_COUNTS = Table(
 )  # fmt: skip
 LIFECYCLE = Table(
     "lifecycle", Level.ELEMENTS, "a step in the life cycle of a task or operator (section 4)",
-    (_SEQ, _TASK, Column("operator", "i", "index in the chain, -1 for the task itself"), _TIME,
+    (SEQ, TASK, Column("operator", "i", "index in the chain, -1 for the task itself"), TIME,
      Column("event", "b", "what happened", LifeEvent)),
 )  # fmt: skip
 TASK_TIMES = Table(
     "task_times", Level.ELEMENTS, "the time of a task by state, written when the task ends (rule 3.28)",
-    (_SEQ, _TASK, _TIME,
+    (SEQ, TASK, TIME,
      Column("busy_ns", "q", "working"), Column("idle_ns", "q", "waiting for input"),
      Column("soft_backpressured_ns", "q", "waiting for output between elements"),
      Column("hard_backpressured_ns", "q", "waiting for a buffer inside an element"),
@@ -213,7 +208,7 @@ CHOICES = Table(
 )  # fmt: skip
 BUFFERS = Table(
     "buffers", Level.FULL, "a step of a buffer or event in its channel",
-    (_SEQ, _TASK, _TIME, _CHANNEL, Column("side", "b", "which side recorded it, and the step", BufferSide),
+    (SEQ, TASK, TIME, _CHANNEL, Column("side", "b", "which side recorded it, and the step", BufferSide),
      Column("number", "q", "sent, received, recycled: sequence number on the channel, from 0 (rule 6.14); queued: number of "
             "the queued buffer or event, from 0; otherwise -1"),
      Column("kind", "b", "data or event", BufferKind),
@@ -227,12 +222,12 @@ BUFFERS = Table(
 )  # fmt: skip
 CREDITS = Table(
     "credits", Level.FULL, "credits that a receiver granted or a sender received (section 6.B)",
-    (_SEQ, _TASK, _TIME, _CHANNEL, Column("kind", "b", "which step", CreditKind),
+    (SEQ, TASK, TIME, _CHANNEL, Column("kind", "b", "which step", CreditKind),
      Column("credits", "i", "number of credits"), Column("balance", "i", "sender: its credits after this step; receiver: -1")),
 )  # fmt: skip
 SEGMENTS = Table(
     "segments", Level.FULL, "a memory segment was moved into, within or out of a local buffer pool (section 5.E)",
-    (_SEQ, _TASK, _TIME, _POOL, Column("action", "b", "what happened", SegmentAction),
+    (SEQ, TASK, TIME, _POOL, Column("action", "b", "what happened", SegmentAction),
      Column("subpartition", "i", "the subpartition that uses it, -1 if none"),
      Column("step", "q", "taken and returned: number of this movement in the task manager, from 0; otherwise -1"),
      Column("requested", "i", "segments that the local pool holds or has handed out, after this step"),
@@ -241,13 +236,13 @@ SEGMENTS = Table(
 )  # fmt: skip
 BUFFER_SIZES = Table(
     "buffer_sizes", Level.FULL, "the debloater of an input gate announced a new buffer size (section 6.F)",
-    (_SEQ, _TASK, _TIME, Column("edge", "i", "edge of the gate"), Column("bytes", "i", "the new size of buffers"),
+    (SEQ, TASK, TIME, Column("edge", "i", "edge of the gate"), Column("bytes", "i", "the new size of buffers"),
      Column("throughput", "q", "bytes per second that the gate consumed, measured while it had data"),
      Column("buffers_in_use", "i", "number of buffers in use in the estimate")),
 )  # fmt: skip
 METRICS = Table(
     "metrics", Level.ELEMENTS, "the gauges and counters of one task, sampled every metrics interval (section 13)",
-    (_SEQ, _TASK, _TIME,
+    (SEQ, TASK, TIME,
      Column("busy_ms", "i", "busyTimeMsPerSecond, 0 to 1000; -1 for a legacy source, where Flink has NaN (rule 13.1)"),
      Column("idle_ms", "i", "idleTimeMsPerSecond"), Column("soft_ms", "i", "softBackPressuredTimeMsPerSecond"),
      Column("hard_ms", "i", "hardBackPressuredTimeMsPerSecond"),
@@ -264,20 +259,20 @@ METRICS = Table(
 )  # fmt: skip
 LATENCIES = Table(
     "latencies", Level.ELEMENTS, "a latency marker reached an operator (rule 8.20)",
-    (_SEQ, _TASK, _OPERATOR, _TIME, Column("source_vertex", "i", "job vertex of the source that emitted it"),
+    (SEQ, TASK, OPERATOR, TIME, Column("source_vertex", "i", "job vertex of the source that emitted it"),
      Column("source_subtask", "i", "subtask of that source"),
      Column("marked_ms", "q", "when it was emitted, processing time in ms"),
      Column("latency_ms", "q", "its latency in ms")),
 )  # fmt: skip
 MAILS = Table(
     "mails", Level.FULL, "a mail was added to a task's mailbox, or taken from it to run",
-    (_SEQ, _TASK, _TIME, Column("action", "b", "put or run", MailAction),
+    (SEQ, TASK, TIME, Column("action", "b", "put or run", MailAction),
      Column("mail", "q", "number of the mail in this task, from 0"), Column("priority", "i", "mail priority (rule 3.8)"),
      Column("urgent", "b", "1 if urgent, otherwise 0")),
 )  # fmt: skip
 ACTIONS = Table(
     "actions", Level.FULL, "begin and end of every action of a task, and of every await inside or between actions",
-    (_SEQ, _TASK, _TIME, Column("phase", "b", "begin, end, wait, resume", ActionPhase),
+    (SEQ, TASK, TIME, Column("phase", "b", "begin, end, wait, resume", ActionPhase),
      Column("kind", "b", "ActionKind for BEGIN and END, WaitKind for WAIT and RESUME"),
      Column("action", "q", "number of the action or wait in this task, from 0; END and RESUME repeat it"),
      Column("priority", "i", "waits of kind YIELD: the lowest priority of mails that may run; waits for mail while the "
@@ -286,7 +281,7 @@ ACTIONS = Table(
 )  # fmt: skip
 TIMERS = Table(
     "timers", Level.FULL, "a keyed timer was registered, deleted or fired (section 9)",
-    (_SEQ, _TASK, _OPERATOR, _TIME, Column("action", "b", "what happened", TimerAction),
+    (SEQ, TASK, OPERATOR, TIME, Column("action", "b", "what happened", TimerAction),
      Column("domain", "b", "event or processing time", TimeDomain), Column("timestamp", "q", "time of the timer in ms"),
      _KEY_HASH, _KEY, Column("window_start", "q", "of the window of a window timer (section 10), otherwise 0"), _WATERMARK,
      Column("window_end", "q", "of the window of a window timer, otherwise 0"),
@@ -295,14 +290,14 @@ TIMERS = Table(
 
 SYSTEM_TIMERS = Table(
     "system_timers", Level.FULL, "a processing-time timer of an async element was registered, cancelled or fired (rule 11.17)",
-    (_SEQ, _TASK, _OPERATOR, _TIME, Column("action", "b", "what happened; DELETE: it was cancelled", TimerAction),
+    (SEQ, TASK, OPERATOR, TIME, Column("action", "b", "what happened; DELETE: it was cancelled", TimerAction),
      Column("kind", "b", "its purpose", SystemTimer), Column("entry", "q", "its element"), Column("timestamp", "q", "in ms")),
 )  # fmt: skip
 
 STATE_CHANGES = Table(
     "state_changes", Level.FULL,
     "keyed state of a key, or the contents of one of its windows, changed; recorded only with setting record_state",
-    (_SEQ, _TASK, _OPERATOR, _TIME, _KEY_HASH, _KEY,
+    (SEQ, TASK, OPERATOR, TIME, _KEY_HASH, _KEY,
      Column("state", "i", "number of the state in its operator (table states)"),
      Column("action", "b", "what happened", StateAction),
      Column("entries", "q", "list, map, or window that stores its records: number of entries after the call, including "
@@ -318,19 +313,19 @@ FACT_TABLES: Final = (
     SENT, RECEIVED, TASK_WATERMARK, GENERATED_WATERMARK, ALIGNMENT, WINDOW_INTAKE, WINDOW_FIRE, WINDOW_MERGE, JOIN_PAIRS,
     WINDOW_JOINS, ASYNC_ELEMENTS, SNAPSHOTS, LATE_DROP, OPERATOR_COUNTS, LIFECYCLE, TASK_TIMES,
     METRICS, LATENCIES, CHOICES, BUFFERS, CREDITS, SEGMENTS, BUFFER_SIZES, MAILS, ACTIONS, TIMERS, SYSTEM_TIMERS,
-    STATE_CHANGES,
+    STATE_CHANGES, *CHECKPOINT_TABLES,
 )  # fmt: skip
 
 TASKS = Table(
     "tasks", Level.ELEMENTS, "the subtasks of the execution graph",
-    (_TASK, Column("vertex", "i", "its job vertex (chain)"), Column("task_manager", "i", "the task manager that runs it"),
+    (TASK, Column("vertex", "i", "its job vertex (chain)"), Column("task_manager", "i", "the task manager that runs it"),
      Column("name", "s", "e.g. 'window -> sink (2/3)'"),
      Column("subtask", "i", "index in its vertex, from 0"), Column("parallelism", "i", "parallelism of the vertex"),
      Column("max_parallelism", "i", "number of key groups of the vertex"), Column("inputs", "i", "number of task inputs")),
 )  # fmt: skip
 OPERATORS = Table(
     "operators", Level.ELEMENTS, "the operators of each chain",
-    (Column("vertex", "i", "job vertex"), _OPERATOR, Column("name", "s", "display name"),
+    (Column("vertex", "i", "job vertex"), OPERATOR, Column("name", "s", "display name"),
      Column("kind", "s", "e.g. source, map, filter, window, sink"),
      Column("params", "s", "JSON object of the parameters for laws, e.g. a window's assigner, size_ms, offset_ms, lateness_ms"),
      Column("input_operator", "i", "index in the chain of its input operator, -1 for the head"),
@@ -352,7 +347,7 @@ TASK_MANAGERS = Table(
 )  # fmt: skip
 POOLS = Table(
     "pools", Level.ELEMENTS, "the local buffer pools: one per result partition and one per input gate (section 5.E)",
-    (_POOL, Column("task_manager", "i", "the task manager that provides its segments"), _TASK, Column("edge", "i", "its edge"),
+    (_POOL, Column("task_manager", "i", "the task manager that provides its segments"), TASK, Column("edge", "i", "its edge"),
      Column("kind", "i", "output or input", PoolKind), Column("required", "i", "guaranteed segments"),
      Column("maximum", "i", "maximum segments without overdraft"), Column("overdraft", "i", "maximum overdraft segments"),
      Column("per_channel", "i", "the pool is unavailable if one subpartition uses this many segments (rule 5.35)"),
@@ -369,13 +364,13 @@ CHANNELS = Table(
 )  # fmt: skip
 KEYS = Table(
     "keys", Level.ELEMENTS, "every distinct key, at its first use in a task (one row per task and key)",
-    (_TASK, _KEY, _KEY_HASH, Column("key_type", "s", "STRING, LONG, INT, DOUBLE, BOOLEAN, TUPLE, ..."),
+    (TASK, _KEY, _KEY_HASH, Column("key_type", "s", "STRING, LONG, INT, DOUBLE, BOOLEAN, TUPLE, ..."),
      Column("key_json", "s", "the key as JSON")),
 )  # fmt: skip
 
 STATES = Table(
     "states", Level.ELEMENTS, "the states of operators, at their first use in a task; only with setting record_state",
-    (_TASK, _OPERATOR, Column("state", "i", "number of the state, from 0"), Column("name", "s", "name in the state descriptor"),
+    (TASK, OPERATOR, Column("state", "i", "number of the state, from 0"), Column("name", "s", "name in the state descriptor"),
      Column("kind", "s", "value, list, map, reducing or aggregating; window contents: window_records (stored records), "
             "window_value (a reduced value or accumulator)")),
 )  # fmt: skip

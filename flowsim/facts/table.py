@@ -20,6 +20,14 @@ class Column:
     values: type[IntEnum] | None = None
 
 
+SEQ: Final = Column("seq", "q", "strictly increasing per task over all tables")
+TASK: Final = Column("task", "i", "task id")
+TIME: Final = Column("time_ns", "q", "the task's clock in virtual nanoseconds")
+OPERATOR: Final = Column(
+    "operator",
+    "i",
+    "index of the operator in its chain, in the order in which operators finish; the head is 0 (table operators)",
+)
 TASK_ATTEMPT: Final = Column(
     "task_attempt",
     "h",

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from flowsim.facts import kinds, schema
+from flowsim.facts.checkpoint_trace import CheckpointTrace
 from flowsim.facts.kinds import (
     ActionPhase,
     BufferKind,
@@ -139,7 +140,7 @@ class TaskTrace:
         "_merge", "_window_join", "_generated", "_alignment", "_async", "_snapshot",
         "seen_value", "seen_fingerprint", "_loop_clock",
         "_counts", "_life", "_times", "_metrics", "_latencies", "_buffers", "_credits", "_segments", "_buffer_sizes", "_mails",
-        "_actions", "_timers", "_system_timers", "_state_changes", "_keys", "_states",
+        "_actions", "_timers", "_system_timers", "_state_changes", "_keys", "_states", "checkpoints",
     )  # fmt: skip
 
     def __init__(self, task: int, clock: Clock, recorder: Recorder, loop_clock: Clock | None = None) -> None:
@@ -179,6 +180,7 @@ class TaskTrace:
         self._timers = appender(schema.TIMERS)
         self._system_timers = appender(schema.SYSTEM_TIMERS)
         self._state_changes = appender(schema.STATE_CHANGES)
+        self.checkpoints = CheckpointTrace(task, self._next, self._now_ns, appender)
         self._keys: set[int] = set()
         self._states: dict[int, dict[tuple[str, str], int]] = {}
         self.seen_value: object = None

@@ -26,6 +26,9 @@ SENT: Final[Phrases] = {
     ElementKind.LATENCY_MARKER: ("writes a latency marker of", ("5.6", "8.20")),
     ElementKind.END_OF_DATA: ("writes EndOfData", ("4.9",)),
     ElementKind.END_OF_PARTITION: ("writes EndOfPartition", ("4.18",)),
+    ElementKind.CHECKPOINT_BARRIER: ("writes the barrier", ("12.6",)),
+    ElementKind.CANCEL_CHECKPOINT_MARKER: ("writes the cancellation", ("12.71",)),
+    ElementKind.EVENT: ("writes an event", ()),
 }
 RECEIVED: Final[Phrases] = {
     ElementKind.RECORD: ("reads record", ("7.17",)),
@@ -34,6 +37,9 @@ RECEIVED: Final[Phrases] = {
     ElementKind.LATENCY_MARKER: ("reads a latency marker of", ("7.17",)),
     ElementKind.END_OF_DATA: ("reads EndOfData", ("7.7", "7.18")),
     ElementKind.END_OF_PARTITION: ("reads EndOfPartition", ("7.6",)),
+    ElementKind.CHECKPOINT_BARRIER: ("reads the barrier", ("12.11",)),
+    ElementKind.CANCEL_CHECKPOINT_MARKER: ("reads the cancellation", ("12.13",)),
+    ElementKind.EVENT: ("reads an event", ()),
 }
 LIFE: Final[Phrases] = {
     LifeEvent.INITIALIZING: ("opens its operators", ("4.2",)),

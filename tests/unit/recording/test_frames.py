@@ -231,6 +231,7 @@ def number_columns() -> Iterator[tuple[str, str]]:
 
 DURATIONS = {
     "gap", "latency_ms", "busy_ns", "idle_ns", "soft_backpressured_ns", "hard_backpressured_ns",
+    "start_delay_ns", "alignment_ns", "sync_ms", "async_ms", "delay_ms",
 }  # fmt: skip
 
 

@@ -112,8 +112,8 @@ def _edit(path: Path, old: str, new: str) -> None:
         (lambda d: _edit(d / "manifest.json", '"complete"', '"finished"'), "damaged manifest: status"),
         (lambda d: _edit(d / "manifest.json", '"elements"', '"verbose"'), "damaged manifest: level"),
         (
-            lambda d: _edit(d / "manifest.json", '"format_version": 5', '"format_version": 99'),
-            "this flowsim reads format 5",
+            lambda d: _edit(d / "manifest.json", '"format_version": 6', '"format_version": 99'),
+            "this flowsim reads format 6",
         ),
         (lambda d: (d / "epochs" / "00002.json").unlink(), "has 4 epochs, but 2 are complete"),
         (lambda d: (d / "epochs" / "00000.json").write_text("[]"), "expected the parts of an epoch"),

@@ -5,6 +5,8 @@ Facts of the job's side belong to no task: they have no ``seq`` and no attempt.
 
 from __future__ import annotations
 
+from typing import Final
+
 from flowsim.facts.kinds import (
     CheckpointAction,
     CheckpointReason,

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable, Mapping, Sequence
 
+from flowsim.connectors.sinks.committables.commit_request import CommitRequest
+from flowsim.connectors.sinks.sink import DeliveryGuarantee
 from flowsim.connectors.source import BlockReader
+from flowsim.errors import BadInput
 from flowsim.operators.sink import InitContext
 from flowsim.values.closed_set import checked_copy
 
@@ -32,30 +34,70 @@ class CollectionSource:
         return BlockReader(lambda ctx: iter((map(checked_copy, self.values),)))
 
 
+Part = list[tuple[object, int | None]]
+"""The records of one subtask, with their timestamps."""
+
+
 class CollectSink:
     """Stores the output of a job's last run, per subtask; a new run starts empty.
 
-    ``DataStream.execute_and_collect`` uses this sink with one subtask, so its results are in order of arrival.
+    In a job with checkpoints it has the records of completed checkpoints only; with at-least-once ``delivery`` all
+    records of all attempts. ``DataStream.execute_and_collect`` uses this sink with one subtask, so its results are in
+    order of arrival.
     """
 
     kind = "collect"
-    params: Mapping[str, object] = MappingProxyType({})
 
-    def __init__(self) -> None:
-        self._parts: list[list[tuple[object, int | None]]] = []
+    def __init__(self, delivery: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE) -> None:
+        self.delivery: DeliveryGuarantee = delivery
+        self._parts: list[Part] = []
+        self._staged: dict[tuple[int, int], Part] = {}
+        """The records that wait for their commit, by subtask and number, which is as for part files."""
 
-    def create_writer(self, context: InitContext) -> CollectWriter:
-        """Creates a writer for one subtask."""
-        return CollectWriter(self.begin(context.subtask_index, context.parallelism))
+    @property
+    def params(self) -> Mapping[str, object]:
+        at_once = self.delivery is not DeliveryGuarantee.EXACTLY_ONCE
+        return {"delivery": self.delivery.value} if at_once else {}
 
-    def begin(self, subtask_index: int, parallelism: int) -> list[tuple[object, int | None]]:
-        """Starts an empty part for a subtask that opens; removes the output of an earlier run."""
-        del self._parts[parallelism:]
+    def create_writer(self, context: InitContext) -> CommittingCollectWriter:
+        """Creates the writer of one subtask in a job with checkpoints."""
+        part = self._part(context, is_new=context.attempt_number == 0)
+        if self.delivery is DeliveryGuarantee.EXACTLY_ONCE:
+            return CommittingCollectWriter(self._staged, context)
+        return CommittingCollectWriter({}, context, part)
+
+    def restore_writer(self, context: InitContext, recovered_state: Sequence[object]) -> CommittingCollectWriter:
+        return self.create_writer(context)
+
+    def create_direct_writer(self, context: InitContext) -> CollectWriter:
+        """Creates the writer of one subtask in a job without checkpoints."""
+        return CollectWriter(self._part(context, is_new=True))
+
+    def create_committer(self, context: InitContext) -> CollectCommitter:
+        return CollectCommitter(self)
+
+    def commit(self, subtask: int, number: int) -> bool:
+        """Adds staged records to the results; returns False if there are none."""
+        staged = self._staged.pop((subtask, number), None)
+        if staged is None:
+            return False
+        self._grow(subtask + 1)
+        self._parts[subtask] += staged
+        return True
+
+    def _part(self, context: InitContext, *, is_new: bool) -> Part:
+        """Returns the part of a subtask that opens; removes the output of an earlier run."""
+        subtask = context.subtask_index
+        if is_new:
+            del self._parts[context.parallelism :]
+        self._grow(context.parallelism)
+        if is_new:
+            self._parts[subtask] = []
+        return self._parts[subtask]
+
+    def _grow(self, parallelism: int) -> None:
         while len(self._parts) < parallelism:
             self._parts.append([])
-        part: list[tuple[object, int | None]] = []
-        self._parts[subtask_index] = part
-        return part
 
     @property
     def parallelism(self) -> int:
@@ -76,7 +118,7 @@ class CollectSink:
 class CollectWriter:
     """Collects one subtask's records."""
 
-    def __init__(self, part: list[tuple[object, int | None]]) -> None:
+    def __init__(self, part: Part) -> None:
         self._append = part.append
 
     def write(self, value: object, timestamp: int | None) -> None:
@@ -87,3 +129,63 @@ class CollectWriter:
 
     def close(self) -> None:
         """Does nothing: the results before a failure remain readable."""
+
+
+class CommittingCollectWriter:
+    """Collects one subtask's records for their commit, or directly into a part that is readable at once."""
+
+    def __init__(self, staged: dict[tuple[int, int], Part], context: InitContext, part: Part | None = None) -> None:
+        restored = context.restored_checkpoint_id or 0
+        for subtask, number in list(staged):
+            if number > restored and (subtask == context.subtask_index or subtask >= context.parallelism):
+                del staged[subtask, number]
+        self._staged = staged
+        self._subtask = context.subtask_index
+        self._number = restored + 1
+        self._is_readable = part is not None
+        self._records: Part = [] if part is None else part
+
+    def write(self, value: object, timestamp: int | None) -> None:
+        self._records.append((value, timestamp))
+
+    def flush(self, end_of_input: bool) -> None:
+        """Does nothing: the records are in memory."""
+
+    def prepare_commit(self) -> Sequence[tuple[int, int]]:
+        """Stages the records since the last call; returns the subtask and the number under which they are staged."""
+        if self._is_readable or not self._records:
+            return []
+        self._staged[self._subtask, self._number] = self._records
+        self._records = []
+        return [(self._subtask, self._number)]
+
+    def snapshot_state(self, checkpoint_id: int) -> Sequence[object]:
+        """Gives the next records their number; a writer has no state."""
+        self._number = checkpoint_id + 1
+        return ()
+
+    def close(self) -> None:
+        """Does nothing: records that were not staged are lost with the writer."""
+
+
+class CollectCommitter:
+    """Makes staged records readable."""
+
+    def __init__(self, sink: CollectSink) -> None:
+        self._sink = sink
+
+    def commit(self, requests: Sequence[CommitRequest[object]]) -> None:
+        """Moves the records; those that are not staged were moved before, or belong to the run of a savepoint."""
+        for request in requests:
+            match request.committable:
+                case (int(subtask), int(number)):
+                    if not self._sink.commit(subtask, number):
+                        request.signal_already_committed()
+                case other:
+                    raise BadInput(
+                        f"collect sink: expected a subtask and a number, got {other!r:.100}: the state belongs to another "
+                        "sink"
+                    )
+
+    def close(self) -> None:
+        """Does nothing: a committer holds no resources."""

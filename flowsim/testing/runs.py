@@ -23,11 +23,11 @@ from flowsim.graph.stream_graph import OperatorDescription, StreamEdge, StreamGr
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome
 from flowsim.notebook_html import html_block, html_table
-from flowsim.operators.sink import InitContext, SinkOperator, SinkWriter, WriterFactory
-from flowsim.operators.stream_operator import StreamOperator
+from flowsim.operators.sink import SinkOperator
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.testing.bounds import default_bounds
+from flowsim.testing.observed_sinks import also_into
 from flowsim.testing.random_job import RandomJob
 from flowsim.testing.schedule import FIFO, Schedule
 from flowsim.units import NS_PER_MS
@@ -60,7 +60,7 @@ def observe(job: Job) -> ObservedGraph:
     for node in original.nodes.values():
         if node.description.kind == "sink":
             end = ends[_free_name(node.name, ends)] = CollectSink()
-            graph.nodes[node.id] = replace(node, operator_factory=_also_into(end, node.operator_factory))
+            graph.nodes[node.id] = also_into(end, node)
         elif node.id not in read:
             end = ends[_free_name(node.name, ends)] = CollectSink()
             _collect_behind(graph, node, end)
@@ -79,52 +79,13 @@ def _collect_behind(graph: StreamGraph, node: StreamNode, end: CollectSink) -> N
     collecting = StreamNode(
         id=max(graph.nodes) + 1,
         name=f"Collect: {node.name}",
-        operator_factory=lambda: SinkOperator(end),
+        operator_factory=lambda: SinkOperator(DirectWriters(end)),
         description=OperatorDescription("sink", {"sink": end.kind}),
         parallelism=node.parallelism,
         cost_ns=0,
     )
     graph.add_node(collecting)
     graph.add_edge(StreamEdge(node.id, collecting.id))
-
-
-def _also_into(end: CollectSink, make: Callable[[], StreamOperator]) -> Callable[[], StreamOperator]:
-    def observed() -> StreamOperator:
-        operator = make()
-        if not isinstance(operator, SinkOperator):
-            return operator
-        return SinkOperator(ObservedSink(operator.sink, end))
-
-    return observed
-
-
-class ObservedSink:
-    """Writes every record to the sink's own writers, and also to those of a second sink."""
-
-    def __init__(self, own: WriterFactory, watching: WriterFactory) -> None:
-        self._own = own
-        self._watching = watching
-
-    def create_writer(self, context: InitContext) -> TeeWriter:
-        return TeeWriter(self._own.create_writer(context), self._watching.create_writer(context))
-
-
-class TeeWriter:
-    """Writes every record to two writers."""
-
-    def __init__(self, own: SinkWriter, watching: SinkWriter) -> None:
-        self._own = own
-        self._watching = watching
-
-    def write(self, value: object, timestamp: int | None) -> None:
-        self._own.write(value, timestamp)
-        self._watching.write(value, timestamp)
-
-    def flush(self, end_of_input: bool) -> None:
-        self._own.flush(end_of_input)
-
-    def close(self) -> None:
-        self._own.close()
 
 
 _JUDGED_AS = {

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from flowsim.connectors.files.columns import Column, ColumnType, RowLayout, Rows, columns_of, reason_of
+from flowsim.connectors.files.columns import Column, ColumnType, Rows, reason_of
 from flowsim.connectors.files.csv_file import ARROW_TYPES
 from flowsim.connectors.files.input_file import InputFile, input_file_of
-from flowsim.connectors.files.text_sinks import PartFile
+from flowsim.connectors.files.part_files import FileSink
+from flowsim.connectors.sinks.sink import DeliveryGuarantee
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.limits import to_raise
-from flowsim.operators.sink import InitContext
 
 BATCH_ROWS: Final = 8192
 _BATCH_BYTES: Final = 1 << 24
@@ -218,8 +218,8 @@ def _milliseconds(array: pa.Array) -> pa.Array:
 ROW_GROUP_ROWS: Final = 65_536
 
 
-class ParquetSink:
-    """Writes each subtask's rows, in order of arrival, to ``part-<subtask>.parquet`` in the sink's folder.
+class ParquetSink(FileSink):
+    """Writes each subtask's rows, in order of arrival, to Parquet files in the sink's folder.
 
     ``fields`` declares names and types (string, int, long, double, boolean) in order. Equal rows give equal bytes with
     the same version of pyarrow. Memory holds one row group.
@@ -227,47 +227,42 @@ class ParquetSink:
 
     kind = "parquet"
 
-    def __init__(self, directory: str | Path, fields: Mapping[str, str], row_group_rows: int = ROW_GROUP_ROWS) -> None:
-        self.directory = directory
-        self.columns: tuple[Column, ...] = columns_of(fields, f"parquet sink {str(directory)!r}")
-        self.row_group_rows = row_group_rows
+    def __init__(
+        self,
+        directory: str | Path,
+        fields: Mapping[str, str],
+        row_group_rows: int = ROW_GROUP_ROWS,
+        delivery: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE,
+    ) -> None:
+        super().__init__(directory, fields, delivery)
+        self.row_group_rows: int = row_group_rows
+        self._schema = pa.schema([(column.name, ARROW_TYPES[column.type]) for column in self.columns])
 
-    @property
-    def params(self) -> Mapping[str, object]:
-        return {"columns": {column.name: column.type.value for column in self.columns}}
-
-    def create_writer(self, context: InitContext) -> ParquetWriter:
-        """Creates a writer for one subtask."""
-        return ParquetWriter(self, context)
+    def _open_part(self, path: Path) -> ParquetPart:
+        return ParquetPart(path, self._schema, self.row_group_rows)
 
 
-class ParquetWriter:
-    """Writes the file of one subtask."""
+class ParquetPart:
+    """A Parquet file that is being written."""
 
-    def __init__(self, sink: ParquetSink, context: InitContext) -> None:
-        self._row_group_rows = sink.row_group_rows
-        self._schema = pa.schema([(column.name, ARROW_TYPES[column.type]) for column in sink.columns])
-        self._layout = RowLayout(sink.columns, f"parquet sink {str(sink.directory)!r}")
+    def __init__(self, path: Path, schema: pa.Schema, row_group_rows: int) -> None:
+        self._schema = schema
+        self._row_group_rows = row_group_rows
         self._rows: list[tuple[object, ...]] = []
-        self._is_complete = False
-        self._part = PartFile(sink.directory, "parquet", context.subtask_index, context.parallelism)
-        self._file = pq.ParquetWriter(self._part.growing, self._schema, compression="zstd", use_dictionary=True)
+        self._file = pq.ParquetWriter(path, schema, compression="zstd", use_dictionary=True)
 
-    def write(self, value: object, timestamp: int | None) -> None:
+    def write_row(self, row: tuple[object, ...]) -> None:
         rows = self._rows
-        rows.append(self._layout.row(value))
+        rows.append(row)
         if len(rows) >= self._row_group_rows:
             self._write_row_group()
 
-    def flush(self, end_of_input: bool) -> None:
-        """Writes the last rows: the input has ended."""
+    def finish(self) -> None:
         if self._rows:
             self._write_row_group()
-        self._is_complete = end_of_input
 
     def close(self) -> None:
         self._file.close()
-        self._part.close(self._is_complete)
 
     def _write_row_group(self) -> None:
         columns = zip(*self._rows, strict=True)

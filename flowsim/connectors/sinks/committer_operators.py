@@ -51,12 +51,12 @@ class CommitterOperator(StreamOperator):
     ``emits``: a global committer reads what was committed.
     """
 
-    __slots__ = ("_create_committer", "_committer", "_commits", "_state", "_emits", "_max_retries")
+    __slots__ = ("create_committer", "_committer", "_commits", "_state", "_emits", "_max_retries")
 
     def __init__(
         self, create_committer: CreateCommitter, *, emits: bool = False, max_retries: int = DEFAULT_COMMITTER_RETRIES
     ) -> None:
-        self._create_committer = create_committer
+        self.create_committer = create_committer
         self._committer: Committer[object] | None = None
         self._state: OperatorListState | None = None
         self._emits = emits
@@ -104,7 +104,7 @@ class CommitterOperator(StreamOperator):
             committer.close()
 
     def _begin(self, restored_checkpoint_id: int | None) -> None:
-        committer = self._create_committer(InitContext.of(self.ctx, restored_checkpoint_id))
+        committer = self.create_committer(InitContext.of(self.ctx, restored_checkpoint_id))
         self._committer = committer
         self._commits: Commits = self._commits_of(committer)
 

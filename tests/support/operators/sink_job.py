@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
 from flowsim.connectors.sinks.committer_operators import CommitterOperator
@@ -62,6 +62,8 @@ class Snapshot:
 
     checkpoint_id: int
     subtasks: list[tuple[State, State]] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    """The number of values that each subtask had written; of a ``ReplayedInput``."""
 
 
 class SinkSubtask:
@@ -176,3 +178,80 @@ class SinkJob:
 def _merged(states: list[State]) -> State:
     names = dict.fromkeys(name for state in states for name in state)
     return {name: tuple(element for state in states for element in state.get(name, ())) for name in names}
+
+
+class Crash(Exception):
+    """The attempt ends at this step."""
+
+
+class ReplayedInput:
+    """Writes fixed values to a sink with a checkpoint after every second one; a crash goes back to the last checkpoint.
+
+    ``aborted``: checkpoints that do not complete. ``after_step`` is called after each step, before a crash.
+    """
+
+    def __init__(
+        self,
+        sink: Callable[[], SupportsCommitter],
+        values: Sequence[Sequence[Value]],
+        aborted: Collection[int] = (),
+        after_step: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._values = values
+        self._aborted = aborted
+        self._after_step = after_step
+        self._next_id = 1
+        self.steps = 0
+        self._crashes: Collection[int] = ()
+        self.job = SinkJob(sink, len(values))
+
+    def run(self, crashes: Collection[int] = ()) -> int:
+        """Runs to the end, with a crash after each of these steps, counted from 1; returns the number of steps."""
+        self._crashes = crashes
+        while True:
+            try:
+                self._run_attempt()
+                return self.steps
+            except Crash:
+                self.job.fail()
+
+    def _run_attempt(self) -> None:
+        job = self.job
+        positions = list(job.completed.positions) if job.completed is not None else [0] * len(self._values)
+        while any(position < len(values) for position, values in zip(positions, self._values, strict=True)):
+            for index, subtask in enumerate(job.subtasks):
+                for value in self._values[index][positions[index] : positions[index] + 2]:
+                    subtask.write(value)
+                    positions[index] += 1
+                    self._step()
+            self._checkpoint(positions)
+        for subtask in job.subtasks:
+            subtask.end_input()
+            self._step()
+        # The job ends with a checkpoint that completes (rule 12.94).
+        while not self._checkpoint(positions):
+            pass
+        job.close()
+
+    def _checkpoint(self, positions: list[int]) -> bool:
+        job, taken = self.job, Snapshot(self._next_id, positions=list(positions))
+        self._next_id += 1
+        for subtask in job.subtasks:
+            subtask.pre_barrier(taken.checkpoint_id)
+            self._step()
+            taken.subtasks.append(subtask.snapshot(taken.checkpoint_id))
+            self._step()
+        if taken.checkpoint_id in self._aborted:
+            return False
+        job.completed = taken
+        self._step()
+        for subtask in job.subtasks:
+            subtask.complete(taken.checkpoint_id)
+            self._step()
+        return True
+
+    def _step(self) -> None:
+        self.steps += 1
+        self._after_step()
+        if self.steps in self._crashes:
+            raise Crash

@@ -13,8 +13,8 @@ from flowsim.connectors.files.parquet import ParquetSink
 from flowsim.connectors.files.text_sinks import CsvSink, JsonLinesSink
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.print import PrintSink
+from flowsim.datastream.building.operator_factories import sink_operator
 from flowsim.errors import ValueNotAllowed
-from flowsim.operators.sink import SinkOperator
 from flowsim.operators.stream_operator import OperatorContext, Output
 from flowsim.values.row import Row
 
@@ -26,7 +26,7 @@ class Writing:
     """One sink subtask, written to by hand."""
 
     def __init__(self, sink: object, ctx: OperatorContext, output: Output) -> None:
-        self.operator = SinkOperator(sink)  # type: ignore[attr-defined]
+        self.operator = sink_operator(sink)("sink")  # type: ignore[arg-type]
         self.operator.setup(ctx, output)
         self.operator.open()
 

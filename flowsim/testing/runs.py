@@ -14,6 +14,7 @@ from flowsim.cluster.run_actions import RunAction
 from flowsim.cluster.run_bounds import RunBounds
 from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.datastream.building.operator_factories import sink_operator, two_phase_commit
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES
@@ -23,7 +24,6 @@ from flowsim.graph.stream_graph import OperatorDescription, StreamEdge, StreamGr
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome
 from flowsim.notebook_html import html_block, html_table
-from flowsim.operators.sink import SinkOperator
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.testing.bounds import default_bounds
@@ -79,10 +79,11 @@ def _collect_behind(graph: StreamGraph, node: StreamNode, end: CollectSink) -> N
     collecting = StreamNode(
         id=max(graph.nodes) + 1,
         name=f"Collect: {node.name}",
-        operator_factory=lambda: SinkOperator(DirectWriters(end)),
+        operator_factory=lambda: sink_operator(end)(node.name),
         description=OperatorDescription("sink", {"sink": end.kind}),
         parallelism=node.parallelism,
         cost_ns=0,
+        two_phase_commit=two_phase_commit(end),
     )
     graph.add_node(collecting)
     graph.add_edge(StreamEdge(node.id, collecting.id))

@@ -1,0 +1,126 @@
+"""Restarts tasks after failures. Flink: DefaultScheduler, ExecutionVertexVersioner (rules 12.122-12.129)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from flowsim.checkpoints.failover.execution_failure_handler import ExecutionFailureHandler, FailureHandlingResult
+from flowsim.sim.scheduler import Scheduler
+from flowsim.units import NS_PER_MS
+
+
+@dataclass(frozen=True, slots=True)
+class RootException:
+    """A failure of the job. Flink: RootExceptionHistoryEntry.
+
+    ``subtask``: the id of the failed subtask; None for a failure of the whole job. ``restarted``: the subtasks that it
+    restarted; empty if the job failed for good.
+    """
+
+    time_ns: int
+    subtask: int | None
+    error: BaseException
+    restarted: tuple[int, ...]
+    restart_delay_ms: int
+
+
+class RestartedTasks(Protocol):
+    """The tasks of a job, as their failover uses them."""
+
+    def cancel_task(self, subtask: int) -> None:
+        """Starts to cancel the current attempt, unless it has ended."""
+
+    def is_terminal(self, subtask: int) -> bool:
+        """True if the current attempt has ended."""
+
+    def restart_tasks(self, subtasks: Sequence[int], *, is_global: bool) -> None:
+        """Restores and starts new attempts."""
+
+    def fail_job(self, subtask: int | None, error: BaseException) -> None:
+        """Ends the job: it does not restart."""
+
+
+@dataclass(slots=True, eq=False)
+class _PendingRestart:
+    subtasks: tuple[int, ...]
+    versions: dict[int, int]
+    is_global: bool
+    is_due: bool = False
+
+
+class Failover:
+    """Cancels the tasks of a failure, and restarts them after the delay when all have ended (rule 12.123).
+
+    A later failure takes over the tasks that it needs; each is restarted once. Invariant: a task restarts only with its
+    newest version.
+    """
+
+    def __init__(self, handler: ExecutionFailureHandler, tasks: RestartedTasks, scheduler: Scheduler) -> None:
+        self._handler = handler
+        self._tasks = tasks
+        self._scheduler = scheduler
+        self._versions: dict[int, int] = {}
+        self._pending: list[_PendingRestart] = []
+        self.history: list[RootException] = []
+
+    @property
+    def has_pending_restarts(self) -> bool:
+        """True while tasks wait for their restart."""
+        return bool(self._pending)
+
+    @property
+    def number_of_restarts(self) -> int:
+        return self._handler.number_of_restarts
+
+    def on_task_failed(self, subtask: int, error: BaseException) -> None:
+        """Handles the failure of the current attempt of a subtask."""
+        self._handle(self._handler.get_failure_handling_result(subtask, error), error)
+
+    def on_global_failure(self, error: BaseException) -> None:
+        """Handles a failure of the whole job: all tasks restart (rule 12.122)."""
+        self._handle(self._handler.get_global_failure_handling_result(error), error)
+
+    def on_task_ended(self) -> None:
+        """A task has ended; tasks whose delay has passed may restart now."""
+        self._restart_due()
+
+    def close(self) -> None:
+        """Drops the pending restarts."""
+        self._pending.clear()
+
+    def _handle(self, result: FailureHandlingResult, error: BaseException) -> None:
+        failed = result.failed_subtask
+        self.history.append(
+            RootException(self._scheduler.now_ns, failed, error, result.tasks_to_restart, result.restart_delay_ms)
+        )
+        if not result.can_restart:
+            self._tasks.fail_job(failed, error)
+            return
+        for subtask in result.tasks_to_restart:
+            self._versions[subtask] = self._versions.get(subtask, 0) + 1
+        versions = {subtask: self._versions[subtask] for subtask in result.tasks_to_restart}
+        pending = _PendingRestart(result.tasks_to_restart, versions, failed is None)
+        self._pending.append(pending)
+        for subtask in result.tasks_to_restart:
+            self._tasks.cancel_task(subtask)
+        when_ns = self._scheduler.now_ns + result.restart_delay_ms * NS_PER_MS
+        self._scheduler.call_at_ns(when_ns, self._due(pending))
+
+    def _due(self, pending: _PendingRestart) -> Callable[[], None]:
+        def on_due() -> None:
+            pending.is_due = True
+            self._restart_due()
+
+        return on_due
+
+    def _restart_due(self) -> None:
+        for pending in list(self._pending):
+            if not pending.is_due or pending not in self._pending:
+                continue
+            current = [each for each in pending.subtasks if self._versions[each] == pending.versions[each]]
+            if all(self._tasks.is_terminal(subtask) for subtask in current):
+                self._pending.remove(pending)
+                if current:
+                    self._tasks.restart_tasks(current, is_global=pending.is_global)

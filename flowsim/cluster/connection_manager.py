@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from flowsim.cluster.components import SubtaskComponents
 from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
@@ -102,6 +102,13 @@ class ConnectionManager:
         queue.notify_reader_created(reader)
         sender.view_readers.append(reader)
         return reader
+
+    def release(self, subtasks: Set[int]) -> None:
+        """Drops the connections of ended attempts, with the messages in flight."""
+        for source, target in list(self._clients):
+            if source in subtasks or target in subtasks:
+                del self._clients[source, target]
+        self.timed.release(subtasks)
 
     def close(self) -> None:
         """Drops the messages in flight at the end of the run."""

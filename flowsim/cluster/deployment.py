@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from flowsim.cluster.components import Components
 from flowsim.cluster.network_environment import NetworkEnvironment
@@ -13,6 +13,7 @@ from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph, input_count
 from flowsim.graph.job_graph import ChainedOperator
 from flowsim.graph.stream_graph import JobSettings
+from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
@@ -21,12 +22,17 @@ from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget
+from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.operator_deployment import OperatorDeployment
 from flowsim.tasks.operator_outputs import ChainingOutput, OperatorOutput, OutputEdge
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_clock import TaskClock
+from flowsim.units import NS_PER_MS
+
+OnDeploy = Callable[[int, StreamTask], TaskCheckpointing | None]
+"""Called with the id of a subtask and its new task; returns the checkpoints of the task, if the job has any."""
 
 
 class Deployment:
@@ -40,7 +46,9 @@ class Deployment:
         recorder: Recorder | None,
         components: Components | None = None,
         budget_records: int | None = None,
+        on_deploy: OnDeploy | None = None,
     ) -> None:
+        """``on_deploy`` is called with each task when it is created, and returns its checkpoints."""
         self.execution = execution
         self.settings: JobSettings = execution.job.graph.settings
         self.scheduler = scheduler
@@ -48,17 +56,38 @@ class Deployment:
         self.streams = streams
         self.recorder = recorder
         self._components = (Components() if components is None else components).of_subtasks(execution)
-        self._budget = BatchBudget(self.settings.budget_records if budget_records is None else budget_records)
-        self._actor_ids = len(execution.subtasks) - 1
+        has_job_manager = self.settings.checkpointing is not None
+        records = self.settings.budget_records if budget_records is None else budget_records
+        self._budget = BatchBudget(records, NS_PER_MS if has_job_manager else None)
+        self._on_deploy = on_deploy
+        self._actor_ids = len(execution.subtasks) - 1 + has_job_manager
+        self._clocks: dict[int, TaskClock] = {}
+        self._traces: dict[int, TaskTrace | None] = {}
         self.tasks: list[StreamTask] = [self._create_task(subtask) for subtask in execution.subtasks]
         self.network = NetworkEnvironment(execution, streams, self._components, self.tasks, scheduler)
         for subtask in execution.subtasks:
             self._wire(subtask)
         self.alignment = WatermarkAlignment(execution, self.tasks, scheduler)
 
+    def redeploy(self, subtasks: Sequence[int]) -> None:
+        """Replaces ended attempts of tasks by new ones; their memory and connections are free before."""
+        self.network.release(subtasks)
+        for number in subtasks:
+            trace = self._traces[number]
+            if trace is not None:
+                trace.begin_attempt()
+            self.tasks[number] = self._create_task(self.execution.subtasks[number])
+        for number in subtasks:
+            self._wire(self.execution.subtasks[number])
+
     def _create_task(self, subtask: Subtask) -> StreamTask:
-        clock = TaskClock(self.scheduler.now_ns)
-        trace = None if self.recorder is None else TaskTrace(subtask.id, clock, self.recorder, self.scheduler)
+        clock = self._clocks.get(subtask.id)
+        if clock is None:
+            clock = self._clocks[subtask.id] = TaskClock(self.scheduler.now_ns)
+            self._traces[subtask.id] = (
+                None if self.recorder is None else TaskTrace(subtask.id, clock, self.recorder, self.scheduler)
+            )
+        trace = self._traces[subtask.id]
         components = self._components[subtask.id]
         return components.create_task(self.scheduler, self._budget, trace, clock, self._new_actor_id)
 
@@ -72,21 +101,33 @@ class Deployment:
         out_edges = self.execution.job.out_edges(subtask.vertex)
         writers = {edge.id: self.network.create_writer(subtask, edge) for edge in out_edges}
         chain = self._create_chain(subtask, task, writers)
-        task.wire(chain, self._create_input(subtask, task, chain), list(writers.values()))
+        gates = self._create_gates(subtask, chain)
+        task.wire(chain, self._create_input(subtask, task, chain, gates), list(writers.values()))
+        checkpointing = None if self._on_deploy is None else self._on_deploy(subtask.id, task)
+        if checkpointing is not None:
+            task.enable_checkpoints(checkpointing, gates)
 
-    def _create_input(self, subtask: Subtask, task: StreamTask, chain: OperatorChain) -> TaskInput:
-        head, components = chain.head, self._components[subtask.id]
+    def _create_input(
+        self, subtask: Subtask, task: StreamTask, chain: OperatorChain, gates: Sequence[Sequence[SingleInputGate]]
+    ) -> TaskInput:
+        components = self._components[subtask.id]
+        if chain.head.is_source:
+            return components.create_source_input(task, chain.head)
+        return components.create_network_input(task, chain, gates)
+
+    def _create_gates(self, subtask: Subtask, chain: OperatorChain) -> list[list[SingleInputGate]]:
+        """Returns the gates of each input; none for a source."""
+        head = chain.head
         if head.is_source:
-            return components.create_source_input(task, head)
+            return []
         edges = self.execution.job.in_edges(subtask.vertex)
         count, connected = len(head.inputs), input_count(self.execution.job, subtask.vertex)
         if count != connected:
             raise BadInput(f"operator '{subtask.vertex.head.name}' has {count} inputs, the job feeds {connected}")
-        gates = [
+        return [
             [self.network.create_gate(subtask, edge) for edge in edges if edge.input_index == index]
             for index in range(count)
         ]
-        return components.create_network_input(task, chain, gates)
 
     def _create_chain(self, subtask: Subtask, task: StreamTask, writers: Mapping[int, RecordWriter]) -> OperatorChain:
         """Creates the operators tail first, so that an operator's consumers exist when it is wired (rule 4.2)."""

@@ -51,6 +51,11 @@ class MetricsSampler:
             self._timer.cancel()
             self._timer = None
 
+    def task_restarted(self, task: StreamTask, deployment: Deployment) -> None:
+        """Samples the new attempt of a task from now on."""
+        interval_ms = deployment.settings.metrics_interval_ms or UPDATE_INTERVAL_MS
+        self._metrics[task.id] = _metrics_of(task, deployment, interval_ms)
+
     def task_ended(self, task: StreamTask) -> None:
         """Takes the last sample of a task that has ended; a task that never ran has no sample."""
         if task.times.started_ns:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
-from typing import Any, assert_never
+from typing import Any, Final, assert_never
 
+from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
 from flowsim.cluster.deployment import Deployment
 from flowsim.cluster.job_execution import (
     JobExecutionResult,
@@ -17,6 +18,7 @@ from flowsim.cluster.job_execution import (
     latency_summaries,
     missing_timestamp_summaries,
 )
+from flowsim.cluster.job_master.job_master import JobMaster
 from flowsim.cluster.metrics_sampler import MetricsSampler
 from flowsim.cluster.region_schedule import RegionSchedule
 from flowsim.cluster.run_actions import CancelJob, RunAction, Snapshots, SnapshotTask, StopJob, checked_actions
@@ -40,8 +42,18 @@ from flowsim.tasks.actor import Actor
 from flowsim.tasks.failure import job_failed
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_metrics import MetricsSample
+from flowsim.tasks.task_state import TaskState
 
 __all__ = ["JobExecutionResult", "JobStatus", "MiniCluster", "Progress", "RunOptions", "execute"]
+
+
+_END_OF_JOB: Final = {
+    JobStatus.FINISHED: EndOfJob.FINISHED,
+    JobStatus.CANCELED: EndOfJob.CANCELED,
+    JobStatus.FAILED: EndOfJob.FAILED,
+    JobStatus.DEADLOCKED: EndOfJob.FAILED,
+    JobStatus.STOPPED: EndOfJob.CANCELED,
+}
 
 
 class MiniCluster:
@@ -65,6 +77,8 @@ class MiniCluster:
         """End time of the job in ns; 0 before the end."""
         self._ended: asyncio.Future[None] | None = None
         self._running = 0
+        self._master: JobMaster | None = None
+        self._old_attempts: list[StreamTask] = []
         self._failure: JobFailed | None = None
         self._too_long: RunTooLong | None = None
         self._status = JobStatus.FINISHED
@@ -130,9 +144,16 @@ class MiniCluster:
         self._started_ns = scheduler.now_ns
         options = self._options
         # Searching for garbage among the objects of a large job took half of its deployment.
+        self._master = master = JobMaster(self.execution, scheduler, self._streams, self)
         with without_garbage_collection():
             deployment = Deployment(
-                self.execution, scheduler, self._streams, options.recorder, options.components, options.budget_records
+                self.execution,
+                scheduler,
+                self._streams,
+                options.recorder,
+                options.components,
+                options.budget_records,
+                master.deploy,
             )
         self.deployment = deployment
         self._ended = asyncio.get_running_loop().create_future()
@@ -142,6 +163,10 @@ class MiniCluster:
         self._sampler.start()
         deployment.alignment.start()
         try:
+            if master.checkpoints is not None:
+                manager = asyncio.get_running_loop().create_task(_coroutine(master.actor.actor), name="job manager")
+                self._actors[master.actor.actor.actor_id] = manager
+            master.start()
             self._start(self._schedule.start())
             await self._ended
             if self._status is JobStatus.FINISHED:
@@ -150,6 +175,7 @@ class MiniCluster:
                 for task in deployment.tasks:
                     task.chain.retain_results()
         finally:
+            master.close(_END_OF_JOB[self._status])
             await self._end_tasks(deployment)
             self._sampler.stop()
             deployment.alignment.stop()
@@ -158,28 +184,35 @@ class MiniCluster:
     def _arrange(self, deployment: Deployment, scheduler: Scheduler) -> None:
         """Schedules external events: progress reports, the time limit, stops and cancellations."""
         options = self._options
-        if options.on_progress is not None:
-            for task in deployment.tasks:
-                task.batches.on_batch_end = self._progress_reporter(options.on_progress)
+        for task in deployment.tasks:
+            self._prepare(task)
         if not scheduler.is_virtual and options.until_ns is not None:
             scheduler.call_at_ns(self._started_ns + options.until_ns, self._on_until)
         for action in self._actions:
             when_ns = self._started_ns + action.at_ns
             scheduler.call_at_ns(when_ns, self._doing(action))
-            for task in deployment.tasks:
-                task.timers.end_batch_at(when_ns)
+
+    def _prepare(self, task: StreamTask) -> None:
+        """Lets the batches of a task report progress, and end before external events."""
+        if self._options.on_progress is not None:
+            task.batches.on_batch_end = self._progress_reporter(self._options.on_progress)
+        for action in self._actions:
+            task.timers.end_batch_at(self._started_ns + action.at_ns)
 
     async def _end_tasks(self, deployment: Deployment) -> None:
         """Cancels running tasks, in task order: this order is part of the recording (D4)."""
         for task in deployment.tasks:
-            task.cancel()
-            for each in task.actors:
-                if each.actor_id in self._actors:
-                    self._actors[each.actor_id].cancel()
+            self._cancel(task)
         for number in sorted(self._actors):
             await _ended(self._actors[number])
-        for task in deployment.tasks:
+        for task in (*self._old_attempts, *deployment.tasks):
             self._calls_ended(task, await task.async_calls.when_over())
+
+    def _cancel(self, task: StreamTask) -> None:
+        task.cancel()
+        for each in task.actors:
+            if each.actor_id in self._actors:
+                self._actors[each.actor_id].cancel()
 
     def _calls_ended(self, task: StreamTask, errors: Sequence[Exception]) -> None:
         """Handles errors while asynchronous functions are closed.
@@ -225,16 +258,53 @@ class MiniCluster:
         self._running -= 1
         if self._sampler is not None:
             self._sampler.task_ended(task)
+        if self._ended is None or self._ended.done() or self._master is None:
+            return
+        failover = self._master.failover
         if not done.cancelled():
             error = done.exception()
-            if error is not None and self._failure is None and self._status is JobStatus.FINISHED:
-                self._failure = job_failed(task.name, error)
-                self._failure.__cause__ = error
-                self._end(JobStatus.FAILED)
-            elif error is None and self._ended is not None and not self._ended.done():
+            if error is None:
                 self._start(self._schedule.on_finished(task.id))
-        if self._running == 0:
+            elif not task.cancellation.is_cancelled:
+                failover.on_task_failed(task.id, error)
+        failover.on_task_ended()
+        if self._running == 0 and not failover.has_pending_restarts:
             self._end(self._status)
+
+    def cancel_task(self, subtask: int) -> None:
+        """Starts to cancel the current attempt, unless it has ended."""
+        if self.deployment is not None and not self.is_terminal(subtask):
+            self._cancel(self.deployment.tasks[subtask])
+
+    def is_terminal(self, subtask: int) -> bool:
+        """True if the current attempt has ended."""
+        if self.deployment is None:
+            return False
+        started = self._actors.get(subtask)
+        return self.deployment.tasks[subtask].state.is_terminal and (started is None or started.done())
+
+    def redeploy(self, subtasks: Sequence[int]) -> None:
+        """Replaces ended attempts by new ones, and starts those that may start."""
+        deployment = self.deployment
+        if deployment is None or self._sampler is None:
+            return
+        self._old_attempts += [deployment.tasks[subtask] for subtask in subtasks]
+        deployment.redeploy(subtasks)
+        for subtask in subtasks:
+            self._actors.pop(subtask, None)
+            self._prepare(deployment.tasks[subtask])
+            self._sampler.task_restarted(deployment.tasks[subtask], deployment)
+        self._running += len(subtasks)
+        finished = TaskState.FINISHED
+        self._start(self._schedule.restart(subtasks, lambda each: deployment.tasks[each].state is finished))
+
+    def fail_job(self, subtask: int | None, error: BaseException) -> None:
+        """Ends the job, which does not restart."""
+        if self.deployment is not None and self._failure is None and self._status is JobStatus.FINISHED:
+            name = self.job_name if subtask is None else self.deployment.tasks[subtask].name
+            self._failure = job_failed(name, error)
+            self._failure.__cause__ = error
+            self._end(JobStatus.FAILED)
 
     def _end(self, status: JobStatus) -> None:
         if self._ended is not None and not self._ended.done():

@@ -220,6 +220,20 @@ class NetworkEnvironment:
         gate.begin_debloating(ThroughputCalculator(task.clock), debloater, edge, _full(task))
         return debloater
 
+    def release(self, subtasks: Sequence[int]) -> None:
+        """Frees the partitions, gates and connections of ended attempts, which new ones replace."""
+        ended = frozenset(subtasks)
+        for number in subtasks:
+            for writer in self._tasks[number].writers:
+                writer.partition.release()
+            for _, gate in self._gates_of.pop(number, ()):
+                gate.close()
+                for index in range(gate.count):
+                    gate.channel(index)  # The memory of a channel that was never used is released with it.
+            self._flushers.pop(number, None)
+            self._debloaters.pop(number, None)
+        self.connections.release(ended)
+
     def close(self) -> None:
         """Ends the network of the run: drops data in flight and removes spilled files. A second call has no effect."""
         self.connections.close()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from flowsim.graph.pipelined_regions import PipelinedRegion
 
@@ -39,6 +39,15 @@ class RegionSchedule:
                 if not pending:
                     ready.append(number)
         return self._subtasks(ready)
+
+    def restart(self, subtasks: Sequence[int], is_finished: Callable[[int], bool]) -> list[int]:
+        """Returns the restarted subtasks that can start now; the others wait for producers that restart, too."""
+        numbers = list(dict.fromkeys(self._region_of[subtask] for subtask in subtasks))
+        for number in numbers:
+            waits = sorted(self._regions[number].waits_for)
+            self._pending[number] = dict.fromkeys(each for each in waits if not is_finished(each))
+        ready = {each for number in numbers if not self._pending[number] for each in self._regions[number].subtasks}
+        return [subtask for subtask in sorted(subtasks) if subtask in ready]
 
     def waits_for(self, subtask: int) -> list[int]:
         """Returns the unfinished subtasks that this subtask waits for."""

@@ -22,9 +22,13 @@ _SCALE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class BatchBudget:
-    """The batch size: about ``records`` elements; 1 ends the batch after each element."""
+    """The batch size: about ``records`` elements; 1 ends the batch after each element.
+
+    ``longest_ns``: the longest batch in a job with checkpoints, so that triggers and notifications do not wait longer.
+    """
 
     records: int
+    longest_ns: int | None = None
 
 
 class PendingCheckpoints(Protocol):
@@ -91,6 +95,8 @@ class Batches:
         self._clock.now_ns = self._start_ns = start_ns = self._scheduler.now_ns
         record_ns = self._charge()
         longest_ns = self._budget.records * (record_ns or 1) if self._budget.records > 1 else 0
+        if self._budget.longest_ns is not None:
+            longest_ns = min(longest_ns, self._budget.longest_ns)
         self._timers.begin_batch(start_ns, longest_ns)
         self._outbox.sealed = True
 

@@ -124,6 +124,11 @@ class StreamTask(ObservedTask):
             for writer in self.writers:
                 writer.partition.await_all_data_processed()
 
+    def _set_state(self, state: TaskState, event: LifeEvent) -> None:
+        super()._set_state(state, event)
+        if self.checkpoints is not None:
+            self.checkpoints.gateway.update_task_execution_state(state)
+
     def create_source_input(self, source: StreamOperator) -> TaskInput:
         """Creates the input of a task whose head is a source."""
         raise InvariantViolation(f"{self.name} is not a task for a source")

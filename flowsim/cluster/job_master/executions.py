@@ -74,9 +74,7 @@ class TaskExecution:
 
     def _decline(self, checkpoint_id: int, reason: CheckpointFailureReason) -> None:
         if self.gateway is not None:
-            self.gateway.decline_checkpoint(
-                checkpoint_id, CheckpointException(reason, f"Task Name {self.task.name}")
-            )
+            self.gateway.decline_checkpoint(checkpoint_id, CheckpointException(reason, f"Task Name {self.task.name}"))
 
 
 class SubtaskExecutions:
@@ -167,7 +165,8 @@ class JobExecutions:
 
     def is_created(self, subtask: int) -> bool:
         """True if the subtask waits for its deployment: state CREATED."""
-        return _state(self.subtasks[subtask]) is TaskState.DEPLOYED
+        execution = self.subtasks[subtask].current_execution_attempt
+        return execution is None or execution.task.state is TaskState.DEPLOYED
 
 
 def _state(subtask: SubtaskExecutions) -> TaskState:

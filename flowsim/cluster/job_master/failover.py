@@ -38,6 +38,9 @@ class RestartedTasks(Protocol):
     def restart_tasks(self, subtasks: Sequence[int], *, is_global: bool) -> None:
         """Restores and starts new attempts."""
 
+    def on_job_status_change(self, *, is_running: bool) -> None:
+        """The job leaves or reaches the state RUNNING."""
+
     def fail_job(self, subtask: int | None, error: BaseException) -> None:
         """Ends the job: it does not restart."""
 
@@ -103,6 +106,7 @@ class Failover:
         versions = {subtask: self._versions[subtask] for subtask in result.tasks_to_restart}
         pending = _PendingRestart(result.tasks_to_restart, versions, failed is None)
         self._pending.append(pending)
+        self._tasks.on_job_status_change(is_running=False)
         for subtask in result.tasks_to_restart:
             self._tasks.cancel_task(subtask)
         when_ns = self._scheduler.now_ns + result.restart_delay_ms * NS_PER_MS
@@ -124,3 +128,5 @@ class Failover:
                 self._pending.remove(pending)
                 if current:
                     self._tasks.restart_tasks(current, is_global=pending.is_global)
+                if not self._pending:
+                    self._tasks.on_job_status_change(is_running=True)

@@ -6,7 +6,7 @@ Replaces the TCP connection below Flink's connection manager.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Final, Protocol
 
 _NS_PER_S: Final = 1_000_000_000
@@ -208,6 +208,12 @@ class TimedConnections:
             found = TimedConnection(self._service, latency_ns, bytes_per_second, self)
             self.connections[source, target] = found
         return found
+
+    def release(self, subtasks: Set[int]) -> None:
+        """Closes and forgets the connections of these tasks."""
+        for source, target in list(self.connections):
+            if source in subtasks or target in subtasks:
+                self.connections.pop((source, target)).close()
 
     def in_flight(self) -> Iterable[tuple[int, int, str]]:
         """Returns (source, target, description) for every connection with messages in flight."""

@@ -61,6 +61,7 @@ class ResultPartition:
         "_first_channel",
         "_length",
         "all_data_processed",
+        "_unprocessed",
     )
 
     def __init__(
@@ -94,24 +95,18 @@ class ResultPartition:
         self._trace = trace
         self._first_channel = first_channel
         self._length = QueueLength()
+        self._unprocessed = subpartitions
         self.all_data_processed = Completion.completed()
         """Done when the readers of all subpartitions have processed all records (rule 4.15)."""
 
     def await_all_data_processed(self) -> None:
         """Lets the readers acknowledge that they have processed all records; called before the first one."""
         self.all_data_processed = Completion()
-        left = self.count
 
-        def on_subpartition_processed() -> None:
-            nonlocal left
-            left -= 1
-            if not left:
-                self.all_data_processed.complete()
-
-        for index in range(self.count):
-            subpartition = self.subpartition(index)
-            if isinstance(subpartition, PipelinedSubpartition):
-                subpartition.on_all_data_processed = on_subpartition_processed
+    def _on_subpartition_processed(self) -> None:
+        self._unprocessed -= 1
+        if not self._unprocessed:
+            self.all_data_processed.complete()
 
     def subpartition(self, index: int) -> ResultSubpartition:
         """Returns the subpartition.
@@ -125,7 +120,7 @@ class ResultPartition:
         return found
 
     def _create_subpartition(self, index: int) -> ResultSubpartition:
-        return PipelinedSubpartition(
+        created = PipelinedSubpartition(
             index,
             self._zero_exclusive,
             buffer_size=self._buffer_size,
@@ -133,6 +128,9 @@ class ResultPartition:
             channel_id=self._first_channel + index,
             length=self._length,
         )
+        if not self.all_data_processed.is_done:
+            created.on_all_data_processed = self._on_subpartition_processed
+        return created
 
     def _on_created(self, subpartition: ResultSubpartition) -> None:
         if self._connector is not None:

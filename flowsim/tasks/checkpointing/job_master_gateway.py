@@ -11,6 +11,7 @@ from flowsim.state.redistribution.operator_state import OperatorSubtaskState
 from flowsim.state.snapshots.stored_streams import CheckpointStreams
 from flowsim.streamrecord.operator_event import OperatorEvent
 from flowsim.tasks.checkpointing.async_checkpoint_runnable import TaskStateManager
+from flowsim.tasks.task_state import TaskState
 
 
 class JobMasterGateway(TaskStateManager, Protocol):
@@ -21,6 +22,9 @@ class JobMasterGateway(TaskStateManager, Protocol):
 
     def notify_end_of_data(self) -> None:
         """The task has processed the end of its data (rule 12.44)."""
+
+    def update_task_execution_state(self, state: TaskState) -> None:
+        """The attempt has another state."""
 
     def send_operator_event_to_coordinator(self, operator_id: str, event: OperatorEvent) -> None:
         """Sends an event to the coordinator of an operator, e.g. a request for a split."""

@@ -20,6 +20,7 @@ from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from flowsim.streamrecord.events import Event
+from flowsim.streamrecord.operator_event import OperatorEvent
 from flowsim.tasks.checkpointing.async_operations import AsyncOperations
 from flowsim.tasks.checkpointing.channel_state_writer import NO_CHANNEL_STATE, ChannelStateWriter
 from flowsim.tasks.checkpointing.job_master_gateway import JobMasterGateway, TaskCheckpointing
@@ -29,6 +30,7 @@ from flowsim.tasks.checkpointing.stream_task_checkpoints import StreamTaskCheckp
 from flowsim.tasks.checkpointing.subtask_checkpoint_coordinator import SubtaskCheckpointCoordinator
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.task_clock import TaskClock
+from flowsim.tasks.task_state import TaskState
 from flowsim.units import NS_PER_MS
 
 
@@ -158,6 +160,12 @@ class PublishedGateway:
 
     def notify_end_of_data(self) -> None:
         self._send(self._gateway.notify_end_of_data)
+
+    def update_task_execution_state(self, state: TaskState) -> None:
+        self._send(lambda: self._gateway.update_task_execution_state(state))
+
+    def send_operator_event_to_coordinator(self, operator_id: str, event: OperatorEvent) -> None:
+        self._send(lambda: self._gateway.send_operator_event_to_coordinator(operator_id, event))
 
     def _send(self, report: Callable[[], None]) -> None:
         if self._outbox.sealed:

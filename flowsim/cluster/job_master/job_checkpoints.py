@@ -1,0 +1,174 @@
+"""The checkpoints of one job: the coordinator with its stores, and the state for restored tasks.
+
+Flink: the parts of SchedulerBase and DefaultExecutionGraph for checkpoints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Protocol
+
+from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
+from flowsim.checkpoints.checkpoint_coordinator_configuration import (
+    DISABLED_CHECKPOINT_INTERVAL,
+    CheckpointCoordinatorConfiguration,
+)
+from flowsim.checkpoints.checkpoint_coordinator_de_activator import CheckpointCoordinatorDeActivator, EndOfDataTracker
+from flowsim.checkpoints.checkpoint_failure_manager import CheckpointFailureManager, FailJobCallback
+from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
+from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
+from flowsim.checkpoints.checkpoint_properties import CheckpointRetentionPolicy
+from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
+from flowsim.checkpoints.checkpoint_restore import CheckpointRestore
+from flowsim.checkpoints.checkpoint_statistics import CheckpointStatistics
+from flowsim.checkpoints.storage.checkpoint_storage import CheckpointStorage
+from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
+from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
+from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
+from flowsim.cluster.job_master.executions import JobExecutions, SubtaskExecutions, TaskExecution, VertexExecutions
+from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
+from flowsim.cluster.job_master.task_gateway import TaskGateway, TaskReports
+from flowsim.graph.checkpoint_settings import CheckpointSettings
+from flowsim.state.redistribution.operator_state import OperatorState, OperatorSubtaskState
+from flowsim.state.redistribution.state_assignment_operation import (
+    assign_state,
+    check_state_mapping_completeness,
+)
+from flowsim.state.snapshots.stored_streams import CheckpointStreams
+from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
+from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing, TaskRestore
+from flowsim.tasks.task_state import TaskState
+
+_RETENTION = {
+    "NO_EXTERNALIZED_CHECKPOINTS": CheckpointRetentionPolicy.NEVER_RETAIN_AFTER_TERMINATION,
+    "DELETE_ON_CANCELLATION": CheckpointRetentionPolicy.RETAIN_ON_FAILURE,
+    "RETAIN_ON_CANCELLATION": CheckpointRetentionPolicy.RETAIN_ON_CANCELLATION,
+}
+
+
+class StateStorage(CheckpointStorage, CheckpointStreams, Protocol):
+    """Where the checkpoints of a job are."""
+
+
+class JobCheckpoints:
+    """The checkpoints of one job. Its methods run in turns of the job manager's actor, or before the job starts."""
+
+    def __init__(
+        self,
+        settings: CheckpointSettings,
+        executions: JobExecutions,
+        actor: JobManagerActor,
+        random: Random,
+        storage: StateStorage,
+        fail_job: FailJobCallback,
+        reports: TaskReports,
+    ) -> None:
+        self.settings = settings
+        self._executions = executions
+        self._actor = actor
+        self._storage = storage
+        self._reports = reports
+        self._restores: dict[int, TaskRestore] = {}
+        configuration = _configuration(settings)
+        cleaner = CheckpointsCleaner(actor.executors.io)
+        self.store = CompletedCheckpointStore(settings.retained, cleaner)
+        id_counter = CheckpointIdCounter()
+        self.statistics = CheckpointStatistics(actor)
+        self.coordinator = CheckpointCoordinator(
+            configuration,
+            actor.executors,
+            actor,
+            random,
+            plan_calculator=CheckpointPlanCalculator(executions, executions.vertices, settings.after_tasks_finish),
+            id_counter=id_counter,
+            store=self.store,
+            storage=storage,
+            cleaner=cleaner,
+            failure_manager=CheckpointFailureManager(settings.tolerable_failures, fail_job),
+            stats_tracker=self.statistics,
+        )
+        self.restore = CheckpointRestore(
+            self.coordinator, self.store, id_counter, storage, self, stats_tracker=self.statistics
+        )
+        subtasks = [(each.job_vertex.id, each.subtask) for each in executions.subtasks]
+        self.end_of_data = EndOfDataTracker(self.coordinator, subtasks)
+        self.de_activator = (
+            CheckpointCoordinatorDeActivator(self.coordinator, subtasks) if configuration.is_periodic else None
+        )
+
+    def task_checkpointing(self, execution: TaskExecution) -> TaskCheckpointing:
+        """Returns what a new attempt needs, with the state that was assigned to it last."""
+        gateway = TaskGateway(execution, self._reports, self._actor)
+        execution.gateway = gateway
+        restore = self._restores.get(execution.vertex.id)
+        return TaskCheckpointing(self.settings, gateway, self._storage, restore)
+
+    def assign_states(self, checkpoint: CompletedCheckpoint, *, allow_non_restored_state: bool) -> None:
+        """Assigns the state of a snapshot to all tasks (rules 12.23 to 12.26, 12.100). Raises BadInput."""
+        state = checkpoint.state
+        known = [operator for vertex in self._executions.vertices for operator in vertex.operator_ids]
+        check_state_mapping_completeness(
+            state.operator_states.values(), known, allow_non_restored_state=allow_non_restored_state
+        )
+        for vertex in self._executions.vertices:
+            states = [state.operator_states[each] for each in vertex.operator_ids if each in state.operator_states]
+            is_finished = all(each in state.fully_finished_operators for each in vertex.operator_ids)
+            self._assign(vertex, states, checkpoint.checkpoint_id, is_finished=is_finished)
+
+    def _assign(
+        self, vertex: VertexExecutions, states: Sequence[OperatorState], checkpoint_id: int, *, is_finished: bool
+    ) -> None:
+        parallelism = len(vertex.task_vertices)
+        assigned: list[dict[str, OperatorSubtaskState]] = [{} for _ in range(parallelism)]
+        for state in states:
+            for index, each in enumerate(assign_state(state, parallelism)):
+                assigned[index][state.operator_id] = each
+        for subtask in vertex.task_vertices:
+            self._restores[subtask.id] = TaskRestore(checkpoint_id, assigned[subtask.subtask], is_finished)
+
+    def acknowledge(self, message: AcknowledgeCheckpoint) -> None:
+        """Handles an acknowledgement; a checkpoint that cannot be completed was aborted."""
+        try:
+            self.coordinator.receive_acknowledge_message(message)
+        except CheckpointException:
+            return  # The coordinator has aborted the checkpoint with this reason.
+
+    def decline(self, message: DeclineCheckpoint) -> None:
+        self.coordinator.receive_decline_message(message)
+
+    def on_state_update(self, execution: TaskExecution) -> None:
+        """Starts or stops periodic checkpoints."""
+        if self.de_activator is not None and execution is execution.vertex.current_execution_attempt:
+            is_active = execution.state in (TaskState.RUNNING, TaskState.FINISHED)
+            self.de_activator.on_state_update(execution.attempt_id, is_running_or_finished=is_active)
+
+    def on_job_status_change(self, *, is_running: bool) -> None:
+        if self.de_activator is not None:
+            self.de_activator.on_job_status_change(is_running=is_running)
+
+    def before_restart(self, subtasks: Sequence[SubtaskExecutions]) -> None:
+        """Aborts what is pending, because tasks restart (rule 12.123)."""
+        self.coordinator.abort_pending_checkpoints(CheckpointFailureReason.JOB_FAILOVER_REGION)
+        for subtask in subtasks:
+            if subtask.current_execution_attempt is not None:
+                self.end_of_data.on_restart(subtask.current_execution_attempt.attempt_id)
+
+    def close(self, end: EndOfJob) -> None:
+        """Aborts everything, and deletes the checkpoints that are not retained after this end (rule 12.63)."""
+        self.coordinator.shutdown()
+        self.store.shutdown(end)
+
+
+def _configuration(settings: CheckpointSettings) -> CheckpointCoordinatorConfiguration:
+    return CheckpointCoordinatorConfiguration(
+        DISABLED_CHECKPOINT_INTERVAL if settings.interval_ms is None else settings.interval_ms,
+        settings.interval_during_backlog_ms,
+        settings.timeout_ms,
+        settings.min_pause_ms,
+        settings.max_concurrent,
+        _RETENTION[settings.retention],
+        settings.exactly_once,
+        settings.unaligned,
+        settings.aligned_timeout_ms,
+    )

@@ -1,0 +1,191 @@
+"""The job's side of a run: attempts, failover and checkpoints. Flink: JobMaster, DefaultScheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
+from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
+from flowsim.checkpoints.execution import ExecutionAttemptId
+from flowsim.checkpoints.failover.execution_failure_handler import ExecutionFailureHandler
+from flowsim.checkpoints.failover.restart_pipelined_region_failover_strategy import (
+    RestartPipelinedRegionFailoverStrategy,
+)
+from flowsim.checkpoints.failover.scheduling_topology import ResultPartition
+from flowsim.checkpoints.storage.memory_storage import MemoryCheckpointStorage
+from flowsim.cluster.job_master.executions import JobExecutions, TaskExecution, scheduling_topology
+from flowsim.cluster.job_master.failover import Failover
+from flowsim.cluster.job_master.job_checkpoints import JobCheckpoints
+from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
+from flowsim.cluster.job_master.restart_strategies import create_restart_strategy
+from flowsim.errors import FlowsimError
+from flowsim.graph.execution_graph import ExecutionGraph
+from flowsim.sim.rng import RandomStreams
+from flowsim.sim.scheduler import Scheduler
+from flowsim.streamrecord.operator_event import OperatorEvent
+from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
+from flowsim.tasks.stream_task import StreamTask
+from flowsim.tasks.task_state import TaskState
+
+
+class RunningTasks(Protocol):
+    """The tasks of the run, which the cluster starts and cancels."""
+
+    def cancel_task(self, subtask: int) -> None:
+        """Starts to cancel the current attempt, unless it has ended."""
+
+    def is_terminal(self, subtask: int) -> bool:
+        """True if the current attempt has ended."""
+
+    def redeploy(self, subtasks: Sequence[int]) -> None:
+        """Replaces ended attempts by new ones, and starts those that may start."""
+
+    def fail_job(self, subtask: int | None, error: BaseException) -> None:
+        """Ends the job: it does not restart."""
+
+
+class JobMaster:
+    """Knows the attempts of all tasks, restarts them after failures, and takes checkpoints.
+
+    Flink: JobMaster, DefaultScheduler.
+    """
+
+    def __init__(
+        self, execution: ExecutionGraph, scheduler: Scheduler, streams: RandomStreams, tasks: RunningTasks
+    ) -> None:
+        settings = execution.job.graph.settings
+        self._tasks = tasks
+        self.executions = JobExecutions(execution)
+        self.actor = JobManagerActor(len(execution.subtasks), scheduler, self._waits_for_checkpoint)
+        topology = scheduling_topology(execution)
+        strategy = create_restart_strategy(settings, self.actor, streams.stream("restart"))
+        regions = RestartPipelinedRegionFailoverStrategy(topology, self, self.executions)
+        self.failover = Failover(ExecutionFailureHandler(topology, regions, strategy), self, scheduler)
+        self.checkpoints: JobCheckpoints | None = None
+        if settings.checkpointing is not None:
+            self.checkpoints = JobCheckpoints(
+                settings.checkpointing,
+                self.executions,
+                self.actor,
+                streams.stream("checkpoints"),
+                MemoryCheckpointStorage(),
+                FailJob(self),
+                self,
+            )
+
+    def start(self) -> None:
+        """The job starts to run."""
+        self.on_job_status_change(is_running=True)
+
+    def deploy(self, subtask: int, task: StreamTask) -> TaskCheckpointing | None:
+        """Makes ``task`` the current attempt of a subtask; returns its checkpoints, if the job has any."""
+        execution = self.executions.subtasks[subtask].deploy(task)
+        return None if self.checkpoints is None else self.checkpoints.task_checkpointing(execution)
+
+    def close(self, end: EndOfJob) -> None:
+        """Ends the job's side; later reports of tasks are dropped."""
+        self.failover.close()
+        if self.checkpoints is not None:
+            self.checkpoints.close(end)
+        self.actor.close()
+
+    def _waits_for_checkpoint(self) -> bool:
+        """True while a task waits for its final checkpoint, or for the savepoint of a stop (rule 4.15)."""
+        attempts = [each.current_execution_attempt for each in self.executions.subtasks]
+        return any(
+            attempt is not None
+            and attempt.task.is_running
+            and attempt.task.checkpoints is not None
+            and attempt.task.checkpoints.stream_task.waits_for_final_checkpoint
+            for attempt in attempts
+        )
+
+    # Failover.
+
+    def is_available(self, partition: ResultPartition) -> bool:
+        """True if a finished partition can still be read."""
+        attempt = self.executions.subtasks[partition.producer].current_execution_attempt
+        return attempt is not None and attempt.task.state is TaskState.FINISHED
+
+    def cancel_task(self, subtask: int) -> None:
+        self._tasks.cancel_task(subtask)
+
+    def is_terminal(self, subtask: int) -> bool:
+        return self._tasks.is_terminal(subtask)
+
+    def restart_tasks(self, subtasks: Sequence[int], *, is_global: bool) -> None:
+        """Restores and starts new attempts (rules 12.29, 12.122)."""
+        if self.checkpoints is not None:
+            self.checkpoints.before_restart([self.executions.subtasks[subtask] for subtask in subtasks])
+            restore = self.checkpoints.restore
+            if is_global:
+                restore.restore_latest_to_all()
+            else:
+                restore.restore_latest_to_subtasks()
+        self._tasks.redeploy(subtasks)
+
+    def on_job_status_change(self, *, is_running: bool) -> None:
+        if self.checkpoints is not None:
+            self.checkpoints.on_job_status_change(is_running=is_running)
+
+    def fail_job(self, subtask: int | None, error: BaseException) -> None:
+        self._tasks.fail_job(subtask, error)
+
+    # Reports of tasks.
+
+    def acknowledge_checkpoint(self, message: AcknowledgeCheckpoint) -> None:
+        if self.checkpoints is not None:
+            self.checkpoints.acknowledge(message)
+
+    def decline_checkpoint(self, message: DeclineCheckpoint) -> None:
+        if self.checkpoints is not None:
+            self.checkpoints.decline(message)
+
+    def on_incomplete_checkpoint(self, message: AcknowledgeCheckpoint) -> None:
+        if self.checkpoints is not None:
+            self.checkpoints.statistics.report_incomplete_stats(message)
+
+    def on_end_of_data(self, execution: TaskExecution) -> None:
+        if self.checkpoints is not None:
+            self.checkpoints.end_of_data.on_end_of_data(execution.attempt_id)
+
+    def on_synchronous_part(self, execution: TaskExecution, checkpoint_id: int) -> None:
+        """Does nothing: no operator has a coordinator yet."""
+
+    def on_operator_event(self, execution: TaskExecution, operator_id: str, event: OperatorEvent) -> None:
+        """Does nothing: no operator has a coordinator yet."""
+
+    def on_state_update(self, execution: TaskExecution) -> None:
+        if self.checkpoints is not None:
+            self.checkpoints.on_state_update(execution)
+
+    # Failures of checkpoints.
+
+    def fail_task(self, failing_task: ExecutionAttemptId, cause: FlowsimError) -> None:
+        """Fails an attempt from outside, unless a newer one has replaced it."""
+        vertex = next(each for each in self.executions.vertices if each.id == failing_task.vertex_id)
+        attempt = vertex.task_vertices[failing_task.subtask].current_execution_attempt
+        if attempt is not None and attempt.attempt_id == failing_task:
+
+            def fail() -> None:
+                raise cause
+
+            attempt.task.fail_externally(fail)
+
+
+class FailJob:
+    """Fails the job or a task when too many checkpoints failed (rule 12.53)."""
+
+    __slots__ = ("_master",)
+
+    def __init__(self, master: JobMaster) -> None:
+        self._master = master
+
+    def fail_job(self, cause: FlowsimError) -> None:
+        """Fails all tasks: a global failure."""
+        self._master.failover.on_global_failure(cause)
+
+    def fail_job_due_to_task_failure(self, cause: FlowsimError, failing_task: ExecutionAttemptId) -> None:
+        """Fails the task that declined the checkpoint."""
+        self._master.fail_task(failing_task, cause)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from flowsim.facts.schema import TABLES
-from flowsim.laws.slices import ColumnRows, Rows, Slice
+from flowsim.laws.slices import ColumnRows, Rows, Slice, slices_of_attempts
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription
 from flowsim.recording.parquet_part import TaskRows, as_numpy, part_name
@@ -71,7 +71,7 @@ class RecordedFiles:
         numbers = count()
         order = SeqOrder(self.directory)
         for epoch, marker in enumerate(self.markers):
-            by_task: dict[int, dict[str, Rows]] = {}
+            by_task: dict[int, dict[str, ColumnRows]] = {}
             for table, about in marker.parts.items():
                 is_read = table in reads and (tasks is None or any(task in tasks for task, _ in about.tasks))
                 verified = is_verified(next(numbers))
@@ -84,7 +84,7 @@ class RecordedFiles:
                         by_task.setdefault(task, {})[table] = rows
             for task in sorted(by_task):
                 order.check(epoch, task, by_task[task])
-                yield Slice(task, by_task[task])
+                yield from slices_of_attempts(task, by_task[task])
             on_epoch()
 
 

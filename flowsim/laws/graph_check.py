@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from flowsim.errors import BadInput
 from flowsim.laws.job_graph import Channel, Edge, JobGraph, Operator, Pool, Task, job_graph
+from flowsim.laws.job_history import CheckpointEvent, RestartEvent
 from flowsim.laws.slices import Facts
 
 _MAX_PARALLELISM: Final = 1 << 15
@@ -41,6 +42,8 @@ def checked_job_graph(facts: Facts) -> JobGraph:
         raise _damaged("edges", "the edges form a cycle")
     _each("channels", graph.channels.values(), lambda row: _of_channel(row, graph))
     _each("pools", graph.pools.values(), lambda row: _of_pool(row, graph))
+    _each("checkpoints", graph.history.checkpoints, lambda row: _of_job(row, graph))
+    _each("restarts", graph.history.restarts, lambda row: _of_job(row, graph))
     return graph
 
 
@@ -105,6 +108,13 @@ def _of_pool(pool: Pool, graph: JobGraph) -> Iterator[str]:
         yield "an unknown task, edge or task manager"
     if min(pool.required, pool.maximum, pool.overdraft, pool.per_channel, pool.exclusive) < 0:
         yield "a negative number of segments"
+
+
+def _of_job(event: CheckpointEvent | RestartEvent, graph: JobGraph) -> Iterator[str]:
+    if event.task_id != -1 and event.task_id not in graph.tasks:
+        yield f"there is no task {event.task_id}"
+    if isinstance(event, RestartEvent) and event.attempt >= 1 << 15:
+        yield f"attempt {event.attempt}"
 
 
 def _is_acyclic(vertices: Iterable[int], edges: Iterable[Edge]) -> bool:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar, cast
 
 from flowsim.errors import BadInput
+from flowsim.laws.job_history import CheckpointEvent, JobHistory, RestartEvent
 from flowsim.laws.slices import Facts
 
 _T = TypeVar("_T")
@@ -95,7 +96,7 @@ class Pool(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class JobGraph:
-    """Tasks, operators, edges, channels and buffer pools, by their ids."""
+    """Tasks, operators, edges, channels and buffer pools, by their ids, and what the job's side recorded."""
 
     tasks: Mapping[int, Task]
     operators: tuple[Operator, ...]
@@ -103,11 +104,14 @@ class JobGraph:
     channels: Mapping[int, Channel]
     task_managers: Mapping[int, TaskManager]
     pools: Mapping[int, Pool]
+    history: JobHistory = field(default_factory=JobHistory)
     _once: dict[object, object] = field(default_factory=dict, repr=False, compare=False)
 
     def __reduce__(self) -> tuple[type[JobGraph], tuple[object, ...]]:
         """A copy without cached results."""
-        parts = (self.tasks, self.operators, self.edges, self.channels, self.task_managers, self.pools)
+        parts = (
+            self.tasks, self.operators, self.edges, self.channels, self.task_managers, self.pools, self.history,
+        )  # fmt: skip
         return JobGraph, parts
 
     def once(self, function: Callable[[JobGraph], _T]) -> _T:
@@ -127,6 +131,26 @@ class JobGraph:
     def received_by(self, task: int) -> list[Channel]:
         """The channels that a task receives."""
         return self.once(_channels_by_receiver).get(task, [])
+
+    def last_attempt(self, task: int) -> int:
+        """The last attempt of a task."""
+        return self.history.last_attempts.get(task, 0)
+
+    def part(self, tasks: Collection[int]) -> JobGraph:
+        """The graph of some tasks and the channels between them."""
+        return JobGraph(
+            {task: found for task, found in self.tasks.items() if task in tasks},
+            self.operators,
+            self.edges,
+            {
+                channel: found
+                for channel, found in self.channels.items()
+                if found.source_task in tasks and found.target_task in tasks
+            },
+            self.task_managers,
+            {pool: found for pool, found in self.pools.items() if found.task in tasks},
+            self.history,
+        )
 
     def tasks_of(self, vertex: int) -> list[Task]:
         """The subtasks of a job vertex."""
@@ -148,6 +172,21 @@ def _grouped(graph: JobGraph, task: Callable[[Channel], int]) -> dict[int, list[
     return found
 
 
+def connected_tasks(graph: JobGraph) -> list[frozenset[int]]:
+    """The groups of tasks that exchange data, directly or through others."""
+    return graph.once(_connected_tasks)
+
+
+def _connected_tasks(graph: JobGraph) -> list[frozenset[int]]:
+    groups = {task: {task} for task in graph.tasks}
+    for channel in graph.channels.values():
+        one, other = groups[channel.source_task], groups[channel.target_task]
+        if one is not other:
+            one |= other
+            groups.update(dict.fromkeys(other, one))
+    return sorted({frozenset(group) for group in groups.values()}, key=min)
+
+
 def _operators_by_vertex(graph: JobGraph) -> dict[int, list[Operator]]:
     found: dict[int, list[Operator]] = {}
     for operator in graph.operators:
@@ -165,6 +204,10 @@ def job_graph(facts: Facts) -> JobGraph:
         {channel.channel: channel for channel in _rows(facts, "channels", Channel)},
         {manager.task_manager: manager for manager in _rows(facts, "task_managers", TaskManager)},
         {pool.pool: pool for pool in _rows(facts, "pools", Pool)},
+        JobHistory(
+            tuple(CheckpointEvent(*row) for row in facts.rows("checkpoints")),
+            tuple(RestartEvent(*row) for row in facts.rows("restarts")),
+        ),
     )
 
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final, cast
+from typing import Any, Final, NamedTuple, cast
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.garbage_collection import without_garbage_collection
 from flowsim.laws.catalogue import LAWS
-from flowsim.laws.job_graph import JobGraph, Task, job_graph
+from flowsim.laws.job_graph import JobGraph, Task, connected_tasks, job_graph
+from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.laws.law import (
+    Attempts,
     Findings,
     FoundByLaw,
     KeyPart,
@@ -24,7 +26,7 @@ from flowsim.laws.law import (
     Verdict,
     reads_of,
 )
-from flowsim.laws.slices import Facts, Slice, slices_in_memory
+from flowsim.laws.slices import AttemptFacts, Slice, slices_in_memory
 
 WHOLE: Final = "complete"
 """The only run status whose facts are not a prefix."""
@@ -35,11 +37,15 @@ NOTHING_RECORDED: Final = "the run ended before anything was recorded"
 
 @dataclass(frozen=True, slots=True)
 class Errand:
-    """The purpose of a pass: laws, or the suspects of one law; ``part``: only some keys of the tasks."""
+    """The purpose of a pass: laws, or the suspects of one law; ``part``: only some keys of the tasks.
+
+    ``attempt``: the attempt of the suspects.
+    """
 
     laws: tuple[Law, ...]
     suspects: tuple[Any, ...] | None = None
     part: KeyPart | None = None
+    attempt: int = 0
 
     @property
     def by_key(self) -> tuple[Law, ...]:
@@ -56,19 +62,21 @@ class Judgement:
 
     def __init__(self, laws: Sequence[Law]) -> None:
         self.found: dict[str, Findings] = {law.id: Findings() for law in laws}
-        self.answers: dict[str, dict[int, object]] = {law.id: {} for law in laws if law.join is not None}
+        self.answers: dict[str, dict[int, dict[int, object]]] = {law.id: {} for law in laws if law.join is not None}
+        """By law, attempt and task."""
 
     def add(self, other: Judgement) -> None:
         """Adds the results of other tasks."""
         for law, found in other.found.items():
             self.found[law].add(found)
-        for law, others in other.answers.items():
-            answers = self.answers[law]
-            for task, answer in others.items():
-                if task in answers:
-                    cast(Any, answers[task]).add(answer)
-                else:
-                    answers[task] = answer
+        for law, attempts in other.answers.items():
+            for attempt, others in attempts.items():
+                answers = self.answers[law].setdefault(attempt, {})
+                for task, answer in others.items():
+                    if task in answers:
+                        cast(Any, answers[task]).add(answer)
+                    else:
+                        answers[task] = answer
 
 
 def examine(slices: Iterable[Slice], graph: JobGraph, errand: Errand, whole: bool, tasks: Iterable[int]) -> Judgement:
@@ -84,22 +92,67 @@ def _examined(slices: Iterable[Slice], graph: JobGraph, errand: Errand, whole: b
     for law in errand.laws:
         groups.setdefault(_maker(law, errand), []).append(law)
     tables = [tuple({table: None for law in group for table in law.reads}) for group in groups.values()]
-    machines: dict[int, list[Machine | None]] = {
-        task: [make(graph, graph.tasks[task], judgement.found) for make in groups] for task in tasks
-    }
+    examined = {task: _Examined(graph, task, groups, judgement, errand) for task in tasks}
     for facts in slices:
-        if facts.task not in machines:
+        task = examined.get(facts.task)
+        if task is None:
             raise BadInput(f"the recording is damaged: it has facts of task {facts.task}, which it does not describe")
-        for machine, read in zip(machines[facts.task], tables, strict=True):
+        if facts.attempt > task.attempt:
+            task.begin(facts.attempt)
+        if errand.suspects is not None and facts.attempt != errand.attempt:
+            continue
+        for machine, read in zip(task.machines, tables, strict=True):
             if machine is not None and facts.has(*read):
                 machine.feed(facts)
-    for task, made in machines.items():
-        for machine, laws in zip(made, groups.values(), strict=True):
-            answer = None if machine is None else machine.end(whole)
-            for law in laws if answer is not None else ():
-                if law.join is not None:
-                    judgement.answers[law.id][task] = answer
+    for task in examined.values():
+        task.end(whole)
     return judgement
+
+
+class _Examined:
+    """The machines of one task: a new one for each attempt, unless a law examines all attempts together."""
+
+    __slots__ = ("attempt", "machines", "_errand", "_graph", "_groups", "_judgement", "_last", "_task")
+
+    def __init__(
+        self, graph: JobGraph, task: int, groups: dict[MakeMachine, list[Law]], judgement: Judgement, errand: Errand
+    ) -> None:
+        self.attempt = 0
+        self._graph, self._task, self._groups, self._judgement, self._errand = graph, task, groups, judgement, errand
+        self._last = graph.last_attempt(task)
+        self.machines = [self._made(make, laws) for make, laws in groups.items()]
+
+    def _made(self, make: MakeMachine, laws: list[Law]) -> Machine | None:
+        is_restored = self._graph.history.restored(self._task, self.attempt) != NO_CHECKPOINT
+        if is_restored and laws[0].attempts is Attempts.FRESH:
+            return None
+        return make(self._graph, self._graph.tasks[self._task], self._judgement.found)
+
+    def begin(self, attempt: int) -> None:
+        """Ends the machines of the attempt before, whose facts are a prefix, and creates those of a later one."""
+        for place, laws in enumerate(self._groups.values()):
+            if laws[0].attempts is not Attempts.ALL:
+                self._end(place, laws, whole=False)
+        self.attempt = attempt
+        for place, (make, laws) in enumerate(self._groups.items()):
+            if laws[0].attempts is not Attempts.ALL:
+                self.machines[place] = self._made(make, laws)
+
+    def end(self, whole: bool) -> None:
+        """Ends the machines of the last attempt."""
+        for place, laws in enumerate(self._groups.values()):
+            self._end(place, laws, whole and (self.attempt == self._last or laws[0].attempts is Attempts.ALL))
+
+    def _end(self, place: int, laws: list[Law], whole: bool) -> None:
+        machine = self.machines[place]
+        answer = None if machine is None else machine.end(whole)
+        if answer is None:
+            return
+        attempt = self._errand.attempt if self._errand.suspects is not None else self.attempt
+        for law in laws:
+            if law.join is not None:
+                of_attempt = 0 if law.attempts is Attempts.ALL else attempt
+                self._judgement.answers[law.id].setdefault(of_attempt, {})[self._task] = answer
 
 
 def _maker(law: Law, errand: Errand) -> MakeMachine:
@@ -140,17 +193,46 @@ def judging(graph: JobGraph, laws: Sequence[Law], whole: bool, reason: str = "")
     made = []
     for law in laws:
         found = judgement.found[law.id]
-        suspects = law.join(graph, judgement.answers[law.id], whole, found) if law.join is not None else None
-        if suspects and law.second is not None:
-            for start in range(0, len(suspects), law.second.at_once):
-                again = yield Errand((law,), tuple(suspects[start : start + law.second.at_once]))
-                law.second.join(graph, again.answers[law.id], whole, found)
+        if law.join is not None:
+            for joined in _joins(law, graph, judgement.answers[law.id], whole):
+                suspects = law.join(joined.graph, joined.answers, joined.whole, found) or ()
+                if law.second is None:
+                    continue
+                for start in range(0, len(suspects), law.second.at_once):
+                    some = tuple(suspects[start : start + law.second.at_once])
+                    again = yield Errand((law,), some, attempt=joined.attempt)
+                    answers = again.answers[law.id].get(joined.attempt, {})
+                    law.second.join(joined.graph, answers, joined.whole, found)
         made.append(_outcome(law, found, graph, whole, reason))
     return made
 
 
+class _Join(NamedTuple):
+    """The answers of the same attempt of tasks that exchange data."""
+
+    graph: JobGraph
+    attempt: int
+    answers: Mapping[int, object]
+    whole: bool
+
+
+def _joins(law: Law, graph: JobGraph, answers: Mapping[int, Mapping[int, object]], whole: bool) -> Iterator[_Join]:
+    """Tasks that exchange data are compared attempt by attempt, if they have the same number of attempts."""
+    if law.attempts is Attempts.ALL or not graph.history.is_restarted:
+        yield _Join(graph, 0, answers.get(0, {}), whole)
+        return
+    for tasks in connected_tasks(graph):
+        last = {graph.last_attempt(task) for task in tasks}
+        if len(last) > 1:
+            continue
+        part = graph.part(tasks)
+        for attempt in range(max(last) + 1):
+            found = {task: answer for task, answer in answers.get(attempt, {}).items() if task in tasks}
+            yield _Join(part, attempt, found, whole and attempt == max(last))
+
+
 def _outcome(law: Law, found: Findings, graph: JobGraph, whole: bool, reason: str) -> Outcome:
-    seen = "; ".join(filter(None, (reason, law.unjudged(graph))))
+    seen = "; ".join(filter(None, (reason, law.unjudged(graph), _unjudged_attempts(law, graph))))
     if found.violations:
         return Outcome(law.id, Verdict.VIOLATED, found.examined, found.violations, found.evidence, seen)
     if found.examined:
@@ -158,6 +240,22 @@ def _outcome(law: Law, found: Findings, graph: JobGraph, whole: bool, reason: st
     if not whole:
         return Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=law.nothing_yet)
     return Outcome(law.id, Verdict.VACUOUS, 0, 0, reason=seen)
+
+
+def _unjudged_attempts(law: Law, graph: JobGraph) -> str:
+    """The attempts that a law does not judge."""
+    history = graph.history
+    if law.attempts is Attempts.FRESH and any(
+        history.restored(task, attempt) != NO_CHECKPOINT
+        for task in graph.tasks
+        for attempt in range(graph.last_attempt(task) + 1)
+    ):
+        return "attempts that started from a checkpoint are not judged: their state is not among their facts"
+    if law.join is not None and law.attempts is not Attempts.ALL and history.is_restarted:
+        differ = [tasks for tasks in connected_tasks(graph) if len({graph.last_attempt(task) for task in tasks}) > 1]
+        if differ:
+            return "tasks that exchange data and were restarted at different times are not compared"
+    return ""
 
 
 def judge(walk: Callable[[Errand], Judgement], judged: Judging) -> list[Outcome]:
@@ -191,7 +289,7 @@ def applicable(laws: Sequence[Law], graph: JobGraph, level: Level) -> tuple[list
     return judged, others
 
 
-def check_all(facts: Facts, status: str = WHOLE, laws: Sequence[Law] = LAWS) -> list[Outcome]:
+def check_all(facts: AttemptFacts, status: str = WHOLE, laws: Sequence[Law] = LAWS) -> list[Outcome]:
     """One outcome per law, for facts in memory.
 
     ``status`` is how the run ended (``recording.manifest.RunStatus``); facts with any status other than ``complete``
@@ -199,7 +297,7 @@ def check_all(facts: Facts, status: str = WHOLE, laws: Sequence[Law] = LAWS) -> 
     """
     graph, whole = job_graph(facts), status == WHOLE
     judged, others = applicable(laws, graph, facts.level)
-    slices = list(slices_in_memory(facts, reads_of(judged)))
+    slices = list(slices_in_memory(facts, reads_of(judged, graph)))
     made = judge(lambda errand: examine(slices, graph, errand, whole, graph.tasks), judging(graph, judged, whole))
     found = {outcome.law: outcome for outcome in made} | others
     return [found[law.id] for law in laws]

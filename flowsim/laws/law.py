@@ -9,6 +9,7 @@ from enum import Enum, IntEnum
 from typing import Any, Final, Protocol
 
 from flowsim.facts.kinds import Level
+from flowsim.facts.table import TASK_ATTEMPT
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.slices import Slice
 
@@ -157,6 +158,17 @@ class SecondWalk:
     at_once: int
 
 
+class Attempts(Enum):
+    """How a law examines a task that was restarted."""
+
+    EACH = "each attempt by itself"
+    """A machine per attempt; all attempts but the last are prefixes. Joins compare the same attempt of all tasks."""
+    FRESH = "attempts that start without state"
+    """As EACH, but an attempt that starts from a checkpoint is not examined: its state is not among its facts."""
+    ALL = "all attempts together"
+    """One machine; ``Slice.attempt`` is the attempt of its facts."""
+
+
 def _always(graph: JobGraph) -> str:
     return ""
 
@@ -184,6 +196,7 @@ class Law:
     unjudged: Callable[[JobGraph], str] = _always
     join: Join | None = None
     second: SecondWalk | None = None
+    attempts: Attempts = Attempts.EACH
     of_keys: OfKeys | None = None
     """The same as ``machine``, for a task with very many facts, which can be examined in parts."""
 
@@ -193,10 +206,11 @@ def needs_channels(graph: JobGraph) -> str:
     return "" if graph.channels else "the job has no channels"
 
 
-def reads_of(laws: Sequence[Law]) -> dict[str, set[str]]:
-    """All columns that some laws read, by table."""
+def reads_of(laws: Sequence[Law], graph: JobGraph) -> dict[str, set[str]]:
+    """All columns that some laws read, by table; with the attempts of facts if tasks were restarted."""
+    every = {"seq", "task", TASK_ATTEMPT.name} if graph.history.is_restarted else {"seq", "task"}
     found: dict[str, set[str]] = {}
     for law in laws:
         for table, columns in law.reads.items():
-            found.setdefault(table, {"seq", "task"}).update(columns)
+            found.setdefault(table, set(every)).update(columns)
     return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import repeat
+from itertools import pairwise, repeat
 from operator import itemgetter
 from typing import Any, Protocol, TypeVar, cast
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
-from flowsim.facts.schema import TABLES
+from flowsim.facts.schema import TABLES, TASK_ATTEMPT
 
 Ints = npt.NDArray[np.integer[Any]]
 Mask = npt.NDArray[np.bool_]
@@ -35,6 +35,13 @@ class Facts(Protocol):
 
     def static_rows(self, table: str) -> Sequence[tuple[int | str, ...]]:
         """The rows of a description table."""
+
+
+class AttemptFacts(Facts, Protocol):
+    """Recorded facts, and the attempt of each."""
+
+    def attempt(self, task: int, seq: int) -> int:
+        """The attempt of a task in which a fact was recorded."""
 
 
 class Rows(Protocol):
@@ -63,6 +70,18 @@ class ColumnRows:
 
     def column(self, name: str) -> Ints:
         return cast(Ints, self._columns[name])
+
+    def attempts(self) -> dict[int, tuple[int, int]]:
+        """The first row and the end of each attempt; nothing without a column of attempts."""
+        column = self._columns.get(TASK_ATTEMPT.name)
+        if column is None:
+            return {}
+        found, starts = np.unique(column, return_index=True)
+        return dict(zip(found.tolist(), pairwise([*starts.tolist(), self._rows]), strict=True))
+
+    def part(self, start: int, end: int) -> ColumnRows:
+        """The rows from ``start`` to the one before ``end``."""
+        return ColumnRows({name: column[start:end] for name, column in self._columns.items()}, end - start)
 
     def tuples(self, columns: Sequence[str], mask: Mask | None = None) -> list[Row]:
         kept = (self._columns[name] for name in columns)
@@ -115,12 +134,13 @@ _NONE = _NoRows((), [])
 
 
 class Slice:
-    """The facts of one task in one epoch."""
+    """The facts of one attempt of a task in one epoch."""
 
-    __slots__ = ("task", "_once", "_tables")
+    __slots__ = ("attempt", "task", "_once", "_tables")
 
-    def __init__(self, task: int, tables: Mapping[str, Rows]) -> None:
+    def __init__(self, task: int, tables: Mapping[str, Rows], attempt: int = 0) -> None:
         self.task = task
+        self.attempt = attempt
         self._tables = tables
         self._once: dict[object, object] = {}
 
@@ -154,20 +174,41 @@ class Slice:
         return cast(_T, self._once[function])
 
 
-def slices_in_memory(facts: Facts, reads: Mapping[str, set[str]]) -> Iterator[Slice]:
-    """One slice per task with all its facts in these tables; raises BadInput if ``seq`` does not ascend."""
-    by_task: dict[int, dict[str, list[Row]]] = {}
+def slices_in_memory(facts: AttemptFacts, reads: Mapping[str, set[str]]) -> Iterator[Slice]:
+    """One slice per attempt of a task, with all its facts in these tables; raises BadInput if ``seq`` does not ascend.
+
+    Attempts are separated only if ``reads`` has column ``task_attempt``.
+    """
+    by_task: dict[tuple[int, int], dict[str, list[Row]]] = {}
     for table in reads:
         names = TABLES[table].names
         place = names.index("task")
         rows: Sequence[Row] = facts.rows(table) if "seq" in names else facts.static_rows(table)
+        seq = names.index("seq") if TASK_ATTEMPT.name in reads[table] else None
         for row in rows:
-            by_task.setdefault(row[place], {}).setdefault(table, []).append(row)
-    for task in sorted(by_task):
-        for table, of_task in by_task[task].items():
+            attempt = 0 if seq is None else facts.attempt(row[place], row[seq])
+            by_task.setdefault((row[place], attempt), {}).setdefault(table, []).append(row)
+    for task, attempt in sorted(by_task):
+        found = by_task[task, attempt]
+        for table, of_task in found.items():
             if "seq" in TABLES[table].names:
                 _check_order(task, table, of_task)
-        yield Slice(task, {name: TupleRows(TABLES[name].names, rows) for name, rows in by_task[task].items()})
+        yield Slice(task, {name: TupleRows(TABLES[name].names, rows) for name, rows in found.items()}, attempt)
+
+
+def slices_of_attempts(task: int, tables: Mapping[str, ColumnRows]) -> Iterator[Slice]:
+    """One slice per attempt of a task; attempts are separated only if the tables have column ``task_attempt``."""
+    bounds = {table: rows.attempts() for table, rows in tables.items()}
+    attempts = sorted({attempt for of_table in bounds.values() for attempt in of_table}) or [0]
+    if len(attempts) == 1:
+        yield Slice(task, tables, *attempts)
+        return
+    described = {table: rows for table, rows in tables.items() if not bounds[table]}
+    for attempt in attempts:
+        of_attempt = {
+            table: rows.part(*bounds[table][attempt]) for table, rows in tables.items() if attempt in bounds[table]
+        }
+        yield Slice(task, described | of_attempt if attempt == attempts[0] else of_attempt, attempt)
 
 
 def _check_order(task: int, table: str, rows: list[Row]) -> None:

@@ -24,7 +24,9 @@ class InProcess:
         total = sum(len(run.files.markers) for _, run, _ in works)
         done = count(1)
         for _, run, errand in works:
-            slices = run.files.slices(reads_of(errand.laws), on_epoch=lambda: progress(next(done), total, "epochs"))
+            slices = run.files.slices(
+                reads_of(errand.laws, run.graph), on_epoch=lambda: progress(next(done), total, "epochs")
+            )
             try:
                 yield examine(slices, run.graph, errand, run.whole, run.graph.tasks)
             except BadInput as error:

@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import pyarrow as pa
 
 from flowsim.errors import BadInput
+from flowsim.facts.checkpoint_tables import CHECKPOINTS, RESTARTS
 from flowsim.laws.files import SeqOrder, TaskRange, part_rows
 from flowsim.laws.law import reads_of
-from flowsim.laws.slices import Slice
+from flowsim.laws.slices import Slice, slices_of_attempts
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.manifest import MANIFEST
 from flowsim.recording.parquet_part import part_name
@@ -47,6 +48,8 @@ _CUT_TYPES: Final = {
     "rows": pa.binary(),
     "refused": pa.string(),
 }
+_OF_JOB: Final = (CHECKPOINTS, RESTARTS)
+"""The facts of the job's side: small tables that each worker gets with the graph."""
 _SETTINGS: Final = {
     # Files are small, and each is one row: many of them per task, few per batch.
     "spark.sql.files.openCostInBytes": "65536",
@@ -101,9 +104,21 @@ def open_remote(session: SparkSession, uri: str, limits: Limits = DEFAULT_LIMITS
         try:
             recording = Recording.open(folder, folders[0], limits)
             recording.static_rows("tasks")
+            for table in _OF_JOB:
+                _copy(session, recording, table.name)
+                recording.rows(table.name)
         except BadInput as error:
             raise BadInput(str(error).replace(folder, folders[0])) from None
     return recording
+
+
+def _copy(session: SparkSession, recording: Recording, table: str) -> None:
+    """Copies the parts of a table to the copy of the description."""
+    if not recording.row_count(table):
+        return
+    (recording.directory / table).mkdir()
+    for row in _listed(session, f"{recording.location}/{table}", "part-*.parquet").select("path", "content").collect():
+        (recording.directory / table / row["path"].rpartition("/")[2]).write_bytes(row["content"])
 
 
 def remote_rows(session: SparkSession, work: Work, shards: Sequence[TaskRange]) -> Sequence[Any]:
@@ -173,7 +188,7 @@ class FileCutter:
         about = run.files.markers[epoch].parts.get(table) if epoch < len(run.files.markers) else None
         if about is None:
             return
-        reads = reads_of(errand.laws)
+        reads = reads_of(errand.laws, run.graph)
         starts = [tasks.first for tasks in self.shards]
         try:
             check_hash(Path(path), about, content)
@@ -217,4 +232,4 @@ class CutExaminer:
             if epoch >= 0:
                 tables = {cut.table: pickle.loads(cut.rows) for cut in found}
                 order.check(epoch, task, tables)
-                yield Slice(task, tables)
+                yield from slices_of_attempts(task, tables)

@@ -40,7 +40,7 @@ def shards_of(works: Sequence[Work], cores: int, splits_keys: bool = True) -> li
 
     If a task has more rows than two shards should have, laws that support it examine the keys in parts.
     """
-    sizes = [run.files.rows_by_task(reads_of(errand.laws)) for _, run, errand in works]
+    sizes = [run.files.rows_by_task(reads_of(errand.laws, run.graph)) for _, run, errand in works]
     total = sum(sum(rows.values()) + _ROWS_OF_A_RUN for rows in sizes)
     target = min(_MOST_ROWS, max(_LEAST_ROWS, total // (2 * cores)))
     shards: list[list[Piece]] = []
@@ -64,7 +64,7 @@ def _key_parts(work: Work, tasks: TaskRange, size: int, target: int) -> int:
     by_key = errand.by_key
     if size <= 2 * target or tasks.end - tasks.first > 1 or not by_key:
         return 1
-    return -(-run.files.rows_by_task(reads_of(by_key)).get(tasks.first, 0) // target)
+    return -(-run.files.rows_by_task(reads_of(by_key, run.graph)).get(tasks.first, 0) // target)
 
 
 def _ranges(rows: dict[int, int], end: int, target: int) -> list[tuple[TaskRange, int]]:

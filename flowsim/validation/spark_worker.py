@@ -38,7 +38,7 @@ class ShardExaminer:
     def _examined(self, piece: Piece) -> pa.RecordBatch:
         number, run, errand = self.works[piece.work]
         errand = errand if piece.keys is None else errand.of_part(piece.keys)
-        slices = run.files.slices(reads_of(errand.laws), piece.tasks, piece.is_verified)
+        slices = run.files.slices(reads_of(errand.laws, run.graph), piece.tasks, piece.is_verified)
         return examined(piece.work, (number, run, errand), piece.tasks, slices)
 
 

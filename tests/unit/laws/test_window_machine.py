@@ -38,7 +38,7 @@ def judged_in_parts(case: Case, parts: int) -> Counts:
         number: [make(graph, task, found, (index, parts)) for index in range(parts)]
         for number, task in graph.tasks.items()
     }
-    for piece in cut_slices(facts, reads_of(LAWS), 3, Random(parts)):
+    for piece in cut_slices(facts, reads_of(LAWS, graph), 3, Random(parts)):
         for machine in machines[piece.task]:
             if machine is not None:
                 machine.feed(piece)

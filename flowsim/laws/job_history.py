@@ -1,0 +1,86 @@
+"""What the job's side recorded: the events of checkpoints, failures and restarts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from flowsim.facts.kinds import CheckpointAction, RestartAction
+
+NO_CHECKPOINT: Final = -1
+
+
+class CheckpointEvent(NamedTuple):
+    """A row of table ``checkpoints``."""
+
+    step: int
+    time_ns: int
+    checkpoint: int
+    action: int
+    type: int
+    reason: int
+    task_id: int
+    tasks: int
+    acknowledged: int
+    state_bytes: int
+
+
+class RestartEvent(NamedTuple):
+    """A row of table ``restarts``."""
+
+    step: int
+    time_ns: int
+    action: int
+    failure: int
+    task_id: int
+    attempt: int
+    checkpoint: int
+    delay_ms: int
+
+
+@dataclass(frozen=True)
+class JobHistory:
+    """The events of the job's side, in the order of ``step``."""
+
+    checkpoints: tuple[CheckpointEvent, ...] = ()
+    restarts: tuple[RestartEvent, ...] = ()
+
+    @property
+    def is_restarted(self) -> bool:
+        """Whether a task has several attempts."""
+        return any(event.action == RestartAction.RESTART for event in self.restarts)
+
+    @cached_property
+    def last_attempts(self) -> Mapping[int, int]:
+        """The last attempt of each restarted task."""
+        found: dict[int, int] = {}
+        for event in self.restarts:
+            if event.action == RestartAction.RESTART:
+                found[event.task_id] = max(event.attempt, found.get(event.task_id, 0))
+        return found
+
+    @cached_property
+    def _restored(self) -> Mapping[tuple[int, int], int]:
+        return {
+            (event.task_id, event.attempt): event.checkpoint
+            for event in self.restarts
+            if event.action == RestartAction.RESTART
+        }
+
+    @cached_property
+    def first_restored(self) -> int:
+        """The checkpoint or savepoint from which the job started, -1: none."""
+        failed = min((event.step for event in self.restarts), default=2**63)
+        restored = [e for e in self.checkpoints if e.action == CheckpointAction.RESTORED and e.step < failed]
+        return restored[0].checkpoint if restored else NO_CHECKPOINT
+
+    def restored(self, task: int, attempt: int) -> int:
+        """Returns the checkpoint from which an attempt started, -1: none."""
+        return self._restored.get((task, attempt), NO_CHECKPOINT) if attempt else self.first_restored
+
+    @cached_property
+    def completed(self) -> Mapping[int, CheckpointEvent]:
+        """The events of completed checkpoints, by id."""
+        return {event.checkpoint: event for event in self.checkpoints if event.action == CheckpointAction.COMPLETED}

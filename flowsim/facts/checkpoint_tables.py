@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.facts.kinds import (
+    AlignmentType,
     CheckpointAction,
     CheckpointReason,
     CheckpointStep,
@@ -29,7 +30,8 @@ CHECKPOINTS = Table(
     "checkpoints", Level.ELEMENTS, "an event of a checkpoint or savepoint on the job's side (section 12.A)",
     (_STEP, _JOB_TIME, Column("checkpoint", "q", "its id; -1: the trigger failed before there was an id"),
      Column("action", "b", "what happened", CheckpointAction),
-     Column("type", "b", "type of the snapshot", SnapshotKind), _REASON,
+     Column("type", "b", "type of the snapshot", SnapshotKind),
+     Column("alignment", "b", "how tasks handle its barriers; of a timeoutable one ALIGNED", AlignmentType), _REASON,
      Column("task_id", "i", "the task that acknowledged or declined it (table tasks), otherwise -1"),
      Column("tasks", "i", "number of tasks that take part, with finished ones; -1: unknown"),
      Column("acknowledged", "i", "number of tasks that have acknowledged it, with finished ones; -1: unknown"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flowsim.facts.checkpoint_tables import CHECKPOINTS, RESTARTS
-from flowsim.facts.kinds import CheckpointAction, CheckpointReason, RestartAction, SnapshotKind
+from flowsim.facts.kinds import AlignmentType, CheckpointAction, CheckpointReason, RestartAction, SnapshotKind
 from flowsim.facts.tracer import Clock, Recorder
 
 
@@ -25,11 +25,22 @@ class JobTrace:
 
     def checkpoint(
         self, checkpoint: int, action: CheckpointAction, kind: SnapshotKind, tasks: int, acknowledged: int, *,
-        reason: CheckpointReason = CheckpointReason.NONE, task: int = -1, state_bytes: int = 0,
+        alignment: AlignmentType = AlignmentType.ALIGNED, reason: CheckpointReason = CheckpointReason.NONE,
+        task: int = -1, state_bytes: int = 0,
     ) -> None:  # fmt: skip
         """Records an event of a checkpoint; ``task``: the one that acknowledged or declined it."""
         self._checkpoints(
-            self._next(), self._clock.now_ns, checkpoint, action, kind, reason, task, tasks, acknowledged, state_bytes
+            self._next(),
+            self._clock.now_ns,
+            checkpoint,
+            action,
+            kind,
+            alignment,
+            reason,
+            task,
+            tasks,
+            acknowledged,
+            state_bytes,
         )
 
     def failure(self, failure: int, task: int, attempt: int, delay_ms: int | None) -> None:

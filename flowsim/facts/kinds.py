@@ -249,6 +249,15 @@ class SnapshotKind(IntEnum):
     """The savepoint of a stop with drain."""
 
 
+class AlignmentType(IntEnum):
+    """How barriers are handled (``checkpoints.alignment``; section 12.0)."""
+
+    AT_LEAST_ONCE = 0
+    ALIGNED = 1
+    UNALIGNED = 2
+    FORCED_ALIGNED = 3
+
+
 class CheckpointReason(IntEnum):
     """The reason of a failed checkpoint; the names are those of Flink's ``CheckpointFailureReason``."""
 

@@ -20,6 +20,7 @@ class CheckpointEvent(NamedTuple):
     checkpoint: int
     action: int
     type: int
+    alignment: int
     reason: int
     task_id: int
     tasks: int

@@ -75,8 +75,20 @@ def test_facts_of_the_job_are_numbered_over_both_tables():
     )
     job.failure(1, task=-1, attempt=-1, delay_ms=None)
     assert facts.rows(CHECKPOINTS.name) == [
-        (0, 7, 1, CheckpointAction.TRIGGERED, SnapshotKind.CHECKPOINT, CheckpointReason.NONE, -1, 4, 0, 0),
-        (3, 7, 1, CheckpointAction.ABORTED, SnapshotKind.CHECKPOINT, CheckpointReason.JOB_FAILOVER_REGION, -1, 4, 2, 0),
+        (0, 7, 1, CheckpointAction.TRIGGERED, SnapshotKind.CHECKPOINT, 1, CheckpointReason.NONE, -1, 4, 0, 0),
+        (
+            3,
+            7,
+            1,
+            CheckpointAction.ABORTED,
+            SnapshotKind.CHECKPOINT,
+            1,
+            CheckpointReason.JOB_FAILOVER_REGION,
+            -1,
+            4,
+            2,
+            0,
+        ),
     ]
     assert facts.rows(RESTARTS.name) == [
         (1, 7, RestartAction.FAILURE, 0, 2, 0, -1, 1000),

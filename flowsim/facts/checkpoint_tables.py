@@ -87,7 +87,7 @@ COMMITTABLES = Table(
      Column("checkpoint", "q", "id of the checkpoint for which it was prepared"),
      Column("action", "b", "what happened", CommittableAction),
      Column("committable", "q", "63-bit fingerprint that identifies it, the same in all attempts"),
-     Column("rows", "q", "number of records in it"),
+     Column("rows", "q", "PREPARED: number of records in it; otherwise 0"),
      Column("fingerprint_sum", "q", "sum of the fingerprints of these records without timestamps; overflows like a Java long")),
 )  # fmt: skip
 

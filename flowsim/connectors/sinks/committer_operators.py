@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Final, Protocol
 
+from flowsim.connectors.sinks.committable_trace import CommitTrace
 from flowsim.connectors.sinks.committables.commit_request import Committer
 from flowsim.connectors.sinks.committables.committable_collector import (
     CommittableCollector,
@@ -51,7 +53,7 @@ class CommitterOperator(StreamOperator):
     ``emits``: a global committer reads what was committed.
     """
 
-    __slots__ = ("create_committer", "_committer", "_commits", "_state", "_emits", "_max_retries")
+    __slots__ = ("create_committer", "_committer", "_commits", "_state", "_emits", "_max_retries", "_trace")
 
     def __init__(
         self, create_committer: CreateCommitter, *, emits: bool = False, max_retries: int = DEFAULT_COMMITTER_RETRIES
@@ -60,6 +62,7 @@ class CommitterOperator(StreamOperator):
         self._committer: Committer[object] | None = None
         self._state: OperatorListState | None = None
         self._emits = emits
+        self._trace: CommitTrace | None = None
         self._max_retries = max_retries
 
     def initialize_state(self, context: StateInitializationContext) -> None:
@@ -68,8 +71,12 @@ class CommitterOperator(StreamOperator):
             return
         self._begin(context.restored_checkpoint_id)
         try:
-            states = [stored_committables(each) for each in self._state.get()]
-            self._commits.restore(states, context.restored_checkpoint_id)
+            for each in self._state.get():
+                self._commits.collector.merge(CommittableCollector.restored(stored_committables(each)))
+            if self._trace is not None:
+                self._trace.restored()
+            with self._traced():
+                self._commits.restore((), context.restored_checkpoint_id)
         except BaseException:
             self.close()
             raise
@@ -89,14 +96,16 @@ class CommitterOperator(StreamOperator):
 
     def end_input(self) -> None:
         if isinstance(self._commits, CommitterCheckpoints):
-            self._commits.end_input(is_batch_mode=False, is_checkpointing_enabled=self.ctx.has_checkpoints)
+            with self._traced():
+                self._commits.end_input(is_batch_mode=False, is_checkpointing_enabled=self.ctx.has_checkpoints)
 
     def snapshot_state(self, context: StateSnapshotContext) -> None:
         if self._state is not None:
             self._state.update([stored_value(self._commits.collector.snapshot())])
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        self._commits.notify_checkpoint_complete(checkpoint_id)
+        with self._traced():
+            self._commits.notify_checkpoint_complete(checkpoint_id)
 
     def close(self) -> None:
         if self._committer is not None:
@@ -107,6 +116,12 @@ class CommitterOperator(StreamOperator):
         committer = self.create_committer(InitContext.of(self.ctx, restored_checkpoint_id))
         self._committer = committer
         self._commits: Commits = self._commits_of(committer)
+        trace = self.ctx.trace
+        if trace is not None and isinstance(self._commits, CommitterCheckpoints):
+            self._trace = CommitTrace(trace.checkpoints, self.ctx.operator_index, self._commits.collector)
+
+    def _traced(self) -> AbstractContextManager[None]:
+        return nullcontext() if self._trace is None else self._trace.commits()
 
     def _commits_of(self, committer: Committer[object]) -> Commits:
         ctx = self.ctx

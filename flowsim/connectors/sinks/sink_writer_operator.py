@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from flowsim.connectors.sinks.committable_trace import PreparedCommittables
 from flowsim.connectors.sinks.committables.committable_message import CommittableMessage, record_of
-from flowsim.connectors.sinks.sink_writer_checkpoints import CommittingSinkWriter, SinkWriterCheckpoints
+from flowsim.connectors.sinks.sink_writer_checkpoints import (
+    CommittableOutput,
+    CommittingSinkWriter,
+    SinkWriterCheckpoints,
+)
 from flowsim.errors import BadInput
 from flowsim.operators.sink import SinkOperator
 from flowsim.operators.stream_operator import Output, Value
@@ -34,9 +39,13 @@ class SinkWriterOperator(SinkOperator):
                 f"sink {ctx.operator_name}: it has a committer, so its writer needs prepare_commit(), but "
                 f"{type(writer).__name__} has none"
             )
+        output: CommittableOutput[object] = CommittableRecords(self.output)
+        if ctx.trace is not None:
+            prepared = PreparedCommittables(ctx.trace.checkpoints, ctx.operator_index, output, self._write)
+            self._write, output = prepared.write, prepared
         self._checkpoints: SinkWriterCheckpoints[object] = SinkWriterCheckpoints(
             writer,
-            CommittableRecords(self.output),
+            output,
             ctx.subtask_index,
             ctx.parallelism,
             self.restored_checkpoint_id or 0,

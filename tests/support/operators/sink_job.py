@@ -8,7 +8,9 @@ from dataclasses import dataclass, field
 from flowsim.connectors.sinks.committer_operators import CommitterOperator
 from flowsim.connectors.sinks.sink import SupportsCommitter
 from flowsim.connectors.sinks.sink_writer_operator import SinkWriterOperator
+from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.stream_operator import OperatorContext, StreamOperator, Value
+from flowsim.recording.memory import MemoryRecorder
 from flowsim.state.redistribution.operator_state_handle import DistributionMode
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.testing.harness import CollectingOutput, OneInputOperatorHarness
@@ -111,9 +113,12 @@ class SinkSubtask:
 class SinkJob:
     """All subtasks of a sink; a crash closes them, and the next attempt restores the last completed checkpoint."""
 
-    def __init__(self, sink: Callable[[], SupportsCommitter], parallelism: int = 1) -> None:
+    def __init__(
+        self, sink: Callable[[], SupportsCommitter], parallelism: int = 1, recorder: MemoryRecorder | None = None
+    ) -> None:
         """``sink`` is called once per attempt, so that attempts share no memory unless it returns the same object."""
         self._sink = sink
+        self._recorder = recorder
         self.parallelism = parallelism
         self.attempt = 0
         self.completed: Snapshot | None = None
@@ -168,7 +173,13 @@ class SinkJob:
         return self.completed.checkpoint_id, writer, committer
 
     def _context(self, index: int) -> OperatorContext:
-        harness = OneInputOperatorHarness(StreamOperator(), subtask_index=index, parallelism=self.parallelism)
+        recorder = self._recorder
+        harness = OneInputOperatorHarness(
+            StreamOperator(),
+            subtask_index=index,
+            parallelism=self.parallelism,
+            trace=None if recorder is None else lambda clock: TaskTrace(index, clock, recorder),
+        )
         harness.context.operator_name = "sink"
         harness.context.has_checkpoints = True
         harness.context.attempt_number = self.attempt

@@ -5,12 +5,15 @@ from __future__ import annotations
 import csv
 import itertools
 import json
+import sqlite3
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
 
+from flowsim.connectors.databases.sqlite import SqliteSink
 from flowsim.connectors.files.parquet import ParquetSink
 from flowsim.connectors.files.part_files import FileSink
 from flowsim.connectors.files.text_sinks import CsvSink, JsonLinesSink
@@ -91,6 +94,23 @@ class ParquetFiles(Files):
     kind, read = ParquetSink, staticmethod(read_parquet)
 
 
+class Table(Place):
+    """A table of a SQLite file."""
+
+    def sink(self) -> SqliteSink:
+        return SqliteSink(self.folder / "rows.sqlite", "rows", FIELDS, self.delivery, batch_rows=2)
+
+    def rows(self) -> Rows:
+        return self._selected("SELECT * FROM rows ORDER BY number")
+
+    def hidden(self) -> list[str]:
+        return [str(row) for row in self._selected("SELECT * FROM flowsim_staged_rows")]
+
+    def _selected(self, query: str) -> Rows:
+        with closing(sqlite3.connect(self.folder / "rows.sqlite")) as connection:
+            return connection.execute(query).fetchall()
+
+
 class Memory(Place):
     def __init__(self, folder: Path, delivery: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE) -> None:
         super().__init__(folder, delivery)
@@ -106,7 +126,7 @@ class Memory(Place):
         return [str(key) for key in self.collected._staged]
 
 
-PLACES = [CsvFiles, JsonLinesFiles, ParquetFiles, Memory]
+PLACES = [CsvFiles, JsonLinesFiles, ParquetFiles, Memory, Table]
 
 
 @pytest.fixture(params=PLACES, ids=lambda place: place.__name__)
@@ -293,7 +313,7 @@ def test_committable_whose_file_is_in_another_folder_is_ignored(tmp_path: Path) 
 
 
 def test_committables_of_another_sink_are_refused(tmp_path: Path) -> None:
-    for sink in (CsvFiles(tmp_path).sink(), CollectSink()):
+    for sink in (CsvFiles(tmp_path).sink(), CollectSink(), Table(tmp_path).sink()):
         committer = sink.create_committer(InitContext("sink", 0, 1))
         with pytest.raises(BadInput, match="the state belongs to another sink"):
             committer.commit([CommitRequest({"table": "t"})])

@@ -12,10 +12,14 @@ from flowsim.connectors.sinks.committer_operators import CommitterOperator, Glob
 from flowsim.connectors.sinks.sink_writer_operator import SinkWriterOperator
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import BadInput, InvariantViolation
+from flowsim.facts.kinds import CommittableAction, Level
 from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.operators.sink import InitContext
+from flowsim.recording.memory import MemoryRecorder
 from flowsim.testing.harness import OneInputOperatorHarness
+from flowsim.values.encoding import fingerprint
+from flowsim.values.java_long import wrapped
 from tests.support.operators.sink_job import SinkJob
 
 
@@ -209,6 +213,49 @@ def test_global_committer_waits_for_all_committers() -> None:
                 assert last.committed == []
                 globally.process_elements([(value, timestamp) for _, value, timestamp in second.output])  # type: ignore[misc]
     assert last.committed == [[0, "value 0"], [1, "value 1"]]
+
+
+def test_steps_of_committables_are_recorded() -> None:
+    recorder, sink = MemoryRecorder(Level.ELEMENTS), ListSink()
+    job = SinkJob(lambda: sink, recorder=recorder)
+    job.subtasks[0].write("a", "b")
+    sink.retries = 1
+    job.checkpoint(1, notify=False)
+    job.fail()
+    job.subtasks[0].write("c")
+    job.checkpoint(3)
+    rows = [row[4:] for row in recorder.rows("committables")]
+    first, second = fingerprint(None, (0, [0, "a", "b"])), fingerprint(None, (0, [0, "c"]))
+    total = wrapped((fingerprint(None, "a") + fingerprint(None, "b")) % 2**64)
+    assert rows == [
+        (1, CommittableAction.PREPARED, first, 2, total),
+        (1, CommittableAction.RESTORED, first, 0, 0),
+        (1, CommittableAction.RETRIED, first, 0, 0),
+        (1, CommittableAction.COMMITTED, first, 0, 0),
+        (3, CommittableAction.PREPARED, second, 1, fingerprint(None, "c")),
+        (3, CommittableAction.COMMITTED, second, 0, 0),
+    ]
+
+
+def test_failing_commit_records_what_was_committed_before() -> None:
+    recorder, sink = MemoryRecorder(Level.ELEMENTS), ListSink()
+    job = SinkJob(lambda: sink, parallelism=1, recorder=recorder)
+    job.subtasks[0].write("a")
+    job.snapshot(1)
+    job.subtasks[0].write("b")
+    job.snapshot(2)
+    commit = sink.commit
+
+    def failing(requests: Sequence[CommitRequest[object]]) -> None:
+        if sink.committed:
+            raise OSError("gone")
+        commit(requests)
+
+    sink.commit = failing  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="gone"):
+        job.notify(2)
+    actions = [(row[4], CommittableAction(row[5]).name) for row in recorder.rows("committables")]
+    assert actions == [(1, "PREPARED"), (2, "PREPARED"), (1, "COMMITTED")]
 
 
 def env_with(sink: object, parallelism: int = 2) -> StreamExecutionEnvironment:

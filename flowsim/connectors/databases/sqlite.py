@@ -1,0 +1,155 @@
+"""A sink that writes to a SQLite database."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from flowsim.connectors.databases.database import Database, Fields, StagedRows
+from flowsim.connectors.databases.database_sink import BATCH_ROWS, DatabaseSink
+from flowsim.connectors.files.columns import Column, ColumnType
+from flowsim.connectors.sinks.sink import DeliveryGuarantee
+from flowsim.errors import BadInput, ValueNotAllowed
+
+_TYPES: Final = {
+    ColumnType.STRING: "TEXT",
+    ColumnType.INT: "INTEGER",
+    ColumnType.LONG: "INTEGER",
+    ColumnType.DOUBLE: "REAL",
+    ColumnType.BOOLEAN: "BOOLEAN",
+}
+_STAGED_COLUMNS: Final = ("flowsim_sink", "flowsim_subtask", "flowsim_number", "flowsim_position")
+_SELECTS: Final = '"flowsim_sink" = ? AND "flowsim_subtask" = ? AND "flowsim_number" = ?'
+
+
+class SqliteSink(DatabaseSink):
+    """Writes rows to a table of a SQLite file, which is created if it is missing.
+
+    ``fields`` declares names and types (string, int, long, double, boolean) in order; None is NULL, a boolean 0 or 1.
+    Rows wait for their commit in the table ``flowsim_staged_<table>``. NaN raises ValueNotAllowed: SQLite has none.
+    """
+
+    kind = "sqlite"
+
+    def __init__(
+        self,
+        path: str | Path,
+        table: str,
+        fields: Mapping[str, str],
+        delivery: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE,
+        batch_rows: int = BATCH_ROWS,
+    ) -> None:
+        if not table or "\0" in table or table.lower().startswith("sqlite_"):
+            raise BadInput(f"sqlite sink: table: expected a name that does not start with sqlite_, got {table!r}")
+        super().__init__(table, fields, delivery, batch_rows)
+        for column in self.columns:
+            if column.name.lower() in _STAGED_COLUMNS:
+                raise BadInput(f"{self.owner}: column {column.name!r} is used for staged rows: choose another name")
+        self.path = Path(path)
+
+    def open_database(self) -> Database:
+        """Opens a connection to the file. Raises BadInput if it is no database, or cannot be created."""
+        return SqliteDatabase(self.path, self.table, self.columns, self.owner)
+
+
+class SqliteDatabase:
+    """A connection to a SQLite file."""
+
+    def __init__(self, path: Path, table: str, columns: Sequence[Column], owner: str) -> None:
+        self._owner = f"{owner} in {path.name}"
+        self._columns = columns
+        self._doubles = tuple(i for i, column in enumerate(columns) if column.type is ColumnType.DOUBLE)
+        self._table = _quoted(table)
+        self._staged = _quoted(f"flowsim_staged_{table}")
+        self._names = ", ".join(_quoted(column.name) for column in columns)
+        self._marks = ", ".join("?" * len(columns))
+        with self._errors():
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise BadInput(f"{self._owner}: its folder cannot be created: {error.strerror or error}") from None
+            self._connection = sqlite3.connect(path, isolation_level=None)
+
+    def create_tables(self) -> None:
+        declared = ", ".join(f"{_quoted(column.name)} {_TYPES[column.type]}" for column in self._columns)
+        key = ", ".join(map(_quoted, _STAGED_COLUMNS))
+        with self._transaction() as run:
+            run(f"CREATE TABLE IF NOT EXISTS {self._table} ({declared})")
+            run(
+                f'CREATE TABLE IF NOT EXISTS {self._staged} ("flowsim_sink" TEXT, "flowsim_subtask" INTEGER, '
+                f'"flowsim_number" INTEGER, "flowsim_position" INTEGER, {declared}, PRIMARY KEY ({key})) WITHOUT ROWID'
+            )
+
+    def insert(self, rows: Sequence[Fields]) -> None:
+        self._check(rows)
+        with self._transaction():
+            self._connection.executemany(f"INSERT INTO {self._table} ({self._names}) VALUES ({self._marks})", rows)
+
+    def stage(self, staged: StagedRows, first: int, rows: Sequence[Fields]) -> None:
+        self._check(rows)
+        key = (staged.sink, staged.subtask, staged.number)
+        with self._transaction():
+            self._connection.executemany(
+                f"INSERT INTO {self._staged} VALUES (?, ?, ?, ?, {self._marks})",
+                [(*key, position, *row) for position, row in enumerate(rows, first)],
+            )
+
+    def move(self, staged: Iterable[StagedRows]) -> int:
+        moved = 0
+        with self._transaction() as run:
+            for each in staged:
+                key = (each.sink, each.subtask, each.number)
+                moved += run(
+                    f"INSERT INTO {self._table} ({self._names}) SELECT {self._names} FROM {self._staged} "
+                    f'WHERE {_SELECTS} ORDER BY "flowsim_position"',
+                    key,
+                ).rowcount
+                run(f"DELETE FROM {self._staged} WHERE {_SELECTS}", key)
+        return moved
+
+    def discard(self, sink: str, above: int, is_mine: Callable[[int], bool]) -> None:
+        with self._transaction() as run:
+            found = run(
+                f'SELECT DISTINCT "flowsim_subtask", "flowsim_number" FROM {self._staged} '
+                'WHERE "flowsim_sink" = ? AND "flowsim_number" > ? ORDER BY 1, 2',
+                (sink, above),
+            ).fetchall()
+            for subtask, number in found:
+                if is_mine(subtask):
+                    run(f"DELETE FROM {self._staged} WHERE {_SELECTS}", (sink, subtask, number))
+
+    def close(self) -> None:
+        self._connection.close()
+
+    @contextmanager
+    def _transaction(self) -> Iterator[Callable[..., sqlite3.Cursor]]:
+        with self._errors():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._connection.execute
+            except BaseException:
+                self._connection.execute("ROLLBACK")
+                raise
+            self._connection.execute("COMMIT")
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise BadInput(f"{self._owner}: {error}") from None
+
+    def _check(self, rows: Sequence[Fields]) -> None:
+        for index in self._doubles:
+            for row in rows:
+                if row[index] != row[index]:
+                    raise ValueNotAllowed(
+                        f"{self._owner}: column {self._columns[index].name!r}: SQLite has no NaN: {row!r:.120}"
+                    )
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

@@ -56,7 +56,8 @@ class Deployment:
         self.streams = streams
         self.recorder = recorder
         self._components = (Components() if components is None else components).of_subtasks(execution)
-        has_job_manager = self.settings.checkpointing is not None
+        has_coordinators = any(node.enumerator_factory is not None for node in execution.job.graph.nodes.values())
+        has_job_manager = self.settings.checkpointing is not None or has_coordinators
         records = self.settings.budget_records if budget_records is None else budget_records
         self._budget = BatchBudget(records, NS_PER_MS if has_job_manager else None)
         self._on_deploy = on_deploy

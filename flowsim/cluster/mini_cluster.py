@@ -163,7 +163,7 @@ class MiniCluster:
         self._sampler.start()
         deployment.alignment.start()
         try:
-            if master.checkpoints is not None:
+            if master.needs_actor:
                 manager = asyncio.get_running_loop().create_task(_coroutine(master.actor.actor), name="job manager")
                 self._actors[master.actor.actor.actor_id] = manager
             master.start()

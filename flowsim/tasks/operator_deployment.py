@@ -13,6 +13,7 @@ from flowsim.graph.stream_graph import JobSettings
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.stream_operator import OperatorContext
+from flowsim.streamrecord.operator_event import OperatorEvent
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.timers.internal_timer_service import CancellationContext
@@ -38,6 +39,7 @@ class OperatorDeployment:
         cancellation: CancellationContext,
         async_calls: AsyncCalls,
         fail_externally: Callable[[Callable[[], None]], None],
+        send_operator_event: Callable[[str, OperatorEvent], None],
     ) -> OperatorContext:
         """Creates the operator's context; the arguments come from the operator's task."""
         subtask, node, vertex, settings = self.subtask, self.chained.node, self.subtask.vertex, self.settings
@@ -68,4 +70,7 @@ class OperatorDeployment:
             has_checkpoints=settings.checkpointing is not None,
             run_seed=self.run_seed,
             run_started_ns=self.run_started_ns,
+            send_to_coordinator=None
+            if node.enumerator_factory is None
+            else lambda event: send_operator_event(node.operator_id, event),
         )

@@ -22,6 +22,7 @@ from flowsim.checkpoints.checkpoint_properties import CheckpointRetentionPolicy
 from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
 from flowsim.checkpoints.checkpoint_restore import CheckpointRestore
 from flowsim.checkpoints.checkpoint_statistics import CheckpointStatistics
+from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointStorage
 from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
@@ -63,6 +64,7 @@ class JobCheckpoints:
         storage: StateStorage,
         fail_job: FailJobCallback,
         reports: TaskReports,
+        operator_coordinators: Sequence[OperatorCoordinatorCheckpointContext],
     ) -> None:
         self.settings = settings
         self._executions = executions
@@ -87,9 +89,16 @@ class JobCheckpoints:
             cleaner=cleaner,
             failure_manager=CheckpointFailureManager(settings.tolerable_failures, fail_job),
             stats_tracker=self.statistics,
+            operator_coordinators=operator_coordinators,
         )
         self.restore = CheckpointRestore(
-            self.coordinator, self.store, id_counter, storage, self, stats_tracker=self.statistics
+            self.coordinator,
+            self.store,
+            id_counter,
+            storage,
+            self,
+            stats_tracker=self.statistics,
+            operator_coordinators=operator_coordinators,
         )
         subtasks = [(each.job_vertex.id, each.subtask) for each in executions.subtasks]
         self.end_of_data = EndOfDataTracker(self.coordinator, subtasks)

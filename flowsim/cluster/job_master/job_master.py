@@ -7,6 +7,7 @@ from typing import Protocol
 
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
 from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
+from flowsim.checkpoints.checkpoint_restore import NO_CHECKPOINT
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.failover.execution_failure_handler import ExecutionFailureHandler
 from flowsim.checkpoints.failover.restart_pipelined_region_failover_strategy import (
@@ -18,12 +19,12 @@ from flowsim.cluster.job_master.executions import JobExecutions, TaskExecution, 
 from flowsim.cluster.job_master.failover import Failover
 from flowsim.cluster.job_master.job_checkpoints import JobCheckpoints
 from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
+from flowsim.cluster.job_master.operator_coordinators import OperatorCoordinators
 from flowsim.cluster.job_master.restart_strategies import create_restart_strategy
 from flowsim.errors import FlowsimError
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
-from flowsim.streamrecord.operator_event import OperatorEvent
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_state import TaskState
@@ -62,6 +63,9 @@ class JobMaster:
         strategy = create_restart_strategy(settings, self.actor, streams.stream("restart"))
         regions = RestartPipelinedRegionFailoverStrategy(topology, self, self.executions)
         self.failover = Failover(ExecutionFailureHandler(topology, regions, strategy), self, scheduler)
+        self.coordinators = OperatorCoordinators(execution, self.actor, self.failover.on_global_failure)
+        self._restored_id: int | None = None
+        """From which checkpoint a region restarts, -1: none is complete; None: all tasks start or restart."""
         self.checkpoints: JobCheckpoints | None = None
         if settings.checkpointing is not None:
             self.checkpoints = JobCheckpoints(
@@ -72,15 +76,24 @@ class JobMaster:
                 MemoryCheckpointStorage(),
                 FailJob(self),
                 self,
+                list(self.coordinators.holders.values()),
             )
+            self.coordinators.backlog_listener = self.checkpoints.coordinator
+
+    @property
+    def needs_actor(self) -> bool:
+        """True if tasks report to the job while it runs."""
+        return self.checkpoints is not None or self.coordinators.exist
 
     def start(self) -> None:
         """The job starts to run."""
+        self.coordinators.start()
         self.on_job_status_change(is_running=True)
 
     def deploy(self, subtask: int, task: StreamTask) -> TaskCheckpointing | None:
         """Makes ``task`` the current attempt of a subtask; returns its checkpoints, if the job has any."""
         execution = self.executions.subtasks[subtask].deploy(task)
+        self.coordinators.on_deployed(subtask, task, execution.attempt_id.attempt, self._restored_id)
         return None if self.checkpoints is None else self.checkpoints.task_checkpointing(execution)
 
     def close(self, end: EndOfJob) -> None:
@@ -88,6 +101,7 @@ class JobMaster:
         self.failover.close()
         if self.checkpoints is not None:
             self.checkpoints.close(end)
+        self.coordinators.close()
         self.actor.close()
 
     def _waits_for_checkpoint(self) -> bool:
@@ -109,6 +123,7 @@ class JobMaster:
         return attempt is not None and attempt.task.state is TaskState.FINISHED
 
     def cancel_task(self, subtask: int) -> None:
+        self.coordinators.on_failed(subtask, self.executions.subtasks[subtask].attempts - 1)
         self._tasks.cancel_task(subtask)
 
     def is_terminal(self, subtask: int) -> bool:
@@ -118,12 +133,19 @@ class JobMaster:
         """Restores and starts new attempts (rules 12.29, 12.122)."""
         if self.checkpoints is not None:
             self.checkpoints.before_restart([self.executions.subtasks[subtask] for subtask in subtasks])
-            restore = self.checkpoints.restore
-            if is_global:
-                restore.restore_latest_to_all()
-            else:
-                restore.restore_latest_to_subtasks()
+        self._restored_id = self._restore_all() if is_global else self._restore_regions()
         self._tasks.redeploy(subtasks)
+
+    def _restore_all(self) -> None:
+        if self.checkpoints is None:
+            self.coordinators.reset_all()
+        else:
+            self.checkpoints.restore.restore_latest_to_all()
+
+    def _restore_regions(self) -> int:
+        """Returns the id of the checkpoint, -1 without one."""
+        restored = None if self.checkpoints is None else self.checkpoints.restore.restore_latest_to_subtasks()
+        return NO_CHECKPOINT if restored is None else restored
 
     def on_job_status_change(self, *, is_running: bool) -> None:
         if self.checkpoints is not None:
@@ -151,10 +173,7 @@ class JobMaster:
             self.checkpoints.end_of_data.on_end_of_data(execution.attempt_id)
 
     def on_synchronous_part(self, execution: TaskExecution, checkpoint_id: int) -> None:
-        """Does nothing: no operator has a coordinator yet."""
-
-    def on_operator_event(self, execution: TaskExecution, operator_id: str, event: OperatorEvent) -> None:
-        """Does nothing: no operator has a coordinator yet."""
+        self.coordinators.on_synchronous_part(execution.vertex.id, execution.attempt_id.attempt, checkpoint_id)
 
     def on_state_update(self, execution: TaskExecution) -> None:
         if self.checkpoints is not None:

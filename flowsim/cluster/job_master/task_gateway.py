@@ -10,7 +10,6 @@ from flowsim.cluster.job_master.executions import TaskExecution
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
-from flowsim.streamrecord.operator_event import OperatorEvent
 from flowsim.tasks.task_state import TaskState
 
 
@@ -28,8 +27,6 @@ class TaskReports(Protocol):
 
     def on_synchronous_part(self, execution: TaskExecution, checkpoint_id: int) -> None:
         """A task has taken the synchronous part (rule 12.109)."""
-
-    def on_operator_event(self, execution: TaskExecution, operator_id: str, event: OperatorEvent) -> None: ...
 
     def on_state_update(self, execution: TaskExecution) -> None:
         """An attempt has another state."""
@@ -72,9 +69,6 @@ class TaskGateway:
 
     def send_acknowledge_checkpoint_event(self, checkpoint_id: int) -> None:
         self._executor.execute(lambda: self._reports.on_synchronous_part(self._execution, checkpoint_id))
-
-    def send_operator_event_to_coordinator(self, operator_id: str, event: OperatorEvent) -> None:
-        self._executor.execute(lambda: self._reports.on_operator_event(self._execution, operator_id, event))
 
     def update_task_execution_state(self, state: TaskState) -> None:
         """Reports a new state of the attempt. Flink: JobMasterGateway.updateTaskExecutionState."""

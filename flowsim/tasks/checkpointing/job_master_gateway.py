@@ -9,7 +9,6 @@ from typing import Protocol
 from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.state.redistribution.operator_state import OperatorSubtaskState
 from flowsim.state.snapshots.stored_streams import CheckpointStreams
-from flowsim.streamrecord.operator_event import OperatorEvent
 from flowsim.tasks.checkpointing.async_checkpoint_runnable import TaskStateManager
 from flowsim.tasks.task_state import TaskState
 
@@ -17,7 +16,7 @@ from flowsim.tasks.task_state import TaskState
 class JobMasterGateway(TaskStateManager, Protocol):
     """The job's side of one attempt of a task; each call is handled in a turn of its own.
 
-    Flink: CheckpointResponder, TaskOperatorEventGateway, TaskManagerActions.
+    Flink: CheckpointResponder, TaskManagerActions.
     """
 
     def notify_end_of_data(self) -> None:
@@ -25,9 +24,6 @@ class JobMasterGateway(TaskStateManager, Protocol):
 
     def update_task_execution_state(self, state: TaskState) -> None:
         """The attempt has another state."""
-
-    def send_operator_event_to_coordinator(self, operator_id: str, event: OperatorEvent) -> None:
-        """Sends an event to the coordinator of an operator, e.g. a request for a split."""
 
     def send_acknowledge_checkpoint_event(self, checkpoint_id: int) -> None:
         """Reports the end of the synchronous part to the coordinators of the task's operators (rule 12.109)."""

@@ -133,7 +133,11 @@ class JobMaster:
         """Restores and starts new attempts (rules 12.29, 12.122)."""
         if self.checkpoints is not None:
             self.checkpoints.before_restart([self.executions.subtasks[subtask] for subtask in subtasks])
-        self._restored_id = self._restore_all() if is_global else self._restore_regions()
+        if is_global:
+            self._restore_all()
+            self._restored_id = None
+        else:
+            self._restored_id = self._restore_regions()
         self._tasks.redeploy(subtasks)
 
     def _restore_all(self) -> None:
@@ -145,7 +149,7 @@ class JobMaster:
     def _restore_regions(self) -> int:
         """Returns the id of the checkpoint, -1 without one."""
         restored = None if self.checkpoints is None else self.checkpoints.restore.restore_latest_to_subtasks()
-        return NO_CHECKPOINT if restored is None else restored
+        return NO_CHECKPOINT if restored is None else restored.checkpoint_id
 
     def on_job_status_change(self, *, is_running: bool) -> None:
         if self.checkpoints is not None:

@@ -20,7 +20,6 @@ from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from flowsim.streamrecord.events import Event
-from flowsim.streamrecord.operator_event import OperatorEvent
 from flowsim.tasks.checkpointing.async_operations import AsyncOperations
 from flowsim.tasks.checkpointing.channel_state_writer import NO_CHANNEL_STATE, ChannelStateWriter
 from flowsim.tasks.checkpointing.job_master_gateway import JobMasterGateway, TaskCheckpointing
@@ -163,9 +162,6 @@ class PublishedGateway:
 
     def update_task_execution_state(self, state: TaskState) -> None:
         self._send(lambda: self._gateway.update_task_execution_state(state))
-
-    def send_operator_event_to_coordinator(self, operator_id: str, event: OperatorEvent) -> None:
-        self._send(lambda: self._gateway.send_operator_event_to_coordinator(operator_id, event))
 
     def _send(self, report: Callable[[], None]) -> None:
         if self._outbox.sealed:

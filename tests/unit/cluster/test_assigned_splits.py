@@ -73,7 +73,7 @@ class BrokenSource(ScriptedSource):
 
 def test_error_of_enumerator_fails_job() -> None:
     env, _ = job(BrokenSource([record(1)], assignment="dynamic"), 1)
-    with pytest.raises(JobFailed, match="job failed in task coordinator of a source: BadInput: no splits today"):
+    with pytest.raises(JobFailed, match="job failed in task Flink Streaming Job: BadInput: no splits today"):
         env.execute()
 
 

@@ -64,6 +64,7 @@ class Deployment:
         self._actor_ids = len(execution.subtasks) - 1 + has_job_manager
         self._clocks: dict[int, TaskClock] = {}
         self._traces: dict[int, TaskTrace | None] = {}
+        self._attempts = [0] * len(execution.subtasks)
         self.tasks: list[StreamTask] = [self._create_task(subtask) for subtask in execution.subtasks]
         self.network = NetworkEnvironment(execution, streams, self._components, self.tasks, scheduler)
         for subtask in execution.subtasks:
@@ -74,6 +75,7 @@ class Deployment:
         """Replaces ended attempts of tasks by new ones; their memory and connections are free before."""
         self.network.release(subtasks)
         for number in subtasks:
+            self._attempts[number] += 1
             trace = self._traces[number]
             if trace is not None:
                 trace.begin_attempt()
@@ -178,7 +180,15 @@ class Deployment:
         executor = task.mailbox_processor.executor(chained.chain_index)
         processing_time = task.create_processing_time(chained.index, executor)
         deployed = OperatorDeployment(
-            subtask, chained, self.settings, executor, processing_time, random, self.streams.seed, self._started_ns
+            subtask,
+            chained,
+            self.settings,
+            executor,
+            processing_time,
+            random,
+            self.streams.seed,
+            self._started_ns,
+            self._attempts[subtask.id],
         )
         context = task.create_operator_context(deployed)
         context.components = self._components[subtask.id].create_operator_components(chained)

@@ -31,6 +31,8 @@ class OperatorDeployment:
     random: Random
     run_seed: int
     run_started_ns: int
+    attempt_number: int = 0
+    """The number of earlier attempts of the subtask."""
 
     def create_context(
         self,
@@ -68,6 +70,7 @@ class OperatorDeployment:
             object_reuse=settings.object_reuse,
             operator_id=node.operator_id,
             has_checkpoints=settings.checkpointing is not None,
+            attempt_number=self.attempt_number,
             run_seed=self.run_seed,
             run_started_ns=self.run_started_ns,
             send_to_coordinator=None

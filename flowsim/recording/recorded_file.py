@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -24,23 +25,23 @@ def out_of_range(directory: Path, table: str, task: int, seq: int) -> BadInput:
     return damaged(directory / table, f"fact {seq} of task {task} has a number that is out of range")
 
 
-def recorded_bytes(path: Path, max_bytes: int, limit: str, depth: int = 0) -> bytes:
+def recorded_bytes(
+    path: Path, max_bytes: int, limit: str, depth: int = 0, error: Callable[[Path, str], BadInput] = damaged
+) -> bytes:
     """The content of a file; raises FileNotFoundError or OSError if it cannot be opened, and BadInput if it is none of a
     recording.
 
     ``depth``: the number of folders above it that belong to the recording. ``limit``: the name of the limit of
-    ``max_bytes``.
+    ``max_bytes``. ``error`` makes the BadInput of a file and what is wrong with it.
     """
-    for folder in list(path.parents)[:depth]:
-        if folder.is_symlink():
-            raise damaged(folder, "is a link, and a recording has none")
-    if path.is_symlink():
-        raise damaged(path, "is a link, and a recording has none")
+    for linked in (*list(path.parents)[:depth], path):
+        if linked.is_symlink():
+            raise error(linked, "is a link, which flowsim does not write")
     descriptor = os.open(path, _FLAGS)
     try:
         about = os.fstat(descriptor)
         if not stat.S_ISREG(about.st_mode):
-            raise damaged(path, "is not a regular file")
+            raise error(path, "is not a regular file")
         if about.st_size > max_bytes:
             raise _too_large(path, about.st_size, max_bytes, limit)
         with os.fdopen(os.dup(descriptor), "rb") as file:

@@ -28,6 +28,16 @@ class SnapshotState:
         states = {**(before.subtask_states if before is not None else {}), **states}
         self.operator_states[operator_id] = OperatorState(operator_id, parallelism, max_parallelism, states)
 
+    def stream_ids(self) -> tuple[str, ...]:
+        """Returns the streams that the handles name, in the order of operators and subtasks."""
+        named = {
+            handle.stream: None
+            for _, operator in sorted(self.operator_states.items())
+            for _, of_subtask in sorted(operator.subtask_states.items())
+            for handle in of_subtask.handles
+        }
+        return tuple(named)
+
     def has_union_list_state(self, operator_id: str) -> bool:
         """True if a list state of the operator is redistributed by union (rule 12.25)."""
         state = self.operator_states.get(operator_id)

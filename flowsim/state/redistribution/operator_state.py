@@ -35,6 +35,11 @@ class OperatorSubtaskState:
     managed_keyed: tuple[KeyGroupsStateHandle, ...] = ()
     raw_keyed: tuple[KeyGroupsStateHandle, ...] = ()
 
+    @property
+    def handles(self) -> tuple[OperatorStateHandle | KeyGroupsStateHandle, ...]:
+        """All handles, in the order of the fields."""
+        return (*self.managed_operator, *self.raw_operator, *self.managed_keyed, *self.raw_keyed)
+
 
 NO_STATE = OperatorSubtaskState()
 """The state of a subtask that reported none, e.g. because it had finished (rule 12.119)."""

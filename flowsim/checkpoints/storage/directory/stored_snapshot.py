@@ -1,0 +1,128 @@
+"""Reads a checkpoint directory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata
+from flowsim.checkpoints.storage.directory.key_groups import cells_of, timers_of
+from flowsim.checkpoints.storage.directory.manifest import (
+    CheckpointManifest,
+    StoredOperator,
+    StoredOperatorHandle,
+    StoredSubtask,
+    read_manifest,
+)
+from flowsim.checkpoints.storage.directory.table_reader import StateRows, TableReader
+from flowsim.checkpoints.storage.directory.tables import STATE_TABLES
+from flowsim.checkpoints.storage.snapshot_state import SnapshotState
+from flowsim.limits import DEFAULT_LIMITS, Limits
+from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, OperatorSubtaskState
+from flowsim.state.redistribution.operator_state_handle import OperatorStateHandle, StateMetaInfo
+from flowsim.state.snapshots.stored_streams import (
+    KeyedStateStream,
+    OperatorStateStream,
+    StoredStream,
+    TimerStream,
+)
+
+_VALUES: Mapping[str, tuple[str, ...]] = {
+    "keyed_state": ("key_group", "state", "namespace", "key", "value"),
+    "timers": ("key_group", "service", "is_event_time", "timestamp", "key", "namespace"),
+    "operator_state": ("value",),
+}
+
+
+class StoredSnapshot:
+    """A snapshot in a directory. Its manifest is read at once, its streams on demand; each file is verified."""
+
+    __slots__ = ("directory", "manifest", "_readers")
+
+    def __init__(
+        self, directory: Path, limits: Limits = DEFAULT_LIMITS, manifest: CheckpointManifest | None = None
+    ) -> None:
+        """Raises BadInput if the directory is not a checkpoint, or its manifest is damaged or of another format."""
+        self.directory = directory
+        self.manifest = read_manifest(directory, limits) if manifest is None else manifest
+        self._readers = {
+            name: TableReader(directory, table, self.manifest.tables.get(name, ()), limits)  # type: ignore[call-overload]
+            for name, table in STATE_TABLES.items()
+        }
+
+    def verify(self) -> None:
+        """Compares all files with the manifest. Raises BadInput that names the file."""
+        for reader in self._readers.values():
+            reader.verify()
+
+    def rows(self, stream: int) -> StateRows | None:
+        """Returns the rows of a stream; None if it has none. Raises BadInput."""
+        about = self.manifest.streams[stream]
+        if not about.rows:
+            return None
+        return self._readers[about.table].read(about.first_row, about.rows, _VALUES[about.table])
+
+    def stream(self, stream: int) -> StoredStream:
+        """Returns a stream by its index in the manifest; it decodes a key group when it is used. Raises BadInput."""
+        about, rows = self.manifest.streams[stream], self.rows(stream)
+        match about.table:
+            case "keyed_state":
+                return KeyedStateStream(cells_of(rows) if rows is not None else {}, about.descriptions)
+            case "timers":
+                return TimerStream(timers_of(rows) if rows is not None else {})
+            case _:
+                return OperatorStateStream(rows.values("value", 0, len(rows)) if rows is not None else ())
+
+    def coordinator_states(self) -> dict[str, bytes]:
+        """Returns the states of the operator coordinators by operator id. Raises BadInput."""
+        operator_ids = [each.operator_id for each in self.manifest.operators if each.has_coordinator_state]
+        if not operator_ids:
+            return {}
+        rows = self._readers["coordinator_state"].read(0, len(operator_ids), ("state",))
+        return dict(zip(operator_ids, rows.encoded("state"), strict=True))
+
+    def metadata(self, stream_id: Callable[[int], str]) -> CheckpointMetadata:
+        """Returns the content without the streams; ``stream_id`` gives the identifier of a stream. Raises BadInput."""
+        manifest, state = self.manifest, SnapshotState(coordinator_states=self.coordinator_states())
+        for operator in manifest.operators:
+            _add(state, operator, stream_id)
+        return CheckpointMetadata(manifest.checkpoint_id, manifest.timestamp_ms, manifest.snapshot_type, state)
+
+
+def _add(state: SnapshotState, operator: StoredOperator, stream_id: Callable[[int], str]) -> None:
+    if operator.is_finished:
+        state.fully_finished_operators.add(operator.operator_id)
+    if operator.finished_subtasks:
+        state.finished_subtasks[operator.operator_id] = set(operator.finished_subtasks)
+    if operator.parallelism is not None and operator.max_parallelism is not None:
+        subtasks = {each.subtask: _subtask_state(each, stream_id) for each in operator.subtasks}
+        state.put_subtask_states(operator.operator_id, operator.parallelism, operator.max_parallelism, subtasks)
+
+
+def _subtask_state(subtask: StoredSubtask, stream_id: Callable[[int], str]) -> OperatorSubtaskState:
+    return OperatorSubtaskState(
+        managed_operator=tuple(_operator_handle(handle, stream_id) for handle in subtask.managed_operator),
+        raw_operator=tuple(_operator_handle(handle, stream_id) for handle in subtask.raw_operator),
+        managed_keyed=tuple(
+            KeyGroupsStateHandle(stream_id(handle.stream), KeyGroupRange(*handle.key_groups))
+            for handle in subtask.managed_keyed
+        ),
+        raw_keyed=tuple(
+            KeyGroupsStateHandle(stream_id(handle.stream), KeyGroupRange(*handle.key_groups))
+            for handle in subtask.raw_keyed
+        ),
+    )
+
+
+def _operator_handle(handle: StoredOperatorHandle, stream_id: Callable[[int], str]) -> OperatorStateHandle:
+    return OperatorStateHandle(
+        stream_id(handle.stream),
+        {
+            name: StateMetaInfo(
+                tuple(offset for first, count in state.elements for offset in range(first, first + count)),
+                state.distribution_mode,
+            )
+            for name, state in handle.states.items()
+        },
+    )

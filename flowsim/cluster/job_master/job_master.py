@@ -14,7 +14,8 @@ from flowsim.checkpoints.failover.restart_pipelined_region_failover_strategy imp
     RestartPipelinedRegionFailoverStrategy,
 )
 from flowsim.checkpoints.failover.scheduling_topology import ResultPartition
-from flowsim.checkpoints.storage.memory_storage import MemoryCheckpointStorage
+from flowsim.checkpoints.storage.job_checkpoint_storage import storage_for
+from flowsim.checkpoints.storage.storage_locations import SnapshotOwner
 from flowsim.cluster.job_master.executions import JobExecutions, TaskExecution, scheduling_topology
 from flowsim.cluster.job_master.failover import Failover
 from flowsim.cluster.job_master.job_checkpoints import JobCheckpoints
@@ -73,7 +74,7 @@ class JobMaster:
                 self.executions,
                 self.actor,
                 streams.stream("checkpoints"),
-                MemoryCheckpointStorage(),
+                storage_for(settings.checkpointing.directory, _owner(execution)),
                 FailJob(self),
                 self,
                 list(self.coordinators.holders.values()),
@@ -212,3 +213,8 @@ class FailJob:
     def fail_job_due_to_task_failure(self, cause: FlowsimError, failing_task: ExecutionAttemptId) -> None:
         """Fails the task that declined the checkpoint."""
         self._master.fail_task(failing_task, cause)
+
+
+def _owner(execution: ExecutionGraph) -> SnapshotOwner:
+    graph = execution.job.graph
+    return SnapshotOwner(graph.name, {node.operator_id: node.name for node in graph.nodes.values()})

@@ -118,11 +118,11 @@ def _write_files(
 ) -> CheckpointManifest:
     writers = {name: TableWriter(folder, table) for name, table in STATE_TABLES.items()}
     stream_rows = _write_streams(writers, metadata.state, streams)
-    coordinator_states = sorted(metadata.state.coordinator_states.items())
-    if coordinator_states:
-        states = _coordinator_column([state for _, state in coordinator_states])
-        batch = coordinator_batch([operator_id for operator_id, _ in coordinator_states], states)
-        writers[COORDINATOR_STATE.name].append(batch)
+    of_coordinators = metadata.state.coordinator_states
+    coordinators = [each for each in _operator_ids(metadata.state, operator_names) if each in of_coordinators]
+    if coordinators:
+        states = _coordinator_column([of_coordinators[each] for each in coordinators])
+        writers[COORDINATOR_STATE.name].append(coordinator_batch(coordinators, states))
     for writer in writers.values():
         writer.close()
     manifest = CheckpointManifest(
@@ -132,7 +132,7 @@ def _write_files(
         checkpoint_id=metadata.checkpoint_id,
         kind=metadata.snapshot_type.value,
         timestamp_ms=metadata.timestamp_ms,
-        operators=stored_operators(metadata.state, operator_names, list(streams)),
+        operators=_stored_operators(metadata.state, operator_names, list(streams)),
         streams=stream_rows,
         tables={name: writer.parts for name, writer in writers.items()},  # type: ignore[misc]
     )
@@ -182,21 +182,24 @@ def _element_states(stream: StoredStream, handle: OperatorStateHandle | KeyGroup
     return names
 
 
-def stored_operators(
+def _operator_ids(state: SnapshotState, operator_names: Mapping[str, str]) -> list[str]:
+    """Returns the operators in the order of ``operator_names``, then the others in ascending order."""
+    found = {
+        *state.operator_states,
+        *state.coordinator_states,
+        *state.fully_finished_operators,
+        *state.finished_subtasks,
+    }
+    return [*(each for each in operator_names if each in found), *sorted(found - operator_names.keys())]
+
+
+def _stored_operators(
     state: SnapshotState, operator_names: Mapping[str, str], stream_ids: list[str]
 ) -> list[StoredOperator]:
-    """Returns the operators of a snapshot in ascending order of their ids."""
+    """Returns the operators of a snapshot."""
     index = {stream_id: number for number, stream_id in enumerate(stream_ids)}
-    operator_ids = sorted(
-        {
-            *state.operator_states,
-            *state.coordinator_states,
-            *state.fully_finished_operators,
-            *state.finished_subtasks,
-        }
-    )
     found = []
-    for operator_id in operator_ids:
+    for operator_id in _operator_ids(state, operator_names):
         of_operator = state.operator_states.get(operator_id)
         found.append(
             StoredOperator(

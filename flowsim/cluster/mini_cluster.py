@@ -144,7 +144,7 @@ class MiniCluster:
         self._started_ns = scheduler.now_ns
         options = self._options
         # Searching for garbage among the objects of a large job took half of its deployment.
-        self._master = master = JobMaster(self.execution, scheduler, self._streams, self)
+        self._master = master = JobMaster(self.execution, scheduler, self._streams, options.recorder, self)
         with without_garbage_collection():
             deployment = Deployment(
                 self.execution,

@@ -196,7 +196,11 @@ class StreamTask(ObservedTask):
         self.times.start()
 
     def _initialize_and_open(self) -> None:
-        self.chain.open(None if self.checkpoints is None else self.checkpoints.initialize_state)
+        if self.checkpoints is None:
+            self.chain.open()
+        else:
+            self.checkpoints.on_restore()
+            self.chain.open(self.checkpoints.initialize_state)
 
     def _invoke(self) -> None:
         """Runs the mailbox loop and the steps after the loop (rules 4.4, 4.17)."""
@@ -339,7 +343,7 @@ class StreamTask(ObservedTask):
     def trigger_checkpoint(self, meta_data: CheckpointMetaData, options: CheckpointOptions) -> None:
         """Enqueues the trigger of a checkpoint. Raises MailboxClosedException if the task ends."""
         if self.checkpoints is not None:
-            self.checkpoints.stream_task.trigger_checkpoint(meta_data, options)
+            self.checkpoints.trigger_checkpoint(meta_data, options)
 
     def dispatch_operator_event(self, operator_id: str, event: OperatorEvent) -> None:
         """Enqueues an event of an operator's coordinator. Raises MailboxClosedException if the task ends."""

@@ -35,8 +35,11 @@ class RestartedTasks(Protocol):
     def is_terminal(self, subtask: int) -> bool:
         """True if the current attempt has ended."""
 
-    def restart_tasks(self, subtasks: Sequence[int], *, is_global: bool) -> None:
-        """Restores and starts new attempts."""
+    def on_failure(self, number: int, failure: RootException) -> None:
+        """A failure was handled; it is number ``number`` of the job, from 0."""
+
+    def restart_tasks(self, subtasks: Sequence[int], failure: int, *, is_global: bool) -> None:
+        """Restores and starts new attempts, because of failure number ``failure``."""
 
     def on_job_status_change(self, *, is_running: bool) -> None:
         """The job leaves or reaches the state RUNNING."""
@@ -49,6 +52,7 @@ class RestartedTasks(Protocol):
 class _PendingRestart:
     subtasks: tuple[int, ...]
     versions: dict[int, int]
+    failure: int
     is_global: bool
     is_due: bool = False
 
@@ -95,16 +99,18 @@ class Failover:
 
     def _handle(self, result: FailureHandlingResult, error: BaseException) -> None:
         failed = result.failed_subtask
+        number = len(self.history)
         self.history.append(
             RootException(self._scheduler.now_ns, failed, error, result.tasks_to_restart, result.restart_delay_ms)
         )
+        self._tasks.on_failure(number, self.history[-1])
         if not result.can_restart:
             self._tasks.fail_job(failed, error)
             return
         for subtask in result.tasks_to_restart:
             self._versions[subtask] = self._versions.get(subtask, 0) + 1
         versions = {subtask: self._versions[subtask] for subtask in result.tasks_to_restart}
-        pending = _PendingRestart(result.tasks_to_restart, versions, failed is None)
+        pending = _PendingRestart(result.tasks_to_restart, versions, number, failed is None)
         self._pending.append(pending)
         self._tasks.on_job_status_change(is_running=False)
         for subtask in result.tasks_to_restart:
@@ -127,6 +133,6 @@ class Failover:
             if all(self._tasks.is_terminal(subtask) for subtask in current):
                 self._pending.remove(pending)
                 if current:
-                    self._tasks.restart_tasks(current, is_global=pending.is_global)
+                    self._tasks.restart_tasks(current, pending.failure, is_global=pending.is_global)
                 if not self._pending:
                     self._tasks.on_job_status_change(is_running=True)

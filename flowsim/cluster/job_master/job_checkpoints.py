@@ -29,7 +29,9 @@ from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
 from flowsim.cluster.job_master.executions import JobExecutions, SubtaskExecutions, TaskExecution, VertexExecutions
 from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
+from flowsim.cluster.job_master.recorded_statistics import RecordedStatistics
 from flowsim.cluster.job_master.task_gateway import TaskGateway, TaskReports
+from flowsim.facts.job_trace import JobTrace
 from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.state.redistribution.operator_state import OperatorState, OperatorSubtaskState
 from flowsim.state.redistribution.state_assignment_operation import (
@@ -65,6 +67,7 @@ class JobCheckpoints:
         fail_job: FailJobCallback,
         reports: TaskReports,
         operator_coordinators: Sequence[OperatorCoordinatorCheckpointContext],
+        trace: JobTrace | None,
     ) -> None:
         self.settings = settings
         self._executions = executions
@@ -76,7 +79,11 @@ class JobCheckpoints:
         cleaner = CheckpointsCleaner(actor.executors.io)
         self.store = CompletedCheckpointStore(settings.retained, cleaner)
         id_counter = CheckpointIdCounter()
-        self.statistics = CheckpointStatistics(actor)
+        self.statistics = (
+            CheckpointStatistics(actor)
+            if trace is None
+            else RecordedStatistics(actor, trace, executions, storage, is_exactly_once=settings.exactly_once)
+        )
         self.coordinator = CheckpointCoordinator(
             configuration,
             actor.executors,
@@ -144,6 +151,9 @@ class JobCheckpoints:
             return  # The coordinator has aborted the checkpoint with this reason.
 
     def decline(self, message: DeclineCheckpoint) -> None:
+        pending = self.coordinator.pending_checkpoints.get(message.checkpoint_id)
+        if pending is not None and isinstance(self.statistics, RecordedStatistics):
+            self.statistics.report_declined(pending, message.attempt_id, message.exception.reason.name)
         self.coordinator.receive_decline_message(message)
 
     def on_state_update(self, execution: TaskExecution) -> None:

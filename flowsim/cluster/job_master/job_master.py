@@ -17,12 +17,14 @@ from flowsim.checkpoints.failover.scheduling_topology import ResultPartition
 from flowsim.checkpoints.storage.job_checkpoint_storage import storage_for
 from flowsim.checkpoints.storage.storage_locations import SnapshotOwner
 from flowsim.cluster.job_master.executions import JobExecutions, TaskExecution, scheduling_topology
-from flowsim.cluster.job_master.failover import Failover
+from flowsim.cluster.job_master.failover import Failover, RootException
 from flowsim.cluster.job_master.job_checkpoints import JobCheckpoints
 from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.cluster.job_master.operator_coordinators import OperatorCoordinators
 from flowsim.cluster.job_master.restart_strategies import create_restart_strategy
 from flowsim.errors import FlowsimError
+from flowsim.facts.job_trace import JobTrace
+from flowsim.facts.tracer import Recorder
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
@@ -54,10 +56,16 @@ class JobMaster:
     """
 
     def __init__(
-        self, execution: ExecutionGraph, scheduler: Scheduler, streams: RandomStreams, tasks: RunningTasks
+        self,
+        execution: ExecutionGraph,
+        scheduler: Scheduler,
+        streams: RandomStreams,
+        recorder: Recorder | None,
+        tasks: RunningTasks,
     ) -> None:
         settings = execution.job.graph.settings
         self._tasks = tasks
+        self._trace = None if recorder is None else JobTrace(scheduler, recorder)
         self.executions = JobExecutions(execution)
         self.actor = JobManagerActor(len(execution.subtasks), scheduler, self._waits_for_checkpoint)
         topology = scheduling_topology(execution)
@@ -78,6 +86,7 @@ class JobMaster:
                 FailJob(self),
                 self,
                 list(self.coordinators.holders.values()),
+                self._trace,
             )
             self.coordinators.backlog_listener = self.checkpoints.coordinator
 
@@ -130,8 +139,9 @@ class JobMaster:
     def is_terminal(self, subtask: int) -> bool:
         return self._tasks.is_terminal(subtask)
 
-    def restart_tasks(self, subtasks: Sequence[int], *, is_global: bool) -> None:
+    def restart_tasks(self, subtasks: Sequence[int], failure: int, *, is_global: bool) -> None:
         """Restores and starts new attempts (rules 12.29, 12.122)."""
+        restored = -1
         if self.checkpoints is not None:
             self.checkpoints.before_restart([self.executions.subtasks[subtask] for subtask in subtasks])
         if is_global:
@@ -139,7 +149,20 @@ class JobMaster:
             self._restored_id = None
         else:
             self._restored_id = self._restore_regions()
+        if self.checkpoints is not None:
+            restored = self.checkpoints.store.latest_checkpoint_id or NO_CHECKPOINT
         self._tasks.redeploy(subtasks)
+        if self._trace is not None:
+            for subtask in subtasks:
+                attempt = self.executions.subtasks[subtask].attempts - 1
+                self._trace.restart(failure, subtask, attempt, restored)
+
+    def on_failure(self, number: int, failure: RootException) -> None:
+        """Records a failure; the last one of a job that does not restart has no delay."""
+        if self._trace is not None:
+            subtask = -1 if failure.subtask is None else failure.subtask
+            attempt = -1 if failure.subtask is None else self.executions.subtasks[subtask].attempts - 1
+            self._trace.failure(number, subtask, attempt, failure.restart_delay_ms if failure.restarted else None)
 
     def _restore_all(self) -> None:
         if self.checkpoints is None:

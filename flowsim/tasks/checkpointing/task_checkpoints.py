@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from flowsim.facts.kinds import CheckpointStep
+from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mail import MAX_PRIORITY
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.network.checkpointing.checkpoint_barrier_tracker import CheckpointBarrierTracker
@@ -12,6 +14,7 @@ from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData,
 from flowsim.network.checkpointing.input_gates import BarrierEventHandler, CheckpointableGate
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
 from flowsim.network.completion import Completion
+from flowsim.network.gates.checkpointed_input_gate import EventHandler
 from flowsim.network.gates.input_channel import InputChannelInfo
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.outbox import Outbox
@@ -19,12 +22,19 @@ from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
-from flowsim.streamrecord.events import Event
+from flowsim.streamrecord.checkpoint_options import CheckpointOptions
+from flowsim.streamrecord.events import CheckpointBarrier, Event
 from flowsim.tasks.checkpointing.async_operations import AsyncOperations
 from flowsim.tasks.checkpointing.channel_state_writer import NO_CHANNEL_STATE, ChannelStateWriter
 from flowsim.tasks.checkpointing.job_master_gateway import JobMasterGateway, TaskCheckpointing
 from flowsim.tasks.checkpointing.operator_chain_checkpoints import OperatorChainCheckpoints
 from flowsim.tasks.checkpointing.operator_checkpoints import OperatorCheckpoints
+from flowsim.tasks.checkpointing.recorded_checkpoints import (
+    RecordedAlignment,
+    RecordedBarriers,
+    RecordedChainCheckpoints,
+    RecordedReports,
+)
 from flowsim.tasks.checkpointing.stream_task_checkpoints import StreamTaskCheckpoints
 from flowsim.tasks.checkpointing.subtask_checkpoint_coordinator import SubtaskCheckpointCoordinator
 from flowsim.tasks.operator_chain import OperatorChain
@@ -42,6 +52,7 @@ class TaskWithCheckpoints(Protocol):
     outbox: Outbox
     chain: OperatorChain
     writers: Sequence[RecordWriter]
+    trace: TaskTrace | None
 
     @property
     def is_running(self) -> bool:
@@ -82,6 +93,8 @@ class TaskOutputs:
         """Sends an event to all subpartitions of all outputs."""
         for writer in self._task.writers:
             writer.broadcast_event(event, is_priority)
+        if self._task.trace is not None and isinstance(event, CheckpointBarrier):
+            self._task.trace.checkpoints.step(event.checkpoint_id, CheckpointStep.BARRIER_SENT)
 
     def aligned_barrier_timeout(self, checkpoint_id: int) -> None:
         """Does nothing: barriers of aligned checkpoints have no timeout."""
@@ -131,21 +144,26 @@ class MailTimers:
 class PublishedGateway:
     """Lets the calls of a running task leave with its batch (decision D4). Flink: RpcCheckpointResponder."""
 
-    __slots__ = ("_gateway", "_outbox")
+    __slots__ = ("_gateway", "_outbox", "_recorded")
 
-    def __init__(self, gateway: JobMasterGateway, outbox: Outbox) -> None:
+    def __init__(self, gateway: JobMasterGateway, outbox: Outbox, recorded: RecordedReports | None) -> None:
         self._gateway = gateway
         self._outbox = outbox
+        self._recorded = recorded
 
     def report_task_state_snapshots(
         self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics, snapshot: TaskStateSnapshot
     ) -> None:
+        if self._recorded is not None:
+            self._recorded.on_acknowledge(meta_data, metrics, snapshot)
         self._send(lambda: self._gateway.report_task_state_snapshots(meta_data, metrics, snapshot))
 
     def report_incomplete_task_state_snapshots(self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics) -> None:
         self._send(lambda: self._gateway.report_incomplete_task_state_snapshots(meta_data, metrics))
 
     def decline_checkpoint(self, checkpoint_id: int, cause: CheckpointException) -> None:
+        if self._recorded is not None:
+            self._recorded.on_decline(checkpoint_id, cause)
         self._send(lambda: self._gateway.decline_checkpoint(checkpoint_id, cause))
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
@@ -180,18 +198,22 @@ class TaskCheckpoints:
         settings = checkpointing.settings
         self._task = task
         self._restore = checkpointing.restore
-        self.gateway = PublishedGateway(checkpointing.gateway, task.outbox)
+        trace = task.trace
+        self._recorded = None if trace is None else RecordedReports(trace, task.chain.wrappers, checkpointing.streams)
+        self.gateway = PublishedGateway(checkpointing.gateway, task.outbox, self._recorded)
         self._operators = [
             OperatorCheckpoints(wrapper, checkpointing.streams, settings.sync_latency_ns)
             for wrapper in task.chain.wrappers
         ]
         restore, clock, outputs = checkpointing.restore, CheckpointClock(task), TaskOutputs(task)
-        chain = OperatorChainCheckpoints(
+        chain = (OperatorChainCheckpoints if trace is None else RecordedChainCheckpoints)(
             self._operators,
             outputs,
             self.gateway,
             is_task_deployed_as_finished=restore is not None and restore.is_finished,
         )
+        if isinstance(chain, RecordedChainCheckpoints) and trace is not None:
+            chain.trace = trace
         mails = task.mailbox_executor(-1)
         timers = MailTimers(task, mails)
         all_gates = [gate for of_input in gates for gate in of_input]
@@ -213,11 +235,13 @@ class TaskCheckpoints:
             restored_checkpoint_id=-1 if restore is None else restore.checkpoint_id,
             checkpoints_after_tasks_finish=settings.after_tasks_finish,
         )
+        self._alignment = None if trace is None else RecordedAlignment(self.stream_task, trace)
         if all_gates:
+            aligned = self._alignment or self.stream_task
             channels = sum(gate.count for gate in all_gates)
             if settings.exactly_once:
                 self.stream_task.handler = SingleCheckpointBarrierHandler.aligned(
-                    self.stream_task,
+                    aligned,
                     clock,
                     channels,
                     timers,
@@ -226,21 +250,35 @@ class TaskCheckpoints:
                 )
             else:
                 self.stream_task.handler = CheckpointBarrierTracker(
-                    channels, self.stream_task, clock, settings.after_tasks_finish
+                    channels, aligned, clock, settings.after_tasks_finish
                 )
 
-    def event_handlers(self, gates: Sequence[Sequence[SingleInputGate]]) -> list[BarrierEventHandler]:
+    def event_handlers(self, gates: Sequence[Sequence[SingleInputGate]]) -> list[EventHandler]:
         """Returns one handler for each input; all pass their events to the task's barrier handler (rule 12.78)."""
-        handler, handlers, first = self.stream_task.handler, [], 0
+        handler, first = self.stream_task.handler, 0
+        handlers: list[EventHandler] = []
         if handler is not None:
             for of_input in gates:
-                handlers.append(BarrierEventHandler(handler, of_input, first))
+                events = BarrierEventHandler(handler, of_input, first)
+                handlers.append(events if self._alignment is None else RecordedBarriers(events, self._alignment))
                 first += len(of_input)
         return handlers
+
+    def on_restore(self) -> None:
+        """Called once, before the operators are initialized."""
+        if self._recorded is not None:
+            restore = self._restore
+            self._recorded.on_restore(*(-1, {}) if restore is None else (restore.checkpoint_id, restore.states))
 
     def initialize_state(self, place: int) -> None:
         """Restores the state of the operator at this place of the chain."""
         self._operators[place].initialize_state(self._restore)
+
+    def trigger_checkpoint(self, meta_data: CheckpointMetaData, options: CheckpointOptions) -> None:
+        """Enqueues the trigger of the coordinator. Raises MailboxClosedException if the task ends."""
+        if self._task.trace is not None:
+            self._task.trace.checkpoints.step(meta_data.checkpoint_id, CheckpointStep.TRIGGER)
+        self.stream_task.trigger_checkpoint(meta_data, options)
 
     @property
     def restored_as_finished(self) -> bool:

@@ -1,0 +1,109 @@
+"""Statistics of checkpoints that also records them (tables checkpoints and restarts)."""
+
+from __future__ import annotations
+
+from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint
+from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
+from flowsim.checkpoints.checkpoint_statistics import CheckpointStatistics
+from flowsim.checkpoints.execution import ExecutionAttemptId
+from flowsim.checkpoints.job_manager_threads import Clock
+from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint
+from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
+from flowsim.cluster.job_master.executions import JobExecutions
+from flowsim.facts.job_trace import JobTrace
+from flowsim.facts.kinds import AlignmentType, CheckpointAction, CheckpointReason, SnapshotKind
+from flowsim.state.snapshots.stored_streams import CheckpointStreams
+from flowsim.streamrecord.checkpoint_exception import CheckpointException
+from flowsim.tasks.checkpointing.state_size import size_of_states
+
+
+class RecordedStatistics(CheckpointStatistics):
+    """Records every report as a fact of the job's side."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        trace: JobTrace,
+        executions: JobExecutions,
+        streams: CheckpointStreams,
+        *,
+        is_exactly_once: bool,
+    ) -> None:
+        super().__init__(clock)
+        self._trace = trace
+        self._alignment = AlignmentType.ALIGNED if is_exactly_once else AlignmentType.AT_LEAST_ONCE
+        self._streams = streams
+        self._tasks = {(subtask.job_vertex.id, subtask.subtask): subtask.id for subtask in executions.subtasks}
+
+    def report_pending_checkpoint(self, checkpoint: PendingCheckpoint) -> None:
+        super().report_pending_checkpoint(checkpoint)
+        self._pending(checkpoint, CheckpointAction.TRIGGERED)
+
+    def report_subtask(self, checkpoint: PendingCheckpoint, message: AcknowledgeCheckpoint) -> None:
+        super().report_subtask(checkpoint, message)
+        self._pending(checkpoint, CheckpointAction.ACKNOWLEDGED, task=self._task(message.attempt_id))
+
+    def report_declined(self, checkpoint: PendingCheckpoint, attempt: ExecutionAttemptId, reason: str) -> None:
+        """A task has declined a pending checkpoint."""
+        self._pending(checkpoint, CheckpointAction.DECLINED, task=self._task(attempt), reason=CheckpointReason[reason])
+
+    def report_completed_checkpoint(self, checkpoint: CompletedCheckpoint) -> None:
+        super().report_completed_checkpoint(checkpoint)
+        self._completed(checkpoint, CheckpointAction.COMPLETED)
+
+    def report_failed_checkpoint(self, checkpoint: PendingCheckpoint | None, exception: CheckpointException) -> None:
+        super().report_failed_checkpoint(checkpoint, exception)
+        reason = CheckpointReason[exception.reason.name]
+        if checkpoint is None:
+            self._trace.checkpoint(
+                -1, CheckpointAction.REJECTED, SnapshotKind.CHECKPOINT, -1, -1, alignment=self._alignment, reason=reason
+            )
+        else:
+            self._pending(checkpoint, CheckpointAction.ABORTED, reason=reason)
+
+    def report_restored_checkpoint(self, checkpoint: CompletedCheckpoint) -> None:
+        super().report_restored_checkpoint(checkpoint)
+        self._completed(checkpoint, CheckpointAction.RESTORED)
+
+    def report_subsumed_checkpoint(self, checkpoint: CompletedCheckpoint) -> None:
+        """A newer checkpoint has replaced this one."""
+        self._completed(checkpoint, CheckpointAction.SUBSUMED)
+
+    def _task(self, attempt: ExecutionAttemptId) -> int:
+        return self._tasks[attempt.vertex_id, attempt.subtask]
+
+    def _pending(
+        self,
+        checkpoint: PendingCheckpoint,
+        action: CheckpointAction,
+        *,
+        task: int = -1,
+        reason: CheckpointReason = CheckpointReason.NONE,
+    ) -> None:
+        plan = checkpoint.plan
+        self._trace.checkpoint(
+            checkpoint.checkpoint_id,
+            action,
+            _kind(checkpoint.properties),
+            len(plan.tasks_to_wait_for) + len(plan.finished_tasks),
+            len(checkpoint.acknowledged_tasks) + len(plan.finished_tasks),
+            alignment=self._alignment,
+            reason=reason,
+            task=task,
+        )
+
+    def _completed(self, checkpoint: CompletedCheckpoint, action: CheckpointAction) -> None:
+        states = [state for of in checkpoint.state.operator_states.values() for state in of.subtask_states.values()]
+        self._trace.checkpoint(
+            checkpoint.checkpoint_id,
+            action,
+            _kind(checkpoint.properties),
+            -1,
+            -1,
+            alignment=self._alignment,
+            state_bytes=0 if action is CheckpointAction.SUBSUMED else size_of_states(states, self._streams),
+        )
+
+
+def _kind(properties: CheckpointProperties) -> SnapshotKind:
+    return SnapshotKind[properties.snapshot_type.name]

@@ -1,0 +1,141 @@
+"""Records the checkpoints of a task: its steps, its measurements, and what it stored and restored (table checkpoint_steps)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from flowsim.facts.kinds import CheckpointReason, CheckpointStep, StoredAction
+from flowsim.facts.tracer import TaskTrace
+from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
+from flowsim.network.checkpointing.checkpointable import CheckpointableTask
+from flowsim.network.checkpointing.input_gates import BarrierEventHandler
+from flowsim.network.gates.input_channel import InputChannel
+from flowsim.state.redistribution.operator_state import OperatorSubtaskState, TaskStateSnapshot
+from flowsim.state.snapshots.stored_streams import CheckpointStreams
+from flowsim.streamrecord.checkpoint_exception import CheckpointException
+from flowsim.streamrecord.checkpoint_options import CheckpointOptions
+from flowsim.streamrecord.events import CheckpointBarrier, Event
+from flowsim.tasks.checkpointing.operator_chain_checkpoints import OperatorChainCheckpoints, OperatorSnapshotFutures
+from flowsim.tasks.checkpointing.state_facts import record_state
+from flowsim.tasks.checkpointing.state_size import size_of_states
+from flowsim.tasks.operator_chain import OperatorWrapper
+
+
+class RecordedAlignment:
+    """Records the first and the last barrier of a checkpoint; is the task of the barrier handler."""
+
+    __slots__ = ("_task", "_trace", "_latest", "channel_id")
+
+    def __init__(self, task: CheckpointableTask, trace: TaskTrace) -> None:
+        self._task = task
+        self._trace = trace
+        self._latest = -1
+        self.channel_id = -1
+        """The channel whose event is handled; -1: a call of the coordinator."""
+
+    def on_barrier(self, checkpoint_id: int) -> None:
+        """Called before the handler gets a barrier."""
+        if checkpoint_id > self._latest:
+            self._latest = checkpoint_id
+            self._trace.checkpoints.step(checkpoint_id, CheckpointStep.ALIGNMENT_START, self.channel_id)
+
+    def trigger_checkpoint_on_barrier(
+        self, meta_data: CheckpointMetaData, options: CheckpointOptions, metrics: CheckpointMetrics
+    ) -> None:
+        self._trace.checkpoints.step(meta_data.checkpoint_id, CheckpointStep.ALIGNMENT_END, self.channel_id)
+        self._task.trigger_checkpoint_on_barrier(meta_data, options, metrics)
+
+    def abort_checkpoint_on_barrier(self, checkpoint_id: int, cause: CheckpointException) -> None:
+        self._task.abort_checkpoint_on_barrier(checkpoint_id, cause)
+
+
+class RecordedBarriers:
+    """Passes the events of one input to the barrier handler, and knows the channel meanwhile."""
+
+    __slots__ = ("_handler", "_alignment")
+
+    def __init__(self, handler: BarrierEventHandler, alignment: RecordedAlignment) -> None:
+        self._handler = handler
+        self._alignment = alignment
+
+    def process_event(self, channel: InputChannel, event: Event) -> None:
+        alignment = self._alignment
+        alignment.channel_id = channel.channel_id
+        if isinstance(event, CheckpointBarrier):
+            alignment.on_barrier(event.checkpoint_id)
+        self._handler.process_event(channel, event)
+        alignment.channel_id = -1
+
+    def add_processed_bytes(self, size_bytes: int) -> None:
+        self._handler.add_processed_bytes(size_bytes)
+
+
+class RecordedChainCheckpoints(OperatorChainCheckpoints):
+    """Records the synchronous part, and the notifications."""
+
+    __slots__ = ("trace",)
+
+    trace: TaskTrace
+
+    def snapshot_state(
+        self, meta_data: CheckpointMetaData, options: CheckpointOptions, snapshots: dict[str, OperatorSnapshotFutures]
+    ) -> None:
+        self.trace.checkpoints.step(meta_data.checkpoint_id, CheckpointStep.SYNC_START)
+        super().snapshot_state(meta_data, options, snapshots)
+        self.trace.checkpoints.step(meta_data.checkpoint_id, CheckpointStep.SYNC_END)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        self.trace.checkpoints.step(checkpoint_id, CheckpointStep.NOTIFY_COMPLETE)
+        super().notify_checkpoint_complete(checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        self.trace.checkpoints.step(checkpoint_id, CheckpointStep.NOTIFY_ABORTED)
+        super().notify_checkpoint_aborted(checkpoint_id)
+
+    def notify_checkpoint_subsumed(self, checkpoint_id: int) -> None:
+        self.trace.checkpoints.step(checkpoint_id, CheckpointStep.NOTIFY_SUBSUMED)
+        super().notify_checkpoint_subsumed(checkpoint_id)
+
+
+class RecordedReports:
+    """Records what a task reports to the job, and the states in it."""
+
+    __slots__ = ("_trace", "_wrappers", "_streams")
+
+    def __init__(self, trace: TaskTrace, wrappers: Sequence[OperatorWrapper], streams: CheckpointStreams) -> None:
+        self._trace = trace
+        self._wrappers = wrappers
+        self._streams = streams
+
+    def on_restore(self, checkpoint_id: int, states: Mapping[str, OperatorSubtaskState]) -> None:
+        """Called once per attempt, before the operators get their state; id -1: nothing is restored."""
+        self._trace.checkpoints.step(checkpoint_id, CheckpointStep.RESTORE)
+        self._record(checkpoint_id, StoredAction.RESTORED, states)
+
+    def on_acknowledge(
+        self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics, snapshot: TaskStateSnapshot
+    ) -> None:
+        facts, checkpoint_id = self._trace.checkpoints, meta_data.checkpoint_id
+        self._record(checkpoint_id, StoredAction.STORED, snapshot.subtask_states)
+        facts.step(checkpoint_id, CheckpointStep.ASYNC_END)
+        facts.metrics(
+            checkpoint_id,
+            metrics.start_delay_ns,
+            metrics.alignment.duration_ns or 0,
+            metrics.alignment.processed_bytes or 0,
+            metrics.persisted_bytes,
+            max(0, metrics.sync_duration_ms),
+            max(0, metrics.async_duration_ms),
+            size_of_states(list(snapshot.subtask_states.values()), self._streams),
+        )
+        facts.step(checkpoint_id, CheckpointStep.ACKNOWLEDGE)
+
+    def on_decline(self, checkpoint_id: int, cause: CheckpointException) -> None:
+        reason = CheckpointReason[cause.reason.name]
+        self._trace.checkpoints.step(checkpoint_id, CheckpointStep.DECLINE, reason=reason)
+
+    def _record(self, checkpoint_id: int, action: StoredAction, states: Mapping[str, OperatorSubtaskState]) -> None:
+        for wrapper in self._wrappers:
+            state = states.get(wrapper.operator.ctx.operator_id)
+            if state is not None:
+                record_state(self._trace, wrapper.index, checkpoint_id, action, state, self._streams)

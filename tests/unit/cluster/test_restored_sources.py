@@ -1,0 +1,123 @@
+"""Jobs that fail and are restored: their sources lose no record and read none twice (rules 12.29, 12.108-12.116, law L8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from flowsim.connectors.files.csv import CsvSource
+from flowsim.connectors.files.file_sources import JsonLinesSource
+from flowsim.connectors.generator import GeneratorSource, SequenceOf, UniformInt
+from flowsim.connectors.memory import CollectionSource, CollectSink
+from flowsim.connectors.partitioned_generator import Partition, PartitionedGeneratorSource, Pause
+from flowsim.connectors.script import ScriptedSource, record, sleep
+from flowsim.connectors.source import Source
+from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.datastream.common import WatermarkStrategy
+from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
+from flowsim.legacy.source_function import LegacySource
+
+
+def collection(folder: Path) -> Source:
+    return CollectionSource([(n,) for n in range(40)])
+
+
+def generator(folder: Path) -> Source:
+    return GeneratorSource(40, {"id": SequenceOf(), "draw": UniformInt(0, 10**6)}, pace_ns=UniformInt(0, 3_000_000))
+
+
+def grouped_csv(folder: Path) -> Source:
+    (folder / "one.csv").write_text("k,n\n" + "".join(f"{'abc'[n % 3]},{n}\n" for n in range(40)))
+    return CsvSource(folder / "one.csv", {"k": "string", "n": "long"}, split_by="k")
+
+
+def json_files(folder: Path, **settings: str) -> Source:
+    paths = [folder / f"{i}.jsonl" for i in range(6)]
+    for i, path in enumerate(paths):
+        path.write_text("".join(f'{{"n": {i * 10 + k}}}\n' for k in range(i + 4)))
+    return JsonLinesSource(paths, {"n": "long"}, **settings)  # type: ignore[arg-type]
+
+
+def files_on_request(folder: Path) -> Source:
+    return json_files(folder, assignment="dynamic")
+
+
+def scripts(folder: Path) -> Source:
+    return ScriptedSource(*[[record((i, k), k, step=k) for k in range(20)] for i in range(2)], gap_ms=5)
+
+
+def scripts_on_request(folder: Path) -> Source:
+    return ScriptedSource(*[[record((i, 0)), sleep(3), record((i, 1))] for i in range(12)], assignment="dynamic")
+
+
+def partitions(folder: Path) -> Source:
+    logs = [
+        Partition(300, start_lag=10, records=20),
+        Partition(400, records=15, pauses=[Pause(5, 20)]),
+        Partition(1_000, start_lag=2, records=10, out_of_orderness_ms=5),
+    ]
+    return PartitionedGeneratorSource(logs, {"id": SequenceOf(), "draw": UniformInt(0, 10**6)}, max_poll_records=4)
+
+
+SOURCES = [
+    collection, generator, grouped_csv, json_files, files_on_request, scripts, scripts_on_request, partitions,
+]  # fmt: skip
+
+
+class FailAt:
+    """Fails at the given numbers of records, counted over all subtasks and attempts."""
+
+    def __init__(self, numbers: set[int]) -> None:
+        self.numbers = numbers
+        self.seen = 0
+
+    def __call__(self, value: object) -> object:
+        self.seen += 1
+        if self.seen in self.numbers:
+            raise RuntimeError("scripted failure")
+        return value
+
+
+SHARED: dict[str, FailAt] = {}
+"""The functions of subtasks are copies; this is what they share."""
+
+
+def pass_or_fail(value: object) -> object:
+    return SHARED["now"](value)
+
+
+def read(
+    source: Source, fails_at: set[int], *, legacy: bool = False, one_region: bool = False, seed: int = 0
+) -> list[str]:
+    """The committed records of a run with failures; without ``one_region`` each source subtask restarts on its own."""
+    SHARED["now"] = FailAt(fails_at)
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
+    env.settings.checkpointing = CheckpointSettings(interval_ms=10)
+    env.settings.restart_strategy = FixedDelayRestart(100, 5)
+    sink = CollectSink()
+    if legacy:
+        stream = env.add_source(LegacySource(source), "source")
+    else:
+        stream = env.from_source(source, WatermarkStrategy.for_monotonous_timestamps(), "source")
+    stream.cost(3_000_000)
+    mapped = (stream.rebalance() if one_region else stream).map(pass_or_fail)
+    mapped.disable_chaining()
+    mapped.sink_to(sink)
+    env.flowsim_settings(policy="random", seed=seed).execute()
+    return sorted(map(repr, sink.values()))
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("source_of", SOURCES)
+def test_restored_job_commits_each_record_once(tmp_path: Path, source_of: Callable[[Path], Source]) -> None:
+    for seed in range(3):
+        random = Random(seed)
+        fails_at = {random.randint(1, 24), *(random.randint(1, 60) for _ in range(random.randint(0, 3)))}
+        undisturbed = read(source_of(tmp_path), set(), seed=seed)
+        assert len(undisturbed) >= 24
+        committed = read(source_of(tmp_path), fails_at, one_region=seed % 2 == 1, seed=seed)
+        assert committed == undisturbed, (seed, fails_at)
+        assert SHARED["now"].seen > len(undisturbed)

@@ -77,17 +77,17 @@ class ReaderSourceFunction(ParallelSourceFunction):
     """Runs a new-style reader in a source function, so that both kinds of sources can be compared."""
 
     def __init__(self, reader: SourceReader) -> None:
-        self._reader = reader
+        self.reader = reader
         self._running = True
         self._is_open = False
 
     def open_reader(self, ctx: OperatorContext) -> None:
-        self._reader.open(ctx)
+        self.reader.open(ctx)
         self._is_open = True
 
     def run(self, ctx: SourceContext) -> None:
         while self._running:
-            if ctx.poll(self._reader) is DataInputStatus.END_OF_DATA:
+            if ctx.poll(self.reader) is DataInputStatus.END_OF_DATA:
                 return
 
     def cancel(self) -> None:
@@ -96,7 +96,7 @@ class ReaderSourceFunction(ParallelSourceFunction):
     def close(self) -> None:
         if self._is_open:
             self._is_open = False
-            self._reader.close()
+            self.reader.close()
 
 
 class LegacySource:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from flowsim.legacy.source_function import ReaderSourceFunction, SourceContext, SourceFunction
+from flowsim.operators.checkpointed_function import initialize_function, snapshot_function
 from flowsim.operators.sources.latency_marker_emitter import LatencyMarkerEmitter
 from flowsim.operators.sources.manual_source_output import ManualReaderOutput
+from flowsim.operators.sources.reader_state import ReaderState
 from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
 from flowsim.operators.user_functions import RuntimeContext
+from flowsim.state.snapshots.operator_state_backend import OperatorStateBackend
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.units import MAX_WATERMARK
 
 
@@ -15,7 +19,16 @@ class StreamSource(StreamOperator):
 
     is_source = True
 
-    __slots__ = ("function", "source_output", "_latency_ms", "_markers", "_is_open", "_is_cancelled")
+    __slots__ = (
+        "function",
+        "source_output",
+        "_latency_ms",
+        "_markers",
+        "_is_open",
+        "_is_cancelled",
+        "_is_initialized",
+        "_reader_state",
+    )
 
     source_output: ManualReaderOutput
 
@@ -25,6 +38,8 @@ class StreamSource(StreamOperator):
         self._markers: LatencyMarkerEmitter | None = None
         self._is_open = False
         self._is_cancelled = False
+        self._is_initialized = False
+        self._reader_state: ReaderState | None = None
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
@@ -35,7 +50,24 @@ class StreamSource(StreamOperator):
         super().set_cost_ns(cost_ns)
         self.source_output.set_cost_ns(cost_ns)
 
+    def initialize_state(self, context: StateInitializationContext) -> None:
+        """Restores the state of the function (rule 12.116)."""
+        self._is_initialized = True
+        if isinstance(self.function, ReaderSourceFunction):
+            self._reader_state = ReaderState(self.function.reader, context, self.ctx.operator_name)
+        else:
+            initialize_function(self.function, context)
+
+    def snapshot_state(self, context: StateSnapshotContext) -> None:
+        """Stores the state of the function; the task holds the checkpoint lock (rule 12.116)."""
+        if self._reader_state is not None:
+            self._reader_state.snapshot(context.checkpoint_id)
+        else:
+            snapshot_function(self.function, context)
+
     def open(self) -> None:
+        if not self._is_initialized:
+            initialize_function(self.function, StateInitializationContext(OperatorStateBackend(self.ctx.operator_name)))
         self._is_open = True
         self.function.open(RuntimeContext(self.ctx, None))
         if isinstance(self.function, ReaderSourceFunction):

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.operators.sources.latency_marker_emitter import LatencyMarkerEmitter
 from flowsim.operators.sources.manual_source_output import ManualReaderOutput
 from flowsim.operators.sources.progressive_timestamps_and_watermarks import StreamingReaderOutput
+from flowsim.operators.sources.reader_state import ReaderState
 from flowsim.operators.sources.source_alignment import SourceAlignment
 from flowsim.operators.sources.source_events import AddSplitEvent, NoMoreSplitsEvent, ReaderRegistrationEvent
-from flowsim.operators.sources.source_reader import AssignedReader, CheckpointedReader, SourceReader, SplitReader
+from flowsim.operators.sources.source_reader import AssignedReader, SourceReader, SplitReader
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, Output, StreamOperator, Value
 from flowsim.state.snapshots.snapshot_contexts import (
-    OperatorListState,
     StateInitializationContext,
     StateSnapshotContext,
 )
@@ -25,9 +24,6 @@ from flowsim.watermark.idleness import PausableRelativeClock
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 
 __all__ = ["SourceOperator", "SourceReader", "SplitReader"]
-
-READER_STATE: Final = "SourceReaderState"
-"""The operator list state with the splits of the reader. Flink: SourceOperator.SPLITS_STATE_DESC."""
 
 
 class SourceOperator(StreamOperator):
@@ -73,7 +69,7 @@ class SourceOperator(StreamOperator):
         """``assigned_reader``: the reader, if the enumerator of the source assigns its splits."""
         self._reader = reader
         self._assigned_reader = assigned_reader
-        self._reader_state: OperatorListState | None = None
+        self._reader_state: ReaderState | None = None
         self.strategy = strategy
         self._interval_ms = auto_watermark_interval_ms
         self._latency_ms = latency_interval_ms
@@ -134,24 +130,12 @@ class SourceOperator(StreamOperator):
 
     def initialize_state(self, context: StateInitializationContext) -> None:
         """Adds the restored splits to the reader, before it is registered (rule 12.111)."""
-        reader = self._checkpointed_reader()
-        self._reader_state = context.operator_state.get_list_state(READER_STATE)
-        if context.has_operator_state:
-            reader.add_splits(self._reader_state.get())
+        self._reader_state = ReaderState(self._reader, context, self.ctx.operator_name)
 
     def snapshot_state(self, context: StateSnapshotContext) -> None:
         """Stores the splits of the reader, in its order (rule 12.111)."""
         if self._reader_state is not None:
-            self._reader_state.update(tuple(self._checkpointed_reader().snapshot_state(context.checkpoint_id)))
-
-    def _checkpointed_reader(self) -> CheckpointedReader:
-        reader = self._reader
-        if not isinstance(reader, CheckpointedReader):
-            raise BadInput(
-                f"{self.ctx.operator_name}: a job with checkpoints needs readers with the methods snapshot_state and "
-                f"add_splits, {type(reader).__name__} has not both: add them, or run the job without checkpoints"
-            )
-        return reader
+            self._reader_state.snapshot(context.checkpoint_id)
 
     def handle_operator_event(self, event: OperatorEvent) -> None:
         reader = self._assigned_reader

@@ -18,7 +18,15 @@ from flowsim.connectors.source import Source
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import WatermarkStrategy
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
-from flowsim.legacy.source_function import LegacySource
+from flowsim.legacy.source_function import LegacySource, ParallelSourceFunction, SourceContext
+from flowsim.operators.checkpointed_function import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+)
+from flowsim.operators.user_functions import RuntimeContext
+from flowsim.state.descriptors import ListStateDescriptor
+from flowsim.values.types import Types
 
 
 def collection(folder: Path) -> Source:
@@ -121,3 +129,64 @@ def test_restored_job_commits_each_record_once(tmp_path: Path, source_of: Callab
         committed = read(source_of(tmp_path), fails_at, one_region=seed % 2 == 1, seed=seed)
         assert committed == undisturbed, (seed, fails_at)
         assert SHARED["now"].seen > len(undisturbed)
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("source_of", [collection, generator, grouped_csv, json_files, scripts])
+def test_legacy_source_commits_each_record_once(tmp_path: Path, source_of: Callable[[Path], Source]) -> None:
+    """Rule 12.116."""
+    for seed in range(2):
+        undisturbed = read(source_of(tmp_path), set(), legacy=True, seed=seed)
+        committed = read(source_of(tmp_path), {10, 25, 41}, legacy=True, one_region=seed == 1, seed=seed)
+        assert committed == undisturbed
+        assert SHARED["now"].seen > len(undisturbed)
+
+
+class Counter(ParallelSourceFunction, CheckpointedFunction):
+    """Counts to 15 and keeps its position in list state; changes two fields under the lock."""
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        self.subtask = runtime_context.get_index_of_this_subtask()
+
+    def initialize_state(self, context: FunctionInitializationContext) -> None:
+        store = context.get_operator_state_store()
+        self.position = store.get_list_state(ListStateDescriptor("position", Types.LONG()))
+        self.everything = store.get_union_list_state(ListStateDescriptor("everything", Types.LONG()))
+        restored = self.position.get()
+        assert bool(restored) is context.is_restored()
+        assert len(self.everything.get()) == (2 if context.is_restored() else 0)
+        self.next = restored[0] if restored else 0
+        self.half = False
+        self.running = True
+
+    def snapshot_state(self, context: FunctionSnapshotContext) -> None:
+        assert not self.half, "the snapshot is taken between two elements"
+        self.position.update([self.next])
+        self.everything.update([self.next])
+
+    def run(self, ctx: SourceContext) -> None:
+        while self.running and self.next < 15:
+            with ctx.get_checkpoint_lock():
+                self.half = True
+                ctx.collect((self.subtask, self.next))
+                ctx.sleep(2)
+                self.next += 1
+                self.half = False
+            ctx.sleep(1)
+
+    def cancel(self) -> None:
+        self.running = False
+
+
+@pytest.mark.parametrize("fails_at", [set(), {9}, {7, 20, 26}])
+def test_source_function_stores_its_position_under_lock(fails_at: set[int]) -> None:
+    """Rule 12.116: no snapshot inside ``with get_checkpoint_lock()``, although the function sleeps there."""
+    SHARED["now"] = FailAt(fails_at)
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(2)
+    env.settings.checkpointing = CheckpointSettings(interval_ms=10)
+    env.settings.restart_strategy = FixedDelayRestart(100, 5)
+    sink = CollectSink()
+    env.add_source(Counter(), "counter").rebalance().map(pass_or_fail).sink_to(sink)
+    env.execute()
+    assert sorted(sink.values()) == [(i, n) for i in range(2) for n in range(15)]
+    assert (SHARED["now"].seen > 30) is bool(fails_at)

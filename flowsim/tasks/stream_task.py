@@ -33,6 +33,7 @@ from flowsim.tasks.mailbox_processor import MailboxProcessor
 from flowsim.tasks.observed_task import ObservedTask
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.operator_deployment import OperatorDeployment
+from flowsim.tasks.operator_events import OperatorEvents
 from flowsim.tasks.processing_time import OperatorProcessingTimeService, TaskTimers
 from flowsim.tasks.snapshots import TaskSnapshot, take_snapshot
 from flowsim.tasks.task_clock import TaskClock
@@ -48,12 +49,6 @@ class TaskComponents(Protocol):
     ) -> TaskMailbox: ...
 
     def create_batches(self, task: StreamTask) -> Batches: ...
-
-
-class OperatorEventGateway(Protocol):
-    """The way from a task to the coordinators of its operators. Flink: TaskOperatorEventGateway."""
-
-    def send_operator_event_to_coordinator(self, operator_id: str, event: OperatorEvent) -> None: ...
 
 
 class StreamTask(ObservedTask):
@@ -85,6 +80,7 @@ class StreamTask(ObservedTask):
         self.async_calls = TaskAsyncCalls(self.timers, self.fail_externally)
         self.actor = Actor(task_id, name, scheduler, self._run)
         self.outbox = Outbox()
+        self.operator_events = OperatorEvents(name, self.outbox)
         self.mailbox = components.create_mailbox(self._on_mail, self._full, self._is_inside)
         self.budget = budget
         self._components = components
@@ -104,8 +100,6 @@ class StreamTask(ObservedTask):
         """How the task's data ended. None before the end, and if the inputs stopped without a stop mode (rule 4.22)."""
         self.checkpoints: TaskCheckpoints | None = None
         """None: the job takes no checkpoints."""
-        self.operator_events: OperatorEventGateway | None = None
-        """Sends events to the coordinators of operators; None: no operator of the task has a coordinator."""
         self.is_running = False
         """True from the end of the restore until the mailbox is drained (rules 4.17, 12.70)."""
         self._fails_externally = False
@@ -158,18 +152,8 @@ class StreamTask(ObservedTask):
     def create_operator_context(self, operator: OperatorDeployment) -> OperatorContext:
         """Creates the context of an operator of this task."""
         return operator.create_context(
-            self.clock, self.trace, self.cancellation, self.async_calls, self.fail_externally, self._send_operator_event
+            self.clock, self.trace, self.cancellation, self.async_calls, self.fail_externally, self.operator_events.send
         )
-
-    def _send_operator_event(self, operator_id: str, event: OperatorEvent) -> None:
-        """Sends an event to the operator's coordinator, with the batch (decision D4)."""
-        gateway = self.operator_events
-        if gateway is None:
-            raise InvariantViolation(f"{self.name} sends {type(event).__name__}, but has no gateway to coordinators")
-        if self.outbox.sealed:
-            self.outbox.hold_report(lambda: gateway.send_operator_event_to_coordinator(operator_id, event))
-        else:
-            gateway.send_operator_event_to_coordinator(operator_id, event)
 
     # Life cycle.
 

@@ -136,7 +136,7 @@ class OperatorCoordinators:
         operators = self._operators_of.get(subtask.vertex.id, ())
         if not operators:
             return
-        task.operator_events = self._events[number] = CoordinatorEvents(self, subtask, attempt)
+        task.operator_events.gateway = self._events[number] = CoordinatorEvents(self, subtask, attempt)
         for operator_id in operators:
             holder, access = self.holders[operator_id], TaskAccess(task, operator_id)
             if restored_id is None:

@@ -20,9 +20,11 @@ from flowsim.legacy.stream_element_queues import (
 )
 from flowsim.operators.async_wait.async_observer import AsyncTrace
 from flowsim.operators.async_wait.result_future import AsyncFunction, checked_results
+from flowsim.operators.async_wait.stored_elements import StoredElements
 from flowsim.operators.async_wait.stream_element_queue import checked_capacity, describe_pending
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.user_functions import FunctionOperator
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.streamrecord.elements import StreamElement, StreamRecord
 from flowsim.values.closed_set import copy_value
 from flowsim.values.java_long import wrapped
@@ -150,6 +152,7 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         "_pending",
         "_waiting",
         "_restored",
+        "_stored",
         "_threads",
         "_is_emitting",
     )
@@ -173,6 +176,7 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         """The last element that waited to enter the queue: Flink has one field for it, however many elements wait."""
         self._waiting = 0
         self._restored: Sequence[StreamElement] = ()
+        self._stored = StoredElements()
         self._is_emitting = False
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
@@ -184,6 +188,14 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         self._facts = None if ctx.trace is None else AsyncTrace(ctx.trace, ctx.operator_index)
 
     # Life cycle.
+
+    def initialize_state(self, context: StateInitializationContext) -> None:
+        super().initialize_state(context)
+        self.restore_elements(self._stored.initialize_state(context))
+
+    def snapshot_state(self, context: StateSnapshotContext) -> None:
+        super().snapshot_state(context)
+        self._stored.update(self.held_elements())
 
     def restore_elements(self, elements: Sequence[StreamElement]) -> None:
         """Keeps the restored elements, which are enqueued and called again when the operator is opened."""

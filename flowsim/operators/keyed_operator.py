@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import replace
 
 from flowsim.errors import BadInput
 from flowsim.mailbox.mail import MailOptions
+from flowsim.operators.stored_namespaces import restored_namespace, stored_namespace, stored_timers, timers_of_services
 from flowsim.operators.stream_operator import KeySelector, MailboxExecutor, OperatorContext, Output, StreamOperator
 from flowsim.operators.user_functions import RuntimeContext
+from flowsim.state.key_group_range import assign_to_key_group
 from flowsim.state.keyed_state import KeyedStateBackend, KeyedStateStore
 from flowsim.state.observed_state_backend import ObservedStateBackend
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext
+from flowsim.state.snapshots.stored_streams import KeyedStateStream, StoredCell, StoredTimer, TimerStream
 from flowsim.state.state_changes import StateChanges
 from flowsim.timers.internal_time_service_manager import InternalTimeServiceManager, TimersOfKeyGroup
 from flowsim.timers.key_groups import KeyGroups
@@ -151,6 +156,43 @@ class KeyedOperator(StreamOperator):
         else:
             self.time_services.advance_watermark(timestamp)
             self.output.emit_watermark(timestamp)
+
+    def initialize_state(self, context: StateInitializationContext) -> None:
+        """Restores keyed state and timers (rules 12.65, 12.120)."""
+        super().initialize_state(context)
+        restored = context.keyed_state
+        if restored is None:
+            return
+        self.state.restore(
+            ((group, replace(cell, namespace=restored_namespace(cell.namespace))) for group, cell in restored.cells()),
+            restored.descriptions(),
+        )
+        timers: dict[int, list[StoredTimer]] = {}
+        for group, timer in restored.timers():
+            timers.setdefault(group, []).append(timer)
+        self.restore_timers({group: timers_of_services(of_group) for group, of_group in timers.items()})
+
+    def snapshot_keyed_state(self) -> tuple[KeyedStateStream | None, TimerStream | None]:
+        """Returns consistent copies of the keyed state, with that of ``own_cells``, and of the timers."""
+        cells, kinds = self.state.snapshot()
+        for key_group, cell in self.own_cells():
+            cells.setdefault(key_group, []).append(cell)
+            kinds.setdefault(cell.state, "operator")
+        stored = {
+            group: tuple(replace(cell, namespace=stored_namespace(cell.namespace)) for cell in cells[group])
+            for group in sorted(cells)
+            if cells[group]
+        }
+        timers = {group: stored_timers(services) for group, services in self.snapshot_timers().items()}
+        return KeyedStateStream(stored, kinds), TimerStream({group: each for group, each in timers.items() if each})
+
+    def own_cells(self) -> Iterable[tuple[int, StoredCell]]:
+        """Yields key group and plain cells of what the operator keeps outside its keyed state; by default nothing."""
+        return ()
+
+    def key_group_of(self, key: object) -> int:
+        """Returns the key group of a key (rule 1.18)."""
+        return assign_to_key_group(key, self.ctx.max_parallelism, self.ctx.key_type)
 
     def snapshot_timers(self) -> dict[int, TimersOfKeyGroup]:
         """Returns the timers of every key group of this subtask (rule 9.15)."""

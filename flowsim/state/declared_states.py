@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -10,9 +10,12 @@ from flowsim.errors import BadInput, InvariantViolation
 from flowsim.state.descriptors import StateDescriptor
 from flowsim.state.key_cells import Cells, KeyCells
 from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.snapshots.keyed_state_snapshot import UnclaimedStates, restored_content
+from flowsim.state.snapshots.stored_streams import StoredCell
 from flowsim.state.state_table import StateTable
 from flowsim.state.ttl_decorator import Clean, TtlDecorator, TtlIncrementalCleanup
 from flowsim.state.ttl_states import cleaner
+from flowsim.values.keys import state_key
 from flowsim.values.types import TypeInformation, as_type
 
 CreateTable = Callable[[KeyCells, KeyGroupRange, int, TypeInformation | None], StateTable]
@@ -42,7 +45,10 @@ class Declared(Generic[S_co]):
 class DeclaredStates:
     """Declares each state once."""
 
-    __slots__ = ("_by_name", "_cells", "_listen_to_moves", "_now", "_new_table", "in_order")
+    __slots__ = ("_by_name", "_cells", "_listen_to_moves", "_now", "_new_table", "in_order", "unclaimed")
+
+    unclaimed: UnclaimedStates
+    """Restored states that were not declared yet."""
 
     in_order: bool
     """True if states declared from now on keep their keys in order."""
@@ -65,6 +71,7 @@ class DeclaredStates:
         self._now = now_ms
         self._listen_to_moves = listen_to_moves
         self._by_name: dict[str, Declared[StateDescriptor]] = {}
+        self.unclaimed = UnclaimedStates()
         self.in_order = False
 
     def declare(self, descriptor: S) -> Declared[S]:
@@ -75,12 +82,39 @@ class DeclaredStates:
         known = self._by_name.get(descriptor.name)
         if known is None:
             known = self._by_name[descriptor.name] = self._new(descriptor)
+            self._restore(known)
         elif type(known.descriptor) is not type(descriptor):
             raise BadInput(
                 f"state {descriptor.name!r} was declared with a {type(known.descriptor).__name__} before and now with "
                 f"a {type(descriptor).__name__}: give the two states different names"
             )
         return known  # type: ignore[return-value]  # its descriptor is of the same type, as was checked
+
+    def restore(self, cells: Iterable[tuple[int, StoredCell]], descriptions: Mapping[str, str]) -> None:
+        """Adds restored cells; those of states that are not declared yet are added when they are."""
+        self.unclaimed.add(cells, descriptions)
+        for declared in self._by_name.values():
+            self._restore(declared)
+
+    def _restore(self, declared: Declared[StateDescriptor]) -> None:
+        restored = self.unclaimed.claim(declared.descriptor)
+        if not restored:
+            return
+        cells = self._cells
+        before = (cells.current_key, cells.current_key_id) if cells.has_current_key else None
+        for _, cell in restored:
+            cells.move_to(cell.key, state_key(cell.key))
+            place = (cell.state, cell.namespace)
+            declared.cells.put(place, restored_content(declared.descriptor, cell.content))
+        if before is None:
+            cells.leave()
+        else:
+            cells.move_to(*before)
+
+    @property
+    def all(self) -> Collection[Declared[StateDescriptor]]:
+        """All declared states, in the order of their declaration."""
+        return self._by_name.values()
 
     def of_name(self, name: str) -> Declared[StateDescriptor]:
         """Returns the declared state of this name."""

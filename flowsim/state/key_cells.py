@@ -97,6 +97,15 @@ class KeyCells:
         held = self._held.get(key_id)
         self._cells = _NOTHING if held is None else held.cells
 
+    def leave(self) -> None:
+        """Unsets the current key."""
+        self.current_key = self.current_key_id = None
+        self._cells = _NO_KEY_SET
+
+    @property
+    def has_current_key(self) -> bool:
+        return self._cells is not _NO_KEY_SET
+
     def key_for(self, place: Place) -> object:
         """Returns the current key; raises BadInput, which names the state, if no key is set."""
         if self._cells is _NO_KEY_SET:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -19,6 +19,8 @@ from flowsim.state.descriptors import (
 from flowsim.state.key_cells import KeyCells
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.map_entries import MapEntries
+from flowsim.state.snapshots.keyed_state_snapshot import kinds_of, stored_content
+from flowsim.state.snapshots.stored_streams import StoredCell
 from flowsim.state.state_table import StateTable
 from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, State, ValueState
 from flowsim.state.ttl_states import TtlAggregatingState, TtlListState, TtlMapState, TtlReducingState, TtlValueState
@@ -118,6 +120,34 @@ class KeyedStateBackend:
                 plain = kept.items() if isinstance(kept, MapEntries) else kept
                 entries.append(StateEntry(name, namespace, key, plain))
         return entries
+
+    def snapshot(self) -> tuple[dict[int, list[StoredCell]], dict[str, str]]:
+        """Returns plain copies of all cells by key group, and the kinds of the states.
+
+        Raises ValueNotAllowed for a cell outside the closed value set.
+        """
+        cells: dict[int, list[StoredCell]] = {}
+        for key_group in self._cells.key_groups():
+            cells[key_group] = [
+                StoredCell(
+                    each.name,
+                    each.namespace,
+                    each.key,
+                    stored_content(each.name, each.content, has_ttl=self._declared.of_name(each.name).ttl is not None),
+                )
+                for each in self.entries_of_key_group(key_group)
+            ]
+        for key_group, cell in self._declared.unclaimed.cells():
+            cells.setdefault(key_group, []).append(cell)
+        return cells, {**kinds_of(self._declared.all), **self._declared.unclaimed.descriptions}
+
+    def restore(self, cells: Iterable[tuple[int, StoredCell]], descriptions: Mapping[str, str]) -> None:
+        """Adds restored cells of this subtask's key groups, in ascending order of key groups (rule 12.120)."""
+        self._declared.restore(cells, descriptions)
+
+    def claim_restored(self, name: str) -> list[tuple[int, StoredCell]]:
+        """Removes and returns the restored cells of a state that the operator keeps by itself."""
+        return self._declared.unclaimed.claim_named(name)
 
     def validate(self) -> None:
         """Raises InvariantViolation unless every key is in its own key group of this subtask and holds state."""

@@ -56,6 +56,23 @@ def _stand_in(key: object) -> object:
     raise ValueNotAllowed(f"{type(key).__name__} cannot be a key")
 
 
+def key_of_state_key(substitute: object) -> object:
+    """Returns a key with this ``state_key``; the fields of a Row have no names then.
+
+    >>> key_of_state_key(state_key(("a", 1.0, None)))
+    ('a', 1.0, None)
+    """
+    if type(substitute) is not tuple or not substitute or not isinstance(substitute[0], type):
+        return substitute
+    kind, *items = substitute
+    if kind is float:
+        return float(items[0])
+    if kind is bool:
+        return items[0]
+    restored = map(key_of_state_key, items)
+    return Row(*restored) if kind is Row else tuple(restored)
+
+
 def infer_type(value: object) -> TypeInformation:
     """Returns the type of a value without a declared type.
 

@@ -14,6 +14,7 @@ from flowsim.operators.async_wait.async_observer import AsyncTrace, RecordedTime
 from flowsim.operators.async_wait.result_future import AsyncFunction, ResultFuture
 from flowsim.operators.async_wait.result_handler import ResultHandler, RetryableResultHandlerDelegator
 from flowsim.operators.async_wait.retry_strategies import NO_RETRY_STRATEGY, AsyncRetryStrategy
+from flowsim.operators.async_wait.stored_elements import StoredElements
 from flowsim.operators.async_wait.stream_element_queue import (
     OrderedStreamElementQueue,
     QueueEntry,
@@ -26,6 +27,7 @@ from flowsim.operators.async_wait.stream_element_queue import (
 from flowsim.operators.async_wait.unordered_stream_element_queue import UnorderedStreamElementQueue
 from flowsim.operators.stream_operator import OperatorContext, Output, Value
 from flowsim.operators.user_functions import FunctionOperator
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.streamrecord.elements import StreamElement, StreamRecord
 from flowsim.timers.processing_time_service import TimerHandle
 from flowsim.values.closed_set import copy_value
@@ -62,6 +64,7 @@ class AsyncWaitOperator(FunctionOperator):
         "_retry_result",
         "_retry_exception",
         "_restored",
+        "_stored",
     )
 
     _facts: AsyncTrace | None
@@ -97,12 +100,21 @@ class AsyncWaitOperator(FunctionOperator):
         """True after the end of input (rule 11.27)."""
         self._numbers = 0
         self._restored: Sequence[StreamElement] = ()
+        self._stored = StoredElements()
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
         self._facts = None if ctx.trace is None else AsyncTrace(ctx.trace, ctx.operator_index)
 
     # Life cycle.
+
+    def initialize_state(self, context: StateInitializationContext) -> None:
+        super().initialize_state(context)
+        self.restore_elements(self._stored.initialize_state(context))
+
+    def snapshot_state(self, context: StateSnapshotContext) -> None:
+        super().snapshot_state(context)
+        self._stored.update(self.held_elements())
 
     def restore_elements(self, elements: Sequence[StreamElement]) -> None:
         """Keeps the restored elements, which are enqueued and called again when the operator is opened (rule 11.22)."""

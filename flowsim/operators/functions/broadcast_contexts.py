@@ -10,6 +10,7 @@ from flowsim.operators.functions.process import ProcessContext, TimerService
 from flowsim.operators.stream_operator import Output, Value
 from flowsim.state.broadcast_state import BroadcastState, OperatorStateStore, ReadOnlyBroadcastState
 from flowsim.state.descriptors import MapStateDescriptor, StateDescriptor
+from flowsim.state.snapshots.snapshot_contexts import OperatorBroadcastState, StateInitializationContext
 from flowsim.state.states import State
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.units import NO_TIMESTAMP
@@ -27,11 +28,12 @@ AnyKeyedStateFunction = KeyedStateFunction | Callable[[object, State], object]
 class BroadcastStates:
     """The broadcast states of one subtask. Flink: CoBroadcastWithNonKeyedOperator."""
 
-    __slots__ = ("_descriptors", "_store")
+    __slots__ = ("_descriptors", "_store", "_stored")
 
     def __init__(self, descriptors: Sequence[MapStateDescriptor]) -> None:
         self._descriptors = {descriptor.name: descriptor for descriptor in descriptors}
         self._store = OperatorStateStore()
+        self._stored: list[tuple[BroadcastState, OperatorBroadcastState]] = []
 
     def read_write(self, descriptor: MapStateDescriptor) -> BroadcastState:
         """Returns a state; raises BadInput for a state that the stream was not broadcast with."""
@@ -40,6 +42,20 @@ class BroadcastStates:
     def read_only(self, descriptor: MapStateDescriptor) -> ReadOnlyBroadcastState:
         """Returns a read-only state; raises BadInput for a state that the stream was not broadcast with."""
         return self._store.get_read_only_broadcast_state(self._known(descriptor))
+
+    def initialize_state(self, context: StateInitializationContext) -> None:
+        """Restores the states of a subtask (rule 12.25)."""
+        for descriptor in self._descriptors.values():
+            stored = context.operator_state.get_broadcast_state(descriptor.name)
+            state = self._store.get_broadcast_state(descriptor)
+            for key, value in stored.get():
+                state.put(key, value)
+            self._stored.append((state, stored))
+
+    def snapshot_state(self) -> None:
+        """Brings the stored states up to date."""
+        for state, stored in self._stored:
+            stored.update(tuple(state.items()))
 
     def _known(self, descriptor: MapStateDescriptor) -> MapStateDescriptor:
         name = descriptor.name if isinstance(descriptor, StateDescriptor) else descriptor

@@ -17,6 +17,7 @@ from flowsim.operators.inputs.multiple_input import MultipleInputOperator
 from flowsim.operators.stream_operator import OperatorContext, OperatorInput, Output, Value
 from flowsim.operators.user_functions import FunctionLife, Results, RuntimeContext, UserFunction, emit_results
 from flowsim.state.descriptors import MapStateDescriptor, StateDescriptor
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.state.states import State
 from flowsim.values.keys import state_key
 
@@ -66,6 +67,14 @@ class CoBroadcastWithNonKeyedOperator(MultipleInputOperator):
         self._read_only = ReadOnlyBroadcastContext(self._timer_service, output, self._states)
         self._context = BroadcastContext(self._timer_service, output, self._states)
 
+    def initialize_state(self, context: StateInitializationContext) -> None:
+        super().initialize_state(context)
+        self._states.initialize_state(context)
+
+    def snapshot_state(self, context: StateSnapshotContext) -> None:
+        super().snapshot_state(context)
+        self._states.snapshot_state()
+
     def open(self) -> None:
         self._life.open(RuntimeContext(self.ctx, None))
 
@@ -111,6 +120,14 @@ class CoBroadcastWithKeyedOperator(KeyedFunctionOperator):
         self._context = read_only
         self._broadcast_context = KeyedBroadcastContext(timer_service, output, self._states, self._apply_to_keyed_state)
         self._inputs = combined_inputs(self, [self._process_input(read_only), self._process_broadcast_element])
+
+    def initialize_state(self, context: StateInitializationContext) -> None:
+        super().initialize_state(context)
+        self._states.initialize_state(context)
+
+    def snapshot_state(self, context: StateSnapshotContext) -> None:
+        super().snapshot_state(context)
+        self._states.snapshot_state()
 
     def _apply_to_keyed_state(self, descriptor: StateDescriptor, function: Callable[[object, State], object]) -> None:
         """Applies a function to the state of every key; also sets the current key of the operator and its timers."""

@@ -61,6 +61,11 @@ class EvictingWindowOperator(WindowOperator):
         elif len(pane) != before:
             self.panes.replace(state_window, self.current_key_id, pane)
 
+    @property
+    def keeps_timestamps(self) -> bool:
+        """True: an evictor may look at the timestamps."""
+        return True
+
     def record_contents(self, observer: WindowObserver) -> None:
         """Does nothing: the contents after eviction are summarized at the firing."""
 

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from random import Random
 
 from flowsim.errors import BadInput
@@ -15,6 +16,7 @@ from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssig
 from flowsim.operators.windowing.merging_windows import MergingWindows, merging_assigner
 from flowsim.operators.windowing.observed_panes import ObservedPaneStore
 from flowsim.operators.windowing.pane_store import PaneStore
+from flowsim.operators.windowing.stored_windows import restore_windows, window_cells
 from flowsim.operators.windowing.triggers.trigger import CONTINUE, AnyTrigger, TriggerResult
 from flowsim.operators.windowing.window_contents import AggregatingContents, Pane, ReducingContents, WindowContents
 from flowsim.operators.windowing.window_contexts import OperatorTriggerContext, OperatorWindowContext
@@ -29,6 +31,8 @@ from flowsim.operators.windowing.window_observer import (
     WindowObserver,
 )
 from flowsim.operators.windowing.windows import Window
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext
+from flowsim.state.snapshots.stored_streams import StoredCell
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
@@ -115,6 +119,20 @@ class WindowOperator(KeyedOperator):
     def record_contents(self, observer: WindowObserver) -> None:
         """Lets the panes store summaries, which are recorded at firings."""
         self.panes.contents = RecordedContents(self.panes.contents, observer)
+
+    def initialize_state(self, context: StateInitializationContext) -> None:
+        super().initialize_state(context)
+        if context.keyed_state is not None:
+            restore_windows(self, is_recorded=self.observer is not None, is_evicting=self.keeps_timestamps)
+
+    @property
+    def keeps_timestamps(self) -> bool:
+        """True if the contents are the records with their timestamps, for an evictor."""
+        return False
+
+    def own_cells(self) -> Iterable[tuple[int, StoredCell]]:
+        """Yields the window contents and the merging sets."""
+        return window_cells(self)
 
     def open(self) -> None:
         self._life.open(self.runtime_context)

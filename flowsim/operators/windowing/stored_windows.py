@@ -1,0 +1,111 @@
+"""The stored form of window contents, and of the windows that may merge. Flink: WindowOperator (rule 12.65)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, Protocol
+
+from flowsim.errors import ValueNotAllowed
+from flowsim.operators.stored_namespaces import restored_namespace, stored_namespace
+from flowsim.operators.windowing.evictors import TimestampedValue
+from flowsim.operators.windowing.merging_windows import MergingWindows, Pairs
+from flowsim.operators.windowing.pane_store import PaneStore
+from flowsim.operators.windowing.window_contents import Pane
+from flowsim.operators.windowing.window_observer import RecordedPane
+from flowsim.operators.windowing.windows import Window
+from flowsim.state.keyed_state import KeyedStateBackend
+from flowsim.state.snapshots.stored_streams import StoredCell
+from flowsim.timers.internal_timer_service import InternalTimerService
+from flowsim.values.closed_set import checked_copy
+from flowsim.values.keys import key_of_state_key, state_key
+
+_CONTENTS: Final = "window-contents"
+_MERGING: Final = "merging-window-set"
+_SUMMARY: Final = "flowsim-window-summary"
+"""The recorded summary of contents (table ``window_fire``); only in checkpoints of recorded runs."""
+
+
+class StoredWindowOperator(Protocol):
+    """What a window operator stores in checkpoints."""
+
+    panes: PaneStore
+    merging: MergingWindows | None
+    state: KeyedStateBackend
+    timers: InternalTimerService[Window]
+
+    def key_group_of(self, key: object) -> int: ...
+
+
+def window_cells(operator: StoredWindowOperator) -> Iterator[tuple[int, StoredCell]]:
+    """Yields key group and cell of all window contents and merging sets, as plain copies."""
+    keys = _Keys(operator)
+    for window, panes in operator.panes.by_window.items():
+        for key_id, pane in panes.items():
+            group, key = keys.of(key_id)
+            yield group, StoredCell(_CONTENTS, window, key, _stored_pane(pane))
+            if isinstance(pane, RecordedPane):
+                summary = (pane.rows, pane.fingerprint_sum, pane.fingerprint_xor)
+                yield group, StoredCell(_SUMMARY, window, key, summary)
+    if operator.merging is not None:
+        for key_id, pairs in operator.merging.pairs.items():
+            group, key = keys.of(key_id)
+            stored = [(stored_namespace(window), stored_namespace(state_window)) for window, state_window in pairs]
+            yield group, StoredCell(_MERGING, None, key, stored)
+
+
+def restore_windows(operator: StoredWindowOperator, *, is_recorded: bool, is_evicting: bool) -> None:
+    """Takes the restored window contents and merging sets from the operator's keyed state."""
+    summaries = {
+        (cell.namespace, state_key(cell.key)): cell.content for _, cell in operator.state.claim_restored(_SUMMARY)
+    }
+    for _, cell in operator.state.claim_restored(_CONTENTS):
+        window: Window = cell.namespace  # type: ignore[assignment]  # as window_cells stored it
+        key_id = state_key(cell.key)
+        pane: Pane = cell.content
+        if is_evicting:
+            pane = [TimestampedValue(value, timestamp) for value, timestamp in pane]  # type: ignore[attr-defined]
+        elif is_recorded:
+            pane = _recorded_pane(pane, summaries.get((window, key_id)))
+        operator.panes.by_window.setdefault(window, {})[key_id] = pane
+    merging = operator.merging
+    for _, cell in operator.state.claim_restored(_MERGING):
+        if merging is not None:
+            pairs: Pairs = [
+                (restored_namespace(window), restored_namespace(state_window))  # type: ignore[misc]
+                for window, state_window in cell.content  # type: ignore[attr-defined]
+            ]
+            merging.pairs[state_key(cell.key)] = pairs
+
+
+def _stored_pane(pane: Pane) -> object:
+    content = pane.pane if isinstance(pane, RecordedPane) else pane
+    if isinstance(content, list) and content and isinstance(content[0], TimestampedValue):
+        content = [(element.value, element.timestamp) for element in content]
+    try:
+        return checked_copy(content)
+    except ValueNotAllowed as refused:
+        raise ValueNotAllowed(f"window contents cannot be stored in a checkpoint: {refused}") from None
+
+
+def _recorded_pane(pane: Pane, summary: object) -> RecordedPane:
+    recorded = RecordedPane(pane, 0)
+    if summary is not None:
+        recorded.rows, recorded.fingerprint_sum, recorded.fingerprint_xor = summary  # type: ignore[misc]
+    return recorded
+
+
+class _Keys:
+    """The key and key group of the identity of a key; timers have the keys themselves."""
+
+    __slots__ = ("_operator", "_keys")
+
+    def __init__(self, operator: StoredWindowOperator) -> None:
+        self._operator = operator
+        self._keys: dict[object, tuple[int, object]] = {}
+
+    def of(self, key_id: object) -> tuple[int, object]:
+        found = self._keys.get(key_id)
+        if found is None:
+            key = key_of_state_key(key_id)
+            found = self._keys[key_id] = (self._operator.key_group_of(key), key)
+        return found

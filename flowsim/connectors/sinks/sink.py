@@ -47,7 +47,10 @@ class SupportsCommitter(Protocol):
 
 @runtime_checkable
 class SupportsGlobalCommitter(Protocol):
-    """A sink with a committer for all subtasks after the others. Flink: StandardSinkTopologies.addGlobalCommitter."""
+    """A sink with a committer for all subtasks after the others. Flink: StandardSinkTopologies.addGlobalCommitter.
+
+    As in Flink it does not get what the final checkpoint commits, which is sent after EndOfData (rule 4.11).
+    """
 
     def create_global_committer(self, context: InitContext) -> Committer[object]: ...
 

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from flowsim.cli.command import error_data
 from flowsim.cli.tables import Column, show_table, show_text
-from flowsim.cluster.job_execution import JobStatus, TaskSummary
+from flowsim.cluster.job_execution import TaskSummary
 from flowsim.recording.reader import Recording
 from flowsim.scenario.runner import ScenarioRun, SinkOutcome
 from flowsim.studies.task_waits import TaskWaits, task_waits
@@ -294,11 +294,10 @@ def _share(millionths: int | None) -> float | None:
 
 
 def _show_sinks(console: Console, run: ScenarioRun) -> None:
-    kept = run.result.status in (JobStatus.FINISHED, JobStatus.STOPPED)
     for sink in run.sinks:
         where = ""
         if sink.directory is not None:
-            where = f" in {sink.directory}" if kept else ", deleted: the job did not finish"
+            where = f" in {sink.directory}" if sink.is_kept else ", deleted: the job did not finish"
         console.print(f"sink      {sink.name}: {sink.rows:,} rows{where}", soft_wrap=True)
         records = sink.records or ()
         for value, _ in records[:_COLLECTED_ROWS_SHOWN]:

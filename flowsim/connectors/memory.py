@@ -100,6 +100,11 @@ class CollectSink:
             self._parts.append([])
 
     @property
+    def committed_rows(self) -> int:
+        """The number of records that are readable."""
+        return sum(map(len, self._parts))
+
+    @property
     def parallelism(self) -> int:
         """Number of subtasks that opened in the last run."""
         return len(self._parts)

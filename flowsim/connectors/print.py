@@ -21,6 +21,8 @@ class PrintSink:
     def __init__(self, identifier: str = "", stream: TextIO | None = None) -> None:
         self.identifier = identifier
         self.stream = stream
+        self.committed_rows: int = 0
+        """The number of records that were printed, in all attempts."""
 
     @property
     def params(self) -> Mapping[str, object]:
@@ -33,18 +35,20 @@ class PrintSink:
             parts.append(str(context.subtask_index + 1))
         prefix = ":".join(parts) + "> " if parts else ""
         # Read here, because standard output may be redirected after the sink was created.
-        return PrintWriter(sys.stdout if self.stream is None else self.stream, prefix)
+        return PrintWriter(self, sys.stdout if self.stream is None else self.stream, prefix)
 
 
 class PrintWriter:
     """Prints the records of one subtask."""
 
-    def __init__(self, stream: TextIO, prefix: str) -> None:
+    def __init__(self, sink: PrintSink, stream: TextIO, prefix: str) -> None:
+        self._sink = sink
         self._stream = stream
         self._prefix = prefix
 
     def write(self, value: object, timestamp: int | None) -> None:
         self._stream.write(f"{self._prefix}{value}\n")
+        self._sink.committed_rows += 1
 
     def flush(self, end_of_input: bool) -> None:
         self._stream.flush()

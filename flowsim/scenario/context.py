@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 from flowsim.connectors.files.input_file import InputFile
 from flowsim.connectors.memory import CollectSink
@@ -40,6 +40,14 @@ class CompiledStream:
     side_outputs: Mapping[str, RecordSchema] = field(default_factory=dict)
 
 
+class CommittedRows(Protocol):
+    """Counts the rows of the output of a sink."""
+
+    @property
+    def committed_rows(self) -> int:
+        """The number of rows that a reader sees after a run with checkpoints."""
+
+
 @dataclass(frozen=True, slots=True)
 class CompiledSink:
     """A sink and the places of its output."""
@@ -51,6 +59,8 @@ class CompiledSink:
     """The output folder of a sink that writes files."""
     collected: CollectSink | None
     """The sink of type ``collect``, which contains the results after the run."""
+    output: CommittedRows
+    """The sink, which counts the rows of its output."""
 
 
 @dataclass(slots=True)

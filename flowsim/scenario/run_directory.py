@@ -16,7 +16,7 @@ from flowsim.recording.parquet_part import write_file
 RECORDING: Final = "recording"
 RUN_FILE: Final = "run.json"
 _KEY: Final = "flowsim_run"
-_PART: Final = re.compile(r"\.?part-\d+(-\d+){0,2}\.(parquet|csv|jsonl)(\.inprogress)?")
+_PART: Final = re.compile(r"\.?part-\d+(-\d+){0,2}\.(parquet|csv|jsonl)(\.inprogress)?|rows\.sqlite(-journal)?")
 _AT_TOP: Final = re.compile(rf"\.?{re.escape(RUN_FILE)}(\.tmp)?")
 
 

@@ -39,7 +39,8 @@ OnProgress = Callable[[Progress], None]
 class SinkOutcome:
     """The outcome of a sink.
 
-    ``directory`` and ``records`` (value, timestamp) are set if the kind of the sink has them.
+    ``rows``: those in the output of a job with checkpoints, otherwise those that the sink received. ``directory`` and
+    ``records`` (value, timestamp) are set if the kind of the sink has them.
     """
 
     name: str
@@ -47,6 +48,8 @@ class SinkOutcome:
     rows: int
     directory: Path | None
     records: tuple[tuple[object, int | None], ...] | None
+    is_kept: bool
+    """True if the rows remain after the run: the job finished or was stopped, or its checkpoints committed them."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -129,7 +132,7 @@ def run_compiled(
         options = with_faults(options, (*compiled.faults, *faults))
         cluster, result, manifest = run_and_close(compiled.stream_graph(), options, writer, wall)
     result = _advised(result)
-    sinks = _sinks(compiled, cluster)
+    sinks = _sinks(compiled, cluster, result)
     cut_short = until_ns is not None and result.status is JobStatus.STOPPED
     rows = {sink.name: sink.rows for sink in sinks}
     model = compiled.scenario.model
@@ -216,18 +219,20 @@ def broken_invariant(error: Exception | None) -> InvariantViolation | None:
     return error if isinstance(error, InvariantViolation) else None
 
 
-def _sinks(compiled: CompiledScenario, cluster: MiniCluster) -> tuple[SinkOutcome, ...]:
-    rows: dict[str, int] = {}
+def _sinks(compiled: CompiledScenario, cluster: MiniCluster, result: JobExecutionResult) -> tuple[SinkOutcome, ...]:
+    has_checkpoints = cluster.execution.job.graph.settings.checkpointing is not None
+    received: dict[str, int] = {}
     for task in cluster.deployment.tasks if cluster.deployment is not None else ():
         for wrapper in task.chain.wrappers:
-            rows[wrapper.name] = rows.get(wrapper.name, 0) + wrapper.operator.records_in
+            received[wrapper.name] = received.get(wrapper.name, 0) + wrapper.operator.records_in
     return tuple(
         SinkOutcome(
             sink.name,
             sink.kind,
-            rows.get(f"Sink: {sink.name}", 0),
+            sink.output.committed_rows if has_checkpoints else received.get(f"Sink: {sink.name}", 0),
             sink.directory,
             None if sink.collected is None else tuple(sink.collected.records()),
+            has_checkpoints or result.status in (JobStatus.FINISHED, JobStatus.STOPPED),
         )
         for sink in compiled.sinks
     )

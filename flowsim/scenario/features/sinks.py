@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path as FilePath
 from typing import Annotated, Final, Literal, assert_never, get_args
 
 from pydantic import Field, model_validator
 
+from flowsim.connectors.databases.sqlite import SqliteSink
 from flowsim.connectors.files.parquet import ParquetSink
 from flowsim.connectors.files.text_sinks import CsvSink, JsonLinesSink
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.print import PrintSink
-from flowsim.connectors.sinks.sink import Sink
+from flowsim.connectors.sinks.sink import DeliveryGuarantee, Sink
 from flowsim.scenario.context import CompileContext, CompiledSink
 from flowsim.scenario.features.inputs import EdgeModel, input_stream
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
@@ -22,13 +22,15 @@ from flowsim.scenario.types import Strict, chosen_of, exactly_one_of, one_of
 from flowsim.scenario.yaml.positions import Path
 
 FileSinkKind = Literal["parquet", "csv", "jsonl"]
-SinkKind = FileSinkKind | Literal["collect", "print"]
-SINK_KINDS: Final[tuple[SinkKind, ...]] = (*get_args(FileSinkKind), "collect", "print")
-_FILE_SINKS: Final[dict[FileSinkKind, Callable[[FilePath, dict[str, str]], Sink]]] = {
+SinkKind = FileSinkKind | Literal["sqlite", "collect", "print"]
+SINK_KINDS: Final[tuple[SinkKind, ...]] = (*get_args(FileSinkKind), "sqlite", "collect", "print")
+_FILE_SINKS: Final[dict[FileSinkKind, type[CsvSink | JsonLinesSink | ParquetSink]]] = {
     "parquet": ParquetSink,
     "csv": CsvSink,
     "jsonl": JsonLinesSink,
 }
+DATABASE_FILE: Final = "rows.sqlite"
+Delivery = Literal["exactly_once", "at_least_once"]
 _RESERVED: Final = (RECORDING, RUN_FILE)
 
 
@@ -45,23 +47,49 @@ class FileSinkModel(Strict):
     )
 
 
-class SinkModel(EdgeModel, json_schema_extra=exactly_one_of(*SINK_KINDS)):
-    """One sink; exactly one of parquet, csv, jsonl, collect, print."""
+class SqliteSinkModel(Strict):
+    """A table of a SQLite database in the sink's folder."""
 
-    parquet: FileSinkModel | None = Field(default=None, description="One Parquet file per subtask.")
-    csv: FileSinkModel | None = Field(default=None, description="One CSV file with a header line per subtask.")
-    jsonl: FileSinkModel | None = Field(
-        default=None, description="One file per subtask, with one JSON object per line."
+    path: Annotated[str, Field(min_length=1, max_length=1000)] | None = Field(
+        default=None,
+        description="Folder of rows.sqlite, relative to --out; without it sinks/NAME. Outside --out only with --allow-path.",
     )
+    table: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
+        default=None, description="Name of the table; without it the name of the sink."
+    )
+
+
+class SinkModel(EdgeModel, json_schema_extra=exactly_one_of(*SINK_KINDS)):
+    """One sink; exactly one of parquet, csv, jsonl, sqlite, collect, print."""
+
+    parquet: FileSinkModel | None = Field(
+        default=None, description="One Parquet file per subtask; with checkpoints one per subtask and checkpoint."
+    )
+    csv: FileSinkModel | None = Field(
+        default=None,
+        description="One CSV file with a header line per subtask; with checkpoints one per subtask and checkpoint.",
+    )
+    jsonl: FileSinkModel | None = Field(
+        default=None,
+        description="One file per subtask, with one JSON object per line; with checkpoints one per subtask and checkpoint.",
+    )
+    sqlite: SqliteSinkModel | None = Field(default=None, description="A table of a SQLite database.")
     collect: EmptyModel | None = Field(
         default=None, description="Keeps the results in memory, shown at the end of the run."
     )
     print: EmptyModel | None = Field(default=None, description="Prints each record when it arrives; written as `{}`.")
+    delivery: Delivery = Field(
+        default="exactly_once",
+        description="In a job with checkpoints: exactly_once shows records when their checkpoint completes; at_least_once "
+        "at once, and after a failure some of them again. print has no delivery: it prints at once.",
+    )
     chaining: Literal["always", "never"] = Field(default="always", description="never: the sink is a task of its own.")
 
     @model_validator(mode="after")
     def _one_kind(self) -> SinkModel:
         one_of(self, SINK_KINDS)
+        if self.print is not None and "delivery" in self.model_fields_set:
+            raise ValueError("a print sink has no delivery: it prints records when they arrive")
         return self
 
 
@@ -86,16 +114,26 @@ def _sink(
     context: CompileContext, path: Path, name: str, model: SinkModel, schema: RecordSchema
 ) -> tuple[Sink, CompiledSink]:
     kind, value = chosen_of(model, SINK_KINDS)
+    delivery = DeliveryGuarantee(model.delivery)
     match kind:
         case "collect":
-            collect = CollectSink()
-            return collect, CompiledSink(name, kind, schema, None, collect)
+            collect = CollectSink(delivery)
+            return collect, CompiledSink(name, kind, schema, None, collect, collect)
         case "print":
-            return PrintSink(name), CompiledSink(name, kind, schema, None, None)
+            printing = PrintSink(name)
+            return printing, CompiledSink(name, kind, schema, None, None, printing)
+    directory = _directory(context, (*path, kind), value.path or f"sinks/{name}", schema)
+    fields = {field: of.value for field, of in zip(schema.names, schema.types, strict=True)}
+    match kind:
         case "parquet" | "csv" | "jsonl":
-            directory = _directory(context, (*path, kind), value.path or f"sinks/{name}", schema)
-            fields = {field: of.value for field, of in zip(schema.names, schema.types, strict=True)}
-            return _FILE_SINKS[kind](directory, fields), CompiledSink(name, kind, schema, directory, None)
+            files = _FILE_SINKS[kind](directory, fields, delivery=delivery)
+            return files, CompiledSink(name, kind, schema, directory, None, files)
+        case "sqlite":
+            table = context.attempt(
+                (*path, kind, "table"),
+                lambda: SqliteSink(directory / DATABASE_FILE, value.table or name, fields, delivery),
+            )
+            return table, CompiledSink(name, kind, schema, directory, None, table)
     assert_never(kind)
 
 

@@ -7,6 +7,7 @@ differ, so do 1, 1.0 and True, and dicts of different order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 import msgpack
@@ -24,7 +25,9 @@ ROW_CODE: Final = 2
 """The msgpack extension type of a Row: an array of two, its values and its field names (an array or nil)."""
 
 _encoder: Final = msgspec.msgpack.Encoder()
+_encode: Final = _encoder.encode
 _append: Final = _encoder.encode_into
+_NONE: Final = _encode(None)
 _digest: Final = xxhash.xxh3_64_intdigest
 
 
@@ -80,6 +83,29 @@ def encode_record(timestamp: int | None, value: object) -> bytes:
 def encode_value(value: object) -> bytes:
     """Returns the bytes of a value alone, for ``decode_value``. Raises ValueNotAllowed."""
     return _encoder.encode(plain(value))
+
+
+def encode_values(values: Sequence[object]) -> list[bytes]:
+    """Returns ``encode_value`` of each value. Raises ValueNotAllowed."""
+    encoded = []
+    for value in values:
+        if type(value) is tuple:
+            # The check of ``check``, inlined as in ``encode_into``.
+            for item in value:
+                kind = type(item)
+                if kind is int:
+                    if not -9223372036854775808 <= item <= 9223372036854775807:
+                        break
+                elif kind is str:
+                    if not item.isascii():
+                        break
+                elif kind is not float and kind not in SCALARS:
+                    break
+            else:
+                encoded.append(_encode(value))
+                continue
+        encoded.append(_encode(plain(value)) if value is not None else _NONE)
+    return encoded
 
 
 def decode_value(encoded: bytes | bytearray | memoryview) -> object:

@@ -52,11 +52,16 @@ def _flat_texts(encoded: Sequence[Encoded]) -> Texts | None:
         records = _decode_flat(b"".join((_ARRAY, len(encoded).to_bytes(2, "big"), *encoded)))
     except msgspec.ValidationError:
         return None
-    texts = _encode_lines([value for _, value in records]).split(b"\n")[: len(records)]
+    values = [value for _, value in records]
+    texts = _encode_lines(values).split(b"\n")[: len(records)]
     for place, text in enumerate(texts):
-        if b"null" in text:  # perhaps a float that JSON lacks
+        if b"null" in text and text.count(b"null") != _nones(values[place]):  # perhaps a float that JSON lacks
             texts[place] = _texts(encoded[place : place + 1])[1][0]
     return [timestamp for timestamp, _ in records], texts
+
+
+def _nones(value: _Scalar | list[_Scalar]) -> int:
+    return value.count(None) if isinstance(value, list) else int(value is None)
 
 
 def _texts(encoded: Sequence[Encoded]) -> Texts:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
 class StreamKind(Enum):
@@ -19,8 +19,8 @@ class StreamKind(Enum):
     OPERATOR_STATE = "operator_state"
 
 
-@dataclass(frozen=True, slots=True)
-class StoredCell:
+# Named tuples: a snapshot of a million keys creates them in a fifth of the time of a frozen dataclass.
+class StoredCell(NamedTuple):
     """One cell of keyed state. All values are of the closed set of ``flowsim.values``.
 
     ``content``: the value, the accumulator, the list of a list state, or the list of (key, value) pairs of a map state;
@@ -34,8 +34,7 @@ class StoredCell:
     content: object
 
 
-@dataclass(frozen=True, slots=True)
-class StoredTimer:
+class StoredTimer(NamedTuple):
     """One timer. ``is_event_time``: its time domain."""
 
     service: str

@@ -34,6 +34,7 @@ from flowsim.checkpoints.storage.directory.table_writer import (
 from flowsim.checkpoints.storage.directory.tables import COORDINATOR_STATE, STATE_TABLES, EncodedColumn
 from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.errors import ValueNotAllowed
+from flowsim.garbage_collection import without_garbage_collection
 from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, OperatorSubtaskState
 from flowsim.state.redistribution.operator_state_handle import OperatorStateHandle
 from flowsim.state.snapshots.stored_streams import OperatorStateStream, StoredStream
@@ -59,7 +60,9 @@ def write_snapshot(
     remove_snapshot(aside)
     aside.mkdir()
     try:
-        manifest = _write_files(aside, job, operator_names, metadata, streams)
+        # Searching for garbage among a million cells would take longer than writing them.
+        with without_garbage_collection():
+            manifest = _write_files(aside, job, operator_names, metadata, streams)
         _sync_folders([*(each for each in sorted(aside.iterdir()) if each.is_dir()), aside])
         _replace(aside, directory)
     except BaseException:

@@ -59,7 +59,7 @@ def batches(operator_id: str, subtask: int, stream: StoredStream, element_states
             for some in _pieces(rows):
                 groups, cells = [group for group, _ in some], [cell for _, cell in some]
                 values = [
-                    EncodedColumn.of([cell.namespace for cell in cells]),
+                    EncodedColumn.of_few([cell.namespace for cell in cells]),
                     EncodedColumn.of([cell.key for cell in cells]),
                     EncodedColumn.of([cell.content for cell in cells]),
                 ]
@@ -71,7 +71,7 @@ def batches(operator_id: str, subtask: int, stream: StoredStream, element_states
                 timers = [timer for _, timer in piece]
                 values = [
                     EncodedColumn.of([timer.key for timer in timers]),
-                    EncodedColumn.of([timer.namespace for timer in timers]),
+                    EncodedColumn.of_few([timer.namespace for timer in timers]),
                 ]
                 named = [
                     of_numbers([group for group, _ in piece], pa.int32()),

@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.values.encoding import encode_value
+from flowsim.values.encoding import encode_values
 from flowsim.values.record_text import record_texts
 
 _RECORD_WITHOUT_TIMESTAMP: Final = b"\x92\xc0"
@@ -139,8 +139,16 @@ class EncodedColumn:
     @staticmethod
     def of(values: Sequence[object]) -> EncodedColumn:
         """Encodes the values. Raises ValueNotAllowed."""
-        encoded = [encode_value(value) for value in values]
-        return EncodedColumn(encoded, record_texts([_RECORD_WITHOUT_TIMESTAMP + one for one in encoded])[1])
+        encoded = encode_values(values)
+        return EncodedColumn(encoded, _texts(encoded))
+
+    @staticmethod
+    def of_few(values: Sequence[object]) -> EncodedColumn:
+        """Encodes values that repeat, such as windows. Raises ValueNotAllowed."""
+        encoded = encode_values(values)
+        distinct = list(dict.fromkeys(encoded))
+        text_of = dict(zip(distinct, _texts(distinct), strict=True))
+        return EncodedColumn(encoded, [text_of[one] for one in encoded])
 
     @property
     def size_bytes(self) -> int:
@@ -149,6 +157,10 @@ class EncodedColumn:
     def arrays(self) -> tuple[pa.Array, pa.Array]:
         """Returns the two columns."""
         return _of_bytes(self.encoded, pa.binary()), _of_bytes(self.texts, pa.string())
+
+
+def _texts(encoded: Sequence[bytes]) -> list[bytes]:
+    return record_texts([_RECORD_WITHOUT_TIMESTAMP + one for one in encoded])[1]
 
 
 # Not pa.array: it imports pandas if installed, which takes longer than writing a checkpoint.

@@ -37,6 +37,7 @@ def test_bash_completes_names_of_commands() -> None:
         ("flowsim export out --p", ["--perfetto"]),
         ("flowsim graph g.yaml --format d", ["dot"]),
         ("flowsim metrics out --format o", ["openmetrics"]),
+        ("flowsim checkpoints out --e", ["--entries"]),
         ("flowsim laws", []),
         ("flowsim learn 06", ["06_lateness"]),
         ("flowsim laws chan", [law for law in LAW_IDS if law.startswith("chan")]),

@@ -50,3 +50,10 @@ def test_records_of_a_batch_are_independent() -> None:
 
 def test_empty_batch_has_no_texts() -> None:
     assert record_texts([]) == ([], [])
+
+
+def test_absent_values_and_not_a_number_differ_in_text() -> None:
+    values = [None, (None, 1.0), (None, float("nan")), "null", ("null", None), float("nan")]
+    encoded = [encode_record(None, value) for value in values]
+    texts = [b"null", b"[null,1.0]", b'[null,"NaN"]', b'"null"', b'["null",null]', b'"NaN"']
+    assert record_texts(encoded)[1] == texts

@@ -165,8 +165,8 @@ def read_file(path: Path, max_bytes: int, limit: str, depth: int = 0) -> bytes:
     """
     try:
         return recorded_bytes(path, max_bytes, limit, depth, damaged)
-    except FileNotFoundError:
-        raise
+    except (FileNotFoundError, NotADirectoryError):
+        raise FileNotFoundError(path) from None
     except OSError as error:
         raise damaged(path, f"cannot be read ({error.strerror})") from None
 

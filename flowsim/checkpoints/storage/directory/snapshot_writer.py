@@ -31,14 +31,12 @@ from flowsim.checkpoints.storage.directory.table_writer import (
     table_of,
     write_synced,
 )
-from flowsim.checkpoints.storage.directory.tables import COORDINATOR_STATE, STATE_TABLES, EncodedColumn
+from flowsim.checkpoints.storage.directory.tables import COORDINATOR_STATE, STATE_TABLES, EncodedColumn, readable_state
 from flowsim.checkpoints.storage.snapshot_state import SnapshotState
-from flowsim.errors import ValueNotAllowed
 from flowsim.garbage_collection import without_garbage_collection
 from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, OperatorSubtaskState
 from flowsim.state.redistribution.operator_state_handle import OperatorStateHandle
 from flowsim.state.snapshots.stored_streams import OperatorStateStream, StoredStream
-from flowsim.values.encoding import decode_value, encode_value
 
 _OURS: Final = re.compile(rf"{re.escape(MANIFEST)}|({'|'.join(STATE_TABLES)})(/part-\d{{5,}}\.parquet)?")
 
@@ -261,12 +259,4 @@ def _ranges(offsets: Iterable[int]) -> list[tuple[int, int]]:
 
 def _coordinator_column(states: list[bytes]) -> EncodedColumn:
     """Returns the states as they are; their JSON is that of the value, if they are encoded values."""
-    return EncodedColumn(states, EncodedColumn.of([_readable(state) for state in states]).texts)
-
-
-def _readable(state: bytes) -> object:
-    try:
-        value = decode_value(state)
-        return value if encode_value(value) == state else state
-    except (ValueError, TypeError, ValueNotAllowed):
-        return state
+    return EncodedColumn(states, EncodedColumn.of([readable_state(state) for state in states]).texts)

@@ -186,14 +186,14 @@ class StateRows:
         found: list[bytes] = self._rows[column].chunk(0).to_pylist()
         return found
 
+    def sizes(self, column: str) -> npt.NDArray[np.int64]:
+        """Returns the number of bytes of each value."""
+        ends, _ = self._column(column)
+        return np.diff(ends).astype(np.int64)
+
     def values(self, column: str, start: int, end: int) -> tuple[object, ...]:
         """Decodes the values of the rows from ``start`` to ``end`` (exclusive). Raises BadInput."""
-        if column not in self._values:
-            array = self._rows[column].chunk(0)
-            _, offsets, content = array.buffers()
-            ends = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
-            self._values[column] = (ends, memoryview(content) if content is not None else memoryview(b""))
-        ends, encoded = self._values[column]
+        ends, encoded = self._column(column)
         try:
             values: tuple[object, ...] = msgpack.unpackb(
                 b"".join((_ARRAY, (end - start).to_bytes(4, "big"), encoded[ends[start] : ends[end]])),
@@ -207,3 +207,11 @@ class StateRows:
         except (ValueError, TypeError, ValueNotAllowed, RecursionError, msgpack.UnpackException) as error:
             raise damaged(self._path, f"column {column} has a value that cannot be decoded ({error})") from None
         return values
+
+    def _column(self, column: str) -> tuple[npt.NDArray[np.int32], memoryview]:
+        if column not in self._values:
+            array = self._rows[column].chunk(0)
+            _, offsets, content = array.buffers()
+            ends = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1]
+            self._values[column] = (ends, memoryview(content) if content is not None else memoryview(b""))
+        return self._values[column]

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+import msgpack
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.values.encoding import encode_values
+from flowsim.values.encoding import decode_value, encode_value, encode_values
 from flowsim.values.record_text import record_texts
 
 _RECORD_WITHOUT_TIMESTAMP: Final = b"\x92\xc0"
@@ -193,3 +194,12 @@ def of_names(values: Sequence[str]) -> pa.Array:
     indices = [numbers.setdefault(value, len(numbers)) for value in values]
     names = _of_bytes([name.encode() for name in numbers], pa.string())
     return pa.DictionaryArray.from_arrays(of_numbers(indices, pa.int32()), names)
+
+
+def readable_state(state: bytes) -> object:
+    """Returns the value of the state of a coordinator; the bytes if they are not an encoded value."""
+    try:
+        value = decode_value(state)
+        return value if encode_value(value) == state else state
+    except (ValueError, TypeError, ValueNotAllowed, RecursionError, msgpack.UnpackException):
+        return state

@@ -21,7 +21,14 @@ from flowsim.streamrecord.codec import (
 )
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.values.closed_set import check, checked_copy, copy_value
-from flowsim.values.encoding import decode_value, encode_record, encode_value, fingerprint, fingerprint_frame
+from flowsim.values.encoding import (
+    decode_value,
+    encode_record,
+    encode_value,
+    encode_values,
+    fingerprint,
+    fingerprint_frame,
+)
 from flowsim.values.java_hash_code import java_hash
 from flowsim.values.keys import infer_type, key_fingerprint, key_json, state_key
 from flowsim.values.row import Row
@@ -75,6 +82,7 @@ def exact(value: object) -> object:
 def test_value_is_decoded_with_exact_type_and_content(value: object) -> None:
     check(value)
     assert exact(decode_value(encode_value(value))) == exact(value)
+    assert encode_values([value, 1, value]) == [encode_value(value), encode_value(1), encode_value(value)]
     assert exact(copy_value(value)) == exact(value)
     copy = checked_copy(value)
     assert exact(copy) == exact(value)
@@ -111,7 +119,14 @@ def test_invalid_value_anywhere_inside_is_refused(data: st.DataObject) -> None:
         wrap = data.draw(st.sampled_from(["tuple", "list", "dict", "row"]))
         around = [data.draw(VALUES), value, data.draw(VALUES)]
         value = {"tuple": tuple(around), "list": around, "dict": dict(enumerate(around)), "row": Row(*around)}[wrap]
-    for function in (check, checked_copy, encode_value, lambda v: encode_record(0, v), lambda v: fingerprint(0, v)):
+    for function in (
+        check,
+        checked_copy,
+        encode_value,
+        lambda v: encode_values([v]),
+        lambda v: encode_record(0, v),
+        lambda v: fingerprint(0, v),
+    ):
         try:
             function(value)
         except ValueNotAllowed:

@@ -188,7 +188,7 @@ class RowsReader:
     def _position(self) -> int:
         """The row after the last record."""
         read = len(self._numbers) - length_hint(self._values)
-        return self._numbers[read - 1] + 1 if read else self._next_row
+        return int(self._numbers[read - 1]) + 1 if read else self._next_row
 
     def add_splits(self, splits: Sequence[object]) -> None:
         self._shares = [self._share_of(split) for split in splits]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -75,7 +76,9 @@ class CsvFile:
             for start in range(before, batch.num_rows, ROWS_AT_ONCE):
                 yield _rows(batch.slice(start, ROWS_AT_ONCE))
 
-    def kept_blocks(self, name: str, values: Sequence[object], first_row: int = 0) -> Iterator[tuple[Rows, list[int]]]:
+    def kept_blocks(
+        self, name: str, values: Sequence[object], first_row: int = 0
+    ) -> Iterator[tuple[Rows, Sequence[int]]]:
         """Yields the rows that have one of the values in a column, and the position of each of them in the file."""
         self.check()
         wanted = None
@@ -85,12 +88,12 @@ class CsvFile:
             if wanted is None:
                 wanted = pa.array(values, chosen.type)
             mask = pc.is_in(chosen, value_set=wanted)
-            numbers = pc.add(pc.indices_nonzero(mask), pa.scalar(before, pa.uint64()))
+            positions = pc.indices_nonzero(mask).to_numpy() + before
             kept = batch.filter(mask)
             before += batch.num_rows
-            skipped = pc.sum(pc.less(numbers, pa.scalar(first_row, pa.uint64()))).as_py() or 0 if first_row else 0
+            skipped = bisect_left(positions, first_row)
             for start in range(skipped, kept.num_rows, ROWS_AT_ONCE):
-                yield _rows(kept.slice(start, ROWS_AT_ONCE)), numbers.slice(start, ROWS_AT_ONCE).to_pylist()
+                yield _rows(kept.slice(start, ROWS_AT_ONCE)), positions[start : start + ROWS_AT_ONCE]
 
     def place_of_row(self, row: int) -> str | None:
         """``file:line`` of a row, counted from 0; None if the file has changed. Reads the file."""

@@ -101,7 +101,11 @@ class OperatorCheckpoints:
             self._operator_state.restore(state.managed_operator, read)
             if state.managed_keyed or state.raw_keyed:
                 keyed = RestoredKeyGroups(operator.ctx.key_group_range, state.managed_keyed, state.raw_keyed, read)
-        operator.initialize_state(StateInitializationContext(self._operator_state, keyed, restore.checkpoint_id))
+        operator.initialize_state(
+            StateInitializationContext(
+                self._operator_state, keyed, restore.checkpoint_id, is_new_operator=state is None
+            )
+        )
 
     def prepare_snapshot_pre_barrier(self, checkpoint_id: int) -> None:
         self._wrapper.operator.prepare_snapshot_pre_barrier(checkpoint_id)

@@ -24,6 +24,11 @@ from flowsim.connectors.memory import CollectionSource
 from flowsim.connectors.script import ScriptedSource, end, idle, record, sleep, watermark
 from flowsim.connectors.source import Source
 from flowsim.errors import BadInput
+from flowsim.operators.sources.source import SourceOperator
+from flowsim.operators.sources.source_output import ReaderOutput
+from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext
+from tests.support.checkpoints.coordinated_source import OneListState, Records
 
 LETTERS = ["a", "b", "a", "c", "b", "a", "c", "c", "a", "b", "b"]
 
@@ -175,3 +180,39 @@ def test_place_of_record_counts_from_start_of_file_after_restore(tmp_path: Path,
         assert reading.operator.place_of_record() == place
         reading.operator.close()
         assert reading.operator.place_of_record() == place
+
+
+def test_new_operator_of_restored_job_reads_its_share(context: Callable) -> None:
+    """Rule 12.26: ``is_restored`` is true for it all the same."""
+    for is_new, read in ((True, 3), (False, 0)):
+        operator, emitted = SourceOperator(CollectionSource("abc").create_reader()), Records()
+        operator.setup(context(), emitted)
+        operator.initialize_state(
+            StateInitializationContext(OneListState(), restored_checkpoint_id=3, is_new_operator=is_new)
+        )
+        operator.open()
+        operator.poll_next()
+        assert len(emitted.records) == read
+
+
+def test_job_with_checkpoints_needs_reader_with_state(context: Callable) -> None:
+    operator = SourceOperator(Stateless())
+    operator.setup(context(), Records())
+    with pytest.raises(
+        BadInput, match="test: a job with checkpoints needs readers with the methods snapshot_state and"
+    ):
+        operator.initialize_state(StateInitializationContext(OneListState()))
+
+
+class Stateless:
+    """A reader of a user, for jobs without checkpoints."""
+
+    hands_over = False
+    wake_time_ns = None
+
+    def open(self, ctx: OperatorContext) -> None: ...
+
+    def poll_next(self, output: ReaderOutput) -> DataInputStatus:
+        return DataInputStatus.END_OF_DATA
+
+    def close(self) -> None: ...

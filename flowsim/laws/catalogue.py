@@ -11,7 +11,7 @@ from typing import Final
 import flowsim.laws
 from flowsim.laws.law import Law
 
-FAMILIES: Final = ("channels", "event_time", "windows", "tasks", "network", "timers", "async_wait")
+FAMILIES: Final = ("channels", "event_time", "windows", "tasks", "network", "timers", "async_wait", "checkpoints")
 """The order of reports."""
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple, cast
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
+from flowsim.facts.schema import KEYS
 from flowsim.garbage_collection import without_garbage_collection
 from flowsim.laws.catalogue import LAWS
 from flowsim.laws.job_graph import JobGraph, Task, connected_tasks, job_graph
@@ -51,6 +52,10 @@ class Errand:
     def by_key(self) -> tuple[Law, ...]:
         """The laws that can examine some keys of a task alone."""
         return tuple(law for law in self.laws if law.of_keys is not None and self.suspects is None)
+
+    def has_attempt(self, attempt: int) -> bool:
+        """Whether facts of an attempt may be suspects."""
+        return self.laws[0].attempts is Attempts.ALL or attempt == self.attempt
 
     def of_part(self, part: KeyPart) -> Errand:
         """The errand for some keys: the first part is for all laws, the others for laws that support key parts."""
@@ -99,7 +104,8 @@ def _examined(slices: Iterable[Slice], graph: JobGraph, errand: Errand, whole: b
             raise BadInput(f"the recording is damaged: it has facts of task {facts.task}, which it does not describe")
         if facts.attempt > task.attempt:
             task.begin(facts.attempt)
-        if errand.suspects is not None and facts.attempt != errand.attempt:
+        task.remember(facts)
+        if errand.suspects is not None and not errand.has_attempt(facts.attempt):
             continue
         for machine, read in zip(task.machines, tables, strict=True):
             if machine is not None and facts.has(*read):
@@ -112,7 +118,7 @@ def _examined(slices: Iterable[Slice], graph: JobGraph, errand: Errand, whole: b
 class _Examined:
     """The machines of one task: a new one for each attempt, unless a law examines all attempts together."""
 
-    __slots__ = ("attempt", "machines", "_errand", "_graph", "_groups", "_judgement", "_last", "_task")
+    __slots__ = ("attempt", "machines", "_described", "_errand", "_graph", "_groups", "_judgement", "_last", "_task")
 
     def __init__(
         self, graph: JobGraph, task: int, groups: dict[MakeMachine, list[Law]], judgement: Judgement, errand: Errand
@@ -120,6 +126,8 @@ class _Examined:
         self.attempt = 0
         self._graph, self._task, self._groups, self._judgement, self._errand = graph, task, groups, judgement, errand
         self._last = graph.last_attempt(task)
+        self._described: list[Slice] = []
+        """Descriptions, which a task records once for all attempts."""
         self.machines = [self._made(make, laws) for make, laws in groups.items()]
 
     def _made(self, make: MakeMachine, laws: list[Law]) -> Machine | None:
@@ -127,6 +135,11 @@ class _Examined:
         if is_restored and laws[0].attempts is Attempts.FRESH:
             return None
         return make(self._graph, self._graph.tasks[self._task], self._judgement.found)
+
+    def remember(self, facts: Slice) -> None:
+        """Keeps descriptions for later attempts."""
+        if self.attempt < self._last and facts.has(KEYS.name):
+            self._described.append(Slice(facts.task, {KEYS.name: facts.of(KEYS.name)}))
 
     def begin(self, attempt: int) -> None:
         """Ends the machines of the attempt before, whose facts are a prefix, and creates those of a later one."""
@@ -136,7 +149,10 @@ class _Examined:
         self.attempt = attempt
         for place, (make, laws) in enumerate(self._groups.items()):
             if laws[0].attempts is not Attempts.ALL:
-                self.machines[place] = self._made(make, laws)
+                self.machines[place] = machine = self._made(make, laws)
+                if machine is not None and any(KEYS.name in law.reads for law in laws):
+                    for facts in self._described:
+                        machine.feed(facts)
 
     def end(self, whole: bool) -> None:
         """Ends the machines of the last attempt."""

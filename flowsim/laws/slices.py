@@ -184,7 +184,7 @@ def slices_in_memory(facts: AttemptFacts, reads: Mapping[str, set[str]]) -> Iter
         names = TABLES[table].names
         place = names.index("task")
         rows: Sequence[Row] = facts.rows(table) if "seq" in names else facts.static_rows(table)
-        seq = names.index("seq") if TASK_ATTEMPT.name in reads[table] else None
+        seq = names.index("seq") if TASK_ATTEMPT.name in reads[table] and "seq" in names else None
         for row in rows:
             attempt = 0 if seq is None else facts.attempt(row[place], row[seq])
             by_task.setdefault((row[place], attempt), {}).setdefault(table, []).append(row)

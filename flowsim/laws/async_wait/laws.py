@@ -30,7 +30,7 @@ from flowsim.laws.async_wait.readers import Reader, readers_by_operator
 from flowsim.laws.each_row import each_row
 from flowsim.laws.elements import sent_records
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
 from flowsim.laws.slices import Mask, Row, Rows, Slice
 
 _IDS: Final = (
@@ -279,6 +279,7 @@ LAWS: Final = (
         {**_READS, "system_timers": _TIMER},
         _make,
         needs_an_async_operator,
+        attempts=Attempts.FRESH,
         counts=element_timers.COUNTS,
     ),
 )  # fmt: skip

@@ -42,7 +42,7 @@ class Ends:
         self.end_of_data = (_NEVER, 0)
         """The lowest position of such an element, and whether it drains."""
         self.highest = _NOWHERE
-        """The highest position of an END_OF_PARTITION."""
+        """The highest position of an END_OF_PARTITION, a barrier or another event of a checkpoint."""
         self.highest_open = _NOWHERE
         """The highest position of any other element."""
 
@@ -74,6 +74,11 @@ class ChannelEnds:
                     place.highest = max(place.highest, position)
                 else:
                     place.end_of_data = min(place.end_of_data, (position, timestamp))
+            kinds = rows.column("kind")
+            events = kinds > _END_OF_PARTITION
+            for channel, position in rows.tuples(("channel", "position"), events) if events.any() else ():
+                place = self._place(side, channel)
+                place.highest = max(place.highest, position)
             for channel, position in (_highest_of_few if len(rows) <= _FEW else _highest)(rows):
                 place = self._place(side, channel)
                 place.highest_open = max(place.highest_open, position)
@@ -89,8 +94,8 @@ class ChannelEnds:
 
 
 def _highest(rows: Rows) -> Iterable[tuple[int, int]]:
-    """The channels, each with the highest position of a row that is not an END_OF_PARTITION."""
-    is_open = rows.column("kind") != _END_OF_PARTITION
+    """The channels, each with the highest position of an element, END_OF_DATA included."""
+    is_open = rows.column("kind") < _END_OF_PARTITION
     channel, position = rows.column("channel"), rows.column("position")
     if not is_open.all():
         channel, position = channel[is_open], position[is_open]
@@ -112,7 +117,7 @@ def _highest_of_few(rows: Rows) -> Iterable[tuple[int, int]]:
     """The same without arrays, which are only worthwhile for many rows."""
     highest: dict[int, int] = {}
     for channel, position, kind in rows.tuples(("channel", "position", "kind")):
-        if kind != _END_OF_PARTITION and position > highest.get(channel, _NOWHERE):
+        if kind < _END_OF_PARTITION and position > highest.get(channel, _NOWHERE):
             highest[channel] = position
     return highest.items()
 
@@ -163,7 +168,7 @@ class ElementsBehindEnds:
             for channel, position, kind in rows.tuples(("channel", "position", "kind"), mask):
                 end_of_partition, end_of_data = self._ends.get((side, channel), (_NEVER, _NEVER))
                 closed = position > end_of_partition
-                if closed or (position > end_of_data and kind != _END_OF_PARTITION):
+                if closed or (position > end_of_data and kind < _END_OF_PARTITION):
                     self._count += 1
                     self._first.append((side, channel, position, kind, closed))
             self._first = sorted(self._first, key=_at)[:EVIDENCE_ROWS]
@@ -194,7 +199,8 @@ _COUNTS: Final = """\
 - Each channel is judged twice, by its rows in `sent` and by its rows in `received`. Let P be the lowest position of an
   END_OF_PARTITION row there, and D the lowest position of an END_OF_DATA row. A row is a violation when
   - its position is above P (for example, a second END_OF_PARTITION);
-  - its position is above D, and it is not END_OF_PARTITION.
+  - its position is above D, and it is not END_OF_PARTITION, CHECKPOINT_BARRIER, CANCEL_CHECKPOINT_MARKER or EVENT. (A
+    task answers checkpoints until it ends, rules 12.58 and 12.94.)
 - Exception: the second condition does not apply if the END_OF_DATA at D is without drain and the job has an operator of
   kind `async_wait`. (If several END_OF_DATA rows are at D, the lowest timestamp counts.) Reason: without drain, this
   operator does not wait for its calls. Calls that complete before it is closed still emit (rules 4.9, 11.19), and so do

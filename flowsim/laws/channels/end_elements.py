@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind
-from flowsim.laws.slices import Slice
+from flowsim.laws.slices import Ints, Mask, Slice
 from flowsim.units import MAX_WATERMARK
 
 _STATUS, _END_OF_DATA = int(ElementKind.STATUS), int(ElementKind.END_OF_DATA)
+_END_OF_PARTITION = int(ElementKind.END_OF_PARTITION)
 Mark = tuple[int, int, int, int, int]
 """Sequence number, channel, position, kind and timestamp."""
 _MARK = ("seq", "channel", "position", "kind", "timestamp")
@@ -21,13 +22,13 @@ def sent_ends_and_idleness(facts: Slice) -> list[Mark]:
     if not len(rows):
         return []
     kind = rows.column("kind")
-    mask = (kind == _STATUS) | (kind >= _END_OF_DATA) | (rows.column("timestamp") == MAX_WATERMARK)
+    mask = (kind == _STATUS) | _is_end(kind) | (rows.column("timestamp") == MAX_WATERMARK)
     return rows.tuples(_MARK, mask) if mask.any() else []
 
 
 def sent_ends(facts: Slice) -> list[Mark]:
     """END_OF_DATA and END_OF_PARTITION elements that the task sent, in order."""
-    return [mark for mark in facts.once(sent_ends_and_idleness) if mark[3] >= _END_OF_DATA]
+    return [mark for mark in facts.once(sent_ends_and_idleness) if _END_OF_DATA <= mark[3] <= _END_OF_PARTITION]
 
 
 def received_ends(facts: Slice) -> list[Mark]:
@@ -35,5 +36,10 @@ def received_ends(facts: Slice) -> list[Mark]:
     rows = facts.of("received")
     if not len(rows):
         return []
-    mask = rows.column("kind") >= _END_OF_DATA
+    mask = _is_end(rows.column("kind"))
     return rows.tuples(_MARK, mask) if mask.any() else []
+
+
+def _is_end(kinds: Ints) -> Mask:
+    mask: Mask = (kinds == _END_OF_DATA) | (kinds == _END_OF_PARTITION)
+    return mask

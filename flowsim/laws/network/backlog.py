@@ -43,11 +43,13 @@ def _ends(facts: Slice) -> Iterator[tuple[int, Columns]]:
 class Queues:
     """The queues of one task, and the sums of its sent and received buffers."""
 
-    def __init__(self, task: int, judged: ChannelsByTask, exclusive: frozenset[int], found: Findings) -> None:
+    def __init__(
+        self, task: int, judged: ChannelsByTask, exclusive: frozenset[int], has_barriers: bool, found: Findings
+    ) -> None:
         self._task = task
         self._exclusive = exclusive
         self._found = found
-        self._queues = {channel: SubpartitionQueue() for channel in judged.sent.get(task, ())}
+        self._queues = {channel: SubpartitionQueue(has_barriers) for channel in judged.sent.get(task, ())}
         self._sides = np.array(judged.sent.get(task, [])), np.array(judged.received.get(task, []))
         self._sums = Sums()
 
@@ -91,7 +93,7 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Queues | None:
     judged = graph.once(remote_pipelined)
     if task.task not in judged.sent and task.task not in judged.received:
         return None
-    return Queues(task.task, judged, graph.once(_exclusive_channels), found[ID])
+    return Queues(task.task, judged, graph.once(_exclusive_channels), bool(graph.history.checkpoints), found[ID])
 
 
 def _exclusive_channels(graph: JobGraph) -> frozenset[int]:
@@ -119,7 +121,8 @@ _COUNTS: Final = """\
   - FLUSHED: the queue is empty, or a flush already waits (rule 5.22);
   - SENT, SKIPPED: the poll cannot take the entry;
   - SENT: its `backlog` is not the data count after the row, minus 1 if the last entry is DATA and no flush waits (rule
-    5.26). In a finished partition, the last entry is an event;
+    5.26). In a finished partition, the last entry is an event. If the job has rows in `checkpoints`, an EVENT row may
+    have 0: a barrier that blocks its channel reports no backlog (rule 5.27);
   - SENT, of kind DATA with 0 `bytes`: `whole` is 0, or the input pool of the receiver's gate has `exclusive` buffers
     (rule 5.23).
 - The SENT and RECEIVED rows are compared like `sent` and `received` in law channel-fifo. The position is `number`; the

@@ -36,7 +36,10 @@ class Rests:
     def __init__(self, task: int, graph: JobGraph, reads_all_inputs: bool, found: Findings) -> None:
         self._task = task
         self._found = found
-        self._queues = {channel: SubpartitionQueue() for channel in graph.once(remote_pipelined).sent.get(task, ())}
+        self._queues = {
+            channel: SubpartitionQueue(bool(graph.history.checkpoints))
+            for channel in graph.once(remote_pipelined).sent.get(task, ())
+        }
         self._credits = dict.fromkeys(self._queues, 0)
         self._links = {channel: _link(graph, channel) for channel in self._queues}
         """The receiver of a channel, and the bandwidth to it."""
@@ -207,6 +210,8 @@ _COUNTS: Final = """\
     and (a flush waits or its queue has more than one entry). It has credit if the `balance` of its last INITIAL_GOT or
     GOT row is above the number of DATA rows SENT since. The connection to a task is busy after each SENT row on a
     channel with `bytes_per_second`, for the time that its `bytes` take.
+    If the job has rows in `checkpoints`, an event may be a barrier that blocks its channel (rule 5.27): from an EVENT
+    row SENT to the next row SENT of the channel it cannot send.
   - In a rest of kind MAIL, a mail was PUT and has not RUN, and its priority is at least that of the innermost open
     YIELD wait. Without a YIELD wait, it is at least -1.
   - In a rest of kind MAIL with `priority` -1 (no back pressure) and without an open YIELD wait, the task has unread

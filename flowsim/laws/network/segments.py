@@ -7,7 +7,7 @@ from typing import Final
 from flowsim.facts.kinds import Level, SegmentAction
 from flowsim.laws.evidence import named
 from flowsim.laws.job_graph import JobGraph, Pool, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law, SecondWalk
+from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law, SecondWalk
 from flowsim.laws.network.segment_steps import BLOCKS_A_WALK, Blocks, SuspectSteps, add_step, compare, suspects
 from flowsim.laws.slices import Slice
 
@@ -62,8 +62,13 @@ class Pools:
         self._found = found
         self._accounts = {pool.pool: Account(pool) for pool in pools}
         self._steps: Blocks = {}
+        self._attempt = 0
 
     def feed(self, facts: Slice) -> None:
+        if facts.attempt != self._attempt:
+            self._attempt = facts.attempt
+            for begun in self._accounts.values():
+                begun.size = None
         rows = facts.of("segments").tuples(("seq", *_COLUMNS))
         self._found.examined += len(rows)
         accounts = self._accounts
@@ -117,7 +122,7 @@ _COUNTS: Final = """\
   - handed out is negative or above held;
   - TAKEN: held is above `size` + `overdraft` of the pool; HANDED_OUT: handed out is above this sum (rule 5.36);
   - `size` is below `required` or above `maximum` of the pool;
-  - not RESIZED: `size` differs from that of the row before of the same pool.
+  - not RESIZED: `size` differs from that of the row before of the same pool and attempt.
 - Per task manager, its TAKEN and RETURNED rows are ordered by (`step`, pool, seq). A row is a violation when
   - its step is not that of the row before + 1 (first row: not 0);
   - the number of TAKEN rows minus the number of RETURNED rows so far is negative, or above the `segments` of the task
@@ -134,6 +139,7 @@ LAWS: Final = (
         {"segments": _COLUMNS},
         _make,
         _needs_pools,
+        attempts=Attempts.ALL,
         join=suspects,
         second=SecondWalk(SuspectSteps, compare, BLOCKS_A_WALK),
         counts=_COUNTS,

@@ -6,11 +6,17 @@ from collections import deque
 
 
 class SubpartitionQueue:
-    """Which of its entries are data, and whether a flush was requested and not polled yet."""
+    """Which of its entries are data, and whether a flush was requested and not polled yet.
 
-    __slots__ = ("_data", "_is_flushed", "_kinds", "_queued", "_sent")
+    ``has_barriers``: an event may be a barrier, which blocks the subpartition until the receiver resumes it (rule 5.27).
+    """
 
-    def __init__(self) -> None:
+    __slots__ = ("_data", "_has_barriers", "_is_flushed", "_kinds", "_may_be_blocked", "_queued", "_sent")
+
+    def __init__(self, has_barriers: bool = False) -> None:
+        self._has_barriers = has_barriers
+        self._may_be_blocked = False
+        """From an event until something else is sent; when the receiver resumes the channel is not recorded."""
         self._queued = self._sent = 0
         self._kinds: deque[bool] = deque()
         """Per buffer and event whether it is data."""
@@ -47,11 +53,13 @@ class SubpartitionQueue:
         in_order = number == self._sent
         self._sent += 1
         is_next = self._poll(is_data, ends)
+        self._may_be_blocked = self._has_barriers and not is_data
         if not in_order:
             return "a buffer leaves the queue in the wrong order"
         if not is_next:
             return "a buffer leaves that is not the next in the queue"
-        return "" if backlog == self.reported else "carries a wrong backlog"
+        is_right = backlog == self.reported or (self._may_be_blocked and backlog == 0)
+        return "" if is_right else "carries a wrong backlog"
 
     def _poll(self, is_data: bool, ends: bool) -> bool:
         """Whether the head of the queue matches; a buffer being filled must be the only entry."""
@@ -74,6 +82,8 @@ class SubpartitionQueue:
     def is_readable(self, has_credit: bool) -> bool:
         """Whether something can be sent: an event, or with a credit finished or flushed data (rules 5.20, 5.29)."""
         kinds = self._kinds
+        if self._may_be_blocked:
+            return False
         return bool(kinds) and (not kinds[0] or (has_credit and (self._is_flushed or len(kinds) > 1)))
 
     @property

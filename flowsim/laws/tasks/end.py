@@ -53,7 +53,7 @@ class EndOfTask:
 
     def feed(self, facts: Slice) -> None:
         for seq, channel, _, kind, timestamp in facts.once(sent_ends_and_idleness):
-            if kind >= _END_OF_DATA:
+            if _END_OF_DATA <= kind <= _END_OF_PARTITION:
                 self._found.examined += 1
                 maximum, idle = channel in self._maximum, channel in self._idle
                 self._ends.append(_End(seq, channel, kind, timestamp == _DRAIN, maximum, idle))

@@ -13,7 +13,7 @@ from flowsim.laws.event_time.marks import arrived_event_time, generated_event_ti
 from flowsim.laws.event_time.origins import CombinedInputs
 from flowsim.laws.event_time.paths import FREE, INPUTS, WATERMARK, EventTimePaths
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
 from flowsim.laws.slices import Mask, Rows, Slice
 from flowsim.laws.timers.keys import DESCRIPTION, OwnKeys
 from flowsim.laws.timers.service import COLUMNS, FORWARDED, PLACE, Service, Step
@@ -203,6 +203,7 @@ LAWS: Final = (
         },
         _make,
         _needs_keyed_edges,
+        attempts=Attempts.FRESH,
         counts=_COUNTS,
     ),
 )  # fmt: skip

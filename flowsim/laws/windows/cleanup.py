@@ -10,7 +10,7 @@ import numpy as np
 
 from flowsim.facts.kinds import Level, TimeDomain, TimerAction
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
 from flowsim.laws.slices import Ints, Row, Slice
 from flowsim.laws.windows.joins import Bounds, joins_of
 from flowsim.laws.windows.merging import MergingWindows
@@ -223,6 +223,7 @@ LAWS: Final = (
         },
         _make,
         _needs_judged,
+        attempts=Attempts.FRESH,
         counts=_COUNTS,
     ),
 )

@@ -10,7 +10,7 @@ from flowsim.facts.kinds import Level
 from flowsim.laws.event_time.origins import CombinedInputs
 from flowsim.laws.event_time.paths import WATERMARK, EventTimePaths
 from flowsim.laws.job_graph import JobGraph, Operator, Task
-from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
 from flowsim.laws.slices import Part, Slice
 from flowsim.laws.windows.plan import JOINS, late_operators, rows_of
 from flowsim.laws.windows.timeline import READS
@@ -227,6 +227,7 @@ LAWS: Final = (
         _make,
         _needs_joins,
         _unjudged,
+        attempts=Attempts.FRESH,
         counts=_COUNTS,
     ),
     Law(
@@ -239,6 +240,7 @@ LAWS: Final = (
         make,
         _needs_window_joins,
         _unjudged_windows,
+        attempts=Attempts.FRESH,
         counts=_COUNTS_OF_WINDOWS,
         of_keys=make,
     ),

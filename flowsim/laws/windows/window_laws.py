@@ -6,7 +6,7 @@ from typing import Final
 
 from flowsim.facts.kinds import Level
 from flowsim.laws.job_graph import JobGraph, Task
-from flowsim.laws.law import Findings, FoundByLaw, KeyPart, Law
+from flowsim.laws.law import Attempts, Findings, FoundByLaw, KeyPart, Law
 from flowsim.laws.slices import Slice
 from flowsim.laws.windows.lateness import LateCounts, LateOperator, compare_late_counts
 from flowsim.laws.windows.plan import LATE_KINDS, late_operators
@@ -207,6 +207,7 @@ LAWS: Final = (
         make,
         _needs_windows,
         _unjudged,
+        attempts=Attempts.FRESH,
         counts=_COUNTS_WINDOW_FIRE,
         of_keys=make,
     ),
@@ -218,6 +219,7 @@ LAWS: Final = (
         READS,
         make,
         _needs_windows,
+        attempts=Attempts.FRESH,
         counts=_COUNTS_LATE_ROWS,
         of_keys=make,
     ),
@@ -234,6 +236,7 @@ LAWS: Final = (
         make,
         _needs_late_operators,
         join=compare_late_counts,
+        attempts=Attempts.FRESH,
         counts=_COUNTS_LATENESS,
         of_keys=make,
     ),

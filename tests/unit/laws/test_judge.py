@@ -11,6 +11,7 @@ from flowsim.facts.kinds import ElementKind, Level
 from flowsim.laws.judge import NOTHING_RECORDED, check_all
 from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
+from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
 from tests.support.facts.event_time_history import History
 from tests.support.facts.tiny_job import tiny_job
 from tests.support.pages.laws_page import laws_page
@@ -20,9 +21,13 @@ PAGE = Path(__file__).parents[3] / "docs" / "laws.md"
 
 def test_every_law_examines_rows_and_holds_on_correct_run() -> None:
     outcomes = check_all(tiny_job())
-    assert {one.law for one in outcomes if one.verdict is Verdict.NOT_APPLICABLE} == {"joins", "window-joins"}
+    assert {one.law for one in outcomes if one.verdict is Verdict.NOT_APPLICABLE} == {
+        "joins",
+        "window-joins",
+        *OF_CHECKPOINTS,
+    }
     for outcome in outcomes:
-        if outcome.law not in ("joins", "window-joins"):
+        if outcome.law not in ("joins", "window-joins", *OF_CHECKPOINTS):
             assert outcome.verdict is Verdict.HOLDS, outcome
             assert outcome.rows_examined > 0
 

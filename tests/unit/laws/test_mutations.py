@@ -17,6 +17,7 @@ from flowsim.validation.judge import open_runs, validate
 from tests.benchmarks.bench_judge import write
 from tests.benchmarks.big_recording import BigJob
 from tests.support.facts.cases import CUTS, Case, mutated, small
+from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS, OTHER_LAWS
 from tests.support.facts.mutations import MUTATIONS
 from tests.support.facts.random_mutations import KINDS, KINDS_OF_JOINS
 
@@ -71,7 +72,7 @@ def violated(outcomes: Outcomes) -> dict[str, int]:
 
 def test_every_law_examines_rows_and_holds_on_correct_recording(outcomes_of: Mapping[str, Outcomes]) -> None:
     assert tuple(outcomes_of["honest"]) == LAW_IDS
-    found = {law: outcomes_of[law if law in OF_JOINS else "honest"][law] for law in LAW_IDS}
+    found = {law: outcomes_of[law if law in OF_JOINS else "honest"][law] for law in OTHER_LAWS}
     assert {o.verdict for o in found.values()} == {Verdict.HOLDS}
     assert all(o.rows_examined > 0 for o in found.values())
 
@@ -131,6 +132,7 @@ def test_laws_of_level_full_are_not_applicable_below_it(outcomes_of: Mapping[str
     outcomes = outcomes_of["level elements"]
     assert {law for law, o in outcomes.items() if o.verdict is Verdict.NOT_APPLICABLE} == {
         *OF_JOINS,
+        *OF_CHECKPOINTS,
         *(law.id for law in LAWS if law.level is Level.FULL),
     }
     assert outcomes["credits"].reason == "needs recording level full, the run was recorded at level elements"
@@ -150,7 +152,7 @@ def test_random_damage_covers_every_kind_and_law(at_random: list[Judged]) -> Non
     kinds = (*KINDS, *KINDS_OF_JOINS)
     assert len(damaged) == DAMAGED + len(KINDS_OF_JOINS)
     assert {case.name.split(": ")[1] for case in damaged} == {kind.name for kind in kinds}
-    assert set().union(*(kind.laws for kind in kinds)) == set(LAW_IDS)
+    assert set().union(*(kind.laws for kind in kinds)) == set(OTHER_LAWS)
 
 
 def test_random_damage_violates_laws_of_its_kind(at_random: list[Judged]) -> None:
@@ -178,6 +180,6 @@ def test_files_and_memory_get_same_verdicts(of_the_honest_job: list[Judged], at_
 def test_generated_benchmark_recording_satisfies_all_laws(tmp_path: Path) -> None:
     write(BigJob(2, 9, 20), tmp_path / "recording")
     outcomes = validate(open_runs([tmp_path])).of(0)
-    assert {law: o.verdict for law, o in outcomes.items() if law not in OF_JOINS} == {
-        law: Verdict.HOLDS for law in LAW_IDS if law not in OF_JOINS
+    assert {law: o.verdict for law, o in outcomes.items() if law in OTHER_LAWS and law not in OF_JOINS} == {
+        law: Verdict.HOLDS for law in OTHER_LAWS if law not in OF_JOINS
     }

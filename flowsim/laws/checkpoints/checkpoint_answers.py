@@ -1,0 +1,144 @@
+"""Laws checkpoint-answers and checkpoint-notifications: the steps of checkpoints in one task."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from flowsim.facts.kinds import CheckpointStep, Level
+from flowsim.laws.checkpoints.needs import NOTIFYING, needs_checkpoints
+from flowsim.laws.evidence import named
+from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.law import Findings, FoundByLaw, Law
+from flowsim.laws.slices import Slice
+
+ANSWERS: Final = "checkpoint-answers"
+NOTIFICATIONS: Final = "checkpoint-notifications"
+_ORDER: Final = tuple(
+    int(step)
+    for step in (
+        CheckpointStep.BARRIER_SENT,
+        CheckpointStep.SYNC_START,
+        CheckpointStep.SYNC_END,
+        CheckpointStep.ASYNC_END,
+        CheckpointStep.ACKNOWLEDGE,
+    )
+)
+_DECLINE: Final = int(CheckpointStep.DECLINE)
+_COMPLETE: Final = int(CheckpointStep.NOTIFY_COMPLETE)
+_ABORTED: Final = int(CheckpointStep.NOTIFY_ABORTED)
+_RESTORE: Final = int(CheckpointStep.RESTORE)
+
+
+class StepsOfTask:
+    """The steps of one attempt of a task."""
+
+    def __init__(self, completed: Mapping[int, int], answers: Findings, notifications: Findings) -> None:
+        """``completed``: the time of completion, by id."""
+        self._completed = completed
+        self._answers = answers
+        self._notifications = notifications
+        self._steps: dict[int, int] = {}
+        """By checkpoint the index of its last step in the order, -1: it was declined."""
+        self._newest = -1
+        self._restored = -1
+
+    def feed(self, facts: Slice) -> None:
+        columns = ("seq", "task", "time_ns", "checkpoint", "step")
+        for seq, task, time_ns, checkpoint, step in facts.of("checkpoint_steps").tuples(columns):
+            wrong, law = "", self._answers
+            if step in _ORDER or step == _DECLINE:
+                law.examined += 1
+                wrong = self._answer(checkpoint, step)
+            elif step in (_COMPLETE, _ABORTED):
+                law = self._notifications
+                law.examined += 1
+                wrong = self._completion(checkpoint, time_ns) if step == _COMPLETE else self._abort(checkpoint, time_ns)
+            elif step == _RESTORE:
+                self._restored = checkpoint
+            if wrong:
+                law.broken(
+                    wrong, (task, seq), task=task, seq=seq, time_ns=time_ns, checkpoint=checkpoint,
+                    step=named(CheckpointStep, step),
+                )  # fmt: skip
+
+    def _answer(self, checkpoint: int, step: int) -> str:
+        last = self._steps.get(checkpoint)
+        if last == -1:
+            return "a step after the task declined the checkpoint"
+        if step == _DECLINE:
+            self._steps[checkpoint] = -1
+            return "declined after it was acknowledged" if last == len(_ORDER) - 1 else ""
+        place = _ORDER.index(step)
+        self._steps[checkpoint] = max(place, -1 if last is None else last)
+        if place != (0 if last is None else last + 1):
+            return "a step of the checkpoint is missing or repeated before it"
+        return ""
+
+    def _completion(self, checkpoint: int, time_ns: int) -> str:
+        newest, self._newest = self._newest, max(self._newest, checkpoint)
+        completed = self._completed.get(checkpoint)
+        if completed is None or completed > time_ns:
+            return "the checkpoint was not completed"
+        if checkpoint <= newest:
+            return "a notification of this or of a newer checkpoint was before it"
+        return "the task was restored from this or a newer checkpoint" if checkpoint <= self._restored else ""
+
+    def _abort(self, checkpoint: int, time_ns: int) -> str:
+        completed = self._completed.get(checkpoint)
+        return "the checkpoint was completed" if completed is not None and completed <= time_ns else ""
+
+    def end(self, whole: bool) -> None:
+        """Does nothing: a task may end before it has answered."""
+
+
+def _completed(graph: JobGraph) -> dict[int, int]:
+    events = graph.history.completed.values()
+    return {event.checkpoint: event.time_ns for event in events if event.type in NOTIFYING}
+
+
+def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> StepsOfTask:
+    unused = Findings()
+    answers, notifications = found.get(ANSWERS, unused), found.get(NOTIFICATIONS, unused)
+    return StepsOfTask(graph.once(_completed), answers, notifications)
+
+
+_READS: Final = {"checkpoint_steps": ("time_ns", "checkpoint", "step")}
+
+LAWS: Final = (
+    Law(
+        ANSWERS,
+        "A task takes the steps of a checkpoint in order, and acknowledges or declines it at most once.",
+        ("12.5", "12.6", "12.7", "12.71"),
+        Level.ELEMENTS,
+        _READS,
+        _make,
+        needs_checkpoints,
+        counts="""\
+- Not applicable: no row in `checkpoints`.
+- Rows examined: rows of `checkpoint_steps` with the steps BARRIER_SENT, SYNC_START, SYNC_END, ASYNC_END, ACKNOWLEDGE and
+  DECLINE, for each attempt and checkpoint.
+- A row is a violation when it is not the next one of this order. DECLINE may follow each of the others but ACKNOWLEDGE
+  (rules 12.7, 12.71), and nothing follows it.
+""",
+    ),
+    Law(
+        NOTIFICATIONS,
+        "A task is notified of completed checkpoints only, in increasing order, at most once each, and not of those that "
+        "it was restored from.",
+        ("12.4", "12.50", "12.51", "12.54"),
+        Level.ELEMENTS,
+        _READS,
+        _make,
+        needs_checkpoints,
+        counts="""\
+- Not applicable: no row in `checkpoints`.
+- Rows examined: NOTIFY_COMPLETE and NOTIFY_ABORTED rows of `checkpoint_steps`.
+- A NOTIFY_COMPLETE row is a violation when
+  - the checkpoint is not completed at its `time_ns`, or its type is SAVEPOINT (rule 12.51);
+  - its id is not above the id of each NOTIFY_COMPLETE row before it in the same attempt;
+  - its id is not above the id of the RESTORE row of the attempt (rule 12.4).
+- A NOTIFY_ABORTED row is a violation when the checkpoint is completed at its `time_ns`.
+""",
+    ),
+)  # fmt: skip

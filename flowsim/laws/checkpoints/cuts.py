@@ -1,0 +1,94 @@
+"""The cuts of checkpoints in the channels of one task: what it sent before its barriers, and received before its
+snapshots."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from flowsim.facts.kinds import ElementKind
+from flowsim.laws.checkpoints.needs import SYNC_START
+from flowsim.laws.law import Findings
+from flowsim.laws.slices import Ints, Rows, Slice
+
+READS: Final = {
+    "sent": ("channel", "position", "kind", "timestamp"),
+    "received": ("channel", "kind"),
+    "checkpoint_steps": ("checkpoint", "step"),
+}
+_BARRIER: Final = int(ElementKind.CHECKPOINT_BARRIER)
+_END_OF_PARTITION: Final = int(ElementKind.END_OF_PARTITION)
+Cut = tuple[int, int]
+"""A channel and a checkpoint."""
+
+
+@dataclass(slots=True)
+class Cuts:
+    """The cuts of one attempt of a task."""
+
+    sent: dict[Cut, int] = field(default_factory=dict)
+    """Number of elements that the task sent before its barrier, without barriers and cancellations."""
+    sent_in_all: dict[int, int] = field(default_factory=dict)
+    """By channel, also without END_OF_PARTITION."""
+    received: dict[int, dict[int, int]] = field(default_factory=dict)
+    """By checkpoint with a snapshot and channel the number of elements received before, without barriers and
+    cancellations."""
+
+
+class CutsOfTask:
+    """Finds the cuts of one attempt of a task."""
+
+    def __init__(self, found: Findings, wanted: Callable[[int], bool] = lambda checkpoint: True) -> None:
+        """``wanted``: which checkpoints are examined."""
+        self._found = found
+        self._wanted = wanted
+        self._cuts = Cuts()
+        self._received: dict[int, int] = {}
+        """By channel the number of received elements so far."""
+        self._events: dict[int, int] = {}
+        """By channel the number of barriers and cancellations sent so far."""
+
+    def feed(self, facts: Slice) -> None:
+        if facts.has("sent"):
+            self._add_sent(facts.of("sent"))
+        snapshots = [
+            (seq, checkpoint)
+            for seq, checkpoint, step in facts.of("checkpoint_steps").tuples(("seq", "checkpoint", "step"))
+            if step == SYNC_START and self._wanted(checkpoint)
+        ]
+        received, start = facts.of("received"), 0
+        if len(received):
+            ends = np.searchsorted(received.column("seq"), [seq for seq, _ in snapshots]).tolist()
+        else:
+            ends = [0] * len(snapshots)
+        for end, (_, checkpoint) in zip(ends, snapshots, strict=True):
+            self._add_received(received, start, end)
+            start = end
+            self._cuts.received[checkpoint] = dict(self._received)
+        self._add_received(received, start, len(received))
+
+    def _add_sent(self, rows: Rows) -> None:
+        kinds = rows.column("kind")
+        columns, events = ("channel", "position", "kind", "timestamp"), self._events
+        for channel, position, kind, checkpoint in rows.tuples(columns, kinds >= _BARRIER):
+            if kind == _BARRIER and self._wanted(checkpoint):
+                self._cuts.sent.setdefault((channel, checkpoint), position - events.get(channel, 0))
+            events[channel] = events.get(channel, 0) + 1
+        _add_counts(self._cuts.sent_in_all, rows.column("channel")[kinds < _END_OF_PARTITION])
+
+    def _add_received(self, rows: Rows, start: int, end: int) -> None:
+        if end > start:
+            is_data = rows.column("kind")[start:end] < _BARRIER
+            _add_counts(self._received, rows.column("channel")[start:end][is_data])
+
+    def end(self, whole: bool) -> Cuts:
+        return self._cuts
+
+
+def _add_counts(counts: dict[int, int], channels: Ints) -> None:
+    found, numbers = np.unique(channels, return_counts=True)
+    for channel, number in zip(found.tolist(), numbers.tolist(), strict=True):
+        counts[channel] = counts.get(channel, 0) + number

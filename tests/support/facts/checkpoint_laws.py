@@ -1,0 +1,12 @@
+"""The laws of checkpoints, which jobs without checkpoints have nothing to examine for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flowsim.laws.catalogue import LAW_IDS, LAWS
+
+OF_CHECKPOINTS: Final = frozenset(
+    law.id for law in LAWS if law.machine.__module__.startswith("flowsim.laws.checkpoints")
+)
+OTHER_LAWS: Final = tuple(law for law in LAW_IDS if law not in OF_CHECKPOINTS)

@@ -6,9 +6,10 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.state.descriptors import ListStateDescriptor
+from flowsim.state.descriptors import ListStateDescriptor, MapStateDescriptor
 from flowsim.state.redistribution.operator_state_handle import DistributionMode
 from flowsim.state.snapshots.snapshot_contexts import (
+    OperatorBroadcastState,
     OperatorListState,
     OperatorStateStore,
     StateInitializationContext,
@@ -56,6 +57,28 @@ class FunctionListState:
         return checked_copy(value)
 
 
+class FunctionBroadcastState:
+    """A map without a key, the same in every subtask. Flink: BroadcastState."""
+
+    __slots__ = ("_state",)
+
+    def __init__(self, state: OperatorBroadcastState) -> None:
+        self._state = state
+
+    def get(self, key: object) -> object:
+        """Returns a copy of the value of a key, None if there is none."""
+        return next((copy_value(value) for known, value in self._state.get() if known == key), None)
+
+    def put(self, key: object, value: object) -> None:
+        """Sets the value of a key; raises ValueNotAllowed outside the closed set."""
+        others = tuple(pair for pair in self._state.get() if pair[0] != key)
+        self._state.update((*others, (checked_copy(key), checked_copy(value))))
+
+    def items(self) -> list[tuple[object, object]]:
+        """Returns copies of the keys and values."""
+        return [(key, copy_value(value)) for key, value in self._state.get()]
+
+
 class FunctionOperatorStateStore:
     """Operator state by name. Flink: OperatorStateStore."""
 
@@ -68,6 +91,10 @@ class FunctionOperatorStateStore:
         """Returns a list whose elements are distributed to the subtasks when the parallelism changes (rule 12.24)."""
         name = state_descriptor.name
         return FunctionListState(name, self._store.get_list_state(name))
+
+    def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> FunctionBroadcastState:
+        """Returns a map of which every subtask has the same entries (rule 12.25)."""
+        return FunctionBroadcastState(self._store.get_broadcast_state(state_descriptor.name))
 
     def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> FunctionListState:
         """Returns a list of which every subtask restores all elements (rule 12.25)."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
-from dataclasses import replace
 
 from flowsim.errors import BadInput
 from flowsim.mailbox.mail import MailOptions
@@ -164,7 +163,7 @@ class KeyedOperator(StreamOperator):
         if restored is None:
             return
         self.state.restore(
-            ((group, replace(cell, namespace=restored_namespace(cell.namespace))) for group, cell in restored.cells()),
+            ((group, cell._replace(namespace=restored_namespace(cell.namespace))) for group, cell in restored.cells()),
             restored.descriptions(),
         )
         timers: dict[int, list[StoredTimer]] = {}
@@ -179,7 +178,7 @@ class KeyedOperator(StreamOperator):
             cells.setdefault(key_group, []).append(cell)
             kinds.setdefault(cell.state, "operator")
         stored = {
-            group: tuple(replace(cell, namespace=stored_namespace(cell.namespace)) for cell in cells[group])
+            group: tuple(cell._replace(namespace=stored_namespace(cell.namespace)) for cell in cells[group])
             for group in sorted(cells)
             if cells[group]
         }

@@ -260,6 +260,12 @@ class StreamOperator:
     def finish(self) -> None:
         """Emits the last results (rule 4.12)."""
 
+    @property
+    def user_function(self) -> object:
+        """The function of the user, which may have state of its own; None without one. Flink: AbstractUdfStreamOperator."""
+        life = getattr(self, "_life", None)
+        return None if life is None else life.function
+
     def initialize_state(self, context: StateInitializationContext) -> None:
         """Declares the operator's states, and reads restored ones; called before ``open``, in jobs with checkpoints."""
 

@@ -142,6 +142,10 @@ class FunctionLife:
         self._function = function
         self._is_open = False
 
+    @property
+    def function(self) -> UserFunction | None:
+        return self._function
+
     def open(self, runtime_context: RuntimeContext) -> None:
         if self._function is not None:
             self._is_open = True

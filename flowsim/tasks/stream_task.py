@@ -26,6 +26,7 @@ from flowsim.tasks.actor import Actor
 from flowsim.tasks.async_calls import TaskAsyncCalls
 from flowsim.tasks.batches import BatchBudget, Batches
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
+from flowsim.tasks.checkpointing.operator_checkpoints import initialize_without_checkpoints
 from flowsim.tasks.checkpointing.task_checkpoints import TaskCheckpoints
 from flowsim.tasks.inputs.multiple_input_processor import network_inputs
 from flowsim.tasks.inputs.task_input import TaskInput
@@ -181,7 +182,8 @@ class StreamTask(ObservedTask):
 
     def _initialize_and_open(self) -> None:
         if self.checkpoints is None:
-            self.chain.open()
+            wrappers = self.chain.wrappers
+            self.chain.open(lambda place: initialize_without_checkpoints(wrappers[place]))
         else:
             self.checkpoints.on_restore()
             self.chain.open(self.checkpoints.initialize_state)

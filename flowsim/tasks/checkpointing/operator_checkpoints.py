@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flowsim.operators.checkpointed_function import initialize_function, snapshot_function
 from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, OperatorSubtaskState
 from flowsim.state.redistribution.operator_state_handle import OperatorStateHandle, StateMetaInfo
 from flowsim.state.snapshots.operator_state_backend import OperatorStateBackend
@@ -92,7 +93,7 @@ class OperatorCheckpoints:
         """Gives the operator its restored state; called before it is opened (rule 12.92)."""
         operator = self._wrapper.operator
         if restore is None:
-            operator.initialize_state(StateInitializationContext(self._operator_state))
+            self._initialize(StateInitializationContext(self._operator_state))
             return
         state = restore.states.get(self.operator_id)
         keyed: RestoredKeyGroups | None = None
@@ -101,11 +102,16 @@ class OperatorCheckpoints:
             self._operator_state.restore(state.managed_operator, read)
             if state.managed_keyed or state.raw_keyed:
                 keyed = RestoredKeyGroups(operator.ctx.key_group_range, state.managed_keyed, state.raw_keyed, read)
-        operator.initialize_state(
+        self._initialize(
             StateInitializationContext(
                 self._operator_state, keyed, restore.checkpoint_id, is_new_operator=state is None
             )
         )
+
+    def _initialize(self, context: StateInitializationContext) -> None:
+        operator = self._wrapper.operator
+        operator.initialize_state(context)
+        initialize_function(operator.user_function, context)
 
     def prepare_snapshot_pre_barrier(self, checkpoint_id: int) -> None:
         self._wrapper.operator.prepare_snapshot_pre_barrier(checkpoint_id)
@@ -114,7 +120,9 @@ class OperatorCheckpoints:
         """Copies the state: first the operator, then its states, in the order of rule 12.65."""
         operator = self._wrapper.operator
         operator.clock.now_ns += self._sync_latency_ns
-        operator.snapshot_state(StateSnapshotContext(checkpoint_id, timestamp_ms))
+        context = StateSnapshotContext(checkpoint_id, timestamp_ms)
+        operator.snapshot_state(context)
+        snapshot_function(operator.user_function, context)
         keyed, timers = operator.snapshot_keyed_state()
         write = _Write(self._streams, checkpoint_id, self.operator_id, operator.ctx.subtask_index)
         return OperatorSnapshot(self._wrapper, write, self._operator_state.snapshot(), keyed, timers)
@@ -127,3 +135,8 @@ class OperatorCheckpoints:
 
     def notify_checkpoint_subsumed(self, checkpoint_id: int) -> None:
         """Does nothing: no operator of flowsim uses it."""
+
+
+def initialize_without_checkpoints(wrapper: OperatorWrapper) -> None:
+    """Lets a function with state declare it, in a job that never stores it."""
+    initialize_function(wrapper.operator.user_function, StateInitializationContext(OperatorStateBackend(wrapper.name)))

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Literal
 
 from flowsim.cluster.components import Components
+from flowsim.cluster.failures import RunFailure
 from flowsim.cluster.job_status import JobStatus
 from flowsim.cluster.run_actions import RunAction
 from flowsim.cluster.run_bounds import UNBOUNDED, RunBounds
@@ -125,6 +126,8 @@ class RunOptions:
     on_progress: Callable[[Progress], None] | None = None
     budget_records: int | None = None
     actions: tuple[RunAction, ...] = ()
+    failures: tuple[RunFailure, ...] = ()
+    """Failures of tasks, task managers and the job manager, from which the job recovers."""
     limits: Limits = DEFAULT_LIMITS
     """The limits of the size of the job."""
     bounds: RunBounds = UNBOUNDED

@@ -9,6 +9,7 @@ from typing import Any, Final, assert_never
 
 from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
 from flowsim.cluster.deployment import Deployment
+from flowsim.cluster.failures import checked_failures
 from flowsim.cluster.job_execution import (
     JobExecutionResult,
     JobStatus,
@@ -21,12 +22,24 @@ from flowsim.cluster.job_execution import (
 from flowsim.cluster.job_master.job_master import JobMaster
 from flowsim.cluster.metrics_sampler import MetricsSampler
 from flowsim.cluster.region_schedule import RegionSchedule
-from flowsim.cluster.run_actions import CancelJob, RunAction, Snapshots, SnapshotTask, StopJob, checked_actions
+from flowsim.cluster.run_actions import (
+    ACTIONS_WITH_CHECKPOINTS,
+    CancelJob,
+    RunAction,
+    Snapshots,
+    SnapshotTask,
+    StopJob,
+    StopWithSavepoint,
+    TriggerCheckpoint,
+    TriggerSavepoint,
+    checked_actions,
+)
 from flowsim.cluster.wait_for_report import wait_for_report
 from flowsim.errors import BadInput, Deadlock, ElementFailed, InvariantViolation, JobFailed, RunTooLong
 from flowsim.facts import schema
 from flowsim.facts.tracer import Recorder
 from flowsim.garbage_collection import without_garbage_collection
+from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.graph.execution_graph import create_execution_graph, describe
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import StreamGraph
@@ -62,7 +75,10 @@ class MiniCluster:
     def __init__(self, graph: StreamGraph, options: RunOptions) -> None:
         self._options = options
         self._actions = checked_actions(options.actions)
+        self._failures = checked_failures(options.failures)
         self.job_name = graph.name
+        if graph.settings.checkpointing is None and any(isinstance(e, ACTIONS_WITH_CHECKPOINTS) for e in self._actions):
+            graph.settings.checkpointing = CheckpointSettings()
         self.execution = create_execution_graph(create_job_graph(graph), options.limits)
         self._schedule = RegionSchedule(self.execution.regions)
         self._snapshots = Snapshots(self._actions, self.execution)
@@ -321,6 +337,8 @@ class MiniCluster:
                 return lambda: self._end(JobStatus.CANCELED)
             case SnapshotTask():
                 return lambda: self._request_snapshot(action)
+            case TriggerCheckpoint() | TriggerSavepoint() | StopWithSavepoint():
+                return lambda: self._trigger(action)
             case _:
                 assert_never(action)
 
@@ -332,6 +350,10 @@ class MiniCluster:
     def _request_snapshot(self, action: SnapshotTask) -> None:
         if self.deployment is not None and self._scheduler is not None:
             self._snapshots.request(action, self.deployment.tasks, self._scheduler.now_ns)
+
+    def _trigger(self, action: TriggerCheckpoint | TriggerSavepoint | StopWithSavepoint) -> None:
+        if self._master is not None:
+            self._master.trigger(action)
 
     def _on_until(self) -> None:
         self._report = self.wait_for_report()

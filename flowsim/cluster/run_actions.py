@@ -1,4 +1,4 @@
-"""Actions at set times of a run: stop, cancel, snapshot."""
+"""Actions at set times of a run: stop, cancel, checkpoint, savepoint, snapshot."""
 
 from __future__ import annotations
 
@@ -106,16 +106,54 @@ class SnapshotTask:
     subtask: int | None = None
 
 
-RunAction = StopJob | CancelJob | SnapshotTask
+@dataclass(frozen=True, slots=True)
+class TriggerCheckpoint:
+    """Triggers a checkpoint ``at_ns`` after the start of the job, beside the periodic ones."""
+
+    at_ns: int
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerSavepoint:
+    """Triggers a savepoint ``at_ns`` after the start of the job; the job goes on.
+
+    ``directory``: where ``savepoint-N`` is written; None: in memory, or in the directory of checkpoints. Flink:
+    JobClient.triggerSavepoint.
+    """
+
+    at_ns: int
+    directory: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StopWithSavepoint:
+    """Takes a savepoint ``at_ns`` after the start of the job, and then ends the job (rules 12.138 to 12.140).
+
+    ``drain``: event time is flushed before the savepoint, so that no later run can continue the windows. ``directory``:
+    as for ``TriggerSavepoint``. Flink: JobClient.stopWithSavepoint.
+    """
+
+    at_ns: int
+    drain: bool = False
+    directory: str | None = None
+
+
+RunAction = StopJob | CancelJob | SnapshotTask | TriggerCheckpoint | TriggerSavepoint | StopWithSavepoint
 """All possible actions."""
+
+ACTIONS_WITH_CHECKPOINTS = (TriggerCheckpoint, TriggerSavepoint, StopWithSavepoint)
+"""Actions for which a job takes checkpoints, even without settings for them."""
 
 
 def checked_actions(actions: Iterable[RunAction]) -> tuple[RunAction, ...]:
     """Returns the actions sorted by time (stable). Raises BadInput for an invalid action or a negative time."""
     checked = tuple(actions)
     for action in checked:
-        if not isinstance(action, StopJob | CancelJob | SnapshotTask):
-            raise BadInput(f"actions: expected StopJob, CancelJob or SnapshotTask, got {action!r:.80}")
+        if not isinstance(action, RunAction):
+            raise BadInput(
+                "actions: expected StopJob, CancelJob, SnapshotTask, TriggerCheckpoint, TriggerSavepoint or "
+                f"StopWithSavepoint, got {action!r:.80}"
+            )
         if type(action.at_ns) is not int or action.at_ns < 0:
             raise BadInput(f"actions: {type(action).__name__}.at_ns: expected 0 ns or more, got {action.at_ns!r:.40}")
     return tuple(sorted(checked, key=lambda action: action.at_ns))

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import Protocol, assert_never
 
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
 from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
 from flowsim.checkpoints.checkpoint_restore import NO_CHECKPOINT
+from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.failover.execution_failure_handler import ExecutionFailureHandler
 from flowsim.checkpoints.failover.restart_pipelined_region_failover_strategy import (
     RestartPipelinedRegionFailoverStrategy,
 )
 from flowsim.checkpoints.failover.scheduling_topology import ResultPartition
+from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.job_checkpoint_storage import storage_for
 from flowsim.checkpoints.storage.storage_locations import SnapshotOwner
 from flowsim.cluster.job_master.executions import JobExecutions, TaskExecution, scheduling_topology
@@ -22,7 +24,8 @@ from flowsim.cluster.job_master.job_checkpoints import JobCheckpoints
 from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.cluster.job_master.operator_coordinators import OperatorCoordinators
 from flowsim.cluster.job_master.restart_strategies import create_restart_strategy
-from flowsim.errors import FlowsimError
+from flowsim.cluster.run_actions import StopWithSavepoint, TriggerCheckpoint, TriggerSavepoint
+from flowsim.errors import BadInput, FlowsimError, InvariantViolation
 from flowsim.facts.job_trace import JobTrace
 from flowsim.facts.tracer import Recorder
 from flowsim.graph.execution_graph import ExecutionGraph
@@ -105,6 +108,22 @@ class JobMaster:
         execution = self.executions.subtasks[subtask].deploy(task)
         self.coordinators.on_deployed(subtask, task, execution.attempt_id.attempt, self._restored_id)
         return None if self.checkpoints is None else self.checkpoints.task_checkpointing(execution)
+
+    def trigger(self, action: TriggerCheckpoint | TriggerSavepoint | StopWithSavepoint) -> None:
+        """Requests a checkpoint or savepoint, in a turn of the job manager."""
+        checkpoints = self.checkpoints
+        if checkpoints is None:
+            raise InvariantViolation(f"{action} in a job without checkpoints")
+        coordinator = checkpoints.coordinator
+        match action:
+            case TriggerCheckpoint():
+                self.actor.execute(lambda: _ignore(coordinator.trigger_checkpoint()))
+            case TriggerSavepoint(directory=directory):
+                self.actor.execute(lambda: _ignore(coordinator.trigger_savepoint(directory)))
+            case StopWithSavepoint():
+                raise BadInput("stop with a savepoint: flowsim cannot do this yet")
+            case _:
+                assert_never(action)
 
     def close(self, end: EndOfJob) -> None:
         """Ends the job's side; later reports of tasks are dropped."""
@@ -236,6 +255,10 @@ class FailJob:
     def fail_job_due_to_task_failure(self, cause: FlowsimError, failing_task: ExecutionAttemptId) -> None:
         """Fails the task that declined the checkpoint."""
         self._master.fail_task(failing_task, cause)
+
+
+def _ignore(checkpoint: CompletableFuture[CompletedCheckpoint]) -> None:
+    """The statistics report what becomes of a checkpoint."""
 
 
 def _owner(execution: ExecutionGraph) -> SnapshotOwner:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import overload
+from typing import Any, overload
 
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.print import PrintSink
@@ -48,6 +48,7 @@ from flowsim.datastream.streams.stream import OperatorHandle, Stream
 from flowsim.datastream.streams.windowed_streams import AllWindowedStream, WindowedStream
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import OperatorDescription, PartitionerSpec
+from flowsim.legacy.two_phase_commit_sink import TwoPhaseCommitSinkFunction
 from flowsim.operators.functions.aggregators import AggregationType
 from flowsim.operators.functions.field_accessor import Field
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
@@ -233,9 +234,13 @@ class DataStream(Stream["DataStream"]):
 
     # Sinks.
 
-    def add_sink(self, sink_func: Sink) -> DataStreamSink:
-        """Does the same as ``sink_to``: flowsim has one kind of sink."""
-        return self.sink_to(sink_func)
+    def add_sink(self, sink_func: Sink | TwoPhaseCommitSinkFunction[Any]) -> DataStreamSink:
+        """Writes every record to a sink function; with a sink it does the same as ``sink_to``."""
+        if not isinstance(sink_func, TwoPhaseCommitSinkFunction):
+            return self.sink_to(sink_func)
+        make = factories.sink_function_operator(sink_func)
+        description = OperatorDescription("sink", {"sink": "two_phase_commit"})
+        return DataStreamSink(self._env, self._add("Sink: Unnamed", description, make))
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
         """Writes every record to a sink, such as ``flowsim.connectors.files.parquet.ParquetSink``.

@@ -67,7 +67,7 @@ FROZEN = {
         KeyedBroadcastProcessFunction KeyedCoProcessFunction KeyedProcessFunction KeyedStateStore MapFunction
         NullByteKeySelector ParallelSourceFunction Partitioner PassThroughAllWindowFunction
         PassThroughWindowFunction ProcessAllWindowFunction ProcessFunction ProcessWindowFunction ReduceFunction
-        ResultFutureFunction RuntimeContext SourceFunction WindowFunction
+        ResultFutureFunction RuntimeContext SourceFunction TwoPhaseCommitSinkFunction WindowFunction
     """,
     "flowsim.datastream.async_retry_strategies": """
         NO_RETRY_STRATEGY AsyncRetryPredicate AsyncRetryStrategy ExponentialBackoffDelayRetryStrategy

@@ -1,4 +1,4 @@
-"""A sink that writes rows to a table of a database, with staged rows. Flink: JdbcSink."""
+"""A sink that writes rows to a table of a database, with staged rows."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from flowsim.errors import BadInput
 from flowsim.operators.sink import InitContext
 
 BATCH_ROWS: Final = 1000
-"""Number of rows of one statement. Flink: JdbcExecutionOptions."""
+"""Number of rows of one statement."""
 
 
 class DatabaseSink:

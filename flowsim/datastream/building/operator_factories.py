@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from flowsim.connectors.sinks.committer_operators import CommitterOperator, GlobalCommitterOperator
 from flowsim.connectors.sinks.sink import (
@@ -35,6 +35,7 @@ from flowsim.datastream.functions.function import has_life_cycle, isolated
 from flowsim.graph.stream_graph import JobSettings, TwoPhaseCommit
 from flowsim.legacy.source_function import LegacySource, SourceFunction
 from flowsim.legacy.stream_source import StreamSource
+from flowsim.legacy.two_phase_commit_sink import StreamSink, TwoPhaseCommitSinkFunction
 from flowsim.operators import stream_operator
 from flowsim.operators.functions.aggregators import AggregationType, aggregator
 from flowsim.operators.functions.basic import FilterOperator, FlatMapOperator, MapOperator
@@ -209,6 +210,12 @@ def sink_operator(sink: Sink) -> MakeOperator:
         raise TypeError(f"sink_to: expected a sink such as flowsim.connectors.files.parquet.ParquetSink, got {sink!r}")
     direct = DirectWriters(sink) if isinstance(sink, SupportsDirectWriter) else sink
     return lambda name: SinkOperator(direct)
+
+
+def sink_function_operator(function: TwoPhaseCommitSinkFunction[Any]) -> MakeOperator:
+    """Creates a sink of the legacy kind, with a separate function for each subtask."""
+    isolated(function, "add_sink")
+    return lambda name: StreamSink(isolated(function, name))
 
 
 def two_phase_commit(sink: Sink) -> TwoPhaseCommit | None:

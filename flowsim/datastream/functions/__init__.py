@@ -40,6 +40,7 @@ from flowsim.datastream.functions.functions import (
     WindowFunction,
 )
 from flowsim.legacy.source_function import ParallelSourceFunction, SourceFunction
+from flowsim.legacy.two_phase_commit_sink import TwoPhaseCommitSinkFunction
 from flowsim.operators.user_functions import RuntimeContext
 from flowsim.state.keyed_state import KeyedStateStore
 
@@ -78,5 +79,6 @@ __all__ = [
     "ResultFutureFunction",
     "RuntimeContext",
     "SourceFunction",
+    "TwoPhaseCommitSinkFunction",
     "WindowFunction",
 ]

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from flowsim.cluster.failures import FailTask, LoseJobManager, RunFailure
+from flowsim.cluster.run_actions import StopJob
 from flowsim.connectors.databases.sqlite import SqliteSink
 from flowsim.connectors.files.parquet import ParquetSink
 from flowsim.connectors.files.text_sinks import CsvSink, JsonLinesSink
@@ -77,6 +79,45 @@ def test_collected_results_of_a_failing_job_have_every_row_once(failing_calls: S
     sink = CollectSink()
     run = run_job(job(sink, failing_calls))
     assert sorted(sink.values()) == sorted(run.values("out")) == ROWS  # type: ignore[type-var]
+
+
+PLACES_OF_FAILURE: list[tuple[RunFailure, ...]] = [
+    (FailTask("out", 1, in_snapshot=3),),
+    (FailTask("rows", in_snapshot=3),),
+    (FailTask("out", 0, in_notification=3),),
+    (FailTask("rows", in_notification=2),),
+    (FailTask("out", 1, at_record=0),),
+    (FailTask("out", 1, at_record=6), FailTask("out", 0, at_record=0, attempt=1)),
+    (FailTask("out", 0, in_notification=2), FailTask("out", 0, in_snapshot=4, attempt=1)),
+    (FailTask("out", 0, at_ns=61_000_000), FailTask("rows", 0, at_ns=62_500_000, attempt=1)),
+    (FailTask("out", 0, in_snapshot=8),),
+    (FailTask("out", 1, in_notification=9), FailTask("out", 1, in_notification=8)),
+    (LoseJobManager(70_000_000),),
+]
+
+
+@pytest.mark.parametrize("failures", PLACES_OF_FAILURE, ids=str)
+def test_failures_at_any_place_change_no_output(tmp_path: Path, failures: tuple[RunFailure, ...]) -> None:
+    place, collected = CsvFiles(tmp_path), CollectSink()
+    for sink in (place.sink(), collected):
+        job(sink).flowsim_settings(failures=failures).execute()
+    assert (place.rows(), place.hidden()) == (ROWS, [])
+    assert sorted(collected.values()) == ROWS  # type: ignore[type-var]
+
+
+@pytest.mark.parametrize("drain", [False, True])
+def test_stopped_job_commits_all_rows_before_the_stop(tmp_path: Path, drain: bool) -> None:
+    place = CsvFiles(tmp_path)
+    job(place.sink()).flowsim_settings(actions=(StopJob(72_000_000, drain),)).execute()
+    assert (place.rows(), place.hidden()) == (ROWS[:15], [])
+
+
+def test_run_until_a_time_keeps_the_rows_of_completed_checkpoints(tmp_path: Path) -> None:
+    place = CsvFiles(tmp_path)
+    job(place.sink()).flowsim_settings(until_ns=72_000_000).execute()
+    assert place.hidden() == []
+    assert place.rows() == ROWS[: len(place.rows())]
+    assert 8 <= len(place.rows()) < 15
 
 
 def test_at_least_once_sinks_show_the_rows_that_are_replayed(tmp_path: Path) -> None:

@@ -1,0 +1,497 @@
+"""The scripted jobs of the golden families about checkpoints: sources that order steps, trigger and fail.
+
+A script has one list of entries for each source subtask. An entry is [step, operation, ...]: ``r`` id key value timestamp
+extra | ``w`` timestamp | ``ck`` (a checkpoint, and its notification) | ``ck_nowait_notify`` | ``fail`` | ``slow`` ms (of
+each element of the keyed operator) | ``sleep`` ms | ``savepoint`` and ``retain`` (then the phase ends, and the next one
+starts from it) | ``stop`` drain. Steps order all source subtasks.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from flowsim.checkpoints.completable_future import CompletableFuture
+from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.connectors.sinks.committables.commit_request import CommitRequest
+from flowsim.datastream import (
+    AsyncDataStream,
+    AsyncFunction,
+    KeyedProcessFunction,
+    ProcessWindowFunction,
+    StreamExecutionEnvironment,
+)
+from flowsim.datastream.common import Time, Types
+from flowsim.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
+from flowsim.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
+from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
+from flowsim.graph.stream_graph import OperatorDescription
+from flowsim.legacy.source_function import ParallelSourceFunction, SourceContext
+from flowsim.operators.checkpointed_function import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+)
+from flowsim.operators.sink import InitContext
+from flowsim.operators.stream_operator import StreamOperator
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
+from flowsim.units import NS_PER_MS
+
+GAP_MS = 10
+Event = list[Any]
+
+
+@dataclass
+class Board:
+    """What all subtasks of a case share."""
+
+    step: int = 0
+    checkpoint_step: int = 0
+    slow_ms: int = 0
+    phase: int = 0
+    expected_opens: int = 0
+    expected_notifications: int = 0
+    fired: set[str] = field(default_factory=set)
+    counts: Counter[str] = field(default_factory=Counter)
+    log: dict[str, list[Event]] = field(default_factory=dict)
+    commits: list[Event] = field(default_factory=list)
+    checkpoints: list[Event] = field(default_factory=list)
+    snapshot: str | None = None
+    cluster: MiniCluster | None = None
+
+    def __deepcopy__(self, memo: object) -> Board:
+        """Functions are copied for each subtask; all share the board."""
+        return self
+
+    def note(self, name: str, attempt: int, subtask: int, *event: Any) -> None:
+        self.log.setdefault(f"{name}@{self.phase}.{attempt}/{subtask}", []).append(list(event))
+
+    def at(self, name: str, attempt: int) -> str:
+        return f"{name}@{self.phase}.{attempt}"
+
+    def fires(self, what: str) -> bool:
+        """True the first time only."""
+        is_new = what not in self.fired
+        self.fired.add(what)
+        return is_new
+
+
+class Script(ParallelSourceFunction, CheckpointedFunction):
+    """Runs the entries of its subtask when their steps come."""
+
+    def __init__(self, board: Board, script: Sequence[Sequence[Event]]) -> None:
+        self.board = board
+        self.script = script
+        self.position = 0
+        self.running = True
+
+    def initialize_state(self, context: FunctionInitializationContext) -> None:
+        store = context.get_operator_state_store()
+        self.state = store.get_list_state(ListStateDescriptor("pos", Types.PICKLED_BYTE_ARRAY()))
+        self.restored = list(self.state.get()) if context.is_restored() else []
+        if not context.is_restored():
+            self.board.step = 0
+
+    def snapshot_state(self, context: FunctionSnapshotContext) -> None:
+        self.state.update([(self.subtask, self.position, self.board.checkpoint_step)])
+
+    def open(self, runtime_context: Any) -> None:
+        self.subtask = runtime_context.get_index_of_this_subtask()
+        self.attempt = runtime_context.get_attempt_number()
+        self.parallelism = runtime_context.get_number_of_parallel_subtasks()
+        for subtask, position, step in self.restored:
+            self.position, self.board.step = position, step
+            self.board.note("source", self.attempt, self.subtask, "restored", subtask, position)
+
+    def cancel(self) -> None:
+        self.running = False
+
+    def run(self, ctx: SourceContext) -> None:
+        board, attempt = self.board, self.attempt
+        started = board.at("src", attempt)
+        board.counts[started] += 1
+        while self.running and (
+            board.counts[board.at("open", attempt)] < board.expected_opens
+            or board.counts[started] < self.parallelism
+        ):
+            ctx.sleep(1)
+        ctx.sleep(40)
+        entries = self.script[self.subtask]
+        while self.running and self.position < len(entries):
+            entry = entries[self.position]
+            while self.running and board.step != entry[0]:
+                ctx.sleep(1)
+            if not self.running:
+                return
+            if not self._perform(ctx, entry):
+                return
+            board.step = entry[0] + 1
+
+    def _perform(self, ctx: SourceContext, entry: Event) -> bool:
+        """Returns False if the source waits for the end of the phase."""
+        board = self.board
+        match entry[1]:
+            case "r":
+                self._record(ctx, entry)
+            case "w":
+                with ctx.get_checkpoint_lock():
+                    ctx.emit_watermark(entry[2])
+                    self.position += 1
+                ctx.sleep(1 if board.slow_ms else GAP_MS)
+            case "slow":
+                board.slow_ms = entry[2]
+                self.position += 1
+            case "sleep":
+                ctx.sleep(entry[2])
+                self.position += 1
+            case "fail":
+                self.position += 1
+                if board.fires(f"step{entry[0]}"):
+                    raise RuntimeError("scripted failure")
+            case "ck" | "ck_nowait_notify":
+                self._checkpoint(ctx, entry[0], waits=entry[1] == "ck")
+            case _:
+                return self._end_phase(ctx, entry)
+        return True
+
+    def _record(self, ctx: SourceContext, entry: Event) -> None:
+        board, attempt = self.board, self.attempt
+        _, _, number, key, value, timestamp, extra = entry
+        with ctx.get_checkpoint_lock():
+            ctx.collect_with_timestamp((number, key, value, tuple(extra)), timestamp)
+            self.position += 1
+        sent = board.at("sent", attempt)
+        board.counts[sent] += 1
+        want = board.counts[sent]
+        if not board.slow_ms:
+            for _ in range(60):
+                if not self.running or board.counts[board.at("recv", attempt)] >= want:
+                    break
+                ctx.sleep(1)
+        ctx.sleep(GAP_MS // 2 if not board.slow_ms else 1)
+
+    def _checkpoint(self, ctx: SourceContext, step: int, *, waits: bool) -> None:
+        board = self.board
+        self.position += 1
+        board.checkpoint_step = step + 1
+        for _ in range(40):
+            done = _coordinator(board).trigger_checkpoint()
+            self._await(ctx, done)
+            if done.error is None or "Not all required" not in str(done.error):
+                break
+            ctx.sleep(25)
+        if not self.running:
+            return
+        if done.error is not None or done.result is None:
+            board.checkpoints.append([step, None, str(done.error)])
+            for _ in range(3000):
+                if not self.running:
+                    return
+                ctx.sleep(1)
+            return
+        number = done.result.checkpoint_id
+        board.checkpoints.append([step, number, "completed"])
+        if waits:
+            for _ in range(300):
+                notified = board.counts[board.at(f"notified{number}", self.attempt)]
+                if not self.running or notified >= board.expected_notifications:
+                    break
+                ctx.sleep(1)
+            ctx.sleep(GAP_MS)
+
+    def _end_phase(self, ctx: SourceContext, entry: Event) -> bool:
+        raise NotImplementedError(f"step {entry[0]}: {entry[1]}")
+
+    def _await(self, ctx: SourceContext, done: CompletableFuture[Any]) -> None:
+        while self.running and not done.is_done:
+            ctx.sleep(1)
+
+
+def _coordinator(board: Board) -> Any:
+    assert board.cluster is not None
+    master = board.cluster._master
+    assert master is not None
+    assert master.checkpoints is not None
+    return master.checkpoints.coordinator
+
+
+class KeyedFn(KeyedProcessFunction, CheckpointedFunction):
+    """Counts and sums per key; registers (1) and deletes (2) event-time timers; keeps three kinds of operator state."""
+
+    def __init__(self, board: Board, params: dict[str, Any]) -> None:
+        self.board = board
+        self.fail_ids = set(params.get("fail_ids", ()))
+        self.snapshot_error = params.get("snapshot_error", -1)
+        self.seen: list[int] = []
+
+    def initialize_state(self, context: FunctionInitializationContext) -> None:
+        store = context.get_operator_state_store()
+        self.split = store.get_list_state(ListStateDescriptor("seen", Types.INT()))
+        self.union = store.get_union_list_state(ListStateDescriptor("count", Types.PICKLED_BYTE_ARRAY()))
+        self.broadcast = store.get_broadcast_state(MapStateDescriptor("bc", Types.STRING(), Types.LONG()))
+        self.is_restored = context.is_restored()
+        if self.is_restored:
+            self.seen = list(self.split.get())
+
+    def snapshot_state(self, context: FunctionSnapshotContext) -> None:
+        number = context.get_checkpoint_id()
+        if number == self.snapshot_error and self.board.fires(f"snap{number}"):
+            raise RuntimeError("scripted snapshot failure")
+        self.split.update(self.seen)
+        self.union.update([(self.subtask, len(self.seen))])
+        self.broadcast.put("id", number)
+
+    def open(self, runtime_context: Any) -> None:
+        self.subtask = runtime_context.get_index_of_this_subtask()
+        self.attempt = runtime_context.get_attempt_number()
+        self.clock = runtime_context._ctx.clock
+        self.state = runtime_context.get_state(ValueStateDescriptor("v", Types.PICKLED_BYTE_ARRAY()))
+        if self.is_restored:
+            union = [list(each) for each in self.union.get()]
+            self.board.note(
+                "restore", self.attempt, self.subtask, True, list(self.seen), union, self.broadcast.get("id")
+            )
+        self.board.counts[self.board.at("open", self.attempt)] += 1
+
+    def process_element(self, value: Any, ctx: Any) -> Any:
+        number, key, amount, extra = value
+        self.clock.now_ns += self.board.slow_ms * NS_PER_MS
+        if number in self.fail_ids and self.board.fires(f"id{number}"):
+            raise RuntimeError(f"scripted failure at {number}")
+        count, total = self.state.value() or (0, 0)
+        self.state.update((count + 1, total + amount))
+        self.seen.append(number)
+        timers = ctx.timer_service()
+        for kind, time in zip(extra[::2], extra[1::2], strict=True):
+            (timers.register_event_time_timer if kind == 1 else timers.delete_event_time_timer)(time)
+        self.board.counts[self.board.at("recv", self.attempt)] += 1
+        yield ["e", key, number, count + 1, total + amount, timers.current_watermark()]
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Any:
+        count, _ = self.state.value() or (0, 0)
+        yield ["t", ctx.get_current_key(), timestamp, count]
+
+
+class WinFn(ProcessWindowFunction):
+    """Emits the sum and the ids of a window."""
+
+    def process(self, key: Any, context: Any, elements: Any) -> Any:
+        elements = list(elements)
+        window = context.window()
+        total = sum(each[2] for each in elements)
+        yield ["win", key, window.start, window.end, total, sorted(each[0] for each in elements)]
+
+
+class AsyncFn(AsyncFunction):
+    """Answers after the delay of the record, in ms."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+
+    def open(self, runtime_context: Any) -> None:
+        self.subtask = runtime_context.get_index_of_this_subtask()
+        self.attempt = runtime_context.get_attempt_number()
+
+    async def async_invoke(self, value: Any) -> list[Any]:
+        import asyncio
+
+        number, key, _, extra = value
+        self.board.note("invoke", self.attempt, self.subtask, number)
+        self.board.counts[self.board.at("recv", self.attempt)] += 1
+        await asyncio.sleep(extra[0] / 1000)
+        return [["a", key, number]]
+
+
+class Probe(StreamOperator):
+    """Logs what reaches it, its snapshots and notifications."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+
+    def open(self) -> None:
+        self.board.counts[self.board.at("open", self.ctx.attempt_number)] += 1
+
+    def _note(self, *event: Any) -> None:
+        self.board.note("out", self.ctx.attempt_number, self.ctx.subtask_index, *event)
+
+    def process_element(self, value: Any, timestamp: int | None) -> None:
+        self.records_in += 1
+        self._note("rec", value, timestamp)
+        self.collect(value, timestamp)
+
+    def process_watermark(self, timestamp: int) -> None:
+        self._note("wm", timestamp)
+        super().process_watermark(timestamp)
+
+    def snapshot_state(self, context: StateSnapshotContext) -> None:
+        self._note("snapshot", context.checkpoint_id)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        self._note("complete", checkpoint_id)
+        self.board.counts[self.board.at(f"notified{checkpoint_id}", self.ctx.attempt_number)] += 1
+
+
+class Trace(StreamOperator):
+    """Logs its life cycle; emits one record before each barrier, until its input ends."""
+
+    def __init__(self, board: Board, name: str) -> None:
+        self.board = board
+        self.name = name
+        self.has_ended = False
+
+    def _note(self, *event: Any) -> None:
+        self.board.note("trace", self.ctx.attempt_number, self.ctx.subtask_index, self.name, *event)
+
+    def initialize_state(self, context: StateInitializationContext) -> None:
+        super().initialize_state(context)
+        self._note("initializeState", context.restored_checkpoint_id)
+
+    def open(self) -> None:
+        self._note("open")
+        self.board.counts[self.board.at("open", self.ctx.attempt_number)] += 1
+
+    def process_element(self, value: Any, timestamp: int | None) -> None:
+        self.records_in += 1
+        is_event = isinstance(value, tuple)
+        self._note("element", value[0] if is_event else value)
+        self.collect(["x", value[1], value[0]] if is_event else value, timestamp)
+        if self.name == "t1":
+            self.board.counts[self.board.at("recv", self.ctx.attempt_number)] += 1
+
+    def prepare_snapshot_pre_barrier(self, checkpoint_id: int) -> None:
+        self._note("prepareSnapshotPreBarrier", checkpoint_id)
+        if not self.has_ended:
+            self.collect(["pre", self.name, checkpoint_id], None)
+
+    def snapshot_state(self, context: StateSnapshotContext) -> None:
+        self._note("snapshotState", context.checkpoint_id)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        self._note("notifyCheckpointComplete", checkpoint_id)
+
+    def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
+        self._note("notifyCheckpointAborted", checkpoint_id)
+
+    def end_input(self) -> None:
+        self.has_ended = True
+        self._note("endInput")
+
+    def finish(self) -> None:
+        self._note("finish")
+
+    def close(self) -> None:
+        self._note("close")
+
+
+class TwoPc:
+    """One committable per writer and checkpoint: (subtask, values); the committer logs every call."""
+
+    kind = "two_pc"
+    params: dict[str, object] = {}
+
+    def __init__(self, board: Board, *, retries: bool) -> None:
+        self.board = board
+        self.retries = retries
+
+    def create_writer(self, context: InitContext) -> _Writer:
+        return _Writer(context.subtask_index)
+
+    def create_committer(self, context: InitContext) -> _Committer:
+        return _Committer(self, f"{self.board.phase}.{context.attempt_number}/{context.subtask_index}")
+
+
+class _Writer:
+    def __init__(self, subtask: int) -> None:
+        self.subtask = subtask
+        self.values: list[Any] = []
+
+    def write(self, value: Any, timestamp: int | None) -> None:
+        self.values.append(value)
+
+    def flush(self, end_of_input: bool) -> None:
+        """Does nothing."""
+
+    def prepare_commit(self) -> list[Any]:
+        if not self.values:
+            return []
+        values, self.values = self.values, []
+        return [[self.subtask, values]]
+
+    def close(self) -> None:
+        """Does nothing."""
+
+
+class _Committer:
+    def __init__(self, sink: TwoPc, place: str) -> None:
+        self.sink = sink
+        self.place = place
+
+    def commit(self, requests: Sequence[CommitRequest[Any]]) -> None:
+        for request in requests:
+            if self.sink.retries and self.sink.board.fires(f"commit{request.committable}"):
+                self.sink.board.commits.append([self.place, request.committable, "retryLater"])
+                request.retry_later()
+            else:
+                self.sink.board.commits.append([self.place, request.committable, "committed"])
+
+    def close(self) -> None:
+        """Does nothing."""
+
+
+def build(env: StreamExecutionEnvironment, board: Board, case: dict[str, Any], parallelism: int) -> None:
+    """Adds the operators of a case."""
+    params, script = case["params"], case["script"]
+    board.expected_opens = board.expected_notifications = parallelism
+    source = env.add_source(Script(board, script), "src").set_parallelism(len(script)).uid("src")
+    keyed = source.key_by(lambda value: value[1], Types.STRING())
+    match case["job"]:
+        case "keyed":
+            out = keyed.process(KeyedFn(board, params))
+            board.expected_opens += parallelism
+        case "window":
+            size = Time.milliseconds(params["size"])
+            out = keyed.window(TumblingEventTimeWindows.of(size)).process(WinFn())
+        case "session":
+            gap = Time.milliseconds(params["size"])
+            out = keyed.window(EventTimeSessionWindows.with_gap(gap)).process(WinFn())
+        case "async":
+            wait = AsyncDataStream.ordered_wait if params["ordered"] else AsyncDataStream.unordered_wait
+            out = wait(source, AsyncFn(board), Time.seconds(60), 20)
+        case _:
+            out = _transform(keyed, "t1", lambda _: Trace(board, "t1")).set_parallelism(parallelism).uid("op")
+            out = _transform(out, "t2", lambda _: Trace(board, "t2")).set_parallelism(parallelism).uid("op2")
+            board.expected_opens += 2 * parallelism
+    if case["job"] != "trace":
+        out.set_parallelism(parallelism).uid("op")
+    probe = _transform(out, "out", lambda _: Probe(board)).set_parallelism(parallelism).uid("probe")
+    sink = TwoPc(board, retries=params.get("commit_retry", False))
+    probe.sink_to(sink).set_parallelism(parallelism).uid("sink")  # type: ignore[arg-type]
+
+
+def _transform(stream: Any, name: str, make: Callable[[str], StreamOperator]) -> Any:
+    added = stream._add(name, OperatorDescription(name), make)
+    return stream.behind((type(stream._upstreams[0])(added),), None)
+
+
+def run_phase(board: Board, case: dict[str, Any], parallelism: int, **options: object) -> JobExecutionResult:
+    """Runs one phase of a case."""
+    params = case["params"]
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_max_parallelism(params.get("max_parallelism", 128))
+    env.configure(buffer_timeout_ms=0, operator_chaining=params.get("chaining", True), task_managers="one")
+    env.settings.checkpointing = CheckpointSettings(
+        interval_ms=36_000_000,
+        min_pause_ms=36_000_000,
+        timeout_ms=60_000,
+        exactly_once=params["mode"] == "EXACTLY_ONCE",
+        tolerable_failures=10,
+        retention="RETAIN_ON_CANCELLATION",
+    )
+    env.settings.restart_strategy = FixedDelayRestart(10, 1)
+    build(env, board, case, parallelism)
+    cluster = board.cluster = MiniCluster(env.stream_graph(), RunOptions(**options))  # type: ignore[arg-type]
+    return cluster.run()
+

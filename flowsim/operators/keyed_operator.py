@@ -6,14 +6,14 @@ from collections.abc import Callable, Hashable, Iterable, Mapping
 
 from flowsim.errors import BadInput
 from flowsim.mailbox.mail import MailOptions
-from flowsim.operators.stored_namespaces import restored_namespace, stored_namespace, stored_timers, timers_of_services
+from flowsim.operators.stored_namespaces import restore_timers, restored_namespace, stored_namespace, stored_timers
 from flowsim.operators.stream_operator import KeySelector, MailboxExecutor, OperatorContext, Output, StreamOperator
 from flowsim.operators.user_functions import RuntimeContext
 from flowsim.state.key_group_range import assign_to_key_group
 from flowsim.state.keyed_state import KeyedStateBackend, KeyedStateStore
 from flowsim.state.observed_state_backend import ObservedStateBackend
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext
-from flowsim.state.snapshots.stored_streams import KeyedStateStream, StoredCell, StoredTimer, TimerStream
+from flowsim.state.snapshots.stored_streams import KeyedStateStream, StoredCell, TimerStream
 from flowsim.state.state_changes import StateChanges
 from flowsim.timers.internal_time_service_manager import InternalTimeServiceManager, TimersOfKeyGroup
 from flowsim.timers.key_groups import KeyGroups
@@ -166,10 +166,7 @@ class KeyedOperator(StreamOperator):
             ((group, cell._replace(namespace=restored_namespace(cell.namespace))) for group, cell in restored.cells()),
             restored.descriptions(),
         )
-        timers: dict[int, list[StoredTimer]] = {}
-        for group, timer in restored.timers():
-            timers.setdefault(group, []).append(timer)
-        self.restore_timers({group: timers_of_services(of_group) for group, of_group in timers.items()})
+        restore_timers(self.time_services, restored.timers())
 
     def snapshot_keyed_state(self) -> tuple[KeyedStateStream | None, TimerStream | None]:
         """Returns consistent copies of the keyed state, with that of ``own_cells``, and of the timers."""
@@ -182,8 +179,7 @@ class KeyedOperator(StreamOperator):
             for group in sorted(cells)
             if cells[group]
         }
-        timers = {group: stored_timers(services) for group, services in self.snapshot_timers().items()}
-        return KeyedStateStream(stored, kinds), TimerStream({group: each for group, each in timers.items() if each})
+        return KeyedStateStream(stored, kinds), TimerStream(stored_timers(self.time_services, self.key_group_of))
 
     def own_cells(self) -> Iterable[tuple[int, StoredCell]]:
         """Yields key group and plain cells of what the operator keeps outside its keyed state; by default nothing."""

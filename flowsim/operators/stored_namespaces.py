@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Callable, Hashable, Iterable
 
 from flowsim.errors import BadInput
 from flowsim.operators.windowing.windows import GLOBAL_WINDOW, GlobalWindow, TimeWindow
 from flowsim.state.snapshots.stored_streams import StoredTimer
-from flowsim.timers.internal_time_service_manager import TimersOfKeyGroup
-from flowsim.timers.internal_timer_service import TimersSnapshot
+from flowsim.timers.internal_time_service_manager import InternalTimeServiceManager
 from flowsim.values.keys import state_key
 
 
@@ -39,29 +38,28 @@ def restored_namespace(stored: object) -> Hashable:
     return stored  # None or a str
 
 
-def stored_timers(services: TimersOfKeyGroup) -> tuple[StoredTimer, ...]:
-    """Returns the timers of one key group."""
-    return tuple(
-        StoredTimer(name, is_event_time, timestamp, key, stored_namespace(namespace))
-        for name, snapshot in services.items()
-        for is_event_time, timers in ((True, snapshot.event_time), (False, snapshot.processing_time))
-        for timestamp, key, _, namespace in timers
-    )
+def stored_timers(
+    services: InternalTimeServiceManager, key_group_of: Callable[[object], int]
+) -> dict[int, tuple[StoredTimer, ...]]:
+    """Returns all timers by key group, those of a service in the order of its heap, as the heap backend stores them."""
+    by_group: dict[int, list[StoredTimer]] = {}
+    for service in services.services:
+        for is_event_time, queue in ((True, service.event_time_timers), (False, service.processing_time_timers)):
+            for timer in queue.in_heap_order:
+                namespace = stored_namespace(timer.namespace)
+                stored = StoredTimer(service.name, is_event_time, timer.timestamp, timer.key, namespace)
+                by_group.setdefault(key_group_of(timer.key), []).append(stored)
+    return {group: tuple(by_group[group]) for group in sorted(by_group)}
 
 
-def timers_of_services(timers: Iterable[StoredTimer]) -> TimersOfKeyGroup:
-    """Returns stored timers of one key group by service."""
-    found: dict[str, tuple[list[_Timer], list[_Timer]]] = {}
-    for timer in timers:
-        event_time, processing_time = found.setdefault(timer.service, ([], []))
-        (event_time if timer.is_event_time else processing_time).append(
-            (timer.timestamp, timer.key, state_key(timer.key), restored_namespace(timer.namespace))
+def restore_timers(services: InternalTimeServiceManager, timers: Iterable[tuple[int, StoredTimer]]) -> None:
+    """Adds stored timers, in ascending order of key groups, and starts the services (rules 9.15, 12.120)."""
+    for _, timer in timers:
+        services.service(timer.service).restore_timer(
+            timer.key,
+            state_key(timer.key),
+            timer.timestamp,
+            restored_namespace(timer.namespace),
+            is_event_time=timer.is_event_time,
         )
-    by_service: Mapping[str, TimersSnapshot[Hashable]] = {
-        name: TimersSnapshot(tuple(event_time), tuple(processing_time))
-        for name, (event_time, processing_time) in found.items()
-    }
-    return by_service
-
-
-_Timer = tuple[int, object, object, Hashable]
+    services.start()

@@ -67,6 +67,11 @@ class HeapPriorityQueueSet(Generic[N]):
         capacity = capacity_after(held.largest, groups.first_capacity)
         return in_order_of_bins(held.values(), groups.timer_hash, capacity)
 
+    @property
+    def in_heap_order(self) -> list[InternalTimer[N]]:
+        """The timers in the order of the heap's array, in which the heap backend stores them."""
+        return self._heap[1:]
+
     def _set_for(self, timer: InternalTimer[N]) -> _KeyGroupSet[N]:
         held = self._set_of.get(timer.key_id)
         return self._find_set(timer) if held is None else held

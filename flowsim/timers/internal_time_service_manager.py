@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from flowsim.errors import BadInput
@@ -141,6 +141,23 @@ class InternalTimeServiceManager:
         """The number of timers that fired in all services (rule 9.14). Flink: numFiredTimers."""
         return sum(service.fired_timers for service in self._services.values())
 
+    @property
+    def services(self) -> Sequence[InternalTimerService[Any]]:
+        """The services in the order of their creation."""
+        return self._created
+
+    def service(self, name: str) -> InternalTimerService[Any]:
+        """Returns a service. Raises BadInput if the operator does not have it."""
+        service = self._services.get(name)
+        if service is None:
+            raise BadInput(f"timers of a service {name!r} that the operator no longer has")
+        return service
+
+    def start(self) -> None:
+        """Starts each service after its timers were restored, in the order of creation (rule 9.15)."""
+        for service in self._created:
+            service.start()
+
     def snapshot_timers_for_key_group(self, key_group: int) -> TimersOfKeyGroup:
         """Returns the timers of one key group, by service (rule 9.15)."""
         services = self._services.values()
@@ -153,9 +170,5 @@ class InternalTimeServiceManager:
         """
         for timers in snapshots.values():
             for name, snapshot in timers.items():
-                service = self._services.get(name)
-                if service is None:
-                    raise BadInput(f"timers of a service {name!r} that the operator no longer has")
-                service.restore_timers_for_key_group(snapshot)
-        for service in self._created:
-            service.start()
+                self.service(name).restore_timers_for_key_group(snapshot)
+        self.start()

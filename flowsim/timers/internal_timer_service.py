@@ -180,6 +180,11 @@ class InternalTimerService(Generic[N]):
         if head is not None and self._next_timer is None:
             self._next_timer = self._processing_time.register_timer(head.timestamp, self._on_processing_time)
 
+    def restore_timer(self, key: object, key_id: object, timestamp: int, namespace: N, *, is_event_time: bool) -> None:
+        """Adds one stored timer; the heap backend adds them one by one, unlike ``restore_timers_for_key_group``."""
+        queue = self.event_time_timers if is_event_time else self.processing_time_timers
+        queue.add(InternalTimer(timestamp, key, key_id, namespace))
+
     def snapshot_timers_for_key_group(self, key_group: int) -> TimersSnapshot[N]:
         """Returns the timers of the keys in ``key_group`` (rule 9.15)."""
         return TimersSnapshot(

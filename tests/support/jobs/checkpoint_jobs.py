@@ -15,6 +15,7 @@ from typing import Any
 
 from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
+from flowsim.cluster.job_status import JobStatus
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.connectors.sinks.committables.commit_request import CommitRequest
 from flowsim.datastream import (
@@ -114,8 +115,7 @@ class Script(ParallelSourceFunction, CheckpointedFunction):
         started = board.at("src", attempt)
         board.counts[started] += 1
         while self.running and (
-            board.counts[board.at("open", attempt)] < board.expected_opens
-            or board.counts[started] < self.parallelism
+            board.counts[board.at("open", attempt)] < board.expected_opens or board.counts[started] < self.parallelism
         ):
             ctx.sleep(1)
         ctx.sleep(40)
@@ -390,9 +390,9 @@ class TwoPc:
     """One committable per writer and checkpoint: (subtask, values); the committer logs every call."""
 
     kind = "two_pc"
-    params: dict[str, object] = {}
 
     def __init__(self, board: Board, *, retries: bool) -> None:
+        self.params: dict[str, object] = {}
         self.board = board
         self.retries = retries
 
@@ -495,3 +495,12 @@ def run_phase(board: Board, case: dict[str, Any], parallelism: int, **options: o
     cluster = board.cluster = MiniCluster(env.stream_graph(), RunOptions(**options))  # type: ignore[arg-type]
     return cluster.run()
 
+
+def run_phases(case: dict[str, Any]) -> tuple[Board, list[JobStatus]]:
+    """Runs all phases of a case; each starts from the snapshot of the one before."""
+    board = Board()
+    ends = []
+    for number, phase in enumerate(case["phases"]):
+        board.phase = number
+        ends.append(run_phase(board, case, phase["parallelism"]).status)
+    return board, ends

@@ -7,12 +7,15 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Literal
 
+from flowsim.checkpoints.checkpoint_statistics import CheckpointStatsCounts
 from flowsim.cluster.components import Components
 from flowsim.cluster.failures import RunFailure
+from flowsim.cluster.job_master.snapshot_requests import RequestedSnapshot
 from flowsim.cluster.job_status import JobStatus
 from flowsim.cluster.run_actions import RunAction
 from flowsim.cluster.run_bounds import UNBOUNDED, RunBounds
 from flowsim.facts.tracer import Recorder
+from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
 from flowsim.graph.job_graph import JobGraph
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.operators.latency_stats import Latency
@@ -132,6 +135,8 @@ class RunOptions:
     """The limits of the size of the job."""
     bounds: RunBounds = UNBOUNDED
     """The bounds of the length of the run, on the virtual clock."""
+    savepoint: SavepointRestoreSettings | None = None
+    """The snapshot from which the job starts; None: it starts empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +179,32 @@ class TaskSummary:
 
 
 @dataclass(frozen=True, slots=True)
+class TaskAttempt:
+    """An attempt of a task."""
+
+    task: str
+    number: int
+    """From 0."""
+    state: str
+    error: str | None = None
+    """Why it failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class HandledFailure:
+    """A failure of the job, and what it restarted."""
+
+    time_ns: int
+    """Time on the job's clock since its start."""
+    task: str | None
+    """None: a failure of the whole job."""
+    error: str
+    restarted: tuple[str, ...]
+    """The names of the restarted tasks; empty: the job failed."""
+    restart_delay_ms: int
+
+
+@dataclass(frozen=True, slots=True)
 class JobExecutionResult:
     """The result of a run. Flink: JobExecutionResult.
 
@@ -195,6 +226,16 @@ class JobExecutionResult:
     """The snapshots that actions requested, both taken and missed."""
     missing_timestamps: tuple[MissingTimestampSummary, ...] = ()
     """The summary of every operator that allows records without timestamp."""
+    attempts: tuple[TaskAttempt, ...] = ()
+    """All attempts, in the order of the tasks."""
+    failures: tuple[HandledFailure, ...] = ()
+    """The failures of tasks and of the job, in order."""
+    restarts: int = 0
+    """The number of restarts after failures (rule 12.129)."""
+    requested_snapshots: tuple[RequestedSnapshot, ...] = ()
+    """The results of actions that request checkpoints and savepoints, in the order of the actions."""
+    checkpoints: CheckpointStatsCounts | None = None
+    """The numbers of checkpoints; None for a job without."""
 
     @property
     def summary(self) -> str:

@@ -3,29 +3,33 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any, Final, assert_never
+from typing import Final, assert_never
 
 from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
+from flowsim.checkpoints.checkpoint_statistics import CheckpointStatsCounts
 from flowsim.cluster.deployment import Deployment
 from flowsim.cluster.failures import checked_failures
 from flowsim.cluster.job_execution import (
+    HandledFailure,
     JobExecutionResult,
     JobStatus,
     Progress,
     RunOptions,
-    TaskSummary,
     latency_summaries,
     missing_timestamp_summaries,
 )
 from flowsim.cluster.job_master.job_master import JobMaster
+from flowsim.cluster.job_master.savepoint_restore import prepare_restore
+from flowsim.cluster.job_master.snapshot_requests import RequestedSnapshot
 from flowsim.cluster.metrics_sampler import MetricsSampler
 from flowsim.cluster.region_schedule import RegionSchedule
 from flowsim.cluster.run_actions import (
-    ACTIONS_WITH_CHECKPOINTS,
     CancelJob,
     RunAction,
+    SnapshotAction,
     Snapshots,
     SnapshotTask,
     StopJob,
@@ -34,6 +38,8 @@ from flowsim.cluster.run_actions import (
     TriggerSavepoint,
     checked_actions,
 )
+from flowsim.cluster.run_result import attempts_of, failures_of, summary
+from flowsim.cluster.started_actors import StartedActors
 from flowsim.cluster.wait_for_report import wait_for_report
 from flowsim.errors import BadInput, Deadlock, ElementFailed, InvariantViolation, JobFailed, RunTooLong
 from flowsim.facts import schema
@@ -51,10 +57,8 @@ from flowsim.sim.run_virtual import run_virtual
 from flowsim.sim.scheduler import Scheduler
 from flowsim.sim.virtual_time_loop import START_NS, Livelock
 from flowsim.streamrecord.events import StopMode
-from flowsim.tasks.actor import Actor
 from flowsim.tasks.failure import job_failed
 from flowsim.tasks.stream_task import StreamTask
-from flowsim.tasks.task_metrics import MetricsSample
 from flowsim.tasks.task_state import TaskState
 
 __all__ = ["JobExecutionResult", "JobStatus", "MiniCluster", "Progress", "RunOptions", "execute"]
@@ -77,13 +81,15 @@ class MiniCluster:
         self._actions = checked_actions(options.actions)
         self._failures = checked_failures(options.failures)
         self.job_name = graph.name
-        if graph.settings.checkpointing is None and any(isinstance(e, ACTIONS_WITH_CHECKPOINTS) for e in self._actions):
-            graph.settings.checkpointing = CheckpointSettings()
+        self._snapshot_actions = [each for each in self._actions if isinstance(each, SnapshotAction)]
+        if graph.settings.checkpointing is None and (self._snapshot_actions or options.savepoint is not None):
+            graph = replace(graph, settings=replace(graph.settings, checkpointing=CheckpointSettings()))
         self.execution = create_execution_graph(create_job_graph(graph), options.limits)
+        if options.savepoint is not None:
+            prepare_restore(self.execution, options.savepoint)
         self._schedule = RegionSchedule(self.execution.regions)
         self._snapshots = Snapshots(self._actions, self.execution)
-        self._actors: dict[int, asyncio.Task[None]] = {}
-        """The started actors by id. An actor id is a task id, except for source threads."""
+        self._actors = StartedActors()
         self._streams = RandomStreams(options.seed)
         self.deployment: Deployment | None = None
         self._scheduler: Scheduler | None = None
@@ -94,7 +100,8 @@ class MiniCluster:
         self._ended: asyncio.Future[None] | None = None
         self._running = 0
         self._master: JobMaster | None = None
-        self._old_attempts: list[StreamTask] = []
+        self._old_attempts: dict[int, list[StreamTask]] = {}
+        """The replaced attempts, by task id."""
         self._failure: JobFailed | None = None
         self._too_long: RunTooLong | None = None
         self._status = JobStatus.FINISHED
@@ -160,7 +167,9 @@ class MiniCluster:
         self._started_ns = scheduler.now_ns
         options = self._options
         # Searching for garbage among the objects of a large job took half of its deployment.
-        self._master = master = JobMaster(self.execution, scheduler, self._streams, options.recorder, self)
+        self._master = master = JobMaster(
+            self.execution, scheduler, self._streams, options.recorder, self, options.savepoint
+        )
         with without_garbage_collection():
             deployment = Deployment(
                 self.execution,
@@ -180,8 +189,7 @@ class MiniCluster:
         deployment.alignment.start()
         try:
             if master.needs_actor:
-                manager = asyncio.get_running_loop().create_task(_coroutine(master.actor.actor), name="job manager")
-                self._actors[master.actor.actor.actor_id] = manager
+                self._actors.start(master.actor.actor)
             master.start()
             self._start(self._schedule.start())
             await self._ended
@@ -218,17 +226,11 @@ class MiniCluster:
     async def _end_tasks(self, deployment: Deployment) -> None:
         """Cancels running tasks, in task order: this order is part of the recording (D4)."""
         for task in deployment.tasks:
-            self._cancel(task)
-        for number in sorted(self._actors):
-            await _ended(self._actors[number])
-        for task in (*self._old_attempts, *deployment.tasks):
+            self._actors.cancel(task)
+        await self._actors.when_all_ended()
+        old = (each for number in sorted(self._old_attempts) for each in self._old_attempts[number])
+        for task in (*old, *deployment.tasks):
             self._calls_ended(task, await task.async_calls.when_over())
-
-    def _cancel(self, task: StreamTask) -> None:
-        task.cancel()
-        for each in task.actors:
-            if each.actor_id in self._actors:
-                self._actors[each.actor_id].cancel()
 
     def _calls_ended(self, task: StreamTask, errors: Sequence[Exception]) -> None:
         """Handles errors while asynchronous functions are closed.
@@ -262,10 +264,7 @@ class MiniCluster:
             task = self.deployment.tasks[number]
             self.deployment.network.start(task)
             for actor in task.actors:
-                started = asyncio.get_running_loop().create_task(_coroutine(actor), name=actor.name)
-                if actor is task.actor:
-                    started.add_done_callback(self._when_ended(task))
-                self._actors[actor.actor_id] = started
+                self._actors.start(actor, self._when_ended(task) if actor is task.actor else None)
 
     def _when_ended(self, task: StreamTask) -> Callable[[asyncio.Task[None]], None]:
         return lambda done: self._on_task_end(task, done)
@@ -276,38 +275,41 @@ class MiniCluster:
             self._sampler.task_ended(task)
         if self._ended is None or self._ended.done() or self._master is None:
             return
-        failover = self._master.failover
         if not done.cancelled():
             error = done.exception()
             if error is None:
                 self._start(self._schedule.on_finished(task.id))
             elif not task.cancellation.is_cancelled:
-                failover.on_task_failed(task.id, error)
-        failover.on_task_ended()
-        if self._running == 0 and not failover.has_pending_restarts:
+                self._master.failover.on_task_failed(task.id, error)
+        self._master.on_task_ended(task.id)
+        if self._running == 0:
+            self._master.when_handled(self._end_if_over)
+
+    def _end_if_over(self) -> None:
+        if self._running == 0 and self._master is not None and not self._master.failover.has_pending_restarts:
             self._end(self._status)
 
     def cancel_task(self, subtask: int) -> None:
         """Starts to cancel the current attempt, unless it has ended."""
         if self.deployment is not None and not self.is_terminal(subtask):
-            self._cancel(self.deployment.tasks[subtask])
+            self._actors.cancel(self.deployment.tasks[subtask])
 
     def is_terminal(self, subtask: int) -> bool:
         """True if the current attempt has ended."""
         if self.deployment is None:
             return False
-        started = self._actors.get(subtask)
-        return self.deployment.tasks[subtask].state.is_terminal and (started is None or started.done())
+        return self.deployment.tasks[subtask].state.is_terminal and self._actors.has_ended(subtask)
 
     def redeploy(self, subtasks: Sequence[int]) -> None:
         """Replaces ended attempts by new ones, and starts those that may start."""
         deployment = self.deployment
         if deployment is None or self._sampler is None:
             return
-        self._old_attempts += [deployment.tasks[subtask] for subtask in subtasks]
+        for subtask in subtasks:
+            self._old_attempts.setdefault(subtask, []).append(deployment.tasks[subtask])
         deployment.redeploy(subtasks)
         for subtask in subtasks:
-            self._actors.pop(subtask, None)
+            self._actors.forget(subtask)
             self._prepare(deployment.tasks[subtask])
             self._sampler.task_restarted(deployment.tasks[subtask], deployment)
         self._running += len(subtasks)
@@ -338,7 +340,7 @@ class MiniCluster:
             case SnapshotTask():
                 return lambda: self._request_snapshot(action)
             case TriggerCheckpoint() | TriggerSavepoint() | StopWithSavepoint():
-                return lambda: self._trigger(action)
+                return lambda: self._request(action)
             case _:
                 assert_never(action)
 
@@ -351,9 +353,9 @@ class MiniCluster:
         if self.deployment is not None and self._scheduler is not None:
             self._snapshots.request(action, self.deployment.tasks, self._scheduler.now_ns)
 
-    def _trigger(self, action: TriggerCheckpoint | TriggerSavepoint | StopWithSavepoint) -> None:
-        if self._master is not None:
-            self._master.trigger(action)
+    def _request(self, action: SnapshotAction) -> None:
+        if self._master is not None and self._master.requests is not None:
+            self._master.requests.request(action)
 
     def _on_until(self) -> None:
         self._report = self.wait_for_report()
@@ -418,7 +420,23 @@ class MiniCluster:
             latency_summaries(self.execution.job, ended),
             self._snapshots.result(ended, self._started_ns),
             missing_timestamp_summaries(ended),
+            attempts_of(ended, self._old_attempts),
+            *self._recovery(ended),
         )
+
+    def _recovery(
+        self, tasks: Sequence[StreamTask]
+    ) -> tuple[tuple[HandledFailure, ...], int, tuple[RequestedSnapshot, ...], CheckpointStatsCounts | None]:
+        """Returns the failures, the number of restarts, the requested snapshots and the number of checkpoints."""
+        master = self._master
+        if master is None:
+            return (), 0, (), None
+        failures = failures_of(master.failover.history, tasks, self._started_ns)
+        restarts = master.failover.number_of_restarts
+        if master.checkpoints is None or master.requests is None:
+            return failures, restarts, (), None
+        requested = master.requests.results(self._snapshot_actions)
+        return failures, restarts, requested, master.checkpoints.statistics.counts
 
 
 def execute(graph: StreamGraph, options: RunOptions) -> JobExecutionResult:
@@ -429,40 +447,5 @@ def execute(graph: StreamGraph, options: RunOptions) -> JobExecutionResult:
     return result
 
 
-def summary(task: StreamTask, last_sample: MetricsSample | None, pool_peaks: tuple[int, int] | None) -> TaskSummary:
-    times = task.times
-    return TaskSummary(
-        task.name,
-        task.state.value,
-        task.input.records_in,
-        task.records_out,
-        times.busy_ns,
-        times.idle_ns,
-        times.soft_ns,
-        times.hard_ns,
-        task.input.current_watermark,
-        task.input_queue_peak,
-        task.output_queue_peak,
-        task.times_out_of_credit,
-        last_sample,
-        *(pool_peaks or ()),
-    )
-
-
 def _is_timeout(failure: JobFailed) -> bool:
     return isinstance(failure.cause, ElementFailed) and isinstance(failure.cause.__cause__, TimeoutError)
-
-
-def _coroutine(actor: Actor) -> Coroutine[Any, Any, None]:
-    return actor.run()
-
-
-async def _ended(actor: asyncio.Task[None]) -> None:
-    """Waits until a task ends; ignores its failure, which was stored when it happened."""
-    try:
-        await actor
-    except asyncio.CancelledError:
-        if not actor.cancelled():
-            raise
-    except Exception:
-        return

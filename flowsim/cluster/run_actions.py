@@ -138,11 +138,11 @@ class StopWithSavepoint:
     directory: str | None = None
 
 
-RunAction = StopJob | CancelJob | SnapshotTask | TriggerCheckpoint | TriggerSavepoint | StopWithSavepoint
-"""All possible actions."""
-
-ACTIONS_WITH_CHECKPOINTS = (TriggerCheckpoint, TriggerSavepoint, StopWithSavepoint)
+SnapshotAction = TriggerCheckpoint | TriggerSavepoint | StopWithSavepoint
 """Actions for which a job takes checkpoints, even without settings for them."""
+
+RunAction = StopJob | CancelJob | SnapshotTask | SnapshotAction
+"""All possible actions."""
 
 
 def checked_actions(actions: Iterable[RunAction]) -> tuple[RunAction, ...]:

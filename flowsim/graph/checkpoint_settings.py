@@ -36,6 +36,21 @@ class CheckpointSettings:
     """Virtual duration of the synchronous part of each operator."""
 
 
+ClaimMode = Literal["CLAIM", "NO_CLAIM", "LEGACY"]
+
+
+@dataclass(frozen=True, slots=True)
+class SavepointRestoreSettings:
+    """From which snapshot a job starts. Flink: SavepointRestoreSettings (rules 12.26, 12.62)."""
+
+    path: str
+    """The folder of a savepoint or checkpoint."""
+    claim_mode: ClaimMode = "NO_CLAIM"
+    """Whom the snapshot belongs to afterwards; with CLAIM the job deletes it when it is subsumed."""
+    allow_non_restored_state: bool = False
+    """True: state of operators that the job does not have is dropped; False: it is an error."""
+
+
 @dataclass(frozen=True, slots=True)
 class FixedDelayRestart:
     """Flink: RestartStrategies.fixedDelayRestart."""

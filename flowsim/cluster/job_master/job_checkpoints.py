@@ -18,9 +18,9 @@ from flowsim.checkpoints.checkpoint_coordinator_de_activator import CheckpointCo
 from flowsim.checkpoints.checkpoint_failure_manager import CheckpointFailureManager, FailJobCallback
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
 from flowsim.checkpoints.checkpoint_plan_calculator import CheckpointPlanCalculator
-from flowsim.checkpoints.checkpoint_properties import CheckpointRetentionPolicy
+from flowsim.checkpoints.checkpoint_properties import CheckpointProperties, CheckpointRetentionPolicy
 from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
-from flowsim.checkpoints.checkpoint_restore import CheckpointRestore
+from flowsim.checkpoints.checkpoint_restore import CheckpointRestore, RecoveryClaimMode
 from flowsim.checkpoints.checkpoint_statistics import CheckpointStatistics
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointStorage
@@ -32,7 +32,7 @@ from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.cluster.job_master.recorded_statistics import RecordedStatistics
 from flowsim.cluster.job_master.task_gateway import TaskGateway, TaskReports
 from flowsim.facts.job_trace import JobTrace
-from flowsim.graph.checkpoint_settings import CheckpointSettings
+from flowsim.graph.checkpoint_settings import CheckpointSettings, SavepointRestoreSettings
 from flowsim.state.redistribution.operator_state import OperatorState, OperatorSubtaskState
 from flowsim.state.redistribution.state_assignment_operation import (
     assign_state,
@@ -111,6 +111,15 @@ class JobCheckpoints:
         self.end_of_data = EndOfDataTracker(self.coordinator, subtasks)
         self.de_activator = (
             CheckpointCoordinatorDeActivator(self.coordinator, subtasks) if configuration.is_periodic else None
+        )
+
+    def restore_savepoint(self, savepoint: SavepointRestoreSettings) -> None:
+        """Restores all tasks from a snapshot, before they are deployed. Raises BadInput."""
+        self.restore.restore_savepoint(
+            savepoint.path,
+            RecoveryClaimMode[savepoint.claim_mode],
+            CheckpointProperties.for_checkpoint(_RETENTION[self.settings.retention]),
+            allow_non_restored_state=savepoint.allow_non_restored_state,
         )
 
     def task_checkpointing(self, execution: TaskExecution) -> TaskCheckpointing:

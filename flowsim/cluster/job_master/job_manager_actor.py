@@ -39,6 +39,11 @@ class JobManagerActor:
         when_ns = self._scheduler.now_ns + delay_ms * NS_PER_MS
         return self._scheduler.call_at_ns(when_ns, lambda: self.execute(action), daemon_while_not=self._must_progress)
 
+    @property
+    def now_ns(self) -> int:
+        """The time of the job in ns."""
+        return self._scheduler.now_ns
+
     def absolute_time_ms(self) -> int:
         """Returns the time of the job in ms."""
         return self._scheduler.now_ns // NS_PER_MS

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol, assert_never
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
 from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
 from flowsim.checkpoints.checkpoint_restore import NO_CHECKPOINT
-from flowsim.checkpoints.completable_future import CompletableFuture
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.failover.execution_failure_handler import ExecutionFailureHandler
 from flowsim.checkpoints.failover.restart_pipelined_region_failover_strategy import (
     RestartPipelinedRegionFailoverStrategy,
 )
 from flowsim.checkpoints.failover.scheduling_topology import ResultPartition
-from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.job_checkpoint_storage import storage_for
 from flowsim.checkpoints.storage.storage_locations import SnapshotOwner
 from flowsim.cluster.job_master.executions import JobExecutions, TaskExecution, scheduling_topology
@@ -24,10 +22,11 @@ from flowsim.cluster.job_master.job_checkpoints import JobCheckpoints
 from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.cluster.job_master.operator_coordinators import OperatorCoordinators
 from flowsim.cluster.job_master.restart_strategies import create_restart_strategy
-from flowsim.cluster.run_actions import StopWithSavepoint, TriggerCheckpoint, TriggerSavepoint
-from flowsim.errors import BadInput, FlowsimError, InvariantViolation
+from flowsim.cluster.job_master.snapshot_requests import RunningJob, SnapshotRequests
+from flowsim.errors import FlowsimError
 from flowsim.facts.job_trace import JobTrace
 from flowsim.facts.tracer import Recorder
+from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
@@ -65,7 +64,9 @@ class JobMaster:
         streams: RandomStreams,
         recorder: Recorder | None,
         tasks: RunningTasks,
+        savepoint: SavepointRestoreSettings | None = None,
     ) -> None:
+        """``savepoint``: from which snapshot the job starts. Raises BadInput if it does not fit."""
         settings = execution.job.graph.settings
         self._tasks = tasks
         self._trace = None if recorder is None else JobTrace(scheduler, recorder)
@@ -92,6 +93,13 @@ class JobMaster:
                 self._trace,
             )
             self.coordinators.backlog_listener = self.checkpoints.coordinator
+        self._stopped_job = RunningJob(execution, self.executions, self.failover)
+        self.requests: SnapshotRequests | None = None
+        """None: the job takes no checkpoints."""
+        if self.checkpoints is not None:
+            self.requests = SnapshotRequests(self.checkpoints, self._stopped_job, self.actor)
+            if savepoint is not None:
+                self.checkpoints.restore_savepoint(savepoint)
 
     @property
     def needs_actor(self) -> bool:
@@ -109,22 +117,6 @@ class JobMaster:
         self.coordinators.on_deployed(subtask, task, execution.attempt_id.attempt, self._restored_id)
         return None if self.checkpoints is None else self.checkpoints.task_checkpointing(execution)
 
-    def trigger(self, action: TriggerCheckpoint | TriggerSavepoint | StopWithSavepoint) -> None:
-        """Requests a checkpoint or savepoint, in a turn of the job manager."""
-        checkpoints = self.checkpoints
-        if checkpoints is None:
-            raise InvariantViolation(f"{action} in a job without checkpoints")
-        coordinator = checkpoints.coordinator
-        match action:
-            case TriggerCheckpoint():
-                self.actor.execute(lambda: _ignore(coordinator.trigger_checkpoint()))
-            case TriggerSavepoint(directory=directory):
-                self.actor.execute(lambda: _ignore(coordinator.trigger_savepoint(directory)))
-            case StopWithSavepoint():
-                raise BadInput("stop with a savepoint: flowsim cannot do this yet")
-            case _:
-                assert_never(action)
-
     def close(self, end: EndOfJob) -> None:
         """Ends the job's side; later reports of tasks are dropped."""
         self.failover.close()
@@ -132,6 +124,18 @@ class JobMaster:
             self.checkpoints.close(end)
         self.coordinators.close()
         self.actor.close()
+
+    def on_task_ended(self, subtask: int) -> None:
+        """The current attempt of a subtask has ended."""
+        self.failover.on_task_ended()
+        self._stopped_job.on_task_ended(subtask)
+
+    def when_handled(self, callback: Callable[[], None]) -> None:
+        """Calls back when the ends of tasks so far were handled; a stop with a savepoint handles them in the actor."""
+        if self._stopped_job.is_stopped:
+            self.actor.execute(callback)
+        else:
+            callback()
 
     def _waits_for_checkpoint(self) -> bool:
         """True while a task waits for its final checkpoint, or for the savepoint of a stop (rule 4.15)."""
@@ -255,10 +259,6 @@ class FailJob:
     def fail_job_due_to_task_failure(self, cause: FlowsimError, failing_task: ExecutionAttemptId) -> None:
         """Fails the task that declined the checkpoint."""
         self._master.fail_task(failing_task, cause)
-
-
-def _ignore(checkpoint: CompletableFuture[CompletedCheckpoint]) -> None:
-    """The statistics report what becomes of a checkpoint."""
 
 
 def _owner(execution: ExecutionGraph) -> SnapshotOwner:

@@ -64,7 +64,8 @@ def test_savepoint_of_a_job_without_checkpointing_leaves_the_job_running(tmp_pat
     assert rows == sums()
     [savepoint] = result.requested_snapshots
     assert (savepoint.checkpoint_id, savepoint.path, savepoint.error) == (1, str(tmp_path / "savepoint-1"), None)
-    assert result.checkpoints is not None and result.checkpoints.completed == 2
+    assert result.checkpoints is not None
+    assert result.checkpoints.completed == 2
 
 
 @pytest.mark.parametrize("drain", [False, True])
@@ -76,7 +77,8 @@ def test_job_stopped_with_a_savepoint_continues_with_any_parallelism(
     stopped, before = numbers(StopWithSavepoint(25 * NS_PER_MS, drain, str(tmp_path)), interval_ms=10)
     assert stopped.status is JobStatus.FINISHED, stopped.error
     [savepoint] = stopped.requested_snapshots
-    assert savepoint.error is None and 0 < len(before) < RECORDS
+    assert savepoint.error is None
+    assert 0 < len(before) < RECORDS
     restored, after = numbers(parallelism=parallelism, savepoint=savepoint.path)
     assert restored.status is JobStatus.FINISHED, restored.error
     assert sorted([*before, *after]) == sums()
@@ -106,7 +108,9 @@ def test_max_parallelism_is_adopted_unless_it_was_set(tmp_path: Path) -> None:
     path = result.requested_snapshots[0].path
     _, after = numbers(savepoint=path, parallelism=3)
     assert sorted([*before, *after]) == sums()
-    with pytest.raises(BadInput, match=r"maximum parallelism \(16\).*and the current maximum parallelism \(32\) changed"):
+    with pytest.raises(
+        BadInput, match=r"maximum parallelism \(16\).*and the current maximum parallelism \(32\) changed"
+    ):
         numbers(savepoint=path, max_parallelism=32)
     with pytest.raises(BadInput, match=r"maximum parallelism \(16\) of the restored state is lower"):
         numbers(savepoint=path, parallelism=17)

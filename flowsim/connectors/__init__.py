@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     )
     from flowsim.connectors.lookup_table import LookupTable, read_latency_trace, read_lookup_table
     from flowsim.connectors.memory import CollectionSource, CollectSink
+    from flowsim.connectors.partition_log import Burst, Partition, Pause
+    from flowsim.connectors.partitioned_generator import PartitionedGeneratorSource
     from flowsim.connectors.print import PrintSink
     from flowsim.connectors.script import ScriptedSource
     from flowsim.connectors.script_entries import (
@@ -48,8 +50,10 @@ if TYPE_CHECKING:
     )
     from flowsim.connectors.sinks.sink_writer_checkpoints import CommittingSinkWriter
     from flowsim.connectors.source import Source
+    from flowsim.connectors.split_assignment import SplitsOnRequest
     from flowsim.operators.sink import InitContext, SinkWriter, StatefulSinkWriter, SupportsWriterState
-    from flowsim.operators.sources.source_reader import SourceReader
+    from flowsim.operators.sources.source_reader import AssignedReader, CheckpointedReader, SourceReader
+    from flowsim.operators.sources.split_enumerator import EnumeratorFactory, SplitEnumerator, SplitEnumeratorContext
 
 _MODULE_OF = {
     "CsvSource": "flowsim.connectors.files.csv",
@@ -86,6 +90,16 @@ _MODULE_OF = {
     "ColumnType": "flowsim.connectors.files.columns",
     "Source": "flowsim.connectors.source",
     "SourceReader": "flowsim.operators.sources.source_reader",
+    "PartitionedGeneratorSource": "flowsim.connectors.partitioned_generator",
+    "Partition": "flowsim.connectors.partition_log",
+    "Pause": "flowsim.connectors.partition_log",
+    "Burst": "flowsim.connectors.partition_log",
+    "SplitsOnRequest": "flowsim.connectors.split_assignment",
+    "CheckpointedReader": "flowsim.operators.sources.source_reader",
+    "AssignedReader": "flowsim.operators.sources.source_reader",
+    "SplitEnumerator": "flowsim.operators.sources.split_enumerator",
+    "SplitEnumeratorContext": "flowsim.operators.sources.split_enumerator",
+    "EnumeratorFactory": "flowsim.operators.sources.split_enumerator",
     "Sink": "flowsim.connectors.sinks.sink",
     "SinkWriter": "flowsim.operators.sink",
     "InitContext": "flowsim.operators.sink",
@@ -134,6 +148,16 @@ __all__ = [
     "ColumnType",
     "Source",
     "SourceReader",
+    "PartitionedGeneratorSource",
+    "Partition",
+    "Pause",
+    "Burst",
+    "SplitsOnRequest",
+    "CheckpointedReader",
+    "AssignedReader",
+    "SplitEnumerator",
+    "SplitEnumeratorContext",
+    "EnumeratorFactory",
     "Sink",
     "SinkWriter",
     "InitContext",

@@ -67,7 +67,8 @@ FROZEN = {
         KeyedBroadcastProcessFunction KeyedCoProcessFunction KeyedProcessFunction KeyedStateStore MapFunction
         NullByteKeySelector ParallelSourceFunction Partitioner PassThroughAllWindowFunction
         PassThroughWindowFunction ProcessAllWindowFunction ProcessFunction ProcessWindowFunction ReduceFunction
-        ResultFutureFunction RuntimeContext SourceFunction TwoPhaseCommitSinkFunction WindowFunction
+        ResultFutureFunction RuntimeContext SourceFunction TwoPhaseCommitSinkFunction WindowFunction CheckpointedFunction
+        FunctionInitializationContext FunctionSnapshotContext
     """,
     "flowsim.datastream.async_retry_strategies": """
         NO_RETRY_STRATEGY AsyncRetryPredicate AsyncRetryStrategy ExponentialBackoffDelayRetryStrategy
@@ -82,7 +83,8 @@ FROZEN = {
         IdleEntry SleepEntry EndEntry CsvSink ParquetSink JsonLinesSink CollectSink PrintSink LookupTable
         read_lookup_table read_latency_trace Column ColumnType Source SourceReader Sink SinkWriter
         InitContext CommittingSinkWriter StatefulSinkWriter Committer CommitRequest SupportsCommitter
-        SupportsGlobalCommitter SupportsWriterState DeliveryGuarantee
+        SupportsGlobalCommitter SupportsWriterState DeliveryGuarantee PartitionedGeneratorSource Partition Pause Burst
+        SplitsOnRequest CheckpointedReader AssignedReader SplitEnumerator SplitEnumeratorContext EnumeratorFactory
     """,
     "flowsim.simulation": """
         Link BufferDebloatSettings StopJob CancelJob SnapshotTask RunOptions Level Fault FaultyComponents

@@ -41,6 +41,11 @@ from flowsim.datastream.functions.functions import (
 )
 from flowsim.legacy.source_function import ParallelSourceFunction, SourceFunction
 from flowsim.legacy.two_phase_commit_sink import TwoPhaseCommitSinkFunction
+from flowsim.operators.checkpointed_function import (
+    CheckpointedFunction,
+    FunctionInitializationContext,
+    FunctionSnapshotContext,
+)
 from flowsim.operators.user_functions import RuntimeContext
 from flowsim.state.keyed_state import KeyedStateStore
 
@@ -80,5 +85,8 @@ __all__ = [
     "RuntimeContext",
     "SourceFunction",
     "TwoPhaseCommitSinkFunction",
+    "CheckpointedFunction",
+    "FunctionInitializationContext",
+    "FunctionSnapshotContext",
     "WindowFunction",
 ]

@@ -15,7 +15,7 @@ import msgspec
 import xxhash
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.values.closed_set import SCALARS, check
+from flowsim.values.closed_set import MAX_DEPTH, SCALARS, check
 from flowsim.values.row import Row
 
 LIST_CODE: Final = 1
@@ -153,6 +153,26 @@ def decode_extension(code: int, content: bytes) -> object:
         values, field_names = inner
         return Row.of(values, field_names)
     raise ValueNotAllowed(f"msgpack extension {code} is not one of flowsim's")
+
+
+def decode_untrusted(encoded: bytes | memoryview, depth: int = 0) -> object:
+    """Returns ``decode_value`` of bytes that a stranger may have written.
+
+    Raises ValueNotAllowed, ValueError, TypeError, RecursionError or msgpack.UnpackException.
+    """
+    # Each nested list or Row needs much of the stack of msgpack's code, which has no bound of its own.
+    if depth > MAX_DEPTH:
+        raise ValueNotAllowed(f"value: nested more than {MAX_DEPTH} deep")
+
+    def extension(code: int, content: bytes) -> object:
+        inner = decode_untrusted(content, depth + 1)
+        if code == LIST_CODE and isinstance(inner, tuple):
+            return list(inner)
+        # A Row: one level, whose content was decoded above without an error.
+        return decode_extension(code, content)
+
+    value: object = msgpack.unpackb(encoded, use_list=False, strict_map_key=False, ext_hook=extension)
+    return value
 
 
 def fingerprint(timestamp: int | None, value: object) -> int:

@@ -80,7 +80,14 @@ def _contents(snapshot: StoredSnapshot, operator: str | None, state: str | None,
             console.print("no state")
             return
         rows = [
-            (one.operator, _subtask(one.subtask), one.state, one.kind, f"{one.entries:,}", f"{one.bytes:,}")
+            (
+                _short(one.operator),
+                _subtask(one.subtask),
+                _short(one.state),
+                _short(one.kind),
+                f"{one.entries:,}",
+                f"{one.bytes:,}",
+            )
             for one in states
         ]
         columns = [Column("kind", left=True), Column("entries"), Column("bytes")]
@@ -119,7 +126,7 @@ def _description(manifest: CheckpointManifest) -> dict[str, Any]:
 def _title(manifest: CheckpointManifest) -> str:
     size = _description(manifest)["bytes"]
     return (
-        f"{manifest.kind.lower()} {manifest.checkpoint_id} of job {manifest.job!r}, triggered at "
+        f"{manifest.kind.lower()} {manifest.checkpoint_id} of job {_short(manifest.job)!r}, triggered at "
         f"{manifest.timestamp_ms:,} ms, {size:,} bytes in files"
     )
 
@@ -138,10 +145,10 @@ def _operator_data(operator: Any) -> dict[str, Any]:
 def _show_finished(console: Console, manifest: CheckpointManifest) -> None:
     for operator in manifest.operators:
         if operator.is_finished:
-            show_text(console, f"finished: {operator.name}")
+            show_text(console, f"finished: {_short(operator.name)}")
         elif operator.finished_subtasks:
             subtasks = ", ".join(map(str, operator.finished_subtasks))
-            show_text(console, f"finished: {operator.name}, subtasks {subtasks}")
+            show_text(console, f"finished: {_short(operator.name)}, subtasks {subtasks}")
 
 
 def _subtask(subtask: int | None) -> str:
@@ -158,9 +165,9 @@ def _entry_data(entry: StateEntry) -> dict[str, Any]:
 def _show_entries(console: Console, entries: Sequence[StateEntry]) -> None:
     rows = [
         (
-            entry.operator,
+            _short(entry.operator),
             _subtask(entry.subtask),
-            entry.state,
+            _short(entry.state),
             "-" if entry.key_group is None else str(entry.key_group),
             "-" if entry.key_group is None else _text(entry.key),
             "-" if entry.namespace is None else _text(entry.namespace),
@@ -178,7 +185,10 @@ def _show_entries(console: Console, entries: Sequence[StateEntry]) -> None:
 
 
 def _text(value: object) -> str:
-    text = json.dumps(jsonable(value), ensure_ascii=False)
+    return _short(json.dumps(jsonable(value), ensure_ascii=False))
+
+
+def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_TEXT else f"{text[:_LONGEST_TEXT]}..."
 
 
@@ -206,7 +216,7 @@ def _list(path: Path, limits: Limits) -> Answer:
         rows = [
             (
                 name,
-                manifest.job,
+                _short(manifest.job),
                 manifest.kind.lower(),
                 str(manifest.checkpoint_id),
                 f"{manifest.timestamp_ms:,}",

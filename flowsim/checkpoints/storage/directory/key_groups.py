@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from flowsim.checkpoints.storage.directory.table_reader import StateRows
+from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.snapshots.stored_streams import StoredCell, StoredTimer
 
 T = TypeVar("T")
@@ -18,8 +19,14 @@ class StoredKeyGroups(Mapping[int, tuple[T, ...]], Generic[T]):
 
     __slots__ = ("_decode", "_ranges")
 
-    def __init__(self, rows: StateRows, decode: Callable[[int, int], tuple[T, ...]]) -> None:
+    def __init__(self, rows: StateRows, key_groups: KeyGroupRange, decode: Callable[[int, int], tuple[T, ...]]) -> None:
+        """Raises BadInput if the rows are not in the order of ``key_groups``."""
         groups = rows.numbers("key_group")
+        if (groups[1:] < groups[:-1]).any():
+            raise rows.damaged("its rows are not in the order of key groups")
+        for group in (int(groups[0]), int(groups[-1])):
+            if group not in key_groups:
+                raise rows.damaged(f"key group {group} is not one of its subtask ({key_groups.start}-{key_groups.end})")
         starts = [0, *(np.flatnonzero(groups[1:] != groups[:-1]) + 1).tolist()]
         ends = [*starts[1:], len(groups)]
         self._ranges = {int(groups[start]): (start, end) for start, end in zip(starts, ends, strict=True)}
@@ -35,7 +42,7 @@ class StoredKeyGroups(Mapping[int, tuple[T, ...]], Generic[T]):
         return len(self._ranges)
 
 
-def cells_of(rows: StateRows) -> StoredKeyGroups[StoredCell]:
+def cells_of(rows: StateRows, key_groups: KeyGroupRange) -> StoredKeyGroups[StoredCell]:
     """Returns the cells of rows of table ``keyed_state``."""
     names, indices = rows.names("state")
 
@@ -46,10 +53,10 @@ def cells_of(rows: StateRows) -> StoredKeyGroups[StoredCell]:
             for index, namespace, key, value in zip(indices[start:end], *columns, strict=True)
         )
 
-    return StoredKeyGroups(rows, decode)
+    return StoredKeyGroups(rows, key_groups, decode)
 
 
-def timers_of(rows: StateRows) -> StoredKeyGroups[StoredTimer]:
+def timers_of(rows: StateRows, key_groups: KeyGroupRange) -> StoredKeyGroups[StoredTimer]:
     """Returns the timers of rows of table ``timers``."""
     names, indices = rows.names("service")
     domains, timestamps = rows.booleans("is_event_time"), rows.numbers("timestamp").tolist()
@@ -63,4 +70,4 @@ def timers_of(rows: StateRows) -> StoredKeyGroups[StoredTimer]:
             )
         )
 
-    return StoredKeyGroups(rows, decode)
+    return StoredKeyGroups(rows, key_groups, decode)

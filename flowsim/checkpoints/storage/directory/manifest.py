@@ -176,7 +176,7 @@ def is_checkpoint(directory: Path, limits: Limits = DEFAULT_LIMITS) -> bool:
     try:
         content = read_file(directory / MANIFEST, limits.description_bytes, "description_bytes")
         return msgspec.json.decode(content, type=_Kind).content == CONTENT
-    except (OSError, BadInput, msgspec.DecodeError, RecursionError):
+    except (OSError, BadInput, msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return False
 
 
@@ -233,11 +233,11 @@ def _check_handles(path: Path, manifest: CheckpointManifest, operator: StoredOpe
     streams = manifest.streams
     for keyed in (*subtask.managed_keyed, *subtask.raw_keyed):
         if keyed.stream >= len(streams) or streams[keyed.stream].table not in ("keyed_state", "timers"):
-            raise damaged(path, f"operator {operator.operator_id}: stream {keyed.stream} has no key groups")
+            raise damaged(path, f"operator {operator.operator_id:.100}: stream {keyed.stream} has no key groups")
     for handle in (*subtask.managed_operator, *subtask.raw_operator):
         if handle.stream >= len(streams) or streams[handle.stream].table != "operator_state":
-            raise damaged(path, f"operator {operator.operator_id}: stream {handle.stream} has no operator state")
+            raise damaged(path, f"operator {operator.operator_id:.100}: stream {handle.stream} has no operator state")
         rows = streams[handle.stream].rows
         ranges = [each for state in handle.states.values() for each in state.elements]
         if any(first + count > rows for first, count in ranges) or sum(count for _, count in ranges) > rows:
-            raise damaged(path, f"operator {operator.operator_id}: stream {handle.stream} has fewer elements")
+            raise damaged(path, f"operator {operator.operator_id:.100}: stream {handle.stream} has fewer elements")

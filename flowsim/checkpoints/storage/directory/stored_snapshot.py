@@ -38,7 +38,7 @@ _VALUES: Mapping[str, tuple[str, ...]] = {
 class StoredSnapshot:
     """A snapshot in a directory. Its manifest is read at once, its streams on demand; each file is verified."""
 
-    __slots__ = ("directory", "manifest", "_readers")
+    __slots__ = ("directory", "manifest", "_key_groups", "_readers")
 
     def __init__(
         self, directory: Path, limits: Limits = DEFAULT_LIMITS, manifest: CheckpointManifest | None = None
@@ -46,6 +46,12 @@ class StoredSnapshot:
         """Raises BadInput if the directory is not a checkpoint, or its manifest is damaged or of another format."""
         self.directory = directory
         self.manifest = read_manifest(directory, limits) if manifest is None else manifest
+        self._key_groups = {
+            handle.stream: KeyGroupRange(*handle.key_groups)
+            for operator in self.manifest.operators
+            for subtask in operator.subtasks
+            for handle in (*subtask.managed_keyed, *subtask.raw_keyed)
+        }
         self._readers = {
             name: TableReader(directory, table, self.manifest.tables.get(name, ()), limits)  # type: ignore[call-overload]
             for name, table in STATE_TABLES.items()
@@ -66,11 +72,13 @@ class StoredSnapshot:
     def stream(self, stream: int) -> StoredStream:
         """Returns a stream by its index in the manifest; it decodes a key group when it is used. Raises BadInput."""
         about, rows = self.manifest.streams[stream], self.rows(stream)
+        key_groups = self._key_groups.get(stream)
         match about.table:
             case "keyed_state":
-                return KeyedStateStream(cells_of(rows) if rows is not None else {}, about.descriptions)
+                cells = {} if rows is None or key_groups is None else cells_of(rows, key_groups)
+                return KeyedStateStream(cells, about.descriptions)
             case "timers":
-                return TimerStream(timers_of(rows) if rows is not None else {})
+                return TimerStream({} if rows is None or key_groups is None else timers_of(rows, key_groups))
             case _:
                 return OperatorStateStream(rows.values("value", 0, len(rows)) if rows is not None else ())
 

@@ -19,7 +19,7 @@ from flowsim.errors import BadInput, ValueNotAllowed
 from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
 from flowsim.recording.parquet_pages import DICTIONARY_PAGE, PLAIN, pages
 from flowsim.values.closed_set import check
-from flowsim.values.encoding import decode_extension
+from flowsim.values.encoding import decode_untrusted
 
 _PAGE_BYTES: Final = 64 << 10
 """What the pages of a column chunk may need besides their values."""
@@ -122,6 +122,11 @@ class TableReader:
                     raise damaged(path, f"column {column.name}: {error}") from None
                 if column.code in _WIDTHS and needed > _PAGE_BYTES + 2 * _WIDTHS[column.code] * of_group.num_rows:
                     raise damaged(path, f"column {column.name}: its pages need {needed:,} bytes")
+                if column.code == "s" and needed > self._limits.row_bytes + _PAGE_BYTES + 8 * of_group.num_rows:
+                    raise BadInput(
+                        f"{path}: its names need {needed:,} bytes, expected at most {self._limits.row_bytes:,} "
+                        f"{to_raise('row_bytes')}"
+                    )
                 total += needed
         if total > self._limits.recording_bytes:
             raise BadInput(
@@ -163,6 +168,10 @@ class StateRows:
     def __len__(self) -> int:
         return int(self._rows.num_rows)
 
+    def damaged(self, what: str) -> BadInput:
+        """Returns the error for rows that flowsim does not write."""
+        return damaged(self._path, what)
+
     def numbers(self, column: str) -> npt.NDArray[Any]:
         """Returns integers."""
         array = self._rows[column].chunk(0)
@@ -195,12 +204,10 @@ class StateRows:
         """Decodes the values of the rows from ``start`` to ``end`` (exclusive). Raises BadInput."""
         ends, encoded = self._column(column)
         try:
-            values: tuple[object, ...] = msgpack.unpackb(
-                b"".join((_ARRAY, (end - start).to_bytes(4, "big"), encoded[ends[start] : ends[end]])),
-                use_list=False,
-                strict_map_key=False,
-                ext_hook=decode_extension,
-            )
+            content = encoded[ends[start] : ends[end]]
+            values = decode_untrusted(b"".join((_ARRAY, (end - start).to_bytes(4, "big"), content)))
+            if not isinstance(values, tuple):
+                raise ValueNotAllowed("expected an array")
             for value in values:
                 if type(value) not in _CHECKED:
                     check(value)

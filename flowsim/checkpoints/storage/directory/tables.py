@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flowsim.errors import ValueNotAllowed
-from flowsim.values.encoding import decode_value, encode_value, encode_values
+from flowsim.values.encoding import decode_untrusted, encode_value, encode_values
 from flowsim.values.record_text import record_texts
 
 _RECORD_WITHOUT_TIMESTAMP: Final = b"\x92\xc0"
@@ -199,7 +199,7 @@ def of_names(values: Sequence[str]) -> pa.Array:
 def readable_state(state: bytes) -> object:
     """Returns the value of the state of a coordinator; the bytes if they are not an encoded value."""
     try:
-        value = decode_value(state)
+        value = decode_untrusted(state)
         return value if encode_value(value) == state else state
     except (ValueError, TypeError, ValueNotAllowed, RecursionError, msgpack.UnpackException):
         return state

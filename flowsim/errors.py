@@ -13,7 +13,7 @@ from typing import Final
 
 from flowsim.distribution import install_command
 
-_MOST_NAMES_LISTED: Final = 30
+_MOST_NAMES_LISTED: Final = 40
 _MOST_NAMES_COMPARED: Final = 200
 
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from flowsim.cluster.failures import RunFailure
 from flowsim.cluster.job_execution import Progress, RunOptions
-from flowsim.cluster.run_actions import RunAction
+from flowsim.cluster.run_actions import RunAction, StopWithSavepoint, TriggerSavepoint
 from flowsim.connectors.files.input_file import InputFile
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.facts.tracer import Recorder
@@ -43,6 +44,8 @@ class CompiledScenario:
     """The faults, with the nodes' names in the graph."""
     actions: tuple[RunAction, ...]
     """Actions on the running job."""
+    failures: tuple[RunFailure, ...]
+    """Failures of tasks and of the cluster."""
     expect: ExpectModel
     recompute: Recompute | None
 
@@ -52,8 +55,23 @@ class CompiledScenario:
         return slow_windows(self.scenario)
 
     def stream_graph(self) -> StreamGraph:
-        """Returns the logical graph of the job, under the scenario's name."""
-        return self.env.stream_graph(self.scenario.model.name)
+        """Returns the logical graph of the job, under the scenario's name.
+
+        Names of the scenario are the uids of its operators, to which state in a checkpoint belongs.
+        """
+        graph = self.env.stream_graph(self.scenario.model.name)
+        uids = {in_graph: name for name, in_graph in self.scenario.model.graph_names().items()}
+        for node in graph.nodes.values():
+            node.uid = uids.get(node.name, node.uid)
+        return graph
+
+    @property
+    def checkpoint_folders(self) -> tuple[Path, ...]:
+        """The folders in which the run writes checkpoints and savepoints."""
+        settings = self.env.settings.checkpointing
+        found = [] if settings is None else [settings.directory]
+        found += [each.directory for each in self.actions if isinstance(each, TriggerSavepoint | StopWithSavepoint)]
+        return tuple(Path(each) for each in dict.fromkeys(found) if each is not None)
 
     def run_options(
         self, recorder: Recorder | None = None, on_progress: Callable[[Progress], None] | None = None
@@ -67,6 +85,7 @@ class CompiledScenario:
             until_ns=run.until_ns,
             recorder=recorder,
             actions=self.actions,
+            failures=self.failures,
             on_progress=on_progress,
             limits=self.scenario.limits,
         )

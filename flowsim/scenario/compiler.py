@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
+from flowsim.cluster.run_actions import RunAction
 from flowsim.errors import did_you_mean
 from flowsim.scenario.compiled import CompiledScenario, Recompute
 from flowsim.scenario.context import CompileContext, Failed
 from flowsim.scenario.features.actions import compile_actions
+from flowsim.scenario.features.checkpointing import compile_checkpointing
 from flowsim.scenario.features.expect import RecomputeModel
+from flowsim.scenario.features.failures import compile_failures
 from flowsim.scenario.features.faults import compile_faults
 from flowsim.scenario.features.sinks import compile_sink
 from flowsim.scenario.graph_checks import check_expectations, check_generators_end, check_graph, check_names
@@ -44,7 +48,11 @@ def compile_scenario(
     check_generators_end(model, model.settings.until if until_ns is None else until_ns, problems)
     _compile_nodes(context, model)
     faults = compile_faults(model.faults, names, problems)
-    actions = compile_actions(model.actions, names, problems)
+    actions: tuple[RunAction, ...] = ()
+    with suppress(Failed):
+        env.settings.checkpointing = compile_checkpointing(context, model.settings.checkpointing)
+        actions = compile_actions(context, model.actions, names)
+    failures = compile_failures(model.failures, names, problems)
     check_expectations(model.expect, model, problems)
     check_timestamps(model, problems)
     recompute = None if model.recompute is None else _recompute(context, model, model.recompute)
@@ -57,6 +65,7 @@ def compile_scenario(
         tuple(context.sinks),
         faults,
         actions,
+        failures,
         model.expect,
         recompute,
     )

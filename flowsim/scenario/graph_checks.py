@@ -81,7 +81,7 @@ def check_graph(compiled: CompiledScenario, problems: Problems) -> None:
 
 
 def _check_subtasks(graph: StreamGraph, model: ScenarioModel, problems: Problems) -> None:
-    """Reports unknown subtasks of snapshots: the number of subtasks is known only for the finished graph."""
+    """Reports unknown subtasks of snapshots and failures: the number of subtasks is known only for the finished graph."""
     names = model.graph_names()
     parallelism = {node.name: node.parallelism for node in graph.nodes.values()}
     for index, action in enumerate(model.actions):
@@ -89,9 +89,16 @@ def _check_subtasks(graph: StreamGraph, model: ScenarioModel, problems: Problems
             count, subtask = parallelism[names[action.snapshot.task]], action.snapshot.subtask
             if subtask >= count:
                 where = ("actions", index, "snapshot", "subtask")
-                problems.at(
-                    where, f"{action.snapshot.task!r} has {count} subtasks, expected 0 to {count - 1}, got {subtask}"
-                )
+                problems.at(where, _no_subtask(action.snapshot.task, count, subtask))
+    for index, failure in enumerate(model.failures):
+        failing = failure.fail_task
+        if failing is not None and failing.subtask >= (count := parallelism[names[failing.task]]):
+            where = ("failures", index, "fail_task", "subtask")
+            problems.at(where, _no_subtask(failing.task, count, failing.subtask))
+
+
+def _no_subtask(task: str, count: int, subtask: int) -> str:
+    return f"{task!r} has {count} subtasks, expected 0 to {count - 1}, got {subtask}"
 
 
 def _check_network(graph: StreamGraph, scenario: Scenario, problems: Problems) -> None:

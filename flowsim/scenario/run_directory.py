@@ -32,8 +32,8 @@ class RunDirectory:
         """The folder of the recording."""
         return self.path / RECORDING
 
-    def begin(self, scenario: str, sink_folders: Iterable[Path]) -> None:
-        """Removes an earlier run, marks the directory as flowsim's and locks it until ``end``.
+    def begin(self, scenario: str, sink_folders: Iterable[Path], checkpoint_folders: Iterable[Path] = ()) -> None:
+        """Removes an earlier run except its checkpoints, marks the directory as flowsim's, locks it until ``end``.
 
         Raises BadInput, and removes nothing, if another run writes there, or if it contains files that are not from a
         flowsim run.
@@ -43,10 +43,12 @@ class RunDirectory:
                 raise BadInput(f"{self.path}: is a file; give a directory with --out")
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = DirectoryLock(self.path)
-            self._remove_old_run()
+            kept = self._remove_old_run()
             base = self.path.resolve()
             inside = sorted(f.relative_to(base).as_posix() for f in sink_folders if f.is_relative_to(base))
-            content = {_KEY: 1, "scenario": scenario, "sinks": inside}
+            content: dict[str, object] = {_KEY: 1, "scenario": scenario, "sinks": inside}
+            kept |= {folder.relative_to(base) for folder in checkpoint_folders if folder.is_relative_to(base)}
+            content |= {"checkpoints": sorted(folder.as_posix() for folder in kept)} if kept else {}
             write_file(self.path / RUN_FILE, json.dumps(content, indent=2).encode() + b"\n")
         except OSError as error:
             self.end()
@@ -60,29 +62,33 @@ class RunDirectory:
         if self._lock is not None:
             self._lock.release()
 
-    def _remove_old_run(self) -> None:
+    def _remove_old_run(self) -> set[Path]:
+        """Returns the folders of its checkpoints, which stay."""
         found = sorted(path for path in self.path.iterdir() if path.name != LOCK)
         if not found:
-            return
+            return set()
         if all(_AT_TOP.fullmatch(path.name) and path.name != RUN_FILE for path in found):
             _unlink(found)  # a start that was interrupted
-            return
-        folders = self._sink_folders()
-        parts = self._checked(found, folders)
+            return set()
+        folders = self._folders("sinks")
+        kept = {folder for folder in self._folders("checkpoints") if (self.path / folder).is_dir()}
+        parts = self._checked(found, folders, kept)
         if self.recording in found:
             locked_room(self.recording).release()  # checks before it removes
             self.recording.rmdir()
         _unlink(parts)
-        _remove_empty(self.path, folders)
+        _remove_empty(self.path, folders, kept)
         # Last: an interrupted removal leaves a directory that is still marked as flowsim's.
         _unlink(path for path in found if _AT_TOP.fullmatch(path.name))
+        return kept
 
-    def _sink_folders(self) -> list[Path]:
-        """Returns the sink folders of the earlier run; raises BadInput if the directory is not flowsim's."""
+    def _folders(self, kind: str) -> list[Path]:
+        """Returns the folders of the earlier run; raises BadInput if the directory is not flowsim's."""
         try:
             content = json.loads((self.path / RUN_FILE).read_bytes())
             if content[_KEY] == 1:
-                return [folder for folder in map(Path, content["sinks"]) if _stays_inside(folder)]
+                listed = content["sinks"] if kind == "sinks" else content.get(kind, ())
+                return [folder for folder in map(Path, listed) if _stays_inside(folder)]
         except (OSError, ValueError, TypeError, KeyError):
             pass
         raise BadInput(
@@ -90,15 +96,17 @@ class RunDirectory:
             "choose another directory with --out"
         )
 
-    def _checked(self, found: Sequence[Path], folders: Sequence[Path]) -> list[Path]:
+    def _checked(self, found: Sequence[Path], folders: Sequence[Path], kept: set[Path]) -> list[Path]:
         """Returns the files of sinks; raises BadInput for files that flowsim did not write."""
         parts: list[Path] = []
-        ours = {folder for sink in folders for folder in (sink, *sink.parents)}
+        ours = {folder for each in (*folders, *kept) for folder in (each, *each.parents)}
         for path in found:
             if (path == self.recording and not path.is_symlink()) or _AT_TOP.fullmatch(path.name):
                 continue
             for inner in [path, *sorted(path.rglob("*"))] if path.is_dir() and not path.is_symlink() else [path]:
                 relative = inner.relative_to(self.path)
+                if any(relative.is_relative_to(folder) and relative != folder for folder in kept):
+                    continue
                 if inner.is_dir() and not inner.is_symlink() and relative in ours:
                     continue
                 if (
@@ -124,9 +132,10 @@ def _unlink(paths: Iterable[Path]) -> None:
         path.unlink()
 
 
-def _remove_empty(base: Path, folders: Iterable[Path]) -> None:
-    """Removes the empty folders of sinks and their parents, deepest first."""
+def _remove_empty(base: Path, folders: Iterable[Path], kept: Iterable[Path]) -> None:
+    """Removes the empty folders of sinks and their parents, deepest first, but no parent of a ``kept`` folder."""
     all_folders = {folder for sink in folders for folder in (sink, *sink.parents)} - {Path(".")}
+    all_folders -= {folder for each in kept for folder in (each, *each.parents)}
     for folder in sorted(all_folders, key=lambda path: (-len(path.parts), path)):
         if (base / folder).is_dir():
             (base / folder).rmdir()

@@ -125,6 +125,7 @@ def run_compiled(
             on_progress=on_progress,
             budget_records=budget_records,
             actions=compiled.actions,
+            failures=compiled.failures,
             limits=compiled.scenario.limits,
             bounds=bounds,
         )
@@ -157,7 +158,8 @@ def _recorder(
         return
     directory = RunDirectory(out)
     folders = [sink.directory.resolve() for sink in compiled.sinks if sink.directory is not None]
-    directory.begin(compiled.scenario.model.name, folders)
+    checkpoints = [folder.resolve() for folder in compiled.checkpoint_folders]
+    directory.begin(compiled.scenario.model.name, folders, checkpoints)
     try:
         if level is Level.OFF:
             yield None, None

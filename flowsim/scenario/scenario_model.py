@@ -8,6 +8,7 @@ from pydantic import Field
 
 from flowsim.scenario.features.actions import ActionModel
 from flowsim.scenario.features.expect import ExpectModel, RecomputeModel
+from flowsim.scenario.features.failures import FailureModel
 from flowsim.scenario.features.faults import FaultModel
 from flowsim.scenario.features.sinks import SinkModel
 from flowsim.scenario.operators import OperatorModel
@@ -38,6 +39,9 @@ class ScenarioModel(Strict):
     )
     actions: Annotated[list[ActionModel], Field(max_length=100)] = Field(
         default_factory=list, description="Actions on the running job."
+    )
+    failures: Annotated[list[FailureModel], Field(max_length=100)] = Field(
+        default_factory=list, description="Failures of tasks and of the cluster, from which the job recovers."
     )
     faults: Annotated[list[FaultModel], Field(max_length=100)] = Field(
         default_factory=list, description="Faults that break a component of the simulator on purpose."

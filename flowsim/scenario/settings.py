@@ -11,6 +11,11 @@ from pydantic import Field
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.facts.kinds import Level
 from flowsim.recording.distinct_values import VALUES_BYTES
+from flowsim.scenario.features.checkpointing import (
+    CheckpointingModel,
+    RestartStrategyModel,
+    compile_restart_strategy,
+)
 from flowsim.scenario.features.network import (
     BufferDebloatModel,
     LinkModel,
@@ -119,6 +124,14 @@ class SettingsModel(Strict):
         default=None,
         description="Receivers announce a buffer size to their senders. Without it buffers keep their size.",
     )
+    checkpointing: CheckpointingModel | None = Field(
+        default=None, description="Checkpoints of the job. Without it, only actions take checkpoints."
+    )
+    restart_strategy: RestartStrategyModel | None = Field(
+        default=None,
+        description="How the job restarts after failures. Without it: with growing delays if it has periodic "
+        "checkpoints, otherwise not at all.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +167,7 @@ def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
         cost_ns=settings.cost,
         budget_records=settings.budget_records,
     )
+    env.settings.restart_strategy = compile_restart_strategy(settings.restart_strategy)
     if settings.network_buffers is not None:
         env.configure(network_buffers=settings.network_buffers)
     if settings.max_parallelism is not None:

@@ -229,7 +229,9 @@ def test_actions_have_their_times(tmp_path: Path) -> None:
     job = compiled(text + "actions: [{stop: {at: 5 s, drain: true}}, {cancel: {at: 3 ms}}]\n", tmp_path)
     assert job.actions == (StopJob(5_000_000_000, drain=True), CancelJob(3_000_000))
     (line,) = refused(text + "actions: [{stop: {at: 1 s}, cancel: {at: 1 s}}]\n", tmp_path)
-    assert line.endswith("actions[0]: expected one of stop, cancel, snapshot, got stop and cancel")
+    assert line.endswith(
+        "actions[0]: expected one of stop, cancel, checkpoint, savepoint, snapshot, got stop and cancel"
+    )
 
 
 def test_snapshot_names_a_node_and_ends_no_job(tmp_path: Path) -> None:

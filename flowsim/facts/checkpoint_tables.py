@@ -27,7 +27,7 @@ _STEP = Column("step", "q", "number of the fact among those of tables checkpoint
 _JOB_TIME = Column("time_ns", "q", "the job's clock in virtual nanoseconds")
 
 CHECKPOINTS = Table(
-    "checkpoints", Level.ELEMENTS, "an event of a checkpoint or savepoint on the job's side (section 12.A)",
+    "checkpoints", Level.ELEMENTS, "an event of a checkpoint or savepoint on the job's side (section 12)",
     (_STEP, _JOB_TIME, Column("checkpoint", "q", "its id; -1: the trigger failed before there was an id"),
      Column("action", "b", "what happened", CheckpointAction),
      Column("type", "b", "type of the snapshot", SnapshotKind),
@@ -38,7 +38,7 @@ CHECKPOINTS = Table(
      Column("state_bytes", "q", "completed and restored: size of its state in bytes; otherwise 0")),
 )  # fmt: skip
 RESTARTS = Table(
-    "restarts", Level.ELEMENTS, "a failure that was reported to the job's side, or the restart of a task (section 12.G)",
+    "restarts", Level.ELEMENTS, "a failure that was reported to the job's side, or the restart of a task (section 12)",
     (_STEP, _JOB_TIME, Column("action", "b", "what happened", RestartAction),
      Column("failure", "i", "number of the failure, from 0; a restart has the number of its cause"),
      Column("task_id", "i", "the task that failed or is restarted (table tasks), -1: the failure of no single task"),
@@ -47,7 +47,7 @@ RESTARTS = Table(
      Column("delay_ms", "q", "failure: delay until the restart in ms; otherwise 0")),
 )  # fmt: skip
 CHECKPOINT_STEPS = Table(
-    "checkpoint_steps", Level.ELEMENTS, "a step of a checkpoint in a task (sections 12.B-12.D)",
+    "checkpoint_steps", Level.ELEMENTS, "a step of a checkpoint in a task (section 12)",
     (SEQ, TASK, TIME, _CHECKPOINT, Column("step", "b", "what happened", CheckpointStep),
      Column("channel", "i", "alignment: channel of the first or last barrier, -1: none (a call of the coordinator); "
             "otherwise -1"), _REASON),
@@ -82,7 +82,7 @@ SOURCE_POSITIONS = Table(
      Column("records", "q", "number of records of the split that this attempt has emitted")),
 )  # fmt: skip
 COMMITTABLES = Table(
-    "committables", Level.ELEMENTS, "a step of a committable of a sink (section 12.H)",
+    "committables", Level.ELEMENTS, "a step of a committable of a sink (section 12)",
     (SEQ, TASK, OPERATOR, TIME,
      Column("checkpoint", "q", "id of the checkpoint for which it was prepared"),
      Column("action", "b", "what happened", CommittableAction),

@@ -29,6 +29,7 @@ class _Pending:
 
     def __init__(self, event: CheckpointEvent) -> None:
         self.event = event
+        """The trigger, or the last acknowledgement."""
         self.acknowledged: set[int] = set()
 
 
@@ -49,7 +50,8 @@ def _examine(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
             elif action == _ACKNOWLEDGED:
                 wrong = "the task has acknowledged it before" if event.task_id in of.acknowledged else ""
                 of.acknowledged.add(event.task_id)
-            elif action == _COMPLETED and event.tasks >= 0 and event.acknowledged != event.tasks:
+                of.event = event
+            elif action == _COMPLETED and of.event.acknowledged != of.event.tasks:
                 wrong = "completed before all tasks acknowledged it"
             if action in _ENDS:
                 pending.pop(checkpoint, None)
@@ -88,7 +90,8 @@ LAWS: Final = (
   - TRIGGERED: its id is not above those before;
   - the others: the checkpoint is not pending;
   - ACKNOWLEDGED: the same task has acknowledged the checkpoint before;
-  - COMPLETED: `acknowledged` is not `tasks`.
+  - COMPLETED: `acknowledged` is not `tasks` in the last row of the checkpoint before it that is TRIGGERED or
+    ACKNOWLEDGED.
 - In a whole run, 1 for each checkpoint that is pending at the end.
 """,
     ),

@@ -1,0 +1,232 @@
+"""Laws exactly-once and at-least-once: after a restore every record has its effect, once or at least once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from flowsim.facts.kinds import AlignmentType, ElementKind, Level
+from flowsim.laws.checkpoints.checkpoint_cut import compare
+from flowsim.laws.checkpoints.cuts import READS, Cuts, CutsOfTask
+from flowsim.laws.checkpoints.needs import alignments, needs_restore, restored_checkpoints
+from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.job_history import NO_CHECKPOINT
+from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
+from flowsim.laws.slices import Ints, Slice
+
+EXACTLY_ONCE: Final = "exactly-once"
+AT_LEAST_ONCE: Final = "at-least-once"
+_RECORD, _BARRIER = int(ElementKind.RECORD), int(ElementKind.CHECKPOINT_BARRIER)
+_MOST_RECORDS: Final = 1 << 20
+"""A source subtask with more records is not compared with its attempts: they would need too much memory."""
+_EMPTY: Final[Ints] = np.empty(0, dtype=np.int64)
+
+
+@dataclass(slots=True)
+class Delivered:
+    """What one task did in its attempts."""
+
+    cuts: dict[int, Cuts] = field(default_factory=dict)
+    """By attempt, of checkpoints that were restored."""
+    records: dict[int, Ints] = field(default_factory=dict)
+    """Of a source, by attempt: the fingerprints of the records that it sent, in order."""
+    barriers: dict[tuple[int, int], int] = field(default_factory=dict)
+    """Of a source, by attempt and checkpoint: the number of records before the barrier."""
+    is_complete: bool = True
+
+
+class DeliveryOfTask:
+    """Follows one task through all its attempts."""
+
+    def __init__(self, wanted: frozenset[int], sent: Sequence[int], found: Findings) -> None:
+        """``sent``: of a source the channels of one edge, which have each of its records once."""
+        self._wanted = wanted
+        self._sent = np.array(sent, dtype=np.int64)
+        self._found = found
+        self._attempts: dict[int, CutsOfTask] = {}
+        self._parts: dict[int, list[Ints]] = {}
+        self._counts: dict[int, int] = {}
+        self._delivered = Delivered()
+
+    def feed(self, facts: Slice) -> None:
+        attempt = facts.attempt
+        cuts = self._attempts.get(attempt)
+        if cuts is None:
+            cuts = self._attempts[attempt] = CutsOfTask(self._found, self._wanted.__contains__)
+        cuts.feed(facts)
+        if len(self._sent) and facts.has("sent"):
+            self._add_records(facts)
+
+    def _add_records(self, facts: Slice) -> None:
+        rows, attempt = facts.of("sent"), facts.attempt
+        kinds = rows.column("kind")
+        is_record = (kinds == _RECORD) & np.isin(rows.column("channel"), self._sent)
+        before = self._counts.get(attempt, 0)
+        seqs = rows.column("seq")[is_record]
+        for seq, checkpoint in rows.tuples(("seq", "timestamp"), kinds == _BARRIER):
+            if checkpoint in self._wanted:
+                count = before + int(np.searchsorted(seqs, seq))
+                self._delivered.barriers.setdefault((attempt, checkpoint), count)
+        self._counts[attempt] = before + len(seqs)
+        if self._counts[attempt] <= _MOST_RECORDS:
+            self._parts.setdefault(attempt, []).append(rows.column("fingerprint")[is_record].astype(np.int64))
+        else:
+            self._delivered.is_complete = False
+
+    def end(self, whole: bool) -> Delivered:
+        delivered = self._delivered
+        delivered.cuts = {attempt: cuts.end(whole) for attempt, cuts in self._attempts.items()}
+        delivered.records = {attempt: np.concatenate(parts) for attempt, parts in self._parts.items()}
+        return delivered
+
+
+def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> DeliveryOfTask:
+    return DeliveryOfTask(restored_checkpoints(graph), _record_channels(graph, task), Findings())
+
+
+def _record_channels(graph: JobGraph, task: Task) -> list[int]:
+    """The channels of the first edge of a source; of a broadcast only one."""
+    sent = graph.sent_by(task.task)
+    if task.inputs or not sent:
+        return []
+    edge = min(channel.edge for channel in sent)
+    of_edge = [channel for channel in sent if channel.edge == edge]
+    if graph.edges[edge].partitioner == "BROADCAST":
+        of_edge = of_edge[:1]
+    return [channel.channel for channel in of_edge]
+
+
+def _compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> None:
+    delivered = {task: answer for task, answer in answers.items() if isinstance(answer, Delivered)}
+    attempts = 1 + max((graph.last_attempt(task) for task in graph.tasks), default=0)
+    for attempt in range(attempts):
+        cuts = {task: each.cuts[attempt] for task, each in delivered.items() if attempt in each.cuts}
+        compare(graph, cuts, whole, found)
+    for vertex in sorted({task.vertex for task in graph.tasks.values() if not task.inputs}):
+        tasks = [task.task for task in graph.tasks_of(vertex)]
+        sources = [delivered[task] for task in tasks if task in delivered]
+        if whole and all(source.is_complete for source in sources):
+            _compare_source(graph, vertex, tasks, sources, found)
+
+
+def _compare_source(
+    graph: JobGraph, vertex: int, tasks: Sequence[int], sources: Sequence[Delivered], found: Findings
+) -> None:
+    """Every record that an attempt sent is in the history that counts in the end."""
+    lasts = {graph.last_attempt(task) for task in tasks}
+    if len(lasts) > 1:
+        return
+    last = max(lasts)
+    final = _History(graph, tasks[0], sources).of(last)
+    values, counts = np.unique(final, return_counts=True)
+    for attempt in range(last):
+        view, times = np.unique(_History(graph, tasks[0], sources).of(attempt), return_counts=True)
+        found.examined += len(view)
+        places = np.searchsorted(values, view)
+        places[places == len(values)] = 0
+        found_counts = np.where(values[places] == view, counts[places], 0) if len(values) else np.zeros_like(times)
+        is_distinct = bool((times == 1).all())
+        for what, mask in (
+            ("a record was sent before a failure, and is lost after it", found_counts < times),
+            ("a record was sent once before a failure, and counts twice after it", found_counts > times),
+        ):
+            if "twice" in what and not is_distinct:
+                continue
+            for place in np.flatnonzero(mask).tolist():
+                found.broken(
+                    what, (tasks[0], attempt, place), vertex=vertex, attempt=attempt, fingerprint=int(view[place]),
+                    expected=int(times[place]), found=int(found_counts[place]),
+                )  # fmt: skip
+
+
+class _History:
+    """The records that count up to the end of an attempt: before each restore only those before the cut."""
+
+    def __init__(self, graph: JobGraph, task: int, sources: Sequence[Delivered]) -> None:
+        self._graph = graph
+        self._task = task
+        self._sources = sources
+
+    def of(self, attempt: int) -> Ints:
+        parts = [source.records.get(attempt, _EMPTY) for source in self._sources]
+        return np.concatenate([self._before(attempt), *parts])
+
+    def _before(self, attempt: int) -> Ints:
+        checkpoint = self._graph.history.restored(self._task, attempt)
+        if checkpoint == NO_CHECKPOINT:
+            return _EMPTY
+        for earlier in range(attempt - 1, -1, -1):
+            if any((earlier, checkpoint) in source.barriers for source in self._sources):
+                parts = [
+                    source.records.get(earlier, _EMPTY)[: source.barriers.get((earlier, checkpoint))]
+                    for source in self._sources
+                ]
+                return np.concatenate([self._before(earlier), *parts])
+        return _EMPTY
+
+
+def _mode(graph: JobGraph) -> bool:
+    return AlignmentType.AT_LEAST_ONCE in alignments(graph).values()
+
+
+def _exactly_once(graph: JobGraph) -> str:
+    return needs_restore(graph) or ("the mode of checkpoints is at-least-once" if _mode(graph) else "")
+
+
+def _at_least_once(graph: JobGraph) -> str:
+    return needs_restore(graph) or ("" if _mode(graph) else "the mode of checkpoints is exactly-once")
+
+
+_COUNTS: Final = """\
+- Not applicable: no attempt was restored, or the mode is {other} (by the `alignment` of the checkpoints).
+- *Channels*: law checkpoint-cut, for the checkpoints from which an attempt was restored.
+- *Sources*, in a whole run, per vertex without inputs: the *history* of an attempt are the RECORD rows of `sent` on its
+  first edge that count in it: those of the attempt itself, and before them the history of the attempt that stored the
+  restored checkpoint, up to its barrier. Rows examined: the distinct records (by `fingerprint`) in the histories of all
+  attempts but the last one. A record is a violation when the last history has it less often{twice}.
+- What this proves: with law restored-state the state of every task is that of its cut, and with the channels no element
+  is between two cuts; the sources send the rest again. So every record of a source has its effect {effect} in
+  the final state and, with law committed-once, in the committed output. What it does not: the results of a user function
+  are not computed again, and a source whose records depend on the time at which they are read violates the law.
+- Not compared: sources with more than {most:,} records in an attempt of a subtask; subtasks of a vertex with different
+  numbers of attempts.
+"""
+
+
+def _counts(other: str, twice: str, effect: str) -> str:
+    return _COUNTS.format(other=other, twice=twice, effect=effect, most=_MOST_RECORDS)
+
+
+_COLUMNS: Final = {**READS, "sent": (*READS["sent"], "fingerprint")}
+
+LAWS: Final = (
+    Law(
+        EXACTLY_ONCE,
+        "After a restore, the effect of every record of a source is in the state once.",
+        ("12.6", "12.11", "12.29", "12.114"),
+        Level.ELEMENTS,
+        _COLUMNS,
+        _make,
+        _exactly_once,
+        join=_compare,
+        attempts=Attempts.ALL,
+        counts=_counts(
+            "at-least-once", ", or, if all records of the earlier history are distinct, more often", "once"
+        ),
+    ),
+    Law(
+        AT_LEAST_ONCE,
+        "After a restore, the effect of every record of a source is in the state at least once.",
+        ("12.16", "12.29", "12.114"),
+        Level.ELEMENTS,
+        _COLUMNS,
+        _make,
+        _at_least_once,
+        join=_compare,
+        attempts=Attempts.ALL,
+        counts=_counts("exactly-once", "", "at least once"),
+    ),
+)  # fmt: skip

@@ -1,0 +1,120 @@
+"""Law restored-timers: the timers of a snapshot wait again after a restore, and fire once."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from flowsim.facts.kinds import Level, LifeEvent, TimeDomain, TimerAction
+from flowsim.laws.checkpoints.needs import SYNC_START, needs_restore, restored_checkpoints
+from flowsim.laws.evidence import named
+from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.job_history import NO_CHECKPOINT
+from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
+from flowsim.laws.slices import Slice
+from flowsim.units import MAX_WATERMARK
+
+ID: Final = "restored-timers"
+_REGISTER: Final = int(TimerAction.REGISTER)
+_EVENT_TIME: Final = int(TimeDomain.EVENT_TIME)
+_FINISH: Final = int(LifeEvent.FINISH)
+_TIMER: Final = ("operator", "service", "domain", "timestamp", "key", "window_start", "window_end")
+Timer = tuple[int, ...]
+"""As ``_TIMER``."""
+
+
+class TimersOfTask:
+    """The waiting timers of one task over all its attempts."""
+
+    def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
+        self._graph = graph
+        self._task = task.task
+        self._wanted = restored_checkpoints(graph)
+        self._found = found
+        self._attempt = 0
+        self._is_known = graph.history.restored(task.task, 0) == NO_CHECKPOINT
+        """False: the timers come from a snapshot of another run."""
+        self._waiting: dict[Timer, int] = {}
+        """With the sequence numbers of their registrations."""
+        self._snapshots: dict[int, dict[Timer, int]] = {}
+        self._is_finished = False
+
+    def feed(self, facts: Slice) -> None:
+        if facts.attempt != self._attempt:
+            self._begin(facts.attempt)
+        for seq, table, row in facts.merged(
+            ("timers", ("action", *_TIMER)),
+            ("checkpoint_steps", ("step", "checkpoint")),
+            ("lifecycle", ("event",)),
+        ):
+            if table == 0:
+                self._found.examined += 1
+                self._step(seq, row[0], row[1:])
+            elif table == 2:
+                self._is_finished = self._is_finished or row[0] == _FINISH
+            elif row[0] == SYNC_START and row[1] in self._wanted:
+                self._snapshots[row[1]] = dict(self._waiting)
+
+    def _begin(self, attempt: int) -> None:
+        self._attempt = attempt
+        checkpoint = self._graph.history.restored(self._task, attempt)
+        self._is_known = checkpoint == NO_CHECKPOINT or checkpoint in self._snapshots
+        self._waiting = dict(self._snapshots.get(checkpoint, {}))
+        self._is_finished = False
+
+    def _step(self, seq: int, action: int, timer: Timer) -> None:
+        if action == _REGISTER:
+            if timer in self._waiting:
+                self._broken("a timer is registered, but it waits already", seq, action, timer)
+            self._waiting[timer] = seq
+        elif self._waiting.pop(timer, None) is None and self._is_known:
+            self._broken("a timer that does not wait is fired or deleted", seq, action, timer)
+
+    def _broken(self, what: str, seq: int, action: int, timer: Timer) -> None:
+        self._found.broken(
+            what, (self._task, seq), task=self._task, attempt=self._attempt, seq=seq, action=named(TimerAction, action),
+            **dict(zip(_TIMER, timer, strict=True)),
+        )  # fmt: skip
+
+    def end(self, whole: bool) -> None:
+        """After a drained end of input no timer of event time is left."""
+        if not whole or not self._is_finished or not self._attempt:
+            return
+        for timer, seq in self._waiting.items():
+            if timer[2] == _EVENT_TIME and timer[3] < MAX_WATERMARK:
+                self._broken("a timer did not fire after the restore", seq, _REGISTER, timer)
+
+
+def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> TimersOfTask | None:
+    return TimersOfTask(graph, task, found[ID]) if graph.last_attempt(task.task) or _starts_restored(graph) else None
+
+
+def _starts_restored(graph: JobGraph) -> bool:
+    return graph.history.first_restored != NO_CHECKPOINT
+
+
+LAWS: Final = (
+    Law(
+        ID,
+        "The timers that wait in a snapshot wait again after a restore. Each fires once: none is lost, none fires twice.",
+        ("9.1", "9.4", "12.120"),
+        Level.FULL,
+        {
+            "timers": ("action", *_TIMER),
+            "checkpoint_steps": ("step", "checkpoint"),
+            "lifecycle": ("event",),
+        },
+        _make,
+        needs_restore,
+        attempts=Attempts.ALL,
+        counts="""\
+- Not applicable: no attempt was restored. Rows examined: rows of `timers` of tasks with several attempts, or of all tasks
+  if the job started from a snapshot.
+- A timer of an operator is its (service, domain, timestamp, key, window_start, window_end). It *waits* from its REGISTER
+  row to its next DELETE or FIRE row of the same attempt. An attempt begins with the timers that waited in the cut of its
+  checkpoint, without one with none; if the snapshot is of another run, they are not known.
+- A row is a violation when it is a REGISTER of a timer that waits, or a DELETE or FIRE of a timer that does not wait.
+- In a whole run, 1 for each timer of event time below MAX_WATERMARK that waits at the end of a restored task with a
+  FINISH row in `lifecycle`.
+""",
+    ),
+)  # fmt: skip

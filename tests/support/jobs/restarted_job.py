@@ -1,0 +1,80 @@
+"""A keyed job with timers and a committing sink that takes checkpoints, fails once and is restored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.connectors.memory import CollectSink
+from flowsim.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from flowsim.datastream.common import Duration, Types, WatermarkStrategy
+from flowsim.datastream.state import ValueStateDescriptor
+from flowsim.facts.tracer import Recorder
+from flowsim.faults.catalogue import Fault
+from flowsim.faults.faulty_components import with_faults
+from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
+from flowsim.units import NS_PER_MS
+
+RECORDS = 60
+KEYS = 5
+
+
+class ScriptedFailure:
+    """Fails once, at a record of any subtask; all copies of a function share it."""
+
+    def __init__(self, at: int) -> None:
+        self._left = at
+
+    def __deepcopy__(self, memo: object) -> ScriptedFailure:
+        return self
+
+    def on_record(self) -> None:
+        self._left -= 1
+        if self._left == 0:
+            raise RuntimeError("scripted failure")
+
+
+class Counts(KeyedProcessFunction):
+    """Counts per key; a timer per record reports its time."""
+
+    def __init__(self, failure: ScriptedFailure) -> None:
+        self._failure = failure
+
+    def open(self, runtime_context):  # type: ignore[no-untyped-def]
+        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
+
+    def process_element(self, value, ctx) -> Iterator[tuple[str, int]]:  # type: ignore[no-untyped-def]
+        self._failure.on_record()
+        count = (self.count.value() or 0) + 1
+        self.count.update(count)
+        ctx.timer_service().register_event_time_timer(value[1] + 40)
+        yield value[0], count
+
+    def on_timer(self, timestamp, ctx) -> Iterator[tuple[str, int]]:  # type: ignore[no-untyped-def]
+        yield ctx.get_current_key(), -timestamp
+
+
+def run_restarted(
+    recorder: Recorder | None, fail_at: int = 30, *, exactly_once: bool = True, faults: Iterable[Fault] = ()
+) -> tuple[JobExecutionResult, CollectSink]:
+    """Runs the job; ``fail_at``: number of the record that fails, 0: none."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(5)).with_timestamp_assigner(
+        lambda value, timestamp: value[1]
+    )
+    numbers = env.from_collection([(f"k{i % KEYS}", i) for i in range(RECORDS)])
+    keyed = numbers.assign_timestamps_and_watermarks(strategy).key_by(lambda value: value[0], key_type=Types.STRING())
+    sink = CollectSink()
+    keyed.process(Counts(ScriptedFailure(fail_at))).name("counts").sink_to(sink)
+    graph = env.stream_graph()
+    graph.settings = replace(
+        graph.settings,
+        checkpointing=CheckpointSettings(interval_ms=12, exactly_once=exactly_once, async_latency_ns=2 * NS_PER_MS),
+        restart_strategy=FixedDelayRestart(3, 5),
+        cost_ns=NS_PER_MS,
+        buffer_timeout_ms=1,
+    )
+    return MiniCluster(graph, with_faults(RunOptions(recorder=recorder), faults)).run(), sink

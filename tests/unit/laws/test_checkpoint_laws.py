@@ -1,0 +1,189 @@
+"""The laws of checkpoints: a restored job satisfies all laws, and each damage of its facts violates its law."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from flowsim.cluster.job_status import JobStatus
+from flowsim.facts.kinds import (
+    CheckpointAction,
+    CheckpointStep,
+    CommittableAction,
+    ElementKind,
+    Level,
+    StoredAction,
+    TimerAction,
+)
+from flowsim.facts.schema import TABLES
+from flowsim.laws.catalogue import LAWS
+from flowsim.laws.judge import check_all
+from flowsim.laws.law import Outcome, Verdict
+from flowsim.recording.manifest import RunDescription, RunStatus
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.recording.writer import RecordingWriter
+from flowsim.validation.judge import open_runs, validate
+from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
+from tests.support.jobs.restarted_job import run_restarted
+
+Row = dict[str, int]
+CHECKPOINT_LAWS = [law for law in LAWS if law.id in OF_CHECKPOINTS]
+
+
+class DamagedFacts:
+    """Recorded facts, of which one table is changed."""
+
+    def __init__(self, facts: MemoryRecorder, table: str, damage: Callable[[list[Row]], list[Row]]) -> None:
+        self.level = facts.level
+        self._facts = facts
+        self._table = table
+        names = TABLES[table].names
+        rows = damage([dict(zip(names, row, strict=True)) for row in facts.rows(table)])
+        self._rows = [tuple(row[name] for name in names) for row in rows]
+
+    def rows(self, table: str) -> list[tuple[int, ...]]:
+        return self._rows if table == self._table else list(self._facts.rows(table))
+
+    def static_rows(self, table: str) -> list[tuple[int | str, ...]]:
+        return list(self._facts.static_rows(table))
+
+    def attempt(self, task: int, seq: int) -> int:
+        return self._facts.attempt(task, seq)
+
+
+@pytest.fixture(scope="module")
+def facts() -> MemoryRecorder:
+    recorder = MemoryRecorder(Level.FULL)
+    result, _ = run_restarted(recorder)
+    assert result.status is JobStatus.FINISHED
+    assert len(recorder.rows("restarts")) == 6
+    return recorder
+
+
+def violated(outcomes: list[Outcome]) -> set[str]:
+    return {outcome.law for outcome in outcomes if outcome.verdict is Verdict.VIOLATED}
+
+
+def test_restored_job_satisfies_all_laws(facts: MemoryRecorder) -> None:
+    outcomes = check_all(facts)
+    assert violated(outcomes) == set()
+    examined = {o.law for o in outcomes if o.law in OF_CHECKPOINTS and o.rows_examined and o.verdict is Verdict.HOLDS}
+    assert examined == OF_CHECKPOINTS - {"at-least-once"}
+
+
+def test_job_with_at_least_once_checkpoints_satisfies_all_laws() -> None:
+    recorder = MemoryRecorder(Level.FULL)
+    run_restarted(recorder, 33, exactly_once=False)
+    outcomes = {outcome.law: outcome for outcome in check_all(recorder)}
+    assert violated(list(outcomes.values())) == set()
+    assert outcomes["at-least-once"].verdict is Verdict.HOLDS
+    assert outcomes["exactly-once"].reason == "the mode of checkpoints is at-least-once"
+
+
+@pytest.mark.parametrize("fail_at", [3, 17, 50])
+def test_job_that_fails_anywhere_satisfies_all_laws(fail_at: int) -> None:
+    recorder = MemoryRecorder(Level.FULL)
+    run_restarted(recorder, fail_at)
+    assert violated(check_all(recorder)) == set()
+
+
+def without_first(table: str, **where: int) -> Callable[[list[Row]], list[Row]]:
+    """Removes the first row with these values."""
+
+    def damage(rows: list[Row]) -> list[Row]:
+        found = next(row for row in rows if all(row[name] == value for name, value in where.items()))
+        return [row for row in rows if row is not found]
+
+    return damage
+
+
+def changed(change: Callable[[Row], None], **where: int) -> Callable[[list[Row]], list[Row]]:
+    """Changes the first row with these values."""
+
+    def damage(rows: list[Row]) -> list[Row]:
+        change(next(row for row in rows if all(row[name] == value for name, value in where.items())))
+        return rows
+
+    return damage
+
+
+def last_changed(change: Callable[[Row], None], **where: int) -> Callable[[list[Row]], list[Row]]:
+    """Changes the last row with these values."""
+
+    def damage(rows: list[Row]) -> list[Row]:
+        change([row for row in rows if all(row[name] == value for name, value in where.items())][-1])
+        return rows
+
+    return damage
+
+
+def add(column: str, number: int) -> Callable[[Row], None]:
+    return lambda row: row.update({column: row[column] + number})
+
+
+DAMAGES = [
+    ("received record before the barrier is lost", "checkpoint-cut", "received",
+     without_first("received", kind=ElementKind.RECORD)),
+    ("barrier is sent again", "checkpoint-barriers", "sent",
+     last_changed(lambda row: row.update(timestamp=1), kind=ElementKind.CHECKPOINT_BARRIER)),
+    ("barrier is missing on a channel", "checkpoint-barriers", "sent",
+     changed(lambda row: row.update(kind=ElementKind.STATUS), kind=ElementKind.CHECKPOINT_BARRIER)),
+    ("acknowledged without snapshot", "checkpoint-answers", "checkpoint_steps",
+     without_first("checkpoint_steps", step=CheckpointStep.SYNC_END)),
+    ("acknowledged twice", "checkpoint-answers", "checkpoint_steps",
+     last_changed(lambda row: row.update(step=CheckpointStep.ACKNOWLEDGE), step=CheckpointStep.NOTIFY_COMPLETE)),
+    ("notified of a pending checkpoint", "checkpoint-notifications", "checkpoint_steps",
+     last_changed(add("checkpoint", 1), step=CheckpointStep.NOTIFY_COMPLETE)),
+    ("notified twice", "checkpoint-notifications", "checkpoint_steps",
+     last_changed(add("checkpoint", -1), step=CheckpointStep.NOTIFY_COMPLETE)),
+    ("checkpoint never ends", "checkpoint-progress", "checkpoints",
+     without_first("checkpoints", action=CheckpointAction.ABORTED)),
+    ("completed before all acknowledged", "checkpoint-progress", "checkpoints",
+     last_changed(add("acknowledged", -1), action=CheckpointAction.ACKNOWLEDGED)),
+    ("acknowledged twice at the coordinator", "checkpoint-progress", "checkpoints",
+     lambda rows: [*rows, {**rows[1], "step": 10_000}]),
+    ("restored state has another value", "restored-state", "stored_state",
+     changed(add("fingerprint_sum", 1), action=StoredAction.RESTORED)),
+    ("state is not restored", "restored-state", "stored_state",
+     without_first("stored_state", action=StoredAction.RESTORED)),
+    ("committed before the checkpoint is complete", "committed-once", "committables",
+     changed(add("checkpoint", 100), action=CommittableAction.COMMITTED)),
+    ("never committed", "committed-once", "committables",
+     lambda rows: [row for row in rows if row["action"] != CommittableAction.COMMITTED
+                   or row["committable"] != rows[-1]["committable"]]),
+    ("committed twice without restore", "committed-once", "committables",
+     lambda rows: [row for row in rows if row["action"] != CommittableAction.RESTORED]),
+    ("timer fires twice", "restored-timers", "timers",
+     lambda rows: [*rows[:-1], {**rows[-1], **{c: rows[-2][c] for c in ("timestamp", "key", "task")}}]),
+    ("restored timer is lost", "restored-timers", "timers",
+     lambda rows: rows[: [row["action"] for row in rows].index(TimerAction.FIRE)]
+     + rows[[row["action"] for row in rows].index(TimerAction.FIRE) + 1 :]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("law", "table", "damage"), [case[1:] for case in DAMAGES], ids=[case[0] for case in DAMAGES])
+def test_damage_violates_its_law(
+    facts: MemoryRecorder, law: str, table: str, damage: Callable[[list[Row]], list[Row]]
+) -> None:
+    assert law in violated(check_all(DamagedFacts(facts, table, damage), laws=CHECKPOINT_LAWS))
+
+
+def test_record_that_sources_do_not_send_again_violates_exactly_once(facts: MemoryRecorder) -> None:
+    def lose(rows: list[Row]) -> list[Row]:
+        """The first record of the new attempt of a source is lost on both ends of its channel."""
+        lost = next(r for r in rows if facts.attempt(r["task"], r["seq"]) == 1 and r["kind"] == ElementKind.RECORD)
+        return [row for row in rows if row is not lost]
+
+    assert "exactly-once" in violated(check_all(DamagedFacts(facts, "sent", lose), laws=CHECKPOINT_LAWS))
+
+
+def test_files_get_the_same_verdicts(facts: MemoryRecorder, tmp_path: Path) -> None:
+    """The same run, written in many epochs: attempts are separated inside an epoch and over epochs."""
+    run = RunDescription.model_validate({"seed": 0, "policy": "fifo", "clock": "virtual"})
+    writer = RecordingWriter(tmp_path / "recording", Level.FULL, run, rows_per_epoch=200)
+    run_restarted(writer)
+    writer.finish(RunStatus.COMPLETE)
+    report = validate(open_runs([tmp_path]))
+    assert list(report.of(0).values()) == check_all(facts)

@@ -250,7 +250,7 @@ class DataStream(Stream["DataStream"]):
         make = factories.sink_operator(sink)
         description = OperatorDescription("sink", {"sink": sink.kind, **sink.params})
         added = self._add("Sink: Unnamed", description, make)
-        added.two_phase_commit = factories.two_phase_commit(sink)
+        added.two_phase_commit = factories.two_phase_commit(sink, self._env.settings)
         return DataStreamSink(self._env, added)
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:

@@ -178,6 +178,8 @@ class JobSettings:
     """The interval of the sources' latency markers in ms; 0: no markers (rule 8.20)."""
     watermark_alignment_buffer_size: int = 3
     """Number of watermark samples of a source; the oldest sample is compared with the alignment limit (rule 8.23)."""
+    committer_retries: int = 10
+    """Number of further calls of a committer for committables that it asks to commit later (rule 12.31)."""
     interruptible_timers: bool = False
     """True if timers yield to mails between two firings, in operators that allow it (rule 9.18)."""
     metrics_interval_ms: int = 5000

@@ -88,6 +88,9 @@ class SettingsModel(Strict):
     watermark_alignment_buffer_size: Annotated[int, Field(ge=0, le=1000)] = Field(
         default=3, description="Number of watermark samples that a source keeps for alignment; it uses the oldest."
     )
+    committer_retries: Annotated[int, Field(ge=0, le=1000)] = Field(
+        default=10, description="Number of further calls of a sink's committer for what it asks to commit later."
+    )
     interruptible_timers: bool = Field(
         default=False, description="true: operators that allow it run waiting mails between two timers."
     )
@@ -159,6 +162,7 @@ def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
         overdraft_buffers=settings.overdraft_buffers,
         auto_watermark_interval_ms=settings.auto_watermark_interval,
         watermark_alignment_buffer_size=settings.watermark_alignment_buffer_size,
+        committer_retries=settings.committer_retries,
         interruptible_timers=settings.interruptible_timers,
         metrics_interval_ms=settings.metrics_interval,
         latency_interval_ms=settings.latency_interval,

@@ -83,7 +83,7 @@ def _collect_behind(graph: StreamGraph, node: StreamNode, end: CollectSink) -> N
         description=OperatorDescription("sink", {"sink": end.kind}),
         parallelism=node.parallelism,
         cost_ns=0,
-        two_phase_commit=two_phase_commit(end),
+        two_phase_commit=two_phase_commit(end, graph.settings),
     )
     graph.add_node(collecting)
     graph.add_edge(StreamEdge(node.id, collecting.id))

@@ -22,6 +22,7 @@ _TYPES: Final = {
     ColumnType.BOOLEAN: "BOOLEAN",
 }
 _STAGED_COLUMNS: Final = ("flowsim_sink", "flowsim_subtask", "flowsim_number", "flowsim_position")
+_KEY: Final = ", ".join(f'"{name}"' for name in _STAGED_COLUMNS)
 _SELECTS: Final = '"flowsim_sink" = ? AND "flowsim_subtask" = ? AND "flowsim_number" = ?'
 
 
@@ -65,6 +66,8 @@ class SqliteDatabase:
         self._table = _quoted(table)
         self._staged = _quoted(f"flowsim_staged_{table}")
         self._names = ", ".join(_quoted(column.name) for column in columns)
+        # SQLite takes an unknown quoted name for a text unless the name of the table precedes it.
+        self._selected = ", ".join(f"staged.{_quoted(column.name)}" for column in columns)
         self._marks = ", ".join("?" * len(columns))
         with self._errors():
             try:
@@ -72,15 +75,16 @@ class SqliteDatabase:
             except OSError as error:
                 raise BadInput(f"{self._owner}: its folder cannot be created: {error.strerror or error}") from None
             self._connection = sqlite3.connect(path, isolation_level=None)
+            # As for part files, a transaction survives the end of the process, not a power failure.
+            self._connection.execute("PRAGMA synchronous = OFF")
 
     def create_tables(self) -> None:
         declared = ", ".join(f"{_quoted(column.name)} {_TYPES[column.type]}" for column in self._columns)
-        key = ", ".join(map(_quoted, _STAGED_COLUMNS))
         with self._transaction() as run:
             run(f"CREATE TABLE IF NOT EXISTS {self._table} ({declared})")
             run(
                 f'CREATE TABLE IF NOT EXISTS {self._staged} ("flowsim_sink" TEXT, "flowsim_subtask" INTEGER, '
-                f'"flowsim_number" INTEGER, "flowsim_position" INTEGER, {declared}, PRIMARY KEY ({key})) WITHOUT ROWID'
+                f'"flowsim_number" INTEGER, "flowsim_position" INTEGER, {declared}, PRIMARY KEY ({_KEY})) WITHOUT ROWID'
             )
 
     def insert(self, rows: Sequence[Fields]) -> None:
@@ -93,7 +97,7 @@ class SqliteDatabase:
         key = (staged.sink, staged.subtask, staged.number)
         with self._transaction():
             self._connection.executemany(
-                f"INSERT INTO {self._staged} VALUES (?, ?, ?, ?, {self._marks})",
+                f"INSERT INTO {self._staged} ({_KEY}, {self._names}) VALUES (?, ?, ?, ?, {self._marks})",
                 [(*key, position, *row) for position, row in enumerate(rows, first)],
             )
 
@@ -103,7 +107,7 @@ class SqliteDatabase:
             for each in staged:
                 key = (each.sink, each.subtask, each.number)
                 moved += run(
-                    f"INSERT INTO {self._table} ({self._names}) SELECT {self._names} FROM {self._staged} "
+                    f"INSERT INTO {self._table} ({self._names}) SELECT {self._selected} FROM {self._staged} AS staged "
                     f'WHERE {_SELECTS} ORDER BY "flowsim_position"',
                     key,
                 ).rowcount

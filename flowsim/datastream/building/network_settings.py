@@ -83,6 +83,7 @@ _LEAST: Final[dict[str, int]] = {
     "cost_ns": 0,
     "budget_records": 1,
     "watermark_alignment_buffer_size": 0,
+    "committer_retries": 0,
 }
 
 

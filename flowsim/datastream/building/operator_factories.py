@@ -218,15 +218,17 @@ def sink_function_operator(function: TwoPhaseCommitSinkFunction[Any]) -> MakeOpe
     return lambda name: StreamSink(isolated(function, name))
 
 
-def two_phase_commit(sink: Sink) -> TwoPhaseCommit | None:
+def two_phase_commit(sink: Sink, settings: JobSettings) -> TwoPhaseCommit | None:
     """Returns the operators of a sink with committer; None: the sink has none."""
     if not isinstance(sink, SupportsCommitter):
         return None
     last = sink.create_global_committer if isinstance(sink, SupportsGlobalCommitter) else None
     return TwoPhaseCommit(
         lambda: SinkWriterOperator(sink),
-        lambda: CommitterOperator(sink.create_committer, emits=last is not None),
-        None if last is None else lambda: GlobalCommitterOperator(last),
+        lambda: CommitterOperator(
+            sink.create_committer, emits=last is not None, max_retries=settings.committer_retries
+        ),
+        None if last is None else lambda: GlobalCommitterOperator(last, max_retries=settings.committer_retries),
         needs_checkpoints=isinstance(sink, SupportsDirectWriter),
     )
 

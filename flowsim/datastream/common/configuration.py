@@ -27,6 +27,7 @@ OPTIONS: Final[dict[str, Option]] = {
     "pipeline.object-reuse": Option("object_reuse", "bool"),
     "pipeline.auto-watermark-interval": Option("auto_watermark_interval_ms", "ms"),
     "pipeline.watermark-alignment.buffer-size": Option("watermark_alignment_buffer_size", "int"),
+    "sink.committer.retries": Option("committer_retries", "int"),
     "execution.checkpointing.unaligned.interruptible-timers.enabled": Option("interruptible_timers", "bool"),
     "metrics.latency.interval": Option("latency_interval_ms", "ms"),
     "execution.buffer-timeout.enabled": Option("buffer_timeout_enabled", "bool"),

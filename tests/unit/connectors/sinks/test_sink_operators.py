@@ -11,7 +11,7 @@ from flowsim.connectors.sinks.committables.commit_request import CommitFailed, C
 from flowsim.connectors.sinks.committer_operators import CommitterOperator, GlobalCommitterOperator
 from flowsim.connectors.sinks.sink_writer_operator import SinkWriterOperator
 from flowsim.datastream.environment import StreamExecutionEnvironment
-from flowsim.errors import BadInput, InvariantViolation
+from flowsim.errors import BadInput, InvariantViolation, JobFailed
 from flowsim.facts.kinds import CommittableAction, Level
 from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.graph.job_graph import create_job_graph
@@ -165,6 +165,17 @@ def test_commit_is_retried_ten_times_and_then_fails_the_task() -> None:
     sink.retries = 11
     with pytest.raises(CommitFailed, match="Failed to commit 1 committables after 10 retries"):
         job.checkpoint(2)
+
+
+def test_number_of_retries_is_a_setting_of_the_job() -> None:
+    sink = ListSink()
+    sink.retries = 3
+    env = env_with(sink, parallelism=1).configure(committer_retries=2)
+    with pytest.raises(JobFailed, match="Failed to commit 1 committables after 2 retries"):
+        env.execute()
+    sink.retries = 3
+    env_with(sink, parallelism=1).configure(committer_retries=3).execute()
+    assert sink.committed == [[0, "a", "b"]]
 
 
 def test_failing_restore_closes_the_committer() -> None:

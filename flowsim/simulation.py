@@ -6,11 +6,26 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from flowsim.cluster.failures import FailTask, LoseJobManager, LoseTaskManager
     from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, LatencySummary, RunOptions, TaskSummary
-    from flowsim.cluster.run_actions import CancelJob, SnapshotTask, StopJob
+    from flowsim.cluster.run_actions import (
+        CancelJob,
+        SnapshotTask,
+        StopJob,
+        StopWithSavepoint,
+        TriggerCheckpoint,
+        TriggerSavepoint,
+    )
     from flowsim.facts.kinds import Level
     from flowsim.faults.catalogue import Fault
     from flowsim.faults.faulty_components import FaultyComponents
+    from flowsim.graph.checkpoint_settings import (
+        CheckpointSettings,
+        ExponentialDelayRestart,
+        FailureRateRestart,
+        FixedDelayRestart,
+        NoRestart,
+    )
     from flowsim.graph.stream_graph import BufferDebloatSettings, Link
     from flowsim.laws.law import Verdict
     from flowsim.operators.async_wait.latency import (
@@ -34,6 +49,17 @@ _MODULE_OF = {
     "StopJob": "flowsim.cluster.run_actions",
     "CancelJob": "flowsim.cluster.run_actions",
     "SnapshotTask": "flowsim.cluster.run_actions",
+    "TriggerCheckpoint": "flowsim.cluster.run_actions",
+    "TriggerSavepoint": "flowsim.cluster.run_actions",
+    "StopWithSavepoint": "flowsim.cluster.run_actions",
+    "FailTask": "flowsim.cluster.failures",
+    "LoseTaskManager": "flowsim.cluster.failures",
+    "LoseJobManager": "flowsim.cluster.failures",
+    "CheckpointSettings": "flowsim.graph.checkpoint_settings",
+    "FixedDelayRestart": "flowsim.graph.checkpoint_settings",
+    "FailureRateRestart": "flowsim.graph.checkpoint_settings",
+    "ExponentialDelayRestart": "flowsim.graph.checkpoint_settings",
+    "NoRestart": "flowsim.graph.checkpoint_settings",
     "RunOptions": "flowsim.cluster.job_execution",
     "Level": "flowsim.facts.kinds",
     "Fault": "flowsim.faults.catalogue",
@@ -65,6 +91,17 @@ __all__ = [
     "StopJob",
     "CancelJob",
     "SnapshotTask",
+    "TriggerCheckpoint",
+    "TriggerSavepoint",
+    "StopWithSavepoint",
+    "FailTask",
+    "LoseTaskManager",
+    "LoseJobManager",
+    "CheckpointSettings",
+    "FixedDelayRestart",
+    "FailureRateRestart",
+    "ExponentialDelayRestart",
+    "NoRestart",
     "RunOptions",
     "Level",
     "Fault",

@@ -10,6 +10,11 @@
 from __future__ import annotations
 
 from flowsim.datastream.async_data_stream import AsyncDataStream
+from flowsim.datastream.checkpoint_config import (
+    CheckpointConfig,
+    CheckpointingMode,
+    ExternalizedCheckpointRetention,
+)
 from flowsim.datastream.closeable_iterator import CloseableIterator
 from flowsim.datastream.data_stream import DataStream, DataStreamSink, KeyedStream
 from flowsim.datastream.environment import StreamExecutionEnvironment
@@ -67,6 +72,7 @@ from flowsim.datastream.window import (
     Window,
     WindowAssigner,
 )
+from flowsim.operators.checkpointed_function import CheckpointedFunction
 
 __all__ = [
     "AggregateFunction",
@@ -75,6 +81,10 @@ __all__ = [
     "AsyncFunction",
     "AsyncRetryPredicate",
     "AsyncRetryStrategy",
+    "CheckpointConfig",
+    "CheckpointedFunction",
+    "CheckpointingMode",
+    "ExternalizedCheckpointRetention",
     "ResultFutureFunction",
     "BaseBroadcastProcessFunction",
     "BroadcastConnectedStream",

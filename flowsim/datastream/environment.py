@@ -9,6 +9,7 @@ from flowsim.connectors.script import ScriptedSource
 from flowsim.connectors.source import Source, enumerator_factory_of
 from flowsim.datastream.building import operator_factories as factories
 from flowsim.datastream.building.transformation import Upstream
+from flowsim.datastream.checkpoint_config import CheckpointConfig, CheckpointingMode
 from flowsim.datastream.common.configuration import Configuration
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.data_stream import DataStream
@@ -36,6 +37,29 @@ class StreamExecutionEnvironment(JobBuilder):
         """Creates a new environment."""
         env = StreamExecutionEnvironment()
         return env if configuration is None else env.configure(configuration)
+
+    # Checkpoints.
+
+    def enable_checkpointing(self, interval: int, mode: CheckpointingMode | None = None) -> StreamExecutionEnvironment:
+        """Lets the job take a checkpoint every ``interval`` ms; ``mode`` None: exactly once."""
+        config = self.get_checkpoint_config().set_checkpoint_interval(interval)
+        if mode is not None:
+            config.set_checkpointing_mode(mode)
+        return self
+
+    def get_checkpoint_config(self) -> CheckpointConfig:
+        """Returns the settings of checkpoints, which its setters change."""
+        return CheckpointConfig(self.settings)
+
+    def get_checkpoint_interval(self) -> int:
+        """Returns the interval of checkpoints in ms; -1 without periodic checkpoints."""
+        return self.get_checkpoint_config().get_checkpoint_interval()
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        return self.get_checkpoint_config().get_checkpointing_mode()
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        return self.get_checkpoint_config().is_unaligned_checkpoints_enabled()
 
     # Sources.
 

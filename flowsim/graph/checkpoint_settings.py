@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Literal
+
+from flowsim.errors import BadInput
 
 Retention = Literal["NO_EXTERNALIZED_CHECKPOINTS", "DELETE_ON_CANCELLATION", "RETAIN_ON_CANCELLATION"]
 
@@ -86,3 +88,65 @@ class NoRestart:
 
 
 RestartStrategySettings = FixedDelayRestart | FailureRateRestart | ExponentialDelayRestart | NoRestart
+
+
+_LEAST = {
+    "interval_ms": 10,
+    "timeout_ms": 10,
+    "min_pause_ms": 0,
+    "max_concurrent": 1,
+    "tolerable_failures": 0,
+    "retained": 1,
+    "interval_during_backlog_ms": 0,
+    "aligned_timeout_ms": 0,
+    "async_latency_ns": 0,
+    "async_bytes_per_second": 1,
+    "sync_latency_ns": 0,
+}
+_RETENTIONS = ("NO_EXTERNALIZED_CHECKPOINTS", "DELETE_ON_CANCELLATION", "RETAIN_ON_CANCELLATION")
+
+
+def checked_checkpoint_settings(settings: CheckpointSettings) -> CheckpointSettings:
+    """Returns the settings. Raises BadInput for values that Flink refuses (rule 12.56), and for unaligned checkpoints."""
+    for name, least in _LEAST.items():
+        value = getattr(settings, name)
+        if value is None and name in ("interval_ms", "interval_during_backlog_ms", "async_bytes_per_second"):
+            continue
+        if type(value) is not int or value < least:
+            raise BadInput(f"checkpointing: {name}: expected an integer >= {least}, got {value!r:.40}")
+    for name in ("exactly_once", "after_tasks_finish", "unaligned", "forced_unaligned"):
+        if type(getattr(settings, name)) is not bool:
+            raise BadInput(f"checkpointing: {name}: expected True or False, got {getattr(settings, name)!r:.40}")
+    if settings.retention not in _RETENTIONS:
+        raise BadInput(
+            f"checkpointing: retention: expected one of {', '.join(_RETENTIONS)}, got {settings.retention!r:.60}"
+        )
+    if settings.unaligned or settings.forced_unaligned:
+        raise BadInput("checkpointing: unaligned: flowsim takes aligned checkpoints only: leave it out")
+    return settings
+
+
+def checked_restart_strategy(strategy: RestartStrategySettings) -> RestartStrategySettings:
+    """Returns the strategy. Raises BadInput for a negative number, or a factor that Flink refuses."""
+    for field in fields(strategy):
+        value = getattr(strategy, field.name)
+        is_number = type(value) is int or (
+            type(value) is float and field.name in ("backoff_multiplier", "jitter_factor")
+        )
+        if not is_number or value < 0:
+            raise BadInput(
+                f"restart strategy: {type(strategy).__name__}.{field.name}: expected a number >= 0, got {value!r:.40}"
+            )
+    if isinstance(strategy, ExponentialDelayRestart):
+        if strategy.backoff_multiplier < 1:
+            raise BadInput(
+                f"restart strategy: backoff_multiplier: expected 1 or more, got {strategy.backoff_multiplier}"
+            )
+        if strategy.jitter_factor > 1:
+            raise BadInput(f"restart strategy: jitter_factor: expected 0 to 1, got {strategy.jitter_factor}")
+        if strategy.initial_backoff_ms > strategy.max_backoff_ms:
+            raise BadInput(
+                f"restart strategy: initial_backoff_ms: expected at most max_backoff_ms ({strategy.max_backoff_ms}), got "
+                f"{strategy.initial_backoff_ms}"
+            )
+    return strategy

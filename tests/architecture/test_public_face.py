@@ -39,7 +39,8 @@ FROZEN = {
         KeyedStream MapFunction NullByteKeySelector Partitioner PassThroughAllWindowFunction
         PassThroughWindowFunction OutputTag ProcessFunction ProcessJoinFunction ProcessWindowFunction ReduceFunction
         RuntimeContext StreamExecutionEnvironment TimeDomain TimerService WindowFunction WindowedStream CountWindow
-        GlobalWindow MergingWindowAssigner TimeWindow Trigger TriggerResult Window WindowAssigner
+        GlobalWindow MergingWindowAssigner TimeWindow Trigger TriggerResult Window WindowAssigner CheckpointConfig
+        CheckpointedFunction CheckpointingMode ExternalizedCheckpointRetention
     """,
     "flowsim.datastream.window": """
         ContinuousEventTimeTrigger ContinuousProcessingTimeTrigger CountEvictor CountSlidingWindowAssigner
@@ -87,7 +88,9 @@ FROZEN = {
         SplitsOnRequest CheckpointedReader AssignedReader SplitEnumerator SplitEnumeratorContext EnumeratorFactory
     """,
     "flowsim.simulation": """
-        Link BufferDebloatSettings StopJob CancelJob SnapshotTask RunOptions Level Fault FaultyComponents
+        Link BufferDebloatSettings StopJob CancelJob SnapshotTask TriggerCheckpoint TriggerSavepoint StopWithSavepoint
+        FailTask LoseTaskManager LoseJobManager CheckpointSettings FixedDelayRestart FailureRateRestart
+        ExponentialDelayRestart NoRestart RunOptions Level Fault FaultyComponents
         SimulatedAsyncFunction SomeCalls SimulatedCallFailed Latency FixedLatency UniformLatency NormalLatency LognormalLatency
         ExponentialLatency TraceLatency RecordLatency SpikyLatency JobExecutionResult JobStatus TaskSummary
         LatencySummary ScenarioRun Report Verdict

@@ -7,6 +7,12 @@ from dataclasses import fields
 from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.graph.checkpoint_settings import (
+    CheckpointSettings,
+    RestartStrategySettings,
+    checked_checkpoint_settings,
+    checked_restart_strategy,
+)
 from flowsim.graph.placement import TaskManagers
 from flowsim.graph.stream_graph import BufferDebloatSettings, Link
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
@@ -61,11 +67,32 @@ def _buffer_debloat(value: object) -> BufferDebloatSettings | None:
     return settings
 
 
+def _checkpointing(value: object) -> CheckpointSettings | None:
+    if value is None:
+        return None
+    if not isinstance(value, CheckpointSettings):
+        raise BadInput(f"configure: checkpointing: expected CheckpointSettings or None, got {value!r:.60}")
+    return checked_checkpoint_settings(value)
+
+
+def _restart_strategy(value: object) -> RestartStrategySettings | None:
+    if value is None:
+        return None
+    if not isinstance(value, RestartStrategySettings):
+        raise BadInput(
+            "configure: restart_strategy: expected FixedDelayRestart, FailureRateRestart, ExponentialDelayRestart, "
+            f"NoRestart or None, got {value!r:.60}"
+        )
+    return checked_restart_strategy(value)
+
+
 NETWORK_SETTINGS: Final[dict[str, Callable[[object], object]]] = {
     "task_managers": _task_managers,
     "exchange": _exchange,
     "links": _links,
     "buffer_debloat": _buffer_debloat,
+    "checkpointing": _checkpointing,
+    "restart_strategy": _restart_strategy,
 }
 """Name of a ``JobSettings`` setting to the function that checks its value; each function raises BadInput."""
 

@@ -7,6 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
+from flowsim.graph.checkpoint_settings import (
+    CheckpointSettings,
+    ExponentialDelayRestart,
+    FailureRateRestart,
+    FixedDelayRestart,
+    NoRestart,
+    RestartStrategySettings,
+)
 from flowsim.graph.stream_graph import BufferDebloatSettings
 from flowsim.units import duration_ms
 
@@ -17,7 +25,7 @@ class Option:
 
     setting: str
     kind: str
-    """``int``, ``bool``, ``bytes`` or ``ms``."""
+    """``int``, ``float``, ``bool``, ``bytes``, ``ms``, ``text``, ``path`` or ``mode`` (of checkpoints)."""
 
 
 OPTIONS: Final[dict[str, Option]] = {
@@ -29,6 +37,43 @@ OPTIONS: Final[dict[str, Option]] = {
     "pipeline.watermark-alignment.buffer-size": Option("watermark_alignment_buffer_size", "int"),
     "sink.committer.retries": Option("committer_retries", "int"),
     "execution.checkpointing.unaligned.interruptible-timers.enabled": Option("interruptible_timers", "bool"),
+    "execution.checkpointing.interval": Option("checkpointing.interval_ms", "ms"),
+    "execution.checkpointing.mode": Option("checkpointing.exactly_once", "mode"),
+    "execution.checkpointing.timeout": Option("checkpointing.timeout_ms", "ms"),
+    "execution.checkpointing.min-pause": Option("checkpointing.min_pause_ms", "ms"),
+    "execution.checkpointing.max-concurrent-checkpoints": Option("checkpointing.max_concurrent", "int"),
+    "execution.checkpointing.tolerable-failed-checkpoints": Option("checkpointing.tolerable_failures", "int"),
+    "execution.checkpointing.num-retained": Option("checkpointing.retained", "int"),
+    "execution.checkpointing.externalized-checkpoint-retention": Option("checkpointing.retention", "text"),
+    "execution.checkpointing.checkpoints-after-tasks-finish": Option("checkpointing.after_tasks_finish", "bool"),
+    "execution.checkpointing.interval-during-backlog": Option("checkpointing.interval_during_backlog_ms", "ms"),
+    "execution.checkpointing.dir": Option("checkpointing.directory", "path"),
+    "restart-strategy.type": Option("restart_strategy.type", "text"),
+    "restart-strategy.fixed-delay.attempts": Option("restart_strategy.fixed-delay.attempts", "int"),
+    "restart-strategy.fixed-delay.delay": Option("restart_strategy.fixed-delay.delay_ms", "ms"),
+    "restart-strategy.failure-rate.max-failures-per-interval": Option(
+        "restart_strategy.failure-rate.max_failures_per_interval", "int"
+    ),
+    "restart-strategy.failure-rate.failure-rate-interval": Option(
+        "restart_strategy.failure-rate.failure_rate_interval_ms", "ms"
+    ),
+    "restart-strategy.failure-rate.delay": Option("restart_strategy.failure-rate.delay_ms", "ms"),
+    "restart-strategy.exponential-delay.initial-backoff": Option(
+        "restart_strategy.exponential-delay.initial_backoff_ms", "ms"
+    ),
+    "restart-strategy.exponential-delay.max-backoff": Option("restart_strategy.exponential-delay.max_backoff_ms", "ms"),
+    "restart-strategy.exponential-delay.backoff-multiplier": Option(
+        "restart_strategy.exponential-delay.backoff_multiplier", "float"
+    ),
+    "restart-strategy.exponential-delay.reset-backoff-threshold": Option(
+        "restart_strategy.exponential-delay.reset_backoff_threshold_ms", "ms"
+    ),
+    "restart-strategy.exponential-delay.jitter-factor": Option(
+        "restart_strategy.exponential-delay.jitter_factor", "float"
+    ),
+    "restart-strategy.exponential-delay.attempts-before-reset-backoff": Option(
+        "restart_strategy.exponential-delay.attempts_before_reset_backoff", "int"
+    ),
     "metrics.latency.interval": Option("latency_interval_ms", "ms"),
     "execution.buffer-timeout.enabled": Option("buffer_timeout_enabled", "bool"),
     "execution.buffer-timeout.interval": Option("buffer_timeout_ms", "ms"),
@@ -89,11 +134,18 @@ class Configuration:
         read = {OPTIONS[key].setting: _read(key, value) for key, value in self._values.items()}
         if not read.pop("buffer_timeout_enabled", True):
             read["buffer_timeout_ms"] = -1
-        debloat = {name.partition(".")[2]: read.pop(name) for name in list(read) if "." in name}
-        if "buffer_debloat" not in read:
-            return dict(read)
-        enabled = read.pop("buffer_debloat")
-        return {**read, "buffer_debloat": BufferDebloatSettings(**debloat) if enabled else None}
+        debloat = _group(read, "buffer_debloat")
+        checkpointing = _group(read, "checkpointing")
+        restart = _group(read, "restart_strategy")
+        settings: dict[str, object] = dict(read)
+        if "buffer_debloat" in settings:
+            enabled = settings["buffer_debloat"]
+            settings["buffer_debloat"] = BufferDebloatSettings(**debloat) if enabled else None  # type: ignore[arg-type]
+        if checkpointing:
+            settings["checkpointing"] = CheckpointSettings(**checkpointing)  # type: ignore[arg-type]
+        if restart:
+            settings["restart_strategy"] = _restart_strategy(restart)
+        return settings
 
     def _set(self, key: str, value: object) -> Configuration:
         if key not in OPTIONS:
@@ -103,14 +155,50 @@ class Configuration:
         return self
 
 
+def _group(read: dict[str, int | bool | float | str], name: str) -> dict[str, int | bool | float | str]:
+    """Removes and returns the settings of one group, without its name."""
+    return {key.partition(".")[2]: read.pop(key) for key in list(read) if key.startswith(f"{name}.")}
+
+
+_STRATEGIES: Final[dict[str, type[RestartStrategySettings]]] = {
+    "none": NoRestart,
+    "off": NoRestart,
+    "disable": NoRestart,
+    "fixed-delay": FixedDelayRestart,
+    "failure-rate": FailureRateRestart,
+    "exponential-delay": ExponentialDelayRestart,
+}
+
+
+def _restart_strategy(settings: Mapping[str, object]) -> RestartStrategySettings | None:
+    """Returns the strategy that ``restart-strategy.type`` chooses, with its own options; None without a type."""
+    kind = settings.get("type")
+    if kind is None:
+        return None
+    if kind not in _STRATEGIES:
+        raise BadInput(
+            f"configuration: restart-strategy.type: expected one of {', '.join(_STRATEGIES)}, got {kind!r:.40}"
+        )
+    own = {key.partition(".")[2]: value for key, value in settings.items() if key.startswith(f"{kind}.")}
+    return _STRATEGIES[str(kind)](**own)  # type: ignore[arg-type]  # _read gives each its type
+
+
 def _text(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _read(key: str, value: object) -> int | bool:
+def _read(key: str, value: object) -> int | bool | float | str:
     text = _text(value).strip().lower()
     try:
         match OPTIONS[key].kind:
+            case "mode":
+                return {"exactly_once": True, "at_least_once": False}[text]
+            case "text":
+                return text if key.startswith("restart") else text.upper()
+            case "path":
+                return _text(value).strip()
+            case "float":
+                return float(text)
             case "bool":
                 return {"true": True, "false": False}[text]
             case "bytes":

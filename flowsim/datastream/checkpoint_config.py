@@ -1,0 +1,123 @@
+"""Settings of checkpoints with PyFlink's names. PyFlink: CheckpointConfig, CheckpointingMode."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import Enum
+from typing import Self
+
+from flowsim.datastream.common.time import Duration
+from flowsim.errors import BadInput
+from flowsim.graph.checkpoint_settings import CheckpointSettings, checked_checkpoint_settings
+from flowsim.graph.stream_graph import JobSettings
+
+
+class CheckpointingMode(Enum):
+    """How often a record affects the state after a failure. PyFlink: CheckpointingMode."""
+
+    EXACTLY_ONCE = "EXACTLY_ONCE"
+    AT_LEAST_ONCE = "AT_LEAST_ONCE"
+
+
+class ExternalizedCheckpointRetention(Enum):
+    """Whether checkpoints stay after the end of the job. PyFlink: ExternalizedCheckpointRetention."""
+
+    DELETE_ON_CANCELLATION = "DELETE_ON_CANCELLATION"
+    """Only after a failure of the job."""
+    RETAIN_ON_CANCELLATION = "RETAIN_ON_CANCELLATION"
+    """After a failure and after a cancellation."""
+    NO_EXTERNALIZED_CHECKPOINTS = "NO_EXTERNALIZED_CHECKPOINTS"
+    """Never."""
+
+
+class CheckpointConfig:
+    """Reads and changes the settings of checkpoints of an environment; times in ms. PyFlink: CheckpointConfig.
+
+    Setters return the object itself, and raise BadInput for values that Flink refuses.
+    """
+
+    def __init__(self, settings: JobSettings) -> None:
+        self._job = settings
+
+    @property
+    def _settings(self) -> CheckpointSettings:
+        return self._job.checkpointing or CheckpointSettings()
+
+    def _set(self, **changes: object) -> Self:
+        self._job.checkpointing = checked_checkpoint_settings(replace(self._settings, **changes))  # type: ignore[arg-type]
+        return self
+
+    def is_checkpointing_enabled(self) -> bool:
+        """Returns True if checkpoints are taken periodically."""
+        return self._settings.interval_ms is not None
+
+    def get_checkpoint_interval(self) -> int:
+        """Returns the interval; -1 without periodic checkpoints."""
+        interval_ms = self._settings.interval_ms
+        return -1 if interval_ms is None else interval_ms
+
+    def set_checkpoint_interval(self, checkpoint_interval: int) -> Self:
+        return self._set(interval_ms=checkpoint_interval)
+
+    def get_checkpointing_mode(self) -> CheckpointingMode:
+        exactly_once = self._settings.exactly_once
+        return CheckpointingMode.EXACTLY_ONCE if exactly_once else CheckpointingMode.AT_LEAST_ONCE
+
+    def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> Self:
+        if not isinstance(checkpointing_mode, CheckpointingMode):
+            raise BadInput(f"set_checkpointing_mode: expected a CheckpointingMode, got {checkpointing_mode!r:.60}")
+        return self._set(exactly_once=checkpointing_mode is CheckpointingMode.EXACTLY_ONCE)
+
+    def get_checkpoint_timeout(self) -> int:
+        return self._settings.timeout_ms
+
+    def set_checkpoint_timeout(self, checkpoint_timeout: int) -> Self:
+        return self._set(timeout_ms=checkpoint_timeout)
+
+    def get_min_pause_between_checkpoints(self) -> int:
+        return self._settings.min_pause_ms
+
+    def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int) -> Self:
+        """Sets the least time between the end of a checkpoint and the next periodic one (rule 12.40)."""
+        return self._set(min_pause_ms=min_pause_between_checkpoints)
+
+    def get_max_concurrent_checkpoints(self) -> int:
+        return self._settings.max_concurrent
+
+    def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> Self:
+        return self._set(max_concurrent=max_concurrent_checkpoints)
+
+    def get_tolerable_checkpoint_failure_number(self) -> int:
+        return self._settings.tolerable_failures
+
+    def set_tolerable_checkpoint_failure_number(self, tolerable_checkpoint_failure_number: int) -> Self:
+        """Sets how many checkpoints in a row may fail before the job fails (rule 12.52)."""
+        return self._set(tolerable_failures=tolerable_checkpoint_failure_number)
+
+    def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
+        return ExternalizedCheckpointRetention(self._settings.retention)
+
+    def set_externalized_checkpoint_retention(self, retention_mode: ExternalizedCheckpointRetention) -> Self:
+        """Sets after which ends of the job its checkpoints stay (rule 12.63)."""
+        if not isinstance(retention_mode, ExternalizedCheckpointRetention):
+            raise BadInput(
+                f"set_externalized_checkpoint_retention: expected an ExternalizedCheckpointRetention, got "
+                f"{retention_mode!r:.60}"
+            )
+        return self._set(retention=retention_mode.value)
+
+    def is_externalized_checkpoints_enabled(self) -> bool:
+        return self._settings.retention != "NO_EXTERNALIZED_CHECKPOINTS"
+
+    def is_unaligned_checkpoints_enabled(self) -> bool:
+        return self._settings.unaligned
+
+    def enable_unaligned_checkpoints(self, enabled: bool = True) -> Self:
+        """Raises BadInput: flowsim takes aligned checkpoints only."""
+        return self._set(unaligned=bool(enabled))
+
+    def disable_unaligned_checkpoints(self) -> Self:
+        return self._set(unaligned=False)
+
+    def get_aligned_checkpoint_timeout(self) -> Duration:
+        return Duration.of_millis(self._settings.aligned_timeout_ms)

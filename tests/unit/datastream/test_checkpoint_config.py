@@ -70,5 +70,5 @@ def test_unknown_restart_strategy_is_refused() -> None:
 
 def test_backoff_that_shrinks_is_refused() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
-    with pytest.raises(BadInput, match="backoff_multiplier: expected 1 or more, got 0.5"):
+    with pytest.raises(BadInput, match=r"backoff_multiplier: expected 1 or more, got 0\.5"):
         env.configure(restart_strategy=ExponentialDelayRestart(backoff_multiplier=0.5))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
-from flowsim.facts.kinds import ActionPhase, BufferSide, WaitKind
+from flowsim.facts.kinds import ActionPhase, BufferSide, ElementKind, WaitKind
 
 KINDS: Final[dict[str, tuple[str, ...]]] = {
     "elements": ("sent", "received"),
@@ -13,6 +13,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
     "windows": ("window_intake", "window_fire", "window_merge", "window_joins", "join_pairs", "late_drop"),
     "async": ("async_elements",),
     "snapshots": ("snapshots",),
+    "checkpoints": ("checkpoint_steps", "checkpoint_metrics", "stored_state", "source_positions", "committables"),
     "timers": ("timers", "system_timers"),
     "state": ("state_changes",),
     "buffers": ("buffers",),
@@ -32,6 +33,8 @@ _OVERVIEW: Final = (
     "window_merge",
     "late_drop",
     "snapshots",
+    "checkpoint_steps",
+    "checkpoint_metrics",
     *KINDS["life"],
     *KINDS["metrics"],
 )
@@ -61,6 +64,16 @@ def wanted_tables(kinds: str | None, detail: str) -> tuple[tuple[str, ...], Valu
     if detail == "normal":
         return tuple(table for table in everything if table not in _NOT_IN_NORMAL), dict(_NORMAL_VALUES)
     return everything, {}
+
+
+def tables_of_checkpoint(checkpoint: int) -> tuple[tuple[str, ...], Values]:
+    """Returns the tables with facts of one checkpoint, and which of their rows: its steps, and its barriers."""
+    tables = KINDS["checkpoints"]
+    one = frozenset({checkpoint})
+    barriers = frozenset({int(ElementKind.CHECKPOINT_BARRIER), int(ElementKind.CANCEL_CHECKPOINT_MARKER)})
+    values: Values = {table: {"checkpoint": one} for table in tables}
+    values |= {table: {"kind": barriers, "timestamp": one} for table in KINDS["elements"]}
+    return (*KINDS["elements"], *tables), values
 
 
 def _named(kinds: str, everything: tuple[str, ...]) -> tuple[str, ...]:

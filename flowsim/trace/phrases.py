@@ -8,11 +8,14 @@ from typing import Final
 
 from flowsim.facts.kinds import (
     ActionKind,
+    CheckpointStep,
+    CommittableAction,
     CreditKind,
     ElementKind,
     LifeEvent,
     SegmentAction,
     StateAction,
+    StoredKind,
     TimerAction,
     WaitKind,
 )
@@ -100,4 +103,34 @@ ACTIONS: Final[Phrases] = {
     ActionKind.DEFAULT_ACTION: ("the default action", ("3.11", "4.5")),
     ActionKind.MAIL: ("a mail", ("3.11",)),
     ActionKind.LOCK_HOLDER: ("the work of a thread that holds the checkpoint lock", ("11.30", "11.32")),
+}
+CHECKPOINT_STEPS: Final[Phrases] = {
+    CheckpointStep.TRIGGER: ("is triggered to take checkpoint {checkpoint}", ("12.45",)),
+    CheckpointStep.ALIGNMENT_START: ("gets the first barrier of checkpoint {checkpoint}", ("12.10", "12.11")),
+    CheckpointStep.ALIGNMENT_END: ("has all barriers of checkpoint {checkpoint}", ("12.11",)),
+    CheckpointStep.BARRIER_SENT: ("has sent the barrier of checkpoint {checkpoint}", ("12.6",)),
+    CheckpointStep.SYNC_START: ("begins the synchronous part of checkpoint {checkpoint}", ("12.6",)),
+    CheckpointStep.SYNC_END: ("ends the synchronous part of checkpoint {checkpoint}", ("12.6",)),
+    CheckpointStep.ASYNC_END: ("has written its state for checkpoint {checkpoint}", ("12.6",)),
+    CheckpointStep.ACKNOWLEDGE: ("acknowledges checkpoint {checkpoint}", ("12.3",)),
+    CheckpointStep.DECLINE: ("declines checkpoint {checkpoint}", ("12.7", "12.71")),
+    CheckpointStep.NOTIFY_COMPLETE: ("is notified that checkpoint {checkpoint} is complete", ("12.4", "12.50")),
+    CheckpointStep.NOTIFY_ABORTED: ("is notified that checkpoint {checkpoint} is aborted", ("12.54",)),
+    CheckpointStep.NOTIFY_SUBSUMED: ("is notified that checkpoint {checkpoint} is subsumed", ("12.50",)),
+    CheckpointStep.RESTORE: ("starts from checkpoint {checkpoint}", ("12.29",)),
+}
+STORED_KINDS: Final[Phrases] = {
+    StoredKind.KEYED_STATE: ("keyed state", ("12.23",)),
+    StoredKind.EVENT_TIME_TIMERS: ("event-time timers of service", ("12.120",)),
+    StoredKind.PROCESSING_TIME_TIMERS: ("processing-time timers of service", ("12.120",)),
+    StoredKind.LIST: ("list state", ("12.24",)),
+    StoredKind.UNION_LIST: ("union list state", ("12.25",)),
+    StoredKind.BROADCAST: ("broadcast state", ("12.25",)),
+}
+COMMITTABLES: Final[Phrases] = {
+    CommittableAction.PREPARED: ("prepares", ("12.30",)),
+    CommittableAction.COMMITTED: ("commits", ("12.31",)),
+    CommittableAction.RETRIED: ("will commit again", ("12.31",)),
+    CommittableAction.FAILED: ("drops", ("12.131",)),
+    CommittableAction.RESTORED: ("restores", ("12.133",)),
 }

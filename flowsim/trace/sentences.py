@@ -15,6 +15,13 @@ from flowsim.trace.channel_sentences import (
     segments_sentence,
     sent_sentence,
 )
+from flowsim.trace.checkpoint_sentences import (
+    checkpoint_metrics_sentence,
+    checkpoint_steps_sentence,
+    committables_sentence,
+    source_positions_sentence,
+    stored_state_sentence,
+)
 from flowsim.trace.event_time_sentences import (
     alignment_sentence,
     generated_watermark_sentence,
@@ -84,4 +91,9 @@ SENTENCES: Final[dict[str, SentenceFunction]] = {
     "timers": timers_sentence,
     "system_timers": system_timers_sentence,
     "state_changes": state_changes_sentence,
+    "checkpoint_steps": checkpoint_steps_sentence,
+    "checkpoint_metrics": checkpoint_metrics_sentence,
+    "stored_state": stored_state_sentence,
+    "source_positions": source_positions_sentence,
+    "committables": committables_sentence,
 }

@@ -22,7 +22,7 @@ from flowsim.limits import Limits, limits_of
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.merged_facts import Fact, Selection, merged_facts
 from flowsim.recording.reader import Recording
-from flowsim.trace.kinds import wanted_tables
+from flowsim.trace.kinds import tables_of_checkpoint, wanted_tables
 from flowsim.trace.links import report_link
 from flowsim.trace.names import Names
 from flowsim.trace.sentences import sentence
@@ -49,8 +49,8 @@ Kinds = Annotated[
     typer.Option(
         "--kinds",
         metavar="KIND,...",
-        help="Only these kinds of facts: elements, watermarks, windows, async, snapshots, timers, buffers, credits, pools, "
-        "mails, actions, life, metrics, or names of tables. Overrides --detail.",
+        help="Only these kinds of facts: elements, watermarks, windows, async, snapshots, checkpoints, timers, buffers, "
+        "credits, pools, mails, actions, life, metrics, or names of tables. Overrides --detail.",
     ),
 ]
 Channels = Annotated[
@@ -63,6 +63,15 @@ Detail = Annotated[
         "--detail",
         help="overview: life cycle, watermarks, windows and metrics; normal: also elements, timers, buffers, credits and "
         "waits; everything: also mails, actions and buffer pools.",
+    ),
+]
+Checkpoint = Annotated[
+    int | None,
+    typer.Option(
+        "--checkpoint",
+        metavar="ID",
+        min=1,
+        help="Only one checkpoint: its barriers and steps. Overrides --kinds and --detail.",
     ),
 ]
 Limit = Annotated[
@@ -108,6 +117,7 @@ def trace(
     kinds: Kinds = None,
     channel: Channels = None,
     detail: Detail = "normal",
+    checkpoint: Checkpoint = None,
     limit: Limit = None,
     links: Links = False,
     json_output: Json = False,
@@ -124,7 +134,7 @@ def trace(
     from_ns, to_ns = moment_ns("--from", from_), moment_ns("--to", to)
     if from_ns is not None and to_ns is not None and from_ns >= to_ns:
         raise BadInput(f"--from {from_} is not before --to {to}")
-    tables, values = wanted_tables(kinds, detail)
+    tables, values = wanted_tables(kinds, detail) if checkpoint is None else tables_of_checkpoint(checkpoint)
     unknown = [number for number in channel or () if number not in names.channels]
     if unknown:
         raise BadInput(

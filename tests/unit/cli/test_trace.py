@@ -14,11 +14,14 @@ import pytest
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import (
     ActionKind,
+    CheckpointStep,
+    CommittableAction,
     CreditKind,
     ElementKind,
     LifeEvent,
     SegmentAction,
     StateAction,
+    StoredKind,
     TimerAction,
     WaitKind,
 )
@@ -59,6 +62,9 @@ def lines(flowsim: Flowsim, *arguments: object) -> list[str]:
         (phrases.STATE_CHANGES, StateAction),
         (phrases.WAITS, WaitKind),
         (phrases.ACTIONS, ActionKind),
+        (phrases.CHECKPOINT_STEPS, CheckpointStep),
+        (phrases.STORED_KINDS, StoredKind),
+        (phrases.COMMITTABLES, CommittableAction),
     ],
     ids=lambda value: value.__name__ if isinstance(value, type) else "",
 )

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from flowsim.cli.judging import RecomputePlan
 from flowsim.errors import BadInput
+from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
 from flowsim.limits import limits_of
 from flowsim.recording.manifest import WALL, Manifest
 from flowsim.recording.reader import Recording
@@ -16,7 +17,7 @@ from flowsim.recording.recorded_file import recorded_bytes
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
-from flowsim.scenario.run_description import changed_inputs, recorded_scenario, recorded_until_ns
+from flowsim.scenario.run_description import changed_inputs, recorded_savepoint, recorded_scenario, recorded_until_ns
 
 
 def compiled_scenario(
@@ -101,14 +102,27 @@ def _recompute_script(manifest: Manifest, limits: Sequence[str] | None) -> str |
     return None if model.recompute is None else model.recompute.pyspark.partition(":")[0]
 
 
-def _folders(recording: Recording) -> Iterator[Path]:
+def savepoint_as_recorded(recording: Recording) -> SavepointRestoreSettings | None:
+    """Returns the snapshot from which the recorded run started; None if it started empty. Raises BadInput."""
+    described = recording.manifest.run.options.get("savepoint")
+    given = described.get("path") if isinstance(described, dict) else None
+    folders = [_known_folder(recording, "savepoint"), Path(given) if isinstance(given, str) else None]
+    return recorded_savepoint(recording.manifest, [folder for folder in folders if folder is not None])
+
+
+def _known_folder(recording: Recording, name: str) -> Path | None:
+    """Returns a folder that the run used, if it still exists."""
     try:
         content = recorded_bytes(recording.directory / WALL, recording.limits.description_bytes, "description_bytes")
-        known = Path(json.loads(content)["scenario_folder"])
-        is_known = known.is_dir()
+        known = Path(json.loads(content)[name])
+        return known if known.is_dir() else None
     except (BadInput, OSError, ValueError, TypeError, KeyError, RecursionError):
-        is_known = False
-    if is_known:
+        return None
+
+
+def _folders(recording: Recording) -> Iterator[Path]:
+    known = _known_folder(recording, "scenario_folder")
+    if known is not None:
         yield known
     recorded = recording.manifest.run.scenario
     if recorded is not None and ".." not in Path(recorded.path).parts:

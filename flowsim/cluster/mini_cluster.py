@@ -86,7 +86,7 @@ class MiniCluster:
             graph = replace(graph, settings=replace(graph.settings, checkpointing=CheckpointSettings()))
         self.execution = create_execution_graph(create_job_graph(graph), options.limits)
         if options.savepoint is not None:
-            prepare_restore(self.execution, options.savepoint)
+            prepare_restore(self.execution, options.savepoint, options.limits)
         self._schedule = RegionSchedule(self.execution.regions)
         self._snapshots = Snapshots(self._actions, self.execution)
         self._actors = StartedActors()

@@ -9,9 +9,13 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+import msgspec
+
+from flowsim.checkpoints.storage.directory.manifest import is_checkpoint, read_manifest
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
+from flowsim.graph.checkpoint_settings import ClaimMode, SavepointRestoreSettings
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.manifest import Manifest, RunDescription, RunStatus, scenario_text
 from flowsim.scenario.compiled import CompiledScenario
@@ -40,8 +44,12 @@ def describe_run(
     until_ns: int | None,
     budget_records: int | None,
     faults: Sequence[Fault],
+    savepoint: SavepointRestoreSettings | None = None,
 ) -> RunDescription:
-    """Describes a run before its first step, without the wall clock, an absolute path, or the input files."""
+    """Describes a run before its first step, without the wall clock, an absolute path, or the input files.
+
+    Raises BadInput if the savepoint cannot be read.
+    """
     scenario = compiled.scenario
     resolved: dict[str, Any] = scenario.model.settings.model_dump(mode="json")
     resolved |= {
@@ -59,8 +67,14 @@ def describe_run(
     options |= {"until_ns": until_ns} if until_ns is not None else {}
     options |= {"budget_records": budget_records} if budget_records is not None else {}
     options |= {"faults": [asdict(fault) for fault in faults]} if faults else {}
+    if savepoint is not None:
+        options["savepoint"] = {
+            **asdict(savepoint),
+            "path": _shown_path(savepoint.path),
+            "digest": read_manifest(Path(savepoint.path), scenario.limits).digest,
+        }
     return RunDescription(
-        scenario=scenario_text(_shown_path(scenario), scenario.text),
+        scenario=scenario_text(_shown_path(scenario.document.file), scenario.text),
         settings=resolved,
         options=options,
         seed=settings.seed,
@@ -117,6 +131,35 @@ def rerun_of(manifest: Manifest) -> Rerun:
     )
 
 
+def recorded_savepoint(manifest: Manifest, folders: Sequence[Path]) -> SavepointRestoreSettings | None:
+    """Returns the snapshot from which a recorded run started, in the first of these folders that contains it; or None.
+
+    Raises BadInput if it is not there any more, has changed, or belongs to the run.
+    """
+    described = manifest.run.options.get("savepoint")
+    if described is None:
+        return None
+    try:
+        recorded = msgspec.convert(described, _RecordedSavepoint)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"damaged manifest: run.options.savepoint: {error}") from None
+    if recorded.claim_mode == "CLAIM":
+        raise BadInput(f"it claimed the snapshot {recorded.path}, which a second run would delete")
+    found = next((folder for folder in folders if is_checkpoint(folder)), None)
+    if found is None:
+        raise BadInput(f"the snapshot {recorded.path} from which it started was moved or deleted")
+    if read_manifest(found).digest != recorded.digest:
+        raise BadInput(f"the snapshot {found} from which it started has changed")
+    return SavepointRestoreSettings(str(found), recorded.claim_mode, recorded.allow_non_restored_state)
+
+
+class _RecordedSavepoint(msgspec.Struct, forbid_unknown_fields=True):
+    path: str
+    claim_mode: ClaimMode
+    allow_non_restored_state: bool
+    digest: str
+
+
 def recorded_until_ns(manifest: Manifest) -> int | None:
     """Returns the ``--until`` of a recorded run in ns, or None. Raises BadInput."""
     return _integer(manifest.run.options, "until_ns", 1, 2**62)
@@ -154,9 +197,9 @@ def _integer(described: Mapping[str, object], name: str, least: int, most: int) 
     return value
 
 
-def _shown_path(scenario: Scenario) -> str:
+def _shown_path(given: str) -> str:
     """Returns the path as given, if it is below the working directory; otherwise only the name."""
-    path = Path(scenario.document.file)
+    path = Path(given)
     return path.name if path.is_absolute() or ".." in path.parts else path.as_posix()
 
 

@@ -16,6 +16,7 @@ from flowsim.errors import InvariantViolation, JobFailed, MissingTimestamp, NoTi
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
+from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.notebook_html import html_block, html_table
 from flowsim.recording.manifest import Manifest, RunDescription
@@ -103,18 +104,23 @@ def run_compiled(
     faults: Sequence[Fault] = (),
     on_progress: OnProgress | None = None,
     bounds: RunBounds = UNBOUNDED,
+    savepoint: SavepointRestoreSettings | None = None,
 ) -> ScenarioRun:
     """Runs a scenario; an argument that is None keeps the scenario's setting (with its ``--set`` overrides).
 
     ``out`` must be the directory that the scenario was compiled for; an earlier run there is replaced, other contents
-    raise BadInput. Without ``out`` facts stay in memory. ``faults`` are added to the scenario's. The result reports a
-    failed or deadlocked job. Raises BadInput, InvariantViolation, or KeyboardInterrupt after the recording was closed.
+    raise BadInput. Without ``out`` facts stay in memory. ``faults`` are added to the scenario's. ``savepoint``: the
+    snapshot from which the job starts. The result reports a failed or deadlocked job. Raises BadInput,
+    InvariantViolation, or KeyboardInterrupt after the recording was closed.
     """
     name = policy if isinstance(policy, str) else None
     settings = resolved_settings(compiled.run, seed, name, clock, record, until_ns, record_values_bytes, record_state)
     schedule: SchedulingPolicy = policy_of(settings) if policy is None or isinstance(policy, str) else policy
-    create_job_graph(compiled.stream_graph())  # raises for a job that cannot be deployed, before anything is written
-    description = describe_run(compiled, settings, schedule, until_ns, budget_records, faults)
+    # Raises for a job that cannot be deployed or restored, before anything is written.
+    create_job_graph(compiled.stream_graph())
+    if savepoint is not None:
+        MiniCluster(compiled.stream_graph(), RunOptions(limits=compiled.scenario.limits, savepoint=savepoint))
+    description = describe_run(compiled, settings, schedule, until_ns, budget_records, faults, savepoint)
     with _recorder(compiled, out, settings, description) as (writer, facts):
         options = RunOptions(
             seed=settings.seed,
@@ -128,8 +134,11 @@ def run_compiled(
             failures=compiled.failures,
             limits=compiled.scenario.limits,
             bounds=bounds,
+            savepoint=savepoint,
         )
         wall: dict[str, object] = {"scenario_folder": str(compiled.scenario.folder)}
+        if savepoint is not None:
+            wall["savepoint"] = str(Path(savepoint.path).absolute())
         options = with_faults(options, (*compiled.faults, *faults))
         cluster, result, manifest = run_and_close(compiled.stream_graph(), options, writer, wall)
     result = _advised(result)

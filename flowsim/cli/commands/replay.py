@@ -14,7 +14,7 @@ from flowsim.cli.commands.validate import Folder
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit
 from flowsim.cli.progress import run_progress
-from flowsim.cli.scenarios import compiled_as_recorded
+from flowsim.cli.scenarios import compiled_as_recorded, savepoint_as_recorded
 from flowsim.errors import BadInput
 from flowsim.limits import limits_of
 from flowsim.recording.reader import Recording
@@ -73,6 +73,7 @@ def _again(
 ) -> ScenarioRun:
     try:
         rerun = rerun_of(recording.manifest)
+        savepoint = savepoint_as_recorded(recording)
     except BadInput as error:
         raise BadInput(f"{path}: cannot be replayed: {error}") from None
     compiled = compiled_as_recorded(recording, folder, out, allow_python, allow_path, limit)
@@ -89,6 +90,7 @@ def _again(
             until_ns=rerun.until_ns,
             budget_records=rerun.budget_records,
             on_progress=progress if progress.is_shown else None,
+            savepoint=savepoint,
         )
 
 

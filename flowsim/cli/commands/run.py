@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from rich.console import Console
@@ -37,6 +37,7 @@ from flowsim.cli.verdicts import OpenedRuns, report_data, show_report
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.facts.kinds import Level
+from flowsim.graph.checkpoint_settings import ClaimMode, SavepointRestoreSettings
 from flowsim.recording.reader import Recording
 from flowsim.scenario.expectations import law_is_as_expected
 from flowsim.scenario.runner import ScenarioRun, broken_invariant, resolved_settings, run_compiled
@@ -53,6 +54,24 @@ Validate = Annotated[
         help="Check the recording with the laws, and compare the verdicts with the scenario's expectations.",
     ),
 ]
+FromSavepoint = Annotated[
+    Path | None,
+    typer.Option(
+        "--from-savepoint", metavar="DIR", help="Start from this savepoint or checkpoint, e.g. out/savepoint-3."
+    ),
+]
+ClaimModeOption = Annotated[
+    Literal["claim", "no-claim", "legacy"] | None,
+    typer.Option(
+        "--claim-mode",
+        help="claim: the job deletes the snapshot when a later checkpoint replaces it; no-claim (default) and legacy: "
+        "the snapshot stays; after no-claim the first checkpoint is a full one.",
+    ),
+]
+AllowNonRestoredState = Annotated[
+    bool,
+    typer.Option("--allow-non-restored-state", help="Drop the state of operators that the scenario does not have."),
+]
 
 
 @command
@@ -67,6 +86,9 @@ def run(
     record_state: RecordState = None,
     until: Until = None,
     set_: Set = None,
+    from_savepoint: FromSavepoint = None,
+    claim_mode: ClaimModeOption = None,
+    allow_non_restored_state: AllowNonRestoredState = False,
     limit: Limit = None,
     validate: Validate = False,
     engine: Engine = "auto",
@@ -78,6 +100,7 @@ def run(
 ) -> Answer:
     """Run a scenario. Options override --set, and --set overrides the scenario's settings."""
     judge = Judge(engine, master, remote)
+    savepoint = _savepoint(from_savepoint, claim_mode, allow_non_restored_state)
     directory = out or default_out(scenario)
     until_ns = duration_argument("--until", until)
     compiled = compiled_scenario(scenario, directory, set_, allow_python, allow_path, limit, until_ns)
@@ -105,11 +128,24 @@ def run(
             record_state=record_state,
             until_ns=until_ns,
             on_progress=progress if progress.is_shown else None,
+            savepoint=savepoint,
         )
     if broken_invariant(done.result.error) is not None and not compiled.faults:
         raise InvariantViolation(str(done.result.error))
     report = _judged(judge, done, directory, allow_python, json_output) if validate else None
     return _answer(done, directory, report)
+
+
+_CLAIM_MODES: dict[str, ClaimMode] = {"claim": "CLAIM", "no-claim": "NO_CLAIM", "legacy": "LEGACY"}
+
+
+def _savepoint(path: Path | None, claim_mode: str | None, allow: bool) -> SavepointRestoreSettings | None:
+    if path is not None:
+        return SavepointRestoreSettings(str(path), _CLAIM_MODES[claim_mode or "no-claim"], allow)
+    if claim_mode is not None or allow:
+        option = "--allow-non-restored-state" if claim_mode is None else "--claim-mode"
+        raise BadInput(f"{option}: applies to a restored job only: add --from-savepoint DIR")
+    return None
 
 
 _ENDS = {"failed": "failed", "deadlocked": "deadlocked", "canceled": "was canceled"}

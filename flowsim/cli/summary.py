@@ -9,6 +9,7 @@ from typing import Any
 from rich.console import Console
 
 from flowsim.cli.command import error_data
+from flowsim.cli.recovery import recovery_data, show_recovery
 from flowsim.cli.tables import Column, show_table, show_text
 from flowsim.cluster.job_execution import TaskSummary
 from flowsim.recording.reader import Recording
@@ -74,6 +75,7 @@ def run_data(run: ScenarioRun, waits: TaskWaits | None) -> dict[str, Any]:
         "latencies": [asdict(latency) for latency in result.latencies],
         "missing_timestamps": [asdict(one) for one in result.missing_timestamps],
         "snapshots": [_snapshot_data(snapshot) for snapshot in result.snapshots],
+        **recovery_data(result),
         "sinks": [_sink_data(run, sink) for sink in run.sinks],
         "expectations": [
             {"what": e.what, "expected": e.expected, "found": e.found, "met": e.met, "reason": e.reason}
@@ -180,6 +182,7 @@ def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> Non
         show_text(console, f"missing   {missing.operator}: {missing.records:,} records without a timestamp, {where}")
     for snapshot in result.snapshots:
         _show_snapshot(console, snapshot)
+    show_recovery(console, result)
     _show_sinks(console, run)
     met = sum(bool(outcome.met) for outcome in run.expectations) - _met_without_being_declared(run)
     if met:

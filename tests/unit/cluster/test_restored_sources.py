@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
+from flowsim.cluster.job_master.savepoint_restore import SavepointRestoreSettings
+from flowsim.cluster.run_actions import StopWithSavepoint
 from flowsim.connectors.files.csv import CsvSource
 from flowsim.connectors.files.file_sources import JsonLinesSource
 from flowsim.connectors.generator import GeneratorSource, SequenceOf, UniformInt
 from flowsim.connectors.memory import CollectionSource, CollectSink
 from flowsim.connectors.partitioned_generator import Partition, PartitionedGeneratorSource, Pause
 from flowsim.connectors.script import ScriptedSource, record, sleep
-from flowsim.connectors.source import Source
+from flowsim.connectors.source import Source, enumerator_factory_of
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import WatermarkStrategy
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
@@ -26,6 +29,7 @@ from flowsim.operators.checkpointed_function import (
 )
 from flowsim.operators.user_functions import RuntimeContext
 from flowsim.state.descriptors import ListStateDescriptor
+from flowsim.units import NS_PER_MS
 from flowsim.values.types import Types
 
 
@@ -190,3 +194,40 @@ def test_source_function_stores_its_position_under_lock(fails_at: set[int]) -> N
     env.execute()
     assert sorted(sink.values()) == [(i, n) for i in range(2) for n in range(15)]
     assert (SHARED["now"].seen > 30) is bool(fails_at)
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("legacy", [False, True])
+@pytest.mark.parametrize("source_of", SOURCES)
+def test_later_run_continues_from_savepoint(tmp_path: Path, source_of: Callable[[Path], Source], legacy: bool) -> None:
+    """Rules 12.24, 12.111, 12.139; the parallelism changes where the source allows it."""
+    source = source_of(tmp_path)
+    if legacy and enumerator_factory_of(source) is not None:
+        pytest.skip("a legacy source has fixed shares")
+    others = [source.required_parallelism] if source.required_parallelism else [1, 2, 3]
+    parallelism = others[0] if len(others) == 1 else 2
+    undisturbed = run_with(source_of(tmp_path), parallelism, legacy=legacy)
+    for stop_ms, drain in ((5, False), (31, True), (44, False)):
+        directory = tmp_path / f"{stop_ms}"
+        stop = StopWithSavepoint(stop_ms * NS_PER_MS, drain, str(directory))
+        first = run_with(source_of(tmp_path), parallelism, legacy=legacy, actions=(stop,))
+        assert 0 < len(first) < len(undisturbed), stop_ms
+        for other in others:
+            restore = SavepointRestoreSettings(str(next(directory.glob("savepoint-*"))))
+            rest = run_with(source_of(tmp_path), other, legacy=legacy, savepoint=restore)
+            assert sorted(first + rest) == undisturbed
+
+
+def run_with(source: Source, parallelism: int, *, legacy: bool, **options: Any) -> list[str]:
+    """The committed records of a run."""
+    env = StreamExecutionEnvironment.get_execution_environment().set_parallelism(parallelism)
+    sink = CollectSink()
+    if legacy:
+        stream = env.add_source(LegacySource(source), "source")
+    else:
+        stream = env.from_source(source, WatermarkStrategy.for_monotonous_timestamps(), "source")
+    stream.cost(3_000_000)
+    stream.sink_to(sink)
+    env.settings.checkpointing = CheckpointSettings()
+    env.flowsim_settings(**options).execute()
+    return sorted(map(repr, sink.values()))

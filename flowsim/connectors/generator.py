@@ -271,6 +271,10 @@ class GeneratorReader:
     def snapshot_state(self, checkpoint_id: int) -> Sequence[object]:
         return [_split_of(share, self._clock.now_ns) for share in self._shares]
 
+    def position_of(self, split: object) -> tuple[str, int]:
+        share = _share_of(split, 0)
+        return f"{share.index % share.stride} of {share.stride}", share.index // share.stride
+
     def close(self) -> None:
         """Does nothing: there are no resources."""
 

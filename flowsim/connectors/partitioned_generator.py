@@ -188,6 +188,10 @@ class PartitionedGeneratorReader:
         consumed = [(one.index, one.log.offset, *one.identity, log_ns) for one in self._partitions]
         return [*consumed, *self._added]
 
+    def position_of(self, split: object) -> tuple[str, int]:
+        index, offset, *_ = partition_split_of(split, len(self._source.partitions))
+        return _split_id(index), offset
+
     def close(self) -> None:
         """Does nothing: there are no resources."""
 

@@ -154,6 +154,10 @@ class ScriptReader:
         )
         return [current.split, *waiting]
 
+    def position_of(self, split: object) -> tuple[str, int]:
+        position = position_of(split, self._scripts)
+        return f"script {position.script}", position.at
+
     def close(self) -> None:
         """Does nothing: there are no resources."""
 

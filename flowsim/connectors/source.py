@@ -113,6 +113,11 @@ class BlockReader:
             return ()
         return (self._first + (0 if self._output is None else self._output.records),)
 
+    def position_of(self, split: object) -> tuple[str, int]:
+        if not isinstance(split, int):
+            raise unexpected_state(split, "the number of values that were read")
+        return "all", split
+
     def close(self) -> None:
         self._blocks = iter(())
         self._values = iter(())

@@ -78,8 +78,9 @@ SOURCE_POSITIONS = Table(
     "source_positions", Level.ELEMENTS, "the position of a source in one split, stored in a checkpoint or restored (rule 12.111)",
     (SEQ, TASK, OPERATOR, TIME, _CHECKPOINT, Column("action", "b", "stored or restored", StoredAction),
      Column("split", "q", "63-bit fingerprint of the name of the split"),
-     Column("position", "q", "number of records of the split before the next one, those of all attempts; -2^63: at its end"),
-     Column("records", "q", "number of records of the split that this attempt has emitted")),
+     Column("position", "q", "number of records of the split before the next one, those of all attempts; of a script its "
+            "entries, of a group of rows those of its file"),
+     Column("records", "q", "advance of the position in this attempt")),
 )  # fmt: skip
 COMMITTABLES = Table(
     "committables", Level.ELEMENTS, "a step of a committable of a sink (section 12)",

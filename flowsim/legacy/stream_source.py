@@ -54,7 +54,7 @@ class StreamSource(StreamOperator):
         """Restores the state of the function (rule 12.116)."""
         self._is_initialized = True
         if isinstance(self.function, ReaderSourceFunction):
-            self._reader_state = ReaderState(self.function.reader, context, self.ctx.operator_name)
+            self._reader_state = ReaderState(self.function.reader, context, self.ctx)
         else:
             initialize_function(self.function, context)
 

@@ -210,6 +210,11 @@ class RowsReader:
             for group, first in self._shares or ()
         ]
 
+    def position_of(self, split: object) -> tuple[str, int]:
+        group, row = self._share_of(split)
+        name = self._file.file.path.name
+        return (name if group is None else f"{name} {', '.join(map(str, group))}"), row
+
     def place_of_record(self, output: ReaderOutput) -> str | None:
         """File and line of the last record; None if the file has changed."""
         return self._file.place_of_row(self._position() - 1)

@@ -205,6 +205,10 @@ class FilesReader:
         current = [] if self._file is None or self._split is None else [(self._file.file.name, self._position())]
         return current + [(file.file.name, row) for file, row in self._waiting or ()]
 
+    def position_of(self, split: object) -> tuple[str, int]:
+        file, row = self._file_and_row(split)
+        return file.file.path.name, row
+
     def place_of_record(self, output: ReaderOutput) -> str | None:
         """Where the last record of the current split comes from."""
         return None if self._file is None else self._file.place_of_row(self._position() - 1)

@@ -130,7 +130,7 @@ class SourceOperator(StreamOperator):
 
     def initialize_state(self, context: StateInitializationContext) -> None:
         """Adds the restored splits to the reader, before it is registered (rule 12.111)."""
-        self._reader_state = ReaderState(self._reader, context, self.ctx.operator_name)
+        self._reader_state = ReaderState(self._reader, context, self.ctx)
 
     def snapshot_state(self, context: StateSnapshotContext) -> None:
         """Stores the splits of the reader, in its order (rule 12.111)."""
@@ -141,6 +141,8 @@ class SourceOperator(StreamOperator):
         reader = self._assigned_reader
         match event:
             case AddSplitEvent(splits=splits) if reader is not None:
+                if self._reader_state is not None:
+                    self._reader_state.on_added(splits)
                 reader.add_splits(splits)
             case NoMoreSplitsEvent() if reader is not None:
                 reader.notify_no_more_splits()

@@ -70,6 +70,14 @@ class CheckpointedReader(SourceReader, Protocol):
 
 
 @runtime_checkable
+class PositionedReader(CheckpointedReader, Protocol):
+    """A reader whose positions are recorded (table ``source_positions``)."""
+
+    def position_of(self, split: object, /) -> tuple[str, int]:
+        """Returns the name of a split that the reader stored or restored, and the number of the next record."""
+
+
+@runtime_checkable
 class AssignedReader(CheckpointedReader, Protocol):
     """A reader whose splits the enumerator of its source assigns. Flink: SourceReader."""
 

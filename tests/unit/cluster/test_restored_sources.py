@@ -20,6 +20,7 @@ from flowsim.connectors.script import ScriptedSource, record, sleep
 from flowsim.connectors.source import Source, enumerator_factory_of
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import WatermarkStrategy
+from flowsim.facts.kinds import Level, StoredAction
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
 from flowsim.legacy.source_function import LegacySource, ParallelSourceFunction, SourceContext
 from flowsim.operators.checkpointed_function import (
@@ -28,6 +29,7 @@ from flowsim.operators.checkpointed_function import (
     FunctionSnapshotContext,
 )
 from flowsim.operators.user_functions import RuntimeContext
+from flowsim.recording.memory import MemoryRecorder
 from flowsim.state.descriptors import ListStateDescriptor
 from flowsim.units import NS_PER_MS
 from flowsim.values.types import Types
@@ -102,7 +104,7 @@ def pass_or_fail(value: object) -> object:
 
 
 def read(
-    source: Source, fails_at: set[int], *, legacy: bool = False, one_region: bool = False, seed: int = 0
+    source: Source, fails_at: set[int], *, legacy: bool = False, one_region: bool = False, seed: int = 0, **options: Any
 ) -> list[str]:
     """The committed records of a run with failures; without ``one_region`` each source subtask restarts on its own."""
     SHARED["now"] = FailAt(fails_at)
@@ -118,7 +120,7 @@ def read(
     mapped = (stream.rebalance() if one_region else stream).map(pass_or_fail)
     mapped.disable_chaining()
     mapped.sink_to(sink)
-    env.flowsim_settings(policy="random", seed=seed).execute()
+    env.flowsim_settings(policy="random", seed=seed, **options).execute()
     return sorted(map(repr, sink.values()))
 
 
@@ -231,3 +233,20 @@ def run_with(source: Source, parallelism: int, *, legacy: bool, **options: Any) 
     env.settings.checkpointing = CheckpointSettings()
     env.flowsim_settings(**options).execute()
     return sorted(map(repr, sink.values()))
+
+
+@pytest.mark.parametrize("legacy", [False, True])
+@pytest.mark.parametrize("source_of", SOURCES)
+def test_positions_are_recorded_and_restored(tmp_path: Path, source_of: Callable[[Path], Source], legacy: bool) -> None:
+    source = source_of(tmp_path)
+    if legacy and enumerator_factory_of(source) is not None:
+        pytest.skip("a legacy source has fixed shares")
+    recorder = MemoryRecorder(Level.ELEMENTS)
+    read(source, {24, 36}, legacy=legacy, one_region=True, recorder=recorder)
+    rows = sorted(recorder.rows("source_positions"))
+    stored = {(row[4], row[6]): row[7] for row in rows if row[5] == StoredAction.STORED}
+    restored = [row for row in rows if row[5] == StoredAction.RESTORED]
+    assert restored
+    for _, _, _, _, checkpoint, _, split, position, advance in restored:
+        assert (stored[checkpoint, split], advance) == (position, 0)
+    assert all(row[8] >= 0 for row in rows)

@@ -32,6 +32,7 @@ from flowsim.operators.operator_components import OperatorComponents
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget, Batches
+from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
 from flowsim.tasks.inputs.multiple_input_processor import StreamMultipleInputProcessor
 from flowsim.tasks.inputs.network_input import (
     CanEmitBatchOfRecordsChecker,
@@ -72,6 +73,10 @@ class SubtaskComponents:
             return legacy
         kind = SourceOperatorStreamTask if subtask.vertex.operators[0].node.is_source else StreamTask
         return kind(subtask.id, subtask.name, scheduler, budget, trace, clock, self)
+
+    def task_checkpointing(self, task: StreamTask, checkpointing: TaskCheckpointing) -> TaskCheckpointing:
+        """Returns the checkpoints of an attempt."""
+        return checkpointing
 
     def create_mailbox(
         self, on_put: Callable[[], None], trace: TaskTrace | None, is_mailbox_thread: Callable[[], bool]

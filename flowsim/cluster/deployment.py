@@ -108,7 +108,8 @@ class Deployment:
         task.wire(chain, self._create_input(subtask, task, chain, gates), list(writers.values()))
         checkpointing = None if self._on_deploy is None else self._on_deploy(subtask.id, task)
         if checkpointing is not None:
-            task.enable_checkpoints(checkpointing, gates)
+            components = self._components[subtask.id]
+            task.enable_checkpoints(components.task_checkpointing(task, checkpointing), gates)
 
     def _create_input(
         self, subtask: Subtask, task: StreamTask, chain: OperatorChain, gates: Sequence[Sequence[SingleInputGate]]

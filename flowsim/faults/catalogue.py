@@ -23,6 +23,7 @@ class Component(Enum):
     WRITER = "writer"
     READER = "reader"
     TASK = "task"
+    CHECKPOINTS = "checkpoints"
 
 
 @dataclass(frozen=True, slots=True)
@@ -316,6 +317,30 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         ),
         FaultKind(
             "reenter_action", Component.TASK, "a mail runs in the middle of another action of the task", "actions"
+        ),
+        FaultKind(
+            "barrier_repeated", Component.WRITER, "a barrier is sent twice on every channel", "checkpoint-barriers"
+        ),
+        FaultKind(
+            "notified_before_completion",
+            Component.CHECKPOINTS,
+            "the task is notified that a checkpoint is complete as soon as it acknowledges it",
+            "checkpoint-notifications",
+        ),
+        FaultKind(
+            "state_lost_at_restore", Component.CHECKPOINTS, "a restored task starts without its state", "restored-state"
+        ),
+        FaultKind(
+            "timer_lost_at_restore",
+            Component.CHECKPOINTS,
+            "a restored operator loses its first timer",
+            "restored-timers",
+        ),
+        FaultKind(
+            "source_skips_at_restore",
+            Component.CHECKPOINTS,
+            "a restored source begins one record after its position",
+            "exactly-once",
         ),
         FaultKind("stop_task", Component.TASK, "the task stops reading its input", None),
     )

@@ -27,6 +27,7 @@ from flowsim.faults.network import (
     MisroutingPartitioner,
     SkippingPartitioner,
 )
+from flowsim.faults.recovery import faulty_checkpointing
 from flowsim.faults.tasks import (
     DoubleClosingChain,
     EarlyFinishingChain,
@@ -67,6 +68,7 @@ from flowsim.network.writers.record_writer import Flusher, RecordWriter
 from flowsim.operators.operator_components import OperatorComponents
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.tasks.batches import Batches
+from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
 from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
@@ -146,6 +148,9 @@ class FaultySubtaskComponents(SubtaskComponents):
         return [fault.fault for fault in self._faults[component]]
 
     # The task.
+
+    def task_checkpointing(self, task: StreamTask, checkpointing: TaskCheckpointing) -> TaskCheckpointing:
+        return faulty_checkpointing(task, checkpointing, self._names(Component.CHECKPOINTS))
 
     def create_mailbox(
         self, on_put: Callable[[], None], trace: TaskTrace | None, is_mailbox_thread: Callable[[], bool]

@@ -20,7 +20,7 @@ from flowsim.network.writers.partitioner import (
 from flowsim.network.writers.record_writer import Collect, Flusher, RecordWriter
 from flowsim.streamrecord.codec import RECORD_LENGTH, Element
 from flowsim.streamrecord.elements import WatermarkStatus
-from flowsim.streamrecord.events import StopMode
+from flowsim.streamrecord.events import CheckpointBarrier, Event, StopMode
 from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
 from flowsim.units import MAX_WATERMARK
 
@@ -90,6 +90,11 @@ class FaultyRecordWriter(RecordWriter):
     def emit_watermark_status(self, status: WatermarkStatus) -> None:
         if status is WatermarkStatus.IDLE or "never_active_again" not in self._faults:
             super().emit_watermark_status(status)
+
+    def broadcast_event(self, event: Event, has_priority: bool | None = None) -> None:
+        super().broadcast_event(event, has_priority)
+        if isinstance(event, CheckpointBarrier) and "barrier_repeated" in self._faults:
+            super().broadcast_event(event, has_priority)
 
     def notify_end_of_data(self, mode: StopMode) -> None:
         super().notify_end_of_data(mode)

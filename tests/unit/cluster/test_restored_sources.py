@@ -20,7 +20,7 @@ from flowsim.connectors.script import ScriptedSource, record, sleep
 from flowsim.connectors.source import Source, enumerator_factory_of
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import WatermarkStrategy
-from flowsim.facts.kinds import Level, StoredAction
+from flowsim.facts.kinds import CheckpointAction, Level, StoredAction
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
 from flowsim.legacy.source_function import LegacySource, ParallelSourceFunction, SourceContext
 from flowsim.operators.checkpointed_function import (
@@ -30,6 +30,7 @@ from flowsim.operators.checkpointed_function import (
 )
 from flowsim.operators.user_functions import RuntimeContext
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.state.descriptors import ListStateDescriptor
 from flowsim.units import NS_PER_MS
 from flowsim.values.types import Types
@@ -250,3 +251,23 @@ def test_positions_are_recorded_and_restored(tmp_path: Path, source_of: Callable
     for _, _, _, _, checkpoint, _, split, position, advance in restored:
         assert (stored[checkpoint, split], advance) == (position, 0)
     assert all(row[8] >= 0 for row in rows)
+
+
+def second_trigger_ms(start_lag: int) -> float:
+    """When the second checkpoint is triggered in a job that takes none during a backlog; the first one is scheduled."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.settings.checkpointing = CheckpointSettings(interval_ms=10, interval_during_backlog_ms=0)
+    source = PartitionedGeneratorSource([Partition(100, start_lag=start_lag, records=60)], {"id": SequenceOf()})
+    recorder = MemoryRecorder(Level.ELEMENTS)
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "source")
+    stream.cost(3_000_000)
+    stream.sink_to(CollectSink())
+    env.flowsim_settings(recorder=recorder).execute()
+    triggered = [row[1] for row in recorder.rows("checkpoints") if row[3] == CheckpointAction.TRIGGERED]
+    return (sorted(triggered)[1] - START_NS) / NS_PER_MS
+
+
+def test_backlog_of_start_has_its_own_checkpoint_interval() -> None:
+    """Rule 12.43: 30 records that are there at the start take 90 ms."""
+    assert second_trigger_ms(start_lag=0) <= 30
+    assert second_trigger_ms(start_lag=30) >= 90

@@ -114,6 +114,13 @@ class CopyOnWriteStateMap:
         while (chain := chains.next_chain()) is not None:
             yield from chain
 
+    def snapshot(self) -> list[StateMapEntry]:
+        """Returns the entries in the order in which a snapshot stores them. Flink: snapshotMapArrays."""
+        moved, new = self._rehash_index, self._rehash
+        middle = len(new) // 2
+        buckets = (self._primary[moved:], new[:moved], new[middle : middle + moved])
+        return [entry for part in buckets for chain in part if chain is not None for entry in chain]
+
     def tables(self) -> tuple[Table, Table]:
         """Returns the main table, and the table that a rehash moves entries to (empty without a rehash)."""
         return self._primary, self._rehash

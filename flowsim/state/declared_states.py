@@ -97,15 +97,21 @@ class DeclaredStates:
             self._restore(declared)
 
     def _restore(self, declared: Declared[StateDescriptor]) -> None:
-        restored = self.unclaimed.claim(declared.descriptor)
+        restored, had_ttl = self.unclaimed.claim(declared.descriptor)
         if not restored:
             return
+        now_ms = self._now()
         cells = self._cells
         before = (cells.current_key, cells.current_key_id) if cells.has_current_key else None
-        for _, cell in restored:
+        table = declared.table
+        for key_group, cell in restored:
             cells.move_to(cell.key, state_key(cell.key))
             place = (cell.state, cell.namespace)
-            declared.cells.put(place, restored_content(declared.descriptor, cell.content))
+            content = restored_content(declared.descriptor, cell.content, had_ttl, now_ms)
+            if table is None:
+                cells.put(place, content)
+            else:
+                table.restore(key_group, place, content)
         if before is None:
             cells.leave()
         else:

@@ -124,19 +124,28 @@ class KeyedStateBackend:
     def snapshot(self) -> tuple[dict[int, list[StoredCell]], dict[str, str]]:
         """Returns plain copies of all cells by key group, and the kinds of the states.
 
+        States that keep their keys in order are stored in the order of Flink's heap.
+
         Raises ValueNotAllowed for a cell outside the closed value set.
         """
         cells: dict[int, list[StoredCell]] = {}
+        by_name = {each.descriptor.name: each for each in self._declared.all}
         for key_group in self._cells.key_groups():
-            cells[key_group] = [
-                StoredCell(
-                    each.name,
-                    each.namespace,
-                    each.key,
-                    stored_content(each.name, each.content, has_ttl=self._declared.of_name(each.name).ttl is not None),
-                )
-                for each in self.entries_of_key_group(key_group)
-            ]
+            stored = cells[key_group] = []
+            for key, (name, namespace), content in self._cells.of_key_group(key_group):
+                if by_name[name].table is None:
+                    stored.append(StoredCell(name, namespace, key, stored_content(name, content)))
+        for name, declared in by_name.items():
+            table = declared.table
+            if table is None:
+                continue
+            for key_group in table.key_groups():
+                for entry, content in table.snapshot(name, key_group):
+                    kept = declared.for_snapshot(content)
+                    if kept is not None:
+                        plain = stored_content(name, kept, has_ttl=declared.ttl is not None)
+                        cell = StoredCell(name, entry.namespace, entry.key, plain)
+                        cells.setdefault(key_group, []).append(cell)
         for key_group, cell in self._declared.unclaimed.cells():
             cells.setdefault(key_group, []).append(cell)
         return cells, {**kinds_of(self._declared.all), **self._declared.unclaimed.descriptions}

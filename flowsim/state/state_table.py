@@ -71,6 +71,26 @@ class StateTable:
             if entry.namespace == namespace
         ]
 
+    def key_groups(self) -> list[int]:
+        """Returns the key groups with entries."""
+        return [key_group for key_group, state_map in self._maps.items() if state_map]
+
+    def snapshot(self, name: str, key_group: int) -> list[tuple[StateMapEntry, object]]:
+        """Returns the entries of a key group with their contents, in the order of Flink's snapshot."""
+        state_map = self._maps.get(key_group)
+        if state_map is None:
+            return []
+        return [(entry, self.content_of(name, entry)) for entry in state_map.snapshot()]
+
+    def restore(self, key_group: int, place: Place, content: object) -> None:
+        """Adds a stored cell of the current key to the key group that stored it; this may not be the key's own."""
+        state_map = self.map_at(key_group - self._range.start)
+        entry = state_map.put(self._entry(place))
+        if state_map is self._map_for(place):
+            self._cells.put(place, content)
+        else:
+            entry.stray_content = content
+
     def visitor(self, name: str, max_positions: int) -> IncrementalVisitor:
         """Returns an iterator over all keys, ``max_positions`` buckets at a time; ``name`` is the name of the state."""
         return IncrementalVisitor(self, name, len(self._range), max_positions)

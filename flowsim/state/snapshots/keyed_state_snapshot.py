@@ -5,7 +5,8 @@ Flink: HeapSnapshotStrategy, HeapRestoreOperation.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from flowsim.errors import BadInput, ValueNotAllowed
@@ -33,6 +34,8 @@ _KINDS: Final[Mapping[type[StateDescriptor], str]] = {
     AggregatingStateDescriptor: "aggregating",
 }
 
+_WITH_TTL: Final = " with time to live"
+
 
 def describe_state(descriptor: StateDescriptor) -> str:
     """Returns the kind of a state, and whether it has a time to live.
@@ -40,10 +43,10 @@ def describe_state(descriptor: StateDescriptor) -> str:
     >>> describe_state(ValueStateDescriptor("total", "LONG"))
     'value'
     """
-    return _KINDS[type(descriptor)] + (" with time to live" if descriptor.ttl_config is not None else "")
+    return _KINDS[type(descriptor)] + (_WITH_TTL if descriptor.ttl_config is not None else "")
 
 
-def stored_content(name: str, content: object, *, has_ttl: bool) -> object:
+def stored_content(name: str, content: object, *, has_ttl: bool = False) -> object:
     """Returns a plain copy of the content of a cell. Raises ValueNotAllowed that names the state."""
     plain = content.items() if isinstance(content, MapEntries) else content
     if has_ttl:
@@ -62,21 +65,35 @@ def _without_ttl(content: object) -> object:
     return content
 
 
-def restored_content(descriptor: StateDescriptor, content: object) -> object:
-    """Returns the content of a cell of this state, from its stored form."""
-    with_ttl = descriptor.ttl_config is not None
+def restored_content(descriptor: StateDescriptor, content: object, had_ttl: bool, now_ms: int) -> object:
+    """Returns the content of a cell of this state, from its stored form.
+
+    A state may get or lose its time to live with a restore: values without a timestamp get ``now_ms``.
+    Flink: TtlAwareSerializer.
+    """
+    form = _Form(had_ttl, descriptor.ttl_config is not None, now_ms)
     if isinstance(descriptor, MapStateDescriptor):
-        entries: MapEntries[object] = MapEntries(descriptor.key_type_info)
-        for key, value in content:  # type: ignore[attr-defined]  # the items of a map, as they were stored
-            entries.put(key, _ttl_value(value) if with_ttl else value)
+        items: Sequence[tuple[object, object]] = content  # type: ignore[assignment]  # as they were stored
+        entries: MapEntries[object] = MapEntries(descriptor.key_type_info, expected_size=len(items))
+        for key, value in items:
+            entries.put(key, form.restored(value))
         return entries
     if isinstance(descriptor, ListStateDescriptor):
-        return [_ttl_value(each) if with_ttl else each for each in content]  # type: ignore[attr-defined]
-    return _ttl_value(content) if with_ttl else content
+        return [form.restored(each) for each in content]  # type: ignore[attr-defined]  # a list, as it was stored
+    return form.restored(content)
 
 
-def _ttl_value(stored: object) -> TtlValue:
-    return TtlValue(*stored)  # type: ignore[misc]  # a value and its last access, as they were stored
+@dataclass(frozen=True, slots=True)
+class _Form:
+    """The stored and the new form of a value: with or without its last access."""
+
+    had_ttl: bool
+    has_ttl: bool
+    now_ms: int
+
+    def restored(self, stored: object) -> object:
+        found = TtlValue(*stored) if self.had_ttl else TtlValue(stored, self.now_ms)  # type: ignore[misc]  # as stored
+        return found if self.has_ttl else found.user_value
 
 
 class UnclaimedStates:
@@ -94,15 +111,19 @@ class UnclaimedStates:
         for group, cell in cells:
             self._cells.setdefault(cell.state, []).append((group, cell))
 
-    def claim(self, descriptor: StateDescriptor) -> list[tuple[int, StoredCell]]:
-        """Removes and returns the cells of a state. Raises BadInput if they are of another kind of state."""
-        stored, declared = self._descriptions.pop(descriptor.name, None), describe_state(descriptor)
-        if stored is not None and stored != declared:
+    def claim(self, descriptor: StateDescriptor) -> tuple[list[tuple[int, StoredCell]], bool]:
+        """Removes and returns the cells of a state, and whether they have a time to live.
+
+        Raises BadInput if they are of another kind of state.
+        """
+        declared = _KINDS[type(descriptor)]
+        stored = self._descriptions.get(descriptor.name, declared)
+        if stored.removesuffix(_WITH_TTL) != declared:
             raise BadInput(
                 f"state {descriptor.name!r}: the checkpoint has a {stored} state, the operator declares a {declared} "
                 "state: keep the kind of a restored state, or give the new state another name"
             )
-        return self._cells.pop(descriptor.name, [])
+        return self.claim_named(descriptor.name), stored.endswith(_WITH_TTL)
 
     def claim_named(self, name: str) -> list[tuple[int, StoredCell]]:
         """Removes and returns the cells of a state that the operator keeps by itself."""

@@ -7,6 +7,8 @@ import java.util.HashMap;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.concurrent.RunnableFuture;
 import java.util.stream.Collectors;
 import org.apache.flink.api.common.ExecutionConfig;
 import org.apache.flink.api.common.functions.AggregateFunction;
@@ -22,12 +24,16 @@ import org.apache.flink.api.common.typeutils.base.IntSerializer;
 import org.apache.flink.api.common.typeutils.base.LongSerializer;
 import org.apache.flink.api.common.typeutils.base.StringSerializer;
 import org.apache.flink.core.fs.CloseableRegistry;
+import org.apache.flink.runtime.checkpoint.CheckpointOptions;
 import org.apache.flink.runtime.state.AbstractKeyedStateBackend;
 import org.apache.flink.runtime.state.KeyGroupRange;
+import org.apache.flink.runtime.state.KeyedStateHandle;
 import org.apache.flink.runtime.state.LocalRecoveryConfig;
+import org.apache.flink.runtime.state.SnapshotResult;
 import org.apache.flink.runtime.state.UncompressedStreamCompressionDecorator;
 import org.apache.flink.runtime.state.VoidNamespace;
 import org.apache.flink.runtime.state.VoidNamespaceSerializer;
+import org.apache.flink.runtime.state.heap.HeapKeyedStateBackend;
 import org.apache.flink.runtime.state.heap.HeapKeyedStateBackendBuilder;
 import org.apache.flink.runtime.state.heap.HeapPriorityQueueSetFactory;
 import org.apache.flink.runtime.state.internal.InternalAggregatingState;
@@ -37,6 +43,7 @@ import org.apache.flink.runtime.state.internal.InternalMapState;
 import org.apache.flink.runtime.state.internal.InternalMergingState;
 import org.apache.flink.runtime.state.internal.InternalReducingState;
 import org.apache.flink.runtime.state.internal.InternalValueState;
+import org.apache.flink.runtime.state.memory.MemCheckpointStreamFactory;
 import org.apache.flink.runtime.state.metrics.LatencyTrackingStateConfig;
 import org.apache.flink.runtime.state.metrics.SizeTrackingStateConfig;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
@@ -46,7 +53,10 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMap
 public final class KeyedStates {
     private static final ObjectMapper JSON = new ObjectMapper();
 
-    private final AbstractKeyedStateBackend<Object> backend;
+    private final JsonNode script;
+    private final int maxParallelism;
+    private final KeyGroupRange range;
+    private AbstractKeyedStateBackend<Object> backend;
     private final boolean isVoid;
     private final String mapKey;
     private final Map<String, InternalKvState<Object, Object, ?>> states = new LinkedHashMap<>();
@@ -55,26 +65,63 @@ public final class KeyedStates {
     private long now;
 
     private KeyedStates(JsonNode script) throws Exception {
-        int maxParallelism = script.get("max_parallelism").asInt();
-        KeyGroupRange range = new KeyGroupRange(script.get("start").asInt(), script.get("end").asInt());
-        boolean isLong = script.get("key").asText().equals("LONG");
-        backend = new HeapKeyedStateBackendBuilder<Object>(
-                        null, serializer(isLong ? "LONG" : "STRING"), KeyedStates.class.getClassLoader(), maxParallelism,
-                        range, new ExecutionConfig(), () -> now, LatencyTrackingStateConfig.disabled(),
-                        SizeTrackingStateConfig.disabled(), Collections.emptyList(),
-                        UncompressedStreamCompressionDecorator.INSTANCE, LocalRecoveryConfig.BACKUP_AND_RECOVERY_DISABLED,
-                        new HeapPriorityQueueSetFactory(range, maxParallelism, 128), true, new CloseableRegistry())
-                .build();
+        this.script = script;
+        maxParallelism = script.get("max_parallelism").asInt();
+        range = new KeyGroupRange(script.get("start").asInt(), script.get("end").asInt());
+        backend = newBackend(range, Collections.emptyList());
         isVoid = script.get("void").asBoolean();
         mapKey = script.get("map_key").asText();
         namespace = isVoid ? VoidNamespace.INSTANCE : (Object) 0L;
+        declareAll(script.get("ttl"));
+    }
+
+    private HeapKeyedStateBackend<Object> newBackend(KeyGroupRange range, List<KeyedStateHandle> handles) throws Exception {
+        boolean isLong = script.get("key").asText().equals("LONG");
+        return new HeapKeyedStateBackendBuilder<Object>(
+                        null, serializer(isLong ? "LONG" : "STRING"), KeyedStates.class.getClassLoader(), maxParallelism,
+                        range, new ExecutionConfig(), () -> now, LatencyTrackingStateConfig.disabled(),
+                        SizeTrackingStateConfig.disabled(), handles,
+                        UncompressedStreamCompressionDecorator.INSTANCE, LocalRecoveryConfig.BACKUP_AND_RECOVERY_DISABLED,
+                        new HeapPriorityQueueSetFactory(range, maxParallelism, 128), true, new CloseableRegistry())
+                .build();
+    }
+
+    private void declareAll(JsonNode ttl) throws Exception {
         TypeSerializer<Object> longs = serializer("LONG");
-        JsonNode ttl = script.get("ttl");
         declare("value", new ValueStateDescriptor<>("value", longs), ttl);
         declare("list", new ListStateDescriptor<>("list", longs), ttl);
         declare("map", new MapStateDescriptor<>("map", serializer(mapKey), longs), ttl);
         declare("reducing", new ReducingStateDescriptor<>("reducing", (a, b) -> mix((long) a, 31, (long) b), longs), ttl);
         declare("aggregating", new AggregatingStateDescriptor<>("aggregating", new Mix(), longs), ttl);
+    }
+
+    /** Stores the state in subtasks of these ranges, and restores it into one; every step rescales. */
+    private void restore(JsonNode starts, JsonNode ttl) throws Exception {
+        KeyedStateHandle stored = snapshot(backend);
+        List<KeyedStateHandle> parts = new ArrayList<>();
+        int end = range.getEndKeyGroup();
+        for (int i = 0; i < starts.size(); i++) {
+            int last = i + 1 < starts.size() ? starts.get(i + 1).asInt() - 1 : end;
+            KeyGroupRange part = new KeyGroupRange(starts.get(i).asInt(), last);
+            KeyedStateHandle cut = stored == null ? null : stored.getIntersection(part);
+            restart(part, cut == null ? List.of() : List.of(cut), ttl);
+            parts.add(snapshot(backend));
+        }
+        parts.removeIf(Objects::isNull);
+        restart(range, parts, ttl);
+    }
+
+    private void restart(KeyGroupRange range, List<KeyedStateHandle> handles, JsonNode ttl) throws Exception {
+        backend.dispose();
+        backend = newBackend(range, handles);
+        declareAll(ttl);
+    }
+
+    private static KeyedStateHandle snapshot(AbstractKeyedStateBackend<Object> backend) throws Exception {
+        RunnableFuture<SnapshotResult<KeyedStateHandle>> future = backend.snapshot(
+                1, 0, new MemCheckpointStreamFactory(1 << 26), CheckpointOptions.forCheckpointWithDefaultLocation());
+        future.run();
+        return future.get().getJobManagerOwnedSnapshot();
     }
 
     /** A reduction whose order shows. */
@@ -148,7 +195,7 @@ public final class KeyedStates {
             try {
                 answers.add(states.answer(command.get(0).asText(), command));
             } catch (Exception error) {
-                answers.add(Map.of("error", error.getClass().getSimpleName()));
+                answers.add(Map.of("error", error.getClass().getSimpleName(), "message", String.valueOf(error.getMessage())));
             }
         }
         states.backend.dispose();
@@ -189,6 +236,9 @@ public final class KeyedStates {
                 return null;
             case "time":
                 now = c.get(1).asLong();
+                return null;
+            case "restore":
+                restore(c.get(1), c.get(2));
                 return null;
             case "clear":
                 states.get(c.get(1).asText()).clear();

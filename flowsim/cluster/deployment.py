@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from flowsim.cluster.components import Components
 from flowsim.cluster.network_environment import NetworkEnvironment
+from flowsim.cluster.task_failures import AttemptFailures, TaskFailures, fail_in_input, fail_in_source
 from flowsim.cluster.watermark_alignment import WatermarkAlignment
 from flowsim.errors import BadInput
 from flowsim.facts.tracer import Recorder, TaskTrace
@@ -47,8 +49,12 @@ class Deployment:
         components: Components | None = None,
         budget_records: int | None = None,
         on_deploy: OnDeploy | None = None,
+        failures: TaskFailures | None = None,
     ) -> None:
-        """``on_deploy`` is called with each task when it is created, and returns its checkpoints."""
+        """``on_deploy`` is called with each task when it is created, and returns its checkpoints.
+
+        ``failures``: None: the run asks for no failure of a task.
+        """
         self.execution = execution
         self.settings: JobSettings = execution.job.graph.settings
         self.scheduler = scheduler
@@ -61,6 +67,7 @@ class Deployment:
         records = self.settings.budget_records if budget_records is None else budget_records
         self._budget = BatchBudget(records, NS_PER_MS if has_job_manager else None)
         self._on_deploy = on_deploy
+        self._failures = failures
         self._actor_ids = len(execution.subtasks) - 1 + has_job_manager
         self._clocks: dict[int, TaskClock] = {}
         self._traces: dict[int, TaskTrace | None] = {}
@@ -107,9 +114,16 @@ class Deployment:
         gates = self._create_gates(subtask, chain)
         task.wire(chain, self._create_input(subtask, task, chain, gates), list(writers.values()))
         checkpointing = None if self._on_deploy is None else self._on_deploy(subtask.id, task)
+        failures = self._failures_of(subtask)
+        if failures is not None:
+            fail_in_input(task, failures)
+            checkpointing = None if checkpointing is None else replace(checkpointing, failures=failures)
         if checkpointing is not None:
             components = self._components[subtask.id]
             task.enable_checkpoints(components.task_checkpointing(task, checkpointing), gates)
+
+    def _failures_of(self, subtask: Subtask) -> AttemptFailures | None:
+        return None if self._failures is None else self._failures.of(subtask.id, self._attempts[subtask.id])
 
     def _create_input(
         self, subtask: Subtask, task: StreamTask, chain: OperatorChain, gates: Sequence[Sequence[SingleInputGate]]
@@ -142,6 +156,9 @@ class Deployment:
             if isinstance(operator, WindowOperator) and task.trace is not None and task.trace.state is not None:
                 operator = without_shortcuts(operator)
             edges = self._output_edges(subtask, task, chained, operator, wrappers, writers)
+            failures = self._failures_of(subtask)
+            if failures is not None and operator.is_source:
+                edges = fail_in_source(edges, failures)
             wrappers[chained.index] = self._set_up(subtask, task, chained, operator, edges)
         in_order = [wrappers[chained.index] for chained in subtask.vertex.operators]
         return components.create_operator_chain(in_order, task.trace)

@@ -6,14 +6,11 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final, assert_never
+from typing import Final
 
 from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
-from flowsim.checkpoints.checkpoint_statistics import CheckpointStatsCounts
 from flowsim.cluster.deployment import Deployment
-from flowsim.cluster.failures import checked_failures
 from flowsim.cluster.job_execution import (
-    HandledFailure,
     JobExecutionResult,
     JobStatus,
     Progress,
@@ -23,21 +20,9 @@ from flowsim.cluster.job_execution import (
 )
 from flowsim.cluster.job_master.job_master import JobMaster
 from flowsim.cluster.job_master.savepoint_restore import prepare_restore
-from flowsim.cluster.job_master.snapshot_requests import RequestedSnapshot
 from flowsim.cluster.metrics_sampler import MetricsSampler
 from flowsim.cluster.region_schedule import RegionSchedule
-from flowsim.cluster.run_actions import (
-    CancelJob,
-    RunAction,
-    SnapshotAction,
-    Snapshots,
-    SnapshotTask,
-    StopJob,
-    StopWithSavepoint,
-    TriggerCheckpoint,
-    TriggerSavepoint,
-    checked_actions,
-)
+from flowsim.cluster.run_events import CheckedEvents, RunEvents
 from flowsim.cluster.run_result import attempts_of, failures_of, summary
 from flowsim.cluster.started_actors import StartedActors
 from flowsim.cluster.wait_for_report import wait_for_report
@@ -56,7 +41,6 @@ from flowsim.sim.rng import RandomStreams
 from flowsim.sim.run_virtual import run_virtual
 from flowsim.sim.scheduler import Scheduler
 from flowsim.sim.virtual_time_loop import START_NS, Livelock
-from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.failure import job_failed
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_state import TaskState
@@ -78,17 +62,15 @@ class MiniCluster:
 
     def __init__(self, graph: StreamGraph, options: RunOptions) -> None:
         self._options = options
-        self._actions = checked_actions(options.actions)
-        self._failures = checked_failures(options.failures)
+        events = CheckedEvents(options)
         self.job_name = graph.name
-        self._snapshot_actions = [each for each in self._actions if isinstance(each, SnapshotAction)]
-        if graph.settings.checkpointing is None and (self._snapshot_actions or options.savepoint is not None):
+        if graph.settings.checkpointing is None and events.needs_checkpoints:
             graph = replace(graph, settings=replace(graph.settings, checkpointing=CheckpointSettings()))
         self.execution = create_execution_graph(create_job_graph(graph), options.limits)
         if options.savepoint is not None:
             prepare_restore(self.execution, options.savepoint, options.limits)
         self._schedule = RegionSchedule(self.execution.regions)
-        self._snapshots = Snapshots(self._actions, self.execution)
+        self._events = RunEvents(events, self.execution)
         self._actors = StartedActors()
         self._streams = RandomStreams(options.seed)
         self.deployment: Deployment | None = None
@@ -179,11 +161,12 @@ class MiniCluster:
                 options.components,
                 options.budget_records,
                 master.deploy,
+                self._events.task_failures,
             )
         self.deployment = deployment
         self._ended = asyncio.get_running_loop().create_future()
         self._running = len(deployment.tasks)
-        self._arrange(deployment, scheduler)
+        self._arrange(deployment, master, scheduler)
         self._sampler = MetricsSampler(deployment, scheduler)
         self._sampler.start()
         deployment.alignment.start()
@@ -205,23 +188,20 @@ class MiniCluster:
             deployment.alignment.stop()
             deployment.network.close()
 
-    def _arrange(self, deployment: Deployment, scheduler: Scheduler) -> None:
-        """Schedules external events: progress reports, the time limit, stops and cancellations."""
+    def _arrange(self, deployment: Deployment, master: JobMaster, scheduler: Scheduler) -> None:
+        """Schedules external events: progress reports, the time limit, actions and failures."""
         options = self._options
-        for task in deployment.tasks:
-            self._prepare(task)
         if not scheduler.is_virtual and options.until_ns is not None:
             scheduler.call_at_ns(self._started_ns + options.until_ns, self._on_until)
-        for action in self._actions:
-            when_ns = self._started_ns + action.at_ns
-            scheduler.call_at_ns(when_ns, self._doing(action))
+        self._events.start(deployment, master, scheduler, self._end)
+        for task in deployment.tasks:
+            self._prepare(task, master)
 
-    def _prepare(self, task: StreamTask) -> None:
+    def _prepare(self, task: StreamTask, master: JobMaster) -> None:
         """Lets the batches of a task report progress, and end before external events."""
         if self._options.on_progress is not None:
             task.batches.on_batch_end = self._progress_reporter(self._options.on_progress)
-        for action in self._actions:
-            task.timers.end_batch_at(self._started_ns + action.at_ns)
+        self._events.prepare(task, master)
 
     async def _end_tasks(self, deployment: Deployment) -> None:
         """Cancels running tasks, in task order: this order is part of the recording (D4)."""
@@ -258,9 +238,10 @@ class MiniCluster:
 
     def _start(self, subtasks: Sequence[int]) -> None:
         """Starts the subtasks of the regions that may start."""
-        if self.deployment is None:
+        if self.deployment is None or self._master is None:
             return
         for number in subtasks:
+            self._master.executions.on_started(number)
             task = self.deployment.tasks[number]
             self.deployment.network.start(task)
             for actor in task.actors:
@@ -302,17 +283,16 @@ class MiniCluster:
 
     def redeploy(self, subtasks: Sequence[int]) -> None:
         """Replaces ended attempts by new ones, and starts those that may start."""
-        deployment = self.deployment
-        if deployment is None or self._sampler is None:
+        deployment, master = self.deployment, self._master
+        if deployment is None or master is None or self._sampler is None:
             return
         for subtask in subtasks:
             self._old_attempts.setdefault(subtask, []).append(deployment.tasks[subtask])
         deployment.redeploy(subtasks)
         for subtask in subtasks:
-            self._actors.forget(subtask)
-            self._prepare(deployment.tasks[subtask])
+            self._running += self._actors.forget(subtask)
+            self._prepare(deployment.tasks[subtask], master)
             self._sampler.task_restarted(deployment.tasks[subtask], deployment)
-        self._running += len(subtasks)
         finished = TaskState.FINISHED
         self._start(self._schedule.restart(subtasks, lambda each: deployment.tasks[each].state is finished))
 
@@ -329,33 +309,6 @@ class MiniCluster:
             self._status = status
             self._ended_ns = 0 if self._scheduler is None else self._scheduler.now_ns
             self._ended.set_result(None)
-
-    def _doing(self, action: RunAction) -> Callable[[], None]:
-        match action:
-            case StopJob(drain=drain):
-                mode = StopMode.DRAIN if drain else StopMode.NO_DRAIN
-                return lambda: self._stop_sources(mode)
-            case CancelJob():
-                return lambda: self._end(JobStatus.CANCELED)
-            case SnapshotTask():
-                return lambda: self._request_snapshot(action)
-            case TriggerCheckpoint() | TriggerSavepoint() | StopWithSavepoint():
-                return lambda: self._request(action)
-            case _:
-                assert_never(action)
-
-    def _stop_sources(self, mode: StopMode) -> None:
-        """Stops only the sources; other tasks read the stop from their input (rule 4.20)."""
-        for task in self.deployment.tasks if self.deployment is not None else ():
-            task.stop(mode)
-
-    def _request_snapshot(self, action: SnapshotTask) -> None:
-        if self.deployment is not None and self._scheduler is not None:
-            self._snapshots.request(action, self.deployment.tasks, self._scheduler.now_ns)
-
-    def _request(self, action: SnapshotAction) -> None:
-        if self._master is not None and self._master.requests is not None:
-            self._master.requests.request(action)
 
     def _on_until(self) -> None:
         self._report = self.wait_for_report()
@@ -405,6 +358,7 @@ class MiniCluster:
         samples = [] if self._sampler is None else self._sampler.last
         peaks = [] if self._sampler is None else self._sampler.pool_peaks
         ended = [] if self.deployment is None else self.deployment.tasks
+        master = self._master
         tasks = tuple(summary(*one) for one in zip(ended, samples, peaks, strict=True))
         error: Exception | None = self._failure or self._too_long
         if self._status is JobStatus.DEADLOCKED:
@@ -418,25 +372,14 @@ class MiniCluster:
             self._report,
             error,
             latency_summaries(self.execution.job, ended),
-            self._snapshots.result(ended, self._started_ns),
+            self._events.snapshots(ended),
             missing_timestamp_summaries(ended),
             attempts_of(ended, self._old_attempts),
-            *self._recovery(ended),
+            () if master is None else failures_of(master.failover.history, ended, self._started_ns),
+            0 if master is None else master.failover.number_of_restarts,
+            self._events.requested_snapshots(master),
+            None if master is None or master.checkpoints is None else master.checkpoints.statistics.counts,
         )
-
-    def _recovery(
-        self, tasks: Sequence[StreamTask]
-    ) -> tuple[tuple[HandledFailure, ...], int, tuple[RequestedSnapshot, ...], CheckpointStatsCounts | None]:
-        """Returns the failures, the number of restarts, the requested snapshots and the number of checkpoints."""
-        master = self._master
-        if master is None:
-            return (), 0, (), None
-        failures = failures_of(master.failover.history, tasks, self._started_ns)
-        restarts = master.failover.number_of_restarts
-        if master.checkpoints is None or master.requests is None:
-            return failures, restarts, (), None
-        requested = master.requests.results(self._snapshot_actions)
-        return failures, restarts, requested, master.checkpoints.statistics.counts
 
 
 def execute(graph: StreamGraph, options: RunOptions) -> JobExecutionResult:

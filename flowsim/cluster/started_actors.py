@@ -37,9 +37,9 @@ class StartedActors:
         started = self._actors.get(actor_id)
         return started is None or started.done()
 
-    def forget(self, actor_id: int) -> None:
-        """Removes an ended actor, whose successor has the same id."""
-        self._actors.pop(actor_id, None)
+    def forget(self, actor_id: int) -> bool:
+        """Removes an ended actor, whose successor has the same id; returns False if it never started."""
+        return self._actors.pop(actor_id, None) is not None
 
     async def when_all_ended(self) -> None:
         """Waits for all actors in the order of their ids; ignores failures, which were stored when they happened."""

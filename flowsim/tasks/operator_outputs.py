@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.stream_operator import StreamOperator, Value
@@ -93,7 +94,20 @@ class ChainingOutput:
         return counted
 
 
-ElementTarget = ChainingOutput | RecordWriter
+class ElementTarget(Protocol):
+    """A consumer of an operator's elements: the next operator of the chain, or a writer. Flink: Output."""
+
+    @property
+    def records_out(self) -> int: ...
+
+    @property
+    def collect(self) -> Collect: ...
+
+    def emit_watermark(self, timestamp: int) -> None: ...
+
+    def emit_watermark_status(self, status: WatermarkStatus) -> None: ...
+
+    def emit_latency_marker(self, marker: LatencyMarker) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,12 @@ class ExecutionFailureHandler:
         """Decides about a failure of the whole job: every subtask restarts (rule 12.122)."""
         if _is_unrecoverable(cause):
             return _final(None, "The failure is not recoverable", cause, is_root_cause=True)
-        return self._restart(None, tuple(range(len(self._topology.job_vertex_of))), cause)
+        return self._restart(None, self.all_tasks, cause)
+
+    @property
+    def all_tasks(self) -> tuple[int, ...]:
+        """Every subtask of the job."""
+        return tuple(range(len(self._topology.job_vertex_of)))
 
     def _restart(
         self, failed_subtask: int | None, tasks: tuple[int, ...], cause: BaseException

@@ -22,13 +22,15 @@ from flowsim.units import NS_PER_MS
 class TaskExecution:
     """One attempt of a task, with its last reported state. Flink: Execution."""
 
-    __slots__ = ("attempt_id", "vertex", "task", "state", "gateway")
+    __slots__ = ("attempt_id", "vertex", "task", "state", "gateway", "is_started")
 
     def __init__(self, vertex: SubtaskExecutions, attempt: int, task: StreamTask) -> None:
         self.attempt_id = ExecutionAttemptId(vertex.job_vertex.id, vertex.subtask, attempt)
         self.vertex = vertex
         self.task = task
         self.state = TaskState.DEPLOYED
+        self.is_started = False
+        """True once the attempt is scheduled; before, it is in the state CREATED."""
         self.gateway: JobMasterGateway | None = None
         """Declines checkpoints for a task that cannot; set with the task's checkpoints."""
 
@@ -89,6 +91,12 @@ class SubtaskExecutions:
         self.current_execution_attempt: TaskExecution | None = None
         self.attempts = 0
         """The number of attempts so far."""
+
+    @property
+    def has_finished(self) -> bool:
+        """True if the current attempt is FINISHED."""
+        current = self.current_execution_attempt
+        return current is not None and current.task.state is TaskState.FINISHED
 
     def deploy(self, task: StreamTask) -> TaskExecution:
         """Makes ``task`` the current attempt."""
@@ -166,7 +174,13 @@ class JobExecutions:
     def is_created(self, subtask: int) -> bool:
         """True if the subtask waits for its deployment: state CREATED."""
         execution = self.subtasks[subtask].current_execution_attempt
-        return execution is None or execution.task.state is TaskState.DEPLOYED
+        return execution is None or not execution.is_started
+
+    def on_started(self, subtask: int) -> None:
+        """The current attempt of a subtask is scheduled."""
+        execution = self.subtasks[subtask].current_execution_attempt
+        if execution is not None:
+            execution.is_started = True
 
 
 def _state(subtask: SubtaskExecutions) -> TaskState:

@@ -89,6 +89,10 @@ class Failover:
         """Handles a failure of the whole job: all tasks restart (rule 12.122)."""
         self._handle(self._handler.get_global_failure_handling_result(error), error)
 
+    def restart_all(self, error: BaseException) -> None:
+        """Restarts all tasks at once, without asking the restart strategy: another job manager goes on."""
+        self._handle(FailureHandlingResult(None, True, self._handler.all_tasks), error)
+
     def on_task_ended(self) -> None:
         """A task has ended; tasks whose delay has passed may restart now."""
         self._restart_due()

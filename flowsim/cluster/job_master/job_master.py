@@ -23,6 +23,7 @@ from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.cluster.job_master.operator_coordinators import OperatorCoordinators
 from flowsim.cluster.job_master.restart_strategies import create_restart_strategy
 from flowsim.cluster.job_master.snapshot_requests import RunningJob, SnapshotRequests
+from flowsim.cluster.run_actions import SnapshotAction
 from flowsim.errors import FlowsimError
 from flowsim.facts.job_trace import JobTrace
 from flowsim.facts.tracer import Recorder
@@ -72,7 +73,10 @@ class JobMaster:
         self._trace = None if recorder is None else JobTrace(scheduler, recorder)
         self.executions = JobExecutions(execution)
         self.actor = JobManagerActor(len(execution.subtasks), scheduler, self._waits_for_checkpoint)
-        topology = scheduling_topology(execution)
+        topology = self._topology = scheduling_topology(execution)
+        self._placement = execution.placement
+        self._lost_results: set[int] = set()
+        """The finished producers whose partitions were lost with their task manager."""
         strategy = create_restart_strategy(settings, self.actor, streams.stream("restart"))
         regions = RestartPipelinedRegionFailoverStrategy(topology, self, self.executions)
         self.failover = Failover(ExecutionFailureHandler(topology, regions, strategy), self, scheduler)
@@ -117,6 +121,11 @@ class JobMaster:
         self.coordinators.on_deployed(subtask, task, execution.attempt_id.attempt, self._restored_id)
         return None if self.checkpoints is None else self.checkpoints.task_checkpointing(execution)
 
+    def request(self, action: SnapshotAction) -> None:
+        """Requests a checkpoint or savepoint."""
+        if self.requests is not None:
+            self.requests.request(action)
+
     def close(self, end: EndOfJob) -> None:
         """Ends the job's side; later reports of tasks are dropped."""
         self.failover.close()
@@ -153,7 +162,11 @@ class JobMaster:
     def is_available(self, partition: ResultPartition) -> bool:
         """True if a finished partition can still be read."""
         attempt = self.executions.subtasks[partition.producer].current_execution_attempt
-        return attempt is not None and attempt.task.state is TaskState.FINISHED
+        return (
+            attempt is not None
+            and attempt.task.state is TaskState.FINISHED
+            and partition.producer not in self._lost_results
+        )
 
     def cancel_task(self, subtask: int) -> None:
         self.coordinators.on_failed(subtask, self.executions.subtasks[subtask].attempts - 1)
@@ -174,6 +187,7 @@ class JobMaster:
             self._restored_id = self._restore_regions()
         if self.checkpoints is not None:
             restored = self.checkpoints.store.latest_checkpoint_id or NO_CHECKPOINT
+        self._lost_results.difference_update(subtasks)
         self._tasks.redeploy(subtasks)
         if self._trace is not None:
             for subtask in subtasks:
@@ -230,6 +244,30 @@ class JobMaster:
         if self.checkpoints is not None:
             self.checkpoints.on_state_update(execution)
 
+    # Failures that the run asks for.
+
+    def fail_attempt(self, subtask: int, attempt: int, error: FlowsimError) -> None:
+        """Fails an attempt of a subtask if it is the current one, and has not ended."""
+        current = self.executions.subtasks[subtask].current_execution_attempt
+        if current is not None and current.attempt_id.attempt == attempt and not current.task.state.is_terminal:
+            current.task.fail_externally(_raising(error))
+
+    def lose_task_manager(self, name: str) -> None:
+        """Fails all attempts on a task manager, and those that read its finished partitions, which are lost."""
+        owner = self._placement.names.index(name)
+        lost = [each.id for each in self.executions.subtasks if self._placement.task_manager_of[each.id] == owner]
+        finished = [each for each in lost if self.executions.subtasks[each].has_finished]
+        self._lost_results.update(finished)
+        readers = [each.consumers for each in self._topology.partitions if each.producer in finished]
+        failing = dict.fromkeys([*lost, *(reader for each in readers for reader in each)])
+        for subtask in failing:
+            attempt = self.executions.subtasks[subtask].attempts - 1
+            self.fail_attempt(subtask, attempt, TaskManagerLost(f"TaskManager {name} is no longer reachable."))
+
+    def lose_job_manager(self) -> None:
+        """Restarts all tasks from the last completed checkpoint; the restart strategy does not count it."""
+        self.failover.restart_all(JobManagerLost("The job manager was lost."))
+
     # Failures of checkpoints.
 
     def fail_task(self, failing_task: ExecutionAttemptId, cause: FlowsimError) -> None:
@@ -237,11 +275,7 @@ class JobMaster:
         vertex = next(each for each in self.executions.vertices if each.id == failing_task.vertex_id)
         attempt = vertex.task_vertices[failing_task.subtask].current_execution_attempt
         if attempt is not None and attempt.attempt_id == failing_task:
-
-            def fail() -> None:
-                raise cause
-
-            attempt.task.fail_externally(fail)
+            attempt.task.fail_externally(_raising(cause))
 
 
 class FailJob:
@@ -259,6 +293,21 @@ class FailJob:
     def fail_job_due_to_task_failure(self, cause: FlowsimError, failing_task: ExecutionAttemptId) -> None:
         """Fails the task that declined the checkpoint."""
         self._master.fail_task(failing_task, cause)
+
+
+class TaskManagerLost(FlowsimError):
+    """A task manager does not answer any more."""
+
+
+class JobManagerLost(FlowsimError):
+    """A job manager is replaced by another one."""
+
+
+def _raising(error: FlowsimError) -> Callable[[], None]:
+    def fail() -> None:
+        raise error
+
+    return fail
 
 
 def _owner(execution: ExecutionGraph) -> SnapshotOwner:

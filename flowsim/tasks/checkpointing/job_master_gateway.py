@@ -40,6 +40,16 @@ class TaskRestore:
     """True if the task had finished: it does not run its operators (rule 12.100)."""
 
 
+class CheckpointFailures(Protocol):
+    """Raises the errors that a run asks for."""
+
+    def on_snapshot(self, checkpoint_id: int) -> None:
+        """Called in the synchronous part of a checkpoint."""
+
+    def on_notification(self, checkpoint_id: int) -> None:
+        """Called when a checkpoint is complete."""
+
+
 @dataclass(frozen=True, slots=True)
 class TaskCheckpointing:
     """The checkpoints of one attempt of a task."""
@@ -49,3 +59,5 @@ class TaskCheckpointing:
     streams: CheckpointStreams
     restore: TaskRestore | None = None
     """None: nothing is restored."""
+    failures: CheckpointFailures | None = None
+    """None: the run asks for no failure in checkpoints of this attempt."""

@@ -15,7 +15,7 @@ from flowsim.state.snapshots.stored_streams import (
     TimerStream,
 )
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
-from flowsim.tasks.checkpointing.job_master_gateway import TaskRestore
+from flowsim.tasks.checkpointing.job_master_gateway import CheckpointFailures, TaskRestore
 from flowsim.tasks.operator_chain import OperatorWrapper
 
 
@@ -140,3 +140,27 @@ class OperatorCheckpoints:
 def initialize_without_checkpoints(wrapper: OperatorWrapper) -> None:
     """Lets a function with state declare it, in a job that never stores it."""
     initialize_function(wrapper.operator.user_function, StateInitializationContext(OperatorStateBackend(wrapper.name)))
+
+
+class FailingCheckpoints(OperatorCheckpoints):
+    """The checkpoints of the head of a task that fails because the run asks for it."""
+
+    __slots__ = ("_failures",)
+
+    def __init__(
+        self,
+        wrapper: OperatorWrapper,
+        streams: CheckpointStreams,
+        sync_latency_ns: int,
+        failures: CheckpointFailures,
+    ) -> None:
+        super().__init__(wrapper, streams, sync_latency_ns)
+        self._failures = failures
+
+    def snapshot_state(self, checkpoint_id: int, timestamp_ms: int, options: CheckpointOptions) -> OperatorSnapshot:
+        self._failures.on_snapshot(checkpoint_id)
+        return super().snapshot_state(checkpoint_id, timestamp_ms, options)
+
+    def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
+        self._failures.on_notification(checkpoint_id)
+        super().notify_checkpoint_complete(checkpoint_id)

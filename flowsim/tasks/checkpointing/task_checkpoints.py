@@ -28,7 +28,7 @@ from flowsim.tasks.checkpointing.async_operations import AsyncOperations
 from flowsim.tasks.checkpointing.channel_state_writer import NO_CHANNEL_STATE, ChannelStateWriter
 from flowsim.tasks.checkpointing.job_master_gateway import JobMasterGateway, TaskCheckpointing
 from flowsim.tasks.checkpointing.operator_chain_checkpoints import OperatorChainCheckpoints
-from flowsim.tasks.checkpointing.operator_checkpoints import OperatorCheckpoints
+from flowsim.tasks.checkpointing.operator_checkpoints import FailingCheckpoints, OperatorCheckpoints
 from flowsim.tasks.checkpointing.recorded_checkpoints import (
     RecordedAlignment,
     RecordedBarriers,
@@ -201,10 +201,7 @@ class TaskCheckpoints:
         trace = task.trace
         self._recorded = None if trace is None else RecordedReports(trace, task.chain.wrappers, checkpointing.streams)
         self.gateway = PublishedGateway(checkpointing.gateway, task.outbox, self._recorded)
-        self._operators = [
-            OperatorCheckpoints(wrapper, checkpointing.streams, settings.sync_latency_ns)
-            for wrapper in task.chain.wrappers
-        ]
+        self._operators = _operators(task, checkpointing)
         restore, clock, outputs = checkpointing.restore, CheckpointClock(task), TaskOutputs(task)
         chain = (OperatorChainCheckpoints if trace is None else RecordedChainCheckpoints)(
             self._operators,
@@ -310,6 +307,16 @@ class TaskCheckpoints:
         """Discards asynchronous parts that have not run."""
         self.coordinator.close()
         self._pool.close()
+
+
+def _operators(task: TaskWithCheckpoints, checkpointing: TaskCheckpointing) -> list[OperatorCheckpoints]:
+    """Returns the checkpoints of each operator of the chain, head first."""
+    streams, latency_ns = checkpointing.streams, checkpointing.settings.sync_latency_ns
+    wrappers, failures = task.chain.wrappers, checkpointing.failures
+    operators = [OperatorCheckpoints(wrapper, streams, latency_ns) for wrapper in wrappers]
+    if failures is not None:
+        operators[0] = FailingCheckpoints(wrappers[0], streams, latency_ns, failures)
+    return operators
 
 
 def _when_all(conditions: Sequence[Completion], callback: Callable[[], None]) -> None:

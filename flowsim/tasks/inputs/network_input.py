@@ -119,7 +119,7 @@ class StreamTaskNetworkInput:
     __slots__ = (
         "gate",
         "records_in",
-        "_output",
+        "output",
         "_valve",
         "_deserializer",
         "_can_emit_batch",
@@ -141,7 +141,7 @@ class StreamTaskNetworkInput:
     ) -> None:
         self.gate = CheckpointedInputGate(gate)
         self.records_in = 0
-        self._output = output
+        self.output = output
         self._valve = valve
         self._deserializer = deserializer
         self._can_emit_batch = can_emit_batch
@@ -162,7 +162,7 @@ class StreamTaskNetworkInput:
 
     @property
     def current_watermark(self) -> int:
-        return self._output.current_watermark
+        return self.output.current_watermark
 
     def emit_next(self) -> DataInputStatus:
         """Emits elements and handles events while ``can_emit_batch`` allows it (rule 7.15)."""
@@ -203,7 +203,7 @@ class StreamTaskNetworkInput:
 
         Returns True if it had to stop, False if all elements were emitted.
         """
-        process, clock = self._output.operator.process_element, self._clock
+        process, clock = self.output.operator.process_element, self._clock
         emits_batches = self._can_emit_batch.emits_batches
         records = 0
         for element in elements:
@@ -221,7 +221,7 @@ class StreamTaskNetworkInput:
 
     def _emit_traced(self, elements: Iterator[Element], trace: TaskTrace) -> bool:
         """Emits elements as ``_emit`` does, and records them."""
-        output, channel, can_emit_batch = self._output, self._last_channel, self._can_emit_batch
+        output, channel, can_emit_batch = self.output, self._last_channel, self._can_emit_batch
         process, channel_id, received = output.operator.process_element, channel.channel_id, trace.received
         known, unknown_value = trace.values.known, trace.unknown_value
         for element in elements:
@@ -251,7 +251,7 @@ class StreamTaskNetworkInput:
         if size == WATERMARK_LENGTH:
             self._valve.input_watermark(_integer(element[0]), self._last_channel.index)
         elif size == LATENCY_MARKER_LENGTH:
-            self._output.emit_latency_marker(latency_marker(element))
+            self.output.emit_latency_marker(latency_marker(element))
         else:
             self._valve.input_watermark_status(WatermarkStatus(_integer(element[1])), self._last_channel.index)
 
@@ -263,7 +263,7 @@ class StreamTaskNetworkInput:
             kind, timestamp = ElementKind.LATENCY_MARKER, _integer(element[1])
         else:
             kind, timestamp = ElementKind.STATUS, _integer(element[1])
-        trace.received(channel.channel_id, position, kind, timestamp, 0, self._output.watermarks)
+        trace.received(channel.channel_id, position, kind, timestamp, 0, self.output.watermarks)
 
     def _process_event(self, channel: InputChannel, event: Event) -> DataInputStatus:
         """Processes an event (rule 7.18)."""
@@ -272,11 +272,11 @@ class StreamTaskNetworkInput:
             kind, detail = _recorded_event(event)
             position = channel.position
             channel.position = position + 1
-            self._trace.received(channel.channel_id, position, kind, detail, 0, self._output.watermarks)
+            self._trace.received(channel.channel_id, position, kind, detail, 0, self.output.watermarks)
         if is_end_of_data:
             status = self.gate.end_of_data_status()
             if status is EndOfDataStatus.DRAINED:
-                self._output.finish()
+                self.output.finish()
                 return DataInputStatus.END_OF_DATA
             if status is EndOfDataStatus.STOPPED:
                 return DataInputStatus.STOPPED

@@ -1,0 +1,124 @@
+"""What happens to a running job at set times: the actions and failures of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import assert_never
+
+from flowsim.cluster.deployment import Deployment
+from flowsim.cluster.failures import FailTask, LoseJobManager, LoseTaskManager, checked_failures
+from flowsim.cluster.job_execution import RunOptions
+from flowsim.cluster.job_master.job_master import JobMaster
+from flowsim.cluster.job_master.snapshot_requests import RequestedSnapshot
+from flowsim.cluster.job_status import JobStatus
+from flowsim.cluster.run_actions import (
+    CancelJob,
+    RunAction,
+    SnapshotAction,
+    Snapshots,
+    SnapshotTask,
+    StopJob,
+    checked_actions,
+)
+from flowsim.cluster.task_failures import RequestedFailure, TaskFailures
+from flowsim.graph.execution_graph import ExecutionGraph
+from flowsim.sim.scheduler import Scheduler
+from flowsim.streamrecord.events import StopMode
+from flowsim.tasks.snapshots import TaskSnapshot
+from flowsim.tasks.stream_task import StreamTask
+
+
+class CheckedEvents:
+    """The valid actions and failures of a run. Raises BadInput for invalid ones."""
+
+    def __init__(self, options: RunOptions) -> None:
+        self.actions = checked_actions(options.actions)
+        self.failures = checked_failures(options.failures)
+        self.requests = [each for each in self.actions if isinstance(each, SnapshotAction)]
+        """The actions that need checkpoints."""
+        self.needs_checkpoints = bool(self.requests) or options.savepoint is not None
+
+
+class RunEvents:
+    """Schedules the actions and failures of a run. Raises BadInput for unknown tasks and task managers."""
+
+    def __init__(self, events: CheckedEvents, execution: ExecutionGraph) -> None:
+        self._events = events
+        self._execution = execution
+        self._snapshots = Snapshots(events.actions, execution)
+        self.task_failures = TaskFailures(events.failures, execution) if events.failures else None
+        """None: the run asks for no failure."""
+        self._started_ns = 0
+
+    def start(
+        self, deployment: Deployment, master: JobMaster, scheduler: Scheduler, end: Callable[[JobStatus], None]
+    ) -> None:
+        """Schedules all events; ``end`` ends the job."""
+        self._started_ns = scheduler.now_ns
+        for action in self._events.actions:
+            scheduler.call_at_ns(
+                self._started_ns + action.at_ns, self._doing(action, deployment, master, scheduler, end)
+            )
+        for at_ns, fail in self._timed_failures(master):
+            scheduler.call_at_ns(self._started_ns + at_ns, fail)
+
+    def prepare(self, task: StreamTask, master: JobMaster) -> None:
+        """Lets the batches of a task end before each event."""
+        for action in self._events.actions:
+            task.timers.end_batch_at(self._started_ns + action.at_ns)
+        for at_ns, _ in self._timed_failures(master):
+            task.timers.end_batch_at(self._started_ns + at_ns)
+
+    def snapshots(self, tasks: Sequence[StreamTask]) -> tuple[TaskSnapshot, ...]:
+        """Returns the snapshots of tasks, both taken and missed."""
+        return self._snapshots.result(tasks, self._started_ns)
+
+    def requested_snapshots(self, master: JobMaster | None) -> tuple[RequestedSnapshot, ...]:
+        """Returns the results of the actions that request checkpoints and savepoints."""
+        if master is None or master.requests is None:
+            return ()
+        return master.requests.results(self._events.requests)
+
+    def _timed_failures(self, master: JobMaster) -> list[tuple[int, Callable[[], None]]]:
+        """Returns the failures at set times, with their times from the start of the job."""
+        timed: list[tuple[int, Callable[[], None]]] = []
+        for failure in self._events.failures:
+            match failure:
+                case FailTask(at_ns=at_ns):
+                    if at_ns is not None and self.task_failures is not None:
+                        number = self.task_failures.subtask_of(failure)
+                        name = self._execution.subtasks[number].name
+                        error = RequestedFailure(f"{name} fails at {at_ns} ns, as the run asks for")
+                        timed.append((at_ns, partial(master.fail_attempt, number, failure.attempt, error)))
+                case LoseTaskManager(name=name, at_ns=lost_ns):
+                    timed.append((lost_ns, partial(master.lose_task_manager, name)))
+                case LoseJobManager(at_ns=lost_ns):
+                    timed.append((lost_ns, master.lose_job_manager))
+                case _:
+                    assert_never(failure)
+        return timed
+
+    def _doing(
+        self,
+        action: RunAction,
+        deployment: Deployment,
+        master: JobMaster,
+        scheduler: Scheduler,
+        end: Callable[[JobStatus], None],
+    ) -> Callable[[], None]:
+        match action:
+            case StopJob(drain=drain):
+                return partial(_stop_sources, deployment, StopMode.DRAIN if drain else StopMode.NO_DRAIN)
+            case CancelJob():
+                return partial(end, JobStatus.CANCELED)
+            case SnapshotTask():
+                return lambda: self._snapshots.request(action, deployment.tasks, scheduler.now_ns)
+            case _:
+                return partial(master.request, action)
+
+
+def _stop_sources(deployment: Deployment, mode: StopMode) -> None:
+    """Stops only the sources; other tasks read the stop from their input (rule 4.20)."""
+    for task in deployment.tasks:
+        task.stop(mode)

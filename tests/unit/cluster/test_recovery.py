@@ -1,0 +1,203 @@
+"""Jobs whose tasks, task managers or job manager fail: what restarts, and that results are those of an undisturbed run."""
+
+from __future__ import annotations
+
+import os
+from random import Random
+
+import pytest
+
+from flowsim.cluster.failures import FailTask, LoseJobManager, LoseTaskManager, RunFailure
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.run_actions import StopWithSavepoint
+from flowsim.connectors.generator import GeneratorSource, SequenceOf
+from flowsim.connectors.memory import CollectSink
+from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
+from flowsim.errors import BadInput
+from flowsim.facts.kinds import Level
+from flowsim.graph.checkpoint_settings import (
+    CheckpointSettings,
+    FixedDelayRestart,
+    RestartStrategySettings,
+)
+from flowsim.recording.memory import MemoryRecorder
+from flowsim.units import NS_PER_MS
+
+RECORDS = 40
+SOURCE, SUMS, SINK = "Source: numbers", "Keyed Reduce", "Sink: Unnamed"
+TASK_MANAGERS = {"left": [SOURCE], "right": [SUMS, SINK, "Sink: Unnamed: Committer"]}
+
+
+def run(
+    *failures: RunFailure,
+    restart: RestartStrategySettings | None = FixedDelayRestart(10, 3),  # noqa: B008
+    checkpoints: CheckpointSettings | None = CheckpointSettings(10),  # noqa: B008
+    recorder: MemoryRecorder | None = None,
+    actions: tuple[StopWithSavepoint, ...] = (),
+    **options: object,
+) -> tuple[JobExecutionResult, list[object]]:
+    """source -> sums of keys (2) -> sink; returns the committed sums."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.settings.checkpointing, env.settings.restart_strategy = checkpoints, restart
+    source = GeneratorSource(RECORDS, {"n": SequenceOf(0, 1, None)}, pace_ns=NS_PER_MS)
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers")
+    counted = (
+        stream.key_by(lambda row: row[0] % 7, key_type=None).reduce(lambda a, b: (a[0] + b[0],)).set_parallelism(2)
+    )
+    sink = CollectSink()
+    counted.sink_to(sink)
+    chosen = RunOptions(failures=failures, recorder=recorder, actions=actions, **options)  # type: ignore[arg-type]
+    result = MiniCluster(env.stream_graph(), chosen).run()
+    return result, sorted(sink.values())
+
+
+def sums() -> list[object]:
+    totals: dict[int, int] = {}
+    rows = []
+    for n in range(RECORDS):
+        totals[n % 7] = totals.get(n % 7, 0) + n
+        rows.append((totals[n % 7],))
+    return sorted(rows)
+
+
+@pytest.mark.parametrize(
+    "failure",
+    [
+        FailTask(SOURCE, at_record=17),
+        FailTask(SUMS, 1, at_record=9),
+        FailTask(SINK, at_record=0),
+        FailTask(SOURCE, at_ns=17 * NS_PER_MS),
+        FailTask(SUMS, at_ns=0),
+        FailTask(SUMS, in_snapshot=2),
+        FailTask(SOURCE, in_snapshot=1),
+        FailTask(SINK, in_notification=2),
+        FailTask(SOURCE, in_notification=1),
+        LoseJobManager(25 * NS_PER_MS),
+    ],
+)
+def test_job_restarts_once_and_commits_what_an_undisturbed_job_commits(failure: RunFailure) -> None:
+    result, rows = run(failure)
+    assert result.status is JobStatus.FINISHED, result.error
+    assert rows == sums()
+    assert len(result.failures) == 1
+    assert [attempt.number for attempt in result.attempts] == [0, 1] * 4
+    assert [attempt.state for attempt in result.attempts[1::2]] == ["FINISHED"] * 4
+
+
+def test_failed_attempt_has_the_error_and_the_others_are_canceled() -> None:
+    """Rules 12.28 and 12.123: one region restarts after the delay."""
+    result, _ = run(FailTask(SUMS, 1, at_record=3))
+    states = [(one.task, one.state, one.error) for one in result.attempts if one.number == 0]
+    error = "RequestedFailure: Keyed Reduce (2/2) fails at record 3, as the run asks for"
+    assert [(state, why) for task, state, why in states if task == "Keyed Reduce (2/2)"] == [("FAILED", error)]
+    assert [state for task, state, _ in states if task != "Keyed Reduce (2/2)"] == ["CANCELED"] * 3
+    [failure] = result.failures
+    assert (failure.task, failure.error, failure.restart_delay_ms) == ("Keyed Reduce (2/2)", error, 3)
+    assert len(failure.restarted) == 4
+    assert result.restarts == 1
+
+
+def test_job_that_exhausts_its_strategy_fails_with_all_attempts() -> None:
+    """Rule 12.125: three restarts, the fourth failure is final."""
+    failures = [FailTask(SOURCE, at_record=5, attempt=attempt) for attempt in range(4)]
+    result, rows = run(*failures, restart=FixedDelayRestart(3, 1))
+    assert result.status is JobStatus.FAILED
+    assert [one.state for one in result.attempts if one.task.startswith(SOURCE)] == ["FAILED"] * 4
+    assert [bool(one.restarted) for one in result.failures] == [True, True, True, False]
+    assert result.restarts == 3
+    assert set(rows) <= set(sums())
+
+
+def test_job_without_checkpoints_does_not_restart_unless_a_strategy_says_so() -> None:
+    """Rule 12.29: its records are read again from the start, so results occur twice."""
+    result, _ = run(FailTask(SOURCE, at_record=5), restart=None, checkpoints=None)
+    assert (result.status, result.restarts, len(result.failures)) == (JobStatus.FAILED, 0, 1)
+    again, rows = run(FailTask(SOURCE, at_record=5), checkpoints=None)
+    assert (again.status, again.restarts) == (JobStatus.FINISHED, 1)
+    assert set(rows) == set(sums())
+
+
+def test_failure_of_a_later_attempt_happens_in_that_attempt_only() -> None:
+    result, rows = run(FailTask(SUMS, at_record=2), FailTask(SUMS, at_record=0, attempt=1))
+    assert rows == sums()
+    assert [one.state for one in result.attempts if one.task == "Keyed Reduce (1/2)"] == [
+        "FAILED",
+        "FAILED",
+        "FINISHED",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("failure", "message"),
+    [
+        (FailTask("absent", at_record=1), "failures: no task or operator 'absent'; there are: Source: numbers"),
+        (FailTask(SUMS, 2, at_record=1), "subtask: expected 0 to 1, got 2"),
+        (LoseTaskManager("absent", 5), "failures: no task manager 'absent'; there are: "),
+    ],
+)
+def test_failures_of_unknown_things_are_refused(failure: RunFailure, message: str) -> None:
+    with pytest.raises(BadInput, match=message):
+        run(failure)
+
+
+def test_same_failures_give_the_same_recording() -> None:
+    rows = []
+    for _ in range(2):
+        recorder = MemoryRecorder(Level.FULL)
+        run(FailTask(SUMS, in_snapshot=2), LoseJobManager(30 * NS_PER_MS), recorder=recorder, policy="random", seed=4)
+        rows.append(
+            {name: recorder.rows(name) for name in ("sent", "received", "lifecycle", "checkpoints", "restarts")}
+        )
+    assert rows[0] == rows[1]
+
+
+def test_task_that_fails_while_the_job_stops_fails_over_after_the_savepoint() -> None:
+    """Rules 12.51 and 12.138: the job goes on from its last checkpoint, before what the savepoint has committed."""
+    stop = StopWithSavepoint(15 * NS_PER_MS)
+    result, rows = run(FailTask(SINK, in_notification=2), actions=(stop,))
+    assert result.status is JobStatus.FINISHED, result.error
+    [request] = result.requested_snapshots
+    assert request.error is not None
+    assert "A savepoint has been created at: memory:savepoint-2, but the corresponding job failed" in request.error
+    assert set(rows) == set(sums())
+    assert len(rows) > RECORDS
+
+
+def random_failure(random: Random) -> RunFailure:
+    """Also during recovery: failures of later attempts, and at times at which tasks restart."""
+    task, attempt = random.choice([SOURCE, SUMS, SUMS, SINK]), random.choice([0, 0, 1, 2])
+    subtask = random.randint(0, 1) if task == SUMS else 0
+    match random.randint(0, 4):
+        case 0:
+            return FailTask(task, subtask, at_record=random.randint(0, RECORDS // 2), attempt=attempt)
+        case 1:
+            return FailTask(task, subtask, at_ns=random.randint(0, 60) * NS_PER_MS // 2, attempt=attempt)
+        case 2:
+            return FailTask(task, subtask, in_snapshot=random.randint(1, 5), attempt=attempt)
+        case 3:
+            return FailTask(task, subtask, in_notification=random.randint(1, 5), attempt=attempt)
+        case _:
+            return LoseJobManager(random.randint(0, 60) * NS_PER_MS)
+
+
+@pytest.mark.property
+def test_random_failures_do_not_change_what_is_committed() -> None:
+    """FLOWSIM_RECOVERY_RUNS sets the number of runs; 5,000 were made before a release."""
+    expected = sums()
+    for seed in range(int(os.environ.get("FLOWSIM_RECOVERY_RUNS", "25"))):
+        random = Random(seed)
+        failures = [random_failure(random) for _ in range(random.randint(1, 4))]
+        checkpoints = CheckpointSettings(
+            random.choice([10, 15]),
+            max_concurrent=random.choice([1, 2]),
+            async_latency_ns=random.choice([0, 4]) * NS_PER_MS,
+            sync_latency_ns=random.choice([0, 1]) * NS_PER_MS,
+            tolerable_failures=random.choice([0, 5]),
+        )
+        restart = FixedDelayRestart(20, random.choice([0, 2, 12]))
+        policy = random.choice(["fifo", "random"])
+        result, rows = run(*failures, restart=restart, checkpoints=checkpoints, policy=policy, seed=seed)
+        assert result.status is JobStatus.FINISHED, (seed, failures, result.error)
+        assert rows == expected, (seed, failures)

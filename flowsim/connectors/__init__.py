@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from flowsim.connectors.databases.sqlite import SqliteSink
     from flowsim.connectors.files.columns import Column, ColumnType
     from flowsim.connectors.files.csv import CsvSource
     from flowsim.connectors.files.file_sources import JsonLinesSource, ParquetSource
@@ -81,6 +82,7 @@ _MODULE_OF = {
     "CsvSink": "flowsim.connectors.files.text_sinks",
     "ParquetSink": "flowsim.connectors.files.parquet",
     "JsonLinesSink": "flowsim.connectors.files.text_sinks",
+    "SqliteSink": "flowsim.connectors.databases.sqlite",
     "CollectSink": "flowsim.connectors.memory",
     "PrintSink": "flowsim.connectors.print",
     "LookupTable": "flowsim.connectors.lookup_table",
@@ -139,6 +141,7 @@ __all__ = [
     "CsvSink",
     "ParquetSink",
     "JsonLinesSink",
+    "SqliteSink",
     "CollectSink",
     "PrintSink",
     "LookupTable",

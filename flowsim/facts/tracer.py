@@ -180,7 +180,7 @@ class TaskTrace:
         self._timers = appender(schema.TIMERS)
         self._system_timers = appender(schema.SYSTEM_TIMERS)
         self._state_changes = appender(schema.STATE_CHANGES)
-        self.checkpoints = CheckpointTrace(task, self._next, self._now_ns, appender)
+        self.checkpoints: CheckpointTrace = CheckpointTrace(task, self._next, self._now_ns, appender)
         self._keys: set[int] = set()
         self._states: dict[int, dict[tuple[str, str], int]] = {}
         self.seen_value: object = None

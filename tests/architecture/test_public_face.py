@@ -84,7 +84,7 @@ FROZEN = {
         IdleEntry SleepEntry EndEntry CsvSink ParquetSink JsonLinesSink CollectSink PrintSink LookupTable
         read_lookup_table read_latency_trace Column ColumnType Source SourceReader Sink SinkWriter
         InitContext CommittingSinkWriter StatefulSinkWriter Committer CommitRequest SupportsCommitter
-        SupportsGlobalCommitter SupportsWriterState DeliveryGuarantee PartitionedGeneratorSource Partition Pause Burst
+        SupportsGlobalCommitter SupportsWriterState DeliveryGuarantee SqliteSink PartitionedGeneratorSource Partition Pause Burst
         SplitsOnRequest CheckpointedReader AssignedReader SplitEnumerator SplitEnumeratorContext EnumeratorFactory
     """,
     "flowsim.simulation": """

@@ -49,7 +49,7 @@ class SqliteSink(DatabaseSink):
         for column in self.columns:
             if column.name.lower() in _STAGED_COLUMNS:
                 raise BadInput(f"{self.owner}: column {column.name!r} is used for staged rows: choose another name")
-        self.path = Path(path)
+        self.path: Path = Path(path)
 
     def open_database(self) -> Database:
         """Opens a connection to the file. Raises BadInput if it is no database, or cannot be created."""

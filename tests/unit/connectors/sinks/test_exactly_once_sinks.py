@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from pyarrow import dataset
 
 from flowsim.connectors.databases.sqlite import SqliteSink
 from flowsim.connectors.files.parquet import ParquetSink
@@ -268,6 +269,24 @@ def test_names_of_files_have_the_subtask_and_the_checkpoint_before_them(tmp_path
         "part-1-2.csv",
         "part-1-3.csv",
     ]
+
+
+def test_readers_of_folders_skip_files_in_progress(tmp_path: Path) -> None:
+    place = ParquetFiles(tmp_path)
+    job = SinkJob(place.sink)
+    for number in (1, 2):
+        job.subtasks[0].write((number, "a"))
+        job.checkpoint(number)
+    job.subtasks[0].write((3, "a"))
+    job.snapshot(3)
+    job.subtasks[0].write((4, "a"))
+    assert len(place.hidden()) == 2
+    # As Spark does, Arrow skips names that start with a dot.
+    assert dataset.dataset(tmp_path, format="parquet").to_table().to_pylist() == [
+        {"number": 1, "name": "a"},
+        {"number": 2, "name": "a"},
+    ]
+    job.close()
 
 
 def test_new_run_removes_the_files_of_an_earlier_one(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from flowsim.cluster.failures import FailTask, LoseJobManager, RunFailure
-from flowsim.cluster.run_actions import StopJob
+from flowsim.cluster.run_actions import StopJob, StopWithSavepoint
 from flowsim.connectors.databases.sqlite import SqliteSink
 from flowsim.connectors.files.parquet import ParquetSink
 from flowsim.connectors.files.text_sinks import CsvSink, JsonLinesSink
@@ -105,11 +105,49 @@ def test_failures_at_any_place_change_no_output(tmp_path: Path, failures: tuple[
     assert sorted(collected.values()) == ROWS  # type: ignore[type-var]
 
 
+def test_committers_in_tasks_of_their_own_commit_every_row_once(tmp_path: Path) -> None:
+    place = CsvFiles(tmp_path)
+    env = job(place.sink()).disable_operator_chaining()
+    failures = (FailTask("out: Committer", 1, in_notification=2), FailTask("out", 0, at_record=3, attempt=1))
+    env.flowsim_settings(failures=failures).execute()
+    assert (place.rows(), place.hidden()) == (ROWS, [])
+
+
+def test_restart_of_one_region_keeps_the_files_of_the_others(tmp_path: Path) -> None:
+    place = CsvFiles(tmp_path)
+    env = StreamExecutionEnvironment.get_execution_environment().set_buffer_timeout(0)
+    env.settings.checkpointing = CheckpointSettings(interval_ms=20)
+    env.settings.restart_strategy = FixedDelayRestart(attempts=2, delay_ms=1)
+    scripts = [[entry for row in ROWS[half::2] for entry in (record(row), sleep(5))] for half in (0, 1)]
+    source = ScriptedSource(*scripts)
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "rows").set_parallelism(2)
+    stream.sink_to(place.sink()).name("out").set_parallelism(2).disable_chaining()
+    failures = (FailTask("out", 1, at_record=9), FailTask("out", 1, in_notification=4, attempt=1))
+    env.flowsim_settings(failures=failures).execute()
+    assert (place.rows(), place.hidden()) == (ROWS, [])
+
+
 @pytest.mark.parametrize("drain", [False, True])
 def test_stopped_job_commits_all_rows_before_the_stop(tmp_path: Path, drain: bool) -> None:
     place = CsvFiles(tmp_path)
     job(place.sink()).flowsim_settings(actions=(StopJob(72_000_000, drain),)).execute()
     assert (place.rows(), place.hidden()) == (ROWS[:15], [])
+
+
+@pytest.mark.parametrize("drain", [False, True])
+def test_stop_with_savepoint_commits_all_rows_before_it(tmp_path: Path, drain: bool) -> None:
+    place = CsvFiles(tmp_path)
+    job(place.sink()).flowsim_settings(actions=(StopWithSavepoint(72_000_000, drain),)).execute()
+    assert place.hidden() == []
+    assert place.rows() == ROWS[:15]
+
+
+def test_action_with_savepoint_gives_a_job_without_settings_a_committer(tmp_path: Path) -> None:
+    place = CsvFiles(tmp_path)
+    env = job(place.sink())
+    env.settings.checkpointing = None
+    env.flowsim_settings(actions=(StopWithSavepoint(72_000_000),)).execute()
+    assert (place.rows(), place.names()) == (ROWS[:15], ["part-0-1.csv", "part-1-1.csv"])
 
 
 def test_run_until_a_time_keeps_the_rows_of_completed_checkpoints(tmp_path: Path) -> None:

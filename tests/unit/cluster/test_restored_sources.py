@@ -17,7 +17,7 @@ from flowsim.connectors.generator import GeneratorSource, SequenceOf, UniformInt
 from flowsim.connectors.memory import CollectionSource, CollectSink
 from flowsim.connectors.partitioned_generator import Partition, PartitionedGeneratorSource, Pause
 from flowsim.connectors.script import ScriptedSource, record, sleep
-from flowsim.connectors.source import Source, enumerator_factory_of
+from flowsim.connectors.source import Source
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import WatermarkStrategy
 from flowsim.facts.kinds import CheckpointAction, Level, StoredAction
@@ -82,6 +82,14 @@ SOURCES = [
 ]  # fmt: skip
 
 
+FIXED = [collection, generator, grouped_csv, json_files, scripts]
+"""Those with fixed shares, which a legacy source needs."""
+
+NEW_AND_LEGACY = pytest.mark.parametrize(
+    ("source_of", "legacy"), [*((one, False) for one in SOURCES), *((one, True) for one in FIXED)]
+)
+
+
 class FailAt:
     """Fails at the given numbers of records, counted over all subtasks and attempts."""
 
@@ -139,7 +147,7 @@ def test_restored_job_commits_each_record_once(tmp_path: Path, source_of: Callab
 
 
 @pytest.mark.property
-@pytest.mark.parametrize("source_of", [collection, generator, grouped_csv, json_files, scripts])
+@pytest.mark.parametrize("source_of", FIXED)
 def test_legacy_source_commits_each_record_once(tmp_path: Path, source_of: Callable[[Path], Source]) -> None:
     """Rule 12.116."""
     for seed in range(2):
@@ -200,13 +208,10 @@ def test_source_function_stores_its_position_under_lock(fails_at: set[int]) -> N
 
 
 @pytest.mark.property
-@pytest.mark.parametrize("legacy", [False, True])
-@pytest.mark.parametrize("source_of", SOURCES)
+@NEW_AND_LEGACY
 def test_later_run_continues_from_savepoint(tmp_path: Path, source_of: Callable[[Path], Source], legacy: bool) -> None:
     """Rules 12.24, 12.111, 12.139; the parallelism changes where the source allows it."""
     source = source_of(tmp_path)
-    if legacy and enumerator_factory_of(source) is not None:
-        pytest.skip("a legacy source has fixed shares")
     others = [source.required_parallelism] if source.required_parallelism else [1, 2, 3]
     parallelism = others[0] if len(others) == 1 else 2
     undisturbed = run_with(source_of(tmp_path), parallelism, legacy=legacy)
@@ -236,12 +241,9 @@ def run_with(source: Source, parallelism: int, *, legacy: bool, **options: Any) 
     return sorted(map(repr, sink.values()))
 
 
-@pytest.mark.parametrize("legacy", [False, True])
-@pytest.mark.parametrize("source_of", SOURCES)
+@NEW_AND_LEGACY
 def test_positions_are_recorded_and_restored(tmp_path: Path, source_of: Callable[[Path], Source], legacy: bool) -> None:
     source = source_of(tmp_path)
-    if legacy and enumerator_factory_of(source) is not None:
-        pytest.skip("a legacy source has fixed shares")
     recorder = MemoryRecorder(Level.ELEMENTS)
     read(source, {24, 36}, legacy=legacy, one_region=True, recorder=recorder)
     rows = sorted(recorder.rows("source_positions"))

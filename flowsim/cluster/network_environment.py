@@ -225,7 +225,10 @@ class NetworkEnvironment:
         ended = frozenset(subtasks)
         for number in subtasks:
             for writer in self._tasks[number].writers:
-                writer.partition.release()
+                if isinstance(writer.partition, BlockingResultPartition):
+                    writer.partition.discard()  # The new attempt writes to a file of the same name.
+                else:
+                    writer.partition.release()
             for _, gate in self._gates_of.pop(number, ()):
                 gate.close()
                 for index in range(gate.count):

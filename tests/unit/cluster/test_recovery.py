@@ -184,7 +184,7 @@ def random_failure(random: Random) -> RunFailure:
 
 @pytest.mark.property
 def test_random_failures_do_not_change_what_is_committed() -> None:
-    """FLOWSIM_RECOVERY_RUNS sets the number of runs; 5,000 were made before a release."""
+    """FLOWSIM_RECOVERY_RUNS sets the number of runs."""
     expected = sums()
     for seed in range(int(os.environ.get("FLOWSIM_RECOVERY_RUNS", "25"))):
         random = Random(seed)

@@ -9,15 +9,17 @@ from typing import TYPE_CHECKING
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.laws.catalogue import LAW_IDS
+from flowsim.faults.catalogue import Fault
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.validation.judge import open_runs, validate
 from flowsim.validation.on_spark import OnSpark
 from tests.benchmarks.bench_judge import write
 from tests.benchmarks.big_recording import BigJob
 from tests.support.facts.cases import Case, mutated, small, with_async, with_event_time, with_windows
+from tests.support.facts.checkpoint_laws import OTHER_LAWS
 from tests.support.facts.random_mutations import KINDS
 from tests.support.facts.valid_job import honest_job
+from tests.support.jobs.restarted_job import record_restarted
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -55,14 +57,17 @@ def reports(
         for number, (_, case) in enumerate(cases)
     ]
     write(BigJob(8, 9, 20), folder / "generated" / "recording")
-    runs = open_runs([*paths, folder / "generated"])
+    restored = record_restarted(folder / "restored")
+    damaged = record_restarted(folder / "damaged", [Fault("source_skips_at_restore", "Source: Collection Source")])
+    runs = open_runs([*paths, folder / "generated", restored, damaged])
     return validate(runs), validate(runs, engine=OnSpark(spark))
 
 
 def test_outcomes_equal_those_of_this_process(cases: list[tuple[str, Case]], reports: tuple[Report, Report]) -> None:
     in_process, on_spark = reports
     assert in_process.recordings == on_spark.recordings
-    names = [*((family, case.name) for family, case in cases), ("generated", "generated")]
+    names = [*((family, case.name) for family, case in cases), ("generated", "generated"), ("restored", "correct"),
+             ("restored", "damaged")]  # fmt: skip
     differ: dict[Key, tuple[Outcome, Outcome]] = {}
     for mine, theirs in zip(in_process.lines, on_spark.lines, strict=True):
         assert (mine.run, mine.outcome.law) == (theirs.run, theirs.outcome.law)
@@ -73,7 +78,7 @@ def test_outcomes_equal_those_of_this_process(cases: list[tuple[str, Case]], rep
 
 def test_every_law_holds_and_is_violated_in_some_recording(reports: tuple[Report, Report]) -> None:
     found = {(line.outcome.law, line.outcome.verdict) for line in reports[1].lines}
-    assert found >= {(law, verdict) for law in LAW_IDS for verdict in (Verdict.HOLDS, Verdict.VIOLATED)}
+    assert found >= {(law, verdict) for law in OTHER_LAWS for verdict in (Verdict.HOLDS, Verdict.VIOLATED)}
 
 
 def test_reports_name_the_engine(reports: tuple[Report, Report]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from pathlib import Path
 
 from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
@@ -11,14 +12,26 @@ from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types, WatermarkStrategy
 from flowsim.datastream.state import ValueStateDescriptor
+from flowsim.facts.kinds import Level
 from flowsim.facts.tracer import Recorder
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
+from flowsim.recording.manifest import RunDescription, RunStatus
+from flowsim.recording.writer import RecordingWriter
 from flowsim.units import NS_PER_MS
 
 RECORDS = 60
 KEYS = 5
+
+
+def record_restarted(directory: Path, faults: Iterable[Fault] = (), rows_per_epoch: int = 500) -> Path:
+    """Records the job in ``directory/recording``, in several epochs; returns the directory."""
+    run = RunDescription.model_validate({"seed": 0, "policy": "fifo", "clock": "virtual"})
+    writer = RecordingWriter(directory / "recording", Level.FULL, run, rows_per_epoch=rows_per_epoch)
+    run_restarted(writer, faults=faults)
+    writer.finish(RunStatus.COMPLETE)
+    return directory
 
 
 class ScriptedFailure:

@@ -21,12 +21,10 @@ from flowsim.facts.schema import TABLES
 from flowsim.laws.catalogue import LAWS
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
-from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.memory import MemoryRecorder
-from flowsim.recording.writer import RecordingWriter
 from flowsim.validation.judge import open_runs, validate
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
-from tests.support.jobs.restarted_job import run_restarted
+from tests.support.jobs.restarted_job import record_restarted, run_restarted
 
 Row = dict[str, int]
 CHECKPOINT_LAWS = [law for law in LAWS if law.id in OF_CHECKPOINTS]
@@ -181,9 +179,5 @@ def test_record_that_sources_do_not_send_again_violates_exactly_once(facts: Memo
 
 def test_files_get_the_same_verdicts(facts: MemoryRecorder, tmp_path: Path) -> None:
     """The same run, written in many epochs: attempts are separated inside an epoch and over epochs."""
-    run = RunDescription.model_validate({"seed": 0, "policy": "fifo", "clock": "virtual"})
-    writer = RecordingWriter(tmp_path / "recording", Level.FULL, run, rows_per_epoch=200)
-    run_restarted(writer)
-    writer.finish(RunStatus.COMPLETE)
-    report = validate(open_runs([tmp_path]))
+    report = validate(open_runs([record_restarted(tmp_path, rows_per_epoch=200)]))
     assert list(report.of(0).values()) == check_all(facts)

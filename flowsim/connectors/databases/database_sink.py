@@ -33,10 +33,10 @@ class DatabaseSink:
         delivery: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE,
         batch_rows: int = BATCH_ROWS,
     ) -> None:
-        self.table = table
-        self.delivery = delivery
+        self.table: str = table
+        self.delivery: DeliveryGuarantee = delivery
         self.columns: tuple[Column, ...] = columns_of(fields, self.owner)
-        self.batch_rows = batch_rows
+        self.batch_rows: int = batch_rows
         self.committed_rows: int = 0
         """The number of rows that runs of this sink have moved or inserted into the table."""
 

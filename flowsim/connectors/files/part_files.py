@@ -47,7 +47,7 @@ class PartFolder:
     """
 
     def __init__(self, directory: str | Path, suffix: str) -> None:
-        self.path = Path(directory)
+        self.path: Path = Path(directory)
         self.rows: dict[str, int] = {}
         self._suffix = suffix
         self._name = re.compile(rf"\.?part-(\d+)(?:-(\d+))?(?:-\d+)?\.{re.escape(suffix)}(?:\.inprogress)?")
@@ -243,8 +243,8 @@ class FileSink:
         fields: Mapping[str, str],
         delivery: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE,
     ) -> None:
-        self.directory = directory
-        self.delivery = delivery
+        self.directory: str | Path = directory
+        self.delivery: DeliveryGuarantee = delivery
         self.columns: tuple[Column, ...] = columns_of(fields, self._owner)
         self._folder = PartFolder(directory, self.kind)
 

@@ -172,7 +172,7 @@ class MiniCluster:
         deployment.alignment.start()
         try:
             if master.needs_actor:
-                self._actors.start(master.actor.actor)
+                self._actors.start(master.actor.actor, self._on_job_manager_end)
             master.start()
             self._start(self._schedule.start())
             await self._ended
@@ -265,6 +265,10 @@ class MiniCluster:
         self._master.on_task_ended(task.id)
         if self._running == 0:
             self._master.when_handled(self._end_if_over)
+
+    def _on_job_manager_end(self, done: asyncio.Task[None]) -> None:
+        if not done.cancelled() and (error := done.exception()) is not None:
+            self.fail_job(None, error)
 
     def _end_if_over(self) -> None:
         if self._running == 0 and self._master is not None and not self._master.failover.has_pending_restarts:

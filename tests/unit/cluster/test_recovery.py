@@ -9,6 +9,7 @@ import pytest
 
 from flowsim.cluster.failures import FailTask, LoseJobManager, LoseTaskManager, RunFailure
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
+from flowsim.cluster.job_master.job_checkpoints import JobCheckpoints
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_actions import StopWithSavepoint
 from flowsim.connectors.generator import GeneratorSource, SequenceOf
@@ -163,6 +164,16 @@ def test_task_that_fails_while_the_job_stops_fails_over_after_the_savepoint() ->
     assert "A savepoint has been created at: memory:savepoint-2, but the corresponding job failed" in request.error
     assert set(rows) == set(sums())
     assert len(rows) > RECORDS
+
+
+def test_error_in_the_job_manager_fails_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    def acknowledge(*_: object) -> None:
+        raise RuntimeError("an error of the job manager")
+
+    monkeypatch.setattr(JobCheckpoints, "acknowledge", acknowledge)
+    result, _ = run()
+    assert result.status is JobStatus.FAILED
+    assert "an error of the job manager" in str(result.error)
 
 
 def random_failure(random: Random) -> RunFailure:

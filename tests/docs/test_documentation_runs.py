@@ -152,7 +152,7 @@ def test_readme_has_commands_python_and_scenario() -> None:
     """Else the tests below would pass for want of anything to run."""
     for language in ("console", "python", "yaml"):
         assert "README.md" in {snippet.page for snippet in snippets(language)}
-    assert {block.page for block in ON_SPARK} == {"docs/reading_recordings.md"}
+    assert {block.page for block in ON_SPARK} == {"docs/checkpoint_directory.md", "docs/reading_recordings.md"}
     assert "README.md" in PLAIN_PAGES
     assert SPARK_PAGES == ["docs/tutorial/01_flights.md"]
 

@@ -23,6 +23,13 @@ from flowsim.limits import Limits, limits_of
 from flowsim.values.keys import jsonable
 
 _LONGEST_TEXT = 100
+_KINDS = {
+    "CHECKPOINT": "checkpoint",
+    "FULL_CHECKPOINT": "full checkpoint",
+    "SAVEPOINT": "savepoint",
+    "SUSPEND": "savepoint (stop without drain)",
+    "TERMINATE": "savepoint (stop with drain)",
+}
 
 CheckpointPath = Annotated[
     Path,
@@ -126,8 +133,8 @@ def _description(manifest: CheckpointManifest) -> dict[str, Any]:
 def _title(manifest: CheckpointManifest) -> str:
     size = _description(manifest)["bytes"]
     return (
-        f"{manifest.kind.lower()} {manifest.checkpoint_id} of job {_short(manifest.job)!r}, triggered at "
-        f"{manifest.timestamp_ms:,} ms, {size:,} bytes in files"
+        f"{_KINDS[manifest.kind]} {manifest.checkpoint_id} of job {_short(manifest.job)!r}, triggered at "
+        f"{manifest.timestamp_ms:,} ms on the job's clock, {size:,} bytes in files"
     )
 
 
@@ -217,7 +224,7 @@ def _list(path: Path, limits: Limits) -> Answer:
             (
                 name,
                 _short(manifest.job),
-                manifest.kind.lower(),
+                _KINDS[manifest.kind],
                 str(manifest.checkpoint_id),
                 f"{manifest.timestamp_ms:,}",
                 str(len(manifest.operators)),

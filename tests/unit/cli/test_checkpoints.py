@@ -26,7 +26,7 @@ def test_checkpoint_is_shown_as_a_table_of_states(flowsim: Flowsim, stored: Path
     called = flowsim("checkpoints", stored / "chk-3")
     assert called.code == 0
     first, *lines = called.out.splitlines()
-    assert first.startswith("checkpoint 3 of job 'flights', triggered at 1,500 ms, ")
+    assert first.startswith("checkpoint 3 of job 'flights', triggered at 1,500 ms on the job's clock, ")
     assert [line.split("  ")[0] for line in lines[:2]] == ["finished: Window, subtasks 1", "finished: Sink"]
     assert [" ".join(line.split()) for line in lines[4:]] == [
         "Source: flights - coordinator coordinator 1 11",

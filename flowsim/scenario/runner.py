@@ -116,10 +116,7 @@ def run_compiled(
     name = policy if isinstance(policy, str) else None
     settings = resolved_settings(compiled.run, seed, name, clock, record, until_ns, record_values_bytes, record_state)
     schedule: SchedulingPolicy = policy_of(settings) if policy is None or isinstance(policy, str) else policy
-    # Raises for a job that cannot be deployed or restored, before anything is written.
-    create_job_graph(compiled.stream_graph())
-    if savepoint is not None:
-        MiniCluster(compiled.stream_graph(), RunOptions(limits=compiled.scenario.limits, savepoint=savepoint))
+    _check(compiled, savepoint)
     description = describe_run(compiled, settings, schedule, until_ns, budget_records, faults, savepoint)
     with _recorder(compiled, out, settings, description) as (writer, facts):
         options = RunOptions(
@@ -137,8 +134,7 @@ def run_compiled(
             savepoint=savepoint,
         )
         wall: dict[str, object] = {"scenario_folder": str(compiled.scenario.folder)}
-        if savepoint is not None:
-            wall["savepoint"] = str(Path(savepoint.path).absolute())
+        wall |= {} if savepoint is None else {"savepoint": str(Path(savepoint.path).absolute())}
         options = with_faults(options, (*compiled.faults, *faults))
         cluster, result, manifest = run_and_close(compiled.stream_graph(), options, writer, wall)
     result = _advised(result)
@@ -154,6 +150,13 @@ def run_compiled(
         kept = facts if recording is None else Recording.open(recording)
         expectations += judge_facts(model, kept, cut_short)
     return ScenarioRun(compiled, settings, result, recording, manifest, facts, sinks, expectations)
+
+
+def _check(compiled: CompiledScenario, savepoint: SavepointRestoreSettings | None) -> None:
+    """Raises BadInput for a job that cannot be deployed or restored, before anything is written."""
+    create_job_graph(compiled.stream_graph())
+    if savepoint is not None:
+        MiniCluster(compiled.stream_graph(), RunOptions(limits=compiled.scenario.limits, savepoint=savepoint))
 
 
 @contextmanager

@@ -83,13 +83,13 @@ def test_collected_results_of_a_failing_job_have_every_row_once(failing_calls: S
 
 PLACES_OF_FAILURE: list[tuple[RunFailure, ...]] = [
     (FailTask("out", 1, in_snapshot=3),),
-    (FailTask("rows", in_snapshot=3),),
+    (FailTask("Source: rows", in_snapshot=3),),
     (FailTask("out", 0, in_notification=3),),
-    (FailTask("rows", in_notification=2),),
+    (FailTask("Source: rows", in_notification=2),),
     (FailTask("out", 1, at_record=0),),
     (FailTask("out", 1, at_record=6), FailTask("out", 0, at_record=0, attempt=1)),
     (FailTask("out", 0, in_notification=2), FailTask("out", 0, in_snapshot=4, attempt=1)),
-    (FailTask("out", 0, at_ns=61_000_000), FailTask("rows", 0, at_ns=62_500_000, attempt=1)),
+    (FailTask("out", 0, at_ns=61_000_000), FailTask("Source: rows", 0, at_ns=62_500_000, attempt=1)),
     (FailTask("out", 0, in_snapshot=8),),
     (FailTask("out", 1, in_notification=9), FailTask("out", 1, in_notification=8)),
     (LoseJobManager(70_000_000),),

@@ -21,6 +21,7 @@ MAX_WATERMARK: Final = 2**63 - 1
 """The end of event time: Flink's ``Watermark.MAX_WATERMARK`` (rule 0.4)."""
 
 NS_PER_MS: Final = 1_000_000
+NS_PER_SECOND: Final = 1_000_000_000
 
 
 def as_long(number: int) -> int:

@@ -125,13 +125,13 @@ class SubtaskComponents:
         inputs: list[StreamTaskNetworkInput] = []
         for index, united in enumerate(gates):
             gate: InputGate = united[0] if len(united) == 1 else UnionInputGate(united)
-            output = StreamTaskNetworkOutput(chain.head.inputs[index], index, task.trace)
+            output = StreamTaskNetworkOutput(chain.input_of_head(index), index, task.trace)
             valve = self.create_valve(sum(each.count for each in united), output)
             deserializer = self.create_deserializer()
             inputs.append(StreamTaskNetworkInput(gate, output, valve, deserializer, can_emit_batch, task.trace))
         if len(inputs) == 1:
             return inputs[0]
-        return StreamMultipleInputProcessor(inputs, chain.head.input_selectable, chain.end_input_of_head_of)
+        return StreamMultipleInputProcessor(inputs, chain.input_selectable, chain.end_input_of_head_of)
 
     def create_deserializer(self) -> RecordDeserializer:
         """Creates the decoder for the channels of one input."""

@@ -25,6 +25,7 @@ from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
+from flowsim.tasks.finished_operator_chain import FinishedOperatorChain
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.operator_deployment import OperatorDeployment
@@ -110,10 +111,11 @@ class Deployment:
         task = self.tasks[subtask.id]
         out_edges = self.execution.job.out_edges(subtask.vertex)
         writers = {edge.id: self.network.create_writer(subtask, edge) for edge in out_edges}
-        chain = self._create_chain(subtask, task, writers)
+        checkpointing = None if self._on_deploy is None else self._on_deploy(subtask.id, task)
+        is_finished = checkpointing is not None and checkpointing.is_restored_as_finished
+        chain = self._create_chain(subtask, task, writers, is_finished=is_finished)
         gates = self._create_gates(subtask, chain)
         task.wire(chain, self._create_input(subtask, task, chain, gates), list(writers.values()))
-        checkpointing = None if self._on_deploy is None else self._on_deploy(subtask.id, task)
         failures = self._failures_of(subtask)
         if failures is not None:
             fail_in_input(task, failures)
@@ -130,6 +132,8 @@ class Deployment:
     ) -> TaskInput:
         components = self._components[subtask.id]
         if chain.head.is_source:
+            if isinstance(chain, FinishedOperatorChain):
+                return chain.create_source_input()
             return components.create_source_input(task, chain.head)
         return components.create_network_input(task, chain, gates)
 
@@ -147,8 +151,13 @@ class Deployment:
             for index in range(count)
         ]
 
-    def _create_chain(self, subtask: Subtask, task: StreamTask, writers: Mapping[int, RecordWriter]) -> OperatorChain:
-        """Creates the operators tail first, so that an operator's consumers exist when it is wired (rule 4.2)."""
+    def _create_chain(
+        self, subtask: Subtask, task: StreamTask, writers: Mapping[int, RecordWriter], *, is_finished: bool
+    ) -> OperatorChain:
+        """Creates the operators tail first, so that an operator's consumers exist when it is wired (rule 4.2).
+
+        ``is_finished``: the task is restored as finished.
+        """
         components = self._components[subtask.id]
         wrappers: dict[int, OperatorWrapper] = {}
         for chained in reversed(subtask.vertex.operators):
@@ -161,6 +170,8 @@ class Deployment:
                 edges = fail_in_source(edges, failures)
             wrappers[chained.index] = self._set_up(subtask, task, chained, operator, edges)
         in_order = [wrappers[chained.index] for chained in subtask.vertex.operators]
+        if is_finished:
+            return FinishedOperatorChain(in_order, task.trace, task.name, list(writers.values()))
         return components.create_operator_chain(in_order, task.trace)
 
     def _output_edges(

@@ -197,6 +197,8 @@ class LifeEvent(IntEnum):
     """The task started: its operators are opened before it is RUNNING (rule 4.2)."""
     DEADLOCKED = 12
     """No task of the job can run, and the task has not ended."""
+    RESTORED_AS_FINISHED = 13
+    """The task had finished before the checkpoint from which it starts: its operators do not run (rule 12.100)."""
 
 
 class AsyncAction(IntEnum):

@@ -14,6 +14,7 @@ from flowsim.operators.stream_operator import DataInputStatus, StreamOperator
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.batches import BatchBudget
+from flowsim.tasks.finished_operator_chain import FinishedOperatorChain
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.task_clock import TaskClock
@@ -75,6 +76,9 @@ class SourceStreamTask(LockedStreamTask):
 
     def _process_input(self) -> None:
         """Starts the source's thread; the default action does not run again."""
+        if isinstance(self.chain, FinishedOperatorChain):
+            super()._process_input()
+            return
         self.mailbox_processor.suspend_default_action()
         self.thread.start(self._source, self.timers, self._on_source_end)
 

@@ -51,7 +51,9 @@ class SourceThread(LockedThread):
         self.actor.wake()
 
     def work(self) -> None:
-        self.actor.wait_until(lambda: self._is_started)
+        self.actor.wait_until(lambda: self._is_started or self.is_stopped)
+        if not self._is_started:
+            return
         error: Exception | None = None
         try:
             self._source.run(LegacySourceContext(self, self._source.source_output))

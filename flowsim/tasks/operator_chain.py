@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from flowsim.facts.kinds import LifeEvent
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
-from flowsim.operators.stream_operator import StreamOperator
+from flowsim.operators.input_selection import InputSelectable
+from flowsim.operators.stream_operator import OperatorInput, StreamOperator
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.operator_outputs import OperatorOutput
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
@@ -56,6 +57,15 @@ class OperatorChain:
     @property
     def head(self) -> StreamOperator:
         return self.wrappers[0].operator
+
+    def input_of_head(self, index: int) -> OperatorInput:
+        """Returns an input of the head, which the task feeds."""
+        return self.head.inputs[index]
+
+    @property
+    def input_selectable(self) -> InputSelectable | None:
+        """The selection among the inputs of the head; None: all are read in turn (rule 7.24)."""
+        return self.head.input_selectable
 
     @property
     def input_activity_clocks(self) -> list[PausableRelativeClock]:

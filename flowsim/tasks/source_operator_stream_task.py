@@ -12,6 +12,7 @@ from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import DataInputStatus, StreamOperator
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import StopMode
+from flowsim.tasks.finished_operator_chain import FinishedOperatorChain
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.processing_time import TaskTimers
@@ -81,12 +82,13 @@ class SourceOperatorStreamTask(StreamTask):
             return
         mode = StopMode.DRAIN if options.snapshot_type.should_drain else StopMode.NO_DRAIN
         stream_task, trigger = checkpoints.stream_task, super().trigger_checkpoint
+        is_finished = isinstance(self.chain, FinishedOperatorChain)
 
         def stop() -> None:
             stream_task.set_synchronous_savepoint(meta_data.checkpoint_id)
             self._stop_source(mode)
             head = self.chain.head
-            if mode is StopMode.DRAIN and isinstance(head, SourceOperator):
+            if mode is StopMode.DRAIN and isinstance(head, SourceOperator) and not is_finished:
                 head.when_finished(lambda: trigger(meta_data, options))
             else:
                 trigger(meta_data, options)

@@ -8,7 +8,7 @@ from typing import Final
 
 import numpy as np
 
-from flowsim.facts.kinds import AlignmentType, ElementKind, Level
+from flowsim.facts.kinds import AlignmentType, ElementKind, Level, LifeEvent
 from flowsim.laws.checkpoints.checkpoint_cut import compare
 from flowsim.laws.checkpoints.cuts import READS, Cuts, CutsOfTask
 from flowsim.laws.checkpoints.needs import alignments, needs_restore, restored_checkpoints
@@ -35,6 +35,10 @@ class Delivered:
     """Of a source, by attempt: the fingerprints of the records that it sent, in order."""
     barriers: dict[tuple[int, int], int] = field(default_factory=dict)
     """Of a source, by attempt and checkpoint: the number of records before the barrier."""
+    finished: set[int] = field(default_factory=set)
+    """The attempts that reached the state FINISHED."""
+    restored_as_finished: set[int] = field(default_factory=set)
+    """The attempts whose operators did not run, because the task had finished before the checkpoint."""
     is_complete: bool = True
 
 
@@ -57,6 +61,11 @@ class DeliveryOfTask:
         if cuts is None:
             cuts = self._attempts[attempt] = CutsOfTask(self._found, self._wanted.__contains__)
         cuts.feed(facts)
+        for (event,) in facts.of("lifecycle").tuples(("event",)):
+            if event == LifeEvent.FINISHED:
+                self._delivered.finished.add(attempt)
+            elif event == LifeEvent.RESTORED_AS_FINISHED:
+                self._delivered.restored_as_finished.add(attempt)
         if len(self._sent) and facts.has("sent"):
             self._add_records(facts)
 
@@ -158,6 +167,9 @@ class _History:
         checkpoint = self._graph.history.restored(self._task, attempt)
         if checkpoint == NO_CHECKPOINT:
             return _EMPTY
+        if all(self._had_finished(source, attempt) for source in self._sources):
+            # Rule 12.100: a finished source sent no barrier of the checkpoint, and all its records are before the cut.
+            return self.of(attempt - 1)
         for earlier in range(attempt - 1, -1, -1):
             if any((earlier, checkpoint) in source.barriers for source in self._sources):
                 parts = [
@@ -166,6 +178,9 @@ class _History:
                 ]
                 return np.concatenate([self._before(earlier), *parts])
         return _EMPTY
+
+    def _had_finished(self, source: Delivered, attempt: int) -> bool:
+        return attempt in source.restored_as_finished and attempt - 1 in source.finished
 
 
 def _mode(graph: JobGraph) -> bool:
@@ -185,8 +200,10 @@ _COUNTS: Final = """\
 - *Channels*: law checkpoint-cut, for the checkpoints from which an attempt was restored.
 - *Sources*, in a whole run, per vertex without inputs: the *history* of an attempt are the RECORD rows of `sent` on its
   first edge that count in it: those of the attempt itself, and before them the history of the attempt that stored the
-  restored checkpoint, up to its barrier. Rows examined: the distinct records (by `fingerprint`) in the histories of all
-  attempts but the last one. A record is a violation when the last history has it less often{twice}.
+  restored checkpoint, up to its barrier. For a vertex whose tasks have RESTORED_AS_FINISHED in `lifecycle`, and FINISHED
+  in the attempt before, it is the whole history of that attempt. Rows examined: the distinct records (by `fingerprint`)
+  in the histories of all attempts but the last one. A record is a violation when the last history has it less
+  often{twice}.
 - What this proves: with law restored-state the state of every task is that of its cut, and with the channels no element
   is between two cuts; the sources send the rest again. So every record of a source has its effect {effect} in
   the final state and, with law committed-once, in the committed output. What it does not: the results of a user function
@@ -200,7 +217,7 @@ def _counts(other: str, twice: str, effect: str) -> str:
     return _COUNTS.format(other=other, twice=twice, effect=effect, most=_MOST_RECORDS)
 
 
-_COLUMNS: Final = {**READS, "sent": (*READS["sent"], "fingerprint")}
+_COLUMNS: Final = {**READS, "sent": (*READS["sent"], "fingerprint"), "lifecycle": ("event",)}
 
 LAWS: Final = (
     Law(

@@ -64,7 +64,9 @@ class EndOfTask:
             elif kind == _STATUS and not self._assigned.get(channel):
                 self._idle.discard(channel)
         for seq, event in facts.of("lifecycle").tuples(("seq", "event")):
-            if event in (_FINISH, _CLOSE, _FINISHED):
+            if event == LifeEvent.RESTORED_AS_FINISHED:
+                self._operators = 0
+            elif event in (_FINISH, _CLOSE, _FINISHED):
                 self._life.setdefault(event, []).append(seq)
         rows = facts.of("task_watermark")
         if len(rows) and len(self._reached) < self._task.inputs:
@@ -130,6 +132,7 @@ _COUNTS: Final = """\
   - END_OF_DATA: a FINISH row is after it, or a CLOSE row is before it;
   - END_OF_DATA with drain: the task has fewer FINISH rows than operators;
   - END_OF_PARTITION: fewer CLOSE rows than operators are before it, or a FINISHED row is before it.
+- A task with a RESTORED_AS_FINISHED row has no operators here: they do not run.
 - Exceptions: the first condition does not apply in two cases:
   - An input of the task has no WATERMARK of `MAX` in `task_watermark`. Downstream of a source that ends while idle,
     event time never ends.

@@ -53,15 +53,17 @@ class LifeCycle:
         found.examined += len(self._steps)
         self._undrained |= not self._ended <= self._data_ended
         self._undrained |= any(event == LifeEvent.STOP_NO_DRAIN for _, _, event in self._steps)
-        life = _Life(self._operators, self._task.inputs, self._undrained)
+        is_finished = any(event == LifeEvent.RESTORED_AS_FINISHED for _, _, event in self._steps)
+        operators = 0 if is_finished else self._operators
+        life = _Life(operators, self._task.inputs, self._undrained)
         for seq, operator, event in self._steps:
             wrong = life.step(seq, operator, event)
             if wrong:
                 found.broken(wrong, (task, seq), task=task, seq=seq, operator=operator, event=_EVENTS.get(event, event))
         first, opened = self._first_element, life.count[LifeEvent.OPEN]
-        if first is not None and (opened < self._operators or first < life.last_open):
+        if first is not None and (opened < operators or first < life.last_open):
             what = "an element before all operators are open"
-            found.broken(what, (task, first), task=task, seq=first, expected=self._operators, found=opened)
+            found.broken(what, (task, first), task=task, seq=first, expected=operators, found=opened)
         if whole and life.end != LifeEvent.FINISHED:
             found.broken("the task never finished", (task, _AT_THE_END), task=task)
 
@@ -147,7 +149,8 @@ _COUNTS: Final = """\
   - END_OF_DATA without drain is among its rows of `sent` or `received`;
   - a channel has END_OF_PARTITION, but not END_OF_DATA, among its rows of `received`. (This happens downstream of a
     task with several inputs that were stopped without drain.)
-- For the rows of a task with n operators in its vertex, a row is a violation when
+- For the rows of a task with n operators in its vertex (n = 0 for a task with a RESTORED_AS_FINISHED row, whose operators
+  do not run), a row is a violation when
   - FINISHED, FAILED or CANCELED is before it. Such a row is ignored by the other conditions;
   - RUNNING: another RUNNING row is before it;
   - OPEN: its operator is not n - 1 minus the number of OPEN rows before it, or a CLOSE row is before it;

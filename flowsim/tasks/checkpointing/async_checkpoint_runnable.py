@@ -104,6 +104,11 @@ class AsyncCheckpointRunnable:
         """Returns True if the channel state is stored, or failed."""
         return self._channel_state.input_channels.is_done and self._channel_state.result_subpartitions.is_done
 
+    @property
+    def written_bytes(self) -> int:
+        """The size of the state that ``run`` writes."""
+        return sum(snapshot.size_bytes for snapshot in self._snapshots.values())
+
     def run(self) -> None:
         """Writes the state and acknowledges it; a failure declines the checkpoint (rule 12.7)."""
         try:

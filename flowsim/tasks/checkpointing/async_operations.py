@@ -7,16 +7,20 @@ from collections.abc import Callable
 
 from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.sim.scheduler import Scheduler, Timer
+from flowsim.tasks.checkpointing.async_checkpoint_runnable import AsyncCheckpointRunnable
 from flowsim.tasks.checkpointing.subtask_checkpoint_coordinator import AsyncOperation
+from flowsim.units import NS_PER_SECOND
 
 
 class AsyncOperations:
-    """A pool with one thread: an operation takes the configured latency. Flink: asyncOperationsThreadPool.
+    """A pool with one thread. Flink: asyncOperationsThreadPool.
+
+    Writing takes the configured latency, and the time to write the bytes at the configured rate.
 
     ``now_ns``: the time of the caller, which may be ahead of the scheduler inside a batch.
     """
 
-    __slots__ = ("_scheduler", "_now_ns", "_latency_ns", "_queue", "_free_at_ns", "_timers", "_on_done")
+    __slots__ = ("_scheduler", "_now_ns", "_settings", "_queue", "_free_at_ns", "_timers", "_on_done")
 
     def __init__(
         self,
@@ -28,7 +32,7 @@ class AsyncOperations:
         """``on_done`` is called after each operation."""
         self._scheduler = scheduler
         self._now_ns = now_ns
-        self._latency_ns = settings.async_latency_ns
+        self._settings = settings
         self._queue: deque[AsyncOperation] = deque()
         self._timers: deque[Timer] = deque()
         self._free_at_ns = 0
@@ -36,9 +40,15 @@ class AsyncOperations:
 
     def execute(self, operation: AsyncOperation) -> None:
         """Runs the operation when the earlier ones have ended and its own time has passed."""
-        self._free_at_ns = max(self._now_ns(), self._free_at_ns) + self._latency_ns
+        self._free_at_ns = max(self._now_ns(), self._free_at_ns) + self._duration_ns(operation)
         self._queue.append(operation)
         self._timers.append(self._scheduler.call_at_ns(self._free_at_ns, self._run_next))
+
+    def _duration_ns(self, operation: AsyncOperation) -> int:
+        if not isinstance(operation, AsyncCheckpointRunnable):
+            return 0
+        latency_ns, rate = self._settings.async_latency_ns, self._settings.async_bytes_per_second
+        return latency_ns if rate is None else latency_ns - (-operation.written_bytes * NS_PER_SECOND // rate)
 
     def close(self) -> None:
         """Drops the operations that have not run."""

@@ -61,3 +61,8 @@ class TaskCheckpointing:
     """None: nothing is restored."""
     failures: CheckpointFailures | None = None
     """None: the run asks for no failure in checkpoints of this attempt."""
+
+    @property
+    def is_restored_as_finished(self) -> bool:
+        """True if the operators of the task do not run any more (rule 12.100)."""
+        return self.restore is not None and self.restore.is_finished

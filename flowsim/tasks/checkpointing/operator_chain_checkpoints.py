@@ -15,6 +15,10 @@ from flowsim.streamrecord.events import Event
 class OperatorSnapshotFutures(Protocol):
     """A consistent copy of an operator's state, not yet written (rule 12.66). Flink: OperatorSnapshotFutures."""
 
+    @property
+    def size_bytes(self) -> int:
+        """The size of the copied values (rule 12.142)."""
+
     def finalize(self) -> OperatorSubtaskState:
         """Writes the state; runs in the asynchronous part of the checkpoint."""
 
@@ -117,7 +121,9 @@ class OperatorChainCheckpoints:
         self._notify(lambda operator: operator.notify_checkpoint_subsumed(checkpoint_id), skip_closed=True)
 
     def _notify(self, notify: Callable[[CheckpointedOperator], None], *, skip_closed: bool) -> None:
-        """Notifies all operators, and raises the first error after that."""
+        """Notifies all operators, and raises the first error after that; a task restored as finished notifies none."""
+        if self.is_task_deployed_as_finished:
+            return
         first_error: Exception | None = None
         for operator in reversed(self._operators):
             if skip_closed and operator.is_closed:

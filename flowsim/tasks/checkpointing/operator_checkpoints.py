@@ -16,6 +16,7 @@ from flowsim.state.snapshots.stored_streams import (
 )
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.tasks.checkpointing.job_master_gateway import CheckpointFailures, TaskRestore
+from flowsim.tasks.checkpointing.state_size import size_of_stream
 from flowsim.tasks.operator_chain import OperatorWrapper
 
 
@@ -37,6 +38,12 @@ class OperatorSnapshot:
         self._operator_state = operator_state
         self._keyed_state = keyed_state
         self._timers = timers
+
+    @property
+    def size_bytes(self) -> int:
+        """The size of all copied values (rule 12.142)."""
+        streams = (None if self._operator_state is None else self._operator_state[0], self._keyed_state, self._timers)
+        return sum(size_of_stream(stream) for stream in streams if stream is not None)
 
     def finalize(self) -> OperatorSubtaskState:
         """Writes the state; runs in the asynchronous part of the checkpoint."""

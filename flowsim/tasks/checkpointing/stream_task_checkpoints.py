@@ -141,12 +141,15 @@ class StreamTaskCheckpoints:
         self.synchronous_savepoint_id = checkpoint_id
 
     @property
+    def waits_for_consumers(self) -> bool:
+        """Returns True if the task may not end before its consumers have processed all records (rule 4.15)."""
+        return self._end_of_data_received and self._checkpoints_after_tasks_finish
+
+    @property
     def waits_for_final_checkpoint(self) -> bool:
         """Returns True if the task may not end before ``final_checkpoint_completed`` (rules 4.15, 12.94)."""
-        is_required = self._end_of_data_received and self._checkpoints_after_tasks_finish
-        return (is_required or self.synchronous_savepoint_id is not None) and (
-            not self.final_checkpoint_completed.is_done
-        )
+        is_required = self.waits_for_consumers or self.synchronous_savepoint_id is not None
+        return is_required and not self.final_checkpoint_completed.is_done
 
     # Inside mails.
 

@@ -7,8 +7,10 @@ from typing import Protocol
 
 from flowsim.facts.kinds import CheckpointStep
 from flowsim.facts.tracer import TaskTrace
+from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.mailbox.mail import MAX_PRIORITY
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
+from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
 from flowsim.network.checkpointing.checkpoint_barrier_tracker import CheckpointBarrierTracker
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
 from flowsim.network.checkpointing.input_gates import BarrierEventHandler, CheckpointableGate
@@ -207,7 +209,7 @@ class TaskCheckpoints:
             self._operators,
             outputs,
             self.gateway,
-            is_task_deployed_as_finished=restore is not None and restore.is_finished,
+            is_task_deployed_as_finished=checkpointing.is_restored_as_finished,
         )
         if isinstance(chain, RecordedChainCheckpoints) and trace is not None:
             chain.trace = trace
@@ -234,21 +236,23 @@ class TaskCheckpoints:
         )
         self._alignment = None if trace is None else RecordedAlignment(self.stream_task, trace)
         if all_gates:
-            aligned = self._alignment or self.stream_task
-            channels = sum(gate.count for gate in all_gates)
-            if settings.exactly_once:
-                self.stream_task.handler = SingleCheckpointBarrierHandler.aligned(
-                    aligned,
-                    clock,
-                    channels,
-                    timers,
-                    [CheckpointableGate(gate) for gate in all_gates],
-                    checkpoints_after_tasks_finish=settings.after_tasks_finish,
-                )
-            else:
-                self.stream_task.handler = CheckpointBarrierTracker(
-                    channels, aligned, clock, settings.after_tasks_finish
-                )
+            self.stream_task.handler = self._create_handler(settings, all_gates, clock, timers)
+
+    def _create_handler(
+        self, settings: CheckpointSettings, gates: Sequence[SingleInputGate], clock: CheckpointClock, timers: MailTimers
+    ) -> CheckpointBarrierHandler:
+        task = self._alignment or self.stream_task
+        channels = sum(gate.count for gate in gates)
+        if not settings.exactly_once:
+            return CheckpointBarrierTracker(channels, task, clock, settings.after_tasks_finish)
+        return SingleCheckpointBarrierHandler.aligned(
+            task,
+            clock,
+            channels,
+            timers,
+            [CheckpointableGate(gate) for gate in gates],
+            checkpoints_after_tasks_finish=settings.after_tasks_finish,
+        )
 
     def event_handlers(self, gates: Sequence[Sequence[SingleInputGate]]) -> list[EventHandler]:
         """Returns one handler for each input; all pass their events to the task's barrier handler (rule 12.78)."""
@@ -277,11 +281,6 @@ class TaskCheckpoints:
             self._task.trace.checkpoints.step(meta_data.checkpoint_id, CheckpointStep.TRIGGER)
         self.stream_task.trigger_checkpoint(meta_data, options)
 
-    @property
-    def restored_as_finished(self) -> bool:
-        """True if the operators of the task do not run any more (rule 12.100)."""
-        return self._restore is not None and self._restore.is_finished
-
     def on_end_of_data(self, *, is_drained: bool) -> None:
         """Called when EndOfData has left the task (rules 4.15, 12.44)."""
         self.stream_task.on_operators_finished()
@@ -292,10 +291,10 @@ class TaskCheckpoints:
     def when_may_end(self, callback: Callable[[], None]) -> None:
         """Calls back when the consumers have processed all records and the final checkpoint is complete (rule 4.15)."""
         conditions: list[Completion] = []
+        if self.stream_task.waits_for_consumers:
+            conditions += [writer.partition.all_data_processed for writer in self._task.writers]
         if self.stream_task.waits_for_final_checkpoint:
             conditions.append(self.stream_task.final_checkpoint_completed)
-            if self.stream_task.synchronous_savepoint_id is None:
-                conditions += [writer.partition.all_data_processed for writer in self._task.writers]
         _when_all(conditions, callback)
 
     @property

@@ -29,6 +29,8 @@ OPTIONS |= {f"forced_{kind}": OPTIONS[kind].with_unaligned_unsupported() for kin
 
 
 class Snapshot:
+    size_bytes = 0
+
     def __init__(self, *, fails: bool = False) -> None:
         self.fails = fails
 

@@ -35,6 +35,8 @@ def end(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
             wrong = ""
             about = graph.tasks.get(task)
             life = lives.get(task, {})
+            is_restored = LifeEvent.RESTORED_AS_FINISHED in life
+            running = 0 if is_restored or about is None else operators.get(about.vertex, 0)
             if kind == ElementKind.WATERMARK:
                 maximum = maximum or timestamp == MAX_WATERMARK
             elif kind == ElementKind.STATUS:
@@ -44,10 +46,10 @@ def end(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
             elif kind == ElementKind.END_OF_DATA:
                 due = not idle and len(reached.get(task, ())) >= about.inputs
                 wrong = _wrong_end_of_data(timestamp == _DRAIN, maximum, due, about.inputs == 0)
-                wrong = wrong or _misplaced_end_of_data(life, seq, timestamp == _DRAIN, operators.get(about.vertex, 0))
+                wrong = wrong or _misplaced_end_of_data(life, seq, timestamp == _DRAIN, running)
             else:
                 closed = [at for at in life.get(LifeEvent.CLOSE, ()) if at < seq]
-                if len(closed) < operators.get(about.vertex, 0):
+                if len(closed) < running:
                     wrong = "END_OF_PARTITION before the operators are closed"
                 elif any(at < seq for at in life.get(LifeEvent.FINISHED, ())):
                     wrong = "END_OF_PARTITION after the task's end"

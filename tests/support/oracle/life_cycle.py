@@ -16,12 +16,14 @@ def life_cycle(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     findings = Findings(len(rows))
     firsts = _first_elements(facts, graph)
     undrained = _undrained(facts)
+    restored = {row[1] for row in facts.rows("lifecycle") if row[4] == LifeEvent.RESTORED_AS_FINISHED}
     operators: dict[int, int] = {}
     for described in graph.operators:
         operators[described.vertex] = operators.get(described.vertex, 0) + 1
     lives: dict[int, _Life] = {}
     for task in graph.tasks.values():
-        lives[task.task] = _Life(operators.get(task.vertex, 0), task.inputs, task.task in undrained)
+        running = 0 if task.task in restored else operators.get(task.vertex, 0)
+        lives[task.task] = _Life(running, task.inputs, task.task in undrained)
     for seq, task_id, operator, _, event in rows:
         life = lives.get(task_id)
         wrong = "a task that nobody described" if life is None else life.step(operator, LifeEvent(event), seq)

@@ -1,0 +1,63 @@
+"""Tasks that finished before the checkpoint from which their job is restored (rules 12.94, 12.100)."""
+
+from __future__ import annotations
+
+from flowsim.cluster.job_execution import JobStatus
+from flowsim.graph.checkpoint_settings import CheckpointSettings
+from flowsim.legacy.source_function import SourceContext, SourceFunction
+from flowsim.legacy.stream_source import StreamSource
+from flowsim.operators.functions.co_process import CoMapOperator
+from tests.support.jobs.logged_operators import CallLog, checkpointed_job, numbers, run_and_judge
+
+
+def test_finished_tasks_are_restored_without_state_and_the_job_ends_as_before() -> None:
+    log = CallLog(fails_at={"long": "record 150"})
+    job = checkpointed_job(CheckpointSettings(interval_ms=20))
+    short = job.operator(numbers(job, 10), "short", "short", log.make(), chain=False)
+    long = job.operator(numbers(job, 200), "long", "long", log.make(), chain=False)
+    job.operator([short, long], "united", "united", log.make(), chain=False)
+    result = run_and_judge(job)
+    assert result.status is JobStatus.FINISHED
+    assert log.of("short") == [
+        "initialize", "open", "end input", "finish", "prepare 1", "snapshot 1 10", "complete 1", "close",
+    ]  # fmt: skip
+    assert log.of("united")[-5:] == ["finish", "prepare 9", "snapshot 9 210", "complete 9", "close"]
+    assert log.of("long").count("restore 4 118") == 1
+    assert [task.records_in for task in result.tasks if task.name.startswith("short")] == [0]
+
+
+def test_task_with_several_inputs_restored_as_finished_sends_its_end_once() -> None:
+    log = CallLog(fails_at={"long": "record 100"})
+    job = checkpointed_job(CheckpointSettings(interval_ms=20))
+    first, second = numbers(job, 5), numbers(job, 5)
+    both = job.inputs([first, second], lambda: CoMapOperator(list, list), "both")
+    long = job.operator(numbers(job, 120), "long", "long", log.make(), chain=False)
+    job.operator([long, both], "united", "united", log.make(), chain=False)
+    assert run_and_judge(job).status is JobStatus.FINISHED
+    assert log.of("united")[-3:] == ["snapshot 8 130", "complete 8", "close"]
+
+
+class Few(SourceFunction):
+    """Emits three records; logs its runs."""
+
+    def __init__(self, runs: list[str]) -> None:
+        self.runs = runs
+
+    def run(self, ctx: SourceContext) -> None:
+        self.runs.append("run")
+        for n in range(3):
+            ctx.collect((n,))
+
+    def cancel(self) -> None:
+        self.runs.append("cancel")
+
+
+def test_source_function_of_a_task_restored_as_finished_does_not_run_again() -> None:
+    runs: list[str] = []
+    log = CallLog(fails_at={"long": "record 100"})
+    job = checkpointed_job(CheckpointSettings(interval_ms=20))
+    few = job.source(lambda: StreamSource(Few(runs)), is_legacy_source=True)
+    long = job.operator(numbers(job, 120), "long", "long", log.make(), chain=False)
+    job.operator([few, long], "united", "united", log.make(), chain=False)
+    assert run_and_judge(job).status is JobStatus.FINISHED
+    assert runs == ["run"]

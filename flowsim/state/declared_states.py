@@ -101,21 +101,20 @@ class DeclaredStates:
         if not restored:
             return
         now_ms = self._now()
-        cells = self._cells
+        cells, table = self._cells, declared.table
         before = (cells.current_key, cells.current_key_id) if cells.has_current_key else None
-        table = declared.table
         for key_group, cell in restored:
-            cells.move_to(cell.key, state_key(cell.key))
             place = (cell.state, cell.namespace)
             content = restored_content(declared.descriptor, cell.content, had_ttl, now_ms)
             if table is None:
-                cells.put(place, content)
+                cells.restore(key_group, cell.key, place, content)
             else:
+                cells.move_to(cell.key, state_key(cell.key))
                 table.restore(key_group, place, content)
-        if before is None:
-            cells.leave()
-        else:
+        if before is not None:
             cells.move_to(*before)
+        elif table is not None:
+            cells.leave()
 
     @property
     def all(self) -> Collection[Declared[StateDescriptor]]:

@@ -139,6 +139,15 @@ class KeyCells:
             self._cells = _NOTHING
         return content
 
+    def restore(self, key_group: int, key: object, place: Place, content: object) -> None:
+        """Adds a stored cell of any key; the key group is known, so that the key is not hashed again."""
+        key_id = state_key(key)
+        held = self._held.get(key_id)
+        if held is None:
+            held = self._held[key_id] = _HeldKey(key, key_group)
+            self._groups.setdefault(key_group, {})[key_id] = held
+        held.cells[place] = content
+
     def get_of(self, key_id: object, place: Place) -> object:
         """Returns the content of a cell of any key; None for an empty cell."""
         held = self._held.get(key_id)

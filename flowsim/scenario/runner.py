@@ -117,8 +117,8 @@ def run_compiled(
     settings = resolved_settings(compiled.run, seed, name, clock, record, until_ns, record_values_bytes, record_state)
     schedule: SchedulingPolicy = policy_of(settings) if policy is None or isinstance(policy, str) else policy
     _check(compiled, savepoint)
-    description = describe_run(compiled, settings, schedule, until_ns, budget_records, faults, savepoint)
-    with _recorder(compiled, out, settings, description) as (writer, facts):
+    run = describe_run(compiled, settings, schedule, until_ns, budget_records, faults, savepoint)
+    with _recorder(compiled, out, settings, run) as (writer, facts):
         options = RunOptions(
             seed=settings.seed,
             clock=settings.clock,
@@ -133,8 +133,7 @@ def run_compiled(
             bounds=bounds,
             savepoint=savepoint,
         )
-        wall: dict[str, object] = {"scenario_folder": str(compiled.scenario.folder)}
-        wall |= {} if savepoint is None else {"savepoint": str(Path(savepoint.path).absolute())}
+        wall = _wall(compiled, savepoint)
         options = with_faults(options, (*compiled.faults, *faults))
         cluster, result, manifest = run_and_close(compiled.stream_graph(), options, writer, wall)
     result = _advised(result)
@@ -157,6 +156,12 @@ def _check(compiled: CompiledScenario, savepoint: SavepointRestoreSettings | Non
     create_job_graph(compiled.stream_graph())
     if savepoint is not None:
         MiniCluster(compiled.stream_graph(), RunOptions(limits=compiled.scenario.limits, savepoint=savepoint))
+
+
+def _wall(compiled: CompiledScenario, savepoint: SavepointRestoreSettings | None) -> dict[str, object]:
+    """Returns the folders of this run, for a replay on the same machine."""
+    folders: dict[str, object] = {"scenario_folder": str(compiled.scenario.folder)}
+    return folders if savepoint is None else {**folders, "savepoint": str(Path(savepoint.path).absolute())}
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""``flowsim checkpoints``: what a checkpoint directory contains, or the checkpoints of a recorded run."""
+"""``flowsim checkpoints``: what a checkpoint directory contains."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from flowsim.cli.options import Json, Limit
 from flowsim.cli.tables import Column, show_table, show_text
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.limits import Limits, limits_of
+from flowsim.recording.graph_file import GRAPH
+from flowsim.scenario.run_directory import RECORDING
 from flowsim.values.keys import jsonable
 
 _LONGEST_TEXT = 100
@@ -35,7 +37,7 @@ CheckpointPath = Annotated[
     Path,
     typer.Argument(
         metavar="PATH",
-        help="The folder of a checkpoint or savepoint, a folder of such folders, or a recording.",
+        help="The folder of a checkpoint or savepoint, or a folder of such folders.",
         show_default=False,
     ),
 ]
@@ -59,6 +61,11 @@ def checkpoints(
 ) -> Answer:
     """Show what a checkpoint directory contains: operators, subtasks, states, entries and bytes."""
     limits = limits_of(limit or ())
+    for recording in (path, path / RECORDING):
+        if (recording / GRAPH).exists():
+            raise BadInput(
+                f"{path}: is a recording: 'flowsim trace {path}' shows its checkpoints; give a folder such as chk-1"
+            )
     if is_checkpoint(path, limits) or not any(path.glob(f"*/{MANIFEST}")):
         return _contents(StoredSnapshot(path, limits), operator, state, entries)
     for option, value in (("--operator", operator), ("--state", state), ("--entries", entries)):

@@ -106,3 +106,11 @@ def test_wrong_argument_is_refused_with_the_next_step(
 ) -> None:
     called = flowsim("checkpoints", *arguments)
     assert (called.code, called.err) == (2, f"error: {message}\n")
+
+
+def test_recording_is_refused_with_the_command_that_shows_its_checkpoints(flowsim: Flowsim) -> None:
+    flowsim("run", "tiny.yaml", "--out", "out")
+    for path in ("out", "out/recording"):
+        called = flowsim("checkpoints", path)
+        assert called.code == 2
+        assert f"{path}: is a recording: 'flowsim trace {path}' shows its checkpoints" in called.err

@@ -216,7 +216,7 @@ class JobExecutionResult:
     elapsed_ns: int
     """Time on the job's clock since the start of the job."""
     records_read: int
-    """Number of records that all sources read."""
+    """Number of records that all sources read, in all their attempts."""
     tasks: tuple[TaskSummary, ...] = field(default_factory=tuple)
     report: str = ""
     error: Exception | None = None

@@ -350,7 +350,8 @@ class MiniCluster:
     def _records_read(self) -> int:
         if self.deployment is None:
             return 0
-        heads = [task.chain.head for task in self.deployment.tasks]
+        old = (task for tasks in self._old_attempts.values() for task in tasks)
+        heads = [task.chain.head for task in (*old, *self.deployment.tasks)]
         return sum(head.records_in for head in heads if head.is_source)
 
     def _elapsed_ns(self) -> int:

@@ -91,7 +91,7 @@ class TaskAsyncCalls:
     task with errors from processing an answer.
     """
 
-    __slots__ = ("_timers", "_fail", "_running", "_numbers", "_at_end", "_thread", "_refused")
+    __slots__ = ("_timers", "_fail", "_running", "_numbers", "_at_end", "_thread", "_refused", "_is_closed")
 
     def __init__(self, timers: TaskTimers, fail: Callable[[Callable[[], None]], None]) -> None:
         self._timers = timers
@@ -101,6 +101,7 @@ class TaskAsyncCalls:
         self._at_end: list[Coroutine[Any, Any, object]] = []
         self._thread = threading.get_ident()
         self._refused: AnswerFromThread | None = None
+        self._is_closed = False
 
     def after(self, delay_ns: int, answer: Callable[[], None]) -> Timer:
         return self._timers.call_at_ns(self._timers.clock.now_ns + delay_ns, lambda: self._take(answer))
@@ -136,6 +137,7 @@ class TaskAsyncCalls:
 
     def close(self) -> None:
         """Discards answers from now on."""
+        self._is_closed = True
         for running in list(self._running.values()):
             running.cancel()
 
@@ -170,6 +172,8 @@ class TaskAsyncCalls:
             await throw_away([running.task for running in left if running.task is not None])
 
     def _take(self, answer: Callable[[], None]) -> None:
+        if self._is_closed:
+            return  # Rule 11.16: in Flink the closed mailbox rejects the answer.
         try:
             with suppress(MailboxClosedException):
                 answer()

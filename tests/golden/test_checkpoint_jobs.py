@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -72,11 +73,11 @@ def different_attempts(board: Board, result: dict[str, Any]) -> list[str]:
 
 
 @pytest.mark.parametrize("family", FAMILIES)
-def test_jobs_commit_and_see_what_flinks_do(family: str) -> None:
+def test_jobs_commit_and_see_what_flinks_do(family: str, tmp_path: Path) -> None:
     examined: Counter[str] = Counter()
     for case in aligned_cases(family):
         result = case["result"]
-        board, ends = run_phases(case)
+        board, ends = run_phases(case, tmp_path / case["id"])
         assert [ENDS[status] for status in ends] == result["ends"], case["id"]
         assert committed(board) == {json.dumps(value) for value in result["committed"]}, case["id"]
         if result["stable"]:

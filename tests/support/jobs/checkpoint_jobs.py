@@ -11,12 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from flowsim.checkpoints.completable_future import CompletableFuture
+from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
 from flowsim.cluster.job_status import JobStatus
 from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.run_actions import SnapshotAction, StopWithSavepoint, TriggerCheckpoint, TriggerSavepoint
 from flowsim.connectors.sinks.committables.commit_request import CommitRequest
 from flowsim.datastream import (
     AsyncDataStream,
@@ -28,7 +31,7 @@ from flowsim.datastream import (
 from flowsim.datastream.common import Time, Types
 from flowsim.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
 from flowsim.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
-from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
+from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart, SavepointRestoreSettings
 from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.legacy.source_function import ParallelSourceFunction, SourceContext
 from flowsim.operators.checkpointed_function import (
@@ -53,6 +56,8 @@ class Board:
     checkpoint_step: int = 0
     slow_ms: int = 0
     phase: int = 0
+    folder: str | None = None
+    """Where snapshots are written; None: in memory."""
     expected_opens: int = 0
     expected_notifications: int = 0
     fired: set[str] = field(default_factory=set)
@@ -72,6 +77,22 @@ class Board:
 
     def at(self, name: str, attempt: int) -> str:
         return f"{name}@{self.phase}.{attempt}"
+
+    def request(self, action: SnapshotAction) -> CompletableFuture[CompletedCheckpoint]:
+        """Requests a snapshot now; actions of a run have set times."""
+        assert self.cluster is not None
+        master = self.cluster._master
+        assert master is not None
+        requests = master.requests
+        assert requests is not None
+        done: CompletableFuture[CompletedCheckpoint] = CompletableFuture()
+        master.actor.execute(lambda: requests._snapshot(action).forward_to(done))
+        return done
+
+    def on_stopped(self, step: int, snapshot: CompletedCheckpoint | None, error: BaseException | None) -> None:
+        """The job has ended with a savepoint, or goes on after an error."""
+        self.snapshot = None if snapshot is None else snapshot.location.external_pointer
+        self.checkpoints.append([step, None, "stopped" if error is None else str(error)])
 
     def fires(self, what: str) -> bool:
         """True the first time only."""
@@ -178,7 +199,7 @@ class Script(ParallelSourceFunction, CheckpointedFunction):
         self.position += 1
         board.checkpoint_step = step + 1
         for _ in range(40):
-            done = _coordinator(board).trigger_checkpoint()
+            done = board.request(TriggerCheckpoint(0))
             self._await(ctx, done)
             if done.error is None or "Not all required" not in str(done.error):
                 break
@@ -203,19 +224,29 @@ class Script(ParallelSourceFunction, CheckpointedFunction):
             ctx.sleep(GAP_MS)
 
     def _end_phase(self, ctx: SourceContext, entry: Event) -> bool:
-        raise NotImplementedError(f"step {entry[0]}: {entry[1]}")
+        """Takes the snapshot from which the next phase starts, and waits for the end of this one."""
+        board, step = self.board, entry[0]
+        self.position += 1
+        board.checkpoint_step = step + 1
+        if entry[1] == "stop":
+            snapshot = board.request(StopWithSavepoint(0, bool(entry[2]), board.folder))
+            snapshot.when_complete(lambda done, error: board.on_stopped(step, done, error))
+        else:
+            is_savepoint = entry[1] == "savepoint"
+            snapshot = board.request(TriggerSavepoint(0, board.folder) if is_savepoint else TriggerCheckpoint(0))
+            self._await(ctx, snapshot)
+            assert snapshot.result is not None, snapshot.error
+            board.snapshot = snapshot.result.location.external_pointer
+            board.checkpoints.append([step, None, "savepoint" if is_savepoint else "retained"])
+            assert board.cluster is not None
+            board.cluster._end(JobStatus.CANCELED)
+        while self.running:
+            ctx.sleep(1)
+        return False
 
     def _await(self, ctx: SourceContext, done: CompletableFuture[Any]) -> None:
         while self.running and not done.is_done:
             ctx.sleep(1)
-
-
-def _coordinator(board: Board) -> Any:
-    assert board.cluster is not None
-    master = board.cluster._master
-    assert master is not None
-    assert master.checkpoints is not None
-    return master.checkpoints.coordinator
 
 
 class KeyedFn(KeyedProcessFunction, CheckpointedFunction):
@@ -489,6 +520,7 @@ def run_phase(board: Board, case: dict[str, Any], parallelism: int, **options: o
         exactly_once=params["mode"] == "EXACTLY_ONCE",
         tolerable_failures=10,
         retention="RETAIN_ON_CANCELLATION",
+        directory=None if board.folder is None else f"{board.folder}/phase-{board.phase}",
     )
     env.settings.restart_strategy = FixedDelayRestart(10, 1)
     build(env, board, case, parallelism)
@@ -496,11 +528,14 @@ def run_phase(board: Board, case: dict[str, Any], parallelism: int, **options: o
     return cluster.run()
 
 
-def run_phases(case: dict[str, Any]) -> tuple[Board, list[JobStatus]]:
-    """Runs all phases of a case; each starts from the snapshot of the one before."""
-    board = Board()
+def run_phases(case: dict[str, Any], folder: Path) -> tuple[Board, list[JobStatus]]:
+    """Runs all phases of a case; each starts from the snapshot of the one before, below ``folder``."""
+    board = Board(folder=str(folder) if len(case["phases"]) > 1 else None)
     ends = []
     for number, phase in enumerate(case["phases"]):
         board.phase = number
-        ends.append(run_phase(board, case, phase["parallelism"]).status)
+        board.slow_ms = 0
+        restore = None if number == 0 or board.snapshot is None else SavepointRestoreSettings(board.snapshot)
+        board.snapshot = None
+        ends.append(run_phase(board, case, phase["parallelism"], savepoint=restore).status)
     return board, ends

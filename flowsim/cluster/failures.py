@@ -1,4 +1,4 @@
-"""Failures of tasks and of the cluster at set places of a run. They are part of the job's life, and no faults."""
+"""Failures of tasks and of the cluster at set places of a run, which a job is made to survive."""
 
 from __future__ import annotations
 

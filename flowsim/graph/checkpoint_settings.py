@@ -55,7 +55,7 @@ class SavepointRestoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class FixedDelayRestart:
-    """Flink: RestartStrategies.fixedDelayRestart."""
+    """A number of restarts, each after the same delay. Flink: FixedDelayRestartBackoffTimeStrategy."""
 
     attempts: int = 1
     delay_ms: int = 1000
@@ -63,7 +63,7 @@ class FixedDelayRestart:
 
 @dataclass(frozen=True, slots=True)
 class FailureRateRestart:
-    """Flink: RestartStrategies.failureRateRestart."""
+    """Restarts unless failures are too frequent. Flink: FailureRateRestartBackoffTimeStrategy."""
 
     max_failures_per_interval: int = 1
     failure_rate_interval_ms: int = 60_000
@@ -72,7 +72,7 @@ class FailureRateRestart:
 
 @dataclass(frozen=True, slots=True)
 class ExponentialDelayRestart:
-    """Flink: RestartStrategies.exponentialDelayRestart."""
+    """Restarts after growing delays. Flink: ExponentialDelayRestartBackoffTimeStrategy."""
 
     initial_backoff_ms: int = 1000
     max_backoff_ms: int = 60_000
@@ -84,7 +84,7 @@ class ExponentialDelayRestart:
 
 @dataclass(frozen=True, slots=True)
 class NoRestart:
-    """Flink: RestartStrategies.noRestart."""
+    """Every failure is final. Flink: NoRestartBackoffTimeStrategy."""
 
 
 RestartStrategySettings = FixedDelayRestart | FailureRateRestart | ExponentialDelayRestart | NoRestart

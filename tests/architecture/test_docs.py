@@ -278,6 +278,7 @@ SECTIONS: dict[str, list[type[Strict]]] = {
     "evictor": [triggers.EvictorModel],
     "Sinks": [sinks.SinkModel],
     "file sink": [sinks.FileSinkModel],
+    "SQLite sink": [sinks.SqliteSinkModel],
     "Actions": [actions.ActionModel],
     "stop": [actions.StopModel],
     "cancel": [actions.CancelModel],

@@ -14,6 +14,7 @@ THE_JUDGE_MAY_IMPORT = {
     "flowsim.distribution",
     "flowsim.errors",
     "flowsim.facts",
+    "flowsim.facts.checkpoint_tables",
     "flowsim.facts.kinds",
     "flowsim.facts.schema",
     "flowsim.facts.table",

@@ -47,9 +47,9 @@ class CsvFile:
     ) -> None:
         self.file: InputFile = input_file_of(path)
         self.path: str = str(self.file.path)
-        self.columns = tuple(columns)
-        self.delimiter = delimiter
-        self.rows = rows
+        self.columns: tuple[Column, ...] = tuple(columns)
+        self.delimiter: str = delimiter
+        self.rows: int | None = rows
 
     def check(self) -> None:
         """Raises BadInput if the file cannot be read or lacks a declared column; names the most similar column."""

@@ -3,6 +3,7 @@ count as failures on demand."""
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Generator, Iterator
@@ -66,6 +67,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--hostile", action="store_true", help="all cases of tests/hostile (default: about 100, always the same)"
     )
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Spares the search for garbage among what was collected, a tenth of the time of all tests."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(100_000, 20, 50)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
 FAMILIES = {
-    "mutated": lambda: islice(mutated(), 0, None, 3),
+    "mutated": lambda: islice(mutated(), 0, None, 5),
     "small": lambda: small(len(KINDS)),
     "async": lambda: with_async(2),
-    "event time": lambda: with_event_time(18),
+    "event time": lambda: with_event_time(9),
     "windows": lambda: with_windows(2),
 }
 ODD_NAMES = ("a b", "[1]", "{x,y}", "50%", "a+b", "ü", "*", "q?", "d=1")

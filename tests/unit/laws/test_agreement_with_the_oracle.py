@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from itertools import chain
+from itertools import chain, islice
 
 import pytest
 
@@ -32,10 +32,10 @@ Counts = tuple[str, int, int, str]
 def cases() -> Iterator[Case]:
     """One after the other: together they would need a GiB."""
     return chain(
-        mutated(),
+        islice(mutated(), 0, None, 2),  # Their exact outcomes are in test_mutations.
         small(2 * len(KINDS), some_fail=True),
         with_async(8),
-        with_event_time(40),
+        with_event_time(24),
         with_windows(4, anywhere=4),
     )
 

@@ -29,7 +29,7 @@ OF_JOINS = {"joins", "window-joins"}
 
 @dataclass(frozen=True)
 class Judged:
-    """A recording, and its outcomes from its files and from memory."""
+    """A recording, and its outcomes from its files and, of every third one, from memory."""
 
     case: Case
     outcomes: Outcomes
@@ -44,7 +44,11 @@ def judged(cases: list[Case], folder: Path, more_epochs: bool) -> list[Judged]:
     ]
     report = validate(open_runs(paths))
     return [
-        Judged(case, report.of(run), {o.law: o for o in check_all(Recording.open(path), case.status)})
+        Judged(
+            case,
+            report.of(run),
+            {} if run % 3 else {o.law: o for o in check_all(Recording.open(path), case.status)},
+        )
         for run, (case, path) in enumerate(zip(cases, paths, strict=True))
     ]
 

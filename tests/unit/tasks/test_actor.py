@@ -399,7 +399,7 @@ def test_blocked_actors_are_ended_for_every_end_of_run(ending: str) -> None:
 
             return body
 
-        actors.extend(Actor(number, str(number), loop, body_of(number)) for number in range(10_000))
+        actors.extend(Actor(number, str(number), loop, body_of(number)) for number in range(1_000))
         tasks = [asyncio.create_task(actor.run()) for actor in actors]
         await asyncio.sleep(1)
         if ending == "failure":
@@ -415,7 +415,7 @@ def test_blocked_actors_are_ended_for_every_end_of_run(ending: str) -> None:
             run_virtual(main)
     else:
         run_virtual(main)
-    assert unwound == list(range(10_000))
+    assert unwound == list(range(1_000))
     assert all(actor.is_done for actor in actors)
     actors.clear()
     assert live_greenlets() == before

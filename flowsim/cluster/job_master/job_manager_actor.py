@@ -34,6 +34,10 @@ class JobManagerActor:
             self._actions.append(action)
             self.actor.wake()
 
+    def execute_last(self, action: Action) -> None:
+        """Runs the action in a turn of its own, once no other action waits."""
+        self.execute(lambda: self.execute_last(action) if self._actions else action())
+
     def schedule(self, action: Action, delay_ms: int) -> Timer:
         """Runs the action in a turn of its own after the delay."""
         when_ns = self._scheduler.now_ns + delay_ms * NS_PER_MS

@@ -142,7 +142,7 @@ class JobMaster:
     def when_handled(self, callback: Callable[[], None]) -> None:
         """Calls back when the ends of tasks so far were handled; a stop with a savepoint handles them in the actor."""
         if self._stopped_job.is_stopped:
-            self.actor.execute(callback)
+            self.actor.execute_last(callback)
         else:
             callback()
 

@@ -100,6 +100,14 @@ def test_run_reports_checkpoints_and_savepoints(flowsim: Any) -> None:
     assert {attempt["number"] for attempt in document["attempts"]} == {0}
 
 
+@pytest.mark.parametrize("scenario", ["37a_stop_with_savepoint_drain.yaml", "37b_stop_with_savepoint_no_drain.yaml"])
+def test_stop_reports_its_savepoint(flowsim: Any, scenario: str) -> None:
+    """The savepoint completes and the tasks end at the same time."""
+    called = flowsim("run", str(SCENARIOS / scenario), "--json")
+    [requested] = called.document["requested_snapshots"]
+    assert (requested["checkpoint"], requested["error"]) == (3, None)
+
+
 def test_progress_is_not_printed_without_terminal(flowsim: Any) -> None:
     assert flowsim("run", "tiny.yaml").err == ""
 

@@ -10,6 +10,7 @@ from flowsim.legacy.locked_stream_task import LockedStreamTask, LockedTaskCompon
 from flowsim.legacy.source_thread import SourceThread
 from flowsim.legacy.stream_source import StreamSource
 from flowsim.mailbox.task_mailbox import MailboxState
+from flowsim.network.completion import Completion
 from flowsim.operators.stream_operator import DataInputStatus, StreamOperator
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
@@ -58,6 +59,7 @@ class SourceStreamTask(LockedStreamTask):
         self._loop.reads_input = False
         self._finishing = StopMode.DRAIN
         self._is_stopped = False
+        self._source_ended = Completion()
 
     def create_source_input(self, source: StreamOperator) -> TaskInput:
         assert isinstance(source, StreamSource)
@@ -103,6 +105,17 @@ class SourceStreamTask(LockedStreamTask):
         """Asks the function to return, by a mail; also decides how the task ends after that (rule 4.20)."""
         if self.mailbox.state is MailboxState.OPEN:
             self.mailbox_processor.executor().execute(lambda: self._stop_source(mode), f"stop, {mode.name.lower()}")
+
+    def _end_data(self, mode: StopMode) -> None:
+        super()._end_data(mode)
+        if mode is StopMode.NO_DRAIN and self.checkpoints is not None:
+            # Sources of the new kind report the end of their data only if they drain.
+            self.checkpoints.gateway.notify_end_of_data()
+        self._source_ended.complete()
+
+    def _when_stopped(self, mode: StopMode, callback: Callable[[], None]) -> None:
+        """Calls back when the function has returned and the data has ended, in both modes (rule 4.20)."""
+        self._source_ended.when_done(lambda failure: callback())
 
     def _stop_source(self, mode: StopMode) -> None:
         # The first stop decides, as for other sources: the function may need time to return.

@@ -12,7 +12,6 @@ from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import DataInputStatus, StreamOperator
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import StopMode
-from flowsim.tasks.finished_operator_chain import FinishedOperatorChain
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.processing_time import TaskTimers
@@ -82,18 +81,24 @@ class SourceOperatorStreamTask(StreamTask):
             return
         mode = StopMode.DRAIN if options.snapshot_type.should_drain else StopMode.NO_DRAIN
         stream_task, trigger = checkpoints.stream_task, super().trigger_checkpoint
-        is_finished = isinstance(self.chain, FinishedOperatorChain)
 
         def stop() -> None:
             stream_task.set_synchronous_savepoint(meta_data.checkpoint_id)
             self._stop_source(mode)
-            head = self.chain.head
-            if mode is StopMode.DRAIN and isinstance(head, SourceOperator) and not is_finished:
-                head.when_finished(lambda: trigger(meta_data, options))
-            else:
-                trigger(meta_data, options)
+            self._when_stopped(mode, lambda: trigger(meta_data, options))
 
         self.mailbox_processor.executor().execute(stop, f"stop with savepoint {meta_data.checkpoint_id}")
+
+    def _when_stopped(self, mode: StopMode, callback: Callable[[], None]) -> None:
+        """Calls back when the source has ended; without drain at once.
+
+        A source that was restored as finished and drains never calls back: it does not finish again (rule 4.20).
+        """
+        head = self.chain.head
+        if mode is StopMode.DRAIN and isinstance(head, SourceOperator):
+            head.when_finished(callback)
+        else:
+            callback()
 
     def _stop_source(self, mode: StopMode) -> None:
         head = self.chain.head

@@ -18,7 +18,7 @@ from tests.support.jobs.checkpoint_jobs import Board, Event, run_phases
 pytestmark = pytest.mark.golden
 
 FAMILIES = ("job/checkpoint_restore", "job/savepoint_rescale", "job/stop_with_savepoint")
-UNALIGNED = {"job/checkpoint_restore": 25, "job/savepoint_rescale": 16, "job/stop_with_savepoint": 13}
+UNALIGNED = {"job/checkpoint_restore": 25, "job/savepoint_rescale": 16, "job/stop_with_savepoint": 12}
 """Cases with unaligned checkpoints, which flowsim does not take yet."""
 ENDS = {JobStatus.FINISHED: "FINISHED", JobStatus.CANCELED: "CANCELED"}
 
@@ -80,6 +80,7 @@ def test_jobs_commit_and_see_what_flinks_do(family: str, tmp_path: Path) -> None
         board, ends = run_phases(case, tmp_path / case["id"])
         assert [ENDS[status] for status in ends] == result["ends"], case["id"]
         assert committed(board) == {json.dumps(value) for value in result["committed"]}, case["id"]
+        assert board.checkpoints == result["checkpoints"], case["id"]
         if result["stable"]:
             assert different_attempts(board, result) == [], case["id"]
         examined[family] += 1

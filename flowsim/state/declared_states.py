@@ -111,6 +111,8 @@ class DeclaredStates:
             else:
                 cells.move_to(cell.key, state_key(cell.key))
                 table.restore(key_group, place, content)
+        if table is not None and had_ttl != (declared.ttl is not None):
+            table.touch_every_entry()
         if before is not None:
             cells.move_to(*before)
         elif table is not None:

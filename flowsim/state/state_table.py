@@ -91,6 +91,15 @@ class StateTable:
         else:
             entry.stray_content = content
 
+    def touch_every_entry(self) -> None:
+        """Continues the rehashes in progress, as Flink does when a restored state gets or loses its time to live.
+
+        Flink: HeapKeyedStateBackend.migrateTtlAwareStateValues.
+        """
+        for state_map in self._maps.values():
+            for _ in range(len(state_map)):
+                state_map.touch()
+
     def visitor(self, name: str, max_positions: int) -> IncrementalVisitor:
         """Returns an iterator over all keys, ``max_positions`` buckets at a time; ``name`` is the name of the state."""
         return IncrementalVisitor(self, name, len(self._range), max_positions)

@@ -298,3 +298,15 @@ def test_restored_and_rescaled_states_equal_flinks(differential: Differential, t
         check(differential, "HeapSnapshotStrategy", random_script(Random(seed), ttl=ttl, restores=True))
 
     compare()
+
+
+@pytest.mark.parametrize(("before", "after"), [(None, 5), (5, None), (5, 5)])
+def test_a_state_that_gets_or_loses_its_ttl_in_a_restore_ends_its_rehash(
+    differential: Differential, before: int | None, after: int | None
+) -> None:
+    def of(ttl_ms: int | None) -> Script | None:
+        return None if ttl_ms is None else {**random_ttl(Random(0)), "ms": ttl_ms, "update": "OnCreateAndWrite"}
+
+    commands: list[Command] = [["time", 1000], ["fill", 182, 281], ["restore", [0], of(after)], ["keys", "value"]]
+    script = {"max_parallelism": 1, "start": 0, "end": 0, "key": "LONG", "map_key": "LONG", "void": False}
+    check(differential, "HeapSnapshotStrategy", {**script, "ttl": of(before), "commands": commands})

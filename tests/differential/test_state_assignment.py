@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -109,3 +110,23 @@ def test_assignment_of_keyed_state_equals_flinks(differential: Differential) -> 
             ] == theirs
 
     compare()
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["Aa", "AaAa", "x", "11111", "11-", "BB", "AaBB", "1", "1a", "111", "1111", "11111a", "111111"],
+        ["Aa", *(chr(97 + 16 * number) for number in range(8)), "b", "c"],
+    ],
+    ids=["full table", "eight names in a bin"],
+)
+def test_names_of_many_states_are_in_flinks_order(differential: Differential, names: list[str]) -> None:
+    real = differential.flink.java.org.apache.flink.runtime.checkpoint.StateAssignments
+    for subtasks in (1, 3):
+        old = [[(f"h{each}", {name: ["SPLIT_DISTRIBUTE", [each]] for name in names})] for each in range(subtasks)]
+        theirs = json.loads(real.repartition(json.dumps(old), 2))
+        new = RoundRobinOperatorStateRepartitioner().repartition_state([handles(each) for each in old], subtasks, 2)
+        with differential.comparing("RoundRobinOperatorStateRepartitioner", commands=2):
+            assert [{each.stream: set(each.states) for each in subtask} for subtask in new] == [
+                {stream: set(states) for stream, states in subtask.items()} for subtask in theirs
+            ]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from flowsim.errors import InvariantViolation
 from flowsim.state.redistribution.operator_state_handle import DistributionMode, OperatorStateHandle, StateMetaInfo
 from flowsim.values.java_hash_code import java_hash
-from flowsim.values.java_hash_map import capacity_after, in_order_of_bins
+from flowsim.values.java_hash_map import DEFAULT_CAPACITY, JavaHashMap, capacity_after, in_order_of_bins, spread
+
+_TREEIFY_THRESHOLD: Final = 8
+_MIN_TREEIFY_CAPACITY: Final = 64
 
 
 @dataclass(slots=True)
@@ -63,22 +67,49 @@ class RoundRobinOperatorStateRepartitioner:
 def collect_states(old: Sequence[Sequence[OperatorStateHandle]], mode: DistributionMode) -> dict[str, _StateEntry]:
     """Returns the states of one mode by name, in the order in which a Java HashMap iterates over the names."""
     entries: dict[str, _StateEntry] = {}
+    bins = _BinsOfComputeIfAbsent()
     for subtask, handles in enumerate(old):
         for handle in handles:
             for name in in_map_order(list(handle.states)):
                 if handle.states[name].mode is mode:
+                    bins.call(name, is_new=name not in entries)
                     entry = entries.setdefault(name, _StateEntry())
                     entry.elements.append((handle.stream, handle.states[name]))
                     entry.reporting.add(subtask)
-    # computeIfAbsent puts a new name at the head of its bin, and doubles the table before it adds the name.
     newest_first = list(reversed(entries))
-    capacity = capacity_after(len(entries) - 1)
-    return {name: entries[name] for name in in_order_of_bins(newest_first, java_hash, capacity)}
+    return {name: entries[name] for name in in_order_of_bins(newest_first, java_hash, bins.capacity)}
+
+
+class _BinsOfComputeIfAbsent:
+    """The number of bins of a Java HashMap whose names are added by computeIfAbsent, at the head of their bins.
+
+    Each call doubles a full table before it looks for its name. A bin with eight names doubles a table below 64 bins;
+    in a larger table it would become a tree, whose order is not computed here.
+    """
+
+    __slots__ = ("capacity", "_hashes")
+
+    def __init__(self) -> None:
+        self.capacity = DEFAULT_CAPACITY
+        self._hashes: list[int] = []
+
+    def call(self, name: str, *, is_new: bool) -> None:
+        self.capacity = capacity_after(len(self._hashes), self.capacity)
+        if not is_new:
+            return
+        added = spread(java_hash(name))
+        self._hashes.append(added)
+        in_its_bin = [number for number in self._hashes if not (number ^ added) & self.capacity - 1]
+        if len(in_its_bin) >= _TREEIFY_THRESHOLD and self.capacity < _MIN_TREEIFY_CAPACITY:
+            self.capacity *= 2
 
 
 def in_map_order(names: Sequence[str]) -> list[str]:
     """Returns ``names``, put into a Java HashMap one after the other, in the order of its iteration."""
-    return in_order_of_bins(names, java_hash, capacity_after(len(names)))
+    in_order = JavaHashMap[str, None](java_hash)
+    for name in names:
+        in_order.put(name, None)
+    return list(in_order)
 
 
 def _add_split(states: _States, merged: _Merged) -> None:

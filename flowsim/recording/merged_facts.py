@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from flowsim.facts.kinds import ActionPhase
-from flowsim.facts.schema import ACTIONS, TABLES, Table
+from flowsim.facts.schema import ACTIONS, TABLES, TASK_ATTEMPT, Table
 from flowsim.recording.causal_order import TASK_TABLES, CausalOrder
 from flowsim.recording.parquet_part import as_numpy
 from flowsim.recording.reader import Recording
@@ -135,28 +135,35 @@ def merged_rows(recording: Recording, selection: Selection) -> Iterator[MergedRo
 
 
 class _Depths:
-    """The nesting depth of actions and waits, per task, from epoch to epoch."""
+    """The nesting depth of actions and waits, per task, from epoch to epoch; it is 0 when an attempt begins."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._depth: dict[int, int] = {}
-        self._steps: dict[int, tuple[Ints, Ints]] = {}
-        """Per task, the sequence numbers of the epoch's actions, and the depth after each action."""
+        self._attempt: dict[int, int] = {}
+        self._steps: dict[int, tuple[Ints, Ints, Ints]] = {}
+        """Per task, the sequence numbers of the epoch's actions, and the depth around and after each action."""
 
     def begin(self, epoch: int) -> None:
         """Reads the actions of an epoch."""
-        for task, (_, after) in self._steps.items():
+        for task, (_, _, after) in self._steps.items():
             self._depth[task] = int(after[-1])
         self._steps = {}
-        part = self._recording.part(ACTIONS.name, epoch, ("seq", "task", "phase"))
+        names = ("seq", "task", "phase", TASK_ATTEMPT.name)
+        part = self._recording.part(ACTIONS.name, epoch, names)
         if not part.num_rows:
             return
-        seq, task_of, phase = (as_numpy(part[name]).astype(np.int64) for name in ("seq", "task", "phase"))
+        seq, task_of, phase, attempt_of = (as_numpy(part[name]).astype(np.int64) for name in names)
         steps = np.where(np.isin(phase, _OPENS), 1, -1)
         for task in np.unique(task_of).tolist():
             of_task = task_of == task
             order = np.argsort(seq[of_task], kind="stable")
-            self._steps[task] = seq[of_task][order], self._depth.get(task, 0) + np.cumsum(steps[of_task][order])
+            step, attempt = steps[of_task][order], attempt_of[of_task][order]
+            after = self._depth.get(task, 0) + np.cumsum(step)
+            for at in np.flatnonzero(np.diff(attempt, prepend=self._attempt.get(task, 0))).tolist():
+                after[at:] += step[at] - after[at]
+            self._attempt[task] = int(attempt[-1])
+            self._steps[task] = seq[of_task][order], np.minimum(after - step, after), after
 
     def of(self, tasks: Ints, seqs: Ints) -> Ints:
         """Returns the depth at each fact of this epoch; for an action or wait, the depth outside of it."""
@@ -168,8 +175,7 @@ class _Depths:
             if known is None:
                 found[of_task] = before
                 continue
-            numbers, after = known
-            around = np.minimum(np.concatenate(([before], after[:-1])), after)
+            numbers, around, after = known
             at = np.searchsorted(numbers, seqs[of_task], side="right") - 1
             is_action = (at >= 0) & (numbers[np.maximum(at, 0)] == seqs[of_task])
             inside = np.where(at < 0, before, after[np.maximum(at, 0)])

@@ -9,6 +9,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from flowsim.facts.checkpoint_tables import COMMITTABLES, SOURCE_POSITIONS, STORED_STATE
 from flowsim.facts.schema import ASYNC_ELEMENTS, LATE_DROP, SENT, WINDOW_INTAKE
 from flowsim.recording.merged_facts import MergedRows, Selection, merged_rows
 from flowsim.recording.reader import Recording
@@ -23,6 +24,8 @@ STEPS: Final = "steps"
 
 _KEYS: Final = ("key",)
 _RECORDS: Final = ("fingerprint", "left_fingerprint", "right_fingerprint")
+_NAMES: Final = {STORED_STATE.name: "state", SOURCE_POSITIONS.name: "split", COMMITTABLES.name: "committable"}
+"""Columns of fingerprints that name something: they get numbers of records too, but keep their name."""
 _TIMES: Final = ("requested_ns",)
 _OMITTED: Final = (
     "seq", "task", "time_ns", "key_hash", "epoch",
@@ -111,7 +114,7 @@ def read_facts(
             _append(
                 chunks[name],
                 {
-                    _new_name(column): _value(column, rows.column(column)[index], start_ns, keys, records)
+                    _new_name(column): _value(name, column, rows.column(column)[index], start_ns, keys, records)
                     for column in rows.table.names
                     if column not in _OMITTED
                 },
@@ -154,12 +157,18 @@ def _steps(merged: MergedRows, first: int, start_ns: int, table_names: list[str]
     }  # fmt: skip
 
 
-def _value(column: str, values: Ints, start_ns: int, keys: Numbering, records: Numbering) -> Ints:
+def _value(table: str, column: str, values: Ints, start_ns: int, keys: Numbering, records: Numbering) -> Ints:
     if column in _KEYS:
         return keys.of(values)
-    if column in _RECORDS:
+    if column in _RECORDS or _NAMES.get(table) == column:
         return records.of(values)
     return bounded(values - start_ns if column in _TIMES else values)
+
+
+def numbers_of_names(facts: FactColumns) -> Ints:
+    """Returns the numbers of records that are names: of states, splits and committables."""
+    found = [facts.tables[table][column] for table, column in _NAMES.items() if table in facts.tables]
+    return np.unique(np.concatenate(found)) if found else np.zeros(0, dtype=np.int64)
 
 
 def times_of_records(facts: FactColumns) -> Ints:

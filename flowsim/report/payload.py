@@ -18,6 +18,7 @@ import numpy as np
 from flowsim.facts.schema import GRAPH_TABLES, RECEIVED, STATES, TASK_MANAGERS
 from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.reader import Recording
+from flowsim.report.checkpoint_facts import has_checkpoints, job_tables, points_of_job
 from flowsim.report.encoding import encoded
 from flowsim.report.exact_parts import ExactPart, part_between, parts_around
 from flowsim.report.fact_columns import (
@@ -59,13 +60,15 @@ _DIRECTORY_BYTES: Final = 12_000
 _WHOLE: Final = "all"
 _IN_PARTS: Final = "parts"
 _COUNTS: Final = "overview"
-"""Coverage of a section: every fact of the run, every fact of the exact parts, or counts of all facts."""
+_JOB: Final = "job"
+"""Coverage of a section: every fact of the run, every fact of the exact parts, counts of all facts, or facts of the
+job's side, which have no task."""
 
 _ONLY_WHOLE: Final = ("actions", "buffers", "credits")
 """States, queues and credits are sums from the begin on: these tables are whole, or left out."""
 _RATHER_WHOLE: Final = (
-    *_ONLY_WHOLE, "task_watermark", "mails", "timers", "async_elements", "system_timers", "segments",
-    "generated_watermark", "metrics", "state_changes",
+    "checkpoint_steps", *_ONLY_WHOLE, "task_watermark", "mails", "timers", "async_elements", "system_timers", "segments",
+    "generated_watermark", "metrics", "state_changes", "source_positions", "committables", "stored_state",
 )  # fmt: skip
 """In this order the tables of a recording that does not fit are whole as long as they need half of the budget."""
 _NEVER_WHOLE: Final = ("sent", "received", "window_intake", "join_pairs")
@@ -146,14 +149,15 @@ def build_payload(
         "table_names": _TABLE_NAMES,
         "description": _description(recording),
         "laws": laws,
-        "wording": wording(),
-        "rules": rule_texts(),
+        "wording": wording(has_checkpoints(recording)),
+        "rules": rule_texts(has_checkpoints(recording)),
     }
-    left = (budget_bytes - len(_json(head)) - _DIRECTORY_BYTES) * 3 // 4
+    job = {name: _packed(columns, {}, _JOB) for name, columns in job_tables(recording).items()}
+    left = (budget_bytes - len(_json(head)) - _DIRECTORY_BYTES) * 3 // 4 - sum(len(one.data) for one in job.values())
     contents = None if span is not None or head["facts"] > min(left, _MOST_FACTS) else _whole(recording)
     if contents is None or contents.size > left:
         contents = _in_parts(recording, left, laws, span, difference)
-    sections, facts = contents.sections, contents.facts
+    sections, facts = {**contents.sections, **job}, contents.facts
     sections[KEYS] = _Section({"rows": len(facts.keys)}, gzip.compress(_json(_keys(recording, facts.keys)), mtime=0))
     texts = record_texts(recording, facts, left - contents.size)
     sections[RECORDS] = _Section({"rows": len(facts.records), "texts": texts.count}, texts.data)
@@ -179,6 +183,7 @@ def _in_parts(
     overview = overview_of(recording, *_points(laws))
     if difference is not None and difference < overview.steps:
         overview.points.append(Point(0, difference, "first difference"))
+    overview.points += [Point(rank, overview.step_at(time), why) for rank, time, why in points_of_job(recording)]
     counts = {name: _packed(columns, {}, _COUNTS) for name, columns in overview.tables.items()}
     for section in counts.values():
         section.about["buckets"] = overview.buckets

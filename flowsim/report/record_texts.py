@@ -12,7 +12,7 @@ import numpy as np
 from flowsim.facts.schema import LATE_DROP, RECORD_VALUES
 from flowsim.recording.parquet_part import as_numpy
 from flowsim.recording.reader import Recording
-from flowsim.report.fact_columns import FactColumns, Ints
+from flowsim.report.fact_columns import FactColumns, Ints, numbers_of_names
 from flowsim.trace.record_values import shortened
 
 RECORDS: Final = "records"
@@ -35,8 +35,9 @@ def record_texts(recording: Recording, facts: FactColumns, limit_bytes: int) -> 
     numbers = _by_need(facts)
     at = np.searchsorted(known[order], facts.records[numbers - 1])
     has_text = np.append(known[order], -1)[at] == facts.records[numbers - 1]
+    unnamed = np.intersect1d(numbers[~has_text], numbers_of_names(facts))
     numbers, rows = numbers[has_text], order[at[has_text]]
-    texts: list[str] = []
+    texts = [f"#{fingerprint}" for fingerprint in facts.records[unnamed - 1].tolist()]
     size = 0
     for start in range(0, len(numbers), _CHUNK):
         chunk = [shortened(text) for text in stored["value"].take(rows[start : start + _CHUNK]).to_pylist()]
@@ -44,15 +45,15 @@ def record_texts(recording: Recording, facts: FactColumns, limit_bytes: int) -> 
         if size > limit_bytes:
             break
         texts += chunk
-    document = {"numbers": numbers[: len(texts)].tolist(), "texts": texts}
+    document = {"numbers": np.concatenate((unnamed, numbers))[: len(texts)].tolist(), "texts": texts}
     return RecordTexts(len(texts), gzip.compress(_json(document), 6, mtime=0))
 
 
 def _by_need(facts: FactColumns) -> Ints:
-    """The numbers of all records, late ones first."""
+    """The numbers of all records, late ones and names first."""
     late = facts.tables.get(LATE_DROP.name, {}).get("record", np.zeros(0, dtype=np.int64))
     everything = np.arange(1, len(facts.records) + 1)
-    first = np.unique(late[late > 0])
+    first = np.unique(np.concatenate((late[late > 0], numbers_of_names(facts))))
     return np.concatenate((first, everything[~np.isin(everything, first)]))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from flowsim.facts.kinds import CheckpointReason
 from flowsim.trace import phrases
 from flowsim.trace.phrases import Phrases
 
@@ -18,6 +19,11 @@ _TABLES: Final[dict[str, Phrases]] = {
     "waits": phrases.WAITS,
     "actions": phrases.ACTIONS,
 }
+_CHECKPOINT_TABLES: Final[dict[str, Phrases]] = {
+    "checkpoint_steps": phrases.CHECKPOINT_STEPS,
+    "stored_kinds": phrases.STORED_KINDS,
+    "committables": phrases.COMMITTABLES,
+}
 _SINGLE: Final = {
     "mail_in_yield": phrases.MAIL_IN_YIELD,
     "mail_or_input": phrases.MAIL_OR_INPUT,
@@ -25,10 +31,15 @@ _SINGLE: Final = {
 }
 
 
-def wording() -> dict[str, Any]:
-    """By the name of a set of phrases: text and rules per member; and the single phrases."""
-    tables = {
+def wording(checkpoints: bool = True) -> dict[str, Any]:
+    """By the name of a set of phrases: text and rules per member; and the single phrases.
+
+    ``checkpoints``: with the phrases of checkpoints, and ``reasons``: the names of the reasons why one failed.
+    """
+    tables: dict[str, Any] = {
         name: {str(int(member)): [text, list(rules)] for member, (text, rules) in table.items()}
-        for name, table in _TABLES.items()
+        for name, table in {**_TABLES, **(_CHECKPOINT_TABLES if checkpoints else {})}.items()
     }
+    if checkpoints:
+        tables["reasons"] = {str(int(reason)): reason.name for reason in CheckpointReason}
     return {**tables, **{name: [text, list(rules)] for name, (text, rules) in _SINGLE.items()}}

@@ -14,7 +14,7 @@ from flowsim.trace.time import moment_text
 _CHAPTER: Final = re.compile(r"\d+")
 _VIEWS: Final = {
     "1": "graph", "2": "graph", "3": "timeline", "5": "channel", "6": "channel", "7": "channel", "8": "event-time",
-    "9": "event-time", "10": "event-time", "11": "timeline",
+    "9": "event-time", "10": "event-time", "11": "timeline", "12": "checkpoints",
 }  # fmt: skip
 
 

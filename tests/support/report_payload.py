@@ -22,7 +22,7 @@ class DecodedPayload:
     tables: dict[str, dict[str, Ints]]
     """By name, with ``steps``."""
     counts: dict[str, dict[str, Ints]]
-    """Those of a recording of which the report has only parts."""
+    """Those of a recording of which the report has only parts, and the facts of the job's side."""
     keys: list[str]
     records: dict[int, str]
 
@@ -37,7 +37,7 @@ def decode(payload: Payload) -> DecodedPayload:
     texts, keys = json.loads(content.pop(RECORDS)), json.loads(content.pop(KEYS))
     tables = {STEPS: _columns(head["sections"][STEPS], content.pop(STEPS), {})}
     times = np.append(0, _columns(head["sections"][RECORD_TIMES], content.pop(RECORD_TIMES), {})["timestamp"])
-    is_count = {name: head["sections"][name]["coverage"] == "overview" for name in content}
+    is_count = {name: head["sections"][name]["coverage"] in ("overview", "job") for name in content}
     counts = {name: _columns(head["sections"][name], content.pop(name), {}) for name in is_count if is_count[name]}
     for name in sorted(content, key=lambda one: one == "received"):
         of_table = tables[STEPS]["table"] == head["table_names"].index(name)

@@ -44,11 +44,13 @@ async function start(root: HTMLElement): Promise<void> {
   const store = await read("");
   const { model } = store;
   const other = await readOther(store);
+  const stores = other ? [store, other.store] : [store];
+  const views = VIEWS.filter((view) => view.name === store.view.value || stores.some((one) => !view.isAbsent?.(one)));
   document.title = `${model.head.recording.name} - flowsim`;
   effect(setVariables);
   root.textContent = "";
-  render(<App store={store} other={other} views={VIEWS} />, root);
-  listenToKeys(store, VIEWS);
+  render(<App store={store} other={other} views={views} />, root);
+  listenToKeys(store, views);
   playWhenAsked(store);
   store.keepLink();
   window.flowsim = { model, store, other: other?.store ?? null, at: (step) => model.at(step) };

@@ -12,10 +12,11 @@ export interface Selection {
   channel: number | null;
   operator: number | null;
   key: number | null;
+  checkpoint: number | null;
 }
 
 export const GUTTER = 172;
-const NOTHING: Selection = { task: null, channel: null, operator: null, key: null };
+const NOTHING: Selection = { task: null, channel: null, operator: null, key: null, checkpoint: null };
 const NARROWEST = { time: 10, order: 4 };
 
 export class Store {
@@ -132,7 +133,7 @@ export class Store {
     else if (at > to) this.pan(at - to + (to - from) / 4);
   }
 
-  /** Reads a deep link: view, step (or t, or fact=TASK.SEQ), from, to, scale, y, task, channel, operator, key. */
+  /** Reads a deep link: view, step (or t, or fact=TASK.SEQ), from, to, scale, y, task, channel, operator, key, checkpoint. */
   open(hash: string): void {
     const given = new URLSearchParams(hash.replace(/^#/, ""));
     const number = (name: string): number | null => {
@@ -149,6 +150,7 @@ export class Store {
       if (from !== null && to !== null && from < to) this.setRange([from, to]);
       this.select({
         task: number("task"), channel: number("channel"), operator: number("operator"), key: number("key"),
+        checkpoint: number("checkpoint"),
       });
       const fact = /^(\d+)\.(\d+)$/.exec(given.get("fact") ?? "");
       const [step, time] = [number("step"), number("t")];
@@ -160,7 +162,7 @@ export class Store {
 
   get link(): string {
     const parts: [string, string | number][] = [["view", this.view.value]];
-    for (const name of ["task", "channel", "operator", "key"] as const) {
+    for (const name of ["task", "channel", "operator", "key", "checkpoint"] as const) {
       const value = this.selection.value[name];
       if (value !== null) parts.push([name, value]);
     }

@@ -1,7 +1,9 @@
 /** The buffers, credits and elements of each channel, as sorted places. */
 
+import type { Attempts } from "./attempts";
 import { countUpTo, type Facts } from "./facts";
 import { Credit, Kind, Side } from "./kinds";
+import type { Names } from "./names";
 
 /** A buffer or event on the way through a channel; places are Infinity for what did not happen. */
 export interface Buffer {
@@ -14,8 +16,9 @@ export interface Buffer {
   firstRead: number;
   lastRead: number;
   recycled: number;
-  /** The entry of the sender's queue. */
+  /** The entry of the sender's queue, and its place among all entries. */
   entry: number;
+  entryAt: number;
 }
 
 /** An entry of the sender's queue: a buffer that is filled, waits, and leaves. */
@@ -78,6 +81,8 @@ export class ChannelFacts {
     readonly channel: number,
     facts: Facts,
     rows: ChannelRows,
+    /** Where a restart of the sender or the receiver empties the channel, ascending. */
+    private readonly resets: readonly number[],
   ) {
     this.readBuffers(facts, rows.buffers);
     this.readCredits(facts, rows.credits);
@@ -95,6 +100,11 @@ export class ChannelFacts {
 
   buffer(number: number): Buffer | undefined {
     return this.byNumber.get(number);
+  }
+
+  /** The number of restarts before a place: buffers of another run may have the same number. */
+  runAt(place: number): number {
+    return countUpTo(this.resets, place - 1);
   }
 
   at(place: number): ChannelState {
@@ -139,8 +149,16 @@ export class ChannelFacts {
   private readBuffers(facts: Facts, rows: number[]): void {
     const { places, columns } = facts.of("buffers");
     let leaving = 0;
+    let next = 0;
+    const resetBefore = (place: number) => {
+      for (; next < this.resets.length && this.resets[next]! < place; next++) this.reset(this.resets[next]!);
+    };
     for (const row of rows) {
       const place = places[row]!;
+      if (next < this.resets.length && this.resets[next]! < place) {
+        resetBefore(place);
+        leaving = this.entries.length;
+      }
       const number = columns.number![row]!;
       const isEvent = columns.kind![row] === Kind.EVENT;
       const isOfSender = columns.side![row] !== Side.RECEIVED && columns.side![row] !== Side.RECYCLED;
@@ -156,7 +174,7 @@ export class ChannelFacts {
           const entry = this.entries[leaving];
           const buffer = {
             number, isEvent, bytes: columns.bytes![row]!, sent: place, received: Infinity, firstRead: Infinity,
-            lastRead: Infinity, recycled: Infinity, entry: entry?.number ?? -1,
+            lastRead: Infinity, recycled: Infinity, entry: entry?.number ?? -1, entryAt: entry ? leaving : -1,
           };
           this.buffers.push(buffer);
           this.byNumber.set(number, buffer);
@@ -180,6 +198,22 @@ export class ChannelFacts {
         }
       }
     }
+    resetBefore(Infinity);
+  }
+
+  /** What the channel holds is lost, and its credits start anew. */
+  private reset(place: number): void {
+    for (const entry of this.entries) {
+      entry.gone = Math.min(entry.gone, place);
+      entry.finished = Math.min(entry.finished, place);
+    }
+    for (const buffer of this.buffers) {
+      buffer.received = Math.min(buffer.received, place);
+      if (!buffer.isEvent) buffer.recycled = Math.min(buffer.recycled, place);
+    }
+    this.byNumber.clear();
+    push(this.backlog, place, 0);
+    push(this.taken, place, 0);
   }
 
   private leave(at: number, place: number): void {
@@ -191,7 +225,12 @@ export class ChannelFacts {
   private readCredits(facts: Facts, rows: number[]): void {
     const { places, columns } = facts.of("credits");
     let isSorted = true;
+    let next = 0;
     for (const row of rows) {
+      for (; next < this.resets.length && this.resets[next]! < places[row]!; next++) {
+        push(this.granted, this.resets[next]!, 0);
+        push(this.got, this.resets[next]!, 0);
+      }
       const kind = columns.kind![row];
       const isOfSender = kind === Credit.GOT || kind === Credit.INITIAL_GOT;
       add(isOfSender ? this.got : this.granted, places[row]!, columns.credits![row]!);
@@ -214,25 +253,30 @@ export class ChannelFacts {
     const received = facts.of("received");
     const count = rows.sent.length;
     const found = { sent: Int32Array.from(rows.sent), received: new Int32Array(count).fill(-1), buffer: new Int32Array(count) };
-    const byPosition: number[] = [];
-    const entries = this.entries.filter((entry) => !entry.isEvent);
+    const buffers = new Int32Array(count).fill(-1);
+    const entries = [...this.entries.keys()].filter((entry) => !this.entries[entry]!.isEvent);
     let entry = -1;
     let at = 0;
     rows.sent.forEach((row, element) => {
       const place = sent.places[row]!;
-      while (entry + 1 < entries.length && entries[entry + 1]!.queued < place) entry++;
-      const number = entries[entry]?.number ?? -1;
-      while (at < this.buffers.length && (this.buffers[at]!.entry < number || this.buffers[at]!.sent < place)) at++;
-      found.buffer[element] = this.buffers[at]?.entry === number ? this.buffers[at]!.number : -1;
+      while (entry + 1 < entries.length && this.entries[entries[entry + 1]!]!.queued < place) entry++;
+      const number = entries[entry] ?? -1;
+      while (at < this.buffers.length && (this.buffers[at]!.entryAt < number || this.buffers[at]!.sent < place)) at++;
+      if (this.buffers[at]?.entryAt === number) buffers[element] = at;
+      found.buffer[element] = this.buffers[buffers[element]!]?.number ?? -1;
+    });
+    const runs: number[][] = [];
+    rows.sent.forEach((row, element) => {
+      const byPosition = (runs[this.runAt(sent.places[row]!)] ??= []);
       byPosition[sent.columns.position![row]!] ??= element;
     });
     for (const row of rows.received) {
-      const element = byPosition[received.columns.position![row]!];
+      const place = received.places[row]!;
+      const element = runs[this.runAt(place)]?.[received.columns.position![row]!];
       if (element === undefined) continue;
       found.received[element] = row;
-      const buffer = this.byNumber.get(found.buffer[element]!);
+      const buffer = this.buffers[buffers[element]!];
       if (!buffer) continue;
-      const place = received.places[row]!;
       buffer.firstRead = Math.min(buffer.firstRead, place);
       buffer.lastRead = buffer.lastRead === Infinity ? place : Math.max(buffer.lastRead, place);
     }
@@ -252,7 +296,11 @@ export class Channels {
   private readonly rows = new Map<number, ChannelRows>();
   private readonly read = new Map<number, ChannelFacts>();
 
-  constructor(private readonly facts: Facts) {
+  constructor(
+    private readonly facts: Facts,
+    private readonly names: Names,
+    private readonly attempts: Attempts,
+  ) {
     for (const table of ["buffers", "credits", "sent", "received"] as const) {
       const { rows, columns } = facts.of(table);
       for (let row = 0; row < rows; row++) this.rowsOf(columns.channel![row]!)[table].push(row);
@@ -262,13 +310,22 @@ export class Channels {
   of(channel: number): ChannelFacts {
     let found = this.read.get(channel);
     if (!found) {
-      found = new ChannelFacts(channel, this.facts, this.rowsOf(channel));
+      found = new ChannelFacts(channel, this.facts, this.rowsOf(channel), this.resetsOf(channel));
       this.read.set(channel, found);
     }
     return found;
   }
 
-  private rowsOf(channel: number): ChannelRows {
+  /** The ends of attempts of its tasks, each followed by a restart. */
+  private resetsOf(channel: number): number[] {
+    const { source = -1, target = -1 } = this.names.channels.get(channel) ?? {};
+    const ends = [source, target].flatMap((task) =>
+      this.attempts.restartsOf(task).map((begin) => this.attempts.firstPlace(task, begin)),
+    );
+    return ends.filter((end) => end >= 0).sort((one, other) => one - other);
+  }
+
+  rowsOf(channel: number): ChannelRows {
     let found = this.rows.get(channel);
     if (!found) {
       found = { buffers: [], credits: [], sent: [], received: [] };

@@ -37,7 +37,7 @@ export class Facts {
     readonly keys: readonly string[],
     /** Values of records as JSON, by number. */
     readonly records: ReadonlyMap<number, string>,
-    /** Counts of a recording of which only parts are here, by name. */
+    /** By name: counts of a recording of which only parts are here, and the facts of the job's side, which have no task. */
     readonly counts: ReadonlyMap<string, Table>,
     private readonly head: Head,
   ) {
@@ -56,7 +56,7 @@ export class Facts {
     const bytes = fromBase64(body.trim());
     const open = (section: Section) => inflated(bytes.slice(section.offset, section.offset + section.bytes));
     const { steps: stepsSection, records: recordsSection, keys: keysSection, record_times: timesSection, ...others } = head.sections as Record<string, Section>;
-    const isFacts = (name: string) => others[name]!.coverage !== "overview";
+    const isFacts = (name: string) => others[name]!.coverage !== "overview" && others[name]!.coverage !== "job";
     const chosen = (wanted: (name: string) => boolean) => Object.fromEntries(Object.entries(others).filter(([name]) => wanted(name)));
     const sections = chosen(isFacts);
     const counts = new Map<string, Table>();
@@ -138,6 +138,14 @@ export class Facts {
     const step = this.step[place]!;
     const part = this.head.parts?.find((one) => one.first <= step && step < one.end);
     return part ? this.placeOfStep(part.end - 1) : place;
+  }
+
+  /** The first place of the exact part around a place, if the table has facts only in parts; otherwise 0. */
+  beginOfPart(place: number, table: string): number {
+    if (this.isWhole(table)) return 0;
+    const step = this.step[place]!;
+    const part = this.head.parts?.find((one) => one.first <= step && step < one.end);
+    return part ? countUpTo(this.step, part.first - 1) : place;
   }
 
   /** The last place at or before a time. */

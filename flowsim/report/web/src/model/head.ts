@@ -11,7 +11,7 @@ export interface Section {
   offset: number;
   bytes: number;
   rows: number;
-  /** "all": every fact of the table is here; "parts": those in the exact parts; "overview": counts of all facts. */
+  /** "all": every fact of the table is here; "parts": those in the exact parts; "overview": counts of all facts; "job": facts without a task. */
   coverage?: string;
   columns?: Column[];
   texts?: number;
@@ -35,6 +35,11 @@ export interface Wording {
   mail_in_yield: Phrase;
   mail_or_input: Phrase;
   soft_back_pressure: Phrase;
+  /** Those of checkpoints: only if the recording has some. ``reasons``: names of the reasons why a checkpoint failed. */
+  checkpoint_steps?: Phrases;
+  stored_kinds?: Phrases;
+  committables?: Phrases;
+  reasons?: Record<string, string>;
 }
 
 export interface Description {

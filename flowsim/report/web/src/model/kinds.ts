@@ -1,15 +1,21 @@
 /** The closed sets of small numbers in facts: flowsim/facts/kinds.py. */
 
-export const Element = { RECORD: 0, WATERMARK: 1, STATUS: 2, LATENCY_MARKER: 3, END_OF_DATA: 4, END_OF_PARTITION: 5 };
+export const Element = { RECORD: 0, WATERMARK: 1, STATUS: 2, LATENCY_MARKER: 3, END_OF_DATA: 4, END_OF_PARTITION: 5, BARRIER: 6, CANCEL_MARKER: 7, EVENT: 8 };
 export const Side = { SENT: 0, RECEIVED: 1, QUEUED: 2, FLUSHED: 3, SKIPPED: 4, RECYCLED: 5 };
 export const Kind = { DATA: 0, EVENT: 1 };
 export const Credit = { INITIAL_GRANTED: 0, INITIAL_GOT: 1, ANNOUNCED: 2, GOT: 3 };
 export const Phase = { BEGIN: 0, END: 1, WAIT: 2, RESUME: 3 };
-export const Wait = { COST: 0, MAIL: 1, BUFFER: 2, YIELD: 3, LOCK: 4 };
+export const Wait = { COST: 0, MAIL: 1, BUFFER: 2, YIELD: 3, LOCK: 4, CHECKPOINT: 5 };
 export const Timer = { REGISTER: 0, DELETE: 1, FIRE: 2 };
 export const Async = { PUT: 0, INVOKE: 1, RETRY: 2, COMPLETE: 3, FAIL: 4, TIMEOUT: 5, EMIT: 6 };
 export const StateChange = { PUT: 0, ADD: 1, REMOVE: 2, CLEAR: 3, EXPIRE: 4 };
 export const Life = { FINISHED: 5, CANCELED: 6, FAILED: 7, INITIALIZING: 11, DEADLOCKED: 12 };
+export const CheckpointAction = { TRIGGERED: 0, REJECTED: 1, ACKNOWLEDGED: 2, DECLINED: 3, COMPLETED: 4, ABORTED: 5, SUBSUMED: 6, RESTORED: 7 };
+export const Restart = { FAILURE: 0, RESTART: 1, GIVE_UP: 2 };
+export const Step = {
+  TRIGGER: 0, ALIGNMENT_START: 1, ALIGNMENT_END: 2, BARRIER_SENT: 3, SYNC_START: 4, SYNC_END: 5, ASYNC_END: 6,
+  ACKNOWLEDGE: 7, DECLINE: 8, NOTIFY_COMPLETE: 9, NOTIFY_ABORTED: 10, NOTIFY_SUBSUMED: 11, RESTORE: 12,
+};
 
 /** ``actions.priority`` of a wait for mail while the output is full: soft back pressure (rule 4.6). */
 export const OUTPUT_FULL = -2;

@@ -1,6 +1,8 @@
-/** Everything that the views read: facts, names, states, channels, sentences, event time. */
+/** Everything that the views read: facts, names, attempts, states, channels, checkpoints, sentences, event time. */
 
+import { Attempts } from "./attempts";
 import { Channels, type ChannelState } from "./channels";
+import { Checkpoints } from "./checkpoints";
 import { EventTimes } from "./event_time";
 import { Facts } from "./facts";
 import type { Head } from "./head";
@@ -24,8 +26,10 @@ export interface Snapshot {
 
 export class Model {
   readonly names: Names;
+  readonly attempts: Attempts;
   readonly states: TaskStates;
   readonly channels: Channels;
+  readonly checkpoints: Checkpoints;
   readonly sentences: Sentences;
   readonly eventTimes: EventTimes;
   readonly keyStates: KeyStates;
@@ -37,9 +41,11 @@ export class Model {
     readonly facts: Facts,
   ) {
     this.names = new Names(head, facts.keys, facts.records);
-    this.states = new TaskStates(facts, this.names.tasks.keys());
-    this.channels = new Channels(facts);
-    this.timeline = new Timeline(facts);
+    this.attempts = new Attempts(facts);
+    this.states = new TaskStates(facts, this.names.tasks.keys(), this.attempts);
+    this.channels = new Channels(facts, this.names, this.attempts);
+    this.checkpoints = new Checkpoints(facts, this.names, this.channels, this.attempts, head);
+    this.timeline = new Timeline(facts, this.attempts, this.checkpoints);
     this.sentences = new Sentences(facts, this.names, head.wording, (place) => this.states.depthAt(place));
     this.eventTimes = new EventTimes(facts, this.names, head.recording.start_ns);
     this.keyStates = new KeyStates(facts, this.names, this.eventTimes);

@@ -2,9 +2,9 @@
 
 import type { Facts } from "./facts";
 import type { Phrase, Wording } from "./head";
-import { Async, Element, MAX_PRIORITY, OUTPUT_FULL, Phase, Side, StateChange, Timer, Wait } from "./kinds";
+import { Async, Element, MAX_PRIORITY, OUTPUT_FULL, Phase, Side, StateChange, Step, Timer, Wait } from "./kinds";
 import type { Names } from "./names";
-import { commas, count, duration, eventTime, joined, NO_TIMESTAMP, oneDecimal, windowText } from "./text";
+import { commas, count, duration, eventTime, joined, NO_TIMESTAMP, oneDecimal, sixDigits, windowText } from "./text";
 
 export interface Sentence {
   text: string;
@@ -61,7 +61,10 @@ function element(kind: number, timestamp: number, value = ""): string {
     case Element.RECORD: return joined(value, ofTime(timestamp));
     case Element.STATUS: return status(timestamp);
     case Element.END_OF_DATA: return timestamp ? "with drain" : "without drain";
-    case Element.END_OF_PARTITION: return "";
+    case Element.END_OF_PARTITION:
+    case Element.EVENT: return "";
+    case Element.BARRIER:
+    case Element.CANCEL_MARKER: return `of checkpoint ${timestamp}`;
     default: return eventTime(timestamp);
   }
 }
@@ -319,6 +322,49 @@ function waitText(kind: number, priority: number, depth: number, wording: Wordin
   return phrase(wording.waits, kind);
 }
 
+const checkpointSteps: Maker = ({ at }, names, wording) => {
+  const [text, rules] = phrase(wording.checkpoint_steps ?? {}, at.step!);
+  if (at.step === Step.RESTORE && at.checkpoint! < 0) return { text: "starts without a checkpoint", rules };
+  const where = at.channel! >= 0 ? ` on ${names.source(at.channel!)}` : "";
+  const why = at.reason! >= 0 ? `: ${wording.reasons?.[String(at.reason)] ?? at.reason}` : "";
+  return { text: `${text.replace("{checkpoint}", String(at.checkpoint))}${where}${why}`, rules };
+};
+
+const checkpointMetrics: Maker = ({ at }) => {
+  const persisted = at.persisted_bytes ? `, ${commas(at.persisted_bytes)} bytes in flight stored` : "";
+  return plain(
+    `checkpoint ${at.checkpoint}: start delay ${commas(Math.floor(at.start_delay_ns! / 1e6))} ms, ` +
+      `aligned in ${sixDigits(at.alignment_ns! / 1e6)} ms with ${commas(at.alignment_bytes!)} bytes processed, ` +
+      `synchronous part ${commas(at.sync_ms!)} ms, asynchronous part ${commas(at.async_ms!)} ms, ` +
+      `state ${commas(at.state_bytes!)} bytes${persisted}`,
+    "12.142",
+  );
+};
+
+const storedState: Maker = ({ task, at }, names, wording) => {
+  const [what, rules] = phrase(wording.stored_kinds ?? {}, at.kind!);
+  const group = at.key_group! >= 0 ? ` of key group ${at.key_group}` : "";
+  const text = `${names.operator(task, at.operator!)} ${doneWith(at.action!)} ${what} ${names.record(at.state!)}${group}`;
+  const entries = at.entries === 1 ? "1 entry" : `${commas(at.entries!)} entries`;
+  return { text: `${text} for checkpoint ${at.checkpoint}: ${entries}`, rules };
+};
+
+const sourcePositions: Maker = ({ task, at }, names) => {
+  const what = `position ${commas(at.position!)} of split ${names.record(at.split!)}`;
+  return plain(`${names.operator(task, at.operator!)} ${doneWith(at.action!)} ${what} for checkpoint ${at.checkpoint}`, "12.111");
+};
+
+const committables: Maker = ({ task, at }, names, wording) => {
+  const [text, rules] = phrase(wording.committables ?? {}, at.action!);
+  const rows = at.action === 0 ? ` with ${count(at.rows!, "record")}` : "";
+  const what = `committable ${names.record(at.committable!)}${rows} of checkpoint ${at.checkpoint}`;
+  return { text: `${names.operator(task, at.operator!)} ${text} ${what}`, rules };
+};
+
+function doneWith(action: number): string {
+  return action === 0 ? "stores" : "restores";
+}
+
 const COUNTED: Record<string, string> = { list: "element", map: "entry", window_records: "record" };
 
 const stateChanges: Maker = ({ task, at }, names, wording) => {
@@ -374,4 +420,9 @@ const MAKERS: Record<string, Maker> = {
   operator_counts: operatorCounts,
   task_times: taskTimes,
   state_changes: stateChanges,
+  checkpoint_steps: checkpointSteps,
+  checkpoint_metrics: checkpointMetrics,
+  stored_state: storedState,
+  source_positions: sourcePositions,
+  committables,
 };

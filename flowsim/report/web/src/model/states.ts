@@ -1,7 +1,8 @@
 /** What each subtask does over time: busy, idle, or back-pressured; from its actions and waits (rule 3.28). */
 
+import type { Attempts } from "./attempts";
 import { countUpTo, type Facts } from "./facts";
-import { Life, OUTPUT_FULL, Phase, Wait } from "./kinds";
+import { OUTPUT_FULL, Phase, Wait } from "./kinds";
 
 export const STATES = ["idle", "busy", "soft", "hard"] as const;
 export type State = (typeof STATES)[number];
@@ -38,20 +39,20 @@ export class TaskStates {
   constructor(
     private readonly facts: Facts,
     tasks: Iterable<number>,
+    attempts: Attempts,
   ) {
     const actions = facts.of("actions");
     this.depths = new Uint16Array(actions.rows);
     if (!actions.rows) return;
-    const ends = this.endOfTasks();
     const builders = new Map<number, Builder>();
-    for (const task of tasks) builders.set(task, new Builder(task));
+    for (const task of tasks) builders.set(task, new Builder(task, attempts.endsOf(task)));
     const { phase, kind, priority } = actions.columns;
     for (let row = 0; row < actions.rows; row++) {
       const place = actions.places[row]!;
       const builder = builders.get(facts.task[place]!);
       if (builder) this.depths[row] = builder.add(place, phase![row]!, kind![row]!, priority![row]!);
     }
-    for (const [task, builder] of builders) this.lanes.set(task, builder.finish(facts, ends.get(task)));
+    for (const [task, builder] of builders) this.lanes.set(task, builder.finish(facts));
   }
 
   get isKnown(): boolean {
@@ -95,28 +96,23 @@ export class TaskStates {
     return lane.totals[state]![current]! + (lane.states[current] === state ? time - begin : 0);
   }
 
-  /** Where each task ended: the last wait of a task has no end. */
-  private endOfTasks(): Map<number, number> {
-    const life = this.facts.of("lifecycle");
-    const { operator, event } = life.columns;
-    const found = new Map<number, number>();
-    for (let row = 0; row < life.rows; row++) {
-      const isEnd = event![row] === Life.FINISHED || event![row] === Life.CANCELED || event![row] === Life.FAILED;
-      if (isEnd && operator![row]! < 0) found.set(this.facts.task[life.places[row]!]!, life.places[row]!);
-    }
-    return found;
-  }
 }
 
 class Builder {
   private readonly places: number[] = [];
   private readonly states: number[] = [];
   private readonly open: number[] = [];
+  private ended = 0;
 
-  constructor(private readonly task: number) {}
+  constructor(
+    private readonly task: number,
+    /** Where its attempts ended: their last actions and waits have no end. */
+    private readonly ends: readonly number[],
+  ) {}
 
   /** Adds a begin or end; answers the depth around it. */
   add(place: number, phase: number, kind: number, priority: number): number {
+    this.endBefore(place);
     if (phase === Phase.BEGIN || phase === Phase.WAIT) {
       const depth = this.open.length;
       this.open.push(phase === Phase.BEGIN ? BUSY : waiting(kind, priority, depth));
@@ -136,11 +132,17 @@ class Builder {
     this.states.push(state);
   }
 
-  finish(facts: Facts, end: number | undefined): Lane {
-    if (end !== undefined && this.places.length) {
-      this.places.push(end);
+  private endBefore(place: number): void {
+    for (; this.ended < this.ends.length && this.ends[this.ended]! < place; this.ended++) {
+      this.open.length = 0;
+      if (!this.places.length) continue;
+      this.places.push(this.ends[this.ended]!);
       this.states.push(NONE);
     }
+  }
+
+  finish(facts: Facts): Lane {
+    this.endBefore(Infinity);
     const totals = STATES.map(() => new Float64Array(this.places.length));
     for (let at = 1; at < this.places.length; at++) {
       const length = facts.time[this.places[at]!]! - facts.time[this.places[at - 1]!]!;

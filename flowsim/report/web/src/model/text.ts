@@ -69,3 +69,13 @@ export function oneDecimal(value: number): string {
   const isTie = Number.isInteger(value * 4) && Math.abs(tenths % 1) === 0.5;
   return isTie ? (2 * Math.round(tenths / 2) / 10).toFixed(1) : value.toFixed(1);
 }
+
+/** As Python's format ",g": six significant digits, without zeros at the end. */
+export function sixDigits(value: number): string {
+  if (value !== 0 && (Math.abs(value) < 1e-4 || Math.abs(value) >= 999_999.5)) {
+    const [digits, power] = value.toExponential(5).split("e") as [string, string];
+    return `${Number(digits)}e${power[0]}${power.slice(1).padStart(2, "0")}`;
+  }
+  const [whole, rest] = String(Number(value.toPrecision(6))).split(".") as [string, string | undefined];
+  return commas(Number(whole)) + (rest === undefined ? "" : `.${rest}`);
+}

@@ -1,9 +1,11 @@
-/** What each subtask did over time: actions and waits, mails, timers, elements of async operators, snapshots. */
+/** What each subtask did over time: actions and waits, mails, timers, elements of async operators, snapshots, checkpoints. */
 
+import type { Attempts } from "./attempts";
+import type { Checkpoints } from "./checkpoints";
 import { countUpTo, type Facts, type Table } from "./facts";
 import { Async, Element, Phase, Timer, Wait, OUTPUT_FULL } from "./kinds";
 
-export const TRACKS = ["actions", "mails", "timers", "async", "snapshots"] as const;
+export const TRACKS = ["actions", "mails", "timers", "async", "snapshots", "checkpoints"] as const;
 export type TrackName = (typeof TRACKS)[number];
 const TABLES: Record<TrackName, string[]> = {
   actions: ["actions"],
@@ -11,13 +13,15 @@ const TABLES: Record<TrackName, string[]> = {
   timers: ["timers", "system_timers"],
   async: ["async_elements"],
   snapshots: ["snapshots"],
+  checkpoints: ["checkpoint_steps"],
 };
 
 /** What a part of a thing is; the viewer has a colour and words for each. */
 export const PARTS = [
   "life_cycle", "default_action", "mail", "lock_holder",
   "cost", "wait_input", "wait_output", "wait_buffer", "wait_mail", "yield", "lock",
-  "in_mailbox", "event_timer", "processing_timer", "queued", "call", "retry", "result", "snapshot", "snapshot_inside",
+  "wait_checkpoint", "in_mailbox", "event_timer", "processing_timer", "queued", "call", "retry", "result", "snapshot", "snapshot_inside",
+  "alignment", "sync", "async",
 ] as const;
 export type Part = (typeof PARTS)[number];
 const PART = Object.fromEntries(PARTS.map((name, number) => [name, number])) as Record<Part, number>;
@@ -172,11 +176,15 @@ export class Timeline {
   private readonly rows = new Map<string, RowsOfTasks>();
   private readonly read = new Map<string, Track>();
 
-  constructor(private readonly facts: Facts) {}
+  constructor(
+    private readonly facts: Facts,
+    private readonly attempts: Attempts,
+    private readonly checkpoints: Checkpoints,
+  ) {}
 
   /** The tracks that have facts. */
   get names(): TrackName[] {
-    return TRACKS.filter((name) => TABLES[name].some((table) => this.facts.of(table).rows > 0));
+    return TRACKS.filter((name) => (name === "checkpoints" ? this.checkpoints.hasTasks : TABLES[name].some((table) => this.facts.of(table).rows > 0)));
   }
 
   track(task: number, name: TrackName): Track {
@@ -194,6 +202,11 @@ export class Timeline {
   /** The number of open things per track, as tests read it. */
   openAt(task: number, place: number): Record<string, number> {
     return Object.fromEntries(this.names.map((name) => [name, this.track(task, name).openCount(place)]));
+  }
+
+  /** The ends of attempts that a restart follows. */
+  private endsOf(task: number): number[] {
+    return this.attempts.restartsOf(task).map((begin) => this.attempts.firstPlace(task, begin)).filter((end) => end >= 0);
   }
 
   private rowsOf(task: number, table: string): number[] {
@@ -215,22 +228,27 @@ export class Timeline {
   private readTrack(task: number, name: TrackName): Track {
     const of = (table: string): [Table, number[]] => [this.facts.of(table), this.rowsOf(task, table)];
     switch (name) {
-      case "actions": return actionsOf(...of("actions"));
-      case "mails": return mailsOf(...of("mails"));
-      case "timers": return timersOf(of("timers"), of("system_timers"));
-      case "async": return elementsOf(...of("async_elements"));
+      case "actions": return actionsOf(...of("actions"), this.endsOf(task));
+      case "mails": return mailsOf(...of("mails"), this.endsOf(task));
+      case "timers": return timersOf(of("timers"), of("system_timers"), this.endsOf(task));
+      case "async": return elementsOf(...of("async_elements"), this.endsOf(task));
+      case "checkpoints": return checkpointsOf(this.checkpoints, task);
       case "snapshots": return snapshotsOf(this.facts, ...of("snapshots"));
     }
   }
 }
 
-/** Actions and waits enclose each other: the row is the depth. */
-function actionsOf({ columns, places }: Table, rows: number[]): Track {
+/** Actions and waits enclose each other: the row is the depth. ``ends``: of attempts, after which nothing is open. */
+function actionsOf({ columns, places }: Table, rows: number[], ends: readonly number[]): Track {
   const { phase, kind, priority, action } = columns;
   const track = new Track("actions");
   const open: number[] = [];
   const depths: number[] = [];
+  let ended = 0;
   for (const row of rows) {
+    for (; ended < ends.length && ends[ended]! < places[row]!; ended++) {
+      for (const thing of open.splice(0)) track.finish(thing, ends[ended]!, Outcome.CANCELED);
+    }
     if (phase![row] === Phase.BEGIN || phase![row] === Phase.WAIT) {
       const part = phase![row] === Phase.BEGIN ? OF_ACTION[kind![row]!]! : waitOf(kind![row]!, priority![row]!, open.length);
       depths.push(open.length);
@@ -250,15 +268,18 @@ function waitOf(kind: number, priority: number, depth: number): number {
     case Wait.MAIL: return depth === 0 ? PART.wait_input : PART.wait_mail;
     case Wait.BUFFER: return PART.wait_buffer;
     case Wait.YIELD: return PART.yield;
+    case Wait.CHECKPOINT: return PART.wait_checkpoint;
     default: return PART.lock;
   }
 }
 
 /** From the mailbox's receiving a mail to the begin of its action. */
-function mailsOf({ columns, places }: Table, rows: number[]): Track {
+function mailsOf({ columns, places }: Table, rows: number[], ends: readonly number[]): Track {
   const track = new Track("mails");
   const waiting = new Map<number, number>();
+  const endBefore = endings(track, waiting, ends);
   for (const row of rows) {
+    endBefore(places[row]!);
     const mail = columns.mail![row]!;
     if (columns.action![row] === 0) waiting.set(mail, track.start(places[row]!, mail, PART.in_mailbox));
     else finish(track, waiting, mail, places[row]!, Outcome.ENDED);
@@ -266,10 +287,14 @@ function mailsOf({ columns, places }: Table, rows: number[]): Track {
   return track;
 }
 
-function timersOf([keyed, keyedRows]: [Table, number[]], [system, systemRows]: [Table, number[]]): Track {
+function timersOf(
+  [keyed, keyedRows]: [Table, number[]], [system, systemRows]: [Table, number[]], ends: readonly number[],
+): Track {
   const track = new Track("timers");
   const known = new Map<string, number>();
+  const endBefore = endings(track, known, ends);
   const change = (identity: string, action: number, place: number, number: number, part: number) => {
+    endBefore(place);
     if (action !== Timer.REGISTER) {
       finish(track, known, identity, place, action === Timer.FIRE ? Outcome.ENDED : Outcome.CANCELED);
     } else if (!known.has(identity)) known.set(identity, track.start(place, number, part));
@@ -296,11 +321,13 @@ function timersOf([keyed, keyedRows]: [Table, number[]], [system, systemRows]: [
 }
 
 /** From the queue's receiving an element to its emission; in between the calls of the function. */
-function elementsOf({ columns, places }: Table, rows: number[]): Track {
+function elementsOf({ columns, places }: Table, rows: number[], ends: readonly number[]): Track {
   const { operator, entry, action, kind } = columns;
   const track = new Track("async");
   const known = new Map<string, number>();
+  const endBefore = endings(track, known, ends);
   for (const row of rows) {
+    endBefore(places[row]!);
     const identity = `${operator![row]} ${entry![row]}`;
     const place = places[row]!;
     const thing = known.get(identity);
@@ -331,6 +358,32 @@ function snapshotsOf(facts: Facts, { columns, places }: Table, rows: number[]): 
     track.finish(thing, places[row]!);
   }
   return track;
+}
+
+/** From the first barrier to the acknowledgement: alignment, synchronous part, asynchronous part. */
+function checkpointsOf(checkpoints: Checkpoints, task: number): Track {
+  const track = new Track("checkpoints");
+  for (const one of checkpoints.ofTask(task)) {
+    const begin = Math.min(one.begin, one.syncStart, one.declined);
+    if (begin === Infinity) continue;
+    const thing = track.start(begin, one.checkpoint, PART.alignment);
+    if (one.syncStart < Infinity) track.continue(thing, one.syncStart, PART.sync);
+    if (one.syncEnd < Infinity) track.continue(thing, one.syncEnd, PART.async);
+    const end = Math.min(one.acknowledged, one.declined, one.lost);
+    if (end < Infinity) track.finish(thing, end, end === one.acknowledged ? Outcome.ENDED : Outcome.CANCELED);
+  }
+  return track;
+}
+
+/** What ends the open things of an attempt before the first fact of the next one. */
+function endings<Key>(track: Track, known: Map<Key, number>, ends: readonly number[]): (place: number) => void {
+  let ended = 0;
+  return (place) => {
+    for (; ended < ends.length && ends[ended]! < place; ended++) {
+      for (const thing of known.values()) track.finish(thing, ends[ended]!, Outcome.CANCELED);
+      known.clear();
+    }
+  };
 }
 
 function finish<Key>(track: Track, known: Map<Key, number>, key: Key, place: number, outcome: number): void {

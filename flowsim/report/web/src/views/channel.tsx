@@ -276,7 +276,7 @@ function BuffersOverTime({ store, facts, source, target }: Ends) {
 function entryAt(facts: ChannelFacts, of: LaneOf<Entry>, lane: number, place: number): number | undefined {
   const at = of.things.findIndex((entry, n) => of.lanes[n] === lane && entry.queued <= place && place < entry.gone);
   const entry = of.things[at];
-  return entry && facts.buffers.find((buffer) => buffer.entry === entry.number)?.number;
+  return entry && facts.buffers.find((buffer) => buffer.entryAt === facts.entries.indexOf(entry))?.number;
 }
 
 function bufferAt(of: LaneOf<Buffer>, lane: number, place: number): number | undefined {
@@ -488,7 +488,10 @@ function Records({ store, facts, buffer }: { store: Store; facts: ChannelFacts; 
   const { model } = store;
   const { sent, received } = { sent: model.facts.of("sent"), received: model.facts.of("received") };
   const found: number[] = [];
-  facts.elements.buffer.forEach((number, element) => number === buffer.number && found.push(element));
+  const run = facts.runAt(buffer.sent);
+  facts.elements.buffer.forEach((number, element) => {
+    if (number === buffer.number && facts.runAt(sent.places[facts.elements.sent[element]!]!) === run) found.push(element);
+  });
   const link = (place: number) => (
     <button class="rule" onClick={() => store.go(place)}>{moment(model.facts.time[place]!)}</button>
   );

@@ -1,6 +1,7 @@
 /** The views, in the order of their tabs. */
 
 import { channelView } from "./channel";
+import { checkpointsView } from "./checkpoints";
 import { eventTimeView } from "./event_time";
 import { graphView } from "./graph";
 import { lawsView } from "./laws";
@@ -10,5 +11,5 @@ import { timelineView } from "./timeline";
 import type { View } from "./view";
 
 export const VIEWS: readonly View[] = [
-  graphView, timelineView, channelView, eventTimeView, stateView, lawsView, stepsView,
+  graphView, timelineView, channelView, eventTimeView, stateView, lawsView, stepsView, checkpointsView,
 ];

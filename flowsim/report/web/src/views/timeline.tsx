@@ -1,4 +1,4 @@
-/** A lane per subtask: its state, and below it actions and waits, mails, timers, async calls, snapshots. */
+/** A lane per subtask: its state, and below it actions and waits, mails, timers, async calls, snapshots, checkpoints. */
 
 import { signal } from "@preact/signals";
 import { useCallback, useMemo } from "preact/hooks";
@@ -8,6 +8,7 @@ import type { Store } from "../store";
 import { drawAxis, drawLabel, shortened } from "../ui/axis";
 import { TimeCanvas, type Drawing } from "../ui/canvas";
 import { hatched, type Colours } from "../ui/colours";
+import { drawAttempts, drawBarriers } from "../ui/checkpoint_marks";
 import { drawLane, LANE_HEIGHT, missingStates, StateLegend } from "../ui/lanes";
 import type { View } from "./view";
 
@@ -30,6 +31,7 @@ const TRACK_WORDS: Record<TrackName, string> = {
   timers: "timers",
   async: "async elements",
   snapshots: "snapshots",
+  checkpoints: "checkpoints",
 };
 
 /** Words in pictures and lists, and words of the legend. */
@@ -45,6 +47,7 @@ const PART_WORDS: Record<Part, string> = {
   wait_mail: "waits for mail",
   yield: "yields",
   lock: "waits without lock",
+  wait_checkpoint: "waits for its checkpoints",
   in_mailbox: "in the mailbox",
   event_timer: "event-time timer",
   processing_timer: "processing-time timer",
@@ -54,6 +57,9 @@ const PART_WORDS: Record<Part, string> = {
   result: "waits to be emitted",
   snapshot: "snapshot",
   snapshot_inside: "snapshot inside an element",
+  alignment: "alignment",
+  sync: "synchronous part",
+  async: "asynchronous part",
 };
 const OF_TRACK: Record<TrackName, Part[]> = {
   actions: [
@@ -64,6 +70,7 @@ const OF_TRACK: Record<TrackName, Part[]> = {
   timers: ["event_timer", "processing_timer"],
   async: ["queued", "call", "retry", "result"],
   snapshots: ["snapshot", "snapshot_inside"],
+  checkpoints: ["alignment", "sync", "async"],
 };
 
 type Fill = string | CanvasPattern;
@@ -81,6 +88,7 @@ function fills(context: CanvasRenderingContext2D, colours: Colours): Record<Part
     wait_mail: colours.waits,
     yield: hatched(context, colours.queued, colours.filling),
     lock: hatched(context, colours.idle),
+    wait_checkpoint: hatched(context, colours.window),
     in_mailbox: colours.waits,
     event_timer: colours.watermark,
     processing_timer: colours.behind,
@@ -90,12 +98,15 @@ function fills(context: CanvasRenderingContext2D, colours: Colours): Record<Part
     result: colours.waits,
     snapshot: colours.window,
     snapshot_inside: hatched(context, colours.window),
+    alignment: colours.queued,
+    sync: colours.read,
+    async: colours.waits,
   };
 }
 
 /** Parts on whose colour white text is readable, and those that are hatched. */
-const IS_DARK = new Set<Part>(["mail", "call", "life_cycle", "event_timer", "snapshot"]);
-const IS_HATCHED = new Set<Part>(["wait_output", "yield", "lock", "lock_holder", "queued", "retry", "snapshot_inside"]);
+const IS_DARK = new Set<Part>(["mail", "call", "life_cycle", "event_timer", "snapshot", "sync"]);
+const IS_HATCHED = new Set<Part>(["wait_output", "yield", "lock", "lock_holder", "queued", "retry", "snapshot_inside", "wait_checkpoint"]);
 
 const hidden = signal<ReadonlySet<TrackName>>(new Set());
 const chosen = signal<number | null>(null);
@@ -127,7 +138,7 @@ function TimelineView({ store }: { store: Store }) {
         <TimeCanvas store={store} height={bottom + 20} label={label} draw={draw} onPick={(_, y) => pick(store, lines, y)} />
       </div>
       <StateLegend />
-      <Legend names={names} />
+      <Legend store={store} names={names} />
       <AtCursor store={store} tasks={detailed === ALL ? tasks : tasks.filter((task) => task === detailed)} names={names} />
     </>
   );
@@ -198,6 +209,7 @@ function drawLines(store: Store, drawing: Drawing, lines: Line[], bottom: number
       drawLabel(drawing, store.model.names.shortTask(task), y + LANE_HEIGHT / 2, "strong");
       const lane = store.model.states.lanes.get(task);
       if (lane) drawLane(store, drawing, lane, y);
+      drawAttempts(store, drawing, task, y, LANE_HEIGHT);
       continue;
     }
     drawLabel(drawing, `   ${TRACK_WORDS[track.name]}`, y + ROW_PITCH / 2, "faint");
@@ -207,6 +219,7 @@ function drawLines(store: Store, drawing: Drawing, lines: Line[], bottom: number
     context.clip();
     if (track.isCrowded) drawNumber(store, drawing, track, y, height);
     else track.rows.forEach((things, row) => drawRow(store, drawing, track, things, y + row * ROW_PITCH, fill));
+    if (track.name === "checkpoints") drawBarriers(store, drawing, task, y, height);
     context.restore();
   }
 }
@@ -329,6 +342,7 @@ function textOf(track: Track, thing: number, part: Part): string {
     case "mails": return `#${number}`;
     case "timers": return eventTime(number);
     case "async": return `${number} ${PART_WORDS[part]}`;
+    case "checkpoints": return `${number} ${PART_WORDS[part]}`;
     default: return PART_WORDS[part];
   }
 }
@@ -339,7 +353,7 @@ function pick(store: Store, lines: Line[], y: number): void {
   if (line) store.select({ task: line.task });
 }
 
-function Legend({ names }: { names: TrackName[] }) {
+function Legend({ store, names }: { store: Store; names: TrackName[] }) {
   return (
     <ul class="legend" aria-label="Parts of the timeline">
       {names.flatMap((name) => OF_TRACK[name]).map((part) => (
@@ -348,6 +362,8 @@ function Legend({ names }: { names: TrackName[] }) {
         </li>
       ))}
       {names.includes("timers") && <li>◆ fires, × is cancelled</li>}
+      {names.includes("checkpoints") && <li>▼ reads a barrier, ▲ writes a barrier</li>}
+      {store.model.attempts.isRestarted && <li>× ends with its attempt, or fails</li>}
     </ul>
   );
 }
@@ -413,6 +429,7 @@ function wordsOf(store: Store, task: number, track: Track, thing: number, part: 
     case "timers": return `${PART_WORDS[part]} ${eventTime(number)}`;
     case "async": return `async element ${number}: ${PART_WORDS[part]}`;
     case "snapshots": return `${PART_WORDS[part]} of ${store.model.names.operator(task, number)}`;
+    case "checkpoints": return `checkpoint ${number}: ${PART_WORDS[part]}`;
   }
 }
 

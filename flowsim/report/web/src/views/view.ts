@@ -11,5 +11,7 @@ export interface View {
   readonly key: string;
   /** Why it has nothing to show for this recording, and what to do; null if it has something. */
   missing(store: Store): string | null;
+  /** Whether it has no tab for this recording; by default it has one. A link that names the view adds the tab. */
+  isAbsent?(store: Store): boolean;
   readonly Component: ComponentType<{ store: Store }>;
 }

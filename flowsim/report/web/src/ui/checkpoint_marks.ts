@@ -1,0 +1,72 @@
+/** Marks on the lanes of subtasks: where an attempt begins, and where barriers are written and read. */
+
+import { countUpTo } from "../model/facts";
+import type { Store } from "../store";
+import type { Drawing } from "./canvas";
+
+/** With more marks of a subtask in view, they would hide everything else. */
+const MOST_MARKS = 400;
+
+/** A line with the number of the attempt at each restart, and a cross where an attempt failed. */
+export function drawAttempts(store: Store, drawing: Drawing, task: number, y: number, height: number): void {
+  const { context, axis, colours } = drawing;
+  const { attempts } = store.model;
+  const restarts = attempts.restartsOf(task);
+  for (const end of attempts.endsOf(task)) {
+    if (attempts.isFailure(end)) drawCross(drawing, axis.x(end), y + height / 2);
+  }
+  restarts.forEach((place, at) => {
+    const x = axis.x(place);
+    if (x < axis.left || x > axis.right) return;
+    context.fillStyle = colours.text;
+    context.fillRect(x - 1, y - 3, 2, height + 6);
+    const next = restarts[at + 1] === undefined ? axis.right : axis.x(restarts[at + 1]!);
+    const words = `attempt ${at + 1}`;
+    const { width } = context.measureText(words);
+    if (Math.min(next, axis.right) - x < width + 10) return;
+    context.fillStyle = colours.back;
+    context.fillRect(x + 2, y + height / 2 - 7, width + 6, 14);
+    context.textAlign = "left";
+    context.textBaseline = "middle";
+    context.fillStyle = colours.text;
+    context.fillText(words, x + 5, y + height / 2);
+  });
+}
+
+export function drawCross({ context, axis, colours }: Drawing, x: number, y: number): void {
+  if (x < axis.left || x > axis.right) return;
+  context.strokeStyle = colours.late;
+  context.lineWidth = 2;
+  context.beginPath();
+  context.moveTo(x - 5, y - 5);
+  context.lineTo(x + 5, y + 5);
+  context.moveTo(x + 5, y - 5);
+  context.lineTo(x - 5, y + 5);
+  context.stroke();
+}
+
+/** Barriers that a subtask reads, above, and those that it writes, below. */
+export function drawBarriers(store: Store, { context, axis, colours }: Drawing, task: number, y: number, height: number): void {
+  const { checkpoints } = store.model;
+  const { read, written } = checkpoints.barrierPlaces(task);
+  const [from, to] = store.range.value.map((value) => store.placeOf(value)) as [number, number];
+  for (const [places, tip, base] of [[read, y + 4, y - 4], [written, y + height - 4, y + height + 4]] as const) {
+    const first = countUpTo(places, from - 1);
+    const last = countUpTo(places, to);
+    if (last - first > MOST_MARKS) continue;
+    for (let at = first; at < last; at++) {
+      const x = axis.x(places[at]!);
+      if (x < axis.left || x > axis.right) continue;
+      context.beginPath();
+      context.moveTo(x, tip);
+      context.lineTo(x - 5, base);
+      context.lineTo(x + 5, base);
+      context.closePath();
+      context.fillStyle = colours.text;
+      context.strokeStyle = colours.back;
+      context.lineWidth = 2;
+      context.stroke();
+      context.fill();
+    }
+  }
+}

@@ -1,0 +1,177 @@
+/** Checkpoints over time: one lane of the job, and one per subtask with start delay, alignment and snapshot. */
+
+import { useCallback, useMemo } from "preact/hooks";
+import type { Checkpoint, TaskCheckpoint } from "../model/checkpoints";
+import { count } from "../model/text";
+import type { Store } from "../store";
+import { drawAxis, drawLabel } from "../ui/axis";
+import { TimeCanvas, type Axis, type Drawing } from "../ui/canvas";
+import { drawAttempts, drawBarriers, drawCross } from "../ui/checkpoint_marks";
+import { hatched } from "../ui/colours";
+
+const LANE = 18;
+const PITCH = 30;
+const TOP = 6;
+/** Between more channels the lines would hide the lanes. */
+const MOST_LINES = 80;
+
+export function CheckpointChart({ store, chosen }: { store: Store; chosen: Checkpoint | undefined }) {
+  const { model } = store;
+  const tasks = useMemo(() => [...model.names.tasks.keys()], [model]);
+  const y = (row: number) => TOP + row * PITCH;
+  const bottom = y(tasks.length + 1) - 4;
+  const draw = useCallback((drawing: Drawing) => drawChart(store, drawing, tasks, chosen, bottom), [store, tasks, chosen]);
+  const pick = (x: number, at: number, axis: Axis) => {
+    const row = Math.floor((at - TOP + 6) / PITCH);
+    const task = tasks[row - 1];
+    const found = task === undefined ? atJob(store, axis, x) : atTask(store, axis, task, x);
+    if (found !== undefined) store.select({ checkpoint: found, ...(task === undefined ? {} : { task }) });
+  };
+  const { taken, failures } = model.checkpoints;
+  const label = `${count(taken.length, "checkpoint")} and ${count(failures.length, "failure")} of ${count(tasks.length, "subtask")} over time`;
+  return (
+    <>
+      <div class="checkpoint-lanes" role="group" aria-label={`Checkpoints of subtasks over time${store.whose}`} tabIndex={0}>
+        <TimeCanvas store={store} height={bottom + 20} label={label} draw={draw} onPick={pick} />
+      </div>
+      <ul class="legend" aria-label={`Parts of a checkpoint${store.whose}`}>
+        <li><span class="swatch part-delay" /> start delay: until the first barrier</li>
+        <li><span class="swatch part-alignment" /> alignment: until the last barrier</li>
+        <li><span class="swatch part-sync" /> synchronous part</li>
+        <li><span class="swatch part-async" /> asynchronous part, a low bar</li>
+        <li>▼ reads a barrier, ▲ writes a barrier</li>
+        <li>× failed, declined or lost</li>
+      </ul>
+    </>
+  );
+}
+
+function atJob(store: Store, axis: Axis, x: number): number | undefined {
+  const { checkpoints } = store.model;
+  const found = checkpoints.taken.filter((one) => {
+    const [begin, end] = checkpoints.placesOf(one);
+    return axis.x(begin) - 3 <= x && x <= axis.x(end) + 3;
+  });
+  return found.at(-1)?.id;
+}
+
+function atTask(store: Store, axis: Axis, task: number, x: number): number | undefined {
+  const end = (one: TaskCheckpoint) => Math.min(one.acknowledged, one.declined, one.lost);
+  const found = store.model.checkpoints.ofTask(task).filter((one) => {
+    const until = end(one) === Infinity ? axis.right : axis.x(end(one));
+    return axis.x(one.begin) - 3 <= x && x <= until + 3;
+  });
+  return found.at(-1)?.checkpoint;
+}
+
+function drawChart(store: Store, drawing: Drawing, tasks: number[], chosen: Checkpoint | undefined, bottom: number): void {
+  const { context, axis } = drawing;
+  const { checkpoints, names } = store.model;
+  drawAxis(store, drawing, 0, bottom);
+  drawLabel(drawing, "checkpoints", TOP + LANE / 2, "strong");
+  tasks.forEach((task, at) => drawLabel(drawing, names.shortTask(task), TOP + (at + 1) * PITCH + LANE / 2));
+  context.save();
+  context.beginPath();
+  context.rect(axis.left, 0, axis.right - axis.left, bottom);
+  context.clip();
+  if (chosen) drawSpan(store, drawing, chosen, bottom);
+  for (const one of checkpoints.taken) if (one.triggered >= 0) drawJob(store, drawing, one, one === chosen);
+  tasks.forEach((task, at) => {
+    const y = TOP + (at + 1) * PITCH;
+    drawRunning(store, drawing, task, y);
+    for (const one of checkpoints.ofTask(task)) drawTask(store, drawing, one, y);
+    drawAttempts(store, drawing, task, y, LANE);
+    drawBarriers(store, drawing, task, y, LANE);
+  });
+  if (chosen) drawLines(store, drawing, tasks, chosen);
+  context.restore();
+}
+
+/** The time of the chosen checkpoint, behind all lanes. */
+function drawSpan(store: Store, { context, axis, colours }: Drawing, chosen: Checkpoint, bottom: number): void {
+  if (chosen.triggered < 0) return;
+  const [begin, end] = store.model.checkpoints.placesOf(chosen).map(axis.x) as [number, number];
+  context.fillStyle = `${colours.accent}1c`;
+  context.fillRect(begin, 0, Math.max(2, end - begin), bottom);
+}
+
+function drawJob(store: Store, drawing: Drawing, one: Checkpoint, isChosen: boolean): void {
+  const { context, axis, colours } = drawing;
+  const [begin, end] = store.model.checkpoints.placesOf(one).map(axis.x) as [number, number];
+  if (end < axis.left || begin > axis.right) return;
+  const width = Math.max(3, end - begin);
+  context.fillStyle = `${colours.accent}${isChosen ? "66" : "26"}`;
+  context.fillRect(begin, TOP, width, LANE);
+  context.strokeStyle = colours.accent;
+  context.lineWidth = isChosen ? 2 : 1;
+  context.setLineDash(one.outcome === "completed" ? [] : [3, 3]);
+  context.strokeRect(begin + 0.5, TOP + 0.5, width, LANE - 1);
+  context.setLineDash([]);
+  if (one.outcome === "aborted") drawCross(drawing, begin + width, TOP + LANE / 2);
+  const text = String(one.id);
+  context.fillStyle = colours.text;
+  context.textAlign = "left";
+  context.textBaseline = "middle";
+  // Beside a bar that is too narrow for it.
+  if (width > context.measureText(text).width + 8) context.fillText(text, Math.max(begin, axis.left) + 5, TOP + LANE / 2 + 0.5);
+  else context.fillText(text, begin + width + 3, TOP + LANE / 2 + 0.5);
+}
+
+/** A thin line while an attempt of a subtask runs. */
+function drawRunning(store: Store, { context, axis, colours }: Drawing, task: number, y: number): void {
+  const { attempts } = store.model;
+  const begins = [0, ...attempts.restartsOf(task)];
+  const ends = attempts.endsOf(task);
+  context.fillStyle = colours.faint;
+  begins.forEach((begin, at) => {
+    const from = Math.max(axis.left, axis.x(begin));
+    const to = ends[at] === undefined ? axis.right : Math.min(axis.right, axis.x(ends[at]!));
+    if (to > from) context.fillRect(from, y + LANE / 2 - 0.5, to - from, 1);
+  });
+}
+
+function drawTask(store: Store, drawing: Drawing, one: TaskCheckpoint, y: number): void {
+  const { context, axis, colours } = drawing;
+  const { checkpoints } = store.model;
+  const triggered = checkpoints.get(one.checkpoint)?.triggered ?? -1;
+  const end = Math.min(one.acknowledged, one.declined, one.lost);
+  const x = (place: number) => (place === Infinity ? axis.right + 20 : axis.x(place));
+  const trigger = triggered < 0 ? x(one.begin) : axis.x(checkpoints.placeOf(triggered, one.checkpoint));
+  if (x(end) < axis.left || trigger > axis.right) return;
+  const bar = (from: number, to: number, top: number, height: number, fill: string | CanvasPattern) => {
+    if (from === Infinity) return;
+    const [left, right] = [x(from), x(Math.min(to, end))];
+    context.fillStyle = fill;
+    context.fillRect(left, y + top, Math.max(1.5, right - left), height);
+  };
+  if (!one.isTriggered && x(one.begin) > trigger) {
+    context.fillStyle = hatched(context, colours.queued, colours.filling);
+    context.fillRect(trigger, y + 5, x(one.begin) - trigger, LANE - 10);
+  }
+  if (!one.isTriggered) bar(one.begin, one.aligned, 0, LANE, colours.queued);
+  bar(one.syncStart, one.syncEnd, 0, LANE, colours.read);
+  bar(one.syncEnd, one.written, LANE / 2, LANE / 2, colours.waits);
+  if (end === one.acknowledged) return;
+  if (end < Infinity) drawCross(drawing, x(end), y + LANE / 2);
+}
+
+/** The barriers of the chosen checkpoint on their way. */
+function drawLines(store: Store, { context, axis, colours }: Drawing, tasks: number[], chosen: Checkpoint): void {
+  const { checkpoints, names } = store.model;
+  const barriers = checkpoints.barriers(chosen.id);
+  if (barriers.length > MOST_LINES) return;
+  const row = new Map(tasks.map((task, at) => [task, at + 1]));
+  context.strokeStyle = colours.text;
+  context.lineWidth = 1;
+  for (const { channel, sent, received, isCancel } of barriers) {
+    const ends = names.channels.get(channel);
+    if (!ends || sent === Infinity || received === Infinity) continue;
+    const [from, to] = [row.get(ends.source)!, row.get(ends.target)!];
+    context.setLineDash(isCancel ? [3, 3] : []);
+    context.beginPath();
+    context.moveTo(axis.x(sent), TOP + from * PITCH + (from < to ? LANE : 0));
+    context.lineTo(axis.x(received), TOP + to * PITCH + (from < to ? 0 : LANE));
+    context.stroke();
+  }
+  context.setLineDash([]);
+}

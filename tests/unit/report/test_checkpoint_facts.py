@@ -1,0 +1,73 @@
+"""Checkpoints in the payload of a report; a recording without them is as before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from flowsim.cli.main import app
+from flowsim.facts.kinds import CheckpointAction
+from flowsim.facts.schema import TABLES
+from flowsim.recording.reader import Recording
+from flowsim.report.checkpoint_facts import points_of_job
+from flowsim.report.payload import build_payload
+from flowsim.trace.names import Names
+from flowsim.trace.time import start_of
+from tests.support.report_payload import decode
+
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
+
+
+def recorded(scenario: str, folder: Path) -> Recording:
+    (path,) = SCENARIOS.glob(f"{scenario}_*.yaml")
+    done = CliRunner().invoke(app, ["run", str(path), "--record", "elements", "--out", str(folder)])
+    assert done.exit_code == 0, done.output
+    return Recording.open(folder)
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    """A job that fails, and restarts from its checkpoint."""
+    return recorded("38", tmp_path_factory.mktemp("restarted"))
+
+
+def test_facts_of_the_job_are_in_the_payload_without_acknowledgements(recording: Recording) -> None:
+    found, start_ns = decode(build_payload(recording, "out/run")), start_of(recording)
+
+    for name in ("checkpoints", "restarts"):
+        expected = [dict(zip(TABLES[name].names, row, strict=False)) for row in recording.rows(name)]
+        if name == "checkpoints":
+            expected = [row for row in expected if row["action"] != CheckpointAction.ACKNOWLEDGED]
+        columns = found.counts[name]
+        rows = [
+            dict(zip(columns, row, strict=True)) for row in zip(*(of.tolist() for of in columns.values()), strict=True)
+        ]
+        assert rows == [{**row, "time_ns": row["time_ns"] - start_ns} for row in expected]
+    assert {"12.6", "12.142"} <= set(found.head["rules"])
+
+
+def test_names_of_states_splits_and_committables_are_texts(recording: Recording) -> None:
+    found, names = decode(build_payload(recording, "out/run")), Names(recording)
+
+    for table, column in (("stored_state", "state"), ("source_positions", "split"), ("committables", "committable")):
+        at = TABLES[table].names.index(column)
+        expected = [names.value(row[at]) or f"#{row[at]}" for row in recording.rows(table)]
+        assert sorted(found.records[number] for number in found.tables[table][column].tolist()) == sorted(expected)
+
+
+def test_failure_and_first_checkpoints_are_points_of_interest(recording: Recording) -> None:
+    assert points_of_job(recording) == [
+        (1, 150003000, "failure 0"),
+        (1, 105000000, "checkpoint 1"),
+        (2, 245009000, "checkpoint 2"),
+    ]
+
+
+def test_recording_without_checkpoints_has_no_sections_phrases_or_rules_of_them(tmp_path: Path) -> None:
+    head = decode(build_payload(recorded("12", tmp_path / "run"), "out/run")).head
+
+    assert not {"checkpoints", "restarts"} & set(head["sections"])
+    assert not {"checkpoint_steps", "stored_kinds", "committables", "reasons"} & set(head["wording"])
+    assert not [number for number in head["rules"] if number.startswith("12.")]

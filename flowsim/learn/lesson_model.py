@@ -11,7 +11,7 @@ from flowsim.scenario.types import Name, Strict
 
 Sentence = Annotated[str, Field(min_length=1, max_length=1000)]
 Unit = Literal["ns", "us", "ms", "s"]
-View = Literal["graph", "timeline", "channel", "event-time", "state", "laws", "steps"]
+View = Literal["graph", "timeline", "channel", "event-time", "state", "laws", "checkpoints", "steps"]
 
 
 class ResultsModel(Strict):

@@ -42,7 +42,12 @@ PICTURES: Final = (
     Picture("event_time_relative", DEMO, "#view=event-time", 650),
     Picture("watermarks", "22_watermark_alignment", "#view=event-time&key=0&t=5000000000", 680),
     Picture("state", "13_sessions_merge", "#view=state&key=1&scale=order&step=101&from=80&to=140", 720),
-    Picture("checkpoints", "33_aligned_checkpoint_under_skew", "#view=checkpoints&t=546109000&from=400000000&to=950000000", 700),
+    Picture(
+        "checkpoints",
+        "33_aligned_checkpoint_under_skew",
+        "#view=checkpoints&t=546109000&from=400000000&to=950000000",
+        700,
+    ),
     Picture("steps", "12_three_lateness_settings", "#view=steps&fact=3.55", 560),
 )
 

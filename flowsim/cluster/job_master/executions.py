@@ -41,8 +41,8 @@ class TaskExecution:
 
     @property
     def is_terminal(self) -> bool:
-        """True in the states FINISHED, CANCELED and FAILED."""
-        return self.state.is_terminal
+        """True in the state FINISHED. In Flink also for attempts that failed, which loses records (deviations.md)."""
+        return self.state is TaskState.FINISHED
 
     def trigger_checkpoint(self, checkpoint_id: int, timestamp_ms: int, options: CheckpointOptions) -> None:
         """Enqueues the trigger in the task; a task that is not running declines. Flink: Task.triggerCheckpointBarrier."""

@@ -12,6 +12,8 @@ from flowsim.facts.kinds import AlignmentType, ElementKind, Level, LifeEvent
 from flowsim.laws.checkpoints.checkpoint_cut import compare
 from flowsim.laws.checkpoints.cuts import READS, Cuts, CutsOfTask
 from flowsim.laws.checkpoints.needs import alignments, needs_restore, restored_checkpoints
+from flowsim.laws.checkpoints.positions import READS as POSITIONS
+from flowsim.laws.checkpoints.positions import Positions, PositionsOfTask, all_records_are_sent, compare_positions
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
@@ -20,6 +22,7 @@ from flowsim.laws.slices import Ints, Slice
 EXACTLY_ONCE: Final = "exactly-once"
 AT_LEAST_ONCE: Final = "at-least-once"
 _RECORD, _BARRIER = int(ElementKind.RECORD), int(ElementKind.CHECKPOINT_BARRIER)
+_STOPS: Final = (int(LifeEvent.STOP_WITH_DRAIN), int(LifeEvent.STOP_NO_DRAIN))
 _MOST_RECORDS: Final = 1 << 20
 """A source subtask with more records is not compared with its attempts: they would need too much memory."""
 _EMPTY: Final[Ints] = np.empty(0, dtype=np.int64)
@@ -37,19 +40,22 @@ class Delivered:
     """Of a source, by attempt and checkpoint: the number of records before the barrier."""
     finished: set[int] = field(default_factory=set)
     """The attempts that reached the state FINISHED."""
+    stopped: set[int] = field(default_factory=set)
+    """The attempts that were stopped before the end of their input."""
     restored_as_finished: set[int] = field(default_factory=set)
     """The attempts whose operators did not run, because the task had finished before the checkpoint."""
     is_complete: bool = True
+    positions: Positions = field(default_factory=Positions)
 
 
 class DeliveryOfTask:
     """Follows one task through all its attempts."""
 
-    def __init__(self, wanted: frozenset[int], sent: Sequence[int], found: Findings) -> None:
+    def __init__(self, wanted: frozenset[int], sent: Sequence[int], positions: PositionsOfTask) -> None:
         """``sent``: of a source the channels of one edge, which have each of its records once."""
         self._wanted = wanted
         self._sent = np.array(sent, dtype=np.int64)
-        self._found = found
+        self._positions = positions
         self._attempts: dict[int, CutsOfTask] = {}
         self._parts: dict[int, list[Ints]] = {}
         self._counts: dict[int, int] = {}
@@ -59,22 +65,26 @@ class DeliveryOfTask:
         attempt = facts.attempt
         cuts = self._attempts.get(attempt)
         if cuts is None:
-            cuts = self._attempts[attempt] = CutsOfTask(self._found, self._wanted.__contains__)
+            cuts = self._attempts[attempt] = CutsOfTask(Findings(), self._wanted.__contains__)
         cuts.feed(facts)
         for (event,) in facts.of("lifecycle").tuples(("event",)):
             if event == LifeEvent.FINISHED:
                 self._delivered.finished.add(attempt)
             elif event == LifeEvent.RESTORED_AS_FINISHED:
                 self._delivered.restored_as_finished.add(attempt)
+            elif event in _STOPS:
+                self._delivered.stopped.add(attempt)
+        before, seqs = self._counts.get(attempt, 0), _EMPTY
         if len(self._sent) and facts.has("sent"):
-            self._add_records(facts)
+            seqs = self._add_records(facts, before)
+        self._positions.feed(facts, before, seqs)
 
-    def _add_records(self, facts: Slice) -> None:
+    def _add_records(self, facts: Slice, before: int) -> Ints:
+        """Returns the sequence numbers of the records."""
         rows, attempt = facts.of("sent"), facts.attempt
         kinds = rows.column("kind")
         is_record = (kinds == _RECORD) & np.isin(rows.column("channel"), self._sent)
-        before = self._counts.get(attempt, 0)
-        seqs = rows.column("seq")[is_record]
+        seqs: Ints = rows.column("seq")[is_record]
         for seq, checkpoint in rows.tuples(("seq", "timestamp"), kinds == _BARRIER):
             if checkpoint in self._wanted:
                 count = before + int(np.searchsorted(seqs, seq))
@@ -84,16 +94,20 @@ class DeliveryOfTask:
             self._parts.setdefault(attempt, []).append(rows.column("fingerprint")[is_record].astype(np.int64))
         else:
             self._delivered.is_complete = False
+        return seqs
 
     def end(self, whole: bool) -> Delivered:
         delivered = self._delivered
         delivered.cuts = {attempt: cuts.end(whole) for attempt, cuts in self._attempts.items()}
+        delivered.positions = self._positions.end()
         delivered.records = {attempt: np.concatenate(parts) for attempt, parts in self._parts.items()}
         return delivered
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> DeliveryOfTask:
-    return DeliveryOfTask(restored_checkpoints(graph), _record_channels(graph, task), Findings())
+    wanted, sent = restored_checkpoints(graph), _record_channels(graph, task)
+    is_counted = bool(sent) and all_records_are_sent(graph, task, graph.channels[sent[0]].edge)
+    return DeliveryOfTask(wanted, sent, PositionsOfTask(wanted, is_counted))
 
 
 def _record_channels(graph: JobGraph, task: Task) -> list[int]:
@@ -114,6 +128,7 @@ def _compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
     for attempt in range(attempts):
         cuts = {task: each.cuts[attempt] for task, each in delivered.items() if attempt in each.cuts}
         compare(graph, cuts, whole, found)
+    compare_positions(graph, {task: each.positions for task, each in delivered.items()}, found)
     for vertex in sorted({task.vertex for task in graph.tasks.values() if not task.inputs}):
         tasks = [task.task for task in graph.tasks_of(vertex)]
         sources = [delivered[task] for task in tasks if task in delivered]
@@ -129,6 +144,8 @@ def _compare_source(
     if len(lasts) > 1:
         return
     last = max(lasts)
+    if any(last in source.stopped for source in sources):
+        return
     final = _History(graph, tasks[0], sources).of(last)
     values, counts = np.unique(final, return_counts=True)
     for attempt in range(last):
@@ -204,12 +221,21 @@ _COUNTS: Final = """\
   in the attempt before, it is the whole history of that attempt. Rows examined: the distinct records (by `fingerprint`)
   in the histories of all attempts but the last one. A record is a violation when the last history has it less
   often{twice}.
+- *Positions*. Rows examined: RESTORED rows of `source_positions` whose split has a STORED row of the same checkpoint in
+  the vertex. A row is a violation when no such row has its position. Also examined: 1 for each checkpoint of an attempt
+  of a task without inputs that has STORED rows of all splits for which the attempt has a row before. It is a violation
+  when the sum of `records` is not the number of RECORD rows of `sent` before it on the first edge. This is counted if
+  - `params.source` of the source is `collection`, `generator` or `csv` (with `file`, without `split_by`), not legacy;
+  - there are only operators of the kinds `map` and `watermarks` between it and the first edge, which has no `side_output`;
+  - `missing_timestamp` of the source and of these operators is empty.
+
+  So a reader that skips or repeats records is found even if the job is stopped, or has no records twice.
 - What this proves: with law restored-state the state of every task is that of its cut, and with the channels no element
   is between two cuts; the sources send the rest again. So every record of a source has its effect {effect} in
   the final state and, with law committed-once, in the committed output. What it does not: the results of a user function
   are not computed again, and a source whose records depend on the time at which they are read violates the law.
-- Not compared: sources with more than {most:,} records in an attempt of a subtask; subtasks of a vertex with different
-  numbers of attempts.
+- Not compared: a vertex of which a task was stopped (STOP_WITH_DRAIN or STOP_NO_DRAIN in `lifecycle`); sources with more
+  than {most:,} records in an attempt of a subtask; subtasks of a vertex with different numbers of attempts.
 """
 
 
@@ -217,7 +243,7 @@ def _counts(other: str, twice: str, effect: str) -> str:
     return _COUNTS.format(other=other, twice=twice, effect=effect, most=_MOST_RECORDS)
 
 
-_COLUMNS: Final = {**READS, "sent": (*READS["sent"], "fingerprint"), "lifecycle": ("event",)}
+_COLUMNS: Final = {**READS, **POSITIONS, "sent": (*READS["sent"], "fingerprint"), "lifecycle": ("event",)}
 
 LAWS: Final = (
     Law(

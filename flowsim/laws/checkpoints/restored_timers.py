@@ -11,6 +11,7 @@ from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
 from flowsim.laws.slices import Slice
+from flowsim.laws.timers.timers import needs_keyed_edges
 from flowsim.units import MAX_WATERMARK
 
 ID: Final = "restored-timers"
@@ -51,7 +52,7 @@ class TimersOfTask:
                 self._step(seq, row[0], row[1:])
             elif table == 2:
                 self._is_finished = self._is_finished or row[0] == _FINISH
-            elif row[0] == SYNC_START and row[1] in self._wanted:
+            elif row[0] == SYNC_START and row[1] in self._wanted and self._is_known:
                 self._snapshots[row[1]] = dict(self._waiting)
 
     def _begin(self, attempt: int) -> None:
@@ -92,6 +93,10 @@ def _starts_restored(graph: JobGraph) -> bool:
     return graph.history.first_restored != NO_CHECKPOINT
 
 
+def _applies(graph: JobGraph) -> str:
+    return needs_keyed_edges(graph) or needs_restore(graph)
+
+
 LAWS: Final = (
     Law(
         ID,
@@ -104,14 +109,15 @@ LAWS: Final = (
             "lifecycle": ("event",),
         },
         _make,
-        needs_restore,
+        _applies,
         attempts=Attempts.ALL,
         counts="""\
-- Not applicable: no attempt was restored. Rows examined: rows of `timers` of tasks with several attempts, or of all tasks
-  if the job started from a snapshot.
+- Not applicable: no edge with partitioner HASH, or no attempt was restored.
+- Rows examined: rows of `timers` of tasks with several attempts, or of all tasks if the job started from a snapshot.
 - A timer of an operator is its (service, domain, timestamp, key, window_start, window_end). It *waits* from its REGISTER
   row to its next DELETE or FIRE row of the same attempt. An attempt begins with the timers that waited in the cut of its
-  checkpoint, without one with none; if the snapshot is of another run, they are not known.
+  checkpoint, without one with none; they are not known if the snapshot is of another run, or of an attempt whose timers
+  were not known.
 - A row is a violation when it is a REGISTER of a timer that waits, or a DELETE or FIRE of a timer that does not wait.
 - In a whole run, 1 for each timer of event time below MAX_WATERMARK that waits at the end of a restored task with a
   FINISH row in `lifecycle`.

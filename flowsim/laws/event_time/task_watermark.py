@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from flowsim.facts.kinds import AsyncAction, Level
+from flowsim.facts.kinds import AsyncAction, Level, LifeEvent
 from flowsim.laws.async_wait.places import operators_by_vertex
 from flowsim.laws.event_time.generators import NEVER, Generators
 from flowsim.laws.event_time.marks import Mark, sent_event_time, statuses, watermarks
@@ -20,6 +21,7 @@ from flowsim.laws.slices import Slice
 
 ID: Final = "task-watermark"
 _PUT: Final = int(AsyncAction.PUT)
+_RESTORED_AS_FINISHED: Final = int(LifeEvent.RESTORED_AS_FINISHED)
 
 
 class Reading(NamedTuple):
@@ -38,6 +40,7 @@ class TaskEventTime:
 
     def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
         self._found = found
+        self._graph = graph
         self._task = task
         self._paths = graph.once(EventTimePaths)
         self._origins = Origins(task.inputs)
@@ -60,6 +63,8 @@ class TaskEventTime:
         self._generators = Generators(graph, task, found)
         self._end_of_inputs: int | None = None
         """The row with which the inputs reached the end of event time."""
+        self._without_operators: dict[int, Reader] | None = None
+        """By channel, if the task was restored as finished."""
 
     def _read_queue(self, number: int) -> None:
         """The watermarks that an operator enqueues are those of its input."""
@@ -87,6 +92,9 @@ class TaskEventTime:
         sent = facts.once(sent_event_time)
         self._count(facts, sent)
         causes = self._origins.causes(facts)
+        if self._is_without_operators(facts):
+            self._feed_without_operators(causes.get(INPUTS, ()), sent)
+            return
         for queue in self._queues.values():
             queue.feed(facts)
         for number, (origin, output) in self._outputs.items():
@@ -105,6 +113,24 @@ class TaskEventTime:
             self._end_of_inputs = next((seq for seq, emission in causes.get(INPUTS, ()) if emission == LAST), None)
         self._generators.feed(facts)
 
+    def _is_without_operators(self, facts: Slice) -> bool:
+        """Whether the task was restored as finished (rule 12.100): the first of its rows shows it."""
+        lives = facts.of("lifecycle")
+        if self._without_operators is None and len(lives) and (lives.column("event") == _RESTORED_AS_FINISHED).any():
+            self._without_operators = {}
+            for channel in self._graph.sent_by(self._task.task):
+                reader = Reader(self._found, {"task": self._task.task, "channel": channel.channel})
+                if not self._task.inputs:
+                    reader.feed([(0, LAST)], ())
+                self._without_operators[channel.channel] = reader
+        return self._without_operators is not None
+
+    def _feed_without_operators(self, causes: Sequence[Mark], sent: Mapping[int, Sequence[Mark]]) -> None:
+        """Such a task sends the end of event time, after that of its inputs."""
+        for channel, reader in (self._without_operators or {}).items():
+            reader.feed(causes, sent.get(channel, ()))
+            reader.settle()
+
     def _count(self, facts: Slice, sent: dict[int, list[Mark]]) -> None:
         count = sum(map(len, sent.values())) + len(facts.of("task_watermark")) + len(facts.of("generated_watermark"))
         steps = facts.of("async_elements")
@@ -113,6 +139,10 @@ class TaskEventTime:
         self._found.examined += count
 
     def end(self, whole: bool) -> None:
+        if self._without_operators is not None:
+            for without in self._without_operators.values():
+                without.end(whole)
+            return
         in_progress: dict[int, list[Mark]] = {}
         for number, (_, output) in self._outputs.items():
             in_progress[number] = [] if whole else output.in_progress(self._queues[number])
@@ -151,6 +181,9 @@ _COUNTS: Final = """\
     4.10, law end);
   - 1 for each cause, the beginning included, that does not own all its passing marks. In a prefix, the last cause is
     not counted.
+- **Tasks restored as finished** (a RESTORED_AS_FINISHED row in `lifecycle`): the origin of all channels is the inputs.
+  Without inputs, `MAX` is the passing mark of the beginning. Nothing else is judged: the operators do not run (rule
+  12.100).
 - **Queues.** The PUT rows of kind WATERMARK of an `async_wait` operator are judged like the rows of a channel. The
   origin is that of the operator's input, of which only WATERMARKs count. Only PUT rows after the first OPEN row of the
   operator in `lifecycle` are judged. A queue is not judged in two cases:
@@ -192,7 +225,7 @@ LAWS: Final = (
         ID,
         "A task sends exactly the watermarks and statuses that result from its combined inputs, or that its "
         "strategies generate from their records.",
-        ("5.8", "8.1", "8.5", "8.6", "8.7", "8.15", "8.16", "8.18"),
+        ("5.8", "8.1", "8.5", "8.6", "8.7", "8.15", "8.16", "8.18", "12.100"),
         Level.ELEMENTS,
         {
             "sent": ("channel", "kind", "timestamp"),

@@ -151,7 +151,8 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> KeyedTask | OtherTa
     return KeyedTask(task, graph.once(EventTimePaths), first, found[ID])
 
 
-def _needs_keyed_edges(graph: JobGraph) -> str:
+def needs_keyed_edges(graph: JobGraph) -> str:
+    """For laws about timers."""
     return "" if graph.once(_keyed_vertices) else "the job has no keyed edge"
 
 
@@ -202,7 +203,7 @@ LAWS: Final = (
             "lifecycle": ("event",),
         },
         _make,
-        _needs_keyed_edges,
+        needs_keyed_edges,
         attempts=Attempts.FRESH,
         counts=_COUNTS,
     ),

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Final
 
-from flowsim.facts.kinds import CommittableAction, Level
+from flowsim.facts.kinds import CommittableAction, Level, RestartAction, SnapshotKind
 from flowsim.laws.checkpoints.needs import NOTIFYING, needs_checkpoints
 from flowsim.laws.evidence import named
 from flowsim.laws.job_graph import JobGraph, Task
@@ -16,6 +16,7 @@ from flowsim.laws.slices import Slice
 ID: Final = "committed-once"
 _PREPARED, _COMMITTED = int(CommittableAction.PREPARED), int(CommittableAction.COMMITTED)
 _RESTORED, _FAILED = int(CommittableAction.RESTORED), int(CommittableAction.FAILED)
+_SYNCHRONOUS: Final = (int(SnapshotKind.SUSPEND), int(SnapshotKind.TERMINATE))
 Step = tuple[int, int, int, int, int, int, int, int]
 """Time, action, task, seq, checkpoint, attempt, operator and committable."""
 
@@ -66,11 +67,29 @@ def _examine(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
                 _broken(found, "committed before its checkpoint was completed", step)
             elif ended[place] > len(prepared.get(number, ())) + restored[place]:
                 _broken(found, "committed again, but it was neither prepared nor restored since", step)
+    stopped = min((each for each, event in graph.history.completed.items() if event.type in _SYNCHRONOUS), default=None)
     all_ended = {number for number, _, _ in ended}
     for number, of_number in prepared.items() if whole else ():
         _, _, task, _, checkpoint, attempt, _, _ = of_number[-1]
-        if number not in all_ended and (checkpoint in completed or attempt == graph.last_attempt(task)):
+        if stopped is not None and checkpoint > stopped:
+            continue
+        if number not in all_ended and (
+            attempt == graph.last_attempt(task) or _completed_in(graph, checkpoint, task, attempt)
+        ):
             _broken(found, "never committed, but its checkpoint was completed", of_number[-1])
+
+
+def _completed_in(graph: JobGraph, checkpoint: int, task: int, attempt: int) -> bool:
+    """Whether a checkpoint was completed before the next attempt of the task."""
+    event = graph.history.completed.get(checkpoint)
+    if event is None or event.type not in NOTIFYING:
+        return False
+    restarts = [
+        each.step
+        for each in graph.history.restarts
+        if each.action == RestartAction.RESTART and each.task_id == task and each.attempt > attempt
+    ]
+    return event.step < min(restarts, default=event.step)
 
 
 def _applies(graph: JobGraph) -> str:
@@ -105,16 +124,15 @@ LAWS: Final = (
         attempts=Attempts.ALL,
         counts="""\
 - Not applicable: no row in `checkpoints`, or no operator of kind `committer`.
-- Rows examined: rows of `committables`, in the order of `time_ns`; at
-  the same time PREPARED and RESTORED rows first.
+- Rows examined: rows of `committables`, in the order of `time_ns`; at the same time PREPARED and RESTORED rows first.
 - A COMMITTED or FAILED row is a violation when
   - no checkpoint with this or a higher id, whose type is not SAVEPOINT, is completed at its `time_ns`, and its id is
     above that of the snapshot from which the job started (rules 12.31, 12.51);
   - there are not more PREPARED and RESTORED rows than COMMITTED and FAILED rows of the committable before it, per
-    committing operator: a restore
-    commits again what may have been committed before (rule 12.135).
+    committing operator: a restore commits again what may have been committed before (rule 12.135).
 - In a whole run, 1 for each committable that is prepared and never COMMITTED or FAILED, if its checkpoint is completed
-  or the last attempt of the task prepared it (rule 12.94).
+  before the next attempt of the task, or the last attempt of the task prepared it (rule 12.94). Not counted: what was
+  prepared for a checkpoint after the completed savepoint (type SUSPEND or TERMINATE) with which the job was stopped.
 """,
     ),
 )  # fmt: skip

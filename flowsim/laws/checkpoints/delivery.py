@@ -197,7 +197,9 @@ class _History:
         return _EMPTY
 
     def _had_finished(self, source: Delivered, attempt: int) -> bool:
-        return attempt in source.restored_as_finished and attempt - 1 in source.finished
+        """A task that was restored as finished may fail again before it ends."""
+        restored = source.restored_as_finished
+        return attempt in restored and (attempt - 1 in source.finished or attempt - 1 in restored)
 
 
 def _mode(graph: JobGraph) -> bool:
@@ -218,9 +220,9 @@ _COUNTS: Final = """\
 - *Sources*, in a whole run, per vertex without inputs: the *history* of an attempt are the RECORD rows of `sent` on its
   first edge that count in it: those of the attempt itself, and before them the history of the attempt that stored the
   restored checkpoint, up to its barrier. For a vertex whose tasks have RESTORED_AS_FINISHED in `lifecycle`, and FINISHED
-  in the attempt before, it is the whole history of that attempt. Rows examined: the distinct records (by `fingerprint`)
-  in the histories of all attempts but the last one. A record is a violation when the last history has it less
-  often{twice}.
+  or RESTORED_AS_FINISHED in the attempt before, it is the whole history of that attempt. Rows examined: the distinct
+  records (by `fingerprint`) in the histories of all attempts but the last one. A record is a violation when the last
+  history has it less often{twice}.
 - *Positions*. Rows examined: RESTORED rows of `source_positions` whose split has a STORED row of the same checkpoint in
   the vertex. A row is a violation when no such row has its position. Also examined: 1 for each checkpoint of an attempt
   of a task without inputs that has STORED rows of all splits for which the attempt has a row before. It is a violation

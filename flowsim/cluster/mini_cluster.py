@@ -252,6 +252,7 @@ class MiniCluster:
 
     def _on_task_end(self, task: StreamTask, done: asyncio.Task[None]) -> None:
         self._running -= 1
+        self._actors.cancel_threads(task)
         if self._sampler is not None:
             self._sampler.task_ended(task)
         if self._ended is None or self._ended.done() or self._master is None:

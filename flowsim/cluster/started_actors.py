@@ -32,6 +32,12 @@ class StartedActors:
             if each.actor_id in self._actors:
                 self._actors[each.actor_id].cancel()
 
+    def cancel_threads(self, task: StreamTask) -> None:
+        """Cancels the started actors of a task that has ended."""
+        for each in task.actors:
+            if each is not task.actor and each.actor_id in self._actors:
+                self._actors[each.actor_id].cancel()
+
     def has_ended(self, actor_id: int) -> bool:
         """True for an actor that ended, or never started."""
         started = self._actors.get(actor_id)

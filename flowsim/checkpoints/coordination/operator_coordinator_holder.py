@@ -129,6 +129,9 @@ class OperatorCoordinatorHolder:
         )
 
     def _on_end_of_checkpoint(self, checkpoint_id: int, notify: Callable[[int], None]) -> None:
+        if checkpoint_id > self._latest_checkpoint_id:
+            # It was aborted before it came here. In Flink the gateways throw, which ends in the log.
+            return
         self._for_all_gateways(lambda gateway: gateway.open_gateway_and_unmark_checkpoint(checkpoint_id))
         notify(checkpoint_id)
 

@@ -98,6 +98,14 @@ class SubtaskExecutions:
         current = self.current_execution_attempt
         return current is not None and current.task.state is TaskState.FINISHED
 
+    def cancel(self) -> TaskExecution | None:
+        """The job begins to cancel the current attempt; returns it, unless it has ended. It does not count as running."""
+        current = self.current_execution_attempt
+        if current is None or current.state.is_terminal:
+            return None
+        current.state = TaskState.CANCELING
+        return current
+
     def deploy(self, task: StreamTask) -> TaskExecution:
         """Makes ``task`` the current attempt."""
         execution = TaskExecution(self, self.attempts, task)

@@ -169,8 +169,18 @@ class JobMaster:
         )
 
     def cancel_task(self, subtask: int) -> None:
-        self.coordinators.on_failed(subtask, self.executions.subtasks[subtask].attempts - 1)
-        self._tasks.cancel_task(subtask)
+        vertex = self.executions.subtasks[subtask]
+        self.coordinators.on_failed(subtask, vertex.attempts - 1)
+        attempt = vertex.cancel()
+        if self.checkpoints is None:
+            self._tasks.cancel_task(subtask)
+        elif attempt is not None:
+            # A call to the task takes a turn, so that a trigger that has begun does not find canceled tasks (12.36).
+            self.actor.execute(lambda: self._cancel_attempt(attempt))
+
+    def _cancel_attempt(self, attempt: TaskExecution) -> None:
+        if attempt.vertex.current_execution_attempt is attempt:
+            self._tasks.cancel_task(attempt.vertex.id)
 
     def is_terminal(self, subtask: int) -> bool:
         return self._tasks.is_terminal(subtask)
@@ -234,7 +244,7 @@ class JobMaster:
             self.checkpoints.statistics.report_incomplete_stats(message)
 
     def on_end_of_data(self, execution: TaskExecution) -> None:
-        if self.checkpoints is not None:
+        if self.checkpoints is not None and execution.state is not TaskState.CANCELING:
             self.checkpoints.end_of_data.on_end_of_data(execution.attempt_id)
 
     def on_synchronous_part(self, execution: TaskExecution, checkpoint_id: int) -> None:

@@ -15,6 +15,7 @@ from flowsim.state.snapshots.stored_streams import (
     StoredTimer,
     TimerStream,
 )
+from flowsim.values.closed_set import copy_value
 
 S = TypeVar("S")
 
@@ -40,10 +41,13 @@ class RestoredKeyGroups:
         return {name: kind for _, stream in self._managed for name, kind in stream.descriptions.items()}
 
     def cells(self) -> Iterator[tuple[int, StoredCell]]:
-        """Yields the key group and the cell, in ascending order of key groups."""
+        """Yields the key group and a copy of the cell, in ascending order of key groups.
+
+        The checkpoint may be restored again, and so must not see what the operator changes.
+        """
         for group, stream in self._in_order(self._managed):
             for cell in stream.cells.get(group, ()):
-                yield group, cell
+                yield group, StoredCell(cell.state, cell.namespace, cell.key, copy_value(cell.content))
 
     def timers(self) -> Iterator[tuple[int, StoredTimer]]:
         """Yields the key group and the timer, in ascending order of key groups."""

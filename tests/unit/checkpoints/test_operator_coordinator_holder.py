@@ -175,6 +175,18 @@ def test_snapshot_of_an_aborted_checkpoint_closes_nothing() -> None:
     assert source.enumerator.calls == ["aborted 1"]
 
 
+def test_abort_of_a_checkpoint_that_the_coordinator_has_not_seen_changes_nothing() -> None:
+    """The job failed between the trigger and the snapshots of the coordinators (rule 12.45)."""
+    source = Source()
+    source.holder.notify_checkpoint_aborted(1)
+    source.drain()
+    assert source.enumerator.calls == []
+    source.checkpoint(2)
+    source.snapshot(2)
+    source.assign(0, "a")
+    assert source.tasks[0].received == []
+
+
 def test_restarted_subtask_has_an_open_gateway() -> None:
     """The checkpoint that began before the restart may end after it."""
     source = Source()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from random import Random
+from collections.abc import Iterable
 
 import pytest
 
@@ -14,8 +13,10 @@ from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_actions import StopWithSavepoint
 from flowsim.connectors.generator import GeneratorSource, SequenceOf
 from flowsim.connectors.memory import CollectSink
-from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.datastream import StreamExecutionEnvironment, WindowFunction
+from flowsim.datastream.common import Time
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
+from flowsim.datastream.window import TimeWindow, TumblingEventTimeWindows
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.graph.checkpoint_settings import (
@@ -176,39 +177,24 @@ def test_error_in_the_job_manager_fails_the_job(monkeypatch: pytest.MonkeyPatch)
     assert "an error of the job manager" in str(result.error)
 
 
-def random_failure(random: Random) -> RunFailure:
-    """Also during recovery: failures of later attempts, and at times at which tasks restart."""
-    task, attempt = random.choice([SOURCE, SUMS, SUMS, SINK]), random.choice([0, 0, 1, 2])
-    subtask = random.randint(0, 1) if task == SUMS else 0
-    match random.randint(0, 4):
-        case 0:
-            return FailTask(task, subtask, at_record=random.randint(0, RECORDS // 2), attempt=attempt)
-        case 1:
-            return FailTask(task, subtask, at_ns=random.randint(0, 60) * NS_PER_MS // 2, attempt=attempt)
-        case 2:
-            return FailTask(task, subtask, in_snapshot=random.randint(1, 5), attempt=attempt)
-        case 3:
-            return FailTask(task, subtask, in_notification=random.randint(1, 5), attempt=attempt)
-        case _:
-            return LoseJobManager(random.randint(0, 60) * NS_PER_MS)
+class Listed(WindowFunction[tuple[int], tuple[int, ...], int, TimeWindow]):
+    def apply(self, key: int, window: TimeWindow, inputs: Iterable[tuple[int]]) -> list[tuple[int, ...]]:
+        return [tuple(value[0] for value in inputs)]
 
 
-@pytest.mark.property
-def test_random_failures_do_not_change_what_is_committed() -> None:
-    """FLOWSIM_RECOVERY_RUNS sets the number of runs."""
-    expected = sums()
-    for seed in range(int(os.environ.get("FLOWSIM_RECOVERY_RUNS", "25"))):
-        random = Random(seed)
-        failures = [random_failure(random) for _ in range(random.randint(1, 4))]
-        checkpoints = CheckpointSettings(
-            random.choice([10, 15]),
-            max_concurrent=random.choice([1, 2]),
-            async_latency_ns=random.choice([0, 4]) * NS_PER_MS,
-            sync_latency_ns=random.choice([0, 1]) * NS_PER_MS,
-            tolerable_failures=random.choice([0, 5]),
-        )
-        restart = FixedDelayRestart(20, random.choice([0, 2, 12]))
-        policy = random.choice(["fifo", "random"])
-        result, rows = run(*failures, restart=restart, checkpoints=checkpoints, policy=policy, seed=seed)
-        assert result.status is JobStatus.FINISHED, (seed, failures, result.error)
-        assert rows == expected, (seed, failures)
+def test_checkpoint_in_memory_is_restored_three_times_without_what_came_between() -> None:
+    """The operator adds records to the lists of its restored windows; the checkpoint does not change (rule 12.66)."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.settings.checkpointing, env.settings.restart_strategy = (
+        CheckpointSettings(10, min_pause_ms=10),
+        FixedDelayRestart(3, 3),
+    )
+    source = GeneratorSource(20, {"n": SequenceOf(0, 1, None)}, pace_ns=NS_PER_MS)
+    ascending = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda row, _: row[0])
+    keyed = env.from_source(source, ascending, "numbers").key_by(lambda row: row[0] % 2, key_type=None)
+    sink = CollectSink()
+    keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(100))).apply(Listed()).name("lists").sink_to(sink)
+    failures = [FailTask("lists", at_record=record, attempt=n) for n, record in enumerate([15, 3, 3])]
+    result = MiniCluster(env.stream_graph(), RunOptions(failures=tuple(failures))).run()
+    assert (result.status, result.restarts) == (JobStatus.FINISHED, 3)
+    assert sorted(sink.values()) == [tuple(range(0, 20, 2)), tuple(range(1, 20, 2))]

@@ -206,3 +206,8 @@ def test_restored_job_violates_no_law(first: int, tmp_path: Path) -> None:
         path = _saved(run(seed, 1 + seed % 3, folder))
         if path is not None:
             run(seed, 1 + seed // 2 % 3, None, path)
+
+
+def test_threads_of_failed_attempts_end() -> None:
+    """A task of the asynchronous operator of Flink 1.8 fails in a notification; its emitter ends with it."""
+    assert run(6, 1, None).status is JobStatus.FINISHED

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
-from flowsim.cluster.failures import FailTask
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_actions import SnapshotTask, StopJob
@@ -26,7 +25,6 @@ from flowsim.facts.kinds import (
     TimerAction,
     WaitKind,
 )
-from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
 from flowsim.graph.stream_graph import Link, OperatorDescription
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
@@ -418,13 +416,3 @@ def test_operator_snapshot_has_name_count_elements_and_inside() -> None:
     assert snapshot.operators == (
         OperatorSnapshot("ask", 1, (StreamRecord(1, 1),), False), OperatorSnapshot("Sink: Unnamed", 0, (), False),
     )  # fmt: skip
-
-
-def test_emitter_of_a_failed_attempt_ends_before_the_restart() -> None:
-    """The job ends: no thread of the first attempt waits for ever."""
-    env = env_of(checkpointing=CheckpointSettings(10), restart_strategy=FixedDelayRestart(1, 5))
-    sink = CollectSink()
-    asked(source(env, [*numbers(1, 2, 3), sleep(40)]).rebalance(), after(15)).sink_to(sink)
-    result, _ = run(env, failures=(FailTask("ask", at_ns=20 * NS_PER_MS),))
-    assert (result.status, result.restarts) == (JobStatus.FINISHED, 1)
-    assert sorted(sink.values()) == [1, 2, 3]

@@ -66,7 +66,7 @@ def recordings(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Reco
         if name not in made:
             (shipped,) = SCENARIOS.glob(f"{name}_*.yaml")
             scenario = folder / "scenarios" / shipped.name
-            for file in SCENARIOS.glob(f"{shipped.stem}*"):
+            for file in [shipped, *SCENARIOS.glob("*_recompute.py")]:
                 shutil.copy(file, scenario.parent)
             options = ["--record", "full", "--record-state", "--out", str(folder / name), "--allow-python"]
             if name.startswith("01"):

@@ -35,7 +35,7 @@ export function CheckpointChart({ store, chosen }: { store: Store; chosen: Check
         <TimeCanvas store={store} height={bottom + 20} label={label} draw={draw} onPick={pick} />
       </div>
       <ul class="legend" aria-label={`Parts of a checkpoint${store.whose}`}>
-        <li><span class="swatch part-delay" /> start delay: until the first barrier</li>
+        <li><span class="swatch part-delay" /> start delay: until the first barrier, or the trigger of a source</li>
         <li><span class="swatch part-alignment" /> alignment: until the last barrier</li>
         <li><span class="swatch part-sync" /> synchronous part</li>
         <li><span class="swatch part-async" /> asynchronous part, a low bar</li>
@@ -144,7 +144,7 @@ function drawTask(store: Store, drawing: Drawing, one: TaskCheckpoint, y: number
     context.fillStyle = fill;
     context.fillRect(left, y + top, Math.max(1.5, right - left), height);
   };
-  if (!one.isTriggered && x(one.begin) > trigger) {
+  if (x(one.begin) > trigger) {
     context.fillStyle = hatched(context, colours.queued, colours.filling);
     context.fillRect(trigger, y + 5, x(one.begin) - trigger, LANE - 10);
   }

@@ -71,11 +71,12 @@ interface TableProps {
   caption: string;
   heads: string[];
   left?: number;
+  note?: string;
   children: ComponentChildren;
 }
 
 /** The first column and those without a number are texts. */
-function Table({ caption, heads, left = 0, children }: TableProps) {
+function Table({ caption, heads, left = 0, note = "", children }: TableProps) {
   return (
     <div class="scroll" role="group" aria-label={caption} tabIndex={0}>
       <table class="checkpoints">
@@ -85,6 +86,7 @@ function Table({ caption, heads, left = 0, children }: TableProps) {
         </thead>
         <tbody>{children}</tbody>
       </table>
+      {note && <p class="faint">{note}</p>}
       {left > 0 && <p class="faint">and {commas(left)} more</p>}
     </div>
   );
@@ -176,8 +178,9 @@ function Cuts({ store, one }: { store: Store; one: Checkpoint }) {
   return (
     <Table
       caption={`Channels at checkpoint ${one.id}${store.whose}`}
-      heads={["channel", "barrier written", "barrier read", "elements in front of the barrier", "elements behind it at the snapshot of the receiver"]}
+      heads={["channel", "barrier written", "barrier read", "elements in front of it", "elements behind it"]}
       left={cuts.length - MOST_ROWS}
+      note="In front: when the barrier was written; these elements belong to the checkpoint. Behind: at the snapshot of the receiver; a restart repeats them."
     >
       {cuts.slice(0, MOST_ROWS).map(({ barrier, before, behind }) => (
         <tr key={barrier.channel}>

@@ -10,7 +10,6 @@ if TYPE_CHECKING:
     from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, LatencySummary, RunOptions, TaskSummary
     from flowsim.cluster.run_actions import (
         CancelJob,
-        SnapshotTask,
         StopJob,
         StopWithSavepoint,
         TriggerCheckpoint,
@@ -48,7 +47,6 @@ _MODULE_OF = {
     "BufferDebloatSettings": "flowsim.graph.stream_graph",
     "StopJob": "flowsim.cluster.run_actions",
     "CancelJob": "flowsim.cluster.run_actions",
-    "SnapshotTask": "flowsim.cluster.run_actions",
     "TriggerCheckpoint": "flowsim.cluster.run_actions",
     "TriggerSavepoint": "flowsim.cluster.run_actions",
     "StopWithSavepoint": "flowsim.cluster.run_actions",
@@ -90,7 +88,6 @@ __all__ = [
     "BufferDebloatSettings",
     "StopJob",
     "CancelJob",
-    "SnapshotTask",
     "TriggerCheckpoint",
     "TriggerSavepoint",
     "StopWithSavepoint",

@@ -15,7 +15,6 @@ from flowsim.cluster.job_execution import TaskSummary
 from flowsim.recording.reader import Recording
 from flowsim.scenario.runner import ScenarioRun, SinkOutcome
 from flowsim.studies.task_waits import TaskWaits, task_waits
-from flowsim.tasks.snapshots import TaskSnapshot
 from flowsim.trace.time import duration_text, start_of
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
@@ -74,7 +73,6 @@ def run_data(run: ScenarioRun, waits: TaskWaits | None) -> dict[str, Any]:
         "async_queues": None if waits is None else [asdict(queue) for queue in waits.queues],
         "latencies": [asdict(latency) for latency in result.latencies],
         "missing_timestamps": [asdict(one) for one in result.missing_timestamps],
-        "snapshots": [_snapshot_data(snapshot) for snapshot in result.snapshots],
         **recovery_data(result),
         "sinks": [_sink_data(run, sink) for sink in run.sinks],
         "expectations": [
@@ -85,33 +83,6 @@ def run_data(run: ScenarioRun, waits: TaskWaits | None) -> dict[str, Any]:
         "error": None if result.error is None else error_data(result.error),
         "waiting": result.report,
     }
-
-
-def _snapshot_data(snapshot: TaskSnapshot) -> dict[str, Any]:
-    """Returns a snapshot as JSON values; ``missed``: why the snapshot was not taken."""
-    return {
-        "task": snapshot.task,
-        "requested_ns": snapshot.requested_ns,
-        "taken_ns": None if snapshot.taken_ns is None else snapshot.taken_ns,
-        "missed": snapshot.missed,
-        "operators": [
-            {"name": one.operator, "records_in": one.records_in, "elements": len(one.elements), "inside": one.inside}
-            for one in snapshot.operators
-        ],
-    }
-
-
-def _show_snapshot(console: Console, snapshot: TaskSnapshot) -> None:
-    heading = f"snapshot  {snapshot.task}, requested at {duration_text(snapshot.requested_ns)}"
-    if snapshot.taken_ns is None:
-        show_text(console, f"{heading}: not taken, {snapshot.missed}", "yellow")
-        return
-    kept = [f"{one.operator} holds {len(one.elements)} elements" for one in snapshot.operators if one.elements]
-    inside = [one.operator for one in snapshot.operators if one.inside]
-    parts = [f"taken at {duration_text(snapshot.taken_ns)}", *kept]
-    if inside:
-        parts.append(f"inside an element of {', '.join(inside)}")
-    show_text(console, f"{heading}: {'; '.join(parts)}")
 
 
 def task_data(task: TaskSummary) -> dict[str, Any]:
@@ -180,8 +151,6 @@ def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> Non
     for missing in result.missing_timestamps:
         where = "dropped" if missing.output is None else f"sent to its output {missing.output}"
         show_text(console, f"missing   {missing.operator}: {missing.records:,} records without a timestamp, {where}")
-    for snapshot in result.snapshots:
-        _show_snapshot(console, snapshot)
     show_recovery(console, result)
     _show_sinks(console, run)
     met = sum(bool(outcome.met) for outcome in run.expectations) - _met_without_being_declared(run)

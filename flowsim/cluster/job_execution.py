@@ -23,7 +23,6 @@ from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
 from flowsim.sim.policy import SchedulingPolicy
 from flowsim.streamrecord.elements import OutputTag
-from flowsim.tasks.snapshots import TaskSnapshot
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_metrics import MetricsSample
 
@@ -222,8 +221,6 @@ class JobExecutionResult:
     error: Exception | None = None
     latencies: tuple[LatencySummary, ...] = ()
     """Summaries of the latency markers; empty without markers."""
-    snapshots: tuple[TaskSnapshot, ...] = ()
-    """The snapshots that actions requested, both taken and missed."""
     missing_timestamps: tuple[MissingTimestampSummary, ...] = ()
     """The summary of every operator that allows records without timestamp."""
     attempts: tuple[TaskAttempt, ...] = ()

@@ -378,7 +378,6 @@ class MiniCluster:
             self._report,
             error,
             latency_summaries(self.execution.job, ended),
-            self._events.snapshots(ended),
             missing_timestamp_summaries(ended),
             attempts_of(ended, self._old_attempts),
             () if master is None else failures_of(master.failover.history, ended, self._started_ns),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import assert_never
 
@@ -16,8 +16,6 @@ from flowsim.cluster.run_actions import (
     CancelJob,
     RunAction,
     SnapshotAction,
-    Snapshots,
-    SnapshotTask,
     StopJob,
     checked_actions,
 )
@@ -25,7 +23,6 @@ from flowsim.cluster.task_failures import RequestedFailure, TaskFailures
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
-from flowsim.tasks.snapshots import TaskSnapshot
 from flowsim.tasks.stream_task import StreamTask
 
 
@@ -46,7 +43,6 @@ class RunEvents:
     def __init__(self, events: CheckedEvents, execution: ExecutionGraph) -> None:
         self._events = events
         self._execution = execution
-        self._snapshots = Snapshots(events.actions, execution)
         self.task_failures = TaskFailures(events.failures, execution) if events.failures else None
         """None: the run asks for no failure."""
         self._started_ns = 0
@@ -69,10 +65,6 @@ class RunEvents:
             task.timers.end_batch_at(self._started_ns + action.at_ns)
         for at_ns, _ in self._timed_failures(master):
             task.timers.end_batch_at(self._started_ns + at_ns)
-
-    def snapshots(self, tasks: Sequence[StreamTask]) -> tuple[TaskSnapshot, ...]:
-        """Returns the snapshots of tasks, both taken and missed."""
-        return self._snapshots.result(tasks, self._started_ns)
 
     def requested_snapshots(self, master: JobMaster | None) -> tuple[RequestedSnapshot, ...]:
         """Returns the results of the actions that request checkpoints and savepoints."""
@@ -112,8 +104,6 @@ class RunEvents:
                 return partial(_stop_sources, deployment, StopMode.DRAIN if drain else StopMode.NO_DRAIN)
             case CancelJob():
                 return partial(end, JobStatus.CANCELED)
-            case SnapshotTask():
-                return lambda: self._snapshots.request(action, deployment.tasks, scheduler.now_ns)
             case _:
                 return partial(master.request, action)
 

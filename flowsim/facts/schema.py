@@ -166,11 +166,13 @@ ASYNC_ELEMENTS = Table(
      Column("queued", "i", "elements in the queue after this step, including watermarks")),
 )  # fmt: skip
 SNAPSHOTS = Table(
-    "snapshots", Level.ELEMENTS, "a snapshot of an operator's state was taken, between two elements or inside one",
+    "snapshots", Level.ELEMENTS, "an operator's state was copied for a checkpoint, between two elements or inside one",
     (SEQ, TASK, OPERATOR, TIME,
-     Column("requested_ns", "q", "when the snapshot was requested, on the job's clock"),
+     Column("requested_ns", "q", "when the task was asked for it, on the job's clock: a source by the coordinator, other tasks "
+            "by their last barrier"),
+     Column("checkpoint", "q", "id of the checkpoint or savepoint"),
      Column("records_in", "q", "number of records that the operator had started to process"),
-     Column("elements", "q", "number of elements in the operator's queue, which are the contents of the snapshot"),
+     Column("elements", "q", "number of elements in the queue of an asynchronous operator, which the checkpoint contains"),
      Column("inside", "b", "1 if the operator was inside an element, otherwise 0")),
 )  # fmt: skip
 LATE_DROP = Table(

@@ -256,9 +256,19 @@ class TaskTrace:
             queued,
         )  # fmt: skip
 
-    def snapshot(self, operator: int, requested_ns: int, records_in: int, elements: int, inside: bool) -> None:
+    def snapshot(
+        self, operator: int, requested_ns: int, checkpoint: int, records_in: int, elements: int, inside: bool
+    ) -> None:
         self._snapshot(
-            self._next(), self.task, operator, self._now_ns(), requested_ns, records_in, elements, int(inside)
+            self._next(),
+            self.task,
+            operator,
+            self._now_ns(),
+            requested_ns,
+            checkpoint,
+            records_in,
+            elements,
+            int(inside),
         )
 
     def late_drop(

@@ -32,7 +32,6 @@ from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.operator_deployment import OperatorDeployment
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
-from flowsim.tasks.snapshots import TaskSnapshot
 from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
 from flowsim.tasks.stream_task import TaskComponents
 from flowsim.tasks.task_clock import TaskClock
@@ -204,12 +203,10 @@ class LockedStreamTask(SourceOperatorStreamTask):
         self.threads: list[LockedThread] = []
         self._emitters: list[EmitterThreads] = []
         self._timer_thread: LockedExecutor | None = None
-        self._checkpoint_thread: LockedExecutor | None = None
         self._upstream_operators = upstream_operators
         self._waiting_inside: dict[Actor, int] = {}
         if emitters:
             self._timer_thread = self.add_thread(LockedExecutor, "timer thread")
-            self._checkpoint_thread = self.add_thread(LockedExecutor, "checkpoint thread")
 
     def add_thread(self, kind: type[_Thread], name: str) -> _Thread:
         """Adds another thread that uses the lock; called before the task is wired."""
@@ -327,8 +324,7 @@ class LockedStreamTask(SourceOperatorStreamTask):
         super()._end_data(mode)
         if mode is StopMode.NO_DRAIN:
             for thread in self.threads:
-                if thread is not self._checkpoint_thread:
-                    thread.stop()
+                thread.stop()
 
     def _finish_partitions(self) -> None:
         super()._finish_partitions()
@@ -344,19 +340,9 @@ class LockedStreamTask(SourceOperatorStreamTask):
         for emitter in self._emitters:
             emitter.stop()
 
-    # Snapshots.
-
-    def request_snapshot(self, snapshot: TaskSnapshot) -> None:
-        """Takes a snapshot in a separate thread that needs only the lock, so also inside an element (rule 11.37)."""
-        if self._checkpoint_thread is None:
-            super().request_snapshot(snapshot)
-        elif self.state.is_terminal or self._checkpoint_thread.is_stopped:
-            snapshot.miss(f"the task was already {self.state.value}")
-        else:
-            self._checkpoint_thread.execute(lambda: self._take_snapshot(snapshot, self._inside()))
-
-    def _inside(self) -> frozenset[int]:
-        """Returns the operators inside an element: from a thread's entry point to the point where it waits."""
+    @property
+    def operators_inside_element(self) -> frozenset[int]:
+        """The operators inside an element: from a thread's entry point to the point where it waits (rule 11.37)."""
         entries = {thread.actor: thread.entry for thread in self.threads}
         inside: set[int] = set()
         for actor, operator in self._waiting_inside.items():

@@ -51,7 +51,7 @@ def compile_scenario(
     actions: tuple[RunAction, ...] = ()
     with suppress(Failed):
         env.settings.checkpointing = compile_checkpointing(context, model.settings.checkpointing)
-        actions = compile_actions(context, model.actions, names)
+        actions = compile_actions(context, model.actions)
     failures = compile_failures(model.failures, names, problems)
     check_expectations(model.expect, model, problems)
     check_timestamps(model, problems)

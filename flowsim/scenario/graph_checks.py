@@ -68,7 +68,7 @@ def check_expectations(expect: ExpectModel, model: ScenarioModel, problems: Prob
 
 
 def check_graph(compiled: CompiledScenario, problems: Problems) -> None:
-    """Reports invalid parts of the graph: its size, the subtasks of snapshots, its network."""
+    """Reports invalid parts of the graph: its size, the subtasks of failures, its network."""
     model = compiled.scenario.model
     try:
         graph = compiled.stream_graph()
@@ -81,15 +81,9 @@ def check_graph(compiled: CompiledScenario, problems: Problems) -> None:
 
 
 def _check_subtasks(graph: StreamGraph, model: ScenarioModel, problems: Problems) -> None:
-    """Reports unknown subtasks of snapshots and failures: the number of subtasks is known only for the finished graph."""
+    """Reports unknown subtasks of failures: the number of subtasks is known only for the finished graph."""
     names = model.graph_names()
     parallelism = {node.name: node.parallelism for node in graph.nodes.values()}
-    for index, action in enumerate(model.actions):
-        if action.snapshot is not None and action.snapshot.subtask is not None:
-            count, subtask = parallelism[names[action.snapshot.task]], action.snapshot.subtask
-            if subtask >= count:
-                where = ("actions", index, "snapshot", "subtask")
-                problems.at(where, _no_subtask(action.snapshot.task, count, subtask))
     for index, failure in enumerate(model.failures):
         failing = failure.fail_task
         if failing is not None and failing.subtask >= (count := parallelism[names[failing.task]]):

@@ -36,7 +36,6 @@ from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.operator_deployment import OperatorDeployment
 from flowsim.tasks.operator_events import OperatorEvents
 from flowsim.tasks.processing_time import OperatorProcessingTimeService, TaskTimers
-from flowsim.tasks.snapshots import TaskSnapshot, take_snapshot
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.task_state import TaskState
 from flowsim.timers.internal_timer_service import CancellationContext
@@ -365,17 +364,6 @@ class StreamTask(ObservedTask):
         """Creates the processing time of one operator; its timers are mails of the operator's executor."""
         return OperatorProcessingTimeService(self.timers, executor)
 
-    def request_snapshot(self, snapshot: TaskSnapshot) -> None:
-        """Enqueues a mail of the lowest priority, so no operator is inside an element then (rules 3.25, 11.21)."""
-        try:
-            executor = self.mailbox_processor.executor()
-            executor.execute(lambda: self._take_snapshot(snapshot, frozenset()), "snapshot")
-        except MailboxClosedException:
-            snapshot.miss(f"the task was already {self.state.value}")
-
-    def _take_snapshot(self, snapshot: TaskSnapshot, inside: Set[int]) -> None:
-        take_snapshot(snapshot, self.chain, self.trace, self.clock.now_ns, inside)
-
     def wait_for_buffer(self, pool: LocalBufferPool) -> None:
         """Waits for a buffer; a partition calls it if a record needs a buffer beyond the overdraft (rule 5.42)."""
         self.batches.wait_for_buffer(pool)
@@ -383,6 +371,11 @@ class StreamTask(ObservedTask):
     def on_pool_unavailable(self) -> None:
         """Called when an output is full: the task stops emitting after the current element (rule 4.8)."""
         self.clock.interrupt()
+
+    @property
+    def operators_inside_element(self) -> Set[int]:
+        """The operators that are inside an element while a mail runs: none (rules 3.25, 11.21)."""
+        return frozenset()
 
     def end_inside_action(self) -> None:
         """Lets the cost of the work so far pass, in an action that then checks for waiting mails (rule 3.23)."""

@@ -93,6 +93,7 @@ def snapshots_sentence(
     operator: int,
     time_ns: int,
     requested_ns: int,
+    checkpoint: int,
     records_in: int,
     elements: int,
     inside: int,

@@ -285,7 +285,6 @@ SECTIONS: dict[str, list[type[Strict]]] = {
     "checkpoint": [actions.CheckpointModel],
     "savepoint": [actions.SavepointModel],
     "savepoint of a stop": [actions.StopSavepointModel],
-    "snapshot": [actions.SnapshotModel],
     "checkpointing": [checkpointing.CheckpointingModel],
     "restart_strategy": [checkpointing.RestartStrategyModel],
     "fixed_delay": [checkpointing.FixedDelayModel],

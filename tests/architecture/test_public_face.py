@@ -88,7 +88,7 @@ FROZEN = {
         SplitsOnRequest CheckpointedReader AssignedReader SplitEnumerator SplitEnumeratorContext EnumeratorFactory
     """,
     "flowsim.simulation": """
-        Link BufferDebloatSettings StopJob CancelJob SnapshotTask TriggerCheckpoint TriggerSavepoint StopWithSavepoint
+        Link BufferDebloatSettings StopJob CancelJob TriggerCheckpoint TriggerSavepoint StopWithSavepoint
         FailTask LoseTaskManager LoseJobManager CheckpointSettings FixedDelayRestart FailureRateRestart
         ExponentialDelayRestart NoRestart RunOptions Level Fault FaultyComponents
         SimulatedAsyncFunction SomeCalls SimulatedCallFailed Latency FixedLatency UniformLatency NormalLatency LognormalLatency

@@ -49,7 +49,7 @@ Kinds = Annotated[
     typer.Option(
         "--kinds",
         metavar="KIND,...",
-        help="Only these kinds of facts: elements, watermarks, windows, async, snapshots, checkpoints, timers, buffers, "
+        help="Only these kinds of facts: elements, watermarks, windows, async, checkpoints, timers, buffers, "
         "credits, pools, mails, actions, life, metrics, or names of tables. Overrides --detail.",
     ),
 ]

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, assert_never
+from typing import assert_never
 
 from pydantic import Field, model_validator
 
 from flowsim.cluster.run_actions import (
     CancelJob,
     RunAction,
-    SnapshotTask,
     StopJob,
     StopWithSavepoint,
     TriggerCheckpoint,
     TriggerSavepoint,
 )
-from flowsim.errors import did_you_mean
 from flowsim.scenario.context import CompileContext
 from flowsim.scenario.features.checkpointing import checkpoint_folder
-from flowsim.scenario.types import DurationNs, FilePath, Name, Strict, chosen_of, exactly_one_of, one_of
+from flowsim.scenario.types import DurationNs, FilePath, Strict, chosen_of, exactly_one_of, one_of
 from flowsim.scenario.yaml.positions import Path
 
-ACTION_KINDS = ("stop", "cancel", "checkpoint", "savepoint", "snapshot")
+ACTION_KINDS = ("stop", "cancel", "checkpoint", "savepoint")
 
 
 class StopSavepointModel(Strict):
@@ -67,21 +65,11 @@ class SavepointModel(Strict):
     )
 
 
-class SnapshotModel(Strict):
-    """Requests the state of a task's operators, as a checkpoint does; nothing is stored."""
-
-    at: DurationNs = Field(description="Time after the start of the job, on its clock.")
-    task: Name = Field(description="A source, operator or sink; the snapshot includes all operators in its chain.")
-    subtask: Annotated[int, Field(ge=0, le=32767)] | None = Field(
-        default=None, description="Index of one subtask; without it all subtasks."
-    )
-
-
-AnyAction = StopModel | CancelModel | CheckpointModel | SavepointModel | SnapshotModel
+AnyAction = StopModel | CancelModel | CheckpointModel | SavepointModel
 
 
 class ActionModel(Strict, json_schema_extra=exactly_one_of(*ACTION_KINDS)):
-    """One action on the running job; exactly one of stop, cancel, checkpoint, savepoint, snapshot."""
+    """One action on the running job; exactly one of stop, cancel, checkpoint, savepoint."""
 
     stop: StopModel | None = Field(
         default=None, description="Ends the sources and then the job, whose status is `finished`."
@@ -89,7 +77,6 @@ class ActionModel(Strict, json_schema_extra=exactly_one_of(*ACTION_KINDS)):
     cancel: CancelModel | None = Field(default=None, description="Ends the job immediately; its status is `canceled`.")
     checkpoint: CheckpointModel | None = Field(default=None, description="Triggers a checkpoint.")
     savepoint: SavepointModel | None = Field(default=None, description="Triggers a savepoint; the job goes on.")
-    snapshot: SnapshotModel | None = Field(default=None, description="Requests the state of the operators of one task.")
 
     @property
     def ends_the_job(self) -> bool:
@@ -102,16 +89,24 @@ class ActionModel(Strict, json_schema_extra=exactly_one_of(*ACTION_KINDS)):
         _, value = chosen_of(self, ACTION_KINDS)
         return value
 
+    @model_validator(mode="before")
+    @classmethod
+    def _no_snapshot(cls, data: object) -> object:
+        if isinstance(data, Mapping) and "snapshot" in data:
+            raise ValueError(
+                "there is no action snapshot any more: use checkpoint: {at: ...}, and show what an operator stored with "
+                "'flowsim checkpoints DIR --operator NAME --entries 10'"
+            )
+        return data
+
     @model_validator(mode="after")
     def _one_kind(self) -> ActionModel:
         one_of(self, ACTION_KINDS)
         return self
 
 
-def compile_actions(
-    context: CompileContext, models: Sequence[ActionModel], graph_names: Mapping[str, str]
-) -> tuple[RunAction, ...]:
-    """Compiles the actions to names of the graph; reports every unknown node. Raises Failed."""
+def compile_actions(context: CompileContext, models: Sequence[ActionModel]) -> tuple[RunAction, ...]:
+    """Compiles the actions. Raises Failed."""
     actions: list[RunAction] = []
     for index, model in enumerate(models):
         match model.action:
@@ -128,12 +123,6 @@ def compile_actions(
             case SavepointModel() as savepoint:
                 path = ("actions", index, "savepoint", "directory")
                 actions.append(TriggerSavepoint(savepoint.at, checkpoint_folder(context, path, savepoint.directory)))
-            case SnapshotModel(task=task) as snapshot:
-                if task in graph_names:
-                    actions.append(SnapshotTask(snapshot.at, graph_names[task], snapshot.subtask))
-                else:
-                    message = f"there is no node {task!r}{did_you_mean(task, graph_names)}"
-                    context.problems.at(("actions", index, "snapshot", "task"), message)
             case unreachable:
                 assert_never(unreachable)
     return tuple(actions)

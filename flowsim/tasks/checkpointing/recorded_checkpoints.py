@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from typing import Protocol
 
 from flowsim.facts.kinds import CheckpointReason, CheckpointStep, StoredAction
 from flowsim.facts.tracer import TaskTrace
@@ -18,7 +19,18 @@ from flowsim.streamrecord.events import CheckpointBarrier, Event
 from flowsim.tasks.checkpointing.operator_chain_checkpoints import OperatorChainCheckpoints, OperatorSnapshotFutures
 from flowsim.tasks.checkpointing.state_facts import record_state
 from flowsim.tasks.checkpointing.state_size import size_of_states
-from flowsim.tasks.operator_chain import OperatorWrapper
+from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
+from flowsim.tasks.task_clock import TaskClock
+
+
+class RecordedTask(Protocol):
+    """What the recorded checkpoints need of their task. Flink: StreamTask."""
+
+    clock: TaskClock
+    chain: OperatorChain
+
+    @property
+    def operators_inside_element(self) -> Set[int]: ...
 
 
 class RecordedAlignment:
@@ -71,18 +83,31 @@ class RecordedBarriers:
 
 
 class RecordedChainCheckpoints(OperatorChainCheckpoints):
-    """Records the synchronous part, and the notifications."""
+    """Records the synchronous part, what the operators then held, and the notifications."""
 
-    __slots__ = ("trace",)
+    __slots__ = ("task", "trace", "requested_ns")
 
+    task: RecordedTask
     trace: TaskTrace
+    requested_ns: dict[int, int]
+    """When the task was asked for a checkpoint; only a source is asked before its synchronous part."""
 
     def snapshot_state(
         self, meta_data: CheckpointMetaData, options: CheckpointOptions, snapshots: dict[str, OperatorSnapshotFutures]
     ) -> None:
         self.trace.checkpoints.step(meta_data.checkpoint_id, CheckpointStep.SYNC_START)
+        self._record_operators(meta_data.checkpoint_id)
         super().snapshot_state(meta_data, options, snapshots)
         self.trace.checkpoints.step(meta_data.checkpoint_id, CheckpointStep.SYNC_END)
+
+    def _record_operators(self, checkpoint_id: int) -> None:
+        requested_ns = self.requested_ns.pop(checkpoint_id, self.task.clock.now_ns)
+        inside = self.task.operators_inside_element
+        for wrapper in self.task.chain.wrappers:
+            operator, place = wrapper.operator, wrapper.index
+            if wrapper.is_open:
+                held = len(operator.held_elements())
+                self.trace.snapshot(place, requested_ns, checkpoint_id, operator.records_in, held, place in inside)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         self.trace.checkpoints.step(checkpoint_id, CheckpointStep.NOTIFY_COMPLETE)

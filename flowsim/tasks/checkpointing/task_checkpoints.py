@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from typing import Protocol
 
 from flowsim.facts.kinds import CheckpointStep
@@ -63,6 +63,10 @@ class TaskWithCheckpoints(Protocol):
     @property
     def is_inside(self) -> bool:
         """True while the task itself runs, so that its clock is the time."""
+
+    @property
+    def operators_inside_element(self) -> Set[int]:
+        """The operators that are inside an element, by index; only those of a legacy design can be."""
 
     def mailbox_executor(self, priority: int) -> MailboxExecutor: ...
 
@@ -204,6 +208,7 @@ class TaskCheckpoints:
         self._recorded = None if trace is None else RecordedReports(trace, task.chain.wrappers, checkpointing.streams)
         self.gateway = PublishedGateway(checkpointing.gateway, task.outbox, self._recorded)
         self._operators = _operators(task, checkpointing)
+        self._requested_ns: dict[int, int] = {}
         restore, clock, outputs = checkpointing.restore, CheckpointClock(task), TaskOutputs(task)
         chain = (OperatorChainCheckpoints if trace is None else RecordedChainCheckpoints)(
             self._operators,
@@ -212,7 +217,7 @@ class TaskCheckpoints:
             is_task_deployed_as_finished=checkpointing.is_restored_as_finished,
         )
         if isinstance(chain, RecordedChainCheckpoints) and trace is not None:
-            chain.trace = trace
+            chain.task, chain.trace, chain.requested_ns = task, trace, self._requested_ns
         mails = task.mailbox_executor(-1)
         timers = MailTimers(task, mails)
         all_gates = [gate for of_input in gates for gate in of_input]
@@ -279,6 +284,7 @@ class TaskCheckpoints:
         """Enqueues the trigger of the coordinator. Raises MailboxClosedException if the task ends."""
         if self._task.trace is not None:
             self._task.trace.checkpoints.step(meta_data.checkpoint_id, CheckpointStep.TRIGGER)
+            self._requested_ns[meta_data.checkpoint_id] = self._task.scheduler.now_ns
         self.stream_task.trigger_checkpoint(meta_data, options)
 
     def on_end_of_data(self, *, is_drained: bool) -> None:

@@ -61,9 +61,9 @@ def _mails(facts: RunFacts, state: TaskState, action: Row) -> list[Cause]:
     snapshots = facts.whole.rows("snapshots", state.task)
     snapshots = snapshots.where((snapshots["requested_ns"] <= now_ns) & (snapshots["time_ns"] > now_ns))
     lines = tuple(
-        f"a snapshot of {facts.operator_in(state.task, row['operator'])}, requested at {facts.moment(row['requested_ns'])}, "
-        f"taken at {facts.moment(row['time_ns'])}"
-        for row in snapshots
+        f"a snapshot of {facts.task(state.task)} for checkpoint {row['checkpoint']}, requested at "
+        f"{facts.moment(row['requested_ns'])}, taken at {facts.moment(row['time_ns'])}"
+        for row in snapshots.equal(operator=0)
     )
     if not mails and not lines:
         return []

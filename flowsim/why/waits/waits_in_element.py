@@ -104,8 +104,8 @@ def _full_queue(
     if state.doing is Doing.YIELD:
         text = (
             f"Meanwhile the task runs mails of priority {state.priority} or above, such as results of {name}. Mails of lower "
-            "priority wait: those of the task, such as a snapshot, and timers of the operators before it. The calls run outside "
-            "the task's thread; the thread itself calls the function, one record after the other."
+            "priority wait: those of the task, such as the trigger of a checkpoint, and timers of the operators before it. The "
+            "calls run outside the task's thread; the thread itself calls the function, one record after the other."
         )
         causes.append(Cause(text, ("3.21", "3.25", "11.12"), place))
     return causes

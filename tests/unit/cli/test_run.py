@@ -69,21 +69,6 @@ def test_json_document_has_collect_sink_records_by_field(flowsim: Any, write: An
     assert set(records[0]) == {"n", "key"}
 
 
-def test_run_reports_taken_and_missed_snapshots(flowsim: Any) -> None:
-    asked = "actions=[{snapshot: {at: 50 us, task: sums, subtask: 1}}, {snapshot: {at: 9 h, task: numbers}}]"
-    reported = flowsim("run", "tiny.yaml", "--set", asked)
-    assert reported.code == 0
-    lines = [line.split() for line in reported.out.splitlines() if line.startswith("snapshot")]
-    assert [" ".join(line) for line in lines] == [
-        "snapshot sums (2/2), requested at 50 us: taken at 50 us",
-        "snapshot Source: numbers (1/1), requested at 9 h 0 min 0 s: not taken, the job had already ended",
-    ]
-    taken, missed = flowsim("run", "tiny.yaml", "--json", "--out", "again", "--set", asked).document["snapshots"]
-    assert (taken["task"], taken["requested_ns"], taken["missed"]) == ("sums (2/2)", 50_000, "")
-    assert [(one["name"], one["elements"], one["inside"]) for one in taken["operators"]] == [("sums", 0, False)]
-    assert (missed["taken_ns"], missed["missed"]) == (None, "the job had already ended")
-
-
 def test_run_reports_checkpoints_and_savepoints(flowsim: Any) -> None:
     actions = "actions=[{checkpoint: {at: 20 us}}, {savepoint: {at: 9 h}}]"
     reported = flowsim("run", "tiny.yaml", "--set", actions)

@@ -241,7 +241,7 @@ def test_files_are_committed_after_stop_and_discarded_after_cancel(
     [
         (StopJob(-1), r"StopJob.at_ns: expected 0 ns or more, got -1"),
         (CancelJob(1.5), r"CancelJob.at_ns: expected 0 ns or more, got 1.5"),  # type: ignore[arg-type]
-        ("stop", r"expected StopJob, CancelJob, SnapshotTask, "),
+        ("stop", r"expected StopJob, CancelJob, TriggerCheckpoint, "),
     ],
 )
 def test_invalid_actions_are_refused(action: RunAction, message: str) -> None:

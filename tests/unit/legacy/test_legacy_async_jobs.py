@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_actions import SnapshotTask, StopJob
+from flowsim.cluster.run_actions import StopJob, TriggerCheckpoint, TriggerSavepoint
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import Entry, ScriptedSource, record, sleep, watermark
 from flowsim.datastream import AsyncDataStream, DataStream, StreamExecutionEnvironment
@@ -34,9 +35,9 @@ from flowsim.operators.stream_operator import StreamOperator
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.streamrecord.elements import StreamElement, StreamRecord, Watermark
-from flowsim.tasks.snapshots import OperatorSnapshot
 from flowsim.testing.async_calls import Reply, ScriptedCalls
 from flowsim.units import NS_PER_MS
+from tests.support.checkpoints.stored_queues import copies, stored_queue
 
 Answers = Callable[[object], Reply]
 AT_ONCE = 5
@@ -154,31 +155,20 @@ def test_timer_fires_inside_element_only_in_legacy_design(design: str, fires_at:
     assert fired == [fires_at]
 
 
-def test_waiting_timer_and_element_enter_queue_in_order() -> None:
-    """Rule 11.37: two threads wait, and the field for the waiting element holds the later one only."""
-    env, sink = env_of(), CollectSink()
-    keyed = source(env, [record("a", 1)]).key_by(lambda value: 0).process(Alarm()).name("alarm")
-    asked(keyed, after(100), capacity=1).sink_to(sink)
-    result, _ = run(env, SnapshotTask(50 * NS_PER_MS, "ask"))
-    (snapshot,) = result.snapshots
-    above, asking, below = snapshot.operators
-    assert (above.inside, asking.inside, below.inside) == (True, True, False)
-    assert asking.records_in == 3
-    assert [element.value for element in asking.elements if isinstance(element, StreamRecord)] == ["a", "alarm"]
-
-
-def test_snapshot_during_emission_has_element_and_its_results() -> None:
+def test_checkpoint_during_emission_has_element_and_its_results(tmp_path: Path) -> None:
     """An element leaves the queue only when all its results were handed on (rule 11.32), which waits here."""
     env, sink = env_of(), CollectSink()
-    first = asked(source(env, numbers(1)).rebalance(), lambda v: Reply(AT_ONCE, (10, 11, 12)), name="first")
+    stream = source(env, [*numbers(1), watermark(1), sleep(60)]).rebalance()
+    first = asked(stream, lambda v: Reply(AT_ONCE, (10, 11, 12)), name="first")
     asked(first, after(100), capacity=1, name="second").sink_to(sink)
-    result, recorder = run(env, SnapshotTask(50 * NS_PER_MS, "first"))
+    _, recorder = run(env, TriggerSavepoint(50 * NS_PER_MS, str(tmp_path)))
     assert sink.values() == [10, 11, 12]
-    one, two, _ = result.snapshots[0].operators
-    assert (one.inside, two.inside) == (True, True)
-    assert one.elements == (StreamRecord(1, 1), Watermark(2**63 - 1))
-    assert two.elements == (StreamRecord(10, 1), StreamRecord(11, 1))
-    assert steps(recorder, "first")[-2:] == ["EMIT 0 at 205", "EMIT 1 at 305"]
+    copied = copies(recorder)
+    assert copied["first"].taken_ns == 50 * NS_PER_MS
+    assert (copied["first"].inside, copied["second"].inside) == (True, True)
+    assert stored_queue(tmp_path / "savepoint-1", "first") == [(1, 1), (1,)]
+    assert stored_queue(tmp_path / "savepoint-1", "second") == [(1, 10), (1, 11)]
+    assert steps(recorder, "first")[-2:] == ["EMIT 1 at 305", "EMIT 2 at 305"]
 
 
 def test_timed_out_element_fails_task_when_emitter_reaches_it() -> None:
@@ -252,19 +242,19 @@ def test_failure_behind_operator_names_its_record_and_ends_waiting_task() -> Non
 
 
 def test_back_pressure_in_emitter_keeps_lock() -> None:
-    """No snapshot, no timer, no element until the buffer is there (rule 5.42)."""
+    """No checkpoint, no timer, no element until the buffer is there (rule 5.42)."""
     env, sink = env_of(segment_size_bytes=64), CollectSink()
     many: Answers = lambda value: Reply(5, tuple(range(400)))  # noqa: E731
-    stream = asked(source(env, numbers(1, 2)).rebalance(), many, capacity=1).rebalance().map(lambda v: v)
-    stream.cost(NS_PER_MS).sink_to(sink)
-    result, recorder = run(env, SnapshotTask(20 * NS_PER_MS, "ask"))
+    stream = asked(source(env, [*numbers(1, 2), sleep(30)], legacy=True), many, capacity=1).rebalance()
+    stream.map(lambda v: v).cost(NS_PER_MS).sink_to(sink)
+    result, recorder = run(env, TriggerCheckpoint(20 * NS_PER_MS))
     assert sink.values() == list(range(400)) * 2
-    assert result.tasks[1].hard_backpressured_ns > 300 * NS_PER_MS
-    (snapshot,) = result.snapshots
-    assert snapshot.taken_ns is not None
-    (emitted,) = (row[3] for row in recorder.rows("async_elements") if (row[4], row[5]) == (1, AsyncAction.EMIT))
-    assert snapshot.taken_ns + START_NS >= emitted
-    assert emitted - START_NS > 200 * NS_PER_MS
+    assert result.tasks[0].hard_backpressured_ns > 300 * NS_PER_MS
+    copied = copies(recorder)["ask"]
+    (emitted,) = (row[3] for row in recorder.rows("async_elements") if (row[4], row[5]) == (0, AsyncAction.EMIT))
+    assert copied.requested_ns == 20 * NS_PER_MS
+    assert copied.taken_ns + START_NS >= emitted
+    assert emitted - START_NS > 100 * NS_PER_MS
 
 
 def test_end_of_input_waits_until_queue_is_empty() -> None:
@@ -305,16 +295,22 @@ def test_nothing_is_emitted_between_end_of_data_without_drain_and_end_of_input()
     assert max(out) < max(at for at in done if at < closed), "some were done in time, but too late"
 
 
-def test_operator_works_in_task_of_legacy_source() -> None:
-    """The case in which checkpoints of Flink 1.8 really came from another thread."""
+def test_operator_works_in_task_of_legacy_source(tmp_path: Path) -> None:
+    """Rule 11.37: the source's thread waits inside an element, and the checkpoint runs in another thread, as in 1.8."""
     env, sink = env_of(), CollectSink()
-    asked(source(env, [*numbers(1, 2, 3), watermark(3)], legacy=True), after(20), capacity=1).sink_to(sink)
-    result, _ = run(env, SnapshotTask(10 * NS_PER_MS, "ask"))
-    assert [task.name for task in result.tasks] == ["Source: source -> ask -> Sink: Unnamed (1/1)"]
+    script = [*numbers(1, 2, 3), watermark(3)]
+    asked(source(env, script, legacy=True), after(20), capacity=1).sink_to(sink).name("out")
+    result, recorder = run(env, TriggerSavepoint(10 * NS_PER_MS, str(tmp_path)))
+    assert [task.name for task in result.tasks] == ["Source: source -> ask -> out -> out: Committer (1/1)"]
     assert sink.values() == [1, 2, 3]
-    (snapshot,) = result.snapshots
-    assert (snapshot.taken_ns, [one.inside for one in snapshot.operators]) == (10 * NS_PER_MS, [True, True, False])
-    assert snapshot.operators[1].elements == (StreamRecord(1, 1), StreamRecord(2, 2))
+    copied = copies(recorder)
+    assert {name: (one.taken_ns, one.inside) for name, one in copied.items()} == {
+        "Source: source": (10 * NS_PER_MS, True),
+        "ask": (10 * NS_PER_MS, True),
+        "out": (10 * NS_PER_MS, False),
+        "out: Committer": (10 * NS_PER_MS, False),
+    }
+    assert stored_queue(tmp_path / "savepoint-1", "ask") == [(1, 1), (2, 2)]
 
 
 class Restored:
@@ -406,13 +402,3 @@ def test_run_on_real_clock_emits_same_elements() -> None:
     asked(source(env, numbers(1, 2, 3)).rebalance(), after(2), capacity=1, mode="unordered").sink_to(sink)
     result, _ = run(env, clock="real")
     assert (result.status, sink.values()) == (JobStatus.FINISHED, [1, 2, 3])
-
-
-def test_operator_snapshot_has_name_count_elements_and_inside() -> None:
-    env = env_of()
-    asked(source(env, [*numbers(1), sleep(50)]).rebalance(), after(20)).sink_to(CollectSink())
-    result, _ = run(env, SnapshotTask(5 * NS_PER_MS, "ask"))
-    (snapshot,) = result.snapshots
-    assert snapshot.operators == (
-        OperatorSnapshot("ask", 1, (StreamRecord(1, 1),), False), OperatorSnapshot("Sink: Unnamed", 0, (), False),
-    )  # fmt: skip

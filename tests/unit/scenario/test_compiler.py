@@ -10,7 +10,7 @@ import pytest
 
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.mini_cluster import execute
-from flowsim.cluster.run_actions import CancelJob, SnapshotTask, StopJob
+from flowsim.cluster.run_actions import CancelJob, StopJob
 from flowsim.facts.kinds import Level
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
@@ -229,26 +229,15 @@ def test_actions_have_their_times(tmp_path: Path) -> None:
     job = compiled(text + "actions: [{stop: {at: 5 s, drain: true}}, {cancel: {at: 3 ms}}]\n", tmp_path)
     assert job.actions == (StopJob(5_000_000_000, drain=True), CancelJob(3_000_000))
     (line,) = refused(text + "actions: [{stop: {at: 1 s}, cancel: {at: 1 s}}]\n", tmp_path)
-    assert line.endswith(
-        "actions[0]: expected one of stop, cancel, checkpoint, savepoint, snapshot, got stop and cancel"
-    )
+    assert line.endswith("actions[0]: expected one of stop, cancel, checkpoint, savepoint, got stop and cancel")
 
 
-def test_snapshot_names_a_node_and_ends_no_job(tmp_path: Path) -> None:
-    text = "flowsim: 1\nname: t\nsources: {s: {collection: {fields: {n: long}, rows: []}}}\n" + sinks(o="s")
-    job = compiled(
-        text + "actions: [{snapshot: {at: 5 s, task: o}}, {snapshot: {at: 1 s, task: s, subtask: 0}}]\n", tmp_path
-    )
-    assert job.actions == (SnapshotTask(5_000_000_000, "Sink: o"), SnapshotTask(1_000_000_000, "Source: s", 0))
-    (line,) = refused(text + "actions: [{snapshot: {at: 1 s, task: q}}]\n", tmp_path)
-    assert line.endswith("actions[0].snapshot.task: there is no node 'q' (known: s, o)")
-    (line,) = refused(text + "actions: [{snapshot: {at: 1 s, task: o, subtask: 3}}]\n", tmp_path)
-    assert line.endswith("actions[0].snapshot.subtask: 'o' has 1 subtasks, expected 0 to 0, got 3")
-    endless = "flowsim: 1\nname: t\nsources: {s: {generator: {pace: 1 ms, fields: {n: {sequence: {}}}}}}\n" + sinks(
-        o="s"
-    )
-    (line,) = refused(endless + "actions: [{snapshot: {at: 1 s, task: o}}]\n", tmp_path)
+def test_checkpoint_ends_no_job_and_replaces_snapshot(tmp_path: Path) -> None:
+    text = "flowsim: 1\nname: t\nsources: {s: {generator: {pace: 1 ms, fields: {n: {sequence: {}}}}}}\n" + sinks(o="s")
+    (line,) = refused(text + "actions: [{checkpoint: {at: 1 s}}]\n", tmp_path)
     assert line.endswith("an action that ends the job (or give it a count)")
+    (line,) = refused(text + "actions: [{snapshot: {at: 1 s, task: o}}, {cancel: {at: 2 s}}]\n", tmp_path)
+    assert "actions[0]: there is no action snapshot any more: use checkpoint: {at: ...}, and show what" in line
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "scenarios").glob("*.yaml")), ids=lambda path: path.stem)

@@ -132,12 +132,15 @@ def test_full_async_queue_names_the_call_that_it_waits_for(ask: Ask) -> None:
 def test_snapshot_waits_for_the_end_of_the_action(ask: Ask) -> None:
     text = text_of(ask("28_async_two_designs", "waiting", "today_counted", at_ms=60))
 
-    assert "1 mail waits in the mailbox of today_counted (1/1)" in text
-    assert "a snapshot of today_counted (1/1), requested at 50.000000 ms, taken at 100.007000 ms" in text
+    assert "1 mail waits in the mailbox of Source: today (1/1)" in text
+    assert (
+        "a snapshot of Source: today (1/1) for checkpoint 1, requested at 50.000000 ms, taken at 100.004000 ms" in text
+    )
 
 
 def test_legacy_design_waits_for_a_place_and_not_between_actions(ask: Ask) -> None:
-    text = text_of(ask("28_async_two_designs", "waiting", "before_counted"))
+    overrides = ("sources.before.legacy=false", "operators.before_counted.chaining=head")
+    text = text_of(ask("28_async_two_designs", "waiting", "before_counted", overrides=overrides))
 
     assert "waits inside an element, without the checkpoint lock from 0.010000 ms" in text
     assert "[11.31]" in text

@@ -52,6 +52,15 @@ CHECKPOINT_STEPS = Table(
      Column("channel", "i", "alignment: channel of the first or last barrier, -1: none (a call of the coordinator); "
             "otherwise -1"), _REASON),
 )  # fmt: skip
+SNAPSHOTS = Table(
+    "snapshots", Level.ELEMENTS, "an operator's state was copied for a checkpoint, between two elements or inside one",
+    (SEQ, TASK, OPERATOR, TIME,
+     Column("requested_ns", "q", "when the task was asked for it, on the job's clock: a source by the coordinator, other tasks "
+            "by their last barrier"),
+     _CHECKPOINT, Column("records_in", "q", "number of records that the operator had started to process"),
+     Column("elements", "q", "number of elements in the queue of an asynchronous operator, which the checkpoint contains"),
+     Column("inside", "b", "1 if the operator was inside an element, otherwise 0")),
+)  # fmt: skip
 CHECKPOINT_METRICS = Table(
     "checkpoint_metrics", Level.ELEMENTS, "the measurements of a task with which it acknowledges a checkpoint (rule 12.142)",
     (SEQ, TASK, TIME, _CHECKPOINT,
@@ -93,5 +102,5 @@ COMMITTABLES = Table(
 )  # fmt: skip
 
 CHECKPOINT_TABLES: Final = (
-    CHECKPOINTS, RESTARTS, CHECKPOINT_STEPS, CHECKPOINT_METRICS, STORED_STATE, SOURCE_POSITIONS, COMMITTABLES,
+    CHECKPOINTS, RESTARTS, CHECKPOINT_STEPS, SNAPSHOTS, CHECKPOINT_METRICS, STORED_STATE, SOURCE_POSITIONS, COMMITTABLES,
 )  # fmt: skip

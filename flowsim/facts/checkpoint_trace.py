@@ -15,7 +15,17 @@ class CheckpointTrace:
     ``next_seq`` returns the next sequence number of the task, ``now_ns`` its time, also while it waits.
     """
 
-    __slots__ = ("_committables", "_metrics", "_next", "_now_ns", "_positions", "_state", "_steps", "_task")
+    __slots__ = (
+        "_committables",
+        "_metrics",
+        "_next",
+        "_now_ns",
+        "_positions",
+        "_snapshot",
+        "_state",
+        "_steps",
+        "_task",
+    )
 
     def __init__(
         self,
@@ -28,6 +38,7 @@ class CheckpointTrace:
         self._next = next_seq
         self._now_ns = now_ns
         self._steps = appender(tables.CHECKPOINT_STEPS)
+        self._snapshot = appender(tables.SNAPSHOTS)
         self._metrics = appender(tables.CHECKPOINT_METRICS)
         self._state = appender(tables.STORED_STATE)
         self._positions = appender(tables.SOURCE_POSITIONS)
@@ -41,6 +52,13 @@ class CheckpointTrace:
         reason: CheckpointReason = CheckpointReason.NONE,
     ) -> None:
         self._steps(self._next(), self._task, self._now_ns(), checkpoint, step, channel, reason)
+
+    def snapshot(
+        self, operator: int, requested_ns: int, checkpoint: int, records_in: int, elements: int, inside: bool
+    ) -> None:
+        self._snapshot(
+            self._next(), self._task, operator, self._now_ns(), requested_ns, checkpoint, records_in, elements, int(inside)
+        )  # fmt: skip
 
     def metrics(
         self, checkpoint: int, start_delay_ns: int, alignment_ns: int, alignment_bytes: int, persisted_bytes: int,

@@ -165,16 +165,6 @@ ASYNC_ELEMENTS = Table(
      Column("rows", "i", "complete and emit: number of results, -1 = not known yet; otherwise 0"),
      Column("queued", "i", "elements in the queue after this step, including watermarks")),
 )  # fmt: skip
-SNAPSHOTS = Table(
-    "snapshots", Level.ELEMENTS, "an operator's state was copied for a checkpoint, between two elements or inside one",
-    (SEQ, TASK, OPERATOR, TIME,
-     Column("requested_ns", "q", "when the task was asked for it, on the job's clock: a source by the coordinator, other tasks "
-            "by their last barrier"),
-     Column("checkpoint", "q", "id of the checkpoint or savepoint"),
-     Column("records_in", "q", "number of records that the operator had started to process"),
-     Column("elements", "q", "number of elements in the queue of an asynchronous operator, which the checkpoint contains"),
-     Column("inside", "b", "1 if the operator was inside an element, otherwise 0")),
-)  # fmt: skip
 LATE_DROP = Table(
     "late_drop", Level.ELEMENTS, "a record that was not processed because it was late (rules 10.9, 10.10, 10.35)",
     (SEQ, TASK, OPERATOR, TIME, _KEY_HASH, _KEY,
@@ -313,7 +303,7 @@ STATE_CHANGES = Table(
 
 FACT_TABLES: Final = (
     SENT, RECEIVED, TASK_WATERMARK, GENERATED_WATERMARK, ALIGNMENT, WINDOW_INTAKE, WINDOW_FIRE, WINDOW_MERGE, JOIN_PAIRS,
-    WINDOW_JOINS, ASYNC_ELEMENTS, SNAPSHOTS, LATE_DROP, OPERATOR_COUNTS, LIFECYCLE, TASK_TIMES,
+    WINDOW_JOINS, ASYNC_ELEMENTS, LATE_DROP, OPERATOR_COUNTS, LIFECYCLE, TASK_TIMES,
     METRICS, LATENCIES, CHOICES, BUFFERS, CREDITS, SEGMENTS, BUFFER_SIZES, MAILS, ACTIONS, TIMERS, SYSTEM_TIMERS,
     STATE_CHANGES, *CHECKPOINT_TABLES,
 )  # fmt: skip

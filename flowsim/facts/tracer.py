@@ -137,7 +137,7 @@ class TaskTrace:
     __slots__ = (
         "task", "seq", "clock", "level", "recorder", "values",
         "sent", "received", "_task_watermark", "window_intake", "join_pair", "_fire", "_late",
-        "_merge", "_window_join", "_generated", "_alignment", "_async", "_snapshot",
+        "_merge", "_window_join", "_generated", "_alignment", "_async",
         "seen_value", "seen_fingerprint", "_loop_clock",
         "_counts", "_life", "_times", "_metrics", "_latencies", "_buffers", "_credits", "_segments", "_buffer_sizes", "_mails",
         "_actions", "_timers", "_system_timers", "_state_changes", "_keys", "_states", "checkpoints",
@@ -165,7 +165,6 @@ class TaskTrace:
         self._generated = appender(schema.GENERATED_WATERMARK)
         self._alignment = appender(schema.ALIGNMENT)
         self._async = appender(schema.ASYNC_ELEMENTS)
-        self._snapshot = appender(schema.SNAPSHOTS)
         self._counts = appender(schema.OPERATOR_COUNTS)
         self._life = appender(schema.LIFECYCLE)
         self._times = appender(schema.TASK_TIMES)
@@ -255,21 +254,6 @@ class TaskTrace:
             self._next(), self.task, operator, self._now_ns(), entry, action, kind, timestamp, fingerprint, attempt, rows,
             queued,
         )  # fmt: skip
-
-    def snapshot(
-        self, operator: int, requested_ns: int, checkpoint: int, records_in: int, elements: int, inside: bool
-    ) -> None:
-        self._snapshot(
-            self._next(),
-            self.task,
-            operator,
-            self._now_ns(),
-            requested_ns,
-            checkpoint,
-            records_in,
-            elements,
-            int(inside),
-        )
 
     def late_drop(
         self, operator: int, key_hash: int, key: int, timestamp: int, fingerprint: int, watermark: int, side: bool

@@ -107,7 +107,9 @@ class RecordedChainCheckpoints(OperatorChainCheckpoints):
             operator, place = wrapper.operator, wrapper.index
             if wrapper.is_open:
                 held = len(operator.held_elements())
-                self.trace.snapshot(place, requested_ns, checkpoint_id, operator.records_in, held, place in inside)
+                self.trace.checkpoints.snapshot(
+                    place, requested_ns, checkpoint_id, operator.records_in, held, place in inside
+                )
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
         self.trace.checkpoints.step(checkpoint_id, CheckpointStep.NOTIFY_COMPLETE)

@@ -24,7 +24,7 @@ from flowsim.tasks.task_clock import TaskClock
 
 
 class RecordedTask(Protocol):
-    """What the recorded checkpoints need of their task. Flink: StreamTask."""
+    """What the recorded checkpoints need of their task."""
 
     clock: TaskClock
     chain: OperatorChain

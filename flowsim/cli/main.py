@@ -24,7 +24,10 @@ _COMMANDS: Final = {
     "why": ("why", "Explain what happened in a recorded run, or why it did not happen, as a chain of causes."),
     "report": ("report", "Write a recording as one HTML file that any browser opens, without a network."),
     "export": ("export", "Write a recording in the formats of other tools: Perfetto and speedscope."),
-    "checkpoints": ("checkpoints", "Show what a checkpoint directory contains: operators, subtasks, states, entries and bytes."),
+    "checkpoints": (
+        "checkpoints",
+        "Show what a checkpoint directory contains: operators, subtasks, states, entries and bytes.",
+    ),
     "metrics": ("metrics", "Show the sampled metrics of every task: times in ms per second, pools in percent."),
     "explore": (
         "explore",

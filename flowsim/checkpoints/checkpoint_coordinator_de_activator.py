@@ -56,19 +56,28 @@ class EndOfDataTracker:
     Flink: SchedulerBase.notifyEndOfData.
     """
 
-    __slots__ = ("_coordinator", "_subtasks", "_with_end_of_data")
+    __slots__ = ("_coordinator", "_subtasks", "_reporting", "_with_end_of_data")
 
     def __init__(self, coordinator: CheckpointCoordinator, subtasks: Iterable[tuple[int, int]]) -> None:
         self._coordinator = coordinator
-        self._subtasks = frozenset(subtasks)
+        self._subtasks = self._reporting = frozenset(subtasks)
         self._with_end_of_data: set[tuple[int, int]] = set()
 
     def on_end_of_data(self, attempt: ExecutionAttemptId) -> None:
         """A task has processed the end of its data."""
         self._with_end_of_data.add((attempt.vertex_id, attempt.subtask))
-        if self._with_end_of_data == self._subtasks:
-            self._coordinator.trigger_checkpoint()
+        self._trigger_if_all()
+
+    def on_stop_without_drain(self, sources: Iterable[tuple[int, int]]) -> None:
+        """The job is stopped without drain or savepoint, so only its sources report; flowsim's own."""
+        self._reporting = frozenset(sources)
+        self._trigger_if_all()
 
     def on_restart(self, attempt: ExecutionAttemptId) -> None:
         """A new attempt starts, which reads its data again."""
         self._with_end_of_data.discard((attempt.vertex_id, attempt.subtask))
+        self._reporting = self._subtasks
+
+    def _trigger_if_all(self) -> None:
+        if self._with_end_of_data >= self._reporting:
+            self._coordinator.trigger_checkpoint()

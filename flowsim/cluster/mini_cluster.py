@@ -262,7 +262,7 @@ class MiniCluster:
             if error is None:
                 self._start(self._schedule.on_finished(task.id))
             elif not task.cancellation.is_cancelled:
-                self._master.failover.on_task_failed(task.id, error)
+                self._master.on_task_failed(task.id, error)
         self._master.on_task_ended(task.id)
         if self._running == 0:
             self._master.when_handled(self._end_if_over)

@@ -13,7 +13,8 @@ class StopJob:
     """Ends the sources ``at_ns`` after the start of the job; the job then counts as finished.
 
     ``drain``: event time is flushed, as at the regular end of the input (rules 4.9, 4.20). Without ``drain`` pending
-    windows and timers do not fire; in Flink a later run would continue with them. No savepoint is taken. Flink:
+    windows and timers do not fire; in Flink a later run would continue with them. No savepoint is taken; a job with
+    checkpoints takes a last one when its sources have ended, so that its sinks commit. Flink:
     JobClient.stopWithSavepoint.
     """
 

@@ -101,14 +101,16 @@ class RunEvents:
     ) -> Callable[[], None]:
         match action:
             case StopJob(drain=drain):
-                return partial(_stop_sources, deployment, StopMode.DRAIN if drain else StopMode.NO_DRAIN)
+                return partial(_stop_sources, deployment, master, StopMode.DRAIN if drain else StopMode.NO_DRAIN)
             case CancelJob():
                 return partial(end, JobStatus.CANCELED)
             case _:
                 return partial(master.request, action)
 
 
-def _stop_sources(deployment: Deployment, mode: StopMode) -> None:
+def _stop_sources(deployment: Deployment, master: JobMaster, mode: StopMode) -> None:
     """Stops only the sources; other tasks read the stop from their input (rule 4.20)."""
     for task in deployment.tasks:
         task.stop(mode)
+    if mode is StopMode.NO_DRAIN:
+        master.on_stop_without_drain()

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from flowsim.errors import BadInput
 from flowsim.facts import schema
 from flowsim.facts.tracer import Recorder
 from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
@@ -70,7 +71,22 @@ def create_execution_graph(job: JobGraph, limits: Limits = DEFAULT_LIMITS) -> Ex
     check_shared_memory(execution.placement.names, pools, memory.is_scarce, limits)
     execution.links = links_of_edges(settings.links, job.vertices, job.edges)
     execution.regions = pipelined_regions(execution.expansions, execution.subtasks)
+    _check_final_checkpoint(job)
     return execution
+
+
+def _check_final_checkpoint(job: JobGraph) -> None:
+    """Raises BadInput if a task waits for a checkpoint that cannot be taken before the task has ended."""
+    checkpointing = job.graph.settings.checkpointing
+    if checkpointing is None or not checkpointing.after_tasks_finish:
+        return
+    for edge in job.edges:
+        if not edge.exchange.is_pipelined:
+            raise BadInput(
+                f"checkpointing: {edge.source.name} waits for the last checkpoint before it ends, but its exchange to "
+                f"{edge.target.name} is blocking, so {edge.target.name} starts only after that: set after_tasks_finish "
+                "to false, or make the exchange pipelined"
+            )
 
 
 def input_count(job: JobGraph, vertex: JobVertex) -> int:

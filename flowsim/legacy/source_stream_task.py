@@ -15,6 +15,7 @@ from flowsim.operators.stream_operator import DataInputStatus, StreamOperator
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.batches import BatchBudget
+from flowsim.tasks.checkpointing.task_checkpoints import TaskCheckpoints
 from flowsim.tasks.finished_operator_chain import FinishedOperatorChain
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
@@ -108,10 +109,11 @@ class SourceStreamTask(LockedStreamTask):
 
     def _end_data(self, mode: StopMode) -> None:
         super()._end_data(mode)
-        if mode is StopMode.NO_DRAIN and self.checkpoints is not None:
-            # Sources of the new kind report the end of their data only if they drain.
-            self.checkpoints.gateway.notify_end_of_data()
         self._source_ended.complete()
+
+    def _reports_stop(self, checkpoints: TaskCheckpoints) -> bool:
+        """True: the end of a source function is always reported."""
+        return True
 
     def _when_stopped(self, mode: StopMode, callback: Callable[[], None]) -> None:
         """Calls back when the function has returned and the data has ended, in both modes (rule 4.20)."""
@@ -124,6 +126,12 @@ class SourceStreamTask(LockedStreamTask):
             self._finishing = mode
             self.trace_stop(mode)
             self._source.cancel()
+
+    def _clean_up(self, state: TaskState) -> None:
+        """Also asks the function of a failed task to return. Its thread ends with the task."""
+        if state is TaskState.FAILED and not isinstance(self.chain, FinishedOperatorChain):
+            self._source.cancel()
+        super()._clean_up(state)
 
     def cancel(self) -> None:
         """Asks the function to return, and interrupts its thread if the thread waits (rule 4.23)."""

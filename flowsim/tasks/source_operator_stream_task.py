@@ -12,6 +12,7 @@ from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import DataInputStatus, StreamOperator
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import StopMode
+from flowsim.tasks.checkpointing.task_checkpoints import TaskCheckpoints
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.processing_time import TaskTimers
@@ -99,6 +100,15 @@ class SourceOperatorStreamTask(StreamTask):
             head.when_finished(callback)
         else:
             callback()
+
+    def _end_data(self, mode: StopMode) -> None:
+        super()._end_data(mode)
+        if mode is StopMode.NO_DRAIN and self.checkpoints is not None and self._reports_stop(self.checkpoints):
+            self.checkpoints.gateway.notify_end_of_data()
+
+    def _reports_stop(self, checkpoints: TaskCheckpoints) -> bool:
+        """True if an end of data without drain is reported; a stop with savepoint has its checkpoint already."""
+        return checkpoints.stream_task.synchronous_savepoint_id is None and isinstance(self.chain.head, SourceOperator)
 
     def _stop_source(self, mode: StopMode) -> None:
         head = self.chain.head

@@ -179,6 +179,11 @@ class JobExecutions:
         """True if a task is in the state FINISHED (rule 12.36)."""
         return any(_state(subtask) is TaskState.FINISHED for subtask in self.subtasks)
 
+    @property
+    def sources(self) -> list[tuple[int, int]]:
+        """The vertex id and the index of every subtask of a source."""
+        return [(each.id, task.subtask) for each in self.vertices if not each.inputs for task in each.task_vertices]
+
     def is_created(self, subtask: int) -> bool:
         """True if the subtask waits for its deployment: state CREATED."""
         execution = self.subtasks[subtask].current_execution_attempt

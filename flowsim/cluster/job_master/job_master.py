@@ -134,6 +134,12 @@ class JobMaster:
         self.coordinators.close()
         self.actor.close()
 
+    def on_task_failed(self, subtask: int, error: BaseException) -> None:
+        """The current attempt of a subtask has failed; this changes nothing if the job has begun to cancel it."""
+        current = self.executions.subtasks[subtask].current_execution_attempt
+        if current is None or current.state is not TaskState.CANCELING:
+            self.failover.on_task_failed(subtask, error)
+
     def on_task_ended(self, subtask: int) -> None:
         """The current attempt of a subtask has ended."""
         self.failover.on_task_ended()
@@ -246,6 +252,12 @@ class JobMaster:
     def on_end_of_data(self, execution: TaskExecution) -> None:
         if self.checkpoints is not None and execution.state is not TaskState.CANCELING:
             self.checkpoints.end_of_data.on_end_of_data(execution.attempt_id)
+
+    def on_stop_without_drain(self) -> None:
+        """The sources are stopped without a savepoint; a final checkpoint follows when they have ended."""
+        checkpoints = self.checkpoints
+        if checkpoints is not None:
+            self.actor.execute(lambda: checkpoints.end_of_data.on_stop_without_drain(self.executions.sources))
 
     def on_synchronous_part(self, execution: TaskExecution, checkpoint_id: int) -> None:
         self.coordinators.on_synchronous_part(execution.vertex.id, execution.attempt_id.attempt, checkpoint_id)

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import pytest
+
 from flowsim.cluster.job_execution import JobStatus
+from flowsim.cluster.run_actions import StopWithSavepoint, TriggerCheckpoint
 from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.legacy.source_function import SourceContext, SourceFunction
 from flowsim.legacy.stream_source import StreamSource
 from flowsim.operators.functions.co_process import CoMapOperator
+from flowsim.units import NS_PER_MS
 from tests.support.jobs.logged_operators import CallLog, checkpointed_job, numbers, run_and_judge
 
 
@@ -61,3 +65,20 @@ def test_source_function_of_a_task_restored_as_finished_does_not_run_again() -> 
     job.operator([few, long], "united", "united", log.make(), chain=False)
     assert run_and_judge(job).status is JobStatus.FINISHED
     assert runs == ["run"]
+
+
+@pytest.mark.parametrize("drain", [True, False])
+def test_savepoint_of_a_stop_expires_while_a_drained_source_is_restored_as_finished(drain: bool) -> None:
+    """Rule 4.20: its operator does not finish a second time. The legacy source beside it has no such limit."""
+    log = CallLog(fails_at={"long": "record 40"})
+    job = checkpointed_job(CheckpointSettings(timeout_ms=30, tolerable_failures=9), buffer_timeout_ms=0)
+    short, few = numbers(job, 5), job.source(lambda: StreamSource(Few([])), is_legacy_source=True)
+    long = job.operator(numbers(job, 300), "long", "long", log.make(), chain=False)
+    job.operator([short, few, long], "united", "united", log.make(), chain=False)
+    triggers = [TriggerCheckpoint(at * NS_PER_MS) for at in (15, 25)]
+    result = run_and_judge(job, actions=[*triggers, StopWithSavepoint(80 * NS_PER_MS, drain=drain)])
+    assert (result.status, len(result.failures), result.restarts) == (
+        JobStatus.FINISHED,
+        *((2, 2) if drain else (1, 1)),
+    )
+    assert result.requested_snapshots[-1].error == ("Checkpoint expired before completing." if drain else None)

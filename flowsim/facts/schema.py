@@ -208,7 +208,7 @@ BUFFERS = Table(
      Column("backlog", "i", "sent and received: the backlog in its header (rule 5.26); recycled: -1; otherwise: data buffers "
             "in the queue after this step"),
      Column("credits", "i", "sent: remaining credits; received: remaining empty buffers of the channel (rule 6.3); "
-            "otherwise, and on a local channel, -1"),
+            "otherwise, on a local channel, and if the receiver has ended, -1"),
      Column("whole", "b", "sent and skipped: 1 if the queued buffer ended with it, 0 if more of the same buffer may "
             "follow; otherwise 1")),
 )  # fmt: skip

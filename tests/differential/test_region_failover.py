@@ -1,10 +1,11 @@
-"""Regions, restarted tasks and plans of checkpoints beside those of a real execution graph.
+"""Regions, restarted tasks, plans of checkpoints and finished vertices in snapshots beside those of a real execution graph.
 
-Rules 12.1, 12.27, 12.28, 12.35 and 12.36.
+Rules 12.1, 12.27, 12.28, 12.35, 12.36 and 12.101.
 """
 
 from __future__ import annotations
 
+import re
 from random import Random
 
 from flowsim.checkpoints.checkpoint_plan import CheckpointPlan
@@ -15,6 +16,9 @@ from flowsim.checkpoints.failover.restart_pipelined_region_failover_strategy imp
     RestartPipelinedRegionFailoverStrategy,
 )
 from flowsim.checkpoints.failover.scheduling_topology import ResultPartition
+from flowsim.checkpoints.storage.snapshot_state import SnapshotState
+from flowsim.checkpoints.vertex_finished_state_checker import VertexFinishedStateChecker
+from flowsim.errors import BadInput
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from tests.support.checkpoints.execution_graph import ScriptedExecutionGraph
 from tests.support.flink.machine import Answers, Differential
@@ -60,6 +64,9 @@ def write_script(random: Random) -> list[str]:
         elif number < 0.8:
             named = [random.choice(partitions)] if partitions and random.random() < 0.3 else []
             script.append(" ".join(["restart", random.choice(tasks), *named]))
+        elif number < 0.9:
+            finished = [f"{vertex}={random.choice(['full', 'full', 'part'])}" for vertex in range(count)]
+            script.append(" ".join(["restore", *random.sample(finished, random.randint(0, count))]))
         else:
             script.append(f"plan {'true' if random.random() < 0.9 else 'false'}")
     return script
@@ -115,6 +122,8 @@ class Played:
                 partition = self.partition(named[0]) if named else None
                 tasks = self.strategy.get_tasks_needing_restart(self.names.index(task), partition)
                 return self.listed(self.names[task] for task in tasks)
+            case ["restore", *finished]:
+                return self.restored(dict(each.split("=") for each in finished))
             case ["plan", is_allowed]:
                 calculator = CheckpointPlanCalculator(self, self.graph.vertices_topologically, is_allowed == "true")
                 try:
@@ -122,6 +131,18 @@ class Played:
                 except CheckpointException as error:
                     return error.reason.name
         raise AssertionError(f"unknown command {command}")
+
+    def restored(self, finished: dict[str, str]) -> str:
+        """Whether a snapshot can be restored in which these vertices had finished."""
+        state = SnapshotState(
+            fully_finished_operators={f"v{vertex}" for vertex, how in finished.items() if how == "full"},
+            finished_subtasks={f"v{vertex}": {0} for vertex, how in finished.items() if how == "part"},
+        )
+        try:
+            VertexFinishedStateChecker(self.graph.vertices_topologically, state).validate_operators_finished_state()
+        except BadInput as error:
+            return without_ids(str(error))
+        return ""
 
     @staticmethod
     def listed(names: object) -> str:
@@ -141,12 +162,17 @@ class Played:
         )
 
 
+def without_ids(text: str) -> str:
+    """The message, with the name of the vertex only."""
+    return re.sub(r"(v\d+)\(\w+\)", r"\1", text)
+
+
 def test_regions_restarts_and_plans_equal_flinks(differential: Differential) -> None:
     real = differential.flink.java.org.apache.flink.runtime.checkpoint.FailoverGraphs
 
     def play(script: list[str]) -> Answers:
         played = Played(script[0])
         ours = [played.answer(command) for command in script[1:]]
-        return ["", *real.run("\n".join(script)).split("\n")], ["", *(ours or [""])]
+        return ["", *map(without_ids, real.run("\n".join(script)).split("\n"))], ["", *(ours or [""])]
 
     differential.run_scripts("pipelined regions, failover and plans", write_script, play, examples=60)

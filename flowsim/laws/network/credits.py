@@ -24,6 +24,8 @@ CREDITS: Final = "credits"
 IN_FLIGHT: Final = "in-flight"
 _CREDITS: Final = ("kind", "channel", "credits", "balance")
 _CREDIT_ROW: Final = 1 + len(_CREDITS)
+_RELEASED: Final = -1
+"""What a channel without buffers has reserved: its task has ended."""
 _INITIAL_GRANTED, _INITIAL_GOT, _ANNOUNCED, _GOT = (int(kind) for kind in CreditKind)
 
 
@@ -43,8 +45,11 @@ Answer = tuple[dict[int, Account], dict[int, Account]]
 class Credits:
     """The balances of one task. A sender records its credits, a receiver its reserved buffers."""
 
-    def __init__(self, task: int, remote: ChannelsByTask, credits: Findings, in_flight: Findings) -> None:
+    def __init__(
+        self, task: int, remote: ChannelsByTask, blocking: frozenset[int], credits: Findings, in_flight: Findings
+    ) -> None:
         self._task = task
+        self._blocking = blocking
         self._senders = {channel: Account() for channel in remote.sent.get(task, ())}
         self._receivers = {channel: Account() for channel in remote.received.get(task, ())}
         self._unrecycled: dict[int, set[int]] = {channel: set() for channel in self._receivers}
@@ -71,6 +76,8 @@ class Credits:
         if account is None:
             return
         self._credits.examined += 1
+        if kind == _INITIAL_GOT and channel in self._blocking:
+            account.balance = 0  # A restarted receiver reads the finished partition again.
         account.balance += amount
         if kind in (_INITIAL_GRANTED, _INITIAL_GOT):
             account.initial += amount
@@ -110,7 +117,7 @@ class Credits:
             self._unrecycled[channel].add(number)
         if account.balance < 0 and kind == DATA:
             what = "a data buffer arrives without credit"
-        elif account.balance > reserved:
+        elif account.balance > reserved != _RELEASED:
             what = "more credit is granted than buffers are reserved"
         else:
             return
@@ -160,7 +167,11 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Credits | None:
     if task.task not in channels.sent and task.task not in channels.received:
         return None
     credits, in_flight = (found[law] if law in found else Findings() for law in (CREDITS, IN_FLIGHT))
-    return Credits(task.task, channels, credits, in_flight)
+    blocking = frozenset(
+        channel for channel in channels.sent.get(task.task, ())
+        if graph.edges[graph.channels[channel].edge].exchange == "BLOCKING"
+    )  # fmt: skip
+    return Credits(task.task, channels, blocking, credits, in_flight)
 
 
 def _needs_remote_channels(graph: JobGraph) -> str:
@@ -179,9 +190,9 @@ _COUNTS_CREDITS: Final = """\
   - announced: the sum of `credits` of the GOT rows = the sum of the ANNOUNCED rows;
   - spent: the number of DATA rows RECEIVED = the number of DATA rows SENT.
 - The *balance* of a channel starts at 0 and changes with the rows of its sender. An INITIAL_GOT or GOT row adds its
-  `credits`. A SENT row of kind DATA subtracts 1, of kind EVENT 0. Each of these rows is a violation when the balance
-  after it is negative, or differs from the recorded balance (column `balance` of `credits`, column `credits` of
-  `buffers`).
+  `credits`; on a blocking edge, the `credits` of an INITIAL_GOT row are the balance, because a new reader begins. A
+  SENT row of kind DATA subtracts 1, of kind EVENT 0. Each of these rows is a violation when the balance after it is
+  negative, or differs from the recorded balance (column `balance` of `credits`, column `credits` of `buffers`).
 """
 
 _COUNTS_IN_FLIGHT: Final = """\
@@ -189,7 +200,8 @@ _COUNTS_IN_FLIGHT: Final = """\
 - Rows examined: INITIAL_GRANTED and ANNOUNCED rows of `credits`, and RECEIVED and RECYCLED rows of `buffers`.
 - The *open credit* of a channel at a row is the sum of `credits` of the INITIAL_GRANTED and ANNOUNCED rows so far,
   minus the number of RECEIVED rows of kind DATA so far. Both include the row itself. A RECEIVED row is a violation when
-  it is DATA and the open credit is negative, or when the open credit is above its column `credits`.
+  it is DATA and the open credit is negative, or when the open credit is above its column `credits` and that is not -1:
+  a channel whose task has ended has no buffers.
 - A RECYCLED row is a violation when no DATA row with its `number` was RECEIVED on the channel before, or when that
   buffer was already recycled since then.
 - In a whole run, 1 for each number of a DATA row that was RECEIVED on a channel and not recycled since.

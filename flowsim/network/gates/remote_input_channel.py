@@ -231,7 +231,7 @@ class RemoteInputChannel(InputChannel):
     def _trace_received(self, buffer: Buffer, sequence_number: int, backlog: int) -> None:
         if self.trace is not None:
             kind = BufferKind.DATA if buffer.event is None else BufferKind.EVENT
-            reserved = self.buffers.available
+            reserved = -1 if self.released else self.buffers.available
             self.trace.buffer(
                 self.channel_id, BufferSide.RECEIVED, sequence_number, kind, len(buffer), backlog, reserved
             )

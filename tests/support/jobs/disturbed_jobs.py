@@ -6,7 +6,6 @@ read, not on their order.
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import json
 import sqlite3
@@ -16,15 +15,16 @@ from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, Literal
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flowsim.cluster.failures import FailTask, LoseJobManager, LoseTaskManager, RunFailure
+from flowsim.cluster.failures import RunFailure
 from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
-from flowsim.cluster.run_actions import RunAction, TriggerSavepoint
-from flowsim.connectors import CsvSource, PartitionedGeneratorSource, ScriptedSource
+from flowsim.cluster.run_actions import RunAction
+from flowsim.connectors import CsvSource, JsonLinesSource, ParquetSource, PartitionedGeneratorSource, ScriptedSource
 from flowsim.connectors.databases.sqlite import SqliteSink
 from flowsim.connectors.files.parquet import ParquetSink
 from flowsim.connectors.files.text_sinks import CsvSink, JsonLinesSink
@@ -32,37 +32,19 @@ from flowsim.connectors.generator import GeneratorSource, SequenceOf
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.partition_log import Partition
 from flowsim.connectors.script import Entry, record, sleep, watermark
-from flowsim.datastream import (
-    AsyncDataStream,
-    AsyncFunction,
-    DataStream,
-    KeyedProcessFunction,
-    ProcessJoinFunction,
-    StreamExecutionEnvironment,
-)
-from flowsim.datastream.common import Duration, Time, Types, WatermarkStrategy
-from flowsim.datastream.partitioning import partitioned
-from flowsim.datastream.state import ListStateDescriptor, ValueStateDescriptor
-from flowsim.datastream.window import EventTimeSessionWindows, SlidingEventTimeWindows, TumblingEventTimeWindows
+from flowsim.datastream import DataStream, StreamExecutionEnvironment
+from flowsim.datastream.common import Duration, WatermarkStrategy
 from flowsim.facts.tracer import Recorder
-from flowsim.graph.checkpoint_settings import (
-    CheckpointSettings,
-    ExponentialDelayRestart,
-    FixedDelayRestart,
-    RestartStrategySettings,
-    SavepointRestoreSettings,
-)
+from flowsim.graph.checkpoint_settings import CheckpointSettings, RestartStrategySettings, SavepointRestoreSettings
+from flowsim.legacy.source_function import LegacySource
 from flowsim.units import NS_PER_MS
+from tests.support.jobs.disturbed_steps import Pair, processed
 
-Pair = tuple[int, int]
 FIELDS = {"key": "long", "number": "long"}
 KEYS = 4
-ORIGINS = ("collection", "generator", "scripts", "requested scripts", "partitions", "files", "requested files")
-TIMED = ("tumbling", "sliding", "session", "waits", "join")
-"""Steps that need the timestamps of the sources."""
-STEPS = (*TIMED, "map", "filter", "flat_map", "count", "count_window", "ordered", "unordered")
-UNTIMED_RESULTS = ("count", "count_window")
-"""Steps whose output has timestamps that depend on the order of their input."""
+ORIGINS = ("collection", "generator", "scripts", "requested scripts", "partitions", "files", "requested files",
+           "legacy generator", "legacy files")  # fmt: skip
+FILE_FORMATS = ("csv", "jsonl", "parquet")
 PARTITIONINGS = ("default", "rebalance", "rescale", "shuffle", "global", "forward")
 SINKS = ("collect", "collect", "csv", "jsonl", "parquet", "sqlite")
 
@@ -75,13 +57,14 @@ class Origin:
     counts: tuple[int, ...]
     parallelism: int
     bound_ms: int
+    file_format: str
 
 
 @dataclass(frozen=True)
 class Step:
     """An operator. ``inputs``: positions of what it reads; several are united, or the two sides of a join.
 
-    ``exchanges``: one for each input.
+    ``exchanges``: one for each input. ``failing_opens``: the attempts of its first subtask that fail when they open.
     """
 
     kind: str
@@ -90,6 +73,7 @@ class Step:
     exchanges: tuple[str, ...]
     parallelism: int
     is_chained: bool
+    failing_opens: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -103,6 +87,11 @@ class DisturbedJob:
     checkpointing: CheckpointSettings | None
     """None for a job with blocking exchanges, whose tasks do not run at the same time."""
     restart: RestartStrategySettings
+
+    @property
+    def repeats_records(self) -> bool:
+        """Whether a restart may read records twice."""
+        return self.checkpointing is not None and not self.checkpointing.exactly_once
 
     @property
     def parallelisms(self) -> list[int]:
@@ -142,7 +131,9 @@ class DisturbedJob:
         for position, origin in enumerate(self.origins):
             streams.append(named(read(env, origin, inputs / f"{position}"), position, origin.parallelism))
         for position, step in enumerate(self.steps, len(streams)):
-            made = named(processed(step, [streams[each] for each in step.inputs]), position, step.parallelism)
+            read_by = [streams[each].exchange(how) for each, how in zip(step.inputs, step.exchanges, strict=True)]
+            added = processed(step.kind, read_by, step.partitioning, step.failing_opens)
+            made = named(added, position, step.parallelism)
             streams.append(made if step.is_chained else made.disable_chaining())
         sinks = [sink_of(kind, folder / f"out{end}") for end, kind in zip(self.ends, self.sinks, strict=True)]
         for end, sink in zip(self.ends, sinks, strict=True):
@@ -181,14 +172,16 @@ def read(env: StreamExecutionEnvironment, origin: Origin, folder: Path) -> DataS
             fields = {"key": SequenceOf(0, 1, KEYS), "number": SequenceOf(0, 1, None)}
             partitions = [Partition(400, start_lag=count // 3, records=count) for count in origin.counts]
             return env.from_source(PartitionedGeneratorSource(partitions, fields), strategy, "s")
+        case "legacy generator":
+            fields = {"key": SequenceOf(0, 1, KEYS), "number": SequenceOf(0, 1, None)}
+            legacy = LegacySource(GeneratorSource(sum(origin.counts), fields, pace_ns=NS_PER_MS))
+            return env.add_source(legacy).assign_timestamps_and_watermarks(assigning)
         case "files" | "requested files":
-            folder.mkdir(parents=True, exist_ok=True)
-            for split, values in enumerate(splits):
-                lines = ["key,number", *(f"{key},{number}" for key, number in values)]
-                (folder / f"{split}.csv").write_text("\n".join(lines) + "\n")
-            assignment: Any = "fixed" if origin.kind == "files" else "dynamic"
-            paths = [str(folder / f"{split}.csv") for split in range(len(splits))]
-            return env.from_source(CsvSource(paths, FIELDS, assignment=assignment), assigning, "s")
+            return env.from_source(files(origin, folder, splits), assigning, "s")
+        case "legacy files":
+            return env.add_source(LegacySource(files(origin, folder, splits))).assign_timestamps_and_watermarks(
+                assigning
+            )
         case "requested scripts":
             scripts = [
                 [part for value in values for part in (record(value, time_of(value)), sleep(1))] for values in splits
@@ -196,6 +189,30 @@ def read(env: StreamExecutionEnvironment, origin: Origin, folder: Path) -> DataS
             return env.add_source(ScriptedSource(*scripts, assignment="dynamic"))
         case _:
             return env.add_source(ScriptedSource(*(script_of(values, origin.bound_ms) for values in splits)))
+
+
+def files(origin: Origin, folder: Path, splits: Sequence[Sequence[Pair]]) -> Any:
+    """Writes a file per split, and returns their source."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = [folder / f"{split}.{origin.file_format}" for split in range(len(splits))]
+    assignment: Literal["fixed", "dynamic"] = "dynamic" if origin.kind == "requested files" else "fixed"
+    for path, values in zip(paths, splits, strict=True):
+        keys, numbers = [key for key, _ in values], [number for _, number in values]
+        match origin.file_format:
+            case "csv":
+                path.write_text("key,number\n" + "".join(f"{key},{number}\n" for key, number in values))
+            case "jsonl":
+                path.write_text("".join(f'{{"key": {key}, "number": {number}}}\n' for key, number in values))
+            case _:
+                columns = {"key": pa.array(keys, pa.int64()), "number": pa.array(numbers, pa.int64())}
+                pq.write_table(pa.table(columns), path, row_group_size=7)
+    match origin.file_format:
+        case "csv":
+            return CsvSource(paths, FIELDS, assignment=assignment)
+        case "jsonl":
+            return JsonLinesSource(paths, FIELDS, assignment=assignment)
+        case _:
+            return ParquetSource(paths, FIELDS, assignment=assignment)
 
 
 def script_of(values: Sequence[Pair], bound_ms: int) -> list[Entry]:
@@ -208,94 +225,6 @@ def script_of(values: Sequence[Pair], bound_ms: int) -> list[Entry]:
             entries.append(watermark(highest - bound_ms))
         entries += [record(value, time_of(value)), sleep(1)]
     return entries
-
-
-def processed(step: Step, inputs: list[DataStream]) -> DataStream:
-    """Adds the operator."""
-    inputs = [each.exchange(exchange) for each, exchange in zip(inputs, step.exchanges, strict=True)]
-    if step.kind == "join":
-        left, right = (each.key_by(key_of) for each in inputs)
-        return left.interval_join(right).between(Time.milliseconds(-6), Time.milliseconds(9)).process(Joined())
-    stream = inputs[0].union(*inputs[1:]) if len(inputs) > 1 else inputs[0]
-    if step.kind in ("map", "filter", "flat_map", "ordered", "unordered") and step.partitioning != "default":
-        stream = partitioned(stream, step.partitioning)  # type: ignore[arg-type]
-    keyed = stream.key_by(key_of)
-    match step.kind:
-        case "map":
-            return stream.map(lambda value: (value[0], value[1] * 7 % 1009))
-        case "filter":
-            return stream.filter(lambda value: value[1] % 3 != 0)
-        case "flat_map":
-            return stream.flat_map(lambda value: [value, (value[0] + 1, value[1])][: value[1] % 3])
-        case "tumbling":
-            return keyed.window(TumblingEventTimeWindows.of(Time.milliseconds(50))).reduce(total)
-        case "sliding":
-            size, slide = Time.milliseconds(60), Time.milliseconds(20)
-            return keyed.window(SlidingEventTimeWindows.of(size, slide)).reduce(total)
-        case "session":
-            return keyed.window(EventTimeSessionWindows.with_gap(Time.milliseconds(9))).reduce(total)
-        case "count_window":
-            return keyed.count_window(3).reduce(lambda left, right: (left[0], 1)).map(lambda value: (value[0], 1))
-        case "count":
-            return keyed.process(Counts())
-        case "waits":
-            return keyed.process(Waits())
-        case "ordered":
-            return AsyncDataStream.ordered_wait(stream, Answers(), Time.seconds(10), 4)
-        case _:
-            return AsyncDataStream.unordered_wait(stream, Answers(), Time.seconds(10), 4)
-
-
-def key_of(value: Pair) -> int:
-    return value[0]
-
-
-def total(left: Pair, right: Pair) -> Pair:
-    return left[0], left[1] + right[1]
-
-
-class Joined(ProcessJoinFunction):
-    """Emits one number for each pair."""
-
-    def process_element(self, left: Any, right: Any, ctx: Any) -> Any:
-        yield left[0], left[1] * 31 + right[1]
-
-
-class Counts(KeyedProcessFunction):
-    """Emits how many records the key has had."""
-
-    def open(self, runtime_context: Any) -> None:
-        self.count = runtime_context.get_state(ValueStateDescriptor("count", Types.LONG()))
-
-    def process_element(self, value: Any, ctx: Any) -> Any:
-        count = (self.count.value() or 0) + 1
-        self.count.update(count)
-        yield value[0], count
-
-
-class Waits(KeyedProcessFunction):
-    """Emits the sum of all numbers that are 20 ms old."""
-
-    def open(self, runtime_context: Any) -> None:
-        self.waiting = runtime_context.get_list_state(ListStateDescriptor("waiting", Types.PICKLED_BYTE_ARRAY()))
-
-    def process_element(self, value: Any, ctx: Any) -> Any:
-        self.waiting.add((ctx.timestamp(), value[1]))
-        ctx.timer_service().register_event_time_timer(ctx.timestamp() + 20)
-        return ()
-
-    def on_timer(self, timestamp: int, ctx: Any) -> Any:
-        waiting = list(self.waiting.get())
-        self.waiting.update([each for each in waiting if each[0] > timestamp - 20])
-        yield ctx.get_current_key(), sum(number for at, number in waiting if at <= timestamp - 20)
-
-
-class Answers(AsyncFunction):
-    """Answers after 0 to 6 ms."""
-
-    async def async_invoke(self, value: Any) -> list[Any]:
-        await asyncio.sleep(0.001 * (value[1] % 7))
-        return [value]
 
 
 def sink_of(kind: str, folder: Path) -> Any:
@@ -377,116 +306,3 @@ def run(
     result = cluster.run()
     rows = [committed(sink, folder / f"out{end}") for sink, end in zip(sinks, job.ends, strict=True)]
     return Output(result, rows, cluster.execution.placement.names)
-
-
-# Random jobs.
-
-
-def random_job(random: Random) -> DisturbedJob:
-    """Draws a job."""
-    keeps_bound = random.random() < 0.5
-    origins = tuple(random_origin(random, keeps_bound) for _ in range(random.choice([1, 1, 2])))
-    widths = [each.parallelism for each in origins]
-    is_timed = [True] * len(origins)
-    steps: list[Step] = []
-    count = random.randint(1, 4)
-    is_blocking = random.random() < 0.15
-    # All exchanges between what is before and behind this position are blocking.
-    cut = random.randint(len(origins), len(origins) + count - 1) if is_blocking else None
-    for _ in range(count):
-        step = random_step(random, widths, is_timed, cut)
-        steps.append(step)
-        widths.append(step.parallelism)
-        is_timed.append(step.kind not in UNTIMED_RESULTS and all(is_timed[each] for each in step.inputs))
-    checkpointing = CheckpointSettings(
-        random.choice([10, 10, 25]),
-        max_concurrent=random.choice([1, 1, 2]),
-        min_pause_ms=random.choice([0, 0, 5]),
-        timeout_ms=random.choice([600_000, 60]),
-        retained=random.choice([1, 2]),
-        tolerable_failures=1000,
-        async_latency_ns=random.choice([0, 4]) * NS_PER_MS,
-        sync_latency_ns=random.choice([0, 0, 1]) * NS_PER_MS,
-    )
-    restart = random.choice([FixedDelayRestart(50, 0), FixedDelayRestart(50, 12), ExponentialDelayRestart(5, 40)])
-    settings: dict[str, object] = {
-        "segment_size_bytes": random.choice([32768, 64]),
-        "exclusive_buffers_per_channel": random.choice([2, 1]),
-        "floating_buffers_per_gate": random.choice([8, 1]),
-        "buffer_timeout_ms": random.choice([100, 1, 0]),
-        "cost_ns": random.choice([200_000, 1_000_000]),
-        "task_managers": random.choice(["each", "one"]),
-        "operator_chaining": random.random() < 0.8,
-    }
-    job = DisturbedJob(origins, tuple(steps), (), settings, None if is_blocking else checkpointing, restart)
-    return replace(job, sinks=tuple(random.choice(SINKS) for _ in job.ends))
-
-
-def random_origin(random: Random, keeps_bound: bool) -> Origin:
-    """Splits of one reader come one after the other, so that only a high bound keeps records from being late."""
-    kind = random.choice(ORIGINS)
-    least = 2 if "files" in kind else 1
-    counts = tuple(random.randint(0, 40) for _ in range(1 if kind == "collection" else random.randint(least, 3)))
-    if kind == "partitions" and not any(counts):
-        counts = (9,)
-    parallelism = len(counts) if kind in ("collection", "scripts") else random.randint(1, 3)
-    is_split = "requested" in kind or kind == "files"
-    return Origin(kind, counts, parallelism, 10_000 if is_split or not keeps_bound else 12)
-
-
-def random_step(random: Random, widths: list[int], is_timed: list[bool], cut: int | None) -> Step:
-    newest = len(widths) - 1
-    kind = random.choice(STEPS)
-    if kind == "join":
-        inputs = tuple(random.choice(range(newest + 1)) for _ in range(2))
-    else:
-        some = random.sample(range(newest + 1), k=min(newest + 1, random.choice([1, 2])))
-        inputs = tuple(random.choice([[newest], some]))
-    if kind in TIMED and not all(is_timed[each] for each in inputs):
-        kind = "count"
-        inputs = tuple(dict.fromkeys(inputs))
-    parallelism = random.randint(1, 3)
-    exchanges = tuple(
-        "blocking" if cut is not None and each < cut <= newest + 1 else "pipelined_bounded" for each in inputs
-    )
-    partitioning = random.choice(PARTITIONINGS)
-    if partitioning == "forward":
-        parallelism = widths[inputs[0]]
-        partitioning = "forward" if all(widths[each] == parallelism for each in inputs) else "rebalance"
-    return Step(kind, inputs, partitioning, exchanges, parallelism, random.random() < 0.8)
-
-
-def random_failures(
-    random: Random, job: DisturbedJob, length_ms: int, managers: Sequence[str]
-) -> tuple[RunFailure, ...]:
-    """Draws failures: of several attempts in a row too, of later attempts, and at times at which tasks restart."""
-    failures: list[RunFailure] = []
-    for _ in range(random.randint(1, 4)):
-        at_ns = random.randint(0, length_ms * 1000) * 1000
-        kind = random.randint(0, 9)
-        if kind == 0:
-            failures.append(LoseJobManager(at_ns))
-        elif kind == 1 and managers:
-            failures.append(LoseTaskManager(random.choice(managers), at_ns))
-        else:
-            failures += random_task_failures(random, job, at_ns)
-    return tuple(failures)
-
-
-def random_task_failures(random: Random, job: DisturbedJob, at_ns: int) -> list[RunFailure]:
-    position = random.randrange(len(job.parallelisms))
-    subtask = random.randrange(job.parallelisms[position])
-    attempts = random.choice([[0], [0], [1], [2], [0, 1], [0, 1, 2]])
-    places = [
-        {"at_record": random.randint(0, 30)},
-        {"at_ns": at_ns},
-        {"in_snapshot": random.randint(1, 5)},
-        {"in_notification": random.randint(1, 5)},
-    ]
-    place = random.choice(places)
-    return [FailTask(job.names[position], subtask, attempt=attempt, **place) for attempt in attempts]
-
-
-def random_actions(random: Random, length_ms: int) -> tuple[RunAction, ...]:
-    """Draws savepoints. A checkpoint, while tasks wait for their restart, could count them as finished (rule 12.36)."""
-    return tuple(TriggerSavepoint(random.randint(0, length_ms) * NS_PER_MS) for _ in range(random.choice([0, 0, 1, 2])))

@@ -31,7 +31,7 @@ def in_flight(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
             open_credits += granted - data
             if data and open_credits < 0:
                 what = "arrives without credit"
-            elif arrived and open_credits > reserved:
+            elif arrived and reserved != -1 and open_credits > reserved:
                 what = "more credit is out than buffers are reserved"
             else:
                 continue

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from flowsim.cluster.failures import FailTask, LoseJobManager, LoseTaskManager, RunFailure
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus
+from flowsim.facts.kinds import Level
 from flowsim.graph.checkpoint_settings import FixedDelayRestart
+from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
+from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.small_jobs import Arrivals, SmallJob
 
 MANAGERS = {"left": ["source"], "right": ["sink"]}
 
 
-def run(*failures: RunFailure) -> tuple[JobExecutionResult, Arrivals]:
+def run(*failures: RunFailure, recorder: MemoryRecorder | None = None) -> tuple[JobExecutionResult, Arrivals]:
     """A source that ends after 10 ms, and a sink that then reads its 10 records in 10 ms."""
     job = SmallJob(
         exchange=ResultPartitionType.BLOCKING,
@@ -22,7 +26,11 @@ def run(*failures: RunFailure) -> tuple[JobExecutionResult, Arrivals]:
         cost_ns=NS_PER_MS,
     )
     arrivals = job.sink(job.values(lambda _: range(10)), by="REBALANCE", chain=False)
-    return job.run(failures=failures), arrivals
+    return job.run(failures=failures, recorder=recorder), arrivals
+
+
+def violated(recorder: MemoryRecorder) -> list[str]:
+    return [outcome.law for outcome in check_all(recorder) if outcome.verdict is Verdict.VIOLATED]
 
 
 def states(result: JobExecutionResult) -> list[tuple[str, str]]:
@@ -30,10 +38,12 @@ def states(result: JobExecutionResult) -> list[tuple[str, str]]:
 
 
 def test_reader_that_fails_reads_the_finished_partition_again() -> None:
-    result, arrivals = run(FailTask("sink", at_record=4))
+    recorder = MemoryRecorder(Level.FULL)
+    result, arrivals = run(FailTask("sink", at_record=4), recorder=recorder)
     assert result.status is JobStatus.FINISHED, result.error
     assert arrivals.values == [*range(4), *range(10)]
     assert states(result) == [("source", "FINISHED"), ("sink", "FAILED"), ("sink", "FINISHED")]
+    assert violated(recorder) == []
 
 
 def test_lost_partition_is_written_again() -> None:

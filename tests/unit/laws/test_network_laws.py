@@ -214,3 +214,9 @@ def test_credit_without_reserved_buffer_violates() -> None:
     facts = tiny_job()
     facts.find("buffers", channel=0, side=RECEIVED, kind=EVENT)["credits"] = 0
     assert found(facts, "in-flight") == ["more credit is granted than buffers are reserved"]
+
+
+def test_buffer_that_arrives_after_the_end_of_its_task_needs_no_reserved_buffer() -> None:
+    facts = tiny_job()
+    facts.find("buffers", channel=0, side=RECEIVED, kind=EVENT)["credits"] = -1
+    assert found(facts, "in-flight") == []

@@ -1,8 +1,11 @@
 package org.apache.flink.runtime.checkpoint;
 
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.HashSet;
+import java.util.LinkedHashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 import java.util.StringJoiner;
 import java.util.TreeSet;
@@ -11,15 +14,18 @@ import java.util.function.Function;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.runtime.execution.ExecutionState;
 import org.apache.flink.runtime.executiongraph.Execution;
+import org.apache.flink.runtime.executiongraph.ExecutionJobVertex;
 import org.apache.flink.runtime.executiongraph.ExecutionVertex;
 import org.apache.flink.runtime.executiongraph.failover.FailoverStrategy;
 import org.apache.flink.runtime.executiongraph.failover.RestartPipelinedRegionFailoverStrategy;
 import org.apache.flink.runtime.io.network.partition.PartitionNotFoundException;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionID;
 import org.apache.flink.runtime.jobgraph.IntermediateResultPartitionID;
+import org.apache.flink.runtime.jobgraph.OperatorID;
 import org.apache.flink.runtime.scheduler.strategy.ExecutionVertexID;
 import org.apache.flink.runtime.scheduler.strategy.SchedulingExecutionVertex;
 import org.apache.flink.runtime.scheduler.strategy.SchedulingPipelinedRegion;
+import org.apache.flink.util.FlinkRuntimeException;
 import org.apache.flink.util.concurrent.ScheduledExecutor;
 
 /** A real execution graph with its regions, its failover strategy and the plans of its checkpoints. */
@@ -56,6 +62,8 @@ public final class FailoverGraphs {
                 return "";
             case "regions":
                 return regions();
+            case "restore":
+                return restore(words);
             case "restart":
                 return restart(graph.vertex(words[1]), words.length > 2 ? words[2] : null);
             default:
@@ -92,6 +100,31 @@ public final class FailoverGraphs {
         TreeSet<String> names = new TreeSet<>();
         strategy.getTasksNeedingRestart(failed.getID(), cause).forEach(id -> names.add(name(id)));
         return names.toString();
+    }
+
+    /** Whether a snapshot can be restored in which vertices had finished, such as 0=full 1=part. */
+    private String restore(String[] words) {
+        Map<OperatorID, OperatorState> states = new HashMap<>();
+        for (int i = 1; i < words.length; i++) {
+            ExecutionJobVertex vertex = graph.jobVertex(Integer.parseInt(words[i].split("=")[0]));
+            OperatorID id = vertex.getOperatorIDs().get(0).getGeneratedOperatorID();
+            OperatorState state;
+            if (words[i].endsWith("full")) {
+                state = new FullyFinishedOperatorState("", "", id, vertex.getParallelism(), 128);
+            } else {
+                state = new OperatorState("", "", id, vertex.getParallelism(), 128);
+                state.putState(0, FinishedOperatorSubtaskState.INSTANCE);
+            }
+            states.put(id, state);
+        }
+        Set<ExecutionJobVertex> vertices = new LinkedHashSet<>();
+        graph.graph.getVerticesTopologically().forEach(vertices::add);
+        try {
+            new VertexFinishedStateChecker(vertices, states).validateOperatorsFinishedState();
+            return "";
+        } catch (FlinkRuntimeException e) {
+            return e.getMessage();
+        }
     }
 
     private String plan(boolean allowed) throws InterruptedException {

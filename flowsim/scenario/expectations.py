@@ -1,10 +1,11 @@
-"""Compares a run with the scenario's expectations: status, rows, results and facts. Laws are checked elsewhere."""
+"""Compares a run with the scenario's expectations: status, rows, checkpoints, results and facts. Laws are checked elsewhere."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from flowsim.checkpoints.checkpoint_statistics import CheckpointStatsCounts
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, TaskSummary
 from flowsim.facts.schema import TABLES
 from flowsim.laws.law import Verdict
@@ -30,7 +31,7 @@ class ExpectationOutcome:
 def judge_expectations(
     model: ScenarioModel, result: JobExecutionResult, sink_rows: Mapping[str, int], cut_short: bool, costs_pass: bool
 ) -> tuple[ExpectationOutcome, ...]:
-    """Checks the status of the job, the rows of sinks, and back pressure.
+    """Checks the status of the job, the rows of sinks, back pressure, checkpoints and restarts.
 
     ``cut_short``: the caller, not the scenario, ended the run early, so counts are meaningless. ``costs_pass``: the
     costs of records take time, which is so only on the virtual clock; otherwise waiting depends only on the machine.
@@ -51,7 +52,25 @@ def judge_expectations(
         if not costs_pass and not met:
             met, reason = None, "costs take no time on the real clock"
         outcomes.append(ExpectationOutcome(what, f">= {share:.2f}", f"{waited:.2f}", met, reason))
+    for what, expected, counted in _recovery(expect, result):
+        met, reason = (None, _CUT_SHORT) if cut_short else (counted == str(expected), "")
+        outcomes.append(ExpectationOutcome(what, str(expected), counted, met, reason))
     return tuple(outcomes)
+
+
+def _recovery(expect: ExpectModel, result: JobExecutionResult) -> Iterator[tuple[str, int, str]]:
+    """Yields each expected number of checkpoints and restarts: its description, the expected and the found number."""
+    counts = result.checkpoints
+    if expect.checkpoints is not None:
+        for name, number in expect.checkpoints.numbers.items():
+            found = "a job without checkpoints" if counts is None else str(_counted(counts)[name])
+            yield f"{name} checkpoints", number, found
+    if expect.restarts is not None:
+        yield "restarts", expect.restarts, str(result.restarts)
+
+
+def _counted(counts: CheckpointStatsCounts) -> dict[str, int]:
+    return {"completed": counts.completed, "failed": counts.failed, "restored": counts.restored}
 
 
 def law_is_as_expected(expect: ExpectModel, law: str, verdict: Verdict) -> bool:

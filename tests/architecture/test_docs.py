@@ -298,6 +298,7 @@ SECTIONS: dict[str, list[type[Strict]]] = {
     "buffer_debloat": [network.BufferDebloatModel],
     "Faults": [faults.FaultModel],
     "Expect": [expect.ExpectModel],
+    "expected checkpoints": [expect.ExpectedCheckpointsModel],
     "Facts": [expect.FactsModel],
     "Recompute": [expect.RecomputeModel],
 }

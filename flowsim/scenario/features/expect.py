@@ -96,6 +96,27 @@ def number_of(column: Column, value: int | str) -> int:
     return int(column.values[value])
 
 
+class ExpectedCheckpointsModel(Strict):
+    """The expected numbers of checkpoints and savepoints, over all attempts; only those that are given are compared."""
+
+    completed: RowCount | None = Field(default=None, description="Completed ones, with savepoints.")
+    failed: RowCount | None = Field(
+        default=None, description="Failed ones: rejected, declined, expired or aborted by a failure."
+    )
+    restored: RowCount | None = Field(default=None, description="Restores from a checkpoint or savepoint.")
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The given numbers, by name."""
+        return {name: number for name, number in self if number is not None}
+
+    @model_validator(mode="after")
+    def _has_numbers(self) -> Self:
+        if not self.numbers:
+            raise ValueError(f"expected one of {', '.join(type(self).model_fields)}, got none of them")
+        return self
+
+
 class ExpectModel(Strict):
     """The expected properties of a run; if one does not hold, the exit code is 1."""
 
@@ -117,6 +138,10 @@ class ExpectModel(Strict):
         default_factory=dict,
         description="Minimum share of its time that the task of this source or operator waits for output.",
     )
+    checkpoints: ExpectedCheckpointsModel | None = Field(
+        default=None, description="Numbers of completed, failed and restored checkpoints."
+    )
+    restarts: RowCount | None = Field(default=None, description="Number of restarts after failures.")
     facts: Annotated[list[FactsModel], Field(max_length=100)] = Field(
         default_factory=list, description="What the recording must contain."
     )

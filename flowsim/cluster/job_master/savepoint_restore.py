@@ -1,4 +1,4 @@
-"""Prepares a job that starts from a savepoint or checkpoint (rules 12.23, 12.101)."""
+"""Prepares a job that starts from a savepoint or checkpoint (rules 12.23, 12.26, 12.101). Flink: Checkpoints."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from flowsim.checkpoints.storage.directory.stored_snapshot import StoredSnapshot
 from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.checkpoints.vertex_finished_state_checker import VertexFinishedStateChecker
 from flowsim.cluster.job_master.executions import JobExecutions
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, did_you_mean
 from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
 from flowsim.graph.execution_graph import ExecutionGraph
+from flowsim.graph.job_graph import JobVertex
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.state.redistribution.state_assignment_operation import (
     RestoredVertex,
-    check_state_mapping_completeness,
     restored_max_parallelism,
 )
 
@@ -29,22 +29,43 @@ def prepare_restore(
     snapshot = StoredSnapshot(Path(savepoint.path), limits)
     snapshot.verify()
     state = snapshot.metadata(str).state
+    _check_operators(execution, state, savepoint)
     try:
-        _fit(execution, state, savepoint)
+        for vertex in execution.job.vertices:
+            for operator in vertex.operators:
+                restored = state.operator_states.get(operator.node.operator_id)
+                if restored is not None:
+                    vertex.max_parallelism = restored_max_parallelism(restored, _described(vertex))
+        VertexFinishedStateChecker(JobExecutions(execution).vertices, state).validate_operators_finished_state()
     except BadInput as error:
         raise BadInput(f"{savepoint.path}: {error}") from None
 
 
-def _fit(execution: ExecutionGraph, state: SnapshotState, savepoint: SavepointRestoreSettings) -> None:
-    known = [operator.node.operator_id for vertex in execution.job.vertices for operator in vertex.operators]
-    check_state_mapping_completeness(
-        state.operator_states.values(), known, allow_non_restored_state=savepoint.allow_non_restored_state
-    )
-    for vertex in execution.job.vertices:
-        for operator in vertex.operators:
-            restored = state.operator_states.get(operator.node.operator_id)
-            if restored is not None:
-                is_derived = vertex.head.max_parallelism is None
-                described = RestoredVertex(vertex.name, vertex.parallelism, vertex.max_parallelism, is_derived)
-                vertex.max_parallelism = restored_max_parallelism(restored, described)
-    VertexFinishedStateChecker(JobExecutions(execution).vertices, state).validate_operators_finished_state()
+def _check_operators(execution: ExecutionGraph, state: SnapshotState, savepoint: SavepointRestoreSettings) -> None:
+    """Checks that each state has an operator with a fitting max parallelism (rules 12.23, 12.26).
+
+    An operator that stored nothing may be missing.
+    """
+    vertices = {operator.node.operator_id: vertex for vertex in execution.job.vertices for operator in vertex.operators}
+    failed = f"Failed to rollback to checkpoint/savepoint {savepoint.path}."
+    for operator_id, restored in state.operator_states.items():
+        vertex = vertices.get(operator_id)
+        if vertex is not None:
+            described = _described(vertex)
+            if restored.max_parallelism != vertex.max_parallelism and not described.is_max_parallelism_derived:
+                raise BadInput(
+                    f"{failed} Max parallelism mismatch between checkpoint/savepoint state and new program. Cannot map operator "
+                    f"{operator_id} with max parallelism {restored.max_parallelism} to new program with max parallelism "
+                    f"{vertex.max_parallelism}. This indicates that the program has been changed in a non-compatible way "
+                    "after the checkpoint/savepoint."
+                )
+        elif not savepoint.allow_non_restored_state and (restored.has_state or operator_id in state.coordinator_states):
+            raise BadInput(
+                f"{failed} Cannot map checkpoint/savepoint state for operator {operator_id} to the new program, because the "
+                f"operator is not available in the new program{did_you_mean(operator_id, vertices)}. If you want to allow "
+                "to skip this, you can set the --allow-non-restored-state option on the CLI."
+            )
+
+
+def _described(vertex: JobVertex) -> RestoredVertex:
+    return RestoredVertex(vertex.name, vertex.parallelism, vertex.max_parallelism, vertex.head.max_parallelism is None)

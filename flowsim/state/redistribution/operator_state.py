@@ -55,6 +55,11 @@ class OperatorState:
     subtask_states: Mapping[int, OperatorSubtaskState] = field(default_factory=dict)
     """By subtask; a subtask without an entry reported no state."""
 
+    @property
+    def has_state(self) -> bool:
+        """True if a subtask stored anything."""
+        return any(each.handles for each in self.subtask_states.values())
+
     def state(self, subtask: int) -> OperatorSubtaskState:
         """Returns the state of a subtask, which may be empty."""
         return self.subtask_states.get(subtask, NO_STATE)

@@ -21,6 +21,17 @@ from tests.unit.cli.conftest import Called, Flowsim
 PACED = ("count: 200", "count: 200\n      pace: 1ms")
 NO_EXPECTATIONS = ("expect:\n  rows: {kept: 200}\n", "")
 SAVEPOINT = "sp/savepoint-1"
+OTHER_MAX_PARALLELISM = (
+    f"Failed to rollback to checkpoint/savepoint {SAVEPOINT}. Max parallelism mismatch between "
+    "checkpoint/savepoint state and new program. Cannot map operator sums with max parallelism 128 to new program "
+    "with max parallelism 64. This indicates that the program has been changed in a non-compatible way after the "
+    "checkpoint/savepoint."
+)
+TOO_HIGH_PARALLELISM = (
+    f"{SAVEPOINT}: The state for task sums can not be restored. The maximum parallelism (128) of the restored "
+    "state is lower than the configured parallelism (129). Please reduce the parallelism of the task to be lower "
+    "or equal to the maximum parallelism."
+)
 
 
 @pytest.fixture
@@ -79,7 +90,11 @@ def test_state_without_operator_is_refused_before_anything_is_written_unless_it_
     write("tiny.yaml", PACED, NO_EXPECTATIONS, (operators, ""), ("input: sums,", "input: numbers,"))
     refused = continued(flowsim)
     assert refused.code == 2
-    assert f"{SAVEPOINT}: There is no operator for the state" in refused.err
+    assert one_line(refused.err).endswith(
+        f"Failed to rollback to checkpoint/savepoint {SAVEPOINT}. Cannot map checkpoint/savepoint state for operator sums "
+        "to the new program, because the operator is not available in the new program (known: numbers, kept, Sink "
+        "Committer: kept). If you want to allow to skip this, you can set the --allow-non-restored-state option on the CLI."
+    )
     assert not Path("out").exists()
     assert continued(flowsim, "--allow-non-restored-state").code == 0
 
@@ -94,7 +109,14 @@ def test_state_without_operator_is_refused_before_anything_is_written_unless_it_
         ),
         (("--claim-mode", "claim"), "--claim-mode: applies to a restored job only: add --from-savepoint DIR"),
         (("--allow-non-restored-state",), "--allow-non-restored-state: applies to a restored job only"),
-        (("--from-savepoint", SAVEPOINT, "--set", "operators.sums.max_parallelism=64"), "maximum parallelism (128)"),
+        (
+            ("--from-savepoint", SAVEPOINT, "--set", "operators.sums.max_parallelism=64"),
+            OTHER_MAX_PARALLELISM,
+        ),
+        (
+            ("--from-savepoint", SAVEPOINT, "--set", "operators.sums.parallelism=129"),
+            TOO_HIGH_PARALLELISM,
+        ),
     ],
 )
 def test_wrong_savepoint_or_option_is_refused_before_anything_is_written(
@@ -102,5 +124,60 @@ def test_wrong_savepoint_or_option_is_refused_before_anything_is_written(
 ) -> None:
     refused = flowsim("run", "tiny.yaml", *options)
     assert refused.code == 2
-    assert message in refused.err
+    assert message in one_line(refused.err)
     assert not Path("out").exists()
+
+
+def one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_renamed_operator_is_refused_with_the_similar_name(
+    stopped: int, flowsim: Flowsim, write: Callable[..., Path]
+) -> None:
+    write("tiny.yaml", PACED, NO_EXPECTATIONS, ("  sums:", "  totals:"), ("input: sums,", "input: totals,"))
+    refused = continued(flowsim)
+    assert refused.code == 2
+    assert "for operator sums to the new program, because the operator is not available" in one_line(refused.err)
+
+
+def test_operator_that_stored_nothing_may_be_missing(flowsim: Flowsim, write: Callable[..., Path]) -> None:
+    """Rule 12.26."""
+    mapped = (
+        "operators:\n",
+        "operators:\n  same: {input: numbers, chaining: never, map: {select: {n: n, key: key}}}\n",
+    )
+    stop = ("sinks:\n", "actions: [stop: {at: 100 ms, savepoint: {directory: sp}}]\nsinks:\n")
+    write("tiny.yaml", PACED, NO_EXPECTATIONS, mapped, ("sums: {input: numbers", "sums: {input: same"), stop)
+    assert flowsim("run", "tiny.yaml", "--out", "first").code == 0
+    write("tiny.yaml", PACED, NO_EXPECTATIONS)
+    after = flowsim("run", "tiny.yaml", "--from-savepoint", "first/sp/savepoint-1")
+    assert after.code == 0, after.err
+
+
+def test_finished_operator_behind_a_running_source_is_refused(flowsim: Flowsim) -> None:
+    """Rule 12.101."""
+    job = """\
+flowsim: 1
+name: finished
+settings: {checkpointing: {interval: 20 ms}}
+sources:
+  short: {generator: {count: 3, pace: 1 ms, fields: {n: {sequence: {}}}}}
+  long: {generator: {count: 300, pace: 1 ms, fields: {n: {sequence: {}}}}}
+operators:
+  kept: {input: short, chaining: never, filter: "n >= 0"}
+sinks:
+  out: {input: kept, collect: {}}
+  rest: {input: long, collect: {}}
+"""
+    Path("first.yaml").write_text(job + "actions: [stop: {at: 100 ms, savepoint: {directory: sp}}]\n")
+    assert flowsim("run", "first.yaml", "--out", "first").code == 0
+    (savepoint,) = Path("first/sp").iterdir()
+    Path("second.yaml").write_text(job.replace("input: short", "input: long"))
+    refused = flowsim("run", "second.yaml", "--from-savepoint", savepoint, "--allow-non-restored-state")
+    assert refused.code == 2
+    assert (
+        f"{savepoint}: Illegal JobGraph modification. Cannot run a program with fully finished vertices "
+        "predeceased with the ones not fully finished. Task vertex kept"
+    ) in one_line(refused.err)
+    assert "has a predecessor not fully finished" in one_line(refused.err)

@@ -63,6 +63,15 @@ class JobHistory:
         return found
 
     @cached_property
+    def failures_of_restarts(self) -> Mapping[int, tuple[int, ...]]:
+        """The numbers of the failures that restarted each task, by its attempts from 1."""
+        found: dict[int, list[tuple[int, int]]] = {}
+        for event in self.restarts:
+            if event.action == RestartAction.RESTART:
+                found.setdefault(event.task_id, []).append((event.attempt, event.failure))
+        return {task: tuple(failure for _, failure in sorted(attempts)) for task, attempts in found.items()}
+
+    @cached_property
     def _restored(self) -> Mapping[tuple[int, int], int]:
         return {
             (event.task_id, event.attempt): event.checkpoint

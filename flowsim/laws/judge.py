@@ -233,18 +233,22 @@ class _Join(NamedTuple):
 
 
 def _joins(law: Law, graph: JobGraph, answers: Mapping[int, Mapping[int, object]], whole: bool) -> Iterator[_Join]:
-    """Tasks that exchange data are compared attempt by attempt, if they have the same number of attempts."""
+    """Tasks that exchange data are compared attempt by attempt, if the same failures restarted them."""
     if law.attempts is Attempts.ALL or not graph.history.is_restarted:
         yield _Join(graph, 0, answers.get(0, {}), whole)
         return
     for tasks in connected_tasks(graph):
-        last = {graph.last_attempt(task) for task in tasks}
-        if len(last) > 1:
+        if not _were_restarted_together(tasks, graph):
             continue
         part = graph.part(tasks)
-        for attempt in range(max(last) + 1):
+        last = max(graph.last_attempt(task) for task in tasks)
+        for attempt in range(last + 1):
             found = {task: answer for task, answer in answers.get(attempt, {}).items() if task in tasks}
-            yield _Join(part, attempt, found, whole and attempt == max(last))
+            yield _Join(part, attempt, found, whole and attempt == last)
+
+
+def _were_restarted_together(tasks: Iterable[int], graph: JobGraph) -> bool:
+    return len({graph.history.failures_of_restarts.get(task, ()) for task in tasks}) == 1
 
 
 def _outcome(law: Law, found: Findings, graph: JobGraph, whole: bool, reason: str) -> Outcome:
@@ -267,10 +271,9 @@ def _unjudged_attempts(law: Law, graph: JobGraph) -> str:
         for attempt in range(graph.last_attempt(task) + 1)
     ):
         return "attempts that started from a checkpoint are not judged: their state is not among their facts"
-    if law.join is not None and law.attempts is not Attempts.ALL and history.is_restarted:
-        differ = [tasks for tasks in connected_tasks(graph) if len({graph.last_attempt(task) for task in tasks}) > 1]
-        if differ:
-            return "tasks that exchange data and were restarted at different times are not compared"
+    is_joined = law.join is not None and law.attempts is not Attempts.ALL and history.is_restarted
+    if is_joined and not all(_were_restarted_together(tasks, graph) for tasks in connected_tasks(graph)):
+        return "tasks that exchange data and were restarted at different times are not compared"
     return ""
 
 

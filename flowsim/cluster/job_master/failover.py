@@ -113,6 +113,7 @@ class Failover:
             return
         for subtask in result.tasks_to_restart:
             self._versions[subtask] = self._versions.get(subtask, 0) + 1
+        self._pending = [each for each in self._pending if self._current(each)]
         versions = {subtask: self._versions[subtask] for subtask in result.tasks_to_restart}
         pending = _PendingRestart(result.tasks_to_restart, versions, number, failed is None)
         self._pending.append(pending)
@@ -133,10 +134,13 @@ class Failover:
         for pending in list(self._pending):
             if not pending.is_due or pending not in self._pending:
                 continue
-            current = [each for each in pending.subtasks if self._versions[each] == pending.versions[each]]
+            current = self._current(pending)
             if all(self._tasks.is_terminal(subtask) for subtask in current):
                 self._pending.remove(pending)
-                if current:
-                    self._tasks.restart_tasks(current, pending.failure, is_global=pending.is_global)
+                self._tasks.restart_tasks(current, pending.failure, is_global=pending.is_global)
                 if not self._pending:
                     self._tasks.on_job_status_change(is_running=True)
+
+    def _current(self, pending: _PendingRestart) -> list[int]:
+        """Returns the tasks that no later failure has taken over."""
+        return [each for each in pending.subtasks if self._versions[each] == pending.versions[each]]

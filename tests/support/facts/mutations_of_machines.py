@@ -137,7 +137,7 @@ def a_buffer_arrives_with_another_size(f: FactBuilder) -> None:
 @breaks(in_flight=1)
 def a_receiver_has_reserved_too_little(f: FactBuilder) -> None:
     row = inner(f, "buffers", lambda r: r["side"] == BufferSide.RECEIVED and r["credits"] >= 1)
-    row["credits"] = -1
+    row["credits"] = -2
 
 
 @breaks(mails=1)

@@ -54,6 +54,15 @@ def test_lost_partition_is_written_again() -> None:
     assert states(result) == [("source", "FINISHED"), ("source", "FINISHED"), ("sink", "FAILED"), ("sink", "FINISHED")]
 
 
+def test_laws_do_not_compare_attempts_of_different_failures() -> None:
+    """Both tasks have two attempts, but the first attempt of the sink reads from the second one of the source."""
+    recorder = MemoryRecorder(Level.FULL)
+    result, arrivals = run(FailTask("source", at_record=3), FailTask("sink", at_record=4), recorder=recorder)
+    assert (result.status, result.restarts) == (JobStatus.FINISHED, 2)
+    assert arrivals.values == [*range(4), *range(10)]
+    assert violated(recorder) == []
+
+
 def test_writer_restarts_without_its_waiting_reader() -> None:
     result, arrivals = run(LoseTaskManager("left", 5 * NS_PER_MS))
     assert result.status is JobStatus.FINISHED, result.error

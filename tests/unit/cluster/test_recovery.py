@@ -177,6 +177,16 @@ def test_error_in_the_job_manager_fails_the_job(monkeypatch: pytest.MonkeyPatch)
     assert "an error of the job manager" in str(result.error)
 
 
+def test_restart_that_a_later_failure_took_over_does_not_delay_the_end() -> None:
+    """The tasks wait 300 ms for their restart; a new job manager restarts them at once."""
+    losses = FailTask(SUMS, at_ns=12 * NS_PER_MS), LoseJobManager(20 * NS_PER_MS)
+    result, rows = run(*losses, restart=FixedDelayRestart(1, 300))
+    assert (result.status, rows) == (JobStatus.FINISHED, sums())
+    assert result.elapsed_ns < 100 * NS_PER_MS
+    assert result.checkpoints is not None
+    assert result.checkpoints.completed > 3
+
+
 class Listed(WindowFunction[tuple[int], tuple[int, ...], int, TimeWindow]):
     def apply(self, key: int, window: TimeWindow, inputs: Iterable[tuple[int]]) -> list[tuple[int, ...]]:
         return [tuple(value[0] for value in inputs)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from random import Random
 
+from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from flowsim.cluster.job_status import JobStatus
 from flowsim.cluster.partitioners import create_partitioner
 from flowsim.facts.tracer import TaskTrace
@@ -198,6 +199,11 @@ class Components:
     def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
         """Returns one factory per subtask, by subtask id; called once per run."""
         return [SubtaskComponents(subtask) for subtask in execution.subtasks]
+
+    @property
+    def checkpoint_coordinator(self) -> type[CheckpointCoordinator]:
+        """The coordinator of the job's checkpoints."""
+        return CheckpointCoordinator
 
     def status_when_quiescent(self, tasks: Sequence[StreamTask]) -> JobStatus:
         """Returns the job's status when no task can run and some tasks are unfinished."""

@@ -150,7 +150,7 @@ class MiniCluster:
         options = self._options
         # Searching for garbage among the objects of a large job took half of its deployment.
         self._master = master = JobMaster(
-            self.execution, scheduler, self._streams, options.recorder, self, options.savepoint
+            self.execution, scheduler, self._streams, options.recorder, self, options.savepoint, options.components
         )
         with without_garbage_collection():
             deployment = Deployment(

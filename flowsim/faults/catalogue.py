@@ -342,6 +342,33 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
             "a restored source begins one record after its position",
             "exactly-once",
         ),
+        FaultKind(
+            "acknowledged_twice", Component.CHECKPOINTS, "each checkpoint is acknowledged twice", "checkpoint-answers"
+        ),
+        FaultKind(
+            "completed_too_early",
+            Component.CHECKPOINTS,
+            "a checkpoint is completed with the first acknowledgement of a task",
+            "checkpoint-progress",
+        ),
+        FaultKind(
+            "channels_not_blocked",
+            Component.CHECKPOINTS,
+            "the task receives elements after the barrier before its snapshot",
+            "checkpoint-cut",
+        ),
+        FaultKind(
+            "snapshot_at_first_barrier",
+            Component.CHECKPOINTS,
+            "in mode at-least-once, the task takes its snapshot at the first barrier",
+            "at-least-once",
+        ),
+        FaultKind(
+            "committed_too_early",
+            Component.OPERATOR,
+            "the committer commits the output of a checkpoint in its snapshot, before the checkpoint is completed",
+            "committed-once",
+        ),
         FaultKind("stop_task", Component.TASK, "the task stops reading its input", None),
     )
 }

@@ -7,6 +7,7 @@ from dataclasses import replace
 from random import Random
 from typing import Final
 
+from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from flowsim.cluster.components import Components, SubtaskComponents
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.job_status import JobStatus
@@ -27,7 +28,7 @@ from flowsim.faults.network import (
     MisroutingPartitioner,
     SkippingPartitioner,
 )
-from flowsim.faults.recovery import faulty_checkpointing
+from flowsim.faults.recovery import HastyCoordinator, faulty_checkpointing
 from flowsim.faults.tasks import (
     DoubleClosingChain,
     EarlyFinishingChain,
@@ -112,6 +113,11 @@ class FaultyComponents(Components):
         check_faults(self.faults, [o.node.name for vertex in execution.job.vertices for o in vertex.operators])
         lost_credits = LostCredits(self.faults)
         return [self._of_subtask(subtask, lost_credits) for subtask in execution.subtasks]
+
+    @property
+    def checkpoint_coordinator(self) -> type[CheckpointCoordinator]:
+        is_hasty = any(fault.fault == "completed_too_early" for fault in self.faults)
+        return HastyCoordinator if is_hasty else super().checkpoint_coordinator
 
     def _of_subtask(self, subtask: Subtask, lost_credits: LostCredits) -> SubtaskComponents:
         names = [chained.node.name for chained in subtask.vertex.operators]

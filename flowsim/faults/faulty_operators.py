@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from flowsim.connectors.sinks.committer_operators import CommitterOperator
 from flowsim.facts.tracer import TaskTrace
 from flowsim.faults.async_wait import faulty_async_operator
+from flowsim.faults.recovery import HastyCommitterOperator
 from flowsim.faults.timers import DuplicatingTimerQueue, EarlyTimeServiceManager, LosingTimerQueue, StaleKeyContext
 from flowsim.faults.watermarks import ActiveHidingOutput, early_strategy
 from flowsim.faults.windows import faulty_interval_join, faulty_window_operator
@@ -34,6 +36,8 @@ def faulty_operator(operator: StreamOperator, faults: Collection[str]) -> Stream
     """Returns the operator, or a replacement, with the faults that apply to it; call it before the set-up."""
     if isinstance(operator, AsyncWaitOperator):
         return faulty_async_operator(operator, faults)
+    if isinstance(operator, CommitterOperator) and "committed_too_early" in faults:
+        return HastyCommitterOperator(operator.create_committer)
     if isinstance(operator, WindowOperator):
         return faulty_window_operator(operator, faults)
     if isinstance(operator, IntervalJoinOperator):

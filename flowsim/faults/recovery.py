@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
+from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint
+from flowsim.connectors.sinks.committer_operators import CommitterOperator
+from flowsim.graph.checkpoint_settings import CheckpointSettings
+from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
+from flowsim.network.checkpointing.checkpoint_barrier_tracker import CheckpointBarrierTracker
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
+from flowsim.network.checkpointing.checkpointable import CheckpointableTask, Clock, DelayableTimer
+from flowsim.network.checkpointing.input_gates import CheckpointableGate
+from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
+from flowsim.network.gates.input_channel import InputChannelInfo
+from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
+from flowsim.state.snapshots.snapshot_contexts import StateSnapshotContext
 from flowsim.state.snapshots.stored_streams import (
     CheckpointStreams,
     OperatorStateStream,
@@ -14,6 +26,7 @@ from flowsim.state.snapshots.stored_streams import (
     TimerStream,
 )
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
+from flowsim.streamrecord.events import CheckpointBarrier
 from flowsim.tasks.checkpointing.job_master_gateway import JobMasterGateway, TaskCheckpointing
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_state import TaskState
@@ -28,11 +41,18 @@ def faulty_checkpointing(
         gateway = HastyGateway(gateway, task)
     if "state_lost_at_restore" in faults and restore is not None:
         restore = replace(restore, states={})
+    if "acknowledged_twice" in faults:
+        gateway = RepeatingGateway(gateway, task)
+    create_handler = checkpointing.create_barrier_handler
+    if "channels_not_blocked" in faults:
+        create_handler = create_open_handler
+    if "snapshot_at_first_barrier" in faults:
+        create_handler = create_hasty_handler
     if "timer_lost_at_restore" in faults:
         streams = StreamsWithoutTimer(streams)
     if "source_skips_at_restore" in faults:
         streams = StreamsOfLaterPosition(streams)
-    return TaskCheckpointing(checkpointing.settings, gateway, streams, restore)
+    return TaskCheckpointing(checkpointing.settings, gateway, streams, restore, checkpointing.failures, create_handler)
 
 
 class _Streams:
@@ -75,8 +95,89 @@ class StreamsOfLaterPosition(_Streams):
         return OperatorStateStream(tuple(each + 1 if isinstance(each, int) else each for each in stream.elements))
 
 
-class HastyGateway:
-    """Notifies the task of the completion of a checkpoint when the task acknowledges it."""
+class OpenGate(CheckpointableGate):
+    """A gate whose channels are not blocked by barriers."""
+
+    __slots__ = ("_open",)
+
+    def __init__(self, gate: SingleInputGate) -> None:
+        super().__init__(gate)
+        self._open: set[InputChannelInfo] = set()
+
+    def block_consumption(self, channel: InputChannelInfo) -> None:
+        super().resume_consumption(channel)
+        self._open.add(channel)
+
+    def resume_consumption(self, channel: InputChannelInfo) -> None:
+        if channel in self._open:
+            self._open.remove(channel)
+        else:
+            super().resume_consumption(channel)
+
+
+def create_open_handler(
+    settings: CheckpointSettings,
+    gates: Sequence[SingleInputGate],
+    task: CheckpointableTask,
+    clock: Clock,
+    timers: DelayableTimer,
+) -> CheckpointBarrierHandler:
+    """Returns a handler for mode exactly-once that receives what follows a barrier before the other barriers."""
+    channels = sum(gate.count for gate in gates)
+    inputs = [OpenGate(gate) for gate in gates]
+    after_tasks_finish = settings.after_tasks_finish
+    return SingleCheckpointBarrierHandler.aligned(
+        task, clock, channels, timers, inputs, checkpoints_after_tasks_finish=after_tasks_finish
+    )
+
+
+class HastyBarrierTracker(CheckpointBarrierTracker):
+    """Triggers a checkpoint at its first barrier, and ignores the others."""
+
+    def process_barrier(self, barrier: CheckpointBarrier, channel: InputChannelInfo, *, is_rpc_triggered: bool) -> None:
+        if barrier.checkpoint_id > self._latest_pending_id:
+            self._latest_pending_id = barrier.checkpoint_id
+            self._mark_alignment_start_and_end(barrier)
+            self._notify_checkpoint(barrier)
+
+
+def create_hasty_handler(
+    settings: CheckpointSettings,
+    gates: Sequence[SingleInputGate],
+    task: CheckpointableTask,
+    clock: Clock,
+    timers: DelayableTimer,
+) -> CheckpointBarrierHandler:
+    """Returns a handler for mode at-least-once that does not wait for all barriers."""
+    return HastyBarrierTracker(sum(gate.count for gate in gates), task, clock, settings.after_tasks_finish)
+
+
+class HastyCoordinator(CheckpointCoordinator):
+    """Completes a checkpoint with the first acknowledgement of a task."""
+
+    def receive_acknowledge_message(self, message: AcknowledgeCheckpoint) -> bool:
+        checkpoint = self._pending.get(message.checkpoint_id)
+        if checkpoint is not None:
+            checkpoint._not_yet_acknowledged_tasks = {
+                attempt: vertex
+                for attempt, vertex in checkpoint._not_yet_acknowledged_tasks.items()
+                if attempt == message.attempt_id
+            }
+        return super().receive_acknowledge_message(message)
+
+
+class HastyCommitterOperator(CommitterOperator):
+    """Commits what a checkpoint contains when it takes its snapshot."""
+
+    __slots__ = ()
+
+    def snapshot_state(self, context: StateSnapshotContext) -> None:
+        self.notify_checkpoint_complete(context.checkpoint_id)
+        super().snapshot_state(context)
+
+
+class _Gateway:
+    """The job's side of a task."""
 
     def __init__(self, gateway: JobMasterGateway, task: StreamTask) -> None:
         self._gateway = gateway
@@ -86,8 +187,6 @@ class HastyGateway:
         self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics, snapshot: TaskStateSnapshot
     ) -> None:
         self._gateway.report_task_state_snapshots(meta_data, metrics, snapshot)
-        if self._task.checkpoints is not None:
-            self._task.checkpoints.stream_task.notify_checkpoint_complete(meta_data.checkpoint_id)
 
     def report_incomplete_task_state_snapshots(self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics) -> None:
         self._gateway.report_incomplete_task_state_snapshots(meta_data, metrics)
@@ -109,3 +208,30 @@ class HastyGateway:
 
     def send_acknowledge_checkpoint_event(self, checkpoint_id: int) -> None:
         self._gateway.send_acknowledge_checkpoint_event(checkpoint_id)
+
+
+class HastyGateway(_Gateway):
+    """Notifies the task of the completion of a checkpoint when the task acknowledges it."""
+
+    def report_task_state_snapshots(
+        self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics, snapshot: TaskStateSnapshot
+    ) -> None:
+        super().report_task_state_snapshots(meta_data, metrics, snapshot)
+        if self._task.checkpoints is not None:
+            self._task.checkpoints.stream_task.notify_checkpoint_complete(meta_data.checkpoint_id)
+
+
+class RepeatingGateway(_Gateway):
+    """Lets the task acknowledge each checkpoint twice."""
+
+    def __init__(self, gateway: JobMasterGateway, task: StreamTask) -> None:
+        super().__init__(gateway, task)
+        self._latest = -1
+
+    def report_task_state_snapshots(
+        self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics, snapshot: TaskStateSnapshot
+    ) -> None:
+        super().report_task_state_snapshots(meta_data, metrics, snapshot)
+        if self._task.checkpoints is not None and meta_data.checkpoint_id > self._latest:
+            self._latest = meta_data.checkpoint_id
+            self._task.checkpoints.gateway.report_task_state_snapshots(meta_data, metrics, snapshot)

@@ -94,6 +94,7 @@ class JobCheckpoints:
         reports: TaskReports,
         operator_coordinators: Sequence[OperatorCoordinatorCheckpointContext],
         trace: JobTrace | None,
+        coordinator: type[CheckpointCoordinator] = CheckpointCoordinator,
     ) -> None:
         self.settings = settings
         self._executions = executions
@@ -111,7 +112,7 @@ class JobCheckpoints:
             if trace is None
             else RecordedStatistics(actor, trace, executions, storage, is_exactly_once=settings.exactly_once)
         )
-        self.coordinator = CheckpointCoordinator(
+        self.coordinator = coordinator(
             configuration,
             actor.executors,
             actor,

@@ -16,6 +16,7 @@ from flowsim.checkpoints.failover.restart_pipelined_region_failover_strategy imp
 from flowsim.checkpoints.failover.scheduling_topology import ResultPartition
 from flowsim.checkpoints.storage.job_checkpoint_storage import storage_for
 from flowsim.checkpoints.storage.storage_locations import SnapshotOwner
+from flowsim.cluster.components import Components
 from flowsim.cluster.job_master.executions import JobExecutions, TaskExecution, scheduling_topology
 from flowsim.cluster.job_master.failover import Failover, RootException
 from flowsim.cluster.job_master.job_checkpoints import JobCheckpoints
@@ -66,6 +67,7 @@ class JobMaster:
         recorder: Recorder | None,
         tasks: RunningTasks,
         savepoint: SavepointRestoreSettings | None = None,
+        components: Components | None = None,
     ) -> None:
         """``savepoint``: from which snapshot the job starts. Raises BadInput if it does not fit."""
         settings = execution.job.graph.settings
@@ -95,6 +97,7 @@ class JobMaster:
                 self,
                 list(self.coordinators.holders.values()),
                 self._trace,
+                (Components() if components is None else components).checkpoint_coordinator,
             )
             self.coordinators.backlog_listener = self.checkpoints.coordinator
         self._stopped_job = RunningJob(execution, self.executions, self.failover)

@@ -10,6 +10,7 @@ from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.state.redistribution.operator_state import OperatorSubtaskState
 from flowsim.state.snapshots.stored_streams import CheckpointStreams
 from flowsim.tasks.checkpointing.async_checkpoint_runnable import TaskStateManager
+from flowsim.tasks.checkpointing.barrier_handlers import CreateBarrierHandler, create_barrier_handler
 from flowsim.tasks.task_state import TaskState
 
 
@@ -61,6 +62,7 @@ class TaskCheckpointing:
     """None: nothing is restored."""
     failures: CheckpointFailures | None = None
     """None: the run asks for no failure in checkpoints of this attempt."""
+    create_barrier_handler: CreateBarrierHandler = create_barrier_handler
 
     @property
     def is_restored_as_finished(self) -> bool:

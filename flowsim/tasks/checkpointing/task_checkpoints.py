@@ -7,14 +7,10 @@ from typing import Protocol
 
 from flowsim.facts.kinds import CheckpointStep
 from flowsim.facts.tracer import TaskTrace
-from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.mailbox.mail import MAX_PRIORITY
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
-from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
-from flowsim.network.checkpointing.checkpoint_barrier_tracker import CheckpointBarrierTracker
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
-from flowsim.network.checkpointing.input_gates import BarrierEventHandler, CheckpointableGate
-from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
+from flowsim.network.checkpointing.input_gates import BarrierEventHandler
 from flowsim.network.completion import Completion
 from flowsim.network.gates.checkpointed_input_gate import EventHandler
 from flowsim.network.gates.input_channel import InputChannelInfo
@@ -241,23 +237,9 @@ class TaskCheckpoints:
         )
         self._alignment = None if trace is None else RecordedAlignment(self.stream_task, trace)
         if all_gates:
-            self.stream_task.handler = self._create_handler(settings, all_gates, clock, timers)
-
-    def _create_handler(
-        self, settings: CheckpointSettings, gates: Sequence[SingleInputGate], clock: CheckpointClock, timers: MailTimers
-    ) -> CheckpointBarrierHandler:
-        task = self._alignment or self.stream_task
-        channels = sum(gate.count for gate in gates)
-        if not settings.exactly_once:
-            return CheckpointBarrierTracker(channels, task, clock, settings.after_tasks_finish)
-        return SingleCheckpointBarrierHandler.aligned(
-            task,
-            clock,
-            channels,
-            timers,
-            [CheckpointableGate(gate) for gate in gates],
-            checkpoints_after_tasks_finish=settings.after_tasks_finish,
-        )
+            self.stream_task.handler = checkpointing.create_barrier_handler(
+                settings, all_gates, self._alignment or self.stream_task, clock, timers
+            )
 
     def event_handlers(self, gates: Sequence[Sequence[SingleInputGate]]) -> list[EventHandler]:
         """Returns one handler for each input; all pass their events to the task's barrier handler (rule 12.78)."""

@@ -82,6 +82,12 @@ def run_restarted(
     keyed = numbers.assign_timestamps_and_watermarks(strategy).key_by(lambda value: value[0], key_type=Types.STRING())
     sink = CollectSink()
     keyed.process(Counts(ScriptedFailure(fail_at))).name("counts").sink_to(sink)
+    return _run(env, recorder, exactly_once, faults), sink
+
+
+def _run(
+    env: StreamExecutionEnvironment, recorder: Recorder | None, exactly_once: bool, faults: Iterable[Fault]
+) -> JobExecutionResult:
     graph = env.stream_graph()
     graph.settings = replace(
         graph.settings,
@@ -90,4 +96,16 @@ def run_restarted(
         cost_ns=NS_PER_MS,
         buffer_timeout_ms=1,
     )
-    return MiniCluster(graph, with_faults(RunOptions(recorder=recorder), faults)).run(), sink
+    return MiniCluster(graph, with_faults(RunOptions(recorder=recorder), faults)).run()
+
+
+def run_skewed(recorder: Recorder | None, faults: Iterable[Fault]) -> JobExecutionResult:
+    """Runs a job without a failure: "all" receives one source at once, and the other through three maps."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    fast, slow = (env.from_collection(list(range(first, first + 40))) for first in (0, 100))
+    slow = slow.rebalance()
+    for _ in range(3):
+        slow = slow.map(lambda value: value)
+    fast.union(slow).map(lambda value: value).name("all").sink_to(CollectSink())
+    return _run(env, recorder, True, faults)

@@ -11,9 +11,10 @@ from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
-from tests.support.jobs.restarted_job import run_restarted
+from tests.support.jobs.restarted_job import run_restarted, run_skewed
 
 SOURCE, MIDDLE, LAST = "Source: Collection Source", "Timestamps/Watermarks", "counts"
+COMMITTER = "Sink: Unnamed: Committer"
 
 CASES = [
     (Fault("barrier_repeated", operator=MIDDLE), {"checkpoint-barriers"}),
@@ -24,14 +25,29 @@ CASES = [
     (Fault("timer_lost_at_restore", operator=LAST), {"restored-state", "restored-timers"}),
     # The position is state.
     (Fault("source_skips_at_restore", operator=SOURCE), {"exactly-once", "restored-state"}),
+    (Fault("acknowledged_twice", operator=MIDDLE), {"checkpoint-answers"}),
+    # The stored state is not complete: the timers of the others do not fire, and what they prepared is not committed.
+    (Fault("completed_too_early"), {"checkpoint-progress", "committed-once", "restored-timers"}),
+    (Fault("committed_too_early", operator=COMMITTER), {"committed-once"}),
     # A record that is lost before a snapshot is missing in the cut; the restored checkpoint is one of those.
     (Fault("drop_element", operator=LAST, at=1), {"channel-fifo", "checkpoint-cut", "exactly-once"}),
 ]
 
 
+OTHER_CASES = {"channels_not_blocked", "snapshot_at_first_barrier"}
+
+
 def test_every_fault_of_checkpoints_is_in_a_case() -> None:
     of_checkpoints = {kind.name for kind in FAULT_KINDS.values() if kind.law in OF_CHECKPOINTS}
-    assert of_checkpoints == {fault.fault for fault, _ in CASES} - {"drop_element"}
+    assert of_checkpoints == {fault.fault for fault, _ in CASES} - {"drop_element"} | OTHER_CASES
+
+
+def test_every_law_of_checkpoints_has_a_fault() -> None:
+    assert {kind.law for kind in FAULT_KINDS.values()} >= OF_CHECKPOINTS
+
+
+def violated(recorder: MemoryRecorder) -> set[str]:
+    return {o.law for o in check_all(recorder) if o.verdict is Verdict.VIOLATED}
 
 
 @pytest.mark.parametrize(("fault", "laws"), CASES, ids=[fault.fault for fault, _ in CASES])
@@ -39,5 +55,23 @@ def test_fault_breaks_exactly_the_laws_of_its_case(fault: Fault, laws: set[str])
     recorder = MemoryRecorder(Level.FULL)
     result, _ = run_restarted(recorder, faults=[fault])
     assert result.status is JobStatus.FINISHED
-    assert {o.law for o in check_all(recorder) if o.verdict is Verdict.VIOLATED} == laws
+    assert violated(recorder) == laws
     assert FAULT_KINDS[fault.fault].law in laws
+
+
+def test_snapshot_at_the_first_barrier_loses_elements_in_mode_at_least_once() -> None:
+    recorder = MemoryRecorder(Level.FULL)
+    result, _ = run_restarted(
+        recorder, 26, exactly_once=False, faults=[Fault("snapshot_at_first_barrier", operator=LAST)]
+    )
+    assert result.status is JobStatus.FINISHED
+    assert violated(recorder) == {"checkpoint-cut", "at-least-once"}
+
+
+@pytest.mark.parametrize(
+    ("faults", "laws"), [([], set()), ([Fault("channels_not_blocked", "all")], {"checkpoint-cut"})]
+)
+def test_elements_after_a_barrier_break_the_cut(faults: list[Fault], laws: set[str]) -> None:
+    recorder = MemoryRecorder(Level.FULL)
+    assert run_skewed(recorder, faults).status is JobStatus.FINISHED
+    assert violated(recorder) == laws

@@ -1,0 +1,38 @@
+"""Creates the barrier handler of a task with inputs. Flink: InputProcessorUtil."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from flowsim.graph.checkpoint_settings import CheckpointSettings
+from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
+from flowsim.network.checkpointing.checkpoint_barrier_tracker import CheckpointBarrierTracker
+from flowsim.network.checkpointing.checkpointable import CheckpointableTask, Clock, DelayableTimer
+from flowsim.network.checkpointing.input_gates import CheckpointableGate
+from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
+from flowsim.network.gates.single_input_gate import SingleInputGate
+
+CreateBarrierHandler = Callable[
+    [CheckpointSettings, Sequence[SingleInputGate], CheckpointableTask, Clock, DelayableTimer], CheckpointBarrierHandler
+]
+
+
+def create_barrier_handler(
+    settings: CheckpointSettings,
+    gates: Sequence[SingleInputGate],
+    task: CheckpointableTask,
+    clock: Clock,
+    timers: DelayableTimer,
+) -> CheckpointBarrierHandler:
+    """Returns the handler of all gates of a task: a tracker in mode at-least-once."""
+    channels = sum(gate.count for gate in gates)
+    if not settings.exactly_once:
+        return CheckpointBarrierTracker(channels, task, clock, settings.after_tasks_finish)
+    return SingleCheckpointBarrierHandler.aligned(
+        task,
+        clock,
+        channels,
+        timers,
+        [CheckpointableGate(gate) for gate in gates],
+        checkpoints_after_tasks_finish=settings.after_tasks_finish,
+    )

@@ -211,3 +211,8 @@ def test_restored_job_violates_no_law(first: int, tmp_path: Path) -> None:
 def test_threads_of_failed_attempts_end() -> None:
     """A task of the asynchronous operator of Flink 1.8 fails in a notification; its emitter ends with it."""
     assert run(6, 1, None).status is JobStatus.FINISHED
+
+
+def test_event_that_a_failed_task_receives_violates_no_law() -> None:
+    """It arrives in a channel whose reserved buffers have been returned."""
+    assert run(210, 1, None).status is JobStatus.FINISHED

@@ -56,4 +56,6 @@ def failures_of(
 
 
 def _shown(error: BaseException) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    """Returns the error and its causes."""
+    shown = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    return shown if error.__cause__ is None else f"{shown} caused by {_shown(error.__cause__)}"

@@ -252,13 +252,16 @@ def _were_restarted_together(tasks: Iterable[int], graph: JobGraph) -> bool:
 
 
 def _outcome(law: Law, found: Findings, graph: JobGraph, whole: bool, reason: str) -> Outcome:
-    seen = "; ".join(filter(None, (reason, law.unjudged(graph), _unjudged_attempts(law, graph))))
+    unjudged = _unjudged_attempts(law, graph)
+    seen = "; ".join(filter(None, (reason, law.unjudged(graph), unjudged)))
     if found.violations:
         return Outcome(law.id, Verdict.VIOLATED, found.examined, found.violations, found.evidence, seen)
     if found.examined:
         return Outcome(law.id, Verdict.HOLDS, found.examined, 0, reason=seen)
     if not whole:
         return Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=law.nothing_yet)
+    if unjudged:
+        return Outcome(law.id, Verdict.NOT_APPLICABLE, 0, 0, reason=seen)
     return Outcome(law.id, Verdict.VACUOUS, 0, 0, reason=seen)
 
 

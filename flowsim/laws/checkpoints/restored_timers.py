@@ -11,7 +11,7 @@ from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
 from flowsim.laws.slices import Slice
-from flowsim.laws.timers.timers import needs_keyed_edges
+from flowsim.laws.timers.timers import keyed_vertices, needs_keyed_edges
 from flowsim.units import MAX_WATERMARK
 
 ID: Final = "restored-timers"
@@ -29,6 +29,7 @@ class TimersOfTask:
     def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
         self._graph = graph
         self._task = task.task
+        self._is_keyed = task.vertex in graph.once(keyed_vertices)
         self._wanted = restored_checkpoints(graph)
         self._found = found
         self._attempt = 0
@@ -51,7 +52,9 @@ class TimersOfTask:
                 self._found.examined += 1
                 self._step(seq, row[0], row[1:])
             elif table == 2:
-                self._is_finished = self._is_finished or row[0] == _FINISH
+                if row[0] == _FINISH:
+                    self._found.examined += self._is_keyed
+                    self._is_finished = True
             elif row[0] == SYNC_START and row[1] in self._wanted and self._is_known:
                 self._snapshots[row[1]] = dict(self._waiting)
 
@@ -113,7 +116,8 @@ LAWS: Final = (
         attempts=Attempts.ALL,
         counts="""\
 - Not applicable: no edge with partitioner HASH, or no attempt was restored.
-- Rows examined: rows of `timers` of tasks with several attempts, or of all tasks if the job started from a snapshot.
+- Rows examined: rows of `timers` of tasks with several attempts, or of all tasks if the job started from a snapshot; in
+  those with a keyed input also FINISH rows of `lifecycle`.
 - A timer of an operator is its (service, domain, timestamp, key, window_start, window_end). It *waits* from its REGISTER
   row to its next DELETE or FIRE row of the same attempt. An attempt begins with the timers that waited in the cut of its
   checkpoint, without one with none; they are not known if the snapshot is of another run, or of an attempt whose timers

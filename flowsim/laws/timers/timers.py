@@ -132,7 +132,8 @@ class OtherTask:
         """Does nothing: there is nothing left to examine."""
 
 
-def _keyed_vertices(graph: JobGraph) -> set[int]:
+def keyed_vertices(graph: JobGraph) -> set[int]:
+    """The vertices with a keyed input; use with ``JobGraph.once``."""
     return {edge.target_vertex for edge in graph.edges.values() if edge.partitioner == "HASH"}
 
 
@@ -145,7 +146,7 @@ def _first_channels(graph: JobGraph) -> dict[int, list[int]]:
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> KeyedTask | OtherTask:
-    if task.vertex not in graph.once(_keyed_vertices):
+    if task.vertex not in graph.once(keyed_vertices):
         return OtherTask(found[ID])
     first = graph.once(_first_channels).get(task.task, ())
     return KeyedTask(task, graph.once(EventTimePaths), first, found[ID])
@@ -153,7 +154,7 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> KeyedTask | OtherTa
 
 def needs_keyed_edges(graph: JobGraph) -> str:
     """For laws about timers."""
-    return "" if graph.once(_keyed_vertices) else "the job has no keyed edge"
+    return "" if graph.once(keyed_vertices) else "the job has no keyed edge"
 
 
 _COUNTS: Final = """\

@@ -5,7 +5,7 @@ Flink: ExecutionTrackingCheckpointCoordinatorDeActivator.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 
 from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from flowsim.checkpoints.execution import ExecutionAttemptId
@@ -53,19 +53,32 @@ class CheckpointCoordinatorDeActivator:
 class EndOfDataTracker:
     """Triggers one checkpoint when all tasks have reported end of data, so that a bounded job ends (rule 12.44).
 
-    Flink: SchedulerBase.notifyEndOfData.
+    The operators of a vertex have no backlog when all its tasks have reported. Only for jobs that take checkpoints
+    after tasks finish. Flink: SchedulerBase.notifyEndOfData.
     """
 
-    __slots__ = ("_coordinator", "_subtasks", "_reporting", "_with_end_of_data")
+    __slots__ = ("_coordinator", "_subtasks", "_of_vertex", "_operators", "_reporting", "_with_end_of_data")
 
-    def __init__(self, coordinator: CheckpointCoordinator, subtasks: Iterable[tuple[int, int]]) -> None:
+    def __init__(
+        self,
+        coordinator: CheckpointCoordinator,
+        subtasks: Sequence[tuple[int, int]],
+        operators: Mapping[int, Sequence[str]],
+    ) -> None:
+        """``operators``: the ids of the operators of each vertex."""
         self._coordinator = coordinator
         self._subtasks = self._reporting = frozenset(subtasks)
+        self._of_vertex = {vertex: frozenset(each for each in subtasks if each[0] == vertex) for vertex in operators}
+        self._operators = operators
         self._with_end_of_data: set[tuple[int, int]] = set()
 
     def on_end_of_data(self, attempt: ExecutionAttemptId) -> None:
         """A task has processed the end of its data."""
-        self._with_end_of_data.add((attempt.vertex_id, attempt.subtask))
+        vertex = attempt.vertex_id
+        self._with_end_of_data.add((vertex, attempt.subtask))
+        if self._with_end_of_data >= self._of_vertex[vertex]:
+            for operator_id in self._operators[vertex]:
+                self._coordinator.set_is_processing_backlog(operator_id, False)
         self._trigger_if_all()
 
     def on_stop_without_drain(self, sources: Iterable[tuple[int, int]]) -> None:

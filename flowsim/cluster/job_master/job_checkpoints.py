@@ -136,7 +136,8 @@ class JobCheckpoints:
             operator_coordinators=operator_coordinators,
         )
         subtasks = [(each.job_vertex.id, each.subtask) for each in executions.subtasks]
-        self.end_of_data = EndOfDataTracker(self.coordinator, subtasks)
+        operators = {vertex.id: vertex.operator_ids for vertex in executions.vertices}
+        self.end_of_data = EndOfDataTracker(self.coordinator, subtasks, operators)
         self.de_activator = (
             CheckpointCoordinatorDeActivator(self.coordinator, subtasks) if configuration.is_periodic else None
         )

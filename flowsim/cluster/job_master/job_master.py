@@ -253,13 +253,16 @@ class JobMaster:
             self.checkpoints.statistics.report_incomplete_stats(message)
 
     def on_end_of_data(self, execution: TaskExecution) -> None:
-        if self.checkpoints is not None and execution.state is not TaskState.CANCELING:
-            self.checkpoints.end_of_data.on_end_of_data(execution.attempt_id)
+        checkpoints = self.checkpoints
+        if checkpoints is None or not checkpoints.settings.after_tasks_finish:
+            return
+        if execution.state is not TaskState.CANCELING:
+            checkpoints.end_of_data.on_end_of_data(execution.attempt_id)
 
     def on_stop_without_drain(self) -> None:
         """The sources are stopped without a savepoint; a final checkpoint follows when they have ended."""
         checkpoints = self.checkpoints
-        if checkpoints is not None:
+        if checkpoints is not None and checkpoints.settings.after_tasks_finish:
             self.actor.execute(lambda: checkpoints.end_of_data.on_stop_without_drain(self.executions.sources))
 
     def on_synchronous_part(self, execution: TaskExecution, checkpoint_id: int) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from flowsim.cluster.job_execution import JobExecutionResult
+from flowsim.cluster.run_actions import RunAction
 from flowsim.connectors.generator import GeneratorSource, SequenceOf
-from flowsim.facts.kinds import Level
+from flowsim.facts.kinds import CheckpointAction, CheckpointReason, Level
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
@@ -114,8 +115,19 @@ def numbers(job: SmallJob, count: int, **settings: object) -> int:
 
 def run_and_judge(job: SmallJob, **options: object) -> JobExecutionResult:
     """Runs the job; asserts that no law is violated."""
+    return run_and_record(job, **options)[0]
+
+
+def run_and_record(job: SmallJob, *actions: RunAction, **options: object) -> tuple[JobExecutionResult, MemoryRecorder]:
+    """Runs the job with the actions, and returns its recording too; asserts that no law is violated."""
     recorder = MemoryRecorder(Level.FULL)
-    result = job.run(recorder=recorder, **options)
+    result = job.run(recorder=recorder, **({"actions": actions} if actions else {}), **options)
     judged = check_all(recorder, "complete" if result.error is None else "failed")
     assert [(each.law, each.evidence[:2]) for each in judged if each.verdict is Verdict.VIOLATED] == []
-    return result
+    return result, recorder
+
+
+def aborted_checkpoints(recorder: MemoryRecorder) -> list[tuple[int, str]]:
+    """The aborted checkpoints with their reasons, in order."""
+    rows = sorted(recorder.rows("checkpoints"))
+    return [(row[2], CheckpointReason(row[6]).name) for row in rows if row[3] == CheckpointAction.ABORTED]

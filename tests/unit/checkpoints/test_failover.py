@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flowsim.checkpoints.checkpoint_coordinator_configuration import CheckpointCoordinatorConfiguration
 from flowsim.checkpoints.checkpoint_coordinator_de_activator import CheckpointCoordinatorDeActivator, EndOfDataTracker
+from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.failover.execution_failure_handler import ExecutionFailureHandler, SuppressRestarts
 from flowsim.checkpoints.failover.restart_backoff_time_strategy import (
@@ -16,6 +17,7 @@ from flowsim.checkpoints.failover.restart_pipelined_region_failover_strategy imp
     RestartPipelinedRegionFailoverStrategy,
 )
 from flowsim.checkpoints.failover.scheduling_topology import ResultPartition
+from flowsim.state.redistribution.operator_state import TaskStateSnapshot
 from tests.support.checkpoints.coordinated_job import CoordinatedJob
 from tests.support.checkpoints.execution_graph import ScriptedExecutionGraph
 from tests.support.checkpoints.virtual_time import JobManagerClock
@@ -116,7 +118,7 @@ def test_periodic_checkpoints_run_while_all_tasks_run() -> None:
 
 def test_end_of_all_data_triggers_one_checkpoint() -> None:
     job = CoordinatedJob([1, 1], CheckpointCoordinatorConfiguration())
-    tracker = EndOfDataTracker(job.coordinator, SUBTASKS)
+    tracker = EndOfDataTracker(job.coordinator, SUBTASKS, {0: ["source"], 1: []})
     tracker.on_end_of_data(attempt(0))
     tracker.on_restart(attempt(0, 1))
     tracker.on_end_of_data(attempt(1))
@@ -125,3 +127,22 @@ def test_end_of_all_data_triggers_one_checkpoint() -> None:
     tracker.on_end_of_data(attempt(0, 1))
     job.drain()
     assert job.events == ["rpc_trigger 0/0 1 ALIGNED Checkpoint"]
+
+
+def test_vertex_whose_data_has_ended_has_no_backlog() -> None:
+    """Rule 12.44: its enumerator cannot end the backlog any more, so the job would take no periodic checkpoint."""
+    configuration = CheckpointCoordinatorConfiguration(100, checkpoint_interval_during_backlog_ms=0)
+    job = CoordinatedJob([1, 1], configuration)
+    tracker = EndOfDataTracker(job.coordinator, SUBTASKS, {0: ["source"], 1: ["map"]})
+    job.coordinator.set_is_processing_backlog("source", True)
+    job.coordinator.start_checkpoint_scheduler()
+    job.advance(0)
+    assert list(job.coordinator.pending_checkpoints) == [1]
+    for vertex in (0, 1):
+        job.coordinator.receive_acknowledge_message(AcknowledgeCheckpoint(attempt(vertex), 1, TaskStateSnapshot()))
+    job.advance(500)
+    tracker.on_end_of_data(attempt(0))
+    job.advance(99)
+    assert not job.coordinator.pending_checkpoints
+    job.advance(1)
+    assert list(job.coordinator.pending_checkpoints) == [2]

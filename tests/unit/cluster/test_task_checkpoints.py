@@ -4,35 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.cluster.job_execution import JobExecutionResult, JobStatus
-from flowsim.cluster.run_actions import RunAction, StopJob, TriggerCheckpoint
+from flowsim.cluster.job_execution import JobStatus
+from flowsim.cluster.run_actions import StopJob, TriggerCheckpoint
 from flowsim.errors import BadInput
-from flowsim.facts.kinds import CheckpointAction, CheckpointReason, Level
+from flowsim.facts.kinds import CheckpointStep
 from flowsim.graph.checkpoint_settings import CheckpointSettings
-from flowsim.laws.judge import check_all
-from flowsim.laws.law import Verdict
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.functions.co_process import CoMapOperator
 from flowsim.operators.stream_operator import StreamOperator, Value
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import NS_PER_MS
-from tests.support.jobs.logged_operators import CallLog, LoggedOperator, checkpointed_job, numbers
+from tests.support.jobs.logged_operators import (
+    CallLog,
+    LoggedOperator,
+    aborted_checkpoints,
+    checkpointed_job,
+    numbers,
+    run_and_record,
+)
 from tests.support.jobs.small_jobs import SmallJob
-
-
-def run(job: SmallJob, *actions: RunAction) -> tuple[JobExecutionResult, MemoryRecorder]:
-    """Runs the job; asserts that no law is violated."""
-    recorder = MemoryRecorder(Level.FULL)
-    result = job.run(recorder=recorder, actions=actions)
-    judged = check_all(recorder, "complete" if result.error is None else "failed")
-    assert [(each.law, each.evidence[:2]) for each in judged if each.verdict is Verdict.VIOLATED] == []
-    return result, recorder
-
-
-def aborted(recorder: MemoryRecorder) -> list[tuple[int, str]]:
-    """The aborted checkpoints with their reasons, in order."""
-    rows = sorted(recorder.rows("checkpoints"))
-    return [(row[2], CheckpointReason(row[6]).name) for row in rows if row[3] == CheckpointAction.ABORTED]
 
 
 def measured(recorder: MemoryRecorder, column: str) -> list[int]:
@@ -71,9 +61,11 @@ def quick_and_slow(
 
 @pytest.mark.parametrize("united", [True, False])
 def test_barrier_waits_for_the_slowest_channel_of_all_inputs(united: bool) -> None:
-    """The first barrier is at record 50 of the quick source, and behind 30 records of the slow one."""
+    """Rules 12.9, 12.11, 12.78: barrier 1 is at record 50 of the quick source, and behind 30 records of the slow one."""
     log = CallLog(fails_at={"both": "record 100"})
-    result, recorder = run(quick_and_slow(CheckpointSettings(), log, united=united), TriggerCheckpoint(50 * NS_PER_MS))
+    result, recorder = run_and_record(
+        quick_and_slow(CheckpointSettings(), log, united=united), TriggerCheckpoint(50 * NS_PER_MS)
+    )
     assert result.status is JobStatus.FINISHED, result.error
     aligned_ms = [nanoseconds // NS_PER_MS for nanoseconds in measured(recorder, "alignment_ns")]
     assert max(aligned_ms) > 200
@@ -83,10 +75,10 @@ def test_barrier_waits_for_the_slowest_channel_of_all_inputs(united: bool) -> No
 
 
 def test_snapshot_at_least_once_has_records_from_behind_the_barrier() -> None:
-    """Rule 12.88: channels are not blocked, so records are counted twice after a failure."""
+    """Rule 12.16: channels are not blocked, so records are counted twice after a failure."""
     log = CallLog(fails_at={"both": "record 430"})
     settings = CheckpointSettings(exactly_once=False)
-    result, _ = run(quick_and_slow(settings, log, records=420), TriggerCheckpoint(50 * NS_PER_MS))
+    result, _ = run_and_record(quick_and_slow(settings, log, records=420), TriggerCheckpoint(50 * NS_PER_MS))
     assert result.status is JobStatus.FINISHED, result.error
     counts = [int(call.split()[-1]) for call in log.of("both") if call.startswith("snapshot")]
     assert counts[0] > 81
@@ -96,32 +88,23 @@ def test_snapshot_at_least_once_has_records_from_behind_the_barrier() -> None:
 # Aborts.
 
 
-def test_checkpoint_that_expires_during_the_alignment_is_aborted_in_all_tasks() -> None:
-    """Its last barrier arrives later and has no effect; the next checkpoint completes."""
-    log = CallLog()
-    job = quick_and_slow(CheckpointSettings(timeout_ms=30, tolerable_failures=9), log)
-    result, recorder = run(job, TriggerCheckpoint(50 * NS_PER_MS))
-    assert result.status is JobStatus.FINISHED, result.error
-    assert aborted(recorder) == [(1, "CHECKPOINT_EXPIRED")]
-    assert log.of("both") == [
-        "initialize", "open", "aborted 1", "end input", "finish", "prepare 2", "snapshot 2 150", "complete 2", "close",
-    ]  # fmt: skip
-
-
 def test_checkpoint_that_expires_in_the_asynchronous_part_is_not_acknowledged() -> None:
+    """Rules 12.54, 12.69: the notification of the abort closes the asynchronous part."""
     log = CallLog()
     settings = CheckpointSettings(
         timeout_ms=30, tolerable_failures=9, async_latency_ns=50 * NS_PER_MS, after_tasks_finish=False
     )
     job = checkpointed_job(settings)
     job.operator(numbers(job, 100), "count", "count", log.make(), chain=False)
-    result, recorder = run(job, TriggerCheckpoint(10 * NS_PER_MS))
+    result, recorder = run_and_record(job, TriggerCheckpoint(10 * NS_PER_MS))
     assert result.status is JobStatus.FINISHED, result.error
-    assert aborted(recorder) == [(1, "CHECKPOINT_EXPIRED")]
+    assert aborted_checkpoints(recorder) == [(1, "CHECKPOINT_EXPIRED")]
     assert log.of("count") == [
         "initialize", "open", "prepare 1", "snapshot 1 11", "aborted 1", "end input", "finish", "close",
     ]  # fmt: skip
-    assert measured(recorder, "async_ms") == []
+    steps = {CheckpointStep(row[4]) for row in recorder.rows("checkpoint_steps") if row[3] == 1}
+    assert CheckpointStep.SYNC_END in steps
+    assert CheckpointStep.ACKNOWLEDGE not in steps
 
 
 def test_task_that_ends_waits_for_the_asynchronous_part_of_its_checkpoint() -> None:
@@ -130,7 +113,7 @@ def test_task_that_ends_waits_for_the_asynchronous_part_of_its_checkpoint() -> N
     settings = CheckpointSettings(async_latency_ns=50 * NS_PER_MS, after_tasks_finish=False)
     job = checkpointed_job(settings)
     job.operator(numbers(job, 20), "count", "count", log.make(), chain=False)
-    result, recorder = run(job, TriggerCheckpoint(10 * NS_PER_MS))
+    result, recorder = run_and_record(job, TriggerCheckpoint(10 * NS_PER_MS))
     assert result.status is JobStatus.FINISHED, result.error
     assert measured(recorder, "async_ms") == [50, 50]
     assert log.of("count")[-2:] == ["finish", "close"]
@@ -138,12 +121,13 @@ def test_task_that_ends_waits_for_the_asynchronous_part_of_its_checkpoint() -> N
 
 @pytest.mark.parametrize("call", ["prepare 2", "snapshot 2 34", "complete 2", "aborted 2"])
 def test_operator_that_fails_in_a_checkpoint_restores_the_last_complete_one(call: str) -> None:
+    """Rules 12.7, 12.29, 12.69: a failed notification comes after the completion. No checkpoint is aborted here."""
     log = CallLog(fails_at={"count": call})
     never = call.startswith("aborted")
     settings = CheckpointSettings(interval_ms=20, timeout_ms=30, tolerable_failures=9)
     job = checkpointed_job(settings)
     job.operator(numbers(job, 60), "count", "count", log.make(), chain=False)
-    result, _ = run(job)
+    result, _ = run_and_record(job)
     assert result.status is JobStatus.FINISHED, result.error
     restored = [call for call in log.of("count") if call.startswith("restore")]
     assert restored == ([] if never else ["restore 2 34"] if call.startswith("complete") else ["restore 1 14"])
@@ -152,9 +136,10 @@ def test_operator_that_fails_in_a_checkpoint_restores_the_last_complete_one(call
 
 
 def test_operator_that_fails_in_an_abort_fails_its_task() -> None:
+    """Rule 12.69."""
     log = CallLog(fails_at={"both": "aborted 1"})
     job = quick_and_slow(CheckpointSettings(timeout_ms=30, tolerable_failures=9), log)
-    result, _ = run(job, TriggerCheckpoint(50 * NS_PER_MS))
+    result, _ = run_and_record(job, TriggerCheckpoint(50 * NS_PER_MS))
     assert (result.status, result.restarts) == (JobStatus.FINISHED, 1)
     assert log.of("both").count("initialize") == 2
     assert log.of("both")[-3:] == ["snapshot 2 150", "complete 2", "close"]
@@ -186,7 +171,7 @@ def test_checkpoint_waits_for_the_end_of_an_element_that_yields(
     log = CallLog()
     job = checkpointed_job(CheckpointSettings(async_latency_ns=4 * NS_PER_MS), buffer_timeout_ms=0)
     job.operator(numbers(job, 40), "y", "y", lambda: YieldingOperator(log), chain=chain)
-    result, _ = run(job, *(TriggerCheckpoint(at * NS_PER_MS) for at in at_ms))
+    result, _ = run_and_record(job, *(TriggerCheckpoint(at * NS_PER_MS) for at in at_ms))
     assert result.status is JobStatus.FINISHED, result.error
     first, second = counts
     assert log.of("y")[2:-6] == [
@@ -196,11 +181,12 @@ def test_checkpoint_waits_for_the_end_of_an_element_that_yields(
 
 
 def test_records_larger_than_a_buffer_stay_whole_around_barriers() -> None:
+    """Rules 12.6, 12.11: a barrier is an event between buffers, behind the whole record."""
     log = CallLog(fails_at={"count": "record 50"})
     job = checkpointed_job(CheckpointSettings(interval_ms=10), segment_size_bytes=64, buffer_timeout_ms=1)
     source = job.operator(numbers(job, 60), "long", "map", lambda: LongRecords(), by=None)
     job.operator(source, "count", "count", log.make(), by="REBALANCE", chain=False)
-    result, _ = run(job)
+    result, _ = run_and_record(job)
     assert (result.status, result.restarts) == (JobStatus.FINISHED, 1)
     assert log.of("count")[-3].endswith(" 60")
 
@@ -215,10 +201,11 @@ class LongRecords(StreamOperator):
 
 
 def test_asynchronous_part_lasts_as_its_bytes_say() -> None:
+    """Rule 12.142."""
     log = CallLog()
     job = checkpointed_job(CheckpointSettings(interval_ms=20, async_bytes_per_second=1000))
     job.operator(numbers(job, 50), "count", "count", log.make(), chain=False)
-    result, recorder = run(job)
+    result, recorder = run_and_record(job)
     assert result.status is JobStatus.FINISHED, result.error
     assert measured(recorder, "async_ms") == measured(recorder, "state_bytes")
     assert max(measured(recorder, "state_bytes")) > 0
@@ -229,18 +216,20 @@ def test_asynchronous_part_lasts_as_its_bytes_say() -> None:
 
 @pytest.mark.parametrize("settings", [CheckpointSettings(), CheckpointSettings(interval_ms=36_000_000)])
 def test_stop_without_drain_or_savepoint_takes_a_last_checkpoint(settings: CheckpointSettings) -> None:
+    """Rules 4.20, 12.44, 12.94: without an interval too."""
     log = CallLog()
     job = checkpointed_job(settings)
     first, second = numbers(job, 1000), numbers(job, 1000)
     merged = job.inputs([first, second], lambda: CoMapOperator(list, list), "inputs")
     job.operator(merged, "count", "count", log.make(), chain=False)
-    result, _ = run(job, StopJob(50 * NS_PER_MS))
+    result, _ = run_and_record(job, StopJob(50 * NS_PER_MS))
     assert result.status is JobStatus.FINISHED, result.error
     assert result.elapsed_ns < 1000 * NS_PER_MS
     assert log.of("count") == ["initialize", "open", "prepare 1", "snapshot 1 100", "complete 1", "close"]
 
 
 def test_final_checkpoint_behind_a_blocking_exchange_is_refused() -> None:
+    """Rules 4.15, 12.27: the reader would start when the task has ended."""
     job = checkpointed_job(CheckpointSettings(interval_ms=20), exchange=ResultPartitionType.BLOCKING)
     job.operator(numbers(job, 5), "reader", "reader", CallLog().make(), chain=False)
     with pytest.raises(
@@ -250,11 +239,11 @@ def test_final_checkpoint_behind_a_blocking_exchange_is_refused() -> None:
 
 
 def test_job_with_a_blocking_exchange_ends_without_a_final_checkpoint() -> None:
-    """No checkpoint is taken while not all tasks run."""
+    """Rule 12.2: no checkpoint is taken while not all tasks run."""
     settings = CheckpointSettings(interval_ms=20, after_tasks_finish=False)
     job, log = checkpointed_job(settings, exchange=ResultPartitionType.BLOCKING), CallLog()
     job.operator(numbers(job, 100), "reader", "reader", log.make(), chain=False)
-    result, recorder = run(job)
+    result, recorder = run_and_record(job)
     assert result.status is JobStatus.FINISHED, result.error
     assert log.of("reader") == ["initialize", "open", "end input", "finish", "close"]
     assert measured(recorder, "sync_ms") == []

@@ -73,3 +73,13 @@ def test_restore_commits_what_a_savepoint_of_a_canceled_job_contains(
     assert place.rows() == []
     run(place.sink(), parallelism, path)
     assert (place.rows(), place.hidden()) == (ROWS, [])
+
+
+def test_restore_from_an_earlier_savepoint_removes_later_files_but_no_rows_of_tables(
+    place: Place, tmp_path: Path
+) -> None:
+    path = run(place.sink(), 2, None, TriggerSavepoint(52 * NS_PER_MS, str(tmp_path / "savepoints")))
+    assert place.rows() == ROWS
+    run(place.sink(), 3, path)
+    repeated = ROWS[11:] if isinstance(place, Table) else []
+    assert place.rows() == sorted([*ROWS, *repeated])

@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from flowsim.laws.catalogue import LAW_IDS
 from flowsim.validation.judge import open_runs, validate
 from tests.benchmarks.bench_judge import write
 from tests.benchmarks.big_recording import BigJob
@@ -157,4 +158,4 @@ def test_spark_connect_gives_same_verdicts(
 ) -> None:
     python = bare_python(tmp_path / "bare", *_SHIPPED)
     with connect_server(tmp_path, str(python)) as address:
-        assert verdicts(validating(recordings, "--remote", address)) == expected
+        assert verdicts(validating(recordings[1:], "--remote", address)) == expected[len(LAW_IDS) :]

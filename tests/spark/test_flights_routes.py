@@ -1,4 +1,4 @@
-"""The first 15,000 flights with their routes, waves, alarms and weather: the laws and the recomputation hold."""
+"""The first 8,000 flights with their routes, waves, alarms and weather: the laws and the recomputation hold."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
 SCRIPT = SCENARIOS / "01c_nyc_flights_routes_recompute.py"
-FLIGHTS = 15_000
+FLIGHTS = 8_000
 
 
 @pytest.fixture(scope="module")

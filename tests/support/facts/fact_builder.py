@@ -10,6 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 
 import pyarrow as pa
@@ -22,7 +23,6 @@ from flowsim.facts.schema import (
     GRAPH_TABLES,
     STATIC_TABLES,
     TABLES,
-    TASK_ATTEMPT,
     TEXT_TABLES,
 )
 from flowsim.recording.digest import sha256
@@ -80,9 +80,10 @@ class FactBuilder:
         return FactBuilder(self.level, [(t, dict(r)) for t, r in self.facts[:first]], dict(self._seq))
 
     def _with_whole_graph(self) -> FactBuilder:
-        """A copy with the task managers and head operators that the tasks refer to, where none are described."""
-        whole = self.copy()
-        for task in self.rows("tasks"):
+        """The described graph, with the task managers and head operators that the tasks refer to, if they are missing."""
+        described = {table.name for table in GRAPH_TABLES}
+        whole = FactBuilder(self.level, [(name, dict(row)) for name, row in self.facts if name in described])
+        for task in whole.rows("tasks"):
             if not whole.rows("task_managers", lambda row, task=task: row["task_manager"] == task["task_manager"]):
                 whole.add("task_managers", task_manager=task["task_manager"])
             if not whole.rows("operators", lambda row, task=task: row["vertex"] == task["vertex"]):
@@ -149,12 +150,13 @@ class FactBuilder:
                 continue
             tasks: tuple[tuple[int, int], ...] = ()
             if "task" in table.names:
-                rows.sort(key=lambda r: (r["task"], r.get("seq", 0) if by_seq else 0))
+                rows.sort(key=itemgetter("task", "seq") if by_seq and "seq" in table.names else itemgetter("task"))
                 tasks = tuple(sorted(Counter(int(r["task"]) for r in rows).items()))
             schema = pa.schema([pa.field(c.name, _ARROW[c.code], nullable=False) for c in table.stored_columns])
+            columns = [[row.get(each, 0) for row in rows] for each in schema.names]
             (root / name).mkdir(exist_ok=True)
             path = root / name / f"part-{number:05d}.parquet"
-            pq.write_table(pa.Table.from_pylist([{TASK_ATTEMPT.name: 0, **row} for row in rows], schema), path)
+            pq.write_table(pa.table(columns, schema=schema), path)
             parts[name] = PartDescription(len(rows), sha256(path.read_bytes()), tasks)
         return parts
 

@@ -102,7 +102,7 @@ def workplace(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def commands_at(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """Where the command ``flowsim`` is: it runs as from a shell, in a process of its own that need not import it again."""
+    """Where ``flowsim`` and ``python`` are: they run as from a shell, in processes that need not import everything again."""
     with flowsim_commands(tmp_path_factory.mktemp("bin")) as folder:
         yield folder
 
@@ -179,16 +179,16 @@ ON_SPARK = [block for block in PYTHON if "pyspark" in block.text]
 PROGRAMS = [block for block in PYTHON if block not in (*TESTS, *ON_SPARK)]
 
 
-def run_python(block: Snippet, workplace: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_python(block: Snippet, workplace: Path, commands_at: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     """A block that was pasted into a file of its own, run in a process of its own."""
     (workplace / "test_snippet.py").write_text(block.text)
-    command = [sys.executable, *arguments, "test_snippet.py"]
+    command = [str(commands_at / "python"), *arguments, "test_snippet.py"]
     return subprocess.run(command, cwd=workplace, env=environment(), capture_output=True, text=True, timeout=120)
 
 
 @pytest.mark.parametrize("block", PROGRAMS, ids=str)
-def test_python_block_prints_what_it_shows(block: Snippet, workplace: Path) -> None:
-    done = run_python(block, workplace)
+def test_python_block_prints_what_it_shows(block: Snippet, workplace: Path, commands_at: Path) -> None:
+    done = run_python(block, workplace, commands_at)
     assert done.returncode == 0, f"{block}\n{done.stderr}"
     expected = re.findall(r"^# -> (.*)$", block.text, re.M)
     assert expected, f"{block} shows no output"
@@ -212,9 +212,10 @@ def test_python_on_spark_prints_what_it_shows(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", TESTS, ids=str)
-def test_block_passes_or_fails_as_page_shows(block: Snippet, workplace: Path) -> None:
+def test_block_passes_or_fails_as_page_shows(block: Snippet, workplace: Path, commands_at: Path) -> None:
     """It fails where the next ``text`` block of the page shows its error."""
-    done = run_python(block, workplace, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--hypothesis-profile=ci")
+    options = "-q", "-p", "no:cacheprovider", "--hypothesis-profile=ci"
+    done = run_python(block, workplace, commands_at, "-m", "pytest", *options)
     shown = error_shown_behind(block)
     assert done.returncode == (0 if shown is None else 1), f"{block}\n{done.stdout}\n{done.stderr}"
     if shown is not None:

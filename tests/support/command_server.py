@@ -1,13 +1,15 @@
-"""Runs the command ``flowsim`` often without starting Python each time: a process that has imported it forks for each call.
+"""Runs ``flowsim`` and Python files often without starting Python each time: a process that has imported what they need
+forks for each call.
 
-``flowsim_commands`` gives a folder for PATH whose ``flowsim`` hands its arguments, environment and open files to that
-process. Each call is a process of its own, as always; only the imports are shared.
+``flowsim_commands`` gives a folder for PATH whose ``flowsim`` and ``python`` hand their arguments, environment and open
+files to that process. Each call is a process of its own, as always; only the imports are shared.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import runpy
 import signal
 import socket
 import subprocess
@@ -22,7 +24,7 @@ _CLIENT = """\
 import json, os, socket, sys
 with socket.socket(socket.AF_UNIX) as server:
     server.connect({address!r})
-    call = json.dumps([sys.argv[1:], os.getcwd(), dict(os.environ)]).encode()
+    call = json.dumps([sys.argv, os.getcwd(), dict(os.environ)]).encode()
     socket.send_fds(server, [len(call).to_bytes(4, "big")], [0, 1, 2])
     server.sendall(call)
     answer = server.recv(4)
@@ -32,11 +34,12 @@ sys.exit(int.from_bytes(answer, "big") if answer else 70)
 
 @contextmanager
 def flowsim_commands(folder: Path) -> Iterator[Path]:
-    """The folder with the command, as long as the block lasts."""
+    """The folder with the commands, as long as the block lasts."""
     address = folder / _SOCKET
-    command = folder / "flowsim"
-    command.write_text(_CLIENT.format(python=sys.executable, address=str(address)))
-    command.chmod(0o755)
+    for name in ("flowsim", "python"):
+        command = folder / name
+        command.write_text(_CLIENT.format(python=sys.executable, address=str(address)))
+        command.chmod(0o755)
     server = subprocess.Popen([sys.executable, "-m", __name__, str(address)], stdout=subprocess.PIPE)
     assert server.stdout is not None
     try:
@@ -50,6 +53,10 @@ def flowsim_commands(folder: Path) -> Iterator[Path]:
 
 def serve(address: str) -> None:
     """Forks for every call, until this process is killed."""
+    import _hypothesis_pytestplugin  # noqa: F401
+    import pytest  # noqa: F401
+
+    import flowsim.testing.pytest_plugin  # noqa: F401
     from flowsim.cli.main import CommandGroup
 
     for command in CommandGroup().commands.values():
@@ -82,24 +89,39 @@ def _answer(call: socket.socket) -> None:
         os.chdir(folder)
         os.environ.clear()
         os.environ.update(variables)
-        sys.argv = ["flowsim", *arguments]
-        _run()
+        command, *sys.argv[1:] = arguments
+        _run(Path(command).name)
     _, status = os.waitpid(child, 0)
     call.sendall(os.waitstatus_to_exitcode(status).to_bytes(4, "big", signed=True))
 
 
-def _run() -> None:
+def _run(command: str) -> None:
     from flowsim.cli.main import main
 
     code = 0
     try:
-        main()
+        if command == "flowsim":
+            sys.argv[0] = command
+            main()
+        else:
+            _run_python()
     except SystemExit as end:
         code = int(end.code or 0)
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
     os._exit(code)
+
+
+def _run_python() -> None:
+    """Runs ``python FILE`` or ``python -m MODULE``."""
+    del sys.argv[0]
+    sys.path.insert(0, str(Path.cwd()))
+    if sys.argv[0] == "-m":
+        del sys.argv[0]
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    else:
+        runpy.run_path(sys.argv[0], run_name="__main__")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from flowsim.laws.each_row import each_row
 from flowsim.laws.event_time.marks import Mark
 from flowsim.laws.event_time.origins import Output
 from flowsim.laws.event_time.paths import LAST, STATUS, WATERMARK, Emission
-from flowsim.laws.event_time.readers import BEGINNING
+from flowsim.laws.event_time.readers import BEGINNING, NOTHING
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.slices import Slice
 
@@ -19,8 +19,6 @@ _COLUMNS: Final = ("seq", "entry", "action", "kind", "timestamp")
 _PUT: Final = int(AsyncAction.PUT)
 _EMIT: Final = int(AsyncAction.EMIT)
 _OPEN: Final = int(LifeEvent.OPEN)
-_NOTHING: Final[Emission] = (-1, 0)
-"""The emission of a cause that only marks the end of the previous cause."""
 
 
 class Queue:
@@ -32,7 +30,7 @@ class Queue:
         self.taken: list[Mark] = []
         """Watermarks enqueued in this epoch after the operator was opened; earlier ones are from a snapshot (rule 11.22)."""
         self.left: list[Mark] = []
-        """Watermarks that left it in this epoch; ``_NOTHING`` for records."""
+        """Watermarks that left it in this epoch; ``NOTHING`` for records."""
         self._opening: int | None = None
         self._waiting: dict[int, int] = {}
         """Watermarks in the queue, by entry."""
@@ -58,7 +56,7 @@ class Queue:
             rows, _COLUMNS, matters & (rows.column("operator") == self.number)
         ):
             if what == _EMIT:
-                self.left.append((seq, (kind, timestamp) if kind == WATERMARK else _NOTHING))
+                self.left.append((seq, (kind, timestamp) if kind == WATERMARK else NOTHING))
                 self._last_left = max(self._last_left, entry)
                 continue
             self._waiting.setdefault(entry, timestamp)
@@ -95,10 +93,10 @@ class QueueOutput:
             if emission[0] == WATERMARK:
                 found += self._emitted(emission)
             is_emitted = emission[0] == STATUS and self._output.passes(emission) and self._emits_statuses
-            if len(found) > 1 and found[-1][1] is found[-2][1] is _NOTHING:
+            if len(found) > 1 and found[-1][1] is found[-2][1] is NOTHING:
                 # Of several causes without emissions the first and the last are sufficient.
                 found.pop()
-            found.append((seq, emission if is_emitted else _NOTHING))
+            found.append((seq, emission if is_emitted else NOTHING))
             self._cause = seq
         return found
 

@@ -13,6 +13,8 @@ from flowsim.units import NO_TIMESTAMP
 
 BEGINNING: Final = -1
 """The cause before all others."""
+NOTHING: Final[Emission] = (-1, 0)
+"""Begins a cause without an emission so far, and so ends the previous cause, even with the same sequence number."""
 
 Place = Mapping[str, int]
 """The task, and the channel or the operator with the queue; for evidence."""
@@ -55,7 +57,7 @@ class Reader:
             cause = next(following, None)
 
     def _take(self, seq: int, emission: Emission) -> None:
-        if seq != self._cause:
+        if seq != self._cause or emission is NOTHING:
             if self._marks or self._owed:
                 self.settle()
                 self._not_sent()

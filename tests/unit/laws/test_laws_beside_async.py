@@ -36,6 +36,16 @@ def test_watermark_sent_early_or_not_at_all_violates() -> None:
     ]  # fmt: skip
 
 
+def test_emission_that_is_recorded_twice_calls_for_a_second_watermark() -> None:
+    """Both rows have the same number; the next watermark belongs to the second one."""
+    history = AsyncHistory().takes_mark(0, 5).takes_mark(1, 6).leaves(0)
+    history.tables["async_elements"].append(history.tables["async_elements"][-1])
+    assert history.leaves(1).broken("task-watermark", whole=False) == [
+        "an expected watermark or status is not sent",
+        "an expected watermark or status is not sent",
+    ]
+
+
 def test_prefix_may_send_watermark_before_its_emission_is_recorded() -> None:
     history = AsyncHistory().takes_mark(0, 5).sends(WATERMARK, 5, 0)
     assert history.broken("task-watermark", whole=False) == []

@@ -13,7 +13,13 @@ from flowsim.laws.checkpoints.checkpoint_cut import compare
 from flowsim.laws.checkpoints.cuts import READS, Cuts, CutsOfTask
 from flowsim.laws.checkpoints.needs import alignments, needs_restore, restored_checkpoints
 from flowsim.laws.checkpoints.positions import READS as POSITIONS
-from flowsim.laws.checkpoints.positions import Positions, PositionsOfTask, all_records_are_sent, compare_positions
+from flowsim.laws.checkpoints.positions import (
+    Positions,
+    PositionsOfTask,
+    all_records_are_sent,
+    compare_positions,
+    writers_of_all_records,
+)
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.laws.law import Attempts, Findings, FoundByLaw, Law
@@ -107,7 +113,7 @@ class DeliveryOfTask:
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> DeliveryOfTask:
     wanted, sent = restored_checkpoints(graph), _record_channels(graph, task)
     is_counted = bool(sent) and all_records_are_sent(graph, task, graph.channels[sent[0]].edge)
-    return DeliveryOfTask(wanted, sent, PositionsOfTask(wanted, is_counted))
+    return DeliveryOfTask(wanted, sent, PositionsOfTask(wanted, is_counted, writers_of_all_records(graph, task)))
 
 
 def _record_channels(graph: JobGraph, task: Task) -> list[int]:
@@ -230,6 +236,9 @@ _COUNTS: Final = """\
   - `params.source` of the source is `collection`, `generator` or `csv` (with `file`, without `split_by`), not legacy;
   - there are only operators of the kinds `map` and `watermarks` between it and the first edge, which has no `side_output`;
   - `missing_timestamp` of the source and of these operators is empty.
+  In the same way, for each `sink` of the task with `params.commits` that has PREPARED rows of the checkpoint in
+  `committables`: it is a violation when the sum of `records` is not the sum of `rows` of its PREPARED rows so far. So a
+  chain of a source and its sinks is judged without a channel.
 
   So a reader that skips or repeats records is found even if the job is stopped, or has no records twice.
 - What this proves: with law restored-state the state of every task is that of its cut, and with the channels no element

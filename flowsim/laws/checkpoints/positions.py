@@ -8,14 +8,18 @@ from typing import Final
 
 import numpy as np
 
-from flowsim.facts.kinds import StoredAction
+from flowsim.facts.kinds import CommittableAction, StoredAction
 from flowsim.laws.event_time.paths import EventTimePaths, strategy_of
 from flowsim.laws.job_graph import JobGraph, Operator, Task
 from flowsim.laws.law import Findings
 from flowsim.laws.slices import Ints, Slice
 
-READS: Final = {"source_positions": ("operator", "checkpoint", "action", "split", "position", "records")}
+READS: Final = {
+    "source_positions": ("operator", "checkpoint", "action", "split", "position", "records"),
+    "committables": ("operator", "checkpoint", "action", "rows"),
+}
 _STORED: Final = int(StoredAction.STORED)
+_PREPARED: Final = int(CommittableAction.PREPARED)
 _COUNTS_RECORDS: Final = ("collection", "generator", "csv")
 """Kinds of sources whose positions count records."""
 Split = tuple[int, int, int]
@@ -30,16 +34,25 @@ class Positions:
     restored: list[tuple[int, int, Split, int]] = field(default_factory=list)
     """Sequence number, attempt, split and position."""
     counted: list[tuple[int, int, int, int, int]] = field(default_factory=list)
-    """Sequence number, attempt, checkpoint, records that were read by the positions, and records that were sent."""
+    """Sequence number, attempt, checkpoint, records that were read by the positions, and records that were sent, or
+    written by a sink of the task."""
 
 
 class PositionsOfTask:
     """Collects the positions of one source task."""
 
-    def __init__(self, wanted: frozenset[int], is_counted: bool) -> None:
-        """``wanted``: the checkpoints that are restored. ``is_counted``: every record that is read is sent."""
+    def __init__(self, wanted: frozenset[int], is_counted: bool, writers: frozenset[int]) -> None:
+        """``wanted``: the checkpoints that are restored. ``is_counted``: every record that is read is sent.
+
+        ``writers``: the operators of the task that write every record that is read, and commit it.
+        """
         self._wanted = wanted
         self._is_counted = is_counted
+        self._writers = writers
+        self._written: dict[tuple[int, int], int] = {}
+        """By attempt and writer the number of records so far."""
+        self._prepared: dict[tuple[int, int], dict[int, int]] = {}
+        """By attempt and checkpoint, per writer that prepared committables for it, the number of records so far."""
         self._positions = Positions()
         self._splits: dict[int, set[int]] = {}
         """By attempt the splits that the task has had."""
@@ -47,6 +60,7 @@ class PositionsOfTask:
     def feed(self, facts: Slice, before: int, sent: Ints) -> None:
         """``sent``: the sequence numbers of the records that were sent in this slice; ``before``: how many before it."""
         columns = ("seq", "checkpoint", "action", "operator", "split", "position", "records")
+        self._add_committables(facts)
         read: dict[int, list[int]] = {}
         stored: dict[int, set[int]] = {}
         known = self._splits.setdefault(facts.attempt, set())
@@ -59,13 +73,25 @@ class PositionsOfTask:
             else:
                 known.add(split)
                 self._positions.restored.append((seq, facts.attempt, (checkpoint, operator, split), position))
-        for checkpoint, (seq, records) in read.items() if self._is_counted else ():
+        for checkpoint, (seq, records) in read.items():
             known |= stored[checkpoint]
             if stored[checkpoint] != known:
                 # A split that was read to its end is no longer stored.
                 continue
-            count = before + int(np.searchsorted(sent, seq))
-            self._positions.counted.append((seq, facts.attempt, checkpoint, records, count))
+            counts = list(self._prepared.get((facts.attempt, checkpoint), {}).values())
+            if self._is_counted:
+                counts.append(before + int(np.searchsorted(sent, seq)))
+            self._positions.counted += [(seq, facts.attempt, checkpoint, records, count) for count in counts]
+
+    def _add_committables(self, facts: Slice) -> None:
+        """A committable has all records since the one before it."""
+        attempt = facts.attempt
+        for action, writer, checkpoint, rows in facts.of("committables").tuples(
+            ("action", "operator", "checkpoint", "rows")
+        ):
+            if action == _PREPARED and writer in self._writers:
+                count = self._written[attempt, writer] = self._written.get((attempt, writer), 0) + rows
+                self._prepared.setdefault((attempt, checkpoint), {})[writer] = count
 
     def end(self) -> Positions:
         return self._positions
@@ -73,17 +99,36 @@ class PositionsOfTask:
 
 def all_records_are_sent(graph: JobGraph, task: Task, edge: int) -> bool:
     """Whether the edge has every record of a source whose positions count records."""
-    paths = graph.once(EventTimePaths)
+    source = _source_that_counts(graph, task)
+    if source is None:
+        return False
+    edges = graph.once(EventTimePaths).edges_of(source, _passes)
+    return any(each.edge == edge and not each.side_output for each in edges)
+
+
+def writers_of_all_records(graph: JobGraph, task: Task) -> frozenset[int]:
+    """The operators of the task that write, and commit, every record of a source whose positions count records."""
+    source = _source_that_counts(graph, task)
+    operators = {operator.operator: operator for operator in graph.operators_of(task.vertex)}
+    found = set()
+    for operator in operators.values() if source is not None else ():
+        if operator.kind == "sink" and operator.params.get("commits") and not operator.input_tag:
+            before = operators.get(operator.input_operator)
+            while before is not None and _passes(before):
+                before = operators.get(before.input_operator)
+            if before is source:
+                found.add(operator.operator)
+    return frozenset(found)
+
+
+def _source_that_counts(graph: JobGraph, task: Task) -> Operator | None:
+    """The source of the task, if its positions are numbers of records and it keeps all of them."""
     for operator in graph.operators_of(task.vertex):
         if operator.kind == "source" and operator.params.get("source") in _COUNTS_RECORDS:
             is_of_file = operator.params["source"] != "csv" or "file" in operator.params
             is_plain = is_of_file and not operator.params.get("split_by") and not operator.params.get("legacy")
-            return (
-                is_plain
-                and _keeps(operator)
-                and any(each.edge == edge and not each.side_output for each in paths.edges_of(operator, _passes))
-            )
-    return False
+            return operator if is_plain and _keeps(operator) else None
+    return None
 
 
 def _passes(operator: Operator) -> bool:
@@ -105,8 +150,8 @@ def compare_positions(graph: JobGraph, positions: Mapping[int, Positions], found
             found.examined += 1
             if read != sent:
                 found.broken(
-                    "the source stored a position after other records than it sent", (task, seq), task=task, seq=seq,
-                    attempt=attempt, checkpoint=checkpoint, expected=read, found=sent,
+                    "the source stored a position after other records than it sent, or a sink wrote", (task, seq),
+                    task=task, seq=seq, attempt=attempt, checkpoint=checkpoint, expected=read, found=sent,
                 )  # fmt: skip
 
 

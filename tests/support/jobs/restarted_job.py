@@ -19,6 +19,7 @@ from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
 from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.writer import RecordingWriter
+from flowsim.simulation import FailTask
 from flowsim.units import NS_PER_MS
 
 RECORDS = 60
@@ -86,7 +87,11 @@ def run_restarted(
 
 
 def _run(
-    env: StreamExecutionEnvironment, recorder: Recorder | None, exactly_once: bool, faults: Iterable[Fault]
+    env: StreamExecutionEnvironment,
+    recorder: Recorder | None,
+    exactly_once: bool,
+    faults: Iterable[Fault],
+    failures: tuple[FailTask, ...] = (),
 ) -> JobExecutionResult:
     graph = env.stream_graph()
     graph.settings = replace(
@@ -96,7 +101,7 @@ def _run(
         cost_ns=NS_PER_MS,
         buffer_timeout_ms=1,
     )
-    return MiniCluster(graph, with_faults(RunOptions(recorder=recorder), faults)).run()
+    return MiniCluster(graph, with_faults(RunOptions(recorder=recorder, failures=failures), faults)).run()
 
 
 def run_skewed(recorder: Recorder | None, faults: Iterable[Fault]) -> JobExecutionResult:
@@ -109,3 +114,13 @@ def run_skewed(recorder: Recorder | None, faults: Iterable[Fault]) -> JobExecuti
         slow = slow.map(lambda value: value)
     fast.union(slow).map(lambda value: value).name("all").sink_to(CollectSink())
     return _run(env, recorder, True, faults)
+
+
+def run_in_one_chain(recorder: Recorder | None, faults: Iterable[Fault] = ()) -> JobExecutionResult:
+    """Runs a job of one task, which fails once: a source, and two sinks that commit, one of them behind a map."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    numbers = env.from_collection(list(range(20))).name("numbers")
+    numbers.sink_to(CollectSink()).name("direct")
+    numbers.map(lambda value: value).sink_to(CollectSink()).name("mapped")
+    return _run(env, recorder, True, faults, (FailTask("numbers", at_record=15),))

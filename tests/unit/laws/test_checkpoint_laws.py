@@ -24,7 +24,7 @@ from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.validation.judge import open_runs, validate
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
-from tests.support.jobs.restarted_job import record_restarted, run_restarted
+from tests.support.jobs.restarted_job import record_restarted, run_in_one_chain, run_restarted
 
 Row = dict[str, int]
 CHECKPOINT_LAWS = [law for law in LAWS if law.id in OF_CHECKPOINTS]
@@ -179,6 +179,25 @@ def test_record_that_sources_do_not_send_again_violates_exactly_once(facts: Memo
         return [row for row in rows if row is not lost]
 
     assert "exactly-once" in violated(check_all(DamagedFacts(facts, "sent", lose), laws=CHECKPOINT_LAWS))
+
+
+@pytest.mark.parametrize("attempt", [0, 1])
+def test_sinks_in_the_chain_of_their_source_write_what_it_reads(attempt: int) -> None:
+    """The job has no channel: its positions are compared with the rows of its committables."""
+    facts = MemoryRecorder(Level.FULL)
+    assert run_in_one_chain(facts).status is JobStatus.FINISHED
+    (outcome,) = [each for each in check_all(facts) if each.law == "exactly-once"]
+    stored = [row for row in facts.rows("committables") if row[5] == CommittableAction.PREPARED]
+    assert outcome.verdict is Verdict.HOLDS
+    assert outcome.rows_examined == len(stored) + len(facts.rows("restarts")) - 1
+
+    def repeat(rows: list[Row]) -> list[Row]:
+        of_attempt = [row for row in rows if facts.attempt(row["task"], row["seq"]) == attempt]
+        changed(add("rows", 1), action=CommittableAction.PREPARED)(of_attempt)
+        return rows
+
+    assert violated(check_all(facts)) == set()
+    assert violated(check_all(DamagedFacts(facts, "committables", repeat))) == {"exactly-once"}
 
 
 def test_files_get_the_same_verdicts(facts: MemoryRecorder, tmp_path: Path) -> None:

@@ -67,6 +67,9 @@ class _Streams:
         self._written.add(written)
         return written
 
+    def keeps(self, checkpoint_id: int) -> bool:
+        return self._streams.keeps(checkpoint_id)
+
     def read(self, stream_id: str) -> StoredStream:
         """Returns what this attempt wrote without a change, and what it restores with one."""
         stream = self._streams.read(stream_id)

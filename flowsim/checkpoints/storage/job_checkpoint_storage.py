@@ -40,6 +40,10 @@ class MemoryCheckpointStorage:
         """Stores a stream in the asynchronous part of a checkpoint; returns its identifier."""
         return self._streams.write(checkpoint_id, operator_id, subtask, stream)
 
+    def keeps(self, checkpoint_id: int) -> bool:
+        """True until the snapshot is complete or aborted; streams that are written later are dropped."""
+        return self._streams.keeps(checkpoint_id)
+
     def read(self, stream_id: str) -> StoredStream:
         """Returns a stored stream. Raises BadInput if its file is missing or damaged."""
         return self._streams.read(stream_id)

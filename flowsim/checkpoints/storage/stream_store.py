@@ -45,10 +45,14 @@ class StreamStore:
         while stream_id in self._streams:
             number += 1
             stream_id = f"{stem}-{number}"
-        if checkpoint_id not in self._ended:
+        if self.keeps(checkpoint_id):
             self._streams[stream_id] = stream
             self._pending.setdefault(checkpoint_id, []).append(stream_id)
         return stream_id
+
+    def keeps(self, checkpoint_id: int) -> bool:
+        """True until the snapshot is complete or aborted."""
+        return checkpoint_id not in self._ended
 
     def read(self, stream_id: str) -> StoredStream:
         """Returns a stored stream. Raises BadInput if its file is missing or damaged."""

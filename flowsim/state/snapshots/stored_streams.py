@@ -81,6 +81,10 @@ class CheckpointStreams(Protocol):
         """Stores a stream in the asynchronous part of a checkpoint; returns its identifier."""
         ...
 
+    def keeps(self, checkpoint_id: int) -> bool:
+        """True until the snapshot is complete or aborted; streams that are written later are dropped."""
+        ...
+
     def read(self, stream_id: str) -> StoredStream:
         """Returns a stored stream. Raises BadInput if its file is missing or damaged."""
         ...

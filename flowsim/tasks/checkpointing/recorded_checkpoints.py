@@ -143,7 +143,9 @@ class RecordedReports:
         self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics, snapshot: TaskStateSnapshot
     ) -> None:
         facts, checkpoint_id = self._trace.checkpoints, meta_data.checkpoint_id
-        self._record(checkpoint_id, StoredAction.STORED, snapshot.subtask_states)
+        # Rule 12.3: what a task writes for a checkpoint that has been aborted meanwhile is not kept.
+        states = snapshot.subtask_states if self._streams.keeps(checkpoint_id) else {}
+        self._record(checkpoint_id, StoredAction.STORED, states)
         facts.step(checkpoint_id, CheckpointStep.ASYNC_END)
         facts.metrics(
             checkpoint_id,
@@ -153,7 +155,7 @@ class RecordedReports:
             metrics.persisted_bytes,
             max(0, metrics.sync_duration_ms),
             max(0, metrics.async_duration_ms),
-            size_of_states(list(snapshot.subtask_states.values()), self._streams),
+            size_of_states(list(states.values()), self._streams),
         )
         facts.step(checkpoint_id, CheckpointStep.ACKNOWLEDGE)
 

@@ -56,6 +56,9 @@ class _Streams:
     def write(self, checkpoint_id: int, operator_id: str, subtask: int, stream: StoredStream) -> str:
         raise NotImplementedError
 
+    def keeps(self, checkpoint_id: int) -> bool:
+        return True
+
     def read(self, stream_id: str) -> StoredStream:
         return self._streams[stream_id]
 

@@ -50,10 +50,12 @@ class Limits:
     channels: int = _limit(1_100_000, "Channels between the subtasks of a job.")
     network_buffers: int = _limit(1 << 24, "Network buffers that the pools of a job are guaranteed.")
     shared_pools: int = _limit(2_000, "Buffer pools of one task manager that has too little memory for all of them.")
-    recording_rows: int = _limit(1 << 22, "Rows of one Parquet file of a recording.")
-    recording_bytes: int = _limit(256 << 20, "Size of one Parquet file of a recording, and of its columns in memory.")
+    recording_rows: int = _limit(1 << 22, "Rows of one Parquet file of a recording or checkpoint.")
+    recording_bytes: int = _limit(256 << 20, "Size of such a Parquet file, and of its columns in memory.")
     graph_bytes: int = _limit(64 << 20, "Size of the execution graph of a recording.")
-    description_bytes: int = _limit(16 << 20, "Size of the manifest of a recording, and of each marker of an epoch.")
+    description_bytes: int = _limit(
+        16 << 20, "Size of a manifest (recording or checkpoint), and of each marker of an epoch."
+    )
 
     def __post_init__(self) -> None:
         for each in fields(self):

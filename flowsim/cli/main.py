@@ -26,7 +26,7 @@ _COMMANDS: Final = {
     "export": ("export", "Write a recording in the formats of other tools: Perfetto and speedscope."),
     "checkpoints": (
         "checkpoints",
-        "Show what a checkpoint directory contains: operators, subtasks, states, entries and bytes.",
+        "Show the history of the checkpoints of a recording, or what a checkpoint directory contains.",
     ),
     "metrics": ("metrics", "Show the sampled metrics of every task: times in ms per second, pools in percent."),
     "explore": (

@@ -59,6 +59,10 @@ class Names:
         _, bracket, subtask = str(row[3]).rpartition(" (")
         return f"{self.vertex(int(row[1]))}{bracket}{subtask}"
 
+    def vertex_of(self, task: int) -> int:
+        """Returns the job vertex of a task; raises KeyError for an unknown task."""
+        return int(self._tasks[task][1])
+
     def operator(self, task: int, operator: int) -> str:
         """Names an operator of a task's chain; -1 is the task itself."""
         if operator < 0:

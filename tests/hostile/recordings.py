@@ -45,21 +45,33 @@ operators:
 sinks: {kept: {input: sums, collect: {}}}
 """
 
+RESTARTED: Final = """\
+flowsim: 1
+name: restarted
+settings: {record: full, checkpointing: {}, restart_strategy: {fixed_delay: {delay: 10 ms}}}
+sources:
+  numbers: {generator: {count: 8, pace: 10 ms, fields: {n: {sequence: {}}}}}
+sinks: {kept: {input: numbers, collect: {}}}
+actions: [{checkpoint: {at: 25 ms}}]
+failures: [{fail_task: {task: numbers, at_record: 5}}]
+"""
+"""A job with two checkpoints and a restart."""
+
 Change = Callable[[Path], object]
 """Changes the files of a recording."""
 
 
-def record(folder: Path) -> Path:
-    """Records the small job below ``folder``; returns the directory of the recording."""
-    run_scenario(TEXT, out=folder)
+def record(folder: Path, text: str = TEXT) -> Path:
+    """Records a small job below ``folder``; returns the directory of the recording."""
+    run_scenario(text, out=folder)
     return folder / "recording"
 
 
-def reads(*changes: Change, commands: Sequence[str] = ("validate", "--engine", "python")) -> Make:
-    """A command on the small recording after some changes."""
+def reads(*changes: Change, commands: Sequence[str] = ("validate", "--engine", "python"), text: str = TEXT) -> Make:
+    """A command on the recording of a small job after some changes."""
 
     def make(folder: Path) -> Call:
-        directory = record(folder / RECORDING)
+        directory = record(folder / RECORDING, text)
         for change in changes:
             change(directory)
         name, *options = commands

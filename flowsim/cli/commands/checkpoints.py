@@ -1,4 +1,4 @@
-"""``flowsim checkpoints``: what a checkpoint directory contains."""
+"""``flowsim checkpoints``: what a checkpoint directory contains, and the history of a recording."""
 
 from __future__ import annotations
 
@@ -17,58 +17,70 @@ from flowsim.checkpoints.storage.directory.stored_snapshot import StoredSnapshot
 from flowsim.cli.command import Answer, command
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import Json, Limit
+from flowsim.cli.recorded_checkpoints import SNAPSHOT_KINDS, history_answer, subtasks_answer
 from flowsim.cli.tables import Column, show_table, show_text
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.limits import Limits, limits_of
+from flowsim.recording.epoch_marker import EPOCHS
 from flowsim.recording.graph_file import GRAPH
+from flowsim.recording.reader import Recording
 from flowsim.scenario.run_directory import RECORDING
 from flowsim.values.keys import jsonable
 
 _LONGEST_TEXT = 100
-_KINDS = {
-    "CHECKPOINT": "checkpoint",
-    "FULL_CHECKPOINT": "full checkpoint",
-    "SAVEPOINT": "savepoint",
-    "SUSPEND": "savepoint (stop without drain)",
-    "TERMINATE": "savepoint (stop with drain)",
-}
 
 CheckpointPath = Annotated[
     Path,
     typer.Argument(
         metavar="PATH",
-        help="The folder of a checkpoint or savepoint, or a folder of such folders.",
+        help="The output directory of 'flowsim run --out', or the folder of a checkpoint or savepoint, or of several.",
         show_default=False,
     ),
 ]
-OperatorOption = Annotated[
-    str | None, typer.Option("--operator", metavar="NAME", help="Only this operator, by name or id.")
+CheckpointOption = Annotated[
+    int | None,
+    typer.Option("--checkpoint", metavar="ID", min=1, help="Recording: the subtasks of this checkpoint."),
 ]
-StateOption = Annotated[str | None, typer.Option("--state", metavar="NAME", help="Only states of this name.")]
+OperatorOption = Annotated[
+    str | None, typer.Option("--operator", metavar="NAME", help="Directory: only this operator, by name or id.")
+]
+StateOption = Annotated[
+    str | None, typer.Option("--state", metavar="NAME", help="Directory: only states of this name.")
+]
 EntriesOption = Annotated[
-    int | None, typer.Option("--entries", metavar="N", min=1, help="Also show the first N entries of each state.")
+    int | None,
+    typer.Option("--entries", metavar="N", min=1, help="Directory: also show the first N entries of each state."),
 ]
 
 
 @command
 def checkpoints(
     path: CheckpointPath,
+    checkpoint: CheckpointOption = None,
     operator: OperatorOption = None,
     state: StateOption = None,
     entries: EntriesOption = None,
     limit: Limit = None,
     json_output: Json = False,
 ) -> Answer:
-    """Show what a checkpoint directory contains: operators, subtasks, states, entries and bytes."""
+    """Show the history of the checkpoints of a recording, or what a checkpoint directory contains.
+
+    Of a recording: every checkpoint with its times and bytes, restores and restarts; with --checkpoint the measurements of
+    its subtasks. Of a directory: operators, subtasks, states, entries and bytes.
+    """
     limits = limits_of(limit or ())
-    for recording in (path, path / RECORDING):
-        if (recording / GRAPH).exists():
-            raise BadInput(
-                f"{path}: is a recording: 'flowsim trace {path}' shows its checkpoints; give a folder such as chk-1"
-            )
+    of_directory = (("--operator", operator), ("--state", state), ("--entries", entries))
+    if any((folder / EPOCHS).is_dir() or (folder / GRAPH).exists() for folder in (path, path / RECORDING)):
+        for option, value in of_directory:
+            if value is not None:
+                raise BadInput(f"{option}: {path} is a recording: give a checkpoint directory, such as chk-1")
+        recording = Recording.open(path, limits=limits)
+        return history_answer(recording) if checkpoint is None else subtasks_answer(recording, checkpoint)
+    if checkpoint is not None:
+        raise BadInput(f"--checkpoint: {path} is no recording: give the folder of the checkpoint, such as chk-1")
     if is_checkpoint(path, limits) or not any(path.glob(f"*/{MANIFEST}")):
         return _contents(StoredSnapshot(path, limits), operator, state, entries)
-    for option, value in (("--operator", operator), ("--state", state), ("--entries", entries)):
+    for option, value in of_directory:
         if value is not None:
             raise BadInput(f"{option}: {path} has several checkpoints: give the folder of one of them")
     return _list(path, limits)
@@ -140,7 +152,7 @@ def _description(manifest: CheckpointManifest) -> dict[str, Any]:
 def _title(manifest: CheckpointManifest) -> str:
     size = _description(manifest)["bytes"]
     return (
-        f"{_KINDS[manifest.kind]} {manifest.checkpoint_id} of job {_short(manifest.job)!r}, triggered at "
+        f"{SNAPSHOT_KINDS[manifest.kind]} {manifest.checkpoint_id} of job {_short(manifest.job)!r}, triggered at "
         f"{manifest.timestamp_ms:,} ms on the job's clock, {size:,} bytes in files"
     )
 
@@ -231,7 +243,7 @@ def _list(path: Path, limits: Limits) -> Answer:
             (
                 name,
                 _short(manifest.job),
-                _KINDS[manifest.kind],
+                SNAPSHOT_KINDS[manifest.kind],
                 str(manifest.checkpoint_id),
                 f"{manifest.timestamp_ms:,}",
                 str(len(manifest.operators)),

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from tests.hostile.case import REFUSED, Case
 from tests.hostile.recordings import (
+    RESTARTED,
     Change,
     json_file,
     leaf,
@@ -29,6 +30,8 @@ COMMANDS = {
     "validate": ("validate", "--engine", "python"),
     "trace": ("trace", "--detail", "everything"),
     "metrics": ("metrics",),
+    "checkpoints": ("checkpoints",),
+    "subtasks": ("checkpoints", "--checkpoint", "1"),
     "replay": ("replay",),
     "report": ("report", "--html", "out/report.html"),
     "why": ("why", "late"),
@@ -62,7 +65,7 @@ def _files() -> Iterator[Case]:
         sparse("manifest.json", 20 << 30),
         "manifest.json",
         "--limit description_bytes=",
-        of=("validate", "metrics", "why"),
+        of=("validate", "metrics", "why", "checkpoints"),
     )
     yield from _cases(
         "sparse epoch", sparse(EPOCH, 20 << 30), EPOCH, "--limit description_bytes=", of=("validate", "metrics")
@@ -173,7 +176,11 @@ def _graph() -> Iterator[Case]:
     ):  # fmt: skip
         change = leaf("graph.json", (table, "rows", 0, column), value)
         yield from _cases(
-            f"{table} of type {value!r}", change, "graph.json", AGAIN, of=("validate", "trace", "metrics", "report")
+            f"{table} of type {value!r}",
+            change,
+            "graph.json",
+            AGAIN,
+            of=("validate", "trace", "metrics", "report", "checkpoints"),
         )
     yield from _cases(
         "short row", leaf("graph.json", ("tasks", "rows", 0), [0]), "graph.json", AGAIN, of=("validate", "trace")
@@ -278,6 +285,34 @@ def _facts() -> Iterator[Case]:
         yield from _cases(f"{table} with {column} {value}", change, table, AGAIN, of=(command,))
 
 
+def _checkpoints() -> Iterator[Case]:
+    """Facts of checkpoints with numbers that no run records."""
+    for table, column, value, command in (
+        ("checkpoints", "action", 50, "checkpoints"),
+        ("checkpoints", "type", 50, "subtasks"),
+        ("checkpoints", "task_id", 99, "checkpoints"),
+        ("restarts", "action", 50, "checkpoints"),
+        ("restarts", "task_id", 99, "checkpoints"),
+        ("checkpoint_metrics", "task", 99, "subtasks"),
+    ):
+        make = reads(part(table, _with_all(column, value)), commands=COMMANDS[command], text=RESTARTED)
+        yield Case(f"{table} with {column} {value}, {command}", make, REFUSED, table, AGAIN)
+    many = part("checkpoints", repeated("checkpoints", "checkpoint", 1, 8_000_000))
+    make = reads(many, commands=COMMANDS["checkpoints"], text=RESTARTED)
+    yield Case("8 million events of checkpoints", make, REFUSED, "checkpoints", "--limit recording_rows=")
+
+
+def _with_all(column: str, value: int) -> Callable[[pa.Table], pa.Table]:
+    """The table with this value in all rows of one column."""
+
+    def change(given: pa.Table) -> pa.Table:
+        index = given.schema.get_field_index(column)
+        field = given.schema.field(index)
+        return given.set_column(index, field, pa.repeat(pa.scalar(value, field.type), len(given)))
+
+    return change
+
+
 def _with(column: str, value: int) -> Callable[[pa.Table], pa.Table]:
     """The table with this value in one column of its last row."""
 
@@ -290,4 +325,4 @@ def _with(column: str, value: int) -> Callable[[pa.Table], pa.Table]:
     return change
 
 
-CASES = [*_files(), *_json(), *_epochs(), *_graph(), *_outputs(), *_parquet(), *_facts()]
+CASES = [*_files(), *_json(), *_epochs(), *_graph(), *_outputs(), *_parquet(), *_facts(), *_checkpoints()]

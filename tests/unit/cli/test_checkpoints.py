@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -108,9 +109,94 @@ def test_wrong_argument_is_refused_with_the_next_step(
     assert (called.code, called.err) == (2, f"error: {message}\n")
 
 
-def test_recording_is_refused_with_the_command_that_shows_its_checkpoints(flowsim: Flowsim) -> None:
-    flowsim("run", "tiny.yaml", "--out", "out")
-    for path in ("out", "out/recording"):
-        called = flowsim("checkpoints", path)
-        assert called.code == 2
-        assert f"{path}: is a recording: 'flowsim trace {path}' shows its checkpoints" in called.err
+RESTARTED = """\
+flowsim: 1
+name: restarted
+settings: {checkpointing: {}, restart_strategy: {fixed_delay: {delay: 10 ms}}}
+sources:
+  numbers: {generator: {count: 20, pace: 10 ms, fields: {n: {sequence: {}}, k: {choice: {values: [a, b, c]}}}}}
+operators:
+  sums: {input: numbers, key_by: k, parallelism: 2, reduce: {n: sum}}
+sinks: {kept: {input: sums, collect: {}}}
+actions: [{checkpoint: {at: 55 ms}}, {savepoint: {at: 75 ms}}]
+failures: [{fail_task: {task: numbers, at_record: 15}}]
+"""
+
+
+@pytest.fixture
+def restarted(flowsim: Flowsim) -> Flowsim:
+    Path("restarted.yaml").write_text(RESTARTED)
+    assert flowsim("run", "restarted.yaml", "--out", "out").code == 0
+    return flowsim
+
+
+def test_recording_is_shown_with_its_checkpoints_and_restarts(restarted: Flowsim) -> None:
+    called = restarted("checkpoints", "out")
+    assert called.code == 0
+    lines = [" ".join(line.split()) for line in called.out.splitlines()]
+    assert lines[0] == "checkpoints: 3 completed, 0 failed, 0 in progress, 1 restored; 1 restart"
+    assert [line.split()[:2] for line in lines[4:7]] == [["1", "checkpoint"], ["2", "savepoint"], ["3", "final"]]
+    assert re.fullmatch(r"1 checkpoint completed 55\.000000 ms 0 4/4 [\d,]+ \d+ once -", lines[4]), lines[4]
+    assert re.fullmatch(r"0 Source: numbers \(1/1\) 150\.\d+ ms 0 10 4 1", lines[-1]), lines[-1]
+
+
+def test_history_fits_80_columns(restarted: Flowsim, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for options in ((), ("--checkpoint", 1)):
+        assert max(map(len, restarted("checkpoints", "out", *options).out.splitlines())) <= 80
+
+
+def test_json_of_a_recording_has_checkpoints_restores_and_failures(restarted: Flowsim) -> None:
+    document = restarted("checkpoints", "out/recording", "--json").document
+    assert document["counts"] == {"completed": 3, "failed": 0, "in_progress": 0, "restored": 1, "restarts": 1}
+    assert [(one["checkpoint"], one["kind"], one["is_final"]) for one in document["checkpoints"]] == [
+        (1, "CHECKPOINT", False),
+        (2, "SAVEPOINT", False),
+        (3, "CHECKPOINT", True),
+    ]
+    (restore,), (failure,) = document["restores"], document["failures"]
+    first = document["checkpoints"][0]
+    assert (restore["checkpoint"], restore["state_bytes"]) == (1, first["state_bytes"])
+    assert (first["restores"], first["acknowledged_subtasks"], first["subtasks"]) == (1, 4, 4)
+    assert (failure["task"], failure["attempt"], failure["delay_ms"]) == ("Source: numbers (1/1)", 0, 10)
+    assert (failure["restarted_tasks"], failure["restored_checkpoint"]) == (4, 1)
+    assert failure["restarted_ns"] - failure["at_ns"] == 10_000_000
+
+
+def test_checkpoint_is_shown_with_its_subtasks_and_their_extremes(restarted: Flowsim) -> None:
+    document = restarted("checkpoints", "out", "--checkpoint", 1, "--json").document
+    source, sums, sink = document["vertices"]
+    assert (source["vertex"], len(source["subtasks"]), len(sums["subtasks"])) == ("Source: numbers", 1, 2)
+    sizes = [one["state_bytes"] for one in sums["subtasks"]]
+    found = [sums[name]["state_bytes"] for name in ("minimum", "average", "maximum")]
+    assert found == [min(sizes), sum(sizes) // 2, max(sizes)]
+    assert sum(sizes) + source["maximum"]["state_bytes"] + sink["maximum"]["state_bytes"] == document["state_bytes"]
+    lines = restarted("checkpoints", "out", "--checkpoint", 1).out.splitlines()
+    assert lines[0].startswith("checkpoint 1: triggered at 55.000000 ms, completed at 55.008000 ms; 4 of 4 subtasks")
+    assert [line.split()[0] for line in lines[-4:-1]] == ["minimum", "average", "maximum"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--checkpoint", 9), "--checkpoint 9: no such checkpoint; the recording has 1 to 3"),
+        (("--state", "x"), "--state: out is a recording: give a checkpoint directory, such as chk-1"),
+    ],
+)
+def test_wrong_option_of_a_recording_is_refused(options: tuple[object, ...], message: str, restarted: Flowsim) -> None:
+    called = restarted("checkpoints", "out", *options)
+    assert (called.code, called.err) == (2, f"error: {message}\n")
+
+
+def test_option_of_a_recording_is_refused_for_a_directory(flowsim: Flowsim, stored: Path) -> None:
+    called = flowsim("checkpoints", stored / "chk-3", "--checkpoint", 3)
+    assert called.code == 2
+    assert "is no recording: give the folder of the checkpoint, such as chk-1" in called.err
+
+
+def test_recording_without_checkpoints_says_so(flowsim: Flowsim) -> None:
+    flowsim("run", "tiny.yaml", "--out", "tiny")
+    called = flowsim("checkpoints", "tiny")
+    assert called.out.strip() == "checkpoints: 0 completed, 0 failed, 0 in progress, 0 restored; 0 restarts"
+    called = flowsim("checkpoints", "tiny", "--checkpoint", 1)
+    assert called.err == "error: --checkpoint 1: no such checkpoint; the recording has no checkpoints\n"

@@ -1,0 +1,317 @@
+"""The checkpoints, restores and restarts of a recording, read part by part."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Container, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, TypeVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from flowsim.errors import BadInput
+from flowsim.facts.checkpoint_tables import CHECKPOINT_METRICS, CHECKPOINT_STEPS, CHECKPOINTS, RESTARTS
+from flowsim.facts.kinds import (
+    AlignmentType,
+    CheckpointAction,
+    CheckpointReason,
+    CheckpointStep,
+    LifeEvent,
+    RestartAction,
+    SnapshotKind,
+)
+from flowsim.facts.schema import LIFECYCLE, TASK_ATTEMPT
+from flowsim.laws.job_history import CheckpointEvent, RestartEvent
+from flowsim.recording.reader import Recording
+from flowsim.recording.recorded_file import damaged
+from flowsim.units import NS_PER_MS
+
+KEPT: Final = 10_000
+"""The number of checkpoints, restores and failures that a history holds; older ones are only counted."""
+_CHUNK_ROWS: Final = 1 << 14
+_NO_CHECKPOINT: Final = np.iinfo(np.int64).min
+_NO_TASK: Final = -1
+_Event = TypeVar("_Event", CheckpointEvent, RestartEvent)
+_METRICS: Final = ("checkpoint", "alignment_bytes", "persisted_bytes", "state_bytes")
+
+
+@dataclass(slots=True)
+class RecordedCheckpoint:
+    """One checkpoint or savepoint, from its trigger on. Times are those of the facts."""
+
+    checkpoint: int
+    kind: SnapshotKind
+    alignment: AlignmentType
+    triggered_ns: int
+    tasks: int
+    """The subtasks that take part, with finished ones."""
+    acknowledged: int
+    """Those that have acknowledged it, with finished ones."""
+    status: str = "in progress"
+    reason: CheckpointReason = CheckpointReason.NONE
+    """Why it failed."""
+    acknowledged_ns: int | None = None
+    """Time of the last acknowledgement."""
+    ended_ns: int | None = None
+    """Time of the completion or of the failure."""
+    declined_by: int = -1
+    """The task that declined it, -1: none."""
+    state_bytes: int = 0
+    processed_bytes: int = 0
+    """Sizes of the data buffers that the subtasks processed during their alignment."""
+    persisted_bytes: int = 0
+    """Size of stored in-flight data."""
+    restores: int = 0
+    """How often tasks were restored from it in this run."""
+    snapshots: int = 0
+    """The subtasks that have begun their snapshot."""
+    last_snapshots: int = 0
+    """Those of them whose operators had finished: they wait for this checkpoint before they end (rule 4.15)."""
+
+    @property
+    def is_final(self) -> bool:
+        """True if all operators had finished before their snapshots: the job ends with this checkpoint."""
+        return 0 < self.snapshots == self.last_snapshots
+
+    @property
+    def end_to_end_ms(self) -> int | None:
+        """From the trigger to the failure, or else to the last acknowledgement; None before both (rule 12.145)."""
+        end_ns = self.ended_ns if self.status == "failed" else self.acknowledged_ns
+        return None if end_ns is None else max(0, end_ns // NS_PER_MS - self.triggered_ns // NS_PER_MS)
+
+
+class Restore(NamedTuple):
+    """Tasks start with the state of a checkpoint."""
+
+    time_ns: int
+    checkpoint: int
+    kind: SnapshotKind
+    state_bytes: int
+
+
+@dataclass(slots=True)
+class RecordedFailure:
+    """A failure, and the restart that followed."""
+
+    failure: int
+    time_ns: int
+    task: int
+    """-1: of no single task."""
+    attempt: int
+    delay_ms: int | None
+    """None: the restart strategy allowed no restart."""
+    restarted: int = 0
+    """The number of restarted tasks."""
+    restarted_ns: int | None = None
+    restored: int = -1
+    """The checkpoint from which they started, -1: none."""
+
+
+@dataclass(slots=True)
+class CheckpointHistory:
+    """The history of a recording, in the order of the events."""
+
+    checkpoints: dict[int, RecordedCheckpoint] = field(default_factory=dict)
+    restores: list[Restore] = field(default_factory=list)
+    failures: dict[int, RecordedFailure] = field(default_factory=dict)
+    counts: Counter[str] = field(default_factory=Counter)
+    """Of all checkpoints: ``triggered``, ``completed``, ``failed`` with rejected ones, ``restored``; and ``failures``,
+    ``restarts``."""
+    rejected: Counter[str] = field(default_factory=Counter)
+    """Triggers that failed before there was a checkpoint, by reason."""
+
+    @property
+    def in_progress(self) -> int:
+        """Checkpoints that had not ended when the recording ended."""
+        return max(0, self.counts["triggered"] - self.counts["completed"] - self.counts["aborted"])
+
+    def on_checkpoint(self, event: CheckpointEvent) -> None:
+        """Adds an event of table ``checkpoints``; raises ValueError for a number that no run records."""
+        action, reason = CheckpointAction(event.action), CheckpointReason(event.reason)
+        match action:
+            case CheckpointAction.REJECTED:
+                self.counts["failed"] += 1
+                self.rejected[reason.name] += 1
+                return
+            case CheckpointAction.RESTORED:
+                self.counts["restored"] += 1
+                self.restores.append(
+                    Restore(event.time_ns, event.checkpoint, SnapshotKind(event.type), event.state_bytes)
+                )
+                del self.restores[:-KEPT]
+            case CheckpointAction.TRIGGERED:
+                self.counts["triggered"] += 1
+                self.checkpoints[event.checkpoint] = RecordedCheckpoint(
+                    event.checkpoint,
+                    SnapshotKind(event.type),
+                    AlignmentType(event.alignment),
+                    event.time_ns,
+                    event.tasks,
+                    event.acknowledged,
+                )
+                if len(self.checkpoints) > KEPT:
+                    del self.checkpoints[next(iter(self.checkpoints))]
+            case CheckpointAction.COMPLETED:
+                self.counts["completed"] += 1
+            case CheckpointAction.ABORTED:
+                self.counts["failed"] += 1
+                self.counts["aborted"] += 1
+            case _:
+                pass
+        found = self.checkpoints.get(event.checkpoint)
+        if found is not None:
+            _update(found, event, action, reason)
+
+    def on_restart(self, event: RestartEvent) -> None:
+        """Adds an event of table ``restarts``; raises ValueError for a number that no run records."""
+        action = RestartAction(event.action)
+        if action is RestartAction.RESTART:
+            found = self.failures.get(event.failure)
+            if found is not None:
+                if not found.restarted:
+                    self.counts["restarts"] += 1
+                found.restarted += 1
+                found.restarted_ns = event.time_ns
+                found.restored = max(found.restored, event.checkpoint)
+            return
+        self.counts["failures"] += 1
+        delay_ms = None if action is RestartAction.GIVE_UP else event.delay_ms
+        self.failures[event.failure] = RecordedFailure(
+            event.failure, event.time_ns, event.task_id, event.attempt, delay_ms
+        )
+        if len(self.failures) > KEPT:
+            del self.failures[next(iter(self.failures))]
+
+
+def _update(
+    found: RecordedCheckpoint, event: CheckpointEvent, action: CheckpointAction, reason: CheckpointReason
+) -> None:
+    match action:
+        case CheckpointAction.ACKNOWLEDGED:
+            found.acknowledged, found.acknowledged_ns = event.acknowledged, event.time_ns
+        case CheckpointAction.DECLINED:
+            found.declined_by = event.task_id
+        case CheckpointAction.COMPLETED:
+            found.status, found.ended_ns = "completed", event.time_ns
+        case CheckpointAction.ABORTED:
+            found.status, found.ended_ns, found.reason = "failed", event.time_ns, reason
+        case CheckpointAction.RESTORED:
+            found.restores += 1
+        case _:
+            pass
+
+
+class SubtaskMeasurements(NamedTuple):
+    """The measurements with which a subtask acknowledged a checkpoint (rule 12.142)."""
+
+    task: int
+    attempt: int
+    acknowledged_ns: int | None
+    """When the job's side had the acknowledgement; None: it did not count, because the checkpoint had ended."""
+    start_delay_ns: int
+    alignment_ns: int
+    alignment_bytes: int
+    persisted_bytes: int
+    sync_ms: int
+    async_ms: int
+    state_bytes: int
+
+
+def checkpoint_history(recording: Recording) -> CheckpointHistory:
+    """Reads the history. Memory holds one part, and the last 10,000 checkpoints. Raises BadInput for damaged parts."""
+    history, ends = CheckpointHistory(), _Ends()
+    tasks = {_NO_TASK, *(int(row[0]) for row in recording.static_rows("tasks"))}
+    for epoch in range(len(recording.epochs)):
+        for event in checkpoint_events(recording, epoch):
+            _checked(recording, CHECKPOINTS.name, event, tasks, history.on_checkpoint)
+        for restart in restart_events(recording, epoch):
+            _checked(recording, RESTARTS.name, restart, tasks, history.on_restart)
+        for row in _rows(recording.part(CHECKPOINT_METRICS.name, epoch, _METRICS)):
+            found = history.checkpoints.get(row[0])
+            if found is not None:
+                found.processed_bytes += row[1]
+                found.persisted_bytes += row[2]
+                found.state_bytes += row[3]
+        ends.read(recording, epoch, history)
+    return history
+
+
+def subtasks_of(recording: Recording, checkpoint: int) -> list[SubtaskMeasurements]:
+    """Returns the measurements of one checkpoint, by task."""
+    acknowledged: dict[int, int] = {}
+    found: dict[int, SubtaskMeasurements] = {}
+    tasks = {int(row[0]) for row in recording.static_rows("tasks")}
+    columns = (
+        "checkpoint", "task", TASK_ATTEMPT.name, "start_delay_ns", "alignment_ns", "alignment_bytes", "persisted_bytes",
+        "sync_ms", "async_ms", "state_bytes",
+    )  # fmt: skip
+    for epoch in range(len(recording.epochs)):
+        for event in checkpoint_events(recording, epoch, checkpoint):
+            if event.action == CheckpointAction.ACKNOWLEDGED:
+                acknowledged[event.task_id] = event.time_ns
+        for row in _rows(_of(recording.part(CHECKPOINT_METRICS.name, epoch, columns), checkpoint)):
+            if row[1] not in tasks:
+                raise damaged(recording.directory / CHECKPOINT_METRICS.name, f"there is no task {row[1]}")
+            found[row[1]] = SubtaskMeasurements(row[1], row[2], None, *row[3:])
+    return [one._replace(acknowledged_ns=acknowledged.get(task)) for task, one in sorted(found.items())]
+
+
+def checkpoint_events(recording: Recording, epoch: int, checkpoint: int | None = None) -> Iterator[CheckpointEvent]:
+    """Yields the rows of table ``checkpoints`` of one epoch, or those of one checkpoint."""
+    part = recording.part(CHECKPOINTS.name, epoch, CHECKPOINTS.names)
+    return (CheckpointEvent(*row) for row in _rows(part if checkpoint is None else _of(part, checkpoint)))
+
+
+def restart_events(recording: Recording, epoch: int) -> Iterator[RestartEvent]:
+    """Yields the rows of table ``restarts`` of one epoch."""
+    return (RestartEvent(*row) for row in _rows(recording.part(RESTARTS.name, epoch, RESTARTS.names)))
+
+
+class _Ends:
+    """Counts snapshots, and those that were taken after the operators of the task had finished."""
+
+    def __init__(self) -> None:
+        self._finished: dict[int, int] = {}
+        """By task: the last attempt whose operators have finished."""
+
+    def read(self, recording: Recording, epoch: int, history: CheckpointHistory) -> None:
+        steps = recording.part(CHECKPOINT_STEPS.name, epoch, ("task", "seq", TASK_ATTEMPT.name, "step", "checkpoint"))
+        life = recording.part(LIFECYCLE.name, epoch, ("task", "seq", TASK_ATTEMPT.name, "event"))
+        begun = steps.filter(pc.equal(steps["step"], int(CheckpointStep.SYNC_START))).drop_columns("step")
+        finished = life.filter(pc.equal(life["event"], int(LifeEvent.FINISH))).drop_columns("event")
+        finished = finished.append_column("checkpoint", pa.array(np.full(len(finished), _NO_CHECKPOINT)))
+        both = pa.concat_tables([begun, finished], promote_options="permissive")
+        for task, _, attempt, checkpoint in _rows(both.sort_by([("task", "ascending"), ("seq", "ascending")])):
+            found = history.checkpoints.get(checkpoint)
+            if checkpoint == _NO_CHECKPOINT:
+                self._finished[task] = attempt
+            elif found is not None:
+                found.snapshots += 1
+                found.last_snapshots += self._finished.get(task) == attempt
+
+
+def _checked(
+    recording: Recording, table: str, event: _Event, tasks: Container[int], add: Callable[[_Event], None]
+) -> None:
+    if event.task_id not in tasks:
+        raise damaged(recording.directory / table, f"there is no task {event.task_id}")
+    try:
+        add(event)
+    except ValueError:
+        raise job_fact_out_of_range(recording, table, event.step) from None
+
+
+def job_fact_out_of_range(recording: Recording, table: str, step: int) -> BadInput:
+    """Returns the error for a fact of the job's side with a number that no run records."""
+    return damaged(recording.directory / table, f"fact {step} has a number that is out of range")
+
+
+def _of(part: pa.Table, checkpoint: int) -> pa.Table:
+    return part.filter(pc.equal(part["checkpoint"], checkpoint))
+
+
+def _rows(part: pa.Table) -> Iterator[Sequence[int]]:
+    for batch in part.to_batches(max_chunksize=_CHUNK_ROWS):
+        yield from zip(*(column.to_pylist() for column in batch.columns), strict=True)

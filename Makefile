@@ -15,7 +15,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 p
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test test-reports hostile coverage lint format docs notebooks site changelog bench bench-judge soak lock \
+.PHONY: help install demo test compiled-tests test-reports hostile coverage lint format docs notebooks site changelog bench bench-judge soak lock \
 	report-assets report-pictures clean
 
 help: ## Shows this list.
@@ -42,8 +42,14 @@ demo: $(STAMP) ## Runs scenario 01 over all flights, recorded in full, and judge
 	$(BIN)/flowsim run scenarios/01_nyc_flights.yaml --record full --out out/demo --validate --engine spark --allow-python
 	$(BIN)/flowsim report out/demo
 
-test: lint $(FLINK_STAMP) ## Everything that must be green: ruff, mypy, import-linter, pytest.
+test: $(FLINK_STAMP) ## Everything that must be green: ruff, mypy, import-linter, pytest.
+	@$(MAKE) --no-print-directory -j2 lint compiled-tests
 	$(BIN)/python -m pytest -q -n $(WORKERS)
+
+# Else every worker compiles all tests itself, at the same time.
+compiled-tests: $(STAMP)
+	@mkdir -p build
+	@$(BIN)/python -m pytest -q --collect-only > build/collected.txt || { tail -n 40 build/collected.txt; exit 1; }
 
 test-reports: $(STAMP) ## Every view of the reports of all scenarios in Chromium, in light and dark colours; make test opens one.
 	$(BIN)/python -m pytest -q -n $(WORKERS) tests/report/test_scenarios.py --all-reports
@@ -63,8 +69,8 @@ coverage: $(STAMP) ## Runs the tests under coverage; fails where a core package 
 lint: $(STAMP) ## Only the static checks.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/mypy
 
 format: $(STAMP) ## Formats the code and mends what ruff can mend.
 	$(BIN)/ruff check --fix .

@@ -58,34 +58,35 @@ _KEPT: Final = re.compile(
 _WORDS: Final = re.compile(rf"\b(?:{'|'.join(re.escape(word) for word in INSTEAD)})\b", re.IGNORECASE)
 
 Texts = Iterator[tuple[str, str]]
+Nodes = tuple[ast.AST, ...]
 """Pairs of a place (path:line) and a text."""
 
 
 @cache
-def _python(folder: str) -> tuple[tuple[str, str, ast.Module], ...]:
-    """Path, source and syntax tree of each module."""
+def _python(folder: str) -> tuple[tuple[str, str, Nodes], ...]:
+    """Path, source and syntax of each module."""
     return tuple(_parsed(folder))
 
 
-def _parsed(folder: str) -> Iterator[tuple[str, str, ast.Module]]:
+def _parsed(folder: str) -> Iterator[tuple[str, str, Nodes]]:
     for path in sorted((ROOT / folder).rglob("*.py")):
         if path != Path(__file__):
             source = path.read_text(encoding="utf-8")
-            yield path.relative_to(ROOT).as_posix(), source, ast.parse(source)
+            yield path.relative_to(ROOT).as_posix(), source, tuple(ast.walk(ast.parse(source)))
 
 
-def _docstrings(tree: ast.Module) -> list[ast.Constant]:
+def _docstrings(nodes: Nodes) -> list[ast.Constant]:
     """Docstrings, those of attributes included: every statement that is only a text."""
     return [
         node.value
-        for node in ast.walk(tree)
+        for node in nodes
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     ]
 
 
-def _literals(tree: ast.Module) -> Iterator[ast.Constant]:
-    documentation = set(map(id, _docstrings(tree)))
-    for node in ast.walk(tree):
+def _literals(nodes: Nodes) -> Iterator[ast.Constant]:
+    documentation = set(map(id, _docstrings(nodes)))
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
             yield node
 
@@ -98,15 +99,15 @@ def _comments(source: str) -> Iterator[tuple[int, str]]:
 
 def messages() -> Texts:
     """What users see at run time: all texts in the package that are no docstrings."""
-    for path, _, tree in _python("flowsim"):
-        for node in _literals(tree):
+    for path, _, nodes in _python("flowsim"):
+        for node in _literals(nodes):
             yield f"{path}:{node.lineno}", str(node.value)
 
 
 def docstrings() -> Texts:
     """Docstrings and comments of the package."""
-    for path, source, tree in _python("flowsim"):
-        for node in _docstrings(tree):
+    for path, source, nodes in _python("flowsim"):
+        for node in _docstrings(nodes):
             yield f"{path}:{node.lineno}", str(node.value)
         for line, comment in _comments(source):
             yield f"{path}:{line}", comment
@@ -119,9 +120,9 @@ def _words(name: str) -> str:
 
 def identifiers() -> Texts:
     """Names that the package defines: of modules, classes, functions, arguments, variables and attributes."""
-    for path, _, tree in _python("flowsim"):
+    for path, _, nodes in _python("flowsim"):
         yield f"{path}:1", _words(_KEPT.sub("", Path(path).name).removesuffix(".py"))
-        for node in ast.walk(tree):
+        for node in nodes:
             match node:
                 case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
                     yield f"{path}:{node.lineno}", _words(name)
@@ -144,13 +145,13 @@ def scenarios() -> Texts:
 
 def suite() -> Texts:
     """Docstrings, comments and names of modules, functions and classes of the tests."""
-    for path, source, tree in _python("tests"):
+    for path, source, nodes in _python("tests"):
         yield f"{path}:1", _words(_KEPT.sub("", Path(path).name).removesuffix(".py"))
-        for node in _docstrings(tree):
+        for node in _docstrings(nodes):
             yield f"{path}:{node.lineno}", str(node.value)
         for line, comment in _comments(source):
             yield f"{path}:{line}", comment
-        for node in ast.walk(tree):
+        for node in nodes:
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
                 yield f"{path}:{node.lineno}", _words(node.name)
 

@@ -1,4 +1,4 @@
-"""Features of flowsim that PyFlink does not have: network settings, actions, faults, simulated calls, results of runs."""
+"""Features of flowsim that PyFlink does not have: network settings, actions, failures, checkpoints, results."""
 
 from __future__ import annotations
 
@@ -6,8 +6,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from flowsim.checkpoints.checkpoint_statistics import CheckpointStatsCounts
     from flowsim.cluster.failures import FailTask, LoseJobManager, LoseTaskManager
-    from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, LatencySummary, RunOptions, TaskSummary
+    from flowsim.cluster.job_execution import (
+        HandledFailure,
+        JobExecutionResult,
+        JobStatus,
+        LatencySummary,
+        RunOptions,
+        TaskAttempt,
+        TaskSummary,
+    )
+    from flowsim.cluster.job_master.snapshot_requests import RequestedSnapshot
     from flowsim.cluster.run_actions import (
         CancelJob,
         StopJob,
@@ -24,6 +34,7 @@ if TYPE_CHECKING:
         FailureRateRestart,
         FixedDelayRestart,
         NoRestart,
+        SavepointRestoreSettings,
     )
     from flowsim.graph.stream_graph import BufferDebloatSettings, Link
     from flowsim.laws.law import Verdict
@@ -58,6 +69,7 @@ _MODULE_OF = {
     "FailureRateRestart": "flowsim.graph.checkpoint_settings",
     "ExponentialDelayRestart": "flowsim.graph.checkpoint_settings",
     "NoRestart": "flowsim.graph.checkpoint_settings",
+    "SavepointRestoreSettings": "flowsim.graph.checkpoint_settings",
     "RunOptions": "flowsim.cluster.job_execution",
     "Level": "flowsim.facts.kinds",
     "Fault": "flowsim.faults.catalogue",
@@ -78,6 +90,10 @@ _MODULE_OF = {
     "JobStatus": "flowsim.cluster.job_execution",
     "TaskSummary": "flowsim.cluster.job_execution",
     "LatencySummary": "flowsim.cluster.job_execution",
+    "TaskAttempt": "flowsim.cluster.job_execution",
+    "HandledFailure": "flowsim.cluster.job_execution",
+    "RequestedSnapshot": "flowsim.cluster.job_master.snapshot_requests",
+    "CheckpointStatsCounts": "flowsim.checkpoints.checkpoint_statistics",
     "ScenarioRun": "flowsim.scenario.runner",
     "Report": "flowsim.validation.verdict",
     "Verdict": "flowsim.laws.law",
@@ -99,6 +115,7 @@ __all__ = [
     "FailureRateRestart",
     "ExponentialDelayRestart",
     "NoRestart",
+    "SavepointRestoreSettings",
     "RunOptions",
     "Level",
     "Fault",
@@ -119,6 +136,10 @@ __all__ = [
     "JobStatus",
     "TaskSummary",
     "LatencySummary",
+    "TaskAttempt",
+    "HandledFailure",
+    "RequestedSnapshot",
+    "CheckpointStatsCounts",
     "ScenarioRun",
     "Report",
     "Verdict",

@@ -81,7 +81,7 @@ class CheckpointCoordinator:
         self._is_triggering = False
         self._is_shutdown = False
         self._last_completion_ms = 0
-        self.force_full_snapshot = False
+        self.force_full_snapshot: bool = False
         """True while the restored snapshot belongs to someone else (rule 12.48)."""
 
     @property

@@ -34,8 +34,10 @@ class CheckpointStatsCounts:
     """Numbers of checkpoints since the start of the job. Flink: CheckpointStatsCounts."""
 
     restored: int = 0
+    """Number of restores from a checkpoint or savepoint."""
     in_progress: int = 0
     completed: int = 0
+    """With savepoints."""
     failed: int = 0
     """With those whose trigger failed before there was a pending checkpoint."""
 
@@ -91,7 +93,7 @@ class CheckpointStatistics(CheckpointStatsTracker):
     """
 
     def __init__(self, clock: Clock, history_size: int = DEFAULT_HISTORY_SIZE) -> None:
-        self.counts = CheckpointStatsCounts()
+        self.counts: CheckpointStatsCounts = CheckpointStatsCounts()
         self.history: dict[int, CheckpointStats] = {}
         """By id, in the order of the triggers; the oldest ones leave when others begin."""
         self.latest_restored: CompletedCheckpoint | None = None

@@ -65,18 +65,18 @@ class PendingCheckpoint:
         on_completion: CompletableFuture[CompletedCheckpoint],
         trigger_completion: CompletableFuture[None],
     ) -> None:
-        self.checkpoint_id = checkpoint_id
-        self.timestamp_ms = timestamp_ms
-        self.plan = plan
-        self.properties = properties
-        self.on_completion = on_completion
-        self.trigger_completion = trigger_completion
+        self.checkpoint_id: int = checkpoint_id
+        self.timestamp_ms: int = timestamp_ms
+        self.plan: CheckpointPlan = plan
+        self.properties: CheckpointProperties = properties
+        self.on_completion: CompletableFuture[CompletedCheckpoint] = on_completion
+        self.trigger_completion: CompletableFuture[None] = trigger_completion
         """Done when the trigger can go on to the tasks, or fails."""
-        self.state = SnapshotState()
+        self.state: SnapshotState = SnapshotState()
         self.acknowledged_tasks: set[ExecutionAttemptId] = set()
         self.location: CheckpointStorageLocation | None = None
         self.failure_cause: CheckpointException | None = None
-        self.is_disposed = False
+        self.is_disposed: bool = False
         self._not_yet_acknowledged_tasks: dict[ExecutionAttemptId, ExecutionVertex] = {
             task.attempt_id: task.vertex for task in plan.tasks_to_wait_for
         }

@@ -29,7 +29,10 @@ class FailTask:
 
 @dataclass(frozen=True, slots=True)
 class LoseTaskManager:
-    """Fails all tasks of a task manager ``at_ns`` after the start of the job; its finished results are lost."""
+    """Fails all tasks of a task manager ``at_ns`` after the start of the job (rules 12.27, 12.28).
+
+    ``name``: of a task manager in the settings. Finished results on it are lost: their producers restart, too.
+    """
 
     name: str
     at_ns: int

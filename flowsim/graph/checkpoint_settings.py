@@ -12,22 +12,37 @@ Retention = Literal["NO_EXTERNALIZED_CHECKPOINTS", "DELETE_ON_CANCELLATION", "RE
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSettings:
-    """Settings of checkpoints, with Flink's defaults. Flink: CheckpointConfig."""
+    """Settings of checkpoints, with Flink's defaults; times on the job's clock.
+
+    A job raises BadInput for values that Flink refuses (rule 12.56). Flink: CheckpointConfig.
+    """
 
     interval_ms: int | None = None
-    """None: no periodic checkpoints; those of actions, savepoints and the final one only."""
+    """Interval of periodic checkpoints in ms, at least 10; None: only those of actions, savepoints and the final one."""
     exactly_once: bool = True
+    """True: tasks align barriers; False: tasks read on while they wait for barriers, so records may count twice."""
     timeout_ms: int = 600_000
+    """Age in ms at which a pending checkpoint expires, at least 10."""
     min_pause_ms: int = 0
+    """Least time in ms from the end of a checkpoint to the next periodic one (rule 12.40)."""
     max_concurrent: int = 1
+    """Number of checkpoints that may be pending at the same time; 1 with a pause."""
     tolerable_failures: int = 0
+    """Number of checkpoints in a row that may fail before the job fails (rule 12.52)."""
     retained: int = 1
+    """Number of completed checkpoints that are kept."""
     retention: Retention = "NO_EXTERNALIZED_CHECKPOINTS"
+    """After which ends of the job its last checkpoints stay (rule 12.63)."""
     after_tasks_finish: bool = True
+    """Whether checkpoints are taken after a task has finished; tasks then wait for a final one (rule 12.94)."""
     interval_during_backlog_ms: int | None = None
+    """Interval in ms while a source has a backlog; None: ``interval_ms``, 0: no periodic checkpoints then."""
     unaligned: bool = False
+    """Not built: True raises BadInput."""
     forced_unaligned: bool = False
+    """Not built: True raises BadInput."""
     aligned_timeout_ms: int = 0
+    """Of no effect: only unaligned checkpoints have a timeout of the alignment."""
     directory: str | None = None
     """Where checkpoints are written; None: they stay in memory, and end with the run."""
     async_latency_ns: int = 0
@@ -55,31 +70,42 @@ class SavepointRestoreSettings:
 
 @dataclass(frozen=True, slots=True)
 class FixedDelayRestart:
-    """A number of restarts, each after the same delay. Flink: FixedDelayRestartBackoffTimeStrategy."""
+    """A number of restarts, each after the same delay (rule 12.125). Flink: FixedDelayRestartBackoffTimeStrategy."""
 
     attempts: int = 1
+    """Failures after which the job restarts; one more is final."""
     delay_ms: int = 1000
+    """Time from a failure to the restart."""
 
 
 @dataclass(frozen=True, slots=True)
 class FailureRateRestart:
-    """Restarts unless failures are too frequent. Flink: FailureRateRestartBackoffTimeStrategy."""
+    """Restarts unless failures are too frequent (rule 12.126). Flink: FailureRateRestartBackoffTimeStrategy."""
 
     max_failures_per_interval: int = 1
+    """Failures within the interval after which the job still restarts."""
     failure_rate_interval_ms: int = 60_000
+    """Length of the interval."""
     delay_ms: int = 1000
+    """Time from a failure to the restart."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExponentialDelayRestart:
-    """Restarts after growing delays. Flink: ExponentialDelayRestartBackoffTimeStrategy."""
+    """Restarts after growing delays (rules 12.127, 12.128). Flink: ExponentialDelayRestartBackoffTimeStrategy."""
 
     initial_backoff_ms: int = 1000
+    """The first delay."""
     max_backoff_ms: int = 60_000
+    """The longest delay."""
     backoff_multiplier: float = 1.5
+    """The ratio of a delay to the one before it, at least 1."""
     reset_backoff_threshold_ms: int = 3_600_000
+    """Time without a failure after which the delay is the first one again."""
     jitter_factor: float = 0.1
+    """Greatest random share by which a delay differs, from 0 to 1; drawn with the seed of the run."""
     attempts_before_reset_backoff: int = 2_147_483_647
+    """Restarts without such a reset after which a failure is final."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,10 +90,10 @@ FROZEN = {
     "flowsim.simulation": """
         Link BufferDebloatSettings StopJob CancelJob TriggerCheckpoint TriggerSavepoint StopWithSavepoint
         FailTask LoseTaskManager LoseJobManager CheckpointSettings FixedDelayRestart FailureRateRestart
-        ExponentialDelayRestart NoRestart RunOptions Level Fault FaultyComponents
+        ExponentialDelayRestart NoRestart SavepointRestoreSettings RunOptions Level Fault FaultyComponents
         SimulatedAsyncFunction SomeCalls SimulatedCallFailed Latency FixedLatency UniformLatency NormalLatency LognormalLatency
         ExponentialLatency TraceLatency RecordLatency SpikyLatency JobExecutionResult JobStatus TaskSummary
-        LatencySummary ScenarioRun Report Verdict
+        LatencySummary TaskAttempt HandledFailure RequestedSnapshot CheckpointStatsCounts ScenarioRun Report Verdict
     """,
     "flowsim.testing": """
         run_job JobRun RunBounds assert_laws assert_same_output_for_all_schedules outputs per_key_order Schedule

@@ -22,16 +22,17 @@ from flowsim.tasks.task_state import TaskState
 
 @dataclass(frozen=True, slots=True)
 class RequestedSnapshot:
-    """The result of an action that requests a checkpoint or savepoint; times in ns of the job's clock.
-
-    ``path`` or ``error`` is None: a snapshot has completed or failed. ``checkpoint_id`` is None if it failed.
-    """
+    """The result of an action that requests a checkpoint or savepoint; times in ns of the job's clock."""
 
     action: SnapshotAction
     ended_ns: int | None
+    """When it completed or failed; None: the job ended before."""
     checkpoint_id: int | None
+    """None: it has not completed."""
     path: str | None
+    """The folder of a completed snapshot; starts with ``memory:`` if it was not written."""
     error: str | None
+    """Why it failed; None: it has completed."""
 
 
 class RunningJob:

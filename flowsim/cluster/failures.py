@@ -40,7 +40,7 @@ class LoseTaskManager:
 
 @dataclass(frozen=True, slots=True)
 class LoseJobManager:
-    """The job manager fails ``at_ns`` after the start of the job: all tasks restart from the last checkpoint."""
+    """The job manager fails ``at_ns`` after the start of the job: all tasks restart from the last checkpoint (rule 12.122)."""
 
     at_ns: int
 

@@ -57,24 +57,30 @@ class CheckpointConfig:
         return -1 if interval_ms is None else interval_ms
 
     def set_checkpoint_interval(self, checkpoint_interval: int) -> Self:
+        """Sets the interval of periodic checkpoints in ms, at least 10 (rule 12.56)."""
         return self._set(interval_ms=checkpoint_interval)
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
+        """Returns whether a failure makes records count twice; exactly once by default."""
         exactly_once = self._settings.exactly_once
         return CheckpointingMode.EXACTLY_ONCE if exactly_once else CheckpointingMode.AT_LEAST_ONCE
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> Self:
+        """Sets whether tasks align barriers (exactly once) or read on while they wait for them (rule 12.47)."""
         if not isinstance(checkpointing_mode, CheckpointingMode):
             raise BadInput(f"set_checkpointing_mode: expected a CheckpointingMode, got {checkpointing_mode!r:.60}")
         return self._set(exactly_once=checkpointing_mode is CheckpointingMode.EXACTLY_ONCE)
 
     def get_checkpoint_timeout(self) -> int:
+        """Returns the age in ms at which a pending checkpoint expires; 10 minutes by default."""
         return self._settings.timeout_ms
 
     def set_checkpoint_timeout(self, checkpoint_timeout: int) -> Self:
+        """Sets the age in ms at which a pending checkpoint expires, at least 10 (rule 12.56)."""
         return self._set(timeout_ms=checkpoint_timeout)
 
     def get_min_pause_between_checkpoints(self) -> int:
+        """Returns the least time in ms from the end of a checkpoint to the next periodic one; 0 by default."""
         return self._settings.min_pause_ms
 
     def set_min_pause_between_checkpoints(self, min_pause_between_checkpoints: int) -> Self:
@@ -82,12 +88,15 @@ class CheckpointConfig:
         return self._set(min_pause_ms=min_pause_between_checkpoints)
 
     def get_max_concurrent_checkpoints(self) -> int:
+        """Returns how many checkpoints may be pending at the same time; 1 by default."""
         return self._settings.max_concurrent
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> Self:
+        """Sets how many checkpoints may be pending at the same time, at least 1 (rule 12.57)."""
         return self._set(max_concurrent=max_concurrent_checkpoints)
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
+        """Returns how many checkpoints in a row may fail; 0 by default."""
         return self._settings.tolerable_failures
 
     def set_tolerable_checkpoint_failure_number(self, tolerable_checkpoint_failure_number: int) -> Self:
@@ -95,6 +104,7 @@ class CheckpointConfig:
         return self._set(tolerable_failures=tolerable_checkpoint_failure_number)
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
+        """Returns after which ends of the job its checkpoints stay; never by default."""
         return ExternalizedCheckpointRetention(self._settings.retention)
 
     def set_externalized_checkpoint_retention(self, retention_mode: ExternalizedCheckpointRetention) -> Self:
@@ -107,9 +117,11 @@ class CheckpointConfig:
         return self._set(retention=retention_mode.value)
 
     def is_externalized_checkpoints_enabled(self) -> bool:
+        """Returns True if checkpoints can stay after the end of the job."""
         return self._settings.retention != "NO_EXTERNALIZED_CHECKPOINTS"
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
+        """Returns False: flowsim takes aligned checkpoints only."""
         return self._settings.unaligned
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> Self:
@@ -117,7 +129,9 @@ class CheckpointConfig:
         return self._set(unaligned=bool(enabled))
 
     def disable_unaligned_checkpoints(self) -> Self:
+        """Has no effect: flowsim takes aligned checkpoints only."""
         return self._set(unaligned=False)
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
+        """Returns the timeout of the alignment, which has no effect on aligned checkpoints."""
         return Duration.of_millis(self._settings.aligned_timeout_ms)

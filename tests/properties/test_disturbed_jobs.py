@@ -17,6 +17,7 @@ from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.run_actions import StopWithSavepoint
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
+from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
@@ -78,8 +79,9 @@ class Disturbed:
             return stopped.rows
         other = with_failing_opens(self._random, job.rescaled(self._random))
         failures = random_failures(self._random, other, self._length_ms, ())
+        restore = SavepointRestoreSettings(request.path, self._random.choice(["CLAIM", "NO_CLAIM", "LEGACY"]))
         try:
-            restored = self._finished(other, replace(self._how, failures=failures), "restored", savepoint=request.path)
+            restored = self._finished(other, replace(self._how, failures=failures), "restored", savepoint=restore)
         except BadInput as error:
             # Rule 12.101: another parallelism makes other chains, and edges all-to-all, behind which finished tasks are
             # not restored.

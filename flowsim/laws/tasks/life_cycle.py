@@ -8,6 +8,7 @@ from typing import Final
 from flowsim.facts.kinds import ElementKind, Level, LifeEvent
 from flowsim.laws.channels.end_elements import received_ends, sent_ends
 from flowsim.laws.job_graph import JobGraph, Task
+from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.laws.law import Findings, FoundByLaw, Law
 from flowsim.laws.slices import Row, Slice
 
@@ -23,9 +24,12 @@ _ENDS: Final = (LifeEvent.FINISHED, LifeEvent.CANCELED, LifeEvent.FAILED)
 class LifeCycle:
     """Collects the steps of one task, as many as its chain is long, and replays them when its stop mode is known."""
 
-    def __init__(self, task: Task, operators: int, found: Findings) -> None:
+    def __init__(self, graph: JobGraph, task: Task, found: Findings) -> None:
+        operators = graph.operators_of(task.vertex)
+        self._graph = graph
         self._task = task
-        self._operators = operators
+        self._operators = len(operators)
+        self._may_emit_restored = not task.inputs and any(one.kind == "async_wait" for one in operators)
         self._found = found
         self._steps: list[Row] = []
         self._first_element: int | None = None
@@ -36,7 +40,7 @@ class LifeCycle:
 
     def feed(self, facts: Slice) -> None:
         self._steps += facts.of("lifecycle").tuples(_STEP)
-        if self._first_element is None:
+        if self._first_element is None and not (self._may_emit_restored and self._is_restored(facts.attempt)):
             rows = facts.of("received" if self._task.inputs else "sent")
             self._first_element = int(rows.column("seq")[0]) if len(rows) else None
         for _, _, _, kind, timestamp in facts.once(sent_ends):
@@ -47,6 +51,9 @@ class LifeCycle:
                 self._data_ended.add(channel)
             else:
                 self._ended.add(channel)
+
+    def _is_restored(self, attempt: int) -> bool:
+        return self._graph.history.restored(self._task.task, attempt) != NO_CHECKPOINT
 
     def end(self, whole: bool) -> None:
         task, found = self._task.task, self._found
@@ -139,7 +146,7 @@ class _Life:
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> LifeCycle:
-    return LifeCycle(task, len(graph.operators_of(task.vertex)), found[ID])
+    return LifeCycle(graph, task, found[ID])
 
 
 _COUNTS: Final = """\
@@ -166,7 +173,8 @@ _COUNTS: Final = """\
   - FINISHED: the number of OPEN rows or of CLOSE rows before it is not n, or the number of FINISH rows before it is not
     n (undrained task: not 0). A task that fails or is canceled closes its operators without finish.
 - 1 for each task with a row in `received` (task without inputs: in `sent`), if the first such row is before the last
-  OPEN row of the task, or the task has fewer than n OPEN rows.
+  OPEN row of the task, or the task has fewer than n OPEN rows. Exception: an async operator behind a source emits
+  restored elements when it opens (rule 11.22).
 - In a whole run, 1 for each task without a FINISHED row, or with a FAILED or CANCELED row before it.
 """
 

@@ -288,7 +288,12 @@ class Run:
 
 
 def run(
-    job: DisturbedJob, how: Run, folder: Path, *, savepoint: str | None = None, recorder: Recorder | None = None
+    job: DisturbedJob,
+    how: Run,
+    folder: Path,
+    *,
+    savepoint: SavepointRestoreSettings | None = None,
+    recorder: Recorder | None = None,
 ) -> Output:
     """Runs the job."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -299,7 +304,7 @@ def run(
         budget_records=how.budget_records,
         failures=how.failures,
         actions=how.actions,
-        savepoint=None if savepoint is None else SavepointRestoreSettings(savepoint),
+        savepoint=savepoint,
         recorder=recorder,
     )
     cluster = MiniCluster(env.stream_graph(), options)

@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from flowsim.checkpoints.storage.directory.stored_snapshot import StoredSnapshot
+from flowsim.cluster.failures import FailTask
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.mini_cluster import MiniCluster, RunOptions
-from flowsim.cluster.run_actions import CancelJob
+from flowsim.cluster.run_actions import CancelJob, StopWithSavepoint
 from flowsim.connectors.generator import GeneratorSource, SequenceOf
 from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
-from flowsim.graph.checkpoint_settings import CheckpointSettings
+from flowsim.graph.checkpoint_settings import CheckpointSettings, ClaimMode, FixedDelayRestart, SavepointRestoreSettings
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.units import NS_PER_MS
 
@@ -25,7 +26,7 @@ def job(settings: CheckpointSettings) -> StreamGraph:
     source = GeneratorSource(None, {"n": SequenceOf(0, 1, None)}, pace_ns=NS_PER_MS)
     env.from_source(source, WatermarkStrategy.no_watermarks(), "numbers").rebalance().sink_to(CollectSink())
     graph = env.stream_graph()
-    graph.settings = replace(graph.settings, checkpointing=settings)
+    graph.settings = replace(graph.settings, checkpointing=settings, restart_strategy=FixedDelayRestart(1, 0))
     return graph
 
 
@@ -50,6 +51,32 @@ def test_retained_checkpoints_remain_after_cancellation(
 ) -> None:
     """Rules 12.60 and 12.63."""
     assert run(tmp_path, retention, retained) == remain
+
+
+@pytest.mark.parametrize(
+    ("mode", "remain"),
+    [
+        ("CLAIM", ["chk-6", "first"]),
+        ("NO_CLAIM", ["chk-6", "first", "savepoint-2"]),
+        ("LEGACY", ["chk-6", "first", "savepoint-2"]),
+    ],
+)
+def test_claimed_savepoint_is_deleted_when_a_checkpoint_subsumes_it(
+    mode: ClaimMode, remain: list[str], tmp_path: Path
+) -> None:
+    """Rule 12.62: before its first checkpoint, the job restarts from the savepoint."""
+    settings = CheckpointSettings(10, directory=str(tmp_path / "first"))
+    stop = StopWithSavepoint(15 * NS_PER_MS, directory=str(tmp_path))
+    assert MiniCluster(job(settings), RunOptions(actions=(stop,))).run().status is JobStatus.FINISHED
+    settings = CheckpointSettings(10, directory=str(tmp_path), retention="RETAIN_ON_CANCELLATION")
+    options = RunOptions(
+        actions=(CancelJob(25 * NS_PER_MS),),
+        failures=(FailTask("Source: numbers", at_record=3),),
+        savepoint=SavepointRestoreSettings(str(tmp_path / "savepoint-2"), mode),
+    )
+    result = MiniCluster(job(settings), options).run()
+    assert (result.status, result.restarts) == (JobStatus.CANCELED, 1)
+    assert sorted(path.name for path in tmp_path.iterdir()) == remain
 
 
 def test_same_run_writes_the_same_bytes(tmp_path: Path) -> None:

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from flowsim.cluster.failures import FailTask
+from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.job_status import JobStatus
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.run_actions import TriggerCheckpoint
+from flowsim.connectors.memory import CollectSink
+from flowsim.connectors.script import ScriptedSource, record, sleep
+from flowsim.datastream import AsyncDataStream, AsyncFunction, StreamExecutionEnvironment
+from flowsim.datastream.common import Time
 from flowsim.facts.kinds import (
     CheckpointAction,
     CheckpointStep,
     CommittableAction,
     ElementKind,
     Level,
+    LifeEvent,
     StoredAction,
     TimerAction,
 )
 from flowsim.facts.schema import TABLES
+from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
 from flowsim.laws.catalogue import LAWS
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.units import NS_PER_MS
 from flowsim.validation.judge import open_runs, validate
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
 from tests.support.jobs.restarted_job import record_restarted, run_in_one_chain, run_restarted
@@ -204,3 +216,35 @@ def test_files_get_the_same_verdicts(facts: MemoryRecorder, tmp_path: Path) -> N
     """The same run, written in many epochs: attempts are separated inside an epoch and over epochs."""
     report = validate(open_runs([record_restarted(tmp_path, rows_per_epoch=200)]))
     assert list(report.of(0).values()) == check_all(facts)
+
+
+class Slow(AsyncFunction):
+    async def async_invoke(self, value: object) -> list[object]:
+        await asyncio.sleep(0.01)
+        return [value]
+
+
+@pytest.mark.parametrize(("is_async", "violated"), [(True, []), (False, ["life-cycle"])])
+def test_source_emits_restored_elements_while_an_async_operator_behind_it_opens(
+    is_async: bool, violated: list[str]
+) -> None:
+    """Rule 11.22. The first element of the restored attempt is moved to the time at which its operators open."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.configure(checkpointing=CheckpointSettings(), restart_strategy=FixedDelayRestart(1, 0))
+    stream = env.add_source(ScriptedSource([part for n in range(9) for part in (record(n, n), sleep(1))]))
+    seconds = Time.seconds(1)
+    slow = AsyncDataStream.ordered_wait(stream, Slow(), seconds, 20) if is_async else stream.map(lambda value: value)
+    slow.rebalance().sink_to(CollectSink())
+    facts = MemoryRecorder(Level.FULL)
+    failures = (FailTask("Source: Custom Source", in_notification=1),)
+    options = RunOptions(failures=failures, actions=(TriggerCheckpoint(5 * NS_PER_MS),), recorder=facts)
+    assert MiniCluster(env.stream_graph(), options).run().restarts == 1
+    opened = max(row[0] for row in facts.rows("lifecycle") if row[1] == 0 and row[4] == LifeEvent.OPEN)
+
+    def moved(rows: list[Row]) -> list[Row]:
+        first = next(row for row in rows if row["task"] == 0 and row["seq"] > opened)
+        return [{**row, "seq": opened - 1} if row is first else row for row in rows]
+
+    outcomes = check_all(DamagedFacts(facts, "sent", moved))
+    found = {outcome.law for outcome in outcomes if outcome.verdict is Verdict.VIOLATED}
+    assert [law for law in found if law == "life-cycle"] == violated

@@ -12,6 +12,7 @@ from flowsim.graph.checkpoint_settings import CheckpointSettings, ExponentialDel
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.disturbed_jobs import FILE_FORMATS, ORIGINS, PARTITIONINGS, SINKS, DisturbedJob, Origin, Step
 from tests.support.jobs.disturbed_steps import (
+    ALL_PAIRS,
     LEGACY,
     MAILBOX,
     OPENED,
@@ -42,6 +43,8 @@ def random_job(random: Random) -> DisturbedJob:
     for _ in range(count):
         step = random_step(random, widths, is_timed, cut, kinds)
         steps.append(step)
+        if step.kind in ALL_PAIRS:
+            kinds = [kind for kind in kinds if kind not in ALL_PAIRS]
         widths.append(step.parallelism)
         is_timed.append(step.kind not in UNTIMED_RESULTS and all(is_timed[each] for each in step.inputs))
     checkpointing = CheckpointSettings(

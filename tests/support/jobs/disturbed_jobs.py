@@ -24,6 +24,7 @@ from flowsim.cluster.failures import RunFailure
 from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.run_actions import RunAction
+from flowsim.cluster.run_bounds import RunBounds
 from flowsim.connectors import CsvSource, JsonLinesSource, ParquetSource, PartitionedGeneratorSource, ScriptedSource
 from flowsim.connectors.databases.sqlite import SqliteSink
 from flowsim.connectors.files.parquet import ParquetSink
@@ -306,6 +307,7 @@ def run(
         actions=how.actions,
         savepoint=savepoint,
         recorder=recorder,
+        bounds=RunBounds(steps=3_000_000),
     )
     cluster = MiniCluster(env.stream_graph(), options)
     result = cluster.run()

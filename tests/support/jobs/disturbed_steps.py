@@ -34,7 +34,9 @@ REPEATING = (*UNKEYED, "count", "connect", "broadcast", "delays")
 STEPS = (*TIMED, *REPEATING, "count_window")
 UNTIMED_RESULTS = ("count", "count_window", "connect", "broadcast", "delays")
 """Steps whose output has timestamps that depend on the order of their input."""
-TWO_INPUTS = ("join", "connect", "broadcast")
+ALL_PAIRS = ("connect", "broadcast")
+"""Steps that emit many records; a job has one of them."""
+TWO_INPUTS = ("join", *ALL_PAIRS)
 OPENED = ("map", "count", "waits", "delays", "connect")
 """Steps that can fail when they open."""
 WIDE = 500

@@ -58,8 +58,9 @@ _KEPT: Final = re.compile(
 _WORDS: Final = re.compile(rf"\b(?:{'|'.join(re.escape(word) for word in INSTEAD)})\b", re.IGNORECASE)
 
 Texts = Iterator[tuple[str, str]]
-Nodes = tuple[ast.AST, ...]
 """Pairs of a place (path:line) and a text."""
+Nodes = tuple[ast.AST, ...]
+"""All nodes of a syntax tree, the outer ones first."""
 
 
 @cache

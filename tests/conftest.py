@@ -38,7 +38,12 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # `ci` tries the same examples on every run, so that a red test is red for everybody; `deep` looks for new ones.
 settings.register_profile(
-    "ci", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow]
+    "ci",
+    derandomize=True,
+    deadline=None,
+    max_examples=70,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
 )
 settings.register_profile(
     "deep", deadline=None, max_examples=2000, print_blob=True, suppress_health_check=[HealthCheck.too_slow]

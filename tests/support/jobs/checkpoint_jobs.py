@@ -1,6 +1,7 @@
-"""The scripted jobs of the golden families about checkpoints: sources that order steps, trigger and fail.
+"""Scripted jobs with checkpoints, of the golden families and random ones: sources that order steps, trigger and fail.
 
-A script has one list of entries for each source subtask. An entry is [step, operation, ...]: ``r`` id key value timestamp
+A case has one ``script``, or ``scripts`` for several sources: unions, or the two inputs of a connected operator. A script
+has one list of entries for each source subtask. An entry is [step, operation, ...]: ``r`` id key value timestamp
 extra | ``w`` timestamp | ``ck`` (a checkpoint, and its notification) | ``ck_nowait_notify`` | ``fail`` | ``slow`` ms (of
 each element of the keyed operator) | ``sleep`` ms | ``savepoint`` and ``retain`` (then the phase ends, and the next one
 starts from it) | ``stop`` drain. Steps order all source subtasks.
@@ -24,13 +25,19 @@ from flowsim.connectors.sinks.committables.commit_request import CommitRequest
 from flowsim.datastream import (
     AsyncDataStream,
     AsyncFunction,
+    DataStream,
     KeyedProcessFunction,
     ProcessWindowFunction,
     StreamExecutionEnvironment,
 )
 from flowsim.datastream.common import Time, Types
 from flowsim.datastream.state import ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor
-from flowsim.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
+from flowsim.datastream.window import (
+    EventTimeSessionWindows,
+    SlidingEventTimeWindows,
+    TimeWindow,
+    TumblingEventTimeWindows,
+)
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart, SavepointRestoreSettings
 from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.legacy.source_function import ParallelSourceFunction, SourceContext
@@ -43,8 +50,11 @@ from flowsim.operators.sink import InitContext
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.units import NS_PER_MS
+from tests.support.described.described_broadcasts import RULES, KeyedLooking
+from tests.support.described.described_functions import KeyedBoth, States, Timers
 
 GAP_MS = 10
+LONGEST_WAIT_MS = 500
 Event = list[Any]
 
 
@@ -58,6 +68,8 @@ class Board:
     phase: int = 0
     folder: str | None = None
     """Where snapshots are written; None: in memory."""
+    sources: int = 0
+    """Subtasks of all sources."""
     expected_opens: int = 0
     expected_notifications: int = 0
     fired: set[str] = field(default_factory=set)
@@ -104,17 +116,19 @@ class Board:
 class Script(ParallelSourceFunction, CheckpointedFunction):
     """Runs the entries of its subtask when their steps come."""
 
-    def __init__(self, board: Board, script: Sequence[Sequence[Event]]) -> None:
+    def __init__(self, board: Board, script: Sequence[Sequence[Event]], name: str = "source") -> None:
         self.board = board
         self.script = script
+        self.name = name
         self.position = 0
         self.running = True
 
     def initialize_state(self, context: FunctionInitializationContext) -> None:
         store = context.get_operator_state_store()
         self.state = store.get_list_state(ListStateDescriptor("pos", Types.PICKLED_BYTE_ARRAY()))
-        self.restored = list(self.state.get()) if context.is_restored() else []
-        if not context.is_restored():
+        self.is_restored = context.is_restored()
+        self.restored = list(self.state.get()) if self.is_restored else []
+        if not self.is_restored:
             self.board.step = 0
 
     def snapshot_state(self, context: FunctionSnapshotContext) -> None:
@@ -123,10 +137,11 @@ class Script(ParallelSourceFunction, CheckpointedFunction):
     def open(self, runtime_context: Any) -> None:
         self.subtask = runtime_context.get_index_of_this_subtask()
         self.attempt = runtime_context.get_attempt_number()
-        self.parallelism = runtime_context.get_number_of_parallel_subtasks()
+        if self.is_restored:
+            self.position = len(self.script[self.subtask])  # the list of a finished subtask is empty
         for subtask, position, step in self.restored:
             self.position, self.board.step = position, step
-            self.board.note("source", self.attempt, self.subtask, "restored", subtask, position)
+            self.board.note(self.name, self.attempt, self.subtask, "restored", subtask, position)
 
     def cancel(self) -> None:
         self.running = False
@@ -135,9 +150,11 @@ class Script(ParallelSourceFunction, CheckpointedFunction):
         board, attempt = self.board, self.attempt
         started = board.at("src", attempt)
         board.counts[started] += 1
-        while self.running and (
-            board.counts[board.at("open", attempt)] < board.expected_opens or board.counts[started] < self.parallelism
-        ):
+        while self.running and board.counts[board.at("open", attempt)] < board.expected_opens:
+            ctx.sleep(1)
+        for _ in range(LONGEST_WAIT_MS):  # finished subtasks of a restored job never start
+            if not self.running or board.counts[started] >= board.sources:
+                break
             ctx.sleep(1)
         ctx.sleep(40)
         entries = self.script[self.subtask]
@@ -312,8 +329,9 @@ class WinFn(ProcessWindowFunction):
     def process(self, key: Any, context: Any, elements: Any) -> Any:
         elements = list(elements)
         window = context.window()
+        bounds = [window.start, window.end] if isinstance(window, TimeWindow) else []
         total = sum(each[2] for each in elements)
-        yield ["win", key, window.start, window.end, total, sorted(each[0] for each in elements)]
+        yield ["win", key, *bounds, total, sorted(each[0] for each in elements)]
 
 
 class AsyncFn(AsyncFunction):
@@ -474,32 +492,67 @@ class _Committer:
 
 def build(env: StreamExecutionEnvironment, board: Board, case: dict[str, Any], parallelism: int) -> None:
     """Adds the operators of a case."""
-    params, script = case["params"], case["script"]
     board.expected_opens = board.expected_notifications = parallelism
-    source = env.add_source(Script(board, script), "src").set_parallelism(len(script)).uid("src")
-    keyed = source.key_by(lambda value: value[1], Types.STRING())
-    match case["job"]:
+    out = _operator(case, board, _sources(env, board, case), parallelism)
+    out.set_parallelism(parallelism).uid("op")
+    probe = _transform(out, "out", lambda _: Probe(board)).set_parallelism(parallelism).uid("probe")
+    sink = TwoPc(board, retries=case["params"].get("commit_retry", False))
+    probe.sink_to(sink).set_parallelism(parallelism).uid("sink")  # type: ignore[arg-type]
+
+
+def _sources(env: StreamExecutionEnvironment, board: Board, case: dict[str, Any]) -> list[DataStream]:
+    scripts = case.get("scripts") or [case["script"]]
+    board.sources = sum(map(len, scripts))
+    names = ["source", *(f"source{number}" for number in range(1, len(scripts)))]
+    return [
+        env.add_source(Script(board, script, name), name).set_parallelism(len(script)).uid(name)
+        for name, script in zip(names, scripts, strict=True)
+    ]
+
+
+def _operator(case: dict[str, Any], board: Board, sources: list[DataStream], parallelism: int) -> Any:
+    """The operator before the probe."""
+    params, kind = case["params"], case["job"]
+    first, *others = sources
+    if kind == "keyed_broadcast":
+        return _keyed(first).connect(others[0].broadcast(RULES)).process(KeyedLooking())
+    if kind == "keyed_co_process":
+        return _keyed(first).connect(_keyed(others[0])).process(KeyedBoth())
+    events = first.union(*others) if others else first
+    keyed = _keyed(events)
+    match kind:
         case "keyed":
-            out = keyed.process(KeyedFn(board, params))
             board.expected_opens += parallelism
-        case "window":
-            size = Time.milliseconds(params["size"])
-            out = keyed.window(TumblingEventTimeWindows.of(size)).process(WinFn())
-        case "session":
-            gap = Time.milliseconds(params["size"])
-            out = keyed.window(EventTimeSessionWindows.with_gap(gap)).process(WinFn())
+            return keyed.process(KeyedFn(board, params))
         case "async":
             wait = AsyncDataStream.ordered_wait if params["ordered"] else AsyncDataStream.unordered_wait
-            out = wait(source, AsyncFn(board), Time.seconds(60), 20)
-        case _:
-            out = _transform(keyed, "t1", lambda _: Trace(board, "t1")).set_parallelism(parallelism).uid("op")
-            out = _transform(out, "t2", lambda _: Trace(board, "t2")).set_parallelism(parallelism).uid("op2")
+            return wait(events, AsyncFn(board), Time.seconds(60), 20)
+        case "trace":
             board.expected_opens += 2 * parallelism
-    if case["job"] != "trace":
-        out.set_parallelism(parallelism).uid("op")
-    probe = _transform(out, "out", lambda _: Probe(board)).set_parallelism(parallelism).uid("probe")
-    sink = TwoPc(board, retries=params.get("commit_retry", False))
-    probe.sink_to(sink).set_parallelism(parallelism).uid("sink")  # type: ignore[arg-type]
+            out = _transform(keyed, "t1", lambda _: Trace(board, "t1")).set_parallelism(parallelism).uid("first")
+            return _transform(out, "t2", lambda _: Trace(board, "t2"))
+        case "state":
+            return keyed.process(States())
+        case "timers":
+            return keyed.process(Timers())
+        case _:
+            return _windowed(keyed, kind, params)
+
+
+def _keyed(stream: DataStream) -> Any:
+    return stream.key_by(lambda value: value[1], Types.STRING())
+
+
+def _windowed(keyed: Any, kind: str, params: dict[str, Any]) -> Any:
+    if kind == "count":
+        return keyed.count_window(params["size"]).process(WinFn())
+    size = Time.milliseconds(params["size"])
+    if kind == "window":
+        return keyed.window(TumblingEventTimeWindows.of(size)).process(WinFn())
+    if kind == "session":
+        return keyed.window(EventTimeSessionWindows.with_gap(size)).process(WinFn())
+    sliding = keyed.window(SlidingEventTimeWindows.of(size, Time.milliseconds(params["slide"])))
+    return sliding.allowed_lateness(params["lateness"]).process(WinFn())
 
 
 def _transform(stream: Any, name: str, make: Callable[[str], StreamOperator]) -> Any:

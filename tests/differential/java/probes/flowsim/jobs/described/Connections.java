@@ -13,6 +13,8 @@ import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.java.tuple.Tuple4;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
 import org.apache.flink.streaming.api.datastream.ConnectedStreams;
+import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.datastream.KeyedStream;
 import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
 import org.apache.flink.streaming.api.functions.co.BroadcastProcessFunction;
 import org.apache.flink.streaming.api.functions.co.CoFlatMapFunction;
@@ -32,13 +34,11 @@ final class Connections {
     static SingleOutputStreamOperator<String> of(Streams streams, JsonNode given) {
         switch (given.get("kind").asText()) {
             case "keyed_co_process":
-                return streams.keyed(0).connect(streams.keyed(1)).process(new KeyedBoth(), Types.STRING);
+                return keyedBoth(streams.keyed(0), streams.keyed(1));
             case "broadcast":
                 return streams.exchanged(0).connect(streams.input(1).broadcast(RULES)).process(new Looking(), Types.STRING);
             case "keyed_broadcast":
-                return streams.keyed(0)
-                        .connect(streams.input(1).broadcast(RULES))
-                        .process(new KeyedLooking(), Types.STRING);
+                return keyedBroadcast(streams.keyed(0), streams.input(1));
             default:
         }
         ConnectedStreams<Tuple4<Integer, String, Long, long[]>, Tuple4<Integer, String, Long, long[]>> connected =
@@ -55,6 +55,18 @@ final class Connections {
             default:
                 throw new IllegalArgumentException("unknown kind " + given.get("kind"));
         }
+    }
+
+    static SingleOutputStreamOperator<String> keyedBoth(
+            KeyedStream<Tuple4<Integer, String, Long, long[]>, Object> first,
+            KeyedStream<Tuple4<Integer, String, Long, long[]>, Object> second) {
+        return first.connect(second).process(new KeyedBoth(), Types.STRING);
+    }
+
+    static SingleOutputStreamOperator<String> keyedBroadcast(
+            KeyedStream<Tuple4<Integer, String, Long, long[]>, Object> keyed,
+            DataStream<Tuple4<Integer, String, Long, long[]>> rules) {
+        return keyed.connect(rules.broadcast(RULES)).process(new KeyedLooking(), Types.STRING);
     }
 
     private static final class Mapping

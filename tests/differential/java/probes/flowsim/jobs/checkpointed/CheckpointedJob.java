@@ -1,0 +1,167 @@
+package flowsim.jobs.checkpointed;
+
+import flowsim.jobs.Job;
+import flowsim.jobs.described.Operators;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Map;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.api.common.typeinfo.Types;
+import org.apache.flink.api.java.tuple.Tuple4;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.runtime.jobmaster.JobResult;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
+import org.apache.flink.streaming.api.datastream.AsyncDataStream;
+import org.apache.flink.streaming.api.datastream.DataStream;
+import org.apache.flink.streaming.api.datastream.KeyedStream;
+import org.apache.flink.streaming.api.datastream.SingleOutputStreamOperator;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+import org.apache.flink.streaming.api.windowing.assigners.EventTimeSessionWindows;
+import org.apache.flink.streaming.api.windowing.assigners.SlidingEventTimeWindows;
+import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindows;
+
+/**
+ * One phase of a job with scripted checkpoints, failures, savepoints and stops; {@code checkpoint_jobs.py} says what a
+ * description is.
+ */
+public final class CheckpointedJob implements Job {
+    private static final int SECONDS = 60;
+
+    @Override
+    public void configure(Configuration settings, JsonNode given) {
+        JsonNode params = given.get("params");
+        settings.setString("execution.checkpointing.interval", "10 h");
+        settings.setString("execution.checkpointing.min-pause", "10 h");
+        settings.setString("execution.checkpointing.timeout", "1 min");
+        settings.setString("execution.checkpointing.mode", params.get("mode").asText());
+        settings.setString("execution.checkpointing.dir", given.get("folder").asText());
+        settings.setString("execution.checkpointing.externalized-checkpoint-retention", "RETAIN_ON_CANCELLATION");
+        settings.setString("execution.checkpointing.tolerable-failed-checkpoints", "10");
+        settings.setString("restart-strategy.type", "fixed-delay");
+        settings.setString("restart-strategy.fixed-delay.attempts", "10");
+        settings.setString("restart-strategy.fixed-delay.delay", "1 ms");
+        if (given.has("restore")) {
+            settings.setString("execution.state-recovery.path", given.get("restore").asText());
+            settings.setString("execution.state-recovery.claim-mode", "NO_CLAIM");
+        }
+    }
+
+    @Override
+    public void build(StreamExecutionEnvironment env, JsonNode given) {
+        Board.begin(given.get("phase").asInt(), given.get("folder").asText());
+        JsonNode params = given.get("params");
+        int parallelism = given.get("parallelism").asInt();
+        env.setMaxParallelism(params.path("max_parallelism").asInt(128));
+        if (!params.path("chaining").asBoolean(true)) {
+            env.disableOperatorChaining();
+        }
+        Board.expectedOpens = parallelism;
+        Board.expectedNotifications = parallelism;
+        operator(env, given, parallelism)
+                .setParallelism(parallelism)
+                .uid("op")
+                .transform("out", Types.STRING, new Probe())
+                .setParallelism(parallelism)
+                .uid("probe")
+                .sinkTo(new ScriptedSink(params.path("commit_retry").asBoolean(false)))
+                .setParallelism(parallelism)
+                .uid("sink");
+    }
+
+    private static SingleOutputStreamOperator<String> operator(
+            StreamExecutionEnvironment env, JsonNode given, int parallelism) {
+        JsonNode params = given.get("params");
+        String kind = given.get("job").asText();
+        List<DataStream<Tuple4<Integer, String, Long, long[]>>> sources = sources(env, given.get("scripts"));
+        boolean isConnected = kind.equals("keyed_broadcast") || kind.equals("keyed_co_process");
+        DataStream<Tuple4<Integer, String, Long, long[]>> events = sources.get(0);
+        for (int i = 1; i < sources.size() && !isConnected; i++) {
+            events = events.union(sources.get(i));
+        }
+        KeyedStream<Tuple4<Integer, String, Long, long[]>, Object> keyed = keyed(events);
+        Duration size = Duration.ofMillis(params.path("size").asLong());
+        Board.countsArrivals = List.of("keyed", "trace", "async").contains(kind);
+        switch (kind) {
+            case "keyed":
+                Board.expectedOpens += parallelism;
+                return keyed.process(new Counting(params), Types.STRING);
+            case "trace":
+                Board.expectedOpens += 2 * parallelism;
+                return keyed.transform("t1", Types.STRING, new Trace<>("t1"))
+                        .setParallelism(parallelism)
+                        .uid("first")
+                        .transform("t2", Types.STRING, new Trace<>("t2"));
+            case "async":
+                return (params.get("ordered").asBoolean()
+                                ? AsyncDataStream.orderedWait(events, new Answers(), 60, TimeUnit.SECONDS, 20)
+                                : AsyncDataStream.unorderedWait(events, new Answers(), 60, TimeUnit.SECONDS, 20))
+                        .returns(Types.STRING);
+            case "window":
+                return keyed.window(TumblingEventTimeWindows.of(size)).process(new Contents<>(), Types.STRING);
+            case "sliding":
+                return keyed.window(SlidingEventTimeWindows.of(size, Duration.ofMillis(params.get("slide").asLong())))
+                        .allowedLateness(Duration.ofMillis(params.get("lateness").asLong()))
+                        .process(new Contents<>(), Types.STRING);
+            case "session":
+                return keyed.window(EventTimeSessionWindows.withGap(size)).process(new Contents<>(), Types.STRING);
+            case "count":
+                return keyed.countWindow(params.get("size").asLong()).process(new Contents<>(), Types.STRING);
+            default:
+                return Operators.of(kind, keyed, isConnected ? sources.get(1) : null);
+        }
+    }
+
+    private static List<DataStream<Tuple4<Integer, String, Long, long[]>>> sources(
+            StreamExecutionEnvironment env, JsonNode scripts) {
+        List<DataStream<Tuple4<Integer, String, Long, long[]>>> sources = new ArrayList<>();
+        Board.sources = 0;
+        for (JsonNode script : scripts) {
+            String name = sources.isEmpty() ? "source" : "source" + sources.size();
+            sources.add(
+                    env.addSource(new ScriptedSource(name, script), name, Operators.RECORD)
+                            .setParallelism(script.size())
+                            .uid(name));
+            Board.sources += script.size();
+        }
+        return sources;
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private static KeyedStream<Tuple4<Integer, String, Long, long[]>, Object> keyed(
+            DataStream<Tuple4<Integer, String, Long, long[]>> events) {
+        return events.keyBy(event -> (Object) event.f1, (TypeInformation) Types.STRING);
+    }
+
+    @Override
+    public void drive(MiniCluster cluster, JobID job, JsonNode given) throws Exception {
+        Board.job = job;
+        Board.cluster = cluster;
+        CompletableFuture<JobResult> result = cluster.requestJobResult(job);
+        long deadline = System.nanoTime() + TimeUnit.SECONDS.toNanos(SECONDS);
+        while (!result.isDone() && !Board.hasEnded && System.nanoTime() < deadline) {
+            Thread.sleep(1);
+        }
+        if (!result.isDone()) {
+            cluster.cancelJob(job).get(SECONDS, TimeUnit.SECONDS);
+        }
+        if (Board.stop != null) {
+            try {
+                Board.stop.get(SECONDS, TimeUnit.SECONDS);
+            } catch (ExecutionException e) {
+                // The source has logged it.
+            }
+        }
+    }
+
+    @Override
+    public void report(Map<String, Object> answer) {
+        answer.put("canceled", Board.hasEnded);
+        answer.put("snapshot", Board.snapshot);
+    }
+}

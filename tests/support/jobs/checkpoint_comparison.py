@@ -1,0 +1,55 @@
+"""What scripted jobs with checkpoints did, here and on the real Flink, and where they differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from flowsim.cluster.job_status import JobStatus
+from flowsim.units import NO_TIMESTAMP
+from tests.support.jobs.checkpoint_jobs import Event
+
+ENDS = {JobStatus.FINISHED: "FINISHED", JobStatus.CANCELED: "CANCELED"}
+
+
+def committed(commits: Iterable[Event]) -> set[str]:
+    """What was committed; a restore commits again."""
+    return {json.dumps(value) for _, (_, values), outcome in commits if outcome == "committed" for value in values}
+
+
+def comparable(events: Iterable[Event], *, with_notifications: bool) -> list[Event]:
+    """The events of a subtask; Flink's harness gives records without timestamp the lowest one."""
+    return [
+        [*event[:2], None] if event[0] == "rec" and event[2] == NO_TIMESTAMP else event
+        for event in events
+        if with_notifications or event[0] != "complete"
+    ]
+
+
+def unordered(event: Event) -> Event:
+    """What a subtask restored: the order of old subtasks in its lists is not determined (rule 12.107)."""
+    return [sorted(part) if isinstance(part, list) else part for part in event]
+
+
+def is_last(name: str, names: Iterable[str]) -> bool:
+    """True if no later attempt of the phase exists: earlier ones failed at a moment that depends on timing."""
+    what, _, place = name.partition("@")
+    phase, attempt = place.partition("/")[0].split(".")
+    return not any(other.startswith(f"{what}@{phase}.{int(attempt) + 1}/") for other in names)
+
+
+def different_attempts(log: dict[str, list[Event]], attempts: dict[str, list[Event]]) -> list[str]:
+    """The subtasks of attempts that saw something else than Flink's."""
+    different = []
+    for name, theirs in attempts.items():
+        ours = json.loads(json.dumps(log.get(name, [])))
+        if name.startswith("restore"):
+            ours, theirs = [[unordered(event) for event in events] for events in (ours, theirs)]
+        seen = comparable(ours, with_notifications=False)
+        expected = comparable(theirs, with_notifications=False)
+        if not is_last(name, attempts):
+            length = min(len(seen), len(expected))
+            seen, expected = seen[:length], expected[:length]
+        if seen != expected:
+            different.append(f"{name}:\n  {seen}\n  Flink: {expected}")
+    return different

@@ -57,7 +57,10 @@ Validate = Annotated[
 FromSavepoint = Annotated[
     Path | None,
     typer.Option(
-        "--from-savepoint", metavar="DIR", help="Start from this savepoint or checkpoint, e.g. out/savepoint-3."
+        "--from-savepoint",
+        metavar="DIR",
+        help="Start from this savepoint or checkpoint, e.g. out/savepoint-3. The parallelism may differ: --set "
+        "settings.parallelism=4.",
     ),
 ]
 ClaimModeOption = Annotated[
@@ -70,7 +73,10 @@ ClaimModeOption = Annotated[
 ]
 AllowNonRestoredState = Annotated[
     bool,
-    typer.Option("--allow-non-restored-state", help="Drop the state of operators that the scenario does not have."),
+    typer.Option(
+        "--allow-non-restored-state",
+        help="With --from-savepoint: drop the state of operators that the scenario does not have; otherwise an error.",
+    ),
 ]
 
 

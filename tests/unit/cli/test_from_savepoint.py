@@ -52,8 +52,8 @@ def test_run_continues_after_the_records_of_its_savepoint_also_with_other_parall
     stopped: int, flowsim: Flowsim
 ) -> None:
     assert 90 <= stopped <= 110
-    for parallelism in (1, 4):
-        document = continued(flowsim, "--set", f"operators.sums.parallelism={parallelism}", "--out", "second").document
+    for setting in ("operators.sums.parallelism=1", "operators.sums.parallelism=4", "settings.parallelism=3"):
+        document = continued(flowsim, "--set", setting, "--out", "second").document
         assert document["exit_code"] == 0
         assert document["sinks"][0]["rows"] == 200 - stopped
 

@@ -93,9 +93,10 @@ def examine(slices: Iterable[Slice], graph: JobGraph, errand: Errand, whole: boo
 
 def _examined(slices: Iterable[Slice], graph: JobGraph, errand: Errand, whole: bool, tasks: Iterable[int]) -> Judgement:
     judgement = Judgement(errand.laws)
-    groups: dict[MakeMachine, list[Law]] = {}
+    groups: Groups = {}
+    has_restored = graph.history.is_restarted or graph.history.first_restored != NO_CHECKPOINT
     for law in errand.laws:
-        groups.setdefault(_maker(law, errand), []).append(law)
+        groups.setdefault((_maker(law, errand), law.attempts if has_restored else None), []).append(law)
     tables = [tuple({table: None for law in group for table in law.reads}) for group in groups.values()]
     examined = {task: _Examined(graph, task, groups, judgement, errand) for task in tasks}
     for facts in slices:
@@ -115,26 +116,29 @@ def _examined(slices: Iterable[Slice], graph: JobGraph, errand: Errand, whole: b
     return judgement
 
 
+Groups = dict[tuple[MakeMachine, Attempts | None], list[Law]]
+"""Laws that share a machine, and in a job with restored tasks also the attempts that they examine."""
+
+
 class _Examined:
     """The machines of one task: a new one for each attempt, unless a law examines all attempts together."""
 
     __slots__ = ("attempt", "machines", "_described", "_errand", "_graph", "_groups", "_judgement", "_last", "_task")
 
-    def __init__(
-        self, graph: JobGraph, task: int, groups: dict[MakeMachine, list[Law]], judgement: Judgement, errand: Errand
-    ) -> None:
+    def __init__(self, graph: JobGraph, task: int, groups: Groups, judgement: Judgement, errand: Errand) -> None:
         self.attempt = 0
         self._graph, self._task, self._groups, self._judgement, self._errand = graph, task, groups, judgement, errand
         self._last = graph.last_attempt(task)
         self._described: list[Slice] = []
         """Descriptions, which a task records once for all attempts."""
-        self.machines = [self._made(make, laws) for make, laws in groups.items()]
+        self.machines = [self._made(make, laws) for (make, _), laws in groups.items()]
 
     def _made(self, make: MakeMachine, laws: list[Law]) -> Machine | None:
         is_restored = self._graph.history.restored(self._task, self.attempt) != NO_CHECKPOINT
         if is_restored and laws[0].attempts is Attempts.FRESH:
             return None
-        return make(self._graph, self._graph.tasks[self._task], self._judgement.found)
+        found = {law.id: self._judgement.found[law.id] for law in laws}
+        return make(self._graph, self._graph.tasks[self._task], found)
 
     def remember(self, facts: Slice) -> None:
         """Keeps descriptions for later attempts."""
@@ -147,7 +151,7 @@ class _Examined:
             if laws[0].attempts is not Attempts.ALL:
                 self._end(place, laws, whole=False)
         self.attempt = attempt
-        for place, (make, laws) in enumerate(self._groups.items()):
+        for place, ((make, _), laws) in enumerate(self._groups.items()):
             if laws[0].attempts is not Attempts.ALL:
                 self.machines[place] = machine = self._made(make, laws)
                 if machine is not None and any(KEYS.name in law.reads for law in laws):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +19,7 @@ from tests.benchmarks.big_recording import BigJob
 from tests.support.facts.cases import Case, mutated, small, with_async, with_event_time, with_windows
 from tests.support.facts.checkpoint_laws import OTHER_LAWS
 from tests.support.facts.random_mutations import KINDS
+from tests.support.facts.restarted import with_restarts
 from tests.support.facts.valid_job import honest_job
 from tests.support.jobs.restarted_job import record_restarted
 
@@ -28,12 +30,14 @@ if TYPE_CHECKING:
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
+IS_DEEP = os.environ.get("FLOWSIM_HYPOTHESIS_PROFILE") == "deep"
 FAMILIES = {
     "mutated": lambda: islice(mutated(), 0, None, 5),
     "small": lambda: islice(small(len(KINDS)), 0, None, 4),
     "async": lambda: islice(with_async(2), 0, None, 3),
     "event time": lambda: islice(with_event_time(9), 0, None, 2),
     "windows": lambda: islice(with_windows(2), 0, None, 4),
+    "restarts": lambda: with_restarts(12) if IS_DEEP else islice(with_restarts(1), 0, None, 3),
 }
 """Every law holds and is violated in some of them; in this process the tests of the laws judge all."""
 ODD_NAMES = ("a b", "[1]", "{x,y}", "50%", "a+b", "ü", "*", "q?", "d=1")

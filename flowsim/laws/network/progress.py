@@ -199,10 +199,11 @@ _COUNTS: Final = """\
   or BUFFER in `actions`, and at the FINISHED row of the task. It ends at the next WAIT or RESUME row of these kinds, or
   before that at a FINISHED, CANCELING, CANCELED, FAILED or DEADLOCKED row. The task works, and the cost of its work
   passes, only between rests. (A task of the legacy design rests in waits of kind LOCK, which are not judged.)
-- These rows of a task show when time passes: rows of `buffers`, `credits`, `mails` and `lifecycle`; END_OF_DATA and
-  END_OF_PARTITION rows of `received`; and WAIT and RESUME rows of the kinds MAIL, BUFFER and YIELD. Time passes in a
-  rest when one of these rows, inside the rest or at its end, has a higher `time_ns` than the previous one of these
-  rows. Times of 10^18 and above are from the real clock, on which waking up takes time; they are not judged.
+- These rows of a task show when time passes: rows of `buffers`, `credits`, `mails` and `lifecycle`; the *events*, which
+  are the rows of `received` of the kind END_OF_DATA or a higher one; and WAIT and RESUME rows of the kinds MAIL, BUFFER
+  and YIELD. Time passes in a rest when one of these rows, inside the rest or at its end, has a higher `time_ns` than the
+  previous one of these rows. Times of 10^18 and above are from the real clock, on which waking up takes time; they are
+  not judged.
 - When time passes, these are violations in the state after the row before. Each counts once per rest (the first once
   per channel and rest):
   - A remote channel of a pipelined edge on which the task sends can send, and its connection is free before the later
@@ -215,9 +216,9 @@ _COUNTS: Final = """\
   - In a rest of kind MAIL, a mail was PUT and has not RUN, and its priority is at least that of the innermost open
     YIELD wait. Without a YIELD wait, it is at least -1.
   - In a rest of kind MAIL with `priority` -1 (no back pressure) and without an open YIELD wait, the task has unread
-    input. This means that its remote channels have more RECEIVED rows than RECYCLED rows plus END_OF_DATA and
-    END_OF_PARTITION rows of `received`. This is checked if the task has one input, or if its head has `params.reading`
-    "any" and is not of kind `operator`; other operators may select inputs.
+    input. This means that its remote channels have more RECEIVED rows than RECYCLED rows plus events. This is checked
+    if the task has one input, or if its head has `params.reading` "any" and is not of kind `operator`; other operators
+    may select inputs.
 - Each DEADLOCKED row is a violation. The data that a sender holds for a local channel has no facts, so only this check
   covers it.
 """

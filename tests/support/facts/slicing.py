@@ -8,7 +8,7 @@ from random import Random
 
 import numpy as np
 
-from flowsim.facts.schema import TABLES
+from flowsim.facts.schema import TABLES, TASK_ATTEMPT
 from flowsim.laws.job_graph import job_graph
 from flowsim.laws.judge import WHOLE, Errand, Judgement, applicable, examine, judge, judging
 from flowsim.laws.law import Law, Outcome, reads_of
@@ -22,9 +22,16 @@ class BuiltFacts:
     def __init__(self, built: FactBuilder) -> None:
         self.level = built.level
         self._rows: dict[str, list[Row]] = {name: [] for name in TABLES}
+        self._attempts: dict[str, list[int]] = {name: [] for name in TABLES}
+        self._attempt_of: dict[tuple[int, int], int] = {}
+        """By task and number; 0 is not in it."""
         values = {name: itemgetter(*table.names) for name, table in TABLES.items()}
         for table, row in built.in_order():
             self._rows[table].append(values[table](row))
+            attempt = int(row.get(TASK_ATTEMPT.name, 0))
+            self._attempts[table].append(attempt)
+            if attempt:
+                self._attempt_of[int(row["task"]), int(row["seq"])] = attempt
 
     def rows(self, table: str) -> list[Row]:
         return self._rows[table]
@@ -32,8 +39,12 @@ class BuiltFacts:
     def static_rows(self, table: str) -> list[Row]:
         return self._rows[table]
 
+    def rows_of_attempt(self, table: str, attempt: int) -> list[Row]:
+        rows = zip(self._rows[table], self._attempts[table], strict=True)
+        return [row for row, of in rows if of == attempt or not TABLES[table].has_attempt]
+
     def attempt(self, task: int, seq: int) -> int:
-        return 0
+        return self._attempt_of.get((task, seq), 0)
 
 
 def cut_slices(facts: Facts, reads: Mapping[str, set[str]], epochs: int, random: Random) -> Iterator[Slice]:
@@ -59,12 +70,16 @@ def cut_slices(facts: Facts, reads: Mapping[str, set[str]], epochs: int, random:
             rows = by_task.get(task, [])
             ends = [0, *bounds.get(task, [0] * (epochs - 1)), len(rows)]
             tables: dict[str, list[Row]] = {}
-            for _, table, row in rows[ends[epoch] : ends[epoch + 1]]:
-                tables.setdefault(table, []).append(row)
             if epoch == 0 and task in described:
-                tables["keys"] = described[task]
-            if tables:
-                yield Slice(task, {name: _rows(name, found, reads[name], random) for name, found in tables.items()})
+                yield Slice(task, {"keys": _rows("keys", described[task], reads["keys"], random)})
+            of_epoch = rows[ends[epoch] : ends[epoch + 1]]
+            for attempt in sorted({facts.attempt(task, seq) for seq, _, _ in of_epoch}):
+                tables: dict[str, list[Row]] = {}
+                for seq, table, row in of_epoch:
+                    if facts.attempt(task, seq) == attempt:
+                        tables.setdefault(table, []).append(row)
+                found = {name: _rows(name, of_table, reads[name], random) for name, of_table in tables.items()}
+                yield Slice(task, found, attempt)
 
 
 def _rows(table: str, rows: list[Row], columns: set[str], random: Random) -> Rows:

@@ -39,6 +39,7 @@ def backlog(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     rows = [row for row in facts.rows("buffers") if row[3] in judged and row[4] != BufferSide.RECYCLED]
     findings = Findings(0)
     queues: dict[int, Queue] = {}
+    may_block = bool(graph.history.checkpoints)
     for seq, task, *rest in sorted(rows, key=lambda row: (row[1], row[0])):
         row = (seq, task, *rest)
         channel, side = row[3], row[4]
@@ -47,7 +48,7 @@ def backlog(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
             findings.rows_examined += graph.channels[channel].target_task == task
         elif sends:
             findings.rows_examined += 1
-            if not _fits(queues.setdefault(channel, Queue()), row, _has_exclusive_buffers(graph, channel)):
+            if not _fits(queues.setdefault(channel, Queue()), row, _has_exclusive_buffers(graph, channel), may_block):
                 findings.broken("wrong", channel=channel, task=task, seq=seq, side=side, backlog=row[8])
     at_ends = {
         BufferSide.SENT: [
@@ -73,7 +74,7 @@ def _has_exclusive_buffers(graph: JobGraph, channel: int) -> bool:
     return any((p.task, p.edge) == gate and p.kind == PoolKind.INPUT and p.exclusive for p in graph.pools.values())
 
 
-def _fits(queue: Queue, row: Row, exclusive: bool) -> bool:
+def _fits(queue: Queue, row: Row, exclusive: bool, may_block: bool) -> bool:
     """Does to the queue what the row says, as far as it can; whether it could, and the row says what is then so."""
     _, _, _, _, side, number, kind, size, reported, _, whole = row
     if side == BufferSide.QUEUED:
@@ -97,6 +98,6 @@ def _fits(queue: Queue, row: Row, exclusive: bool) -> bool:
         return reported == queue.data
     tail_waits = queue.entries[-1:] == [DATA] and not queue.flush_requested
     is_empty = kind == DATA and size <= 0
-    return (
-        number == queue.sent - 1 and reported == queue.data - tail_waits and not (is_empty and (exclusive or not whole))
-    )
+    # A barrier that blocks its channel reports no backlog (rule 5.27).
+    is_reported = reported == queue.data - tail_waits or (may_block and kind != DATA and reported == 0)
+    return number == queue.sent - 1 and is_reported and not (is_empty and (exclusive or not whole))

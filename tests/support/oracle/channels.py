@@ -104,7 +104,7 @@ def _judge_ends(
     end_of_partition: dict[int, tuple[int, int]] = {}
     end_of_data: dict[int, tuple[int, int]] = {}
     for (channel, position), (kind, timestamp, _) in rows:
-        if kind >= ElementKind.END_OF_DATA:
+        if kind in (ElementKind.END_OF_DATA, ElementKind.END_OF_PARTITION):
             first = end_of_data if kind == ElementKind.END_OF_DATA else end_of_partition
             first[channel] = min((position, timestamp), first.get(channel, never))
     # Mails of async calls are not stopped: an answer before the operator is closed is emitted, and forwarded.
@@ -113,7 +113,7 @@ def _judge_ends(
         ends_at, drain = end_of_data.get(channel, never)
         if position > end_of_partition.get(channel, never)[0]:
             what = "after END_OF_PARTITION"
-        elif position > ends_at and kind != ElementKind.END_OF_PARTITION and (drain or not goes_on):
+        elif position > ends_at and kind < ElementKind.END_OF_PARTITION and (drain or not goes_on):
             what = "after END_OF_DATA"
         else:
             continue

@@ -26,7 +26,7 @@ def end(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     for seq, task, _, channel, _, kind, timestamp, *_ in facts.rows("sent"):
         if kind not in (ElementKind.RECORD, ElementKind.LATENCY_MARKER):
             by_channel.setdefault(channel, []).append((seq, task, kind, timestamp))
-            examined += kind >= ElementKind.END_OF_DATA
+            examined += kind in (ElementKind.END_OF_DATA, ElementKind.END_OF_PARTITION)
     findings = Findings(examined)
     assigned, reached = _assigned(graph), _inputs_at_the_end(facts)
     for channel in sorted(by_channel):
@@ -47,7 +47,7 @@ def end(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
                 due = not idle and len(reached.get(task, ())) >= about.inputs
                 wrong = _wrong_end_of_data(timestamp == _DRAIN, maximum, due, about.inputs == 0)
                 wrong = wrong or _misplaced_end_of_data(life, seq, timestamp == _DRAIN, running)
-            else:
+            elif kind == ElementKind.END_OF_PARTITION:
                 closed = [at for at in life.get(LifeEvent.CLOSE, ()) if at < seq]
                 if len(closed) < running:
                     wrong = "END_OF_PARTITION before the operators are closed"

@@ -27,6 +27,9 @@ class Facts(Protocol):
     def static_rows(self, table: str) -> Sequence[tuple[int | str, ...]]:
         """The rows of a description table."""
 
+    def attempt(self, task: int, seq: int) -> int:
+        """The attempt of its task in which a fact was recorded."""
+
 
 class Findings:
     """Counts what one check examined and what it found broken, and keeps the first violations as evidence."""

@@ -89,7 +89,7 @@ def _possible(
         judged = not channel.local and graph.edges[channel.edge].exchange != "BLOCKING"
         if channel.source_task != task.task or not judged:
             continue
-        if _can_send(channel, past) and _free_at(graph, channel, past) < later:
+        if _can_send(channel, past, bool(graph.history.checkpoints)) and _free_at(graph, channel, past) < later:
             found.add(channel.channel)
     yields: list[int] = []
     mails: dict[int, int] = {}
@@ -119,9 +119,10 @@ def _possible(
     return found
 
 
-def _can_send(channel: Channel, past: list[Step]) -> bool:
+def _can_send(channel: Channel, past: list[Step], may_block: bool) -> bool:
+    """``may_block``: an event may be a barrier; then nothing leaves until the receiver resumes (rule 5.27)."""
     queue: list[int] = []
-    flushed, credits = False, 0
+    flushed, blocked, credits = False, False, 0
     for _, table, row in past:
         if table not in ("buffers", "credits") or row[3] != channel.channel:
             continue
@@ -133,13 +134,15 @@ def _can_send(channel: Channel, past: list[Step]) -> bool:
             flushed = True
         elif row[4] in (BufferSide.SENT, BufferSide.SKIPPED):
             kind, whole = row[6], row[10]
+            if row[4] == BufferSide.SENT:
+                blocked = may_block and kind != BufferKind.DATA
             credits -= row[4] == BufferSide.SENT and kind == BufferKind.DATA
             fits = row[4] == BufferSide.SENT or kind == BufferKind.DATA
             if fits and queue[:1] == [kind] and (whole or len(queue) == 1):
                 flushed = flushed and len(queue) > 1
                 if whole:
                     del queue[0]
-    if not queue:
+    if not queue or blocked:
         return False
     return queue[0] != BufferKind.DATA or (credits > 0 and (flushed or len(queue) > 1))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from flowsim.facts.kinds import SegmentAction
 from flowsim.laws.job_graph import JobGraph, Pool
@@ -31,7 +31,7 @@ def segments(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
             what = "a pool that the task does not have"
             findings.broken(what, pool=pool, task=task, seq=seq, action=SegmentAction(action))
     for pool in sorted(graph.pools):
-        _judge_pool(findings, pool, graph.pools[pool], sorted(by_pool.get(pool, ())), whole)
+        _judge_pool(findings, pool, graph.pools[pool], sorted(by_pool.get(pool, ())), facts.attempt, whole)
     for manager in sorted(graph.task_managers):
         pools = [pool for pool in graph.pools.values() if pool.task_manager == manager]
         # Exclusive buffers come back when their channels end, which is no fact: only the whole can be judged.
@@ -41,10 +41,15 @@ def segments(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     return findings.outcome("segments")
 
 
-def _judge_pool(findings: Findings, pool: int, about: Pool, rows: list[Row], whole: bool) -> None:
+def _judge_pool(
+    findings: Findings, pool: int, about: Pool, rows: list[Row], attempt_of: Callable[[int, int], int], whole: bool
+) -> None:
     held = handed_out = 0
     size: int | None = None
+    attempt = 0
     for seq, task, _, _, action, _, _, requested, free, now in rows:
+        if attempt_of(task, seq) != attempt:
+            attempt, size = attempt_of(task, seq), None
         held += _HELD.get(SegmentAction(action), 0)
         handed_out += _HANDED_OUT.get(SegmentAction(action), 0)
         what = ""

@@ -15,7 +15,9 @@ from flowsim.laws.law import NOTHING_YET, Outcome
 from tests.support.facts.cases import Case, mutated, small, with_async, with_event_time, with_windows
 from tests.support.facts.checkpoint_laws import OTHER_LAWS
 from tests.support.facts.random_mutations import KINDS
+from tests.support.facts.restarted import with_restarts
 from tests.support.facts.slicing import BuiltFacts, judged_in_slices
+from tests.support.oracle.attempts import check_attempts
 from tests.support.oracle.catalogue import LAWS as ORACLE_LAWS
 from tests.support.oracle.catalogue import Law as OracleLaw
 from tests.support.oracle.catalogue import Outcome as OracleOutcome
@@ -79,6 +81,22 @@ def differences() -> Mapping[str, list[str]]:
 @pytest.mark.parametrize("law", ORACLE_LAWS, ids=lambda law: law.id)
 def test_laws_agree_with_oracle(law: OracleLaw, differences: Mapping[str, list[str]]) -> None:
     differing = differences.get(law.id, [])
+    assert not differing, f"{len(differing)} differ:\n" + "\n".join(differing[:8])
+
+
+def test_laws_of_restarted_jobs_agree_with_oracle() -> None:
+    attempts = {law.id: law.attempts for law in LAWS}
+    differing = []
+    for number, case in enumerate(with_restarts(8)):
+        facts = BuiltFacts(case.kept)
+        graph, whole = oracle_graph(facts), case.status == "complete"
+        judged = judged_in_slices(facts, LAWS, case.status, epochs=1 + number % 3, seed=number)
+        for law in ORACLE_LAWS:
+            expected = check_attempts(law, facts, graph, whole, attempts[law.id])
+            found = judged[law.id].rows_examined, judged[law.id].violations
+            if found != expected:
+                differing.append(f"{case.name}, {case.status}: {law.id} {found}, by definition {expected}")
+        assert not case.honest or not any(outcome.violations for outcome in judged.values()), case.name
     assert not differing, f"{len(differing)} differ:\n" + "\n".join(differing[:8])
 
 

@@ -36,6 +36,7 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import NS_PER_MS
 from flowsim.validation.judge import open_runs, validate
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
+from tests.support.facts.restarted import run_with_windows
 from tests.support.jobs.restarted_job import record_restarted, run_in_one_chain, run_restarted
 
 Row = dict[str, int]
@@ -191,6 +192,16 @@ def test_record_that_sources_do_not_send_again_violates_exactly_once(facts: Memo
         return [row for row in rows if row is not lost]
 
     assert "exactly-once" in violated(check_all(DamagedFacts(facts, "sent", lose), laws=CHECKPOINT_LAWS))
+
+
+def test_law_has_the_same_outcome_alone_and_beside_the_others() -> None:
+    """Laws that share a machine may examine other attempts of a task."""
+    facts = MemoryRecorder(Level.FULL)
+    assert run_with_windows(facts).status is JobStatus.FINISHED
+    outcomes = check_all(facts)
+    assert violated(outcomes) == set()
+    of_async = [law for law in LAWS if law.id.startswith("async-")]
+    assert [check_all(facts, laws=[law])[0] for law in of_async] == [o for o in outcomes if o.law.startswith("async-")]
 
 
 @pytest.mark.parametrize("attempt", [0, 1])

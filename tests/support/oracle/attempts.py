@@ -1,0 +1,50 @@
+"""The definitions for jobs whose tasks restart, all of them together: each attempt is a job of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from flowsim.facts.kinds import Level
+from flowsim.laws.job_graph import JobGraph
+from flowsim.laws.job_history import NO_CHECKPOINT
+from flowsim.laws.law import Attempts
+from tests.support.facts.slicing import BuiltFacts
+from tests.support.oracle.catalogue import Law
+from tests.support.oracle.facts import Row
+from tests.support.oracle.judge import check
+
+
+class OfAttempt:
+    """The facts of one attempt of all tasks, and the descriptions."""
+
+    def __init__(self, facts: BuiltFacts, attempt: int) -> None:
+        self.level: Level = facts.level
+        self._facts = facts
+        self._attempt = attempt
+
+    def rows(self, table: str) -> Sequence[Row]:
+        return self._facts.rows_of_attempt(table, self._attempt)
+
+    def attempt(self, task: int, seq: int) -> int:
+        return self._attempt
+
+    def static_rows(self, table: str) -> Sequence[tuple[int | str, ...]]:
+        return self._facts.static_rows(table)
+
+
+def check_attempts(law: Law, facts: BuiltFacts, graph: JobGraph, whole: bool, attempts: Attempts) -> tuple[int, int]:
+    """Returns how many rows the law examines, and its violations, in all attempts together.
+
+    All attempts but the last are prefixes. ``attempts``: which attempts the law examines.
+    """
+    if attempts is Attempts.ALL:
+        outcome = check(law, facts, graph, whole)
+        return outcome.rows_examined, outcome.violations
+    last, examined, violations = max(map(graph.last_attempt, graph.tasks)), 0, 0
+    for attempt in range(last + 1):
+        is_restored = any(graph.history.restored(task, attempt) != NO_CHECKPOINT for task in graph.tasks)
+        if attempts is not Attempts.FRESH or not is_restored:
+            outcome = check(law, OfAttempt(facts, attempt), graph, whole and attempt == last)
+            examined += outcome.rows_examined
+            violations += outcome.violations
+    return examined, violations

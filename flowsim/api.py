@@ -8,12 +8,14 @@ from typing import Literal
 
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.facts.kinds import Level
+from flowsim.graph.checkpoint_settings import CLAIM_MODES, SavepointRestoreSettings
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.reader import Recording
 from flowsim.report.inline import RecordingReport
 from flowsim.report.laws import law_data
 from flowsim.report.page import page, viewer_bytes
 from flowsim.report.payload import BUDGET_BYTES, build_payload
+from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import Scenario, load_scenario, load_text
 from flowsim.scenario.runner import PolicyName, ScenarioRun, broken_invariant, run_compiled
@@ -34,6 +36,9 @@ def run_scenario(
     record: Literal["off", "elements", "full"] | None = None,
     until_ns: int | None = None,
     overrides: Sequence[str] = (),
+    from_savepoint: str | Path | None = None,
+    claim_mode: Literal["claim", "no-claim", "legacy"] = "no-claim",
+    allow_non_restored_state: bool = False,
     allow_python: bool = False,
     allow_path: bool = False,
     limits: Limits | None = None,
@@ -45,6 +50,10 @@ def run_scenario(
     ``"KEY=VALUE"`` strings as for ``flowsim run --set``. ``until_ns`` counts from the start of the job. Python code and
     paths outside the scenario's folder need ``allow_python`` and ``allow_path``. ``limits`` None selects the default
     limits.
+
+    ``from_savepoint`` is the folder of a savepoint or checkpoint from which the job starts. ``claim_mode``: with
+    ``"claim"`` the job deletes it when a later checkpoint replaces it; with ``"no-claim"`` and ``"legacy"`` it stays.
+    State of operators that the scenario does not have needs ``allow_non_restored_state``, which drops it.
 
     The returned ``ScenarioRun`` has the job's ``result.status`` and ``result.error``, and ``sinks``, ``expectations``,
     ``recording`` and ``digest``. A failed job raises no exception: see ``result.error``. Raises ScenarioError or
@@ -61,14 +70,19 @@ def run_scenario(
     ('finished', 2)
     """
     loaded = _loaded(scenario, overrides, limits or DEFAULT_LIMITS)
-    name = loaded.model.name
-    folder = Path("out", name) if out is None else Path(out)
+    folder = Path("out", loaded.model.name) if out is None else Path(out)
     compiled = compile_scenario(loaded, out_dir=folder, allow_python=allow_python, allow_path=allow_path)
-    writing = [sink.name for sink in compiled.sinks if sink.directory is not None]
-    if out is None and writing:
-        raise BadInput(f"scenario {name!r}: sink {writing[0]!r} writes files: give their directory with out=")
-    level = None if record is None else Level[record.upper()]
-    run = run_compiled(compiled, out=out, seed=seed, policy=policy, clock=clock, record=level, until_ns=until_ns)
+    _check_memory(compiled, out)
+    run = run_compiled(
+        compiled,
+        out=out,
+        seed=seed,
+        policy=policy,
+        clock=clock,
+        record=None if record is None else Level[record.upper()],
+        until_ns=until_ns,
+        savepoint=_savepoint(from_savepoint, claim_mode, allow_non_restored_state),
+    )
     if broken_invariant(run.result.error) is not None and not compiled.faults:
         raise InvariantViolation(str(run.result.error))
     return run
@@ -120,6 +134,27 @@ def report_recording(
     verdicts = law_data(opened, name, validate(open_runs([opened]))) if laws else None
     payload = build_payload(opened, name, verdicts, budget_bytes - viewer_bytes())
     return RecordingReport(page(payload), payload.facts, payload.omitted)
+
+
+def _check_memory(compiled: CompiledScenario, out: str | Path | None) -> None:
+    """Raises BadInput if a run without an output directory would write files to the default one."""
+    if out is not None:
+        return
+    name = compiled.scenario.model.name
+    folder = Path("out", name)
+    writing = [sink.name for sink in compiled.sinks if sink.directory is not None]
+    if writing:
+        raise BadInput(f"scenario {name!r}: sink {writing[0]!r} writes files: give their directory with out=")
+    if any(each.is_relative_to(folder.resolve()) for each in compiled.checkpoint_folders):
+        raise BadInput(f"scenario {name!r}: its checkpoints or savepoints are files: give their directory with out=")
+
+
+def _savepoint(path: str | Path | None, claim_mode: str, allow: bool) -> SavepointRestoreSettings | None:
+    if path is not None:
+        return SavepointRestoreSettings(str(path), CLAIM_MODES[claim_mode], allow)
+    if claim_mode != "no-claim" or allow:
+        raise BadInput("claim_mode and allow_non_restored_state: apply to a restored job only: give from_savepoint=")
+    return None
 
 
 def _loaded(scenario: str | Path, overrides: Sequence[str], limits: Limits) -> Scenario:

@@ -6,6 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Literal, Self
 
+from flowsim.cluster.checkpoint_folders import checkpoint_folders, locked_folders
 from flowsim.cluster.mini_cluster import JobExecutionResult, RunOptions, execute
 from flowsim.cluster.recorded_run import execute_recorded
 from flowsim.datastream.building.network_settings import NETWORK_SETTINGS, checked_number
@@ -212,11 +213,12 @@ class JobBuilder:
         graph = self.stream_graph(job_name)
         self._operators.clear()
         options = RunOptions(**self._run_settings)  # type: ignore[arg-type]
-        if self._recording is None:
-            return execute(graph, options)
-        if options.recorder is not None:
+        if self._recording is not None and options.recorder is not None:
             raise BadInput("flowsim_recording: a run has one recorder, and flowsim_settings has already set one")
-        return execute_recorded(graph, options, *self._recording)
+        with locked_folders(checkpoint_folders(graph.settings.checkpointing, options.actions)):
+            if self._recording is None:
+                return execute(graph, options)
+            return execute_recorded(graph, options, *self._recording)
 
     def close(self) -> None:
         """Does nothing: the environment holds no resources between runs."""

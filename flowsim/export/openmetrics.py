@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from flowsim.export.job import job_name
+from flowsim.export.job_samples import JobSample
 from flowsim.export.samples import Sample
 from flowsim.recording.reader import Recording
 
@@ -15,6 +16,8 @@ _TASK: Final = "taskmanager_job_task"
 _INPUT: Final = f"{_TASK}_Shuffle_Netty_Input_Buffers"
 _OUTPUT: Final = f"{_TASK}_Shuffle_Netty_Output_Buffers"
 _OPERATOR: Final = f"{_TASK}_operator"
+_JOB: Final = "jobmanager_job"
+_JOB_MANAGER: Final = "jobmanager"
 _UNALLOWED: Final = re.compile(r"[^a-zA-Z0-9:_]")
 _NO_JOB_ID: Final = "0" * 32
 _FIRST: Final = 0
@@ -74,7 +77,7 @@ class _Family(NamedTuple):
     series: list[_Series]
 
 
-def open_metrics(recording: Recording, samples: Iterable[Sample]) -> Iterator[str]:
+def open_metrics(recording: Recording, samples: Iterable[Sample], of_job: Sequence[JobSample] = ()) -> Iterator[str]:
     """Yields the lines of the text; timestamps are seconds on the clock of the run, which is 1 at the start of a job.
 
     The metrics are gauges, as Flink's reporter has them: a counter of Flink may decrease after a restart.
@@ -83,7 +86,7 @@ def open_metrics(recording: Recording, samples: Iterable[Sample]) -> Iterator[st
     for sample in samples:
         by_task.setdefault((sample.task, sample.attempt), []).append(sample)
     labels = _Labels(recording)
-    for family in _families(labels, by_task):
+    for family in (*_families(labels, by_task), *_job_families(labels, of_job)):
         name = f"flink_{family.scope}_{family.name}"
         yield f"# TYPE {name} gauge\n# HELP {name} {family.name} (scope: {family.scope})\n"
         for series in family.series:
@@ -102,6 +105,7 @@ def _families(labels: _Labels, by_task: dict[tuple[int, int], list[Sample]]) -> 
         ]
         if series:
             yield _Family(scope, name, series)
+    yield from _checkpoint_families(labels, by_task)
     for name, of_operator in (
         ("currentInputWatermark", _head_watermark),
         ("currentOutputWatermark", _tail_watermark),
@@ -114,6 +118,29 @@ def _families(labels: _Labels, by_task: dict[tuple[int, int], list[Sample]]) -> 
         ]
         if series:
             yield _Family(_OPERATOR, name, series)
+
+
+def _checkpoint_families(labels: _Labels, by_task: dict[tuple[int, int], list[Sample]]) -> Iterator[_Family]:
+    with_checkpoints = {each: found for each, found in by_task.items() if found[0].checkpoint_alignment_ns is not None}
+    if with_checkpoints:
+        delays = [
+            _Series(labels.task(*each), {one.time_ns: str(one.checkpoint_start_delay_ns) for one in found})
+            for each, found in with_checkpoints.items()
+        ]
+        yield _Family(_TASK, "checkpointStartDelayNanos", delays)
+    alignments = [
+        _Series(labels.task(*each), {one.time_ns: str(one.checkpoint_alignment_ns) for one in found})
+        for each, found in with_checkpoints.items()
+        if labels.has_input(each[0])
+    ]
+    if alignments:
+        yield _Family(_TASK, "checkpointAlignmentTime", alignments)
+
+
+def _job_families(labels: _Labels, samples: Sequence[JobSample]) -> Iterator[_Family]:
+    for name in samples[0].values if samples else ():
+        points = {sample.time_ns: str(sample.values[name]) for sample in samples}
+        yield _Family(_JOB, name, [_Series(labels.job(), points)])
 
 
 OfOperators = Iterable[tuple[int, Callable[[Sample], str]]]
@@ -152,6 +179,9 @@ class _Labels:
 
     def last_operator(self, task: int) -> int:
         return max(self._operators[int(self._tasks[task][1])])
+
+    def job(self) -> str:
+        return _text({"host": _JOB_MANAGER, "job_id": self._job_id, "job_name": self._job_name})
 
     def task(self, task: int, attempt: int) -> str:
         return _text(self._variables(task, attempt))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import NamedTuple
 
-from flowsim.facts.schema import LATE_DROP, METRICS
+from flowsim.facts.checkpoint_tables import CHECKPOINT_METRICS, CHECKPOINTS
+from flowsim.facts.schema import LATE_DROP, METRICS, TASK_ATTEMPT
 from flowsim.recording.merged_facts import Selection, merged_facts
 from flowsim.recording.reader import Recording
 from flowsim.recording.recorded_file import damaged
@@ -15,6 +16,8 @@ class Sample(NamedTuple):
     """A row of table ``metrics``: ``values`` by column. ``late_records_dropped``: by window operator of the task.
 
     As in Flink, a late record counts only if the operator has no late side output, and interval joins do not count.
+    ``checkpoint_start_delay_ns`` and ``checkpoint_alignment_ns``: of the last checkpoint that the attempt acknowledged, 0
+    before the first one; None in a run without checkpoints.
     """
 
     task: int
@@ -22,6 +25,8 @@ class Sample(NamedTuple):
     time_ns: int
     values: dict[str, int]
     late_records_dropped: dict[int, int]
+    checkpoint_start_delay_ns: int | None
+    checkpoint_alignment_ns: int | None
 
 
 def read_samples(recording: Recording, selection: Selection) -> list[Sample]:
@@ -29,6 +34,7 @@ def read_samples(recording: Recording, selection: Selection) -> list[Sample]:
     attempts = _attempts(recording)
     dropped = _dropped(recording)
     windows = _window_operators(recording)
+    measured = _measurements(recording)
     samples = []
     tasks = {row[0] for row in recording.static_rows("tasks")}
     for fact in merged_facts(recording, selection):
@@ -38,8 +44,33 @@ def read_samples(recording: Recording, selection: Selection) -> list[Sample]:
         seq = values["seq"]
         attempt = attempts[fact.task, seq]
         counts = {o: bisect_left(dropped.get((fact.task, attempt, o), ()), seq) for o in windows.get(fact.task, ())}
-        samples.append(Sample(fact.task, attempt, fact.time_ns, values, counts))
+        delay_ns, alignment_ns = _last(measured, fact.task, attempt, seq)
+        samples.append(Sample(fact.task, attempt, fact.time_ns, values, counts, delay_ns, alignment_ns))
     return samples
+
+
+_Measurements = dict[tuple[int, int], list[tuple[int, int, int]]]
+
+
+def _measurements(recording: Recording) -> _Measurements | None:
+    """The ``seq``, start delay and alignment of each checkpoint, by task and attempt; None without checkpoints."""
+    if not recording.row_count(CHECKPOINTS.name):
+        return None
+    found: _Measurements = {}
+    columns = ("task", TASK_ATTEMPT.name, "seq", "start_delay_ns", "alignment_ns")
+    for epoch in range(len(recording.epochs)):
+        part = recording.part(CHECKPOINT_METRICS.name, epoch, columns)
+        for task, attempt, *row in zip(*(column.to_pylist() for column in part.columns), strict=True):
+            found.setdefault((task, attempt), []).append((row[0], row[1], row[2]))
+    return found
+
+
+def _last(measured: _Measurements | None, task: int, attempt: int, seq: int) -> tuple[int | None, int | None]:
+    if measured is None:
+        return None, None
+    rows = measured.get((task, attempt), [])
+    index = bisect_left(rows, seq, key=lambda row: row[0])
+    return rows[index - 1][1:] if index else (0, 0)
 
 
 def _attempts(recording: Recording) -> dict[tuple[int, int], int]:

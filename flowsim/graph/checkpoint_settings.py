@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Literal
+from typing import Final, Literal
 
 from flowsim.errors import BadInput
 
@@ -54,6 +54,8 @@ class CheckpointSettings:
 
 
 ClaimMode = Literal["CLAIM", "NO_CLAIM", "LEGACY"]
+CLAIM_MODES: Final[dict[str, ClaimMode]] = {"claim": "CLAIM", "no-claim": "NO_CLAIM", "legacy": "LEGACY"}
+"""By the names that users give."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,18 +24,18 @@ class DirectoryLock:
     The kernel releases the lock when the process dies, so a lock file of a killed run does not block other runs.
     """
 
-    def __init__(self, directory: Path) -> None:
-        """Takes the lock.
+    def __init__(self, directory: Path, advice: str = "choose another directory with --out") -> None:
+        """Takes the lock; ``advice`` ends the error for a directory that another run has locked.
 
         Raises BadInput that names the process with the lock, and OSError if no file can be created.
         """
         self._path = directory / LOCK
-        self._file = self._opened(directory)
+        self._file = self._opened(directory, advice)
         content = json.dumps({"pid": os.getpid(), "host": socket.gethostname()}).encode()
         os.truncate(self._file, 0)
         os.pwrite(self._file, content, 0)
 
-    def _opened(self, directory: Path) -> int:
+    def _opened(self, directory: Path, advice: str) -> int:
         while True:
             file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
             try:
@@ -46,9 +46,7 @@ class DirectoryLock:
             except OSError:
                 owner = _owner(file)
                 os.close(file)
-                raise BadInput(
-                    f"{directory}: {owner} is writing there: wait for it, or choose another directory with --out"
-                ) from None
+                raise BadInput(f"{directory}: {owner} is writing there: wait for it, or {advice}") from None
             os.close(file)  # another run released it and removed the file between the two steps
 
     def _is_current(self, file: int) -> bool:

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from flowsim.cluster.checkpoint_folders import checkpoint_folders
 from flowsim.cluster.failures import RunFailure
 from flowsim.cluster.job_execution import Progress, RunOptions
-from flowsim.cluster.run_actions import RunAction, StopWithSavepoint, TriggerSavepoint
+from flowsim.cluster.run_actions import RunAction
 from flowsim.connectors.files.input_file import InputFile
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.facts.tracer import Recorder
@@ -68,10 +69,7 @@ class CompiledScenario:
     @property
     def checkpoint_folders(self) -> tuple[Path, ...]:
         """The folders in which the run writes checkpoints and savepoints."""
-        settings = self.env.settings.checkpointing
-        found = [] if settings is None else [settings.directory]
-        found += [each.directory for each in self.actions if isinstance(each, TriggerSavepoint | StopWithSavepoint)]
-        return tuple(Path(each) for each in dict.fromkeys(found) if each is not None)
+        return checkpoint_folders(self.env.settings.checkpointing, self.actions)
 
     def run_options(
         self, recorder: Recorder | None = None, on_progress: Callable[[Progress], None] | None = None

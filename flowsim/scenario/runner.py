@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from flowsim.cluster.checkpoint_folders import locked_folders
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, Progress, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.recorded_run import run_and_close
@@ -170,15 +171,10 @@ def _recorder(
 ) -> Iterator[tuple[RecordingWriter | None, MemoryRecorder | None]]:
     """Returns the recorder of a run: a writer below ``out``, which it locks, or memory, or None."""
     level, values_bytes = settings.record, settings.record_values_bytes
-    if out is None:
-        yield None, None if level is Level.OFF else MemoryRecorder(level, values_bytes, settings.record_state)
-        return
-    directory = RunDirectory(out)
-    folders = [sink.directory.resolve() for sink in compiled.sinks if sink.directory is not None]
-    checkpoints = [folder.resolve() for folder in compiled.checkpoint_folders]
-    directory.begin(compiled.scenario.model.name, folders, checkpoints)
-    try:
-        if level is Level.OFF:
+    with _locked_directory(compiled, out) as directory:
+        if directory is None:
+            yield None, None if level is Level.OFF else MemoryRecorder(level, values_bytes, settings.record_state)
+        elif level is Level.OFF:
             yield None, None
         else:
             writer = RecordingWriter(
@@ -190,8 +186,24 @@ def _recorder(
                 inputs=lambda: input_digests(compiled),
             )
             yield writer, None
-    finally:
-        directory.end()
+
+
+@contextmanager
+def _locked_directory(compiled: CompiledScenario, out: str | Path | None) -> Iterator[RunDirectory | None]:
+    """Locks ``out``, if there is one, and the folders of checkpoints; those below ``out`` are locked with it."""
+    checkpoints = [folder.resolve() for folder in compiled.checkpoint_folders]
+    if out is None:
+        with locked_folders(checkpoints):
+            yield None
+        return
+    directory, base = RunDirectory(out), Path(out).resolve()
+    sinks = [sink.directory.resolve() for sink in compiled.sinks if sink.directory is not None]
+    with locked_folders(folder for folder in checkpoints if not folder.is_relative_to(base)):
+        directory.begin(compiled.scenario.model.name, sinks, checkpoints)
+        try:
+            yield directory
+        finally:
+            directory.end()
 
 
 def _advised(result: JobExecutionResult) -> JobExecutionResult:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Annotated, Any, Literal
 
 import typer
@@ -13,6 +13,7 @@ from flowsim.cli.command import Answer, command
 from flowsim.cli.commands.trace import From, RecordingPath, Tasks, To
 from flowsim.cli.options import Json, Limit
 from flowsim.cli.tables import Column, show_table
+from flowsim.export.job_samples import JobSample, read_job_samples
 from flowsim.export.openmetrics import open_metrics
 from flowsim.export.samples import Sample, read_samples
 from flowsim.limits import limits_of
@@ -20,7 +21,7 @@ from flowsim.recording.merged_facts import Selection
 from flowsim.recording.reader import Recording
 from flowsim.trace.names import Names
 from flowsim.trace.time import event_time, moment_ns, moment_text, start_of
-from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 
 _COLUMNS = {
     "busy_ms": Column("busy"),
@@ -40,6 +41,21 @@ _COLUMNS = {
     "buffer_size": Column("buffer size", rank=6),
 }
 """The columns that the printed table shows; ``--json`` has all columns."""
+_CHECKPOINT_COLUMNS = {
+    "checkpoint_start_delay_ns": Column("start delay ms", rank=2),
+    "checkpoint_alignment_ns": Column("alignment ms", rank=2),
+}
+"""Shown if the run has checkpoints."""
+_JOB_COLUMNS = {
+    "numberOfInProgressCheckpoints": Column("in progress"),
+    "numberOfCompletedCheckpoints": Column("completed"),
+    "numberOfFailedCheckpoints": Column("failed"),
+    "lastCompletedCheckpointId": Column("last completed"),
+    "lastCheckpointDuration": Column("duration ms", dull=frozenset()),
+    "lastCheckpointSize": Column("bytes"),
+    "lastCheckpointRestoreTimestamp": Column("last restore ms", rank=1),
+    "numRestarts": Column("restarts", dull=frozenset()),
+}
 
 Format = Annotated[
     Literal["text", "openmetrics"],
@@ -71,19 +87,50 @@ def metrics(
         to_ns=None if to_ns is None else start_ns + to_ns,
     )
     samples = read_samples(opened, selection)
-    document = {"samples": [_sample_data(names, sample, start_ns) for sample in samples], "exit_code": 0}
+    # Metrics of the job belong to no task.
+    of_job = [one for one in read_job_samples(opened) if _is_selected(one, selection)] if task is None else []
+    document = {
+        "samples": [_sample_data(names, sample, start_ns) for sample in samples],
+        "job_samples": [{"at_ns": one.time_ns - start_ns, **one.values} for one in of_job],
+        "exit_code": 0,
+    }
 
     def show(console: Console) -> None:
         if form == "openmetrics":
-            sys.stdout.writelines(open_metrics(opened, samples))
+            sys.stdout.writelines(open_metrics(opened, samples, of_job))
             return
-        if not samples:
+        if samples:
+            columns = _COLUMNS
+            if any(one.checkpoint_alignment_ns is not None for one in samples):
+                columns = _COLUMNS | _CHECKPOINT_COLUMNS
+            rows = [
+                (moment_text(one.time_ns - start_ns), names.task(one.task), *_cells(one, columns)) for one in samples
+            ]
+            show_table(console, ["time", "task"], tuple(columns.values()), rows)
+        else:
             console.print("the recording has no samples of these tasks in this time range")
-            return
-        rows = [(moment_text(one.time_ns - start_ns), names.task(one.task), *_cells(one)) for one in samples]
-        show_table(console, ["time", "task"], tuple(_COLUMNS.values()), rows)
+        if of_job:
+            console.print()
+            _show_job(console, of_job, start_ns)
 
     return Answer(document, show)
+
+
+def _is_selected(sample: JobSample, selection: Selection) -> bool:
+    from_ns, to_ns = selection.from_ns, selection.to_ns
+    return (from_ns is None or from_ns <= sample.time_ns) and (to_ns is None or sample.time_ns < to_ns)
+
+
+def _show_job(console: Console, samples: list[JobSample], start_ns: int) -> None:
+    columns = {name: column for name, column in _JOB_COLUMNS.items() if name in samples[0].values}
+    rows = [
+        (moment_text(one.time_ns - start_ns), *(_job_cell(one.values[name]) for name in columns)) for one in samples
+    ]
+    show_table(console, ["time"], tuple(columns.values()), rows)
+
+
+def _job_cell(value: int) -> str:
+    return "-" if value < 0 else f"{value:,}"
 
 
 def _sample_data(names: Names, sample: Sample, start_ns: int) -> dict[str, Any]:
@@ -92,6 +139,7 @@ def _sample_data(names: Names, sample: Sample, start_ns: int) -> dict[str, Any]:
         "task_name": names.task(sample.task),
         **sample.values,
         "late_records_dropped": _late(sample),
+        **{name: getattr(sample, name) for name in _CHECKPOINT_COLUMNS},
     }
 
 
@@ -100,8 +148,12 @@ def _late(sample: Sample) -> int | None:
     return sum(sample.late_records_dropped.values()) if sample.late_records_dropped else None
 
 
-def _cells(sample: Sample) -> Iterator[str]:
-    for column in _COLUMNS:
+def _cells(sample: Sample, columns: Iterable[str]) -> Iterator[str]:
+    for column in columns:
+        if column in _CHECKPOINT_COLUMNS:
+            value = getattr(sample, column)
+            yield "-" if value is None else f"{value / NS_PER_MS:,g}"
+            continue
         value = _late(sample) if column == "late_records_dropped" else sample.values[column]
         if value is None or (column == "busy_ms" and value < 0):
             yield "-"

@@ -37,7 +37,7 @@ from flowsim.cli.verdicts import OpenedRuns, report_data, show_report
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.facts.kinds import Level
-from flowsim.graph.checkpoint_settings import ClaimMode, SavepointRestoreSettings
+from flowsim.graph.checkpoint_settings import CLAIM_MODES, SavepointRestoreSettings
 from flowsim.recording.reader import Recording
 from flowsim.scenario.expectations import law_is_as_expected
 from flowsim.scenario.runner import ScenarioRun, broken_invariant, resolved_settings, run_compiled
@@ -142,12 +142,9 @@ def run(
     return _answer(done, directory, report)
 
 
-_CLAIM_MODES: dict[str, ClaimMode] = {"claim": "CLAIM", "no-claim": "NO_CLAIM", "legacy": "LEGACY"}
-
-
 def _savepoint(path: Path | None, claim_mode: str | None, allow: bool) -> SavepointRestoreSettings | None:
     if path is not None:
-        return SavepointRestoreSettings(str(path), _CLAIM_MODES[claim_mode or "no-claim"], allow)
+        return SavepointRestoreSettings(str(path), CLAIM_MODES[claim_mode or "no-claim"], allow)
     if claim_mode is not None or allow:
         option = "--allow-non-restored-state" if claim_mode is None else "--claim-mode"
         raise BadInput(f"{option}: applies to a restored job only: add --from-savepoint DIR")

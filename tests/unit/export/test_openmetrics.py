@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterable
 from pathlib import Path
@@ -162,3 +163,99 @@ def test_busy_time_of_legacy_source_is_not_a_number(tmp_path: Path) -> None:
 
 def test_selection_of_no_sample_is_an_empty_document(recording: Recording) -> None:
     assert families(recording, "--from", "1 h") == {}
+
+
+RESTARTED = """\
+flowsim: 1
+name: restarted
+settings: {checkpointing: {}, restart_strategy: {fixed_delay: {delay: 10 ms}}, metrics_interval: 20 ms}
+sources:
+  numbers: {generator: {count: 20, pace: 10 ms, fields: {n: {sequence: {}}, k: {choice: {values: [a, b, c]}}}}}
+operators:
+  sums: {input: numbers, key_by: k, parallelism: 2, reduce: {n: sum}}
+sinks: {kept: {input: sums, collect: {}}}
+actions: [{checkpoint: {at: 55 ms}}, {savepoint: {at: 75 ms}}]
+failures: [{fail_task: {task: numbers, at_record: 15}}]
+"""
+
+
+@pytest.fixture(scope="module")
+def restarted(tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    out = tmp_path_factory.mktemp("restarted")
+    run_scenario(RESTARTED, out=out)
+    return open_recording(out)
+
+
+def test_gauges_of_the_job_count_checkpoints_and_restarts(restarted: Recording) -> None:
+    of_job = {
+        name.removeprefix("flink_jobmanager_job_"): {
+            sample.timestamp.sec * 1000 + sample.timestamp.nsec // 1_000_000: sample.value for sample in family.samples
+        }
+        for name, family in families(restarted).items()
+        if name.startswith("flink_jobmanager_job_")
+    }
+    events = restarted.table("checkpoints").to_pylist()
+    completed = {row["checkpoint"]: row for row in events if row["action"] == 4}
+    metrics = restarted.table("checkpoint_metrics").to_pylist()
+
+    end = max(of_job["numRestarts"])
+    assert of_job["totalNumberOfCheckpoints"] == {1000: 0, 1055: 1, 1075: 2, 1150: 2, 1160: 2, end: 3}
+    assert of_job["numberOfCompletedCheckpoints"] == of_job["totalNumberOfCheckpoints"]
+    assert of_job["lastCompletedCheckpointId"] == {1000: -1, 1055: 1, 1075: 2, 1150: 2, 1160: 2, end: 3}
+    assert of_job["numRestarts"] == of_job["fullRestarts"] == {1000: 0, 1055: 0, 1075: 0, 1150: 1, 1160: 1, end: 1}
+    assert (
+        of_job["lastCheckpointRestoreTimestamp"][1150] == 1000 < of_job["lastCheckpointRestoreTimestamp"][1160] == 1160
+    )
+    for name in ("lastCheckpointSize", "lastCheckpointFullSize"):
+        assert of_job[name][1055] == completed[1]["state_bytes"] > of_job[name][end] == completed[3]["state_bytes"]
+        assert of_job[name][1000] == -1
+    processed = sum(row["alignment_bytes"] for row in metrics if row["checkpoint"] == 2)
+    assert of_job["lastCheckpointProcessedData"][1075] == processed > 0
+    assert {*of_job["numberOfFailedCheckpoints"].values(), *of_job["numberOfInProgressCheckpoints"].values()} == {0}
+
+
+def test_gauges_of_tasks_have_the_last_checkpoint_of_their_attempt(restarted: Recording) -> None:
+    found = families(restarted)
+    rows = restarted.table("checkpoint_metrics").to_pylist()
+    tasks = {
+        row["task"]: (f"{row['vertex']:016x}{0:016x}", str(row["subtask"]))
+        for row in restarted.table("tasks").to_pylist()
+    }
+    alignments = points(
+        found["flink_taskmanager_job_task_checkpointAlignmentTime"], "task_id", "subtask_index", "task_attempt_num"
+    )
+    for (task_id, subtask, attempt, time_ns), value in alignments.items():
+        before = [
+            row["alignment_ns"]
+            for row in rows
+            if tasks[row["task"]] == (task_id, subtask)
+            and str(row["task_attempt"]) == attempt
+            and row["time_ns"] <= int(time_ns)
+        ]
+        assert value == (before[-1] if before else 0)
+    assert max(alignments.values()) > 0
+    delays = found["flink_taskmanager_job_task_checkpointStartDelayNanos"]
+    assert "Source:_numbers" in {sample.labels["task_name"] for sample in delays.samples}
+    assert f"{0:016x}{0:016x}" not in {task_id for task_id, *_ in alignments}
+
+
+def test_run_without_checkpoints_has_no_gauges_of_them(found: dict[str, Metric]) -> None:
+    assert not [name for name in found if "heckpoint" in name or "estarts" in name]
+
+
+def test_job_samples_are_printed_without_task_and_in_the_selected_time(restarted: Recording) -> None:
+    def job_samples(*options: str) -> list[dict[str, int]]:
+        called = CliRunner().invoke(app, ["metrics", str(restarted.directory), "--json", *options])
+        return list(json.loads(called.stdout)["job_samples"])
+
+    assert len(job_samples()) == 8
+    assert [one["numberOfInProgressCheckpoints"] for one in job_samples("--from", "50 ms", "--to", "80 ms")] == [
+        1,
+        0,
+        1,
+        0,
+    ]
+    assert job_samples("--task", "sums") == []
+    printed = CliRunner().invoke(app, ["metrics", str(restarted.directory)], env={"COLUMNS": "80"}).stdout
+    assert max(map(len, printed.splitlines())) <= 80
+    assert "completed" in printed

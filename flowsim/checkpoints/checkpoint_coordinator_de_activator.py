@@ -79,17 +79,17 @@ class EndOfDataTracker:
         if self._with_end_of_data >= self._of_vertex[vertex]:
             for operator_id in self._operators[vertex]:
                 self._coordinator.set_is_processing_backlog(operator_id, False)
-        self._trigger_if_all()
+        if (vertex, attempt.subtask) in self._reporting:
+            self._trigger_if_all()
 
     def on_stop_without_drain(self, sources: Iterable[tuple[int, int]]) -> None:
-        """The job is stopped without drain or savepoint, so only its sources report; flowsim's own."""
+        """The job is stopped without drain or savepoint, so only its sources surely report; flowsim's own."""
         self._reporting = frozenset(sources)
         self._trigger_if_all()
 
     def on_restart(self, attempt: ExecutionAttemptId) -> None:
         """A new attempt starts, which reads its data again."""
         self._with_end_of_data.discard((attempt.vertex_id, attempt.subtask))
-        self._reporting = self._subtasks
 
     def _trigger_if_all(self) -> None:
         if self._with_end_of_data >= self._reporting:

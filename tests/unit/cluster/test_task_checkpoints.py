@@ -7,7 +7,7 @@ import pytest
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.run_actions import StopJob, TriggerCheckpoint
 from flowsim.errors import BadInput
-from flowsim.facts.kinds import CheckpointStep
+from flowsim.facts.kinds import CheckpointAction, CheckpointStep
 from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.functions.co_process import CoMapOperator
@@ -228,6 +228,19 @@ def test_stop_without_drain_or_savepoint_takes_a_last_checkpoint(settings: Check
     assert result.status is JobStatus.FINISHED, result.error
     assert result.elapsed_ns < 1000 * NS_PER_MS
     assert log.of("count") == ["initialize", "open", "prepare 1", "snapshot 1 100", "complete 1", "close"]
+
+
+def test_stop_while_a_region_restarts_takes_a_last_checkpoint_when_its_new_attempt_has_ended() -> None:
+    """The tasks of the other region do not report the end of data of a stop without drain (rule 12.44)."""
+    log = CallLog(fails_at={"first": "record 20"})
+    job = checkpointed_job(CheckpointSettings(), buffer_timeout_ms=0)
+    for name, count in (("first", 50), ("second", 1000)):
+        job.operator(numbers(job, count), name, name, log.make(), chain=False)
+    result, recorder = run_and_record(job, StopJob(25 * NS_PER_MS))
+    assert (result.status, result.restarts) == (JobStatus.FINISHED, 1), result.error
+    assert log.of("first")[-4:] == ["prepare 1", "snapshot 1 50", "complete 1", "close"]
+    assert log.of("second") == ["initialize", "open", "prepare 1", "snapshot 1 25", "complete 1", "close"]
+    assert [row[2] for row in recorder.rows("checkpoints") if row[3] == CheckpointAction.TRIGGERED] == [1]
 
 
 def test_final_checkpoint_behind_a_blocking_exchange_is_refused() -> None:

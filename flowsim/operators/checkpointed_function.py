@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from flowsim.errors import ValueNotAllowed
 from flowsim.state.descriptors import ListStateDescriptor, MapStateDescriptor
+from flowsim.state.keyed_state import KeyedStateStore
 from flowsim.state.redistribution.operator_state_handle import DistributionMode
 from flowsim.state.snapshots.snapshot_contexts import (
     OperatorBroadcastState,
@@ -105,10 +106,11 @@ class FunctionOperatorStateStore:
 class FunctionInitializationContext:
     """What a function gets to declare and to restore its state. Flink: FunctionInitializationContext."""
 
-    __slots__ = ("_context",)
+    __slots__ = ("_context", "_keyed_states")
 
-    def __init__(self, context: StateInitializationContext) -> None:
+    def __init__(self, context: StateInitializationContext, keyed_states: KeyedStateStore | None = None) -> None:
         self._context = context
+        self._keyed_states = keyed_states
 
     def is_restored(self) -> bool:
         """Returns True if the job was restored, also for a function without state in the checkpoint (rule 12.26)."""
@@ -120,6 +122,10 @@ class FunctionInitializationContext:
 
     def get_operator_state_store(self) -> FunctionOperatorStateStore:
         return FunctionOperatorStateStore(self._context.operator_state)
+
+    def get_keyed_state_store(self) -> KeyedStateStore | None:
+        """Returns the states of keys, to be declared here and used with each record; None behind no ``key_by``."""
+        return self._keyed_states
 
 
 class FunctionSnapshotContext:
@@ -150,10 +156,12 @@ class CheckpointedFunction(ABC):
         """Brings the states up to date for a checkpoint; an exception fails the task (rule 12.7)."""
 
 
-def initialize_function(function: object, context: StateInitializationContext) -> None:
+def initialize_function(
+    function: object, context: StateInitializationContext, keyed_states: KeyedStateStore | None = None
+) -> None:
     """Lets a function initialize its state, if it has any."""
     if isinstance(function, CheckpointedFunction):
-        function.initialize_state(FunctionInitializationContext(context))
+        function.initialize_state(FunctionInitializationContext(context, keyed_states))
 
 
 def snapshot_function(function: object, context: StateSnapshotContext) -> None:

@@ -130,9 +130,13 @@ class KeyedOperator(StreamOperator):
         return self.state.store(namespace)
 
     @property
+    def keyed_states(self) -> KeyedStateStore:
+        return self.state.store()
+
+    @property
     def runtime_context(self) -> RuntimeContext:
         """The argument of the user function's ``open``."""
-        return RuntimeContext(self.ctx, self.state.store())
+        return RuntimeContext(self.ctx, self.keyed_states)
 
     def use_interruptible_timers(self) -> bool:
         """True if the timers of this operator may yield to mails, if the job allows it (rule 9.18).

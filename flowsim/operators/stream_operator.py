@@ -19,6 +19,7 @@ from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.latency_stats import LatencyStats
 from flowsim.operators.operator_components import OperatorComponents
 from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.keyed_state import KeyedStateStore
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.state.snapshots.stored_streams import KeyedStateStream, TimerStream
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, StreamElement, WatermarkStatus
@@ -265,6 +266,11 @@ class StreamOperator:
         """The function of the user, which may have state of its own; None without one. Flink: AbstractUdfStreamOperator."""
         life = getattr(self, "_life", None)
         return None if life is None else life.function
+
+    @property
+    def keyed_states(self) -> KeyedStateStore | None:
+        """The keyed states of the user's function; None if the stream has no keys."""
+        return None
 
     def initialize_state(self, context: StateInitializationContext) -> None:
         """Declares the operator's states, and reads restored ones; called before ``open``, in jobs with checkpoints."""

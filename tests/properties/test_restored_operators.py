@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flowsim.connectors.script import record
-from flowsim.datastream import KeyedBroadcastProcessFunction, RuntimeContext
+from flowsim.datastream import BroadcastProcessFunction, KeyedBroadcastProcessFunction, RuntimeContext
 from flowsim.datastream.common import Duration
 from flowsim.datastream.functions import KeyedCoProcessFunction, KeyedProcessFunction
 from flowsim.datastream.state import (
@@ -20,12 +20,13 @@ from flowsim.datastream.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from flowsim.operators.functions.co_broadcast import CoBroadcastWithKeyedOperator
+from flowsim.operators.functions.co_broadcast import CoBroadcastWithKeyedOperator, CoBroadcastWithNonKeyedOperator
 from flowsim.operators.functions.co_process import KeyedCoProcessOperator
 from flowsim.operators.functions.grouped_reduce import GroupedReduceOperator
 from flowsim.operators.functions.interval_join import IntervalBounds, IntervalJoinOperator
 from flowsim.operators.functions.process import KeyedProcessOperator
 from flowsim.operators.stream_operator import StreamOperator
+from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.random_windows import ASSIGNERS, EVICTORS, TRIGGERS, WindowJob, accepted
 from flowsim.values.types import Types
 from tests.support.operators.restored_subtasks import EncodedStreams, Keyed, Subtasks
@@ -98,6 +99,27 @@ class Rules(KeyedBroadcastProcessFunction):
         return ()
 
 
+class RulesWithoutKeys(BroadcastProcessFunction):
+    def process_element(self, value: Any, ctx: Any) -> Iterable[object]:
+        yield value, list(ctx.get_broadcast_state(RULES).items())
+
+    def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[object]:
+        ctx.get_broadcast_state(RULES).put(*value)
+        return ()
+
+
+class OverdueTimers(KeyedProcessFunction):
+    """Emits each timer; its state and its timers do not depend on when a timer fires."""
+
+    def process_element(self, value: Any, ctx: Any) -> Iterable[object]:
+        timers = ctx.timer_service()
+        timers.register_processing_time_timer(timers.current_processing_time() + value[1])
+        return ()
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterable[object]:
+        yield ctx.get_current_key(), timestamp, str(ctx.time_domain())
+
+
 class Pairs:
     def open(self, runtime_context: RuntimeContext) -> None:
         pass
@@ -113,8 +135,9 @@ def key_of(value: Any) -> Any:
     return value[0]
 
 
-def join() -> StreamOperator:
-    return IntervalJoinOperator(Pairs(), IntervalBounds.between(-4, 5, lower_exclusive=False, upper_exclusive=True))
+def join(late_left: OutputTag | None = None, late_right: OutputTag | None = None) -> StreamOperator:
+    bounds = IntervalBounds.between(-4, 5, lower_exclusive=False, upper_exclusive=True)
+    return IntervalJoinOperator(Pairs(), bounds, late_left, late_right)
 
 
 KINDS = {
@@ -122,13 +145,21 @@ KINDS = {
     "process": Keyed(lambda: KeyedProcessOperator(OneInput()), (key_of,)),
     "co-process": Keyed(lambda: KeyedCoProcessOperator(TwoInputs()), (key_of, key_of)),
     "broadcast": Keyed(lambda: CoBroadcastWithKeyedOperator(Rules(), [RULES]), (key_of,), broadcast=2),
+    "broadcast without keys": Keyed(
+        lambda: CoBroadcastWithNonKeyedOperator(RulesWithoutKeys(), [RULES]), (), broadcast=2
+    ),
     "interval join": Keyed(join, (key_of, key_of)),
+    "late records of a join": Keyed(lambda: join(OutputTag("late left"), OutputTag("late right")), (key_of, key_of)),
+    "overdue timers": Keyed(lambda: KeyedProcessOperator(OverdueTimers()), (key_of,)),
 }
+
+LATER = [KINDS[name] for name in ("broadcast without keys", "late records of a join", "overdue timers")]
+"""Operators whose output does not depend on the processing time at which they do something."""
 
 Step = tuple[str, int, int]
 steps = st.lists(
     st.tuples(
-        st.sampled_from(["element", "element", "element", "second", "watermark", "clock", "restore"]),
+        st.sampled_from(["element", "element", "element", "second", "watermark", "clock", "restore", "restore later"]),
         st.integers(0, 20),
         st.integers(-12, 12),
     ),
@@ -156,11 +187,14 @@ def play(kind: Keyed, script: Sequence[Step], parallelisms: Sequence[int]) -> li
                 subtasks.watermark(watermark)
             case "clock":
                 subtasks.advance_to(subtasks.now_ms + abs(distance))
-            case "restore":
+            case "restore" | "restore later":
+                if name == "restore later" and kind in LATER:
+                    subtasks.now_ms += abs(distance)
                 if parallelisms:
                     subtasks = subtasks.restored(parallelisms[restores % len(parallelisms)], streams)
                     restores += 1
                 subtasks.watermark(watermark)  # a watermark is not state
+                subtasks.advance_to(subtasks.now_ms)
         outputs.append(subtasks.take_output())
     subtasks.watermark(watermark + 100)
     subtasks.advance_to(subtasks.now_ms + 100)

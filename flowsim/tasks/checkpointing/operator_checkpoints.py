@@ -118,7 +118,7 @@ class OperatorCheckpoints:
     def _initialize(self, context: StateInitializationContext) -> None:
         operator = self._wrapper.operator
         operator.initialize_state(context)
-        initialize_function(operator.user_function, context)
+        initialize_function(operator.user_function, context, operator.keyed_states)
 
     def prepare_snapshot_pre_barrier(self, checkpoint_id: int) -> None:
         self._wrapper.operator.prepare_snapshot_pre_barrier(checkpoint_id)
@@ -146,7 +146,8 @@ class OperatorCheckpoints:
 
 def initialize_without_checkpoints(wrapper: OperatorWrapper) -> None:
     """Lets a function with state declare it, in a job that never stores it."""
-    initialize_function(wrapper.operator.user_function, StateInitializationContext(OperatorStateBackend(wrapper.name)))
+    operator, context = wrapper.operator, StateInitializationContext(OperatorStateBackend(wrapper.name))
+    initialize_function(operator.user_function, context, operator.keyed_states)
 
 
 class FailingCheckpoints(OperatorCheckpoints):

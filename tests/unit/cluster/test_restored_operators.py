@@ -96,7 +96,7 @@ def output_of(kind: str, stream: DataStream) -> DataStream:
         case "window all":
             return stream.window_all(windows).reduce(total)
         case "window all of sessions":
-            return stream.window_all(sessions).reduce(total)
+            return stream.window_all(EventTimeSessionWindows.with_gap(Time.milliseconds(20))).reduce(total)
         case "late":
             return keyed.window(windows).side_output_late_data(LATE).reduce(total)
         case "count trigger":

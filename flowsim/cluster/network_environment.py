@@ -203,7 +203,8 @@ class NetworkEnvironment:
         if gates:
             self._debloaters[task.id] = [self._begin_debloating(task, edge, gate, settings) for edge, gate in gates]
             executor = task.mailbox_processor.executor(0)
-            BufferDebloating(task.timers, executor, settings.period_ms, [gate for _, gate in gates]).start()
+            read = [gate for _, gate in gates]
+            BufferDebloating(task.timers, executor, settings.period_ms, read, lambda: task.state.is_terminal).start()
 
     def _begin_debloating(
         self, task: StreamTask, edge: int, gate: SingleInputGate, settings: BufferDebloatSettings

@@ -68,6 +68,10 @@ class Disturbed:
 
         None: it cannot be restored with this parallelism.
         """
+        assert job.checkpointing is not None
+        # A stop while tasks restart can wait for its savepoint until that expires.
+        timeout_ms = min(job.checkpointing.timeout_ms, 5_000)
+        job = replace(job, checkpointing=replace(job.checkpointing, timeout_ms=timeout_ms))
         stop_ns = self._random.randint(0, self._length_ms) * NS_PER_MS
         failures = random_failures(self._random, job, self._length_ms, self._task_managers)
         stop = StopWithSavepoint(stop_ns, directory=str(self._folder / "savepoints"))

@@ -9,6 +9,7 @@ from random import Random
 from flowsim.cluster.failures import FailTask, LoseJobManager, LoseTaskManager, RunFailure
 from flowsim.cluster.run_actions import RunAction, TriggerCheckpoint, TriggerSavepoint
 from flowsim.graph.checkpoint_settings import CheckpointSettings, ExponentialDelayRestart, FixedDelayRestart
+from flowsim.graph.stream_graph import BufferDebloatSettings
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.disturbed_jobs import FILE_FORMATS, ORIGINS, PARTITIONINGS, SINKS, DisturbedJob, Origin, Step
 from tests.support.jobs.disturbed_steps import (
@@ -67,6 +68,7 @@ def random_job(random: Random) -> DisturbedJob:
         "cost_ns": random.choice([200_000, 1_000_000]),
         "task_managers": random.choice(["each", "one"]),
         "operator_chaining": random.random() < 0.8,
+        "buffer_debloat": random.choice([None, None, BufferDebloatSettings(10, 20, 25, 2, 64, 32)]),
     }
     job = DisturbedJob(origins, tuple(steps), (), settings, None if is_blocking else checkpointing, restart)
     return replace(job, sinks=tuple(random.choice(SINKS) for _ in job.ends))

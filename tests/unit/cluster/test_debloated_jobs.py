@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from flowsim.cluster.job_execution import JobStatus
+from flowsim.cluster.job_execution import JobStatus, RunOptions
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.connectors.memory import CollectSink
+from flowsim.datastream import MapFunction, RuntimeContext, StreamExecutionEnvironment
 from flowsim.facts.kinds import BufferKind, BufferSide, Level, MailAction
+from flowsim.graph.checkpoint_settings import FixedDelayRestart
 from flowsim.graph.stream_graph import BufferDebloatSettings, Link
+from flowsim.laws.judge import check_all
+from flowsim.laws.law import Verdict
 from flowsim.network.gates.buffer_debloater import BufferDebloater
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
@@ -97,3 +103,24 @@ def test_gate_without_debloating_measures_no_throughput() -> None:
     assert cluster.deployment is not None
     ((_, gate),) = cluster.deployment.network.gates_of(1)
     assert gate.throughput is None
+
+
+class OpensLater(MapFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        if runtime_context.get_attempt_number() < 2:
+            raise ValueError("not yet")
+
+    def map(self, value: object) -> object:
+        return value
+
+
+def test_attempt_that_was_canceled_before_its_first_turn_debloats_no_more() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    debloat = BufferDebloatSettings(period_ms=1, target_ms=5, samples=2)
+    env.configure(restart_strategy=FixedDelayRestart(3, 0), buffer_debloat=debloat, cost_ns=MS)
+    stream = env.from_collection(list(range(20))).rebalance().map(OpensLater())
+    stream.rebalance().map(lambda value: value).rebalance().sink_to(CollectSink())
+    recorder = MemoryRecorder(Level.FULL)
+    result = MiniCluster(env.stream_graph(), RunOptions(recorder=recorder)).run()
+    assert (result.status, result.restarts) == (JobStatus.FINISHED, 2)
+    assert [outcome.law for outcome in check_all(recorder) if outcome.verdict is Verdict.VIOLATED] == []

@@ -19,6 +19,8 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
         "stored_state",
         "source_positions",
         "committables",
+        "checkpoints",
+        "restarts",
     ),
     "timers": ("timers", "system_timers"),
     "state": ("state_changes",),
@@ -40,6 +42,8 @@ _OVERVIEW: Final = (
     "late_drop",
     "checkpoint_steps",
     "checkpoint_metrics",
+    "checkpoints",
+    "restarts",
     *KINDS["life"],
     *KINDS["metrics"],
 )

@@ -20,11 +20,13 @@ from flowsim.facts.kinds import Level
 from flowsim.facts.schema import TABLES
 from flowsim.limits import Limits, limits_of
 from flowsim.recording.manifest import RunStatus
-from flowsim.recording.merged_facts import Fact, Selection, merged_facts
+from flowsim.recording.merged_facts import Fact, Selection
 from flowsim.recording.reader import Recording
+from flowsim.trace.job_facts import NO_TASK, THE_JOB, facts_with_job, has_job_facts, job_sentence
 from flowsim.trace.kinds import tables_of_checkpoint, wanted_tables
 from flowsim.trace.links import report_link
 from flowsim.trace.names import Names
+from flowsim.trace.sentence import Sentence
 from flowsim.trace.sentences import sentence
 from flowsim.trace.time import moment_ns, moment_text, start_of
 
@@ -105,7 +107,13 @@ class TraceOutput:
 
     def facts(self) -> Iterator[Fact]:
         """Returns the facts in order, at most ``limit`` of them."""
-        return islice(merged_facts(self.recording, self.selection), self.limit)
+        return islice(facts_with_job(self.recording, self.selection), self.limit)
+
+    def sentence(self, fact: Fact) -> Sentence:
+        """Returns a fact as text. Raises BadInput if one of its numbers is out of range."""
+        if fact.task == NO_TASK:
+            return job_sentence(self.recording, self.names, fact)
+        return sentence(self.names, fact.table, fact.row, fact.depth)
 
 
 @command
@@ -208,20 +216,19 @@ class _Layout:
     A pipe gets one line per fact; a terminal gets lines of its ``width``.
     """
 
-    names: Names
+    output: TraceOutput
     name_width: int
     width: int | None
-    indented: bool
-    with_links: bool
 
     def line(self, fact: Fact, start_ns: int) -> str:
-        text, rules = sentence(self.names, fact.table, fact.row, fact.depth)
+        text, rules = self.output.sentence(fact)
         cited = f"  [{', '.join(rules)}]" if rules else ""
-        if self.with_links:
+        of_job = fact.task == NO_TASK
+        if self.output.with_links and not of_job:
             cited += f"  {_link(fact)}"
-        name = _shortened(self.names.short_task(fact.task), self.name_width)
+        name = _shortened(THE_JOB if of_job else self.output.names.short_task(fact.task), self.name_width)
         time = moment_text(fact.time_ns - start_ns)
-        indent = "  " * fact.depth if self.indented else ""
+        indent = "  " * fact.depth if self.output.indented else ""
         head = f"{time:>{_TIME_WIDTH}}  {name:<{self.name_width}}  {indent}"
         if self.width is None or self.width - len(head) < _LEAST_TEXT_WIDTH:
             return f"{head}{text}{cited}\n"
@@ -242,9 +249,9 @@ def _rewrapped(lines: list[str], width: int) -> list[str]:
 def _layout(output: TraceOutput) -> _Layout:
     names, chosen = output.names, output.selection.tasks
     shown = [names.short_task(task) for task in names.tasks if chosen is None or task in chosen]
-    return _Layout(
-        names, min(max(map(len, shown), default=0), _NAME_WIDTH), known_width(), output.indented, output.with_links
-    )
+    if has_job_facts(output.recording, output.selection):
+        shown.append(THE_JOB)
+    return _Layout(output, min(max(map(len, shown), default=0), _NAME_WIDTH), known_width())
 
 
 def _write_json(output: TraceOutput, path: Path, out: TextIO) -> ExitCode:
@@ -261,10 +268,10 @@ def _write_json(output: TraceOutput, path: Path, out: TextIO) -> ExitCode:
     count, code, end = 0, ExitCode.FINE, ""
     try:
         for fact in output.facts():
-            text, rules = sentence(names, fact.table, fact.row, fact.depth)
+            text, rules = output.sentence(fact)
             line = {
                 "at_ns": fact.time_ns - output.start_ns,
-                "task_name": names.task(fact.task),
+                "task_name": THE_JOB if fact.task == NO_TASK else names.task(fact.task),
                 "table": fact.table,
                 "text": text,
                 "rules": rules,

@@ -50,10 +50,10 @@ def compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: 
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`, or no row in `checkpoints`.
 - Rows examined: 1 for each snapshot of an attempt and each channel that the task receives.
-- Let *received* be the number of rows of `received` for the channel in the cut of the receiver, and *sent* the number of
-  rows of `sent` before the CHECKPOINT_BARRIER of the checkpoint, both without CHECKPOINT_BARRIER,
-  CANCEL_CHECKPOINT_MARKER and EVENT rows. If the sender sent no such barrier (it had finished), *sent* is the number of
-  all its rows but END_OF_PARTITION. A violation is
+- Let *received* be the number of rows of `received` for the channel in the cut of the receiver, without
+  CHECKPOINT_BARRIER, CANCEL_CHECKPOINT_MARKER and EVENT rows. Let *sent* be the `position` in `sent` of the
+  CHECKPOINT_BARRIER of the checkpoint, minus the number of rows of these kinds before it. If the sender sent no such
+  barrier (it had finished), *sent* is the number of all its rows but END_OF_PARTITION. A violation is
   - received < sent: the snapshots would lose elements in the channel;
   - received > sent, if there is a barrier and the alignment is ALIGNED or FORCED_ALIGNED: elements after the cut are in
     the state of the receiver, and are sent again after a restore. (With AT_LEAST_ONCE this is allowed, rule 12.16.)

@@ -173,8 +173,8 @@ _COUNTS: Final = """\
   - FINISHED: the number of OPEN rows or of CLOSE rows before it is not n, or the number of FINISH rows before it is not
     n (undrained task: not 0). A task that fails or is canceled closes its operators without finish.
 - 1 for each task with a row in `received` (task without inputs: in `sent`), if the first such row is before the last
-  OPEN row of the task, or the task has fewer than n OPEN rows. Exception: an async operator behind a source emits
-  restored elements when it opens (rule 11.22).
+  OPEN row of the task, or the task has fewer than n OPEN rows. Not counted: a restored attempt of a
+  task without inputs and with an operator of kind `async_wait`, which emits restored elements when it opens (rule 11.22).
 - In a whole run, 1 for each task without a FINISHED row, or with a FAILED or CANCELED row before it.
 """
 

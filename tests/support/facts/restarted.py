@@ -72,14 +72,7 @@ def _change(table: str, row: Row, random: Random) -> None:
 
 def run_with_windows(recorder: Recorder) -> JobExecutionResult:
     """Windows behind an asynchronous operator; two failures."""
-    env = StreamExecutionEnvironment.get_execution_environment()
-    env.set_parallelism(2)
-    env.configure(
-        cost_ns=200_000,
-        buffer_timeout_ms=1,
-        checkpointing=CheckpointSettings(interval_ms=10, async_latency_ns=2 * NS_PER_MS),
-        restart_strategy=FixedDelayRestart(3, 5),
-    )
+    env = _environment()
     strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(10)).with_timestamp_assigner(
         lambda value, _: value[1] * 3 - value[1] * 7 % 11
     )
@@ -97,10 +90,34 @@ def run_with_windows(recorder: Recorder) -> JobExecutionResult:
     return MiniCluster(env.stream_graph(), RunOptions(recorder=recorder, failures=failures)).run()
 
 
+def _run_with_calls_in_the_source(recorder: Recorder) -> JobExecutionResult:
+    """An asynchronous operator in the chain of a source; restored records are emitted when it opens."""
+    env = _environment()
+    calls = SimulatedAsyncFunction(lambda value: [value], UniformLatency(5 * NS_PER_MS, 15 * NS_PER_MS))
+    numbers = env.from_collection(list(range(40))).set_parallelism(1)
+    answered = AsyncDataStream.ordered_wait(numbers, calls, Time.seconds(1), 8).set_parallelism(1)
+    answered.rebalance().map(lambda value: value).name("all").sink_to(CollectSink())
+    failures = (FailTask("all", 1, at_record=11),)
+    return MiniCluster(env.stream_graph(), RunOptions(recorder=recorder, failures=failures)).run()
+
+
+def _environment() -> StreamExecutionEnvironment:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    env.configure(
+        cost_ns=200_000,
+        buffer_timeout_ms=1,
+        checkpointing=CheckpointSettings(interval_ms=10, async_latency_ns=2 * NS_PER_MS),
+        restart_strategy=FixedDelayRestart(3, 5),
+    )
+    return env
+
+
 JOBS |= {
     "restarted": run_restarted,
     "restarted late": lambda recorder: run_restarted(recorder, 50),
     "at least once": lambda recorder: run_restarted(recorder, 33, exactly_once=False),
     "one chain": run_in_one_chain,
     "windows": run_with_windows,
+    "calls": _run_with_calls_in_the_source,
 }

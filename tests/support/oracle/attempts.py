@@ -9,9 +9,12 @@ from flowsim.laws.job_graph import JobGraph
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.laws.law import Attempts
 from tests.support.facts.slicing import BuiltFacts
-from tests.support.oracle.catalogue import Law
-from tests.support.oracle.facts import Row
+from tests.support.oracle.catalogue import LAWS
+from tests.support.oracle.checkpoints import OF_CHECKPOINTS
+from tests.support.oracle.facts import Facts, Row
 from tests.support.oracle.judge import check
+
+_LAWS = {law.id: law for law in LAWS}
 
 
 class OfAttempt:
@@ -32,19 +35,25 @@ class OfAttempt:
         return self._facts.static_rows(table)
 
 
-def check_attempts(law: Law, facts: BuiltFacts, graph: JobGraph, whole: bool, attempts: Attempts) -> tuple[int, int]:
+def check_attempts(law: str, facts: BuiltFacts, graph: JobGraph, whole: bool, attempts: Attempts) -> tuple[int, int]:
     """Returns how many rows the law examines, and its violations, in all attempts together.
 
     All attempts but the last are prefixes. ``attempts``: which attempts the law examines.
     """
     if attempts is Attempts.ALL:
-        outcome = check(law, facts, graph, whole)
-        return outcome.rows_examined, outcome.violations
+        return _counts(law, facts, graph, whole)
     last, examined, violations = max(map(graph.last_attempt, graph.tasks)), 0, 0
     for attempt in range(last + 1):
         is_restored = any(graph.history.restored(task, attempt) != NO_CHECKPOINT for task in graph.tasks)
         if attempts is not Attempts.FRESH or not is_restored:
-            outcome = check(law, OfAttempt(facts, attempt), graph, whole and attempt == last)
-            examined += outcome.rows_examined
-            violations += outcome.violations
+            found = _counts(law, OfAttempt(facts, attempt), graph, whole and attempt == last)
+            examined += found[0]
+            violations += found[1]
     return examined, violations
+
+
+def _counts(law: str, facts: Facts, graph: JobGraph, whole: bool) -> tuple[int, int]:
+    if law in OF_CHECKPOINTS:
+        return OF_CHECKPOINTS[law](facts, graph, whole)
+    outcome = check(_LAWS[law], facts, graph, whole)
+    return outcome.rows_examined, outcome.violations

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
 from flowsim.laws.job_graph import JobGraph
+from flowsim.laws.job_history import NO_CHECKPOINT
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings
 
@@ -41,10 +42,18 @@ def life_cycle(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
 def _first_elements(facts: Facts, graph: JobGraph) -> dict[int, int]:
     """Per task the sequence number of the first element that it took in, or, without inputs, gave out."""
     firsts: dict[int, int] = {}
+    with_async = {operator.vertex for operator in graph.operators if operator.kind == "async_wait"}
     for table, has_inputs in (("received", True), ("sent", False)):
         for row in facts.rows(table):
             task = graph.tasks.get(row[1])
             if task is not None and (task.inputs > 0) == has_inputs:
+                attempt = facts.attempt(task.task, row[0])
+                if (
+                    not has_inputs
+                    and task.vertex in with_async
+                    and graph.history.restored(task.task, attempt) != NO_CHECKPOINT
+                ):
+                    continue  # It may emit restored elements when it opens (rule 11.22).
                 firsts[row[1]] = min(row[0], firsts.get(row[1], row[0]))
     return firsts
 

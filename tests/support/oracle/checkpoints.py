@@ -1,0 +1,223 @@
+"""Laws about checkpoints by their definitions: answers, notifications, barriers, cuts, progress and timers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from typing import Final
+
+from flowsim.facts.kinds import (
+    AlignmentType,
+    CheckpointAction,
+    CheckpointStep,
+    ElementKind,
+    LifeEvent,
+    SnapshotKind,
+    TimeDomain,
+    TimerAction,
+)
+from flowsim.laws.job_graph import JobGraph
+from flowsim.laws.job_history import NO_CHECKPOINT
+from flowsim.units import MAX_WATERMARK
+from tests.support.oracle.facts import Facts, Row
+
+Counts = tuple[int, int]
+"""Rows examined, and violations."""
+_STEPS: Final = (
+    CheckpointStep.BARRIER_SENT,
+    CheckpointStep.SYNC_START,
+    CheckpointStep.SYNC_END,
+    CheckpointStep.ASYNC_END,
+    CheckpointStep.ACKNOWLEDGE,
+)
+_BARRIERS: Final = (ElementKind.CHECKPOINT_BARRIER, ElementKind.CANCEL_CHECKPOINT_MARKER)
+
+
+def _steps(facts: Facts) -> list[tuple[int, int, int, int, CheckpointStep]]:
+    """Task, number, time, checkpoint and step, in order."""
+    return sorted(
+        (task, seq, time_ns, checkpoint, CheckpointStep(step))
+        for seq, task, time_ns, checkpoint, step, *_ in facts.rows("checkpoint_steps")
+    )
+
+
+def checkpoint_answers(facts: Facts, graph: JobGraph, whole: bool) -> Counts:
+    """Of each task and checkpoint, every step must be the next one, and nothing follows DECLINE."""
+    of: dict[tuple[int, int], list[CheckpointStep]] = defaultdict(list)
+    for task, _, _, checkpoint, step in _steps(facts):
+        if step in _STEPS or step is CheckpointStep.DECLINE:
+            of[task, checkpoint].append(step)
+    violations = 0
+    for steps in of.values():
+        for number, step in enumerate(steps):
+            before = steps[:number]
+            place = max((_STEPS.index(each) for each in before if each in _STEPS), default=-1)
+            if CheckpointStep.DECLINE in before:
+                violations += 1
+            elif step is CheckpointStep.DECLINE:
+                violations += place == len(_STEPS) - 1
+            else:
+                violations += _STEPS.index(step) != place + 1
+    return sum(map(len, of.values())), violations
+
+
+def checkpoint_notifications(facts: Facts, graph: JobGraph, whole: bool) -> Counts:
+    """Of completed checkpoints, each once, and not of restored ones."""
+    completed = {
+        event.checkpoint: event.time_ns
+        for event in graph.history.checkpoints
+        if event.action == CheckpointAction.COMPLETED and event.type != SnapshotKind.SAVEPOINT
+    }
+    examined = violations = 0
+    newest: dict[int, int] = {}
+    restored: dict[int, int] = {}
+    for task, _, time_ns, checkpoint, step in _steps(facts):
+        is_complete = completed.get(checkpoint, time_ns + 1) <= time_ns
+        if step is CheckpointStep.RESTORE:
+            restored[task] = checkpoint
+        elif step is CheckpointStep.NOTIFY_ABORTED:
+            examined, violations = examined + 1, violations + is_complete
+        elif step is CheckpointStep.NOTIFY_COMPLETE:
+            examined += 1
+            violations += not is_complete or checkpoint <= max(newest.get(task, -1), restored.get(task, -1))
+            newest[task] = max(checkpoint, newest.get(task, -1))
+    return examined, violations
+
+
+def checkpoint_barriers(facts: Facts, graph: JobGraph, whole: bool) -> Counts:
+    """Increasing on each channel, and on all channels of a task."""
+    rows = sorted((row[1], row[0], row[3], row[6]) for row in facts.rows("sent") if row[5] in _BARRIERS)
+    rows = [row for row in rows if graph.sent_by(row[0])]
+    highest: dict[int, int] = {}
+    channels: dict[int, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
+    violations = 0
+    for task, _, channel, checkpoint in rows:
+        violations += checkpoint <= highest.get(channel, 0)
+        highest[channel] = max(checkpoint, highest.get(channel, 0))
+        channels[task][checkpoint].add(channel)
+    for task, by_checkpoint in channels.items():
+        all_channels = {channel.channel for channel in graph.sent_by(task)}
+        violations += sum(
+            bool(all_channels - sent) and (whole or checkpoint < max(by_checkpoint))
+            for checkpoint, sent in by_checkpoint.items()
+        )
+    return len(rows), violations
+
+
+def checkpoint_cut(facts: Facts, graph: JobGraph, whole: bool) -> Counts:
+    """What was sent before the barrier was received before the snapshot, and nothing else."""
+    sent: dict[int, list[Row]] = defaultdict(list)
+    received: dict[int, list[Row]] = defaultdict(list)
+    for rows, table in ((sent, "sent"), (received, "received")):
+        for row in sorted(facts.rows(table)):
+            rows[row[3]].append(row)
+    snapshots: dict[int, dict[int, int]] = defaultdict(dict)
+    for task, seq, _, checkpoint, step in _steps(facts):
+        if step is CheckpointStep.SYNC_START:
+            snapshots[task][checkpoint] = seq
+    alignments = {
+        event.checkpoint: event.alignment
+        for event in graph.history.checkpoints
+        if event.action == CheckpointAction.TRIGGERED
+    }
+    examined = violations = 0
+    for channel in graph.channels.values():
+        of_sender = [row for row in sent[channel.channel] if row[1] == channel.source_task]
+        of_receiver = [row for row in received[channel.channel] if row[1] == channel.target_task]
+        for checkpoint, at in snapshots[channel.target_task].items():
+            examined += 1
+            count = sum(row[0] < at and row[5] < ElementKind.CHECKPOINT_BARRIER for row in of_receiver)
+            barriers = [n for n, row in enumerate(of_sender) if row[5] == _BARRIERS[0] and row[6] == checkpoint]
+            if barriers:
+                before = [row for row in of_sender[: barriers[0]] if row[5] >= ElementKind.CHECKPOINT_BARRIER]
+                expected = of_sender[barriers[0]][4] - len(before)
+                is_blocked = alignments.get(checkpoint) in (AlignmentType.ALIGNED, AlignmentType.FORCED_ALIGNED)
+                violations += count < expected or (is_blocked and count > expected)
+            else:
+                violations += count < sum(row[5] < ElementKind.END_OF_PARTITION for row in of_sender)
+    return examined, violations
+
+
+def checkpoint_progress(facts: Facts, graph: JobGraph, whole: bool) -> Counts:
+    """Each checkpoint that is triggered ends, once."""
+    examined = violations = highest = 0
+    pending: dict[int, tuple[set[int], bool]] = {}
+    """The tasks that acknowledged it, and whether these are all."""
+    for event in graph.history.checkpoints:
+        of = pending.get(event.checkpoint)
+        is_all = event.acknowledged == event.tasks
+        match CheckpointAction(event.action):
+            case CheckpointAction.TRIGGERED:
+                violations += event.checkpoint <= highest
+                highest = max(highest, event.checkpoint)
+                pending[event.checkpoint] = set(), is_all
+            case CheckpointAction.ACKNOWLEDGED:
+                violations += of is None or event.task_id in of[0]
+                if of is not None:
+                    pending[event.checkpoint] = of[0] | {event.task_id}, is_all
+            case CheckpointAction.DECLINED:
+                violations += of is None
+            case CheckpointAction.COMPLETED | CheckpointAction.ABORTED:
+                violations += of is None or (event.action == CheckpointAction.COMPLETED and not of[1])
+                pending.pop(event.checkpoint, None)
+            case _:
+                continue
+        examined += 1
+    return examined, violations + (len(pending) if whole else 0)
+
+
+def restored_timers(facts: Facts, graph: JobGraph, whole: bool) -> Counts:
+    """The timers of each task over all its attempts."""
+    history = graph.history
+    keyed = {edge.target_vertex for edge in graph.edges.values() if edge.partitioner == "HASH"}
+    examined = violations = 0
+    for task in graph.tasks:
+        if not graph.last_attempt(task) and history.first_restored == NO_CHECKPOINT:
+            continue
+        steps = [(row[0], 0, row) for row in facts.rows("timers") if row[1] == task]
+        steps += [(row[0], 1, row) for row in facts.rows("checkpoint_steps") if row[1] == task]
+        steps += [(row[0], 2, row) for row in facts.rows("lifecycle") if row[1] == task]
+        waiting: set[tuple[int, ...]] = set()
+        snapshots: dict[int, set[tuple[int, ...]]] = {}
+        attempt, is_known, is_finished = 0, history.restored(task, 0) == NO_CHECKPOINT, False
+        for seq, table, row in sorted(steps):
+            if facts.attempt(task, seq) != attempt:
+                attempt, is_finished = facts.attempt(task, seq), False
+                checkpoint = history.restored(task, attempt)
+                is_known = checkpoint == NO_CHECKPOINT or checkpoint in snapshots
+                waiting = set(snapshots.get(checkpoint, ()))
+            if table == 1:
+                if row[4] == CheckpointStep.SYNC_START and is_known:
+                    snapshots[row[3]] = set(waiting)
+            elif table == 2:
+                if row[4] == LifeEvent.FINISH:
+                    is_finished = True
+                    examined += graph.tasks[task].vertex in keyed
+            else:
+                timer, action = _timer_of(row)
+                examined += 1
+                if action == TimerAction.REGISTER:
+                    violations += timer in waiting
+                    waiting.add(timer)
+                else:
+                    violations += timer not in waiting and is_known
+                    waiting.discard(timer)
+        if whole and is_finished and attempt:
+            violations += sum(timer[2] == TimeDomain.EVENT_TIME and timer[3] < MAX_WATERMARK for timer in waiting)
+    return examined, violations
+
+
+def _timer_of(row: Row) -> tuple[tuple[int, ...], int]:
+    """The timer (operator, service, domain, time, key and window), and what happened to it."""
+    _, _, operator, _, action, domain, timestamp, _, key, start, _, end, service = row
+    return (operator, service, domain, timestamp, key, start, end), action
+
+
+OF_CHECKPOINTS: Final[dict[str, Callable[[Facts, JobGraph, bool], Counts]]] = {
+    "checkpoint-answers": checkpoint_answers,
+    "checkpoint-notifications": checkpoint_notifications,
+    "checkpoint-barriers": checkpoint_barriers,
+    "checkpoint-cut": checkpoint_cut,
+    "checkpoint-progress": checkpoint_progress,
+    "restored-timers": restored_timers,
+}

@@ -176,6 +176,11 @@ class JobCheckpoints:
     def _assign(
         self, vertex: VertexExecutions, states: Sequence[OperatorState], checkpoint_id: int, *, is_finished: bool
     ) -> None:
+        """A vertex whose subtasks reported no state starts as new: it knows of no restored checkpoint."""
+        if not is_finished and not any(state.has_state for state in states):
+            for subtask in vertex.task_vertices:
+                self._restores.pop(subtask.id, None)
+            return
         parallelism = len(vertex.task_vertices)
         assigned: list[dict[str, OperatorSubtaskState]] = [{} for _ in range(parallelism)]
         for state in states:

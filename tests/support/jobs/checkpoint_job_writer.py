@@ -22,7 +22,6 @@ KINDS = (
 )
 CONNECTED = ("keyed_broadcast", "keyed_co_process")
 WITH_TIMERS = ("keyed", "timers", *CONNECTED)
-ASYNC_DELAYS_MS = (0, 20, 60, 250)
 
 
 class CheckpointJobWriter:
@@ -46,6 +45,7 @@ class CheckpointJobWriter:
         self.step = 0
         self.records = 0
         self.failing: list[int] = []
+        self.unanswered: list[int] = []
 
     def case(self) -> dict[str, Any]:
         random = self.random
@@ -55,11 +55,18 @@ class CheckpointJobWriter:
         for number in range(count):
             self._rounds(random.randint(1, 3) if count == 1 else random.randint(0, 1))
             if number < count - 1:
-                ending = random.choice([["savepoint"], ["retain"], ["stop", 0], ["stop", 1]])
+                # A trace has notifications, which a phase that is cancelled need not wait for.
+                cancels = [] if self.kind == "trace" else [["savepoint"], ["retain"]]
+                ending: list[Any] = random.choice([*cancels, ["stop", 0], ["stop", 1]])
+                if ending == ["stop", 1]:
+                    self._answer_all()
                 self._control(*ending)
             self._elements(random.randint(1, 6))
+        self._answer_all()
         if count == 1 and random.random() < 0.3:
             self._control("stop", random.randrange(2))
+        for place in random.sample(self.places, len(self.places)):
+            self._add(place, "end")
         if self.failing:
             params["fail_ids"] = self.failing
         return {"seed": self.seed, "job": self.kind, "scripts": self.scripts, "params": params, "phases": phases}
@@ -94,7 +101,7 @@ class CheckpointJobWriter:
         self._elements(random.randint(2, 8))
         for _ in range(count):
             if random.random() < 0.85:
-                self._control("ck" if random.random() < 0.85 else "ck_nowait_notify")
+                self._control("ck" if self.kind == "trace" or random.random() < 0.85 else "ck_nowait_notify")
             self._elements(random.randint(2, 8))
             if random.random() < 0.7:
                 if self.kind == "keyed" and random.random() < 0.4:
@@ -104,12 +111,22 @@ class CheckpointJobWriter:
             self._elements(random.randint(1, 6))
 
     def _elements(self, count: int) -> None:
+        random = self.random
         for _ in range(count):
-            place = self.random.choice(self.places)
-            if self.kind == "async" or self.random.random() > 0.25:
+            place = random.choice(self.places)
+            if self.unanswered and random.random() < 0.4:
+                self._control("answer", self.unanswered.pop(random.randrange(len(self.unanswered))))
+            elif self.kind == "async" or random.random() > 0.25:
                 self._record(place)
             else:
                 self._watermark(place)
+            if len(self.places) > 1 and random.random() < 0.03:
+                self._add(place, "end")
+                self.places.remove(place)
+
+    def _answer_all(self) -> None:
+        while self.unanswered:
+            self._control("answer", self.unanswered.pop(self.random.randrange(len(self.unanswered))))
 
     def _record(self, place: tuple[int, int]) -> None:
         random = self.random
@@ -122,7 +139,7 @@ class CheckpointJobWriter:
         elif self.kind == "state":
             orders = [random.randint(1, 11) for _ in range(random.randint(1, 4))]
         elif self.kind == "async":
-            orders = [random.choice(ASYNC_DELAYS_MS)]
+            self.unanswered.append(self.records)
         value = random.randint(-9, 50)
         self._add(place, "r", self.records, random.choice(self.keys), value, timestamp, orders)
         self.records += 1

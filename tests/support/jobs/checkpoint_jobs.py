@@ -4,7 +4,8 @@ A case has one ``script``, or ``scripts`` for several sources: unions, or the tw
 has one list of entries for each source subtask. An entry is [step, operation, ...]: ``r`` id key value timestamp
 extra | ``w`` timestamp | ``ck`` (a checkpoint, and its notification) | ``ck_nowait_notify`` | ``fail`` | ``slow`` ms (of
 each element of the keyed operator) | ``sleep`` ms | ``savepoint`` and ``retain`` (then the phase ends, and the next one
-starts from it) | ``stop`` drain. Steps order all source subtasks.
+starts from it) | ``stop`` drain | ``answer`` id (of the async function) | ``end`` (of the subtask's input; the next step
+waits until it is processed). Steps order all source subtasks.
 """
 
 from __future__ import annotations
@@ -68,6 +69,10 @@ class Board:
     phase: int = 0
     folder: str | None = None
     """Where snapshots are written; None: in memory."""
+    has_ended_input: bool = False
+    """True until the next step."""
+    answers: dict[int, int] = field(default_factory=dict)
+    """Record -> the step that answers it; if empty, each record has its delay."""
     sources: int = 0
     """Subtasks of all sources."""
     expected_opens: int = 0
@@ -164,7 +169,13 @@ class Script(ParallelSourceFunction, CheckpointedFunction):
                 ctx.sleep(1)
             if not self.running:
                 return
-            if not self._perform(ctx, entry):
+            if board.has_ended_input:
+                board.has_ended_input = False
+                ctx.sleep(2 * GAP_MS)
+            if entry[1] == "end":
+                self.position += 1
+                board.has_ended_input = True
+            elif not self._perform(ctx, entry):
                 return
             board.step = entry[0] + 1
 
@@ -185,6 +196,10 @@ class Script(ParallelSourceFunction, CheckpointedFunction):
             case "sleep":
                 ctx.sleep(entry[2])
                 self.position += 1
+            case "answer":
+                self.position += 1
+                board.step = entry[0] + 1
+                ctx.sleep(GAP_MS)
             case "fail":
                 self.position += 1
                 if board.fires(f"step{entry[0]}"):
@@ -350,7 +365,13 @@ class AsyncFn(AsyncFunction):
         number, key, _, extra = value
         self.board.note("invoke", self.attempt, self.subtask, number)
         self.board.counts[self.board.at("recv", self.attempt)] += 1
-        await asyncio.sleep(extra[0] / 1000)
+        board = self.board
+        if number in board.answers:
+            # Before the source has started, the step may be the one of the failed attempt.
+            while not board.counts[board.at("src", self.attempt)] or board.step <= board.answers[number]:
+                await asyncio.sleep(0.001)
+        else:
+            await asyncio.sleep(extra[0] / 1000)
         return [["a", key, number]]
 
 
@@ -386,13 +407,14 @@ class Probe(StreamOperator):
 class Trace(StreamOperator):
     """Logs its life cycle; emits one record before each barrier, until its input ends."""
 
-    def __init__(self, board: Board, name: str) -> None:
+    def __init__(self, board: Board, name: str, log: str = "trace") -> None:
         self.board = board
         self.name = name
+        self.log = log
         self.has_ended = False
 
     def _note(self, *event: Any) -> None:
-        self.board.note("trace", self.ctx.attempt_number, self.ctx.subtask_index, self.name, *event)
+        self.board.note(self.log, self.ctx.attempt_number, self.ctx.subtask_index, self.name, *event)
 
     def initialize_state(self, context: StateInitializationContext) -> None:
         super().initialize_state(context)
@@ -529,8 +551,11 @@ def _operator(case: dict[str, Any], board: Board, sources: list[DataStream], par
             return wait(events, AsyncFn(board), Time.seconds(60), 20)
         case "trace":
             board.expected_opens += 2 * parallelism
-            out = _transform(keyed, "t1", lambda _: Trace(board, "t1")).set_parallelism(parallelism).uid("first")
-            return _transform(out, "t2", lambda _: Trace(board, "t2"))
+            # Two tasks would write one log in any order.
+            logs = ("trace", "trace") if "script" in case or params["chaining"] else ("first", "second")
+            out = _transform(keyed, "t1", lambda _: Trace(board, "t1", logs[0]))
+            out = out.set_parallelism(parallelism).uid("first")
+            return _transform(out, "t2", lambda _: Trace(board, "t2", logs[1]))
         case "state":
             return keyed.process(States())
         case "timers":
@@ -583,11 +608,15 @@ def run_phase(board: Board, case: dict[str, Any], parallelism: int, **options: o
 
 def run_phases(case: dict[str, Any], folder: Path) -> tuple[Board, list[JobStatus]]:
     """Runs all phases of a case; each starts from the snapshot of the one before, below ``folder``."""
-    board = Board(folder=str(folder) if len(case["phases"]) > 1 else None)
+    scripts = case.get("scripts") or [case["script"]]
+    entries = [entry for script in scripts for subtask in script for entry in subtask]
+    answers = {entry[2]: entry[0] for entry in entries if entry[1] == "answer"}
+    board = Board(answers=answers, folder=str(folder) if len(case["phases"]) > 1 else None)
     ends = []
     for number, phase in enumerate(case["phases"]):
         board.phase = number
         board.slow_ms = 0
+        board.has_ended_input = False
         restore = None if number == 0 or board.snapshot is None else SavepointRestoreSettings(board.snapshot)
         board.snapshot = None
         ends.append(run_phase(board, case, phase["parallelism"], savepoint=restore).status)

@@ -10,6 +10,8 @@ from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.legacy.source_function import SourceContext, SourceFunction
 from flowsim.legacy.stream_source import StreamSource
 from flowsim.operators.functions.co_process import CoMapOperator
+from flowsim.operators.stream_operator import StreamOperator
+from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.logged_operators import CallLog, checkpointed_job, numbers, run_and_judge
 
@@ -82,3 +84,30 @@ def test_savepoint_of_a_stop_expires_while_a_drained_source_is_restored_as_finis
         *((2, 2) if drain else (1, 1)),
     )
     assert result.requested_snapshots[-1].error == ("Checkpoint expired before completing." if drain else None)
+
+
+class Restores(StreamOperator):
+    """Has no state; logs the checkpoint from which it is restored."""
+
+    def __init__(self, restores: list[int | None]) -> None:
+        self.restores = restores
+
+    def initialize_state(self, context: StateInitializationContext) -> None:
+        super().initialize_state(context)
+        self.restores.append(context.restored_checkpoint_id)
+
+    def process_element(self, value: object, timestamp: int | None) -> None:
+        self.records_in += 1
+        self.collect(value, timestamp)
+
+
+@pytest.mark.parametrize("chain", [True, False])
+def test_task_without_any_state_starts_as_new_after_a_failure(chain: bool) -> None:
+    """Rule 12.100: a vertex gets a restored checkpoint only if one of its subtasks stored state in it."""
+    restores: list[int | None] = []
+    log = CallLog(fails_at={"counted": "record 40"})
+    job = checkpointed_job(CheckpointSettings(interval_ms=20))
+    stateless = job.operator(numbers(job, 120), "stateless", "stateless", lambda: Restores(restores), chain=chain)
+    job.operator(stateless, "counted", "counted", log.make(), chain=False)
+    assert run_and_judge(job).status is JobStatus.FINISHED
+    assert restores == [None, 2 if chain else None]

@@ -15,6 +15,8 @@ import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.ObjectMap
 final class Board {
     static final ObjectMapper JSON = new ObjectMapper();
     static final AtomicInteger STEP = new AtomicInteger();
+    /** Records that operators have received. */
+    static final AtomicInteger ARRIVED = new AtomicInteger();
 
     private static final ConcurrentHashMap<String, AtomicInteger> COUNTS = new ConcurrentHashMap<>();
     private static final Set<String> FIRED = ConcurrentHashMap.newKeySet();
@@ -24,7 +26,7 @@ final class Board {
     static volatile int sources;
     static volatile int expectedOpens;
     static volatile int expectedNotifications;
-    static volatile boolean countsArrivals;
+    static volatile boolean inputHasEnded;
     static volatile String folder;
     static volatile MiniCluster cluster;
     static volatile JobID job;
@@ -38,6 +40,7 @@ final class Board {
         phase = number;
         folder = snapshots;
         cluster = null;
+        inputHasEnded = false;
         hasEnded = false;
         snapshot = null;
         stop = null;

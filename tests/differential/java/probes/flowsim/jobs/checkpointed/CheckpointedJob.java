@@ -78,7 +78,8 @@ public final class CheckpointedJob implements Job {
             StreamExecutionEnvironment env, JsonNode given, int parallelism) {
         JsonNode params = given.get("params");
         String kind = given.get("job").asText();
-        List<DataStream<Tuple4<Integer, String, Long, long[]>>> sources = sources(env, given.get("scripts"));
+        List<DataStream<Tuple4<Integer, String, Long, long[]>>> sources =
+                sources(env, given.get("scripts"), kind.equals("keyed_broadcast"));
         boolean isConnected = kind.equals("keyed_broadcast") || kind.equals("keyed_co_process");
         DataStream<Tuple4<Integer, String, Long, long[]>> events = sources.get(0);
         for (int i = 1; i < sources.size() && !isConnected; i++) {
@@ -86,21 +87,22 @@ public final class CheckpointedJob implements Job {
         }
         KeyedStream<Tuple4<Integer, String, Long, long[]>, Object> keyed = keyed(events);
         Duration size = Duration.ofMillis(params.path("size").asLong());
-        Board.countsArrivals = List.of("keyed", "trace", "async").contains(kind);
         switch (kind) {
             case "keyed":
                 Board.expectedOpens += parallelism;
                 return keyed.process(new Counting(params), Types.STRING);
             case "trace":
                 Board.expectedOpens += 2 * parallelism;
-                return keyed.transform("t1", Types.STRING, new Trace<>("t1"))
+                // Two tasks would write one log in any order.
+                boolean isOneTask = params.get("chaining").asBoolean();
+                return keyed.transform("t1", Types.STRING, new Trace<>("t1", isOneTask ? "trace" : "first"))
                         .setParallelism(parallelism)
                         .uid("first")
-                        .transform("t2", Types.STRING, new Trace<>("t2"));
+                        .transform("t2", Types.STRING, new Trace<>("t2", isOneTask ? "trace" : "second"));
             case "async":
                 return (params.get("ordered").asBoolean()
-                                ? AsyncDataStream.orderedWait(events, new Answers(), 60, TimeUnit.SECONDS, 20)
-                                : AsyncDataStream.unorderedWait(events, new Answers(), 60, TimeUnit.SECONDS, 20))
+                                ? AsyncDataStream.orderedWait(events, new Answers(given.get("scripts")), 60, TimeUnit.SECONDS, 20)
+                                : AsyncDataStream.unorderedWait(events, new Answers(given.get("scripts")), 60, TimeUnit.SECONDS, 20))
                         .returns(Types.STRING);
             case "window":
                 return keyed.window(TumblingEventTimeWindows.of(size)).process(new Contents<>(), Types.STRING);
@@ -112,19 +114,24 @@ public final class CheckpointedJob implements Job {
                 return keyed.window(EventTimeSessionWindows.withGap(size)).process(new Contents<>(), Types.STRING);
             case "count":
                 return keyed.countWindow(params.get("size").asLong()).process(new Contents<>(), Types.STRING);
+            case "keyed_co_process":
+                return Operators.connected(keyed, keyed(sources.get(1)));
+            case "keyed_broadcast":
+                return Operators.broadcast(keyed, sources.get(1));
             default:
-                return Operators.of(kind, keyed, isConnected ? sources.get(1) : null);
+                return kind.equals("state") ? Operators.states(keyed) : Operators.timers(keyed);
         }
     }
 
     private static List<DataStream<Tuple4<Integer, String, Long, long[]>>> sources(
-            StreamExecutionEnvironment env, JsonNode scripts) {
+            StreamExecutionEnvironment env, JsonNode scripts, boolean lastIsBroadcast) {
         List<DataStream<Tuple4<Integer, String, Long, long[]>>> sources = new ArrayList<>();
         Board.sources = 0;
         for (JsonNode script : scripts) {
+            boolean countsArrivals = !lastIsBroadcast || sources.isEmpty();
             String name = sources.isEmpty() ? "source" : "source" + sources.size();
             sources.add(
-                    env.addSource(new ScriptedSource(name, script), name, Operators.RECORD)
+                    env.addSource(new ScriptedSource(name, script, countsArrivals), name, Operators.RECORD)
                             .setParallelism(script.size())
                             .uid(name));
             Board.sources += script.size();
@@ -135,7 +142,7 @@ public final class CheckpointedJob implements Job {
     @SuppressWarnings({"unchecked", "rawtypes"})
     private static KeyedStream<Tuple4<Integer, String, Long, long[]>, Object> keyed(
             DataStream<Tuple4<Integer, String, Long, long[]>> events) {
-        return events.keyBy(event -> (Object) event.f1, (TypeInformation) Types.STRING);
+        return events.keyBy(new Keys(), (TypeInformation) Types.STRING);
     }
 
     @Override

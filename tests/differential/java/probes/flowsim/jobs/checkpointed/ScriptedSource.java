@@ -13,6 +13,8 @@ import org.apache.flink.api.java.tuple.Tuple3;
 import org.apache.flink.api.java.tuple.Tuple4;
 import org.apache.flink.core.execution.CheckpointType;
 import org.apache.flink.core.execution.SavepointFormatType;
+import org.apache.flink.runtime.execution.ExecutionState;
+import org.apache.flink.runtime.executiongraph.AccessExecutionVertex;
 import org.apache.flink.runtime.state.FunctionInitializationContext;
 import org.apache.flink.runtime.state.FunctionSnapshotContext;
 import org.apache.flink.shaded.jackson2.com.fasterxml.jackson.databind.JsonNode;
@@ -23,23 +25,33 @@ import org.apache.flink.streaming.api.watermark.Watermark;
 /**
  * Runs the entries of its subtask when their steps come: {@code [step, "r", number, key, value, timestamp, orders]}, {@code
  * [step, "w", timestamp]}, {@code "ck"} (a checkpoint, and its notifications), {@code "ck_nowait_notify"}, {@code "fail"},
- * {@code "savepoint"}, {@code "retain"} (a checkpoint; both end the phase) and {@code "stop", drain}.
+ * {@code "savepoint"}, {@code "retain"} (a checkpoint; both end the phase), {@code "stop", drain}, {@code "answer", number}
+ * (of the async function) and {@code "end"} (of the subtask's input; the next step waits until it is processed).
  */
 final class ScriptedSource extends RichParallelSourceFunction<Tuple4<Integer, String, Long, long[]>>
         implements CheckpointedFunction {
     private static final int GAP_MS = 10;
     private static final int SECONDS = 20;
     private static final int LONGEST_WAIT_MS = 500;
+    private static final ThreadLocal<Boolean> IS_SOURCE = ThreadLocal.withInitial(() -> false);
 
     private final String name;
     private final String scripts;
+    private final boolean countsArrivals;
     private volatile boolean running = true;
     private int position;
     private transient ListState<Tuple3<Integer, Integer, Integer>> positions;
 
-    ScriptedSource(String name, JsonNode scripts) {
+    /** {@code countsArrivals}: whether the operator counts what it receives; else a record has time to arrive. */
+    ScriptedSource(String name, JsonNode scripts, boolean countsArrivals) {
         this.name = name;
+        this.countsArrivals = countsArrivals;
         this.scripts = scripts.toString();
+    }
+
+    /** Whether the thread emits records; other threads that ask for a key receive them. */
+    static boolean isRunning() {
+        return IS_SOURCE.get();
     }
 
     @Override
@@ -77,12 +89,17 @@ final class ScriptedSource extends RichParallelSourceFunction<Tuple4<Integer, St
 
     @Override
     public void run(SourceContext<Tuple4<Integer, String, Long, long[]>> context) throws Exception {
+        IS_SOURCE.set(true);
         awaitStart();
         JsonNode entries = entries();
         while (running && position < entries.size()) {
             JsonNode entry = entries.get(position);
             while (running && Board.STEP.get() != entry.get(0).asInt()) {
                 Thread.sleep(0, 200_000);
+            }
+            if (running && Board.inputHasEnded) {
+                Board.inputHasEnded = false;
+                Thread.sleep(2 * GAP_MS);
             }
             if (!running || !perform(entry, context)) {
                 return;
@@ -92,14 +109,28 @@ final class ScriptedSource extends RichParallelSourceFunction<Tuple4<Integer, St
     }
 
     /** Finished subtasks of a restored job never start, so the wait for all sources is bounded. */
-    private void awaitStart() throws InterruptedException {
+    private void awaitStart() throws Exception {
         String attempt = Board.attempt(task());
         Board.count("source", attempt).incrementAndGet();
         while (running && (Board.cluster == null || Board.count("open", attempt).get() < Board.expectedOpens)) {
             Thread.sleep(1);
         }
+        while (running && !allTasksRun()) {
+            Thread.sleep(2);
+        }
         awaitCount("source", attempt, Board.sources, LONGEST_WAIT_MS);
         Thread.sleep(GAP_MS);
+    }
+
+    private static boolean allTasksRun() throws Exception {
+        for (AccessExecutionVertex vertex :
+                Board.cluster.getExecutionGraph(Board.job).get(SECONDS, TimeUnit.SECONDS).getAllExecutionVertices()) {
+            if (vertex.getExecutionState() != ExecutionState.RUNNING
+                    && vertex.getExecutionState() != ExecutionState.FINISHED) {
+                return false;
+            }
+        }
+        return true;
     }
 
     private void awaitCount(String what, String attempt, int expected, int longestMillis) throws InterruptedException {
@@ -126,6 +157,15 @@ final class ScriptedSource extends RichParallelSourceFunction<Tuple4<Integer, St
                 }
                 Thread.sleep(GAP_MS);
                 return true;
+            case "end":
+                position++;
+                Board.inputHasEnded = true;
+                return true;
+            case "answer":
+                position++;
+                Board.STEP.set(step + 1);
+                Thread.sleep(GAP_MS);
+                return true;
             case "fail":
                 position++;
                 if (Board.fires("step" + step)) {
@@ -148,18 +188,17 @@ final class ScriptedSource extends RichParallelSourceFunction<Tuple4<Integer, St
         for (int i = 0; i < orders.length; i++) {
             orders[i] = entry.get(6).get(i).asLong();
         }
+        int arrived = Board.ARRIVED.get();
         synchronized (context.getCheckpointLock()) {
             context.collectWithTimestamp(
                     Tuple4.of(entry.get(2).asInt(), entry.get(3).asText(), entry.get(4).asLong(), orders),
                     entry.get(5).asLong());
             position++;
         }
-        String attempt = Board.attempt(task());
-        int sent = Board.count("sent", attempt).incrementAndGet();
-        if (Board.countsArrivals) {
-            awaitCount("received", attempt, sent, LONGEST_WAIT_MS);
+        for (int i = 0; countsArrivals && running && Board.ARRIVED.get() == arrived && i < LONGEST_WAIT_MS; i++) {
+            Thread.sleep(1);
         }
-        Thread.sleep(Board.countsArrivals ? GAP_MS / 2 : GAP_MS);
+        Thread.sleep(countsArrivals ? GAP_MS / 2 : GAP_MS);
     }
 
     private void checkpoint(int step, boolean waits) throws Exception {

@@ -13,11 +13,13 @@ import org.apache.flink.streaming.runtime.streamrecord.StreamRecord;
 final class Trace<T> extends AbstractStreamOperator<String>
         implements OneInputStreamOperator<T, String>, BoundedOneInput {
     private final String name;
+    private final String log;
     private boolean inputHasEnded;
     private boolean isInitialized;
 
-    Trace(String name) {
+    Trace(String name, String log) {
         this.name = name;
+        this.log = log;
     }
 
     private TaskInfo task() {
@@ -28,7 +30,7 @@ final class Trace<T> extends AbstractStreamOperator<String>
         Object[] named = new Object[event.length + 1];
         named[0] = name;
         System.arraycopy(event, 0, named, 1, event.length);
-        Board.note("trace", task(), named);
+        Board.note(log, task(), named);
     }
 
     @Override
@@ -52,7 +54,6 @@ final class Trace<T> extends AbstractStreamOperator<String>
             Tuple4<?, ?, ?, ?> event = (Tuple4<?, ?, ?, ?>) record.getValue();
             note("element", event.f0);
             output.collect(new StreamRecord<>(Board.text("x", event.f1, event.f0), record.getTimestamp()));
-            Board.count("received", Board.attempt(task())).incrementAndGet();
         } else {
             String text = (String) record.getValue();
             note("element", Board.parsed(text));

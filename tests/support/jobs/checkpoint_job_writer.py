@@ -58,13 +58,14 @@ class CheckpointJobWriter:
                 # A trace has notifications, which a phase that is cancelled need not wait for.
                 cancels = [] if self.kind == "trace" else [["savepoint"], ["retain"]]
                 ending: list[Any] = random.choice([*cancels, ["stop", 0], ["stop", 1]])
-                if ending == ["stop", 1]:
-                    self._answer_all()
-                self._control(*ending)
+                if ending[0] == "stop":
+                    self._stop(ending[1])
+                else:
+                    self._control(*ending)
             self._elements(random.randint(1, 6))
         self._answer_all()
         if count == 1 and random.random() < 0.3:
-            self._control("stop", random.randrange(2))
+            self._stop(random.randrange(2))
         for place in random.sample(self.places, len(self.places)):
             self._add(place, "end")
         if self.failing:
@@ -123,6 +124,16 @@ class CheckpointJobWriter:
             if len(self.places) > 1 and random.random() < 0.03:
                 self._add(place, "end")
                 self.places.remove(place)
+
+    def _stop(self, drains: int) -> None:
+        """Sources drain in any order, so all of them come to the same watermark before."""
+        if drains:
+            self._answer_all()
+            latest = max(self.watermarks.values())
+            for place in self.places if latest >= 0 and len(self.places) > 1 else ():
+                self.watermarks[place] = latest
+                self._add(place, "w", latest)
+        self._control("stop", drains)
 
     def _answer_all(self) -> None:
         while self.unanswered:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,6 +43,15 @@ failures:
   - fail_task: {task: merged, at: 60 ms}
 """
 
+EXPIRED = (
+    SCENARIO.replace("{}", "{timeout: 10 ms, tolerable_failed_checkpoints: 1}", 1)
+    .replace("count: 300", "count: 200")
+    .replace("at: 60 ms", "at: 25 ms")
+)
+"""The barrier of the busy source is behind records for longer than the checkpoint may take."""
+
+NOT_BEGUN = "flowsim.model.checkpoints.withoutBarrier(flowsim.model.checkpoints.get(1))"
+
 MODEL = """
 () => {
     const {checkpoints, attempts, facts, names} = flowsim.model
@@ -61,8 +71,11 @@ MODEL = """
 
 @pytest.fixture(scope="module")
 def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
-    folder = tmp_path_factory.mktemp("checkpoints")
-    (folder / "job.yaml").write_text(SCENARIO)
+    return recorded(SCENARIO, tmp_path_factory.mktemp("checkpoints"))
+
+
+def recorded(scenario: str, folder: Path) -> Recording:
+    (folder / "job.yaml").write_text(scenario)
     ended = CliRunner().invoke(app, ["run", str(folder / "job.yaml"), "--out", str(folder / "run")])
     assert ended.exit_code == 0, ended.output
     return Recording.open(folder / "run")
@@ -127,3 +140,12 @@ def test_numbers_and_sentences_of_checkpoints_equal_the_facts(recording: Recordi
     assert violations(page) == []
     page.click("text=checkpoint ▶")
     page.wait_for_url("**checkpoint=2**")
+
+
+def test_view_names_the_subtask_for_which_an_expired_checkpoint_waited(tmp_path: Path, open_report: OpenReport) -> None:
+    page = open_report(recorded(EXPIRED, tmp_path), "#view=checkpoints&checkpoint=1")
+
+    assert "aborted: CHECKPOINT_EXPIRED after 10 ms" in page.inner_text("section.checkpoint h2")
+    assert page.evaluate(NOT_BEGUN) == [2]
+    assert "No barrier had arrived at merged (1/1)" in page.inner_text("section.checkpoint")
+    assert page.inner_text("[aria-label='Failures and restarts'] tbody td:last-child") == "none"

@@ -43,6 +43,11 @@ export class Attempts {
     return this.endsOf(task)[this.at(task, place) - 1] ?? -1;
   }
 
+  /** Whether the attempt of a task at a place ends behind it, or never. */
+  isRunning(task: number, place: number): boolean {
+    return countUpTo(this.endsOf(task), place) <= this.at(task, place);
+  }
+
   /** Whether a task failed there. */
   isFailure(place: number): boolean {
     return this.facts.of("lifecycle").columns.event![this.facts.row[place]!] === Life.FAILED;

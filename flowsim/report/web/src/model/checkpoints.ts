@@ -148,6 +148,14 @@ export class Checkpoints {
     return this.byId.get(id) ?? [];
   }
 
+  /** Subtasks that ran when a checkpoint was triggered, and had not begun it when it was aborted; none if not all steps are here. */
+  withoutBarrier(one: Checkpoint): number[] {
+    if (one.outcome !== "aborted" || one.triggered < 0 || !this.facts.isWhole("checkpoint_steps")) return [];
+    const [first, last] = this.placesOf(one);
+    const begun = new Set(this.of(one.id).filter(({ begin }) => begin <= last).map(({ task }) => task));
+    return [...this.names.tasks.keys()].filter((task) => !begun.has(task) && this.attempts.isRunning(task, first));
+  }
+
   barriers(id: number): readonly Barrier[] {
     return this.barriersOf.get(id) ?? [];
   }

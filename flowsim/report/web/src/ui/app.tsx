@@ -106,7 +106,7 @@ function Header({ store }: { store: Store }) {
   ];
   const records = sections.records;
   const missing = [
-    omitted.length ? `without tables ${omitted.join(", ")}` : "",
+    omitted.length ? `no facts of ${omitted.join(", ")}` : "",
     records && records.texts! < records.rows ? `values of ${commas(records.texts!)} of ${commas(records.rows)} records` : "",
   ].filter(Boolean);
   return (

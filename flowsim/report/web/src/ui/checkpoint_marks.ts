@@ -24,10 +24,12 @@ export function drawAttempts(store: Store, drawing: Drawing, task: number, y: nu
     const words = `attempt ${at + 1}`;
     const { width } = context.measureText(words);
     if (Math.min(next, axis.right) - x < width + 10) return;
-    context.fillStyle = colours.back;
-    context.fillRect(x + 2, y + height / 2 - 7, width + 6, 14);
     context.textAlign = "left";
     context.textBaseline = "middle";
+    context.strokeStyle = colours.back;
+    context.lineWidth = 4;
+    context.lineJoin = "round";
+    context.strokeText(words, x + 5, y + height / 2);
     context.fillStyle = colours.text;
     context.fillText(words, x + 5, y + height / 2);
   });

@@ -12,6 +12,10 @@ import { hatched } from "../ui/colours";
 const LANE = 18;
 const PITCH = 30;
 const TOP = 6;
+/** The least width of the bar of a checkpoint. */
+const NARROW = 3;
+/** From the cross of an aborted checkpoint to the end of its bar. */
+const CROSS = 8;
 /** Between more channels the lines would hide the lanes. */
 const MOST_LINES = 80;
 
@@ -72,19 +76,26 @@ function drawChart(store: Store, drawing: Drawing, tasks: number[], chosen: Chec
   tasks.forEach((task, at) => drawLabel(drawing, names.shortTask(task), TOP + (at + 1) * PITCH + LANE / 2));
   context.save();
   context.beginPath();
-  context.rect(axis.left, 0, axis.right - axis.left, bottom);
+  // With room for a narrow bar at the end of the run.
+  context.rect(axis.left, 0, axis.right - axis.left + NARROW, bottom);
   context.clip();
   if (chosen) drawSpan(store, drawing, chosen, bottom);
-  for (const one of checkpoints.taken) if (one.triggered >= 0) drawJob(store, drawing, one, one === chosen);
+  let free = 0;
+  for (const one of checkpoints.taken) if (one.triggered >= 0) free = drawJob(store, drawing, one, one === chosen, free);
   tasks.forEach((task, at) => {
     const y = TOP + (at + 1) * PITCH;
     drawRunning(store, drawing, task, y);
-    for (const one of checkpoints.ofTask(task)) drawTask(store, drawing, one, y);
-    drawAttempts(store, drawing, task, y, LANE);
-    drawBarriers(store, drawing, task, y, LANE);
+    // A checkpoint can wait for its first barrier while the alignment of an older one goes on.
+    for (const one of checkpoints.ofTask(task)) drawDelay(store, drawing, one, y);
+    for (const one of checkpoints.ofTask(task)) drawTask(drawing, one, y);
   });
   if (chosen) drawLines(store, drawing, tasks, chosen);
   context.restore();
+  tasks.forEach((task, at) => {
+    const y = TOP + (at + 1) * PITCH;
+    drawAttempts(store, drawing, task, y, LANE);
+    drawBarriers(store, drawing, task, y, LANE);
+  });
 }
 
 /** The time of the chosen checkpoint, behind all lanes. */
@@ -95,11 +106,12 @@ function drawSpan(store: Store, { context, axis, colours }: Drawing, chosen: Che
   context.fillRect(begin, 0, Math.max(2, end - begin), bottom);
 }
 
-function drawJob(store: Store, drawing: Drawing, one: Checkpoint, isChosen: boolean): void {
+/** Returns the first pixel behind its number, which is left out where it has no room after ``free``. */
+function drawJob(store: Store, drawing: Drawing, one: Checkpoint, isChosen: boolean, free: number): number {
   const { context, axis, colours } = drawing;
   const [begin, end] = store.model.checkpoints.placesOf(one).map(axis.x) as [number, number];
-  if (end < axis.left || begin > axis.right) return;
-  const width = Math.max(3, end - begin);
+  if (end < axis.left || begin > axis.right) return free;
+  const width = Math.max(NARROW, end - begin);
   context.fillStyle = `${colours.accent}${isChosen ? "66" : "26"}`;
   context.fillRect(begin, TOP, width, LANE);
   context.strokeStyle = colours.accent;
@@ -107,14 +119,22 @@ function drawJob(store: Store, drawing: Drawing, one: Checkpoint, isChosen: bool
   context.setLineDash(one.outcome === "completed" ? [] : [3, 3]);
   context.strokeRect(begin + 0.5, TOP + 0.5, width, LANE - 1);
   context.setLineDash([]);
-  if (one.outcome === "aborted") drawCross(drawing, begin + width, TOP + LANE / 2);
+  if (one.outcome === "aborted") drawCross(drawing, Math.max(begin + width / 2, begin + width - CROSS), TOP + LANE / 2);
   const text = String(one.id);
   context.fillStyle = colours.text;
   context.textAlign = "left";
   context.textBaseline = "middle";
-  // Beside a bar that is too narrow for it.
-  if (width > context.measureText(text).width + 8) context.fillText(text, Math.max(begin, axis.left) + 5, TOP + LANE / 2 + 0.5);
-  else context.fillText(text, begin + width + 3, TOP + LANE / 2 + 0.5);
+  // Beside a bar that is too narrow for it, and at the end of the run before it.
+  const needed = context.measureText(text).width + 8;
+  const isWide = Math.min(end, axis.right) - Math.max(begin, axis.left) > needed;
+  const beside = begin + width + needed < axis.right ? begin + width + 3 : begin - needed + 5;
+  const left = isWide ? Math.max(begin, axis.left) + 5 : beside;
+  if (left < free) return free;
+  context.strokeStyle = colours.back;
+  context.lineWidth = 3;
+  if (!isWide) context.strokeText(text, left, TOP + LANE / 2 + 0.5);
+  context.fillText(text, left, TOP + LANE / 2 + 0.5);
+  return left + needed - 5;
 }
 
 /** A thin line while an attempt of a subtask runs. */
@@ -130,24 +150,28 @@ function drawRunning(store: Store, { context, axis, colours }: Drawing, task: nu
   });
 }
 
-function drawTask(store: Store, drawing: Drawing, one: TaskCheckpoint, y: number): void {
-  const { context, axis, colours } = drawing;
+/** From the trigger of the checkpoint to its begin in the subtask. */
+function drawDelay(store: Store, { context, axis, colours }: Drawing, one: TaskCheckpoint, y: number): void {
   const { checkpoints } = store.model;
   const triggered = checkpoints.get(one.checkpoint)?.triggered ?? -1;
+  if (triggered < 0) return;
+  const [trigger, begin] = [axis.x(checkpoints.placeOf(triggered, one.checkpoint)), axis.x(one.begin)];
+  if (begin <= trigger || begin < axis.left || trigger > axis.right) return;
+  context.fillStyle = hatched(context, colours.queued, colours.filling);
+  context.fillRect(trigger, y + 5, begin - trigger, LANE - 10);
+}
+
+function drawTask(drawing: Drawing, one: TaskCheckpoint, y: number): void {
+  const { context, axis, colours } = drawing;
   const end = Math.min(one.acknowledged, one.declined, one.lost);
   const x = (place: number) => (place === Infinity ? axis.right + 20 : axis.x(place));
-  const trigger = triggered < 0 ? x(one.begin) : axis.x(checkpoints.placeOf(triggered, one.checkpoint));
-  if (x(end) < axis.left || trigger > axis.right) return;
+  if (x(end) < axis.left || x(one.begin) > axis.right) return;
   const bar = (from: number, to: number, top: number, height: number, fill: string | CanvasPattern) => {
     if (from === Infinity) return;
     const [left, right] = [x(from), x(Math.min(to, end))];
     context.fillStyle = fill;
     context.fillRect(left, y + top, Math.max(1.5, right - left), height);
   };
-  if (x(one.begin) > trigger) {
-    context.fillStyle = hatched(context, colours.queued, colours.filling);
-    context.fillRect(trigger, y + 5, x(one.begin) - trigger, LANE - 10);
-  }
   if (!one.isTriggered) bar(one.begin, one.aligned, 0, LANE, colours.queued);
   bar(one.syncStart, one.syncEnd, 0, LANE, colours.read);
   bar(one.syncEnd, one.written, LANE / 2, LANE / 2, colours.waits);

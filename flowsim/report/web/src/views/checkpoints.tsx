@@ -10,6 +10,7 @@ import type { View } from "./view";
 
 /** Rows of a table; more are left out. */
 const MOST_ROWS = 200;
+const MOST_NAMES = 8;
 
 function CheckpointsView({ store }: { store: Store }) {
   const { checkpoints } = store.model;
@@ -105,6 +106,7 @@ function At({ store, time, id }: { store: Store; time: number; id?: number }) {
 function Detail({ store, one }: { store: Store; one: Checkpoint }) {
   const { checkpoints, names } = store.model;
   const tasks = checkpoints.of(one.id);
+  const waiting = checkpoints.withoutBarrier(one);
   const stored = useMemo(() => checkpoints.stored(one.id), [store, one]);
   return (
     <section aria-label={`The chosen checkpoint${store.whose}`} class="checkpoint">
@@ -114,6 +116,7 @@ function Detail({ store, one }: { store: Store; one: Checkpoint }) {
           caption={`Subtasks of checkpoint ${one.id}${store.whose}`}
           heads={["subtask", "acknowledged", "start delay", "alignment", "processed meanwhile", "synchronous", "asynchronous", "state"]}
           left={tasks.length - MOST_ROWS}
+          note={waiting.length ? `No barrier had arrived at ${listed(waiting.map((task) => names.shortTask(task)))} when the checkpoint was aborted.` : ""}
         >
           {tasks.slice(0, MOST_ROWS).map((task) => <TaskRow key={task.task} store={store} one={task} />)}
         </Table>
@@ -135,6 +138,12 @@ function Detail({ store, one }: { store: Store; one: Checkpoint }) {
   );
 }
 
+/** The first of many names. */
+function listed(names: string[]): string {
+  const shown = names.slice(0, MOST_NAMES).join(", ");
+  return names.length > MOST_NAMES ? `${shown} and ${commas(names.length - MOST_NAMES)} more` : shown;
+}
+
 function sentence(one: Checkpoint): string {
   const parts = [outcomeOf(one)];
   if (one.triggered >= 0 && one.ended >= 0) parts[0] += ` after ${duration(one.ended - one.triggered)}`;
@@ -144,6 +153,10 @@ function sentence(one: Checkpoint): string {
   if (one.declines) parts.push(count(one.declines, "decline"));
   if (one.restored.length) parts.push(`restored at ${one.restored.map(moment).join(" and ")}`);
   return parts.join(", ");
+}
+
+function isAligning({ isTriggered, aligned, acknowledged }: TaskCheckpoint): boolean {
+  return !isTriggered && aligned === Infinity && acknowledged === Infinity;
 }
 
 function TaskRow({ store, one }: { store: Store; one: TaskCheckpoint }) {
@@ -158,7 +171,8 @@ function TaskRow({ store, one }: { store: Store; one: TaskCheckpoint }) {
     <tr>
       <td>{names.shortTask(one.task)}{attempt > 0 && `, attempt ${attempt}`}</td>
       <td>
-        {one.declined < Infinity ? <>declined <Moment store={store} place={one.declined} /></> : <Moment store={store} place={one.acknowledged} />}
+        {one.declined < Infinity ? <>declined <Moment store={store} place={one.declined} /></>
+          : isAligning(one) ? "not aligned" : <Moment store={store} place={one.acknowledged} />}
       </td>
       {value("start_delay_ns", duration)}
       {value("alignment_ns", duration)}

@@ -69,15 +69,13 @@ def cut_slices(facts: Facts, reads: Mapping[str, set[str]], epochs: int, random:
         for task in tasks:
             rows = by_task.get(task, [])
             ends = [0, *bounds.get(task, [0] * (epochs - 1)), len(rows)]
-            tables: dict[str, list[Row]] = {}
             if epoch == 0 and task in described:
                 yield Slice(task, {"keys": _rows("keys", described[task], reads["keys"], random)})
             of_epoch = rows[ends[epoch] : ends[epoch + 1]]
-            for attempt in sorted({facts.attempt(task, seq) for seq, _, _ in of_epoch}):
-                tables: dict[str, list[Row]] = {}
-                for seq, table, row in of_epoch:
-                    if facts.attempt(task, seq) == attempt:
-                        tables.setdefault(table, []).append(row)
+            attempts: dict[int, dict[str, list[Row]]] = {}
+            for seq, table, row in of_epoch:
+                attempts.setdefault(facts.attempt(task, seq), {}).setdefault(table, []).append(row)
+            for attempt, tables in sorted(attempts.items()):
                 found = {name: _rows(name, of_table, reads[name], random) for name, of_table in tables.items()}
                 yield Slice(task, found, attempt)
 

@@ -30,6 +30,9 @@ class Damaged:
             name: [dict(zip(TABLES[name].names, row, strict=True)) for row in recorder.rows(name)] for name in CHANGED
         }
 
+    def attempt(self, task: int, seq: int) -> int:
+        return self.recorder.attempt(task, seq)
+
     def rows(self, table: str) -> list[tuple[int, ...]]:
         """Rows as they are recorded: those of a task in the order of ``seq``."""
         if table not in self.tables:

@@ -35,7 +35,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
 
 
 def lines_of_job(recording: Recording, *options: str) -> list[str]:
-    called = CliRunner().invoke(app, ["trace", str(recording.directory), *options])
+    called = CliRunner().invoke(app, ["trace", str(recording.directory), *options], env={"COLUMNS": "200"})
     assert called.exit_code == 0, called.output
     return [
         re.split(r"  +", line.strip(), maxsplit=2)[2] for line in called.stdout.splitlines() if "  the job  " in line

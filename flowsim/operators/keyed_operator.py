@@ -167,7 +167,7 @@ class KeyedOperator(StreamOperator):
         if restored is None:
             return
         self.state.restore(
-            ((group, cell._replace(namespace=restored_namespace(cell.namespace))) for group, cell in restored.cells()),
+            ((group, _in_namespace(cell, restored_namespace(cell.namespace))) for group, cell in restored.cells()),
             restored.descriptions(),
         )
         restore_timers(self.time_services, restored.timers())
@@ -179,7 +179,7 @@ class KeyedOperator(StreamOperator):
             cells.setdefault(key_group, []).append(cell)
             kinds.setdefault(cell.state, "operator")
         stored = {
-            group: tuple(cell._replace(namespace=stored_namespace(cell.namespace)) for cell in cells[group])
+            group: tuple(_in_namespace(cell, stored_namespace(cell.namespace)) for cell in cells[group])
             for group in sorted(cells)
             if cells[group]
         }
@@ -211,3 +211,7 @@ class KeyedOperator(StreamOperator):
                     f"operator {self.ctx.operator_name}: key group {group} is not one of {groups.start} to {groups.end}"
                 )
         self.time_services.restore_timers(snapshots)
+
+
+def _in_namespace(cell: StoredCell, namespace: object) -> StoredCell:
+    return cell if namespace is cell.namespace else cell._replace(namespace=namespace)

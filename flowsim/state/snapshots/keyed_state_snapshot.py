@@ -92,6 +92,8 @@ class _Form:
     now_ms: int
 
     def restored(self, stored: object) -> object:
+        if not (self.had_ttl or self.has_ttl):
+            return stored
         found = TtlValue(*stored) if self.had_ttl else TtlValue(stored, self.now_ms)  # type: ignore[misc]  # as stored
         return found if self.has_ttl else found.user_value
 

@@ -36,6 +36,10 @@ SKIPS_ARE_FAILURES = os.environ.get("FLOWSIM_SKIPS_ARE_FAILURES", "") not in (""
 # Jobs that a shell starts in the background ignore SIGINT, and so would the processes that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# Many small plans run once each: what Java's second compiler would make of them is never earned back. Without it Java keeps
+# room for a fifth of the code, and once that is full compiles nothing any more.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC")
+
 # `ci` tries the same examples on every run, so that a red test is red for everybody; `deep` looks for new ones.
 settings.register_profile(
     "ci",
@@ -105,9 +109,6 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The one Spark session of a test run; code under test that asks for a session without a master gets this one."""
-    # Many small plans run once each: what Java's second compiler would make of them is never earned back. Without it Java
-    # keeps room for a fifth of the code, and once that is full compiles nothing any more.
-    os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m")
     with spark_session("local[2]", app_name="flowsim tests") as session:
         # As many parts as there are cores: a shuffle of a few rows costs what its parts cost.
         session.conf.set("spark.sql.shuffle.partitions", "2")

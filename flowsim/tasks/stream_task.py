@@ -209,6 +209,8 @@ class StreamTask(ObservedTask):
         self.input.close()
         self.async_calls.close()
         self.mailbox_processor.close()
+        if self.checkpoints is not None:
+            self.checkpoints.close()
 
     def _await_final_checkpoint(self, checkpoints: TaskCheckpoints) -> None:
         """Runs mails until the consumers have all records and the final checkpoint is complete (rule 4.15)."""

@@ -216,3 +216,8 @@ def test_threads_of_failed_attempts_end() -> None:
 def test_event_that_a_failed_task_receives_violates_no_law() -> None:
     """It arrives in a channel whose reserved buffers have been returned."""
     assert run(210, 1, None).status is JobStatus.FINISHED
+
+
+def test_finished_task_ends_no_asynchronous_part_that_was_aborted() -> None:
+    """The checkpoint is aborted while a task that then finishes writes its state, before the next attempt (rule 12.67)."""
+    run(3679, 2, None)

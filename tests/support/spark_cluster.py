@@ -19,7 +19,8 @@ from flowsim.validation.java import find_java, java_home_for_spark
 HOST = "127.0.0.1"
 _HOME = Path(pyspark.__file__).parent
 _READY_WITHIN_S = 90
-_SMALL = {"SPARK_DAEMON_JAVA_OPTS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "SPARK_DAEMON_MEMORY": "512m"}
+_SMALL = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "SPARK_DAEMON_MEMORY": "512m"}
+"""Of daemons, and of the executors that they start."""
 
 
 def environment(**more: str) -> dict[str, str]:
@@ -83,7 +84,6 @@ def connect_server(folder: Path, python: str = sys.executable) -> Iterator[str]:
     submit = [str(_HOME / "bin" / "spark-submit"), "--master", "local[2,4]", "--driver-memory", "1g"]
     for setting in (
         "spark.connect.grpc.binding.port=0", f"spark.connect.grpc.binding.address={HOST}", "spark.ui.enabled=false",
-        "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     ):  # fmt: skip
         submit += ["--conf", setting]
     submit += ["--class", "org.apache.spark.sql.connect.service.SparkConnectServer", "spark-internal"]

@@ -39,7 +39,7 @@ def cases() -> Iterator[Case]:
         small(len(KINDS), some_fail=True),
         islice(with_async(8), 0, None, 2),
         islice(with_event_time(24), 0, None, 2),
-        with_windows(4, anywhere=4),
+        islice(with_windows(4, anywhere=4), 0, None, 3),
     )
 
 

@@ -26,7 +26,7 @@ ENDS = {
     JobStatus.DEADLOCKED: RunStatus.FAILED,
 }
 Outcomes = dict[str, Outcome]
-SOME = CASES[::3]
+SOME = CASES[::5]
 """Writing a recording takes longer than the run; files are compared with memory in tests of the laws, too."""
 
 

@@ -210,11 +210,18 @@ def test_python_on_spark_prints_what_it_shows(
     assert capsys.readouterr().out.splitlines() == re.findall(r"^# -> (.*)$", block.text, re.M)
 
 
+FEW_EXAMPLES = """\
+from hypothesis import settings
+settings.register_profile("few", settings.get_profile("ci"), max_examples=30)
+"""
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("block", TESTS, ids=str)
 def test_block_passes_or_fails_as_page_shows(block: Snippet, workplace: Path, commands_at: Path) -> None:
     """It fails where the next ``text`` block of the page shows its error."""
-    options = "-q", "-p", "no:cacheprovider", "--hypothesis-profile=ci"
+    (workplace / "conftest.py").write_text(FEW_EXAMPLES)
+    options = "-q", "-p", "no:cacheprovider", "--hypothesis-profile=few"
     done = run_python(block, workplace, commands_at, "-m", "pytest", *options)
     shown = error_shown_behind(block)
     assert done.returncode == (0 if shown is None else 1), f"{block}\n{done.stdout}\n{done.stderr}"

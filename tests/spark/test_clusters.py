@@ -32,10 +32,10 @@ _SHIPPED = ("numpy", "pyarrow", "py4j", "pyspark")
 def recordings(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """A big recording, and some small ones that are damaged."""
     folder = tmp_path_factory.mktemp("recordings")
-    write(BigJob.of_facts(600_000), folder / "big" / "recording")
+    write(BigJob.of_facts(300_000), folder / "big" / "recording")
     paths = [folder / "big"]
     seed, records, pace_ms = SMALL_JOBS[1]
-    for number, kind in enumerate(KINDS[::9]):
+    for number, kind in enumerate(KINDS[::24]):
         facts = honest_job(seed=seed, records=records, pace_ms=pace_ms)
         kind.damage(facts, Random(number))
         paths.append(facts.write(folder / str(number)))

@@ -54,28 +54,16 @@ def _daemon(folder: Path, name: str, command: list[str], ready: str, **variables
 
 
 @contextmanager
-def standalone_cluster(folder: Path, workers: int = 2) -> Iterator[str]:
-    """A master and workers of one core each, as processes; yields the master's URL."""
+def standalone_cluster(folder: Path) -> Iterator[str]:
+    """A master and a worker of two cores, as processes; yields the master's URL."""
     run = [str(_HOME / "bin" / "spark-class")]
     master = [*run, "org.apache.spark.deploy.master.Master", "--host", HOST, "--port", "0", "--webui-port", "0"]
     with _daemon(folder, "master", master, r"Starting Spark master at (spark://[\d.]+:\d+)") as found:
         url = found[1]
-        with _workers(folder, run, url, workers):
+        worker = [*run, "org.apache.spark.deploy.worker.Worker", url, "--host", HOST, "--port", "0", "--webui-port", "0"]
+        worker += ["--cores", "2", "--memory", "1g", "--work-dir", str(folder / "work")]
+        with _daemon(folder, "worker", worker, "Successfully registered with master"):
             yield url
-
-
-@contextmanager
-def _workers(folder: Path, run: list[str], url: str, number: int) -> Iterator[None]:
-    if number == 0:
-        yield
-        return
-    worker = [*run, "org.apache.spark.deploy.worker.Worker", url, "--host", HOST, "--port", "0", "--webui-port", "0"]
-    worker += ["--cores", "1", "--memory", "1g", "--work-dir", str(folder / f"work{number}")]
-    with (
-        _daemon(folder, f"worker{number}", worker, "Successfully registered with master"),
-        _workers(folder, run, url, number - 1),
-    ):
-        yield
 
 
 @contextmanager

@@ -57,10 +57,11 @@ def _daemon(folder: Path, name: str, command: list[str], ready: str, **variables
 def standalone_cluster(folder: Path) -> Iterator[str]:
     """A master and a worker of two cores, as processes; yields the master's URL."""
     run = [str(_HOME / "bin" / "spark-class")]
-    master = [*run, "org.apache.spark.deploy.master.Master", "--host", HOST, "--port", "0", "--webui-port", "0"]
+    address = ["--host", HOST, "--port", "0", "--webui-port", "0"]
+    master = [*run, "org.apache.spark.deploy.master.Master", *address]
     with _daemon(folder, "master", master, r"Starting Spark master at (spark://[\d.]+:\d+)") as found:
         url = found[1]
-        worker = [*run, "org.apache.spark.deploy.worker.Worker", url, "--host", HOST, "--port", "0", "--webui-port", "0"]
+        worker = [*run, "org.apache.spark.deploy.worker.Worker", url, *address]
         worker += ["--cores", "2", "--memory", "1g", "--work-dir", str(folder / "work")]
         with _daemon(folder, "worker", worker, "Successfully registered with master"):
             yield url

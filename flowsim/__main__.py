@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from types import FrameType
 
 _INTERRUPTED = 130
@@ -18,8 +19,11 @@ def main() -> None:
     handled = [number for number in (signal.SIGINT, *_AS_CTRL_C) if signal.getsignal(number) is not signal.SIG_IGN]
     for number in handled:
         signal.signal(number, _quit)
+    from flowsim.cli.main import load_called
     from flowsim.cli.main import main as command_line
 
+    # Code in C that an import calls may drop the exception of an interrupt.
+    load_called(sys.argv[1:])
     for number in handled:
         signal.signal(number, signal.default_int_handler if number is signal.SIGINT else _interrupt)
     command_line()

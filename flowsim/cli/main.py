@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import sys
 import traceback
+from collections.abc import Sequence
 from typing import Annotated, Any, Final
 
 import typer
@@ -13,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup
 from flowsim.cli.exit_code import ExitCode
 from flowsim.distribution import __version__
 
+_PACKAGE: Final = "flowsim.cli.commands"
 _COMMANDS: Final = {
     "run": ("run", "Run a scenario. Options override --set, and --set overrides the scenario's settings."),
     "validate": (
@@ -64,7 +67,7 @@ class CommandEntry(TyperCommand):
 
     def __init__(self, name: str, module: str, summary: str) -> None:
         super().__init__(name, help=summary)
-        self._module = f"flowsim.cli.commands.{module}"
+        self._module = f"{_PACKAGE}.{module}"
 
     def load(self) -> Any:
         """Imports the command's module and returns the command with its options."""
@@ -110,6 +113,14 @@ def flowsim(
     ] = False,
 ) -> None:
     """Options of flowsim itself."""
+
+
+def load_called(arguments: Sequence[str]) -> None:
+    """Imports the command that is called. An import that fails is reported by ``main``, which imports it again."""
+    name = next((argument for argument in arguments if not argument.startswith("-")), None)
+    if name in _COMMANDS:
+        with contextlib.suppress(Exception):
+            importlib.import_module(f"{_PACKAGE}.{_COMMANDS[name][0]}")
 
 
 def main() -> None:

@@ -75,8 +75,12 @@ class Deployment:
         self._attempts = [0] * len(execution.subtasks)
         self.tasks: list[StreamTask] = [self._create_task(subtask) for subtask in execution.subtasks]
         self.network = NetworkEnvironment(execution, streams, self._components, self.tasks, scheduler)
-        for subtask in execution.subtasks:
-            self._wire(subtask)
+        try:
+            for subtask in execution.subtasks:
+                self._wire(subtask)
+        except BaseException:
+            self.network.close()  # Else the folder of blocking partitions would stay.
+            raise
         self.alignment = WatermarkAlignment(execution, self.tasks, scheduler)
 
     def redeploy(self, subtasks: Sequence[int]) -> None:

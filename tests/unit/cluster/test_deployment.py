@@ -42,9 +42,11 @@ def lines_executed(graph: StreamGraph) -> int:
     try:
         execution = create_execution_graph(create_job_graph(graph))
         loop = VirtualTimeLoop()
-        MetricsSampler(Deployment(execution, loop, RandomStreams(0), None), loop)
+        deployment = Deployment(execution, loop, RandomStreams(0), None)
+        MetricsSampler(deployment, loop)
     finally:
         sys.settrace(before)
+    deployment.network.close()
     return lines
 
 

@@ -15,8 +15,8 @@ from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData,
 from flowsim.network.checkpointing.checkpointable import CheckpointableTask, Clock, DelayableTimer
 from flowsim.network.checkpointing.input_gates import CheckpointableGate
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
-from flowsim.network.gates.input_channel import InputChannelInfo
 from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
 from flowsim.state.snapshots.snapshot_contexts import StateSnapshotContext
 from flowsim.state.snapshots.stored_streams import (

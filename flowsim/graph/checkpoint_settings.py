@@ -38,11 +38,13 @@ class CheckpointSettings:
     interval_during_backlog_ms: int | None = None
     """Interval in ms while a source has a backlog; None: ``interval_ms``, 0: no periodic checkpoints then."""
     unaligned: bool = False
-    """Not built: True raises BadInput."""
-    forced_unaligned: bool = False
-    """Not built: True raises BadInput."""
+    """True: barriers overtake buffered data, which is stored with the checkpoint (rule 12.18)."""
     aligned_timeout_ms: int = 0
-    """Of no effect: only unaligned checkpoints have a timeout of the alignment."""
+    """Age in ms after which the barriers of an unaligned checkpoint overtake; until then they are aligned (rule 12.20)."""
+    forced_unaligned: bool = False
+    """Of no effect: in Flink it allows unaligned checkpoints of jobs with loops, which flowsim does not have."""
+    without_channel_state_id: int = -1
+    """The id of a checkpoint whose in-flight data a restore drops; -1: none (rule 12.96)."""
     directory: str | None = None
     """Where checkpoints are written; None: they stay in memory, and end with the run."""
     async_latency_ns: int = 0
@@ -127,6 +129,7 @@ _LEAST = {
     "retained": 1,
     "interval_during_backlog_ms": 0,
     "aligned_timeout_ms": 0,
+    "without_channel_state_id": -1,
     "async_latency_ns": 0,
     "async_bytes_per_second": 1,
     "sync_latency_ns": 0,
@@ -135,7 +138,7 @@ _RETENTIONS = ("NO_EXTERNALIZED_CHECKPOINTS", "DELETE_ON_CANCELLATION", "RETAIN_
 
 
 def checked_checkpoint_settings(settings: CheckpointSettings) -> CheckpointSettings:
-    """Returns the settings. Raises BadInput for values that Flink refuses (rule 12.56), and for unaligned checkpoints."""
+    """Returns the settings. Raises BadInput for values that Flink refuses (rules 12.16, 12.56)."""
     for name, least in _LEAST.items():
         value = getattr(settings, name)
         if value is None and name in ("interval_ms", "interval_during_backlog_ms", "async_bytes_per_second"):
@@ -149,8 +152,13 @@ def checked_checkpoint_settings(settings: CheckpointSettings) -> CheckpointSetti
         raise BadInput(
             f"checkpointing: retention: expected one of {', '.join(_RETENTIONS)}, got {settings.retention!r:.60}"
         )
-    if settings.unaligned or settings.forced_unaligned:
-        raise BadInput("checkpointing: unaligned: flowsim takes aligned checkpoints only: leave it out")
+    if settings.unaligned and not settings.exactly_once:
+        raise BadInput("checkpointing: unaligned: at-least-once checkpoints have no alignment: leave it out")
+    if settings.unaligned and settings.max_concurrent > 1:
+        raise BadInput(
+            f"checkpointing: unaligned: expected max_concurrent 1, got {settings.max_concurrent}: unaligned checkpoints "
+            "are taken one at a time"
+        )
     return settings
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from flowsim.network.gates.channel_state_persister import ChannelStatePersister
-from flowsim.network.gates.input_channel import InputChannelInfo
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from flowsim.streamrecord.events import CheckpointBarrier, EventAnnouncement
 from tests.support.barriers import TIMEOUTABLE, UNALIGNED

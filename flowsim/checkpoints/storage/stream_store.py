@@ -10,6 +10,7 @@ from flowsim.checkpoints.storage.directory.stored_snapshot import StoredSnapshot
 from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.errors import InvariantViolation
 from flowsim.state.snapshots.stored_streams import (
+    ChannelStateStream,
     KeyedStateStream,
     OperatorStateStream,
     StoredStream,
@@ -92,5 +93,7 @@ def _kind(stream: StoredStream) -> StreamKind:
             return StreamKind.TIMERS
         case OperatorStateStream():
             return StreamKind.OPERATOR_STATE
+        case ChannelStateStream():
+            return StreamKind.CHANNEL_STATE
         case _:
             assert_never(stream)

@@ -12,7 +12,7 @@ from flowsim.network.checkpointing.barrier_handler_state import (
     ChannelState,
 )
 from flowsim.network.errors import IllegalState
-from flowsim.network.gates.input_channel import InputChannelInfo
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.events import CheckpointBarrier
 
 

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from flowsim.network.checkpointing.checkpointable import CheckpointableInput
 from flowsim.network.errors import IllegalState
-from flowsim.network.gates.input_channel import InputChannelInfo
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.events import CheckpointBarrier
 
 

@@ -8,7 +8,7 @@ from flowsim.network.checkpointing.checkpoint_metrics import Alignment, Checkpoi
 from flowsim.network.checkpointing.checkpointable import CheckpointableTask, Clock
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
-from flowsim.network.gates.input_channel import InputChannelInfo
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.events import (
     CancelCheckpointMarker,

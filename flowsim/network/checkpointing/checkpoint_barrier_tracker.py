@@ -8,7 +8,7 @@ from typing import Final
 from flowsim.errors import InvariantViolation
 from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
 from flowsim.network.checkpointing.checkpointable import CheckpointableTask, Clock
-from flowsim.network.gates.input_channel import InputChannelInfo
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointFailureReason
 from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrier
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
 from flowsim.network.errors import IllegalState
-from flowsim.network.gates.input_channel import InputChannel, InputChannelInfo
+from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.events import CheckpointBarrier, Event
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import Enum
 from typing import Protocol
 
-from flowsim.network.gates.input_channel import InputChannelInfo
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.events import CheckpointBarrier, Event, EventAnnouncement
 

@@ -14,15 +14,6 @@ NO_SEQUENCE_NUMBER = -(2**31)
 """A number lower than every sequence number (rule 7.5)."""
 
 
-class InputChannelInfo(NamedTuple):
-    """An input channel of a task. Flink: InputChannelInfo."""
-
-    gate: int
-    """The index of the gate in the task."""
-    channel: int
-    """The index of the channel in its gate."""
-
-
 class ReceivedBuffer:
     """Bytes in a buffer of the receiver; ``recycle`` frees that buffer (rule 6.5). Flink: NetworkBuffer."""
 

@@ -36,8 +36,6 @@ RESERVED_FOLDERS = ("recording", "sinks")
 
 RESTART_KINDS = ("fixed_delay", "failure_rate", "exponential_delay", "none")
 
-NO_UNALIGNED = "flowsim has no unaligned checkpoints yet: remove this key"
-
 
 class CheckpointingModel(Strict):
     """Checkpoints of the job; the keys are the last words of Flink's options `execution.checkpointing.*`."""
@@ -86,12 +84,28 @@ class CheckpointingModel(Strict):
     async_bandwidth: Annotated[ByteSize, Field(ge=1)] | None = Field(
         default=None, description="Bytes of state per second that a task writes. Without it the size costs no time."
     )
-    unaligned: bool = Field(default=False, description="Not built yet: only false is accepted.")
+    unaligned: bool = Field(
+        default=False,
+        description="Barriers overtake buffered data, which is stored with the checkpoint; savepoints stay aligned.",
+    )
+    aligned_timeout: DurationMs = Field(
+        default=0,
+        description="With unaligned: age at which the barriers of a checkpoint overtake; until then they are aligned. "
+        "0: they overtake at once.",
+    )
+    without_channel_state: Annotated[int, Field(ge=-1)] = Field(
+        default=-1,
+        description="Id of a checkpoint whose in-flight data a restore drops, although records are lost then; -1: none.",
+    )
 
     @model_validator(mode="after")
     def _is_possible(self) -> CheckpointingModel:
-        if self.unaligned:
-            raise ValueError(NO_UNALIGNED)
+        if self.unaligned and self.mode == "at_least_once":
+            raise ValueError("unaligned: expected mode exactly_once: at_least_once has no alignment")
+        if self.unaligned and self.max_concurrent > 1:
+            raise ValueError(f"unaligned: expected max_concurrent 1, got {self.max_concurrent}")
+        if self.aligned_timeout and not self.unaligned:
+            raise ValueError("aligned_timeout: expected unaligned: true; other checkpoints have no such timeout")
         for key, value in (("interval", self.interval), ("timeout", self.timeout)):
             if value is not None and value < 10:
                 raise ValueError(f"{key}: expected at least 10 ms, got {value} ms")
@@ -191,6 +205,9 @@ def compile_checkpointing(context: CompileContext, model: CheckpointingModel | N
         retention=_RETENTION[model.retention],
         after_tasks_finish=model.after_tasks_finish,
         interval_during_backlog_ms=model.interval_during_backlog,
+        unaligned=model.unaligned,
+        aligned_timeout_ms=model.aligned_timeout,
+        without_channel_state_id=model.without_channel_state,
         directory=directory,
         async_latency_ns=model.async_duration,
         async_bytes_per_second=model.async_bandwidth,

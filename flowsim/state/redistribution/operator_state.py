@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.redistribution.channel_state_handles import InputChannelStateHandle, ResultSubpartitionStateHandle
 from flowsim.state.redistribution.operator_state_handle import OperatorStateHandle
 
 
@@ -23,6 +24,10 @@ class KeyGroupsStateHandle:
         return KeyGroupsStateHandle(self.stream, common) if common.size else None
 
 
+StateHandle = OperatorStateHandle | KeyGroupsStateHandle | InputChannelStateHandle | ResultSubpartitionStateHandle
+"""Names a stored stream, or a part of one."""
+
+
 @dataclass(frozen=True, slots=True)
 class OperatorSubtaskState:
     """The state of one subtask of an operator. Flink: OperatorSubtaskState.
@@ -34,11 +39,16 @@ class OperatorSubtaskState:
     raw_operator: tuple[OperatorStateHandle, ...] = ()
     managed_keyed: tuple[KeyGroupsStateHandle, ...] = ()
     raw_keyed: tuple[KeyGroupsStateHandle, ...] = ()
+    input_channels: tuple[InputChannelStateHandle, ...] = ()
+    """The in-flight data of the task's inputs; only the head of a task has any (rule 12.83)."""
+    result_subpartitions: tuple[ResultSubpartitionStateHandle, ...] = ()
+    """The in-flight data of the task's outputs; only the tail of a task has any (rule 12.84)."""
 
     @property
-    def handles(self) -> tuple[OperatorStateHandle | KeyGroupsStateHandle, ...]:
+    def handles(self) -> tuple[StateHandle, ...]:
         """All handles, in the order of the fields."""
-        return (*self.managed_operator, *self.raw_operator, *self.managed_keyed, *self.raw_keyed)
+        operator = (*self.managed_operator, *self.raw_operator)
+        return (*operator, *self.managed_keyed, *self.raw_keyed, *self.input_channels, *self.result_subpartitions)
 
 
 NO_STATE = OperatorSubtaskState()

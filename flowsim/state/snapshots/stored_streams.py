@@ -17,6 +17,7 @@ class StreamKind(Enum):
     KEYED_STATE = "keyed_state"
     TIMERS = "timers"
     OPERATOR_STATE = "operator_state"
+    CHANNEL_STATE = "channel_state"
 
 
 # Named tuples: a snapshot of a million keys creates them in a fifth of the time of a frozen dataclass.
@@ -71,7 +72,14 @@ class OperatorStateStream:
     elements: tuple[object, ...]
 
 
-StoredStream = KeyedStateStream | TimerStream | OperatorStateStream
+@dataclass(frozen=True, slots=True)
+class ChannelStateStream:
+    """Buffers of the channels of one task. The offsets of a handle are indexes of ``buffers`` (rule 12.83)."""
+
+    buffers: tuple[bytes, ...]
+
+
+StoredStream = KeyedStateStream | TimerStream | OperatorStateStream | ChannelStateStream
 
 
 class CheckpointStreams(Protocol):

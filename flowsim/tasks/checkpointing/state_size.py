@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 from flowsim.state.redistribution.operator_state import OperatorSubtaskState
 from flowsim.state.snapshots.stored_streams import (
+    ChannelStateStream,
     CheckpointStreams,
     KeyedStateStream,
     OperatorStateStream,
@@ -16,6 +17,8 @@ from flowsim.values.encoding import encode_value
 
 def size_of_stream(stream: StoredStream) -> int:
     """Returns the size of the values in a stream, in bytes."""
+    if isinstance(stream, ChannelStateStream):
+        return sum(map(len, stream.buffers))
     if isinstance(stream, OperatorStateStream):
         return sum(len(encode_value(element)) for element in stream.elements)
     if isinstance(stream, KeyedStateStream):
@@ -27,8 +30,5 @@ def size_of_stream(stream: StoredStream) -> int:
 
 def size_of_states(states: Collection[OperatorSubtaskState], streams: CheckpointStreams) -> int:
     """Returns the size in bytes of all streams that the states name."""
-    written = [
-        *(handle.stream for state in states for handle in (*state.managed_operator, *state.raw_operator)),
-        *(handle.stream for state in states for handle in (*state.managed_keyed, *state.raw_keyed)),
-    ]
+    written = dict.fromkeys(handle.stream for state in states for handle in state.handles)
     return sum(size_of_stream(streams.read(stream)) for stream in written)

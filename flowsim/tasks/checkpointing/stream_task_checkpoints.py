@@ -11,7 +11,7 @@ from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointB
 from flowsim.network.checkpointing.checkpoint_metrics import Alignment, CheckpointMetaData, CheckpointMetrics
 from flowsim.network.checkpointing.checkpointable import Clock
 from flowsim.network.completion import Completion
-from flowsim.network.gates.input_channel import InputChannelInfo
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrier

@@ -13,11 +13,11 @@ from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData,
 from flowsim.network.checkpointing.input_gates import BarrierEventHandler
 from flowsim.network.completion import Completion
 from flowsim.network.gates.checkpointed_input_gate import EventHandler
-from flowsim.network.gates.input_channel import InputChannelInfo
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.outbox import Outbox
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.sim.scheduler import Scheduler, Timer
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions

@@ -6,7 +6,7 @@ from itertools import groupby
 from typing import Any
 
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
-from flowsim.network.gates.input_channel import InputChannelInfo
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.checkpoint_options import AlignmentType, CheckpointOptions, SnapshotType
 from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrier
 from tests.support.checkpointing.recording_task import (

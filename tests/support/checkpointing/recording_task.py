@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
-from flowsim.network.gates.input_channel import InputChannelInfo
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import CheckpointBarrier

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from flowsim.network.checkpointing.checkpoint_barrier_tracker import CheckpointBarrierTracker
-from flowsim.network.gates.input_channel import InputChannelInfo
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.checkpoint_options import AlignmentType, CheckpointOptions, SnapshotType
 from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrier
 from tests.support.checkpointing.recording_task import Events, HandlerClock, RecordingTask

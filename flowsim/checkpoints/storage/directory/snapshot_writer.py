@@ -34,7 +34,7 @@ from flowsim.checkpoints.storage.directory.table_writer import (
 from flowsim.checkpoints.storage.directory.tables import COORDINATOR_STATE, STATE_TABLES, EncodedColumn, readable_state
 from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.garbage_collection import without_garbage_collection
-from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, OperatorSubtaskState
+from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, OperatorSubtaskState, StateHandle
 from flowsim.state.redistribution.operator_state_handle import OperatorStateHandle
 from flowsim.state.snapshots.stored_streams import OperatorStateStream, StoredStream
 
@@ -172,7 +172,7 @@ def _write_streams(
     return found
 
 
-def _element_states(stream: StoredStream, handle: OperatorStateHandle | KeyGroupsStateHandle) -> list[str]:
+def _element_states(stream: StoredStream, handle: StateHandle) -> list[str]:
     """Returns the name of the state of each element."""
     if not isinstance(stream, OperatorStateStream) or not isinstance(handle, OperatorStateHandle):
         return []

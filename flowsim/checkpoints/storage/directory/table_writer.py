@@ -23,7 +23,13 @@ from flowsim.checkpoints.storage.directory.tables import (
     of_names,
     of_numbers,
 )
-from flowsim.state.snapshots.stored_streams import KeyedStateStream, OperatorStateStream, StoredStream, TimerStream
+from flowsim.state.snapshots.stored_streams import (
+    ChannelStateStream,
+    KeyedStateStream,
+    OperatorStateStream,
+    StoredStream,
+    TimerStream,
+)
 
 _BATCH_ROWS: Final = 1024
 _GROUP_ROWS: Final = 1 << 16
@@ -46,6 +52,8 @@ def table_of(stream: StoredStream) -> StateTable:
             return TIMERS
         case OperatorStateStream():
             return OPERATOR_STATE
+        case ChannelStateStream():
+            raise NotImplementedError("in-flight data in a directory")
 
 
 def batches(operator_id: str, subtask: int, stream: StoredStream, element_states: Sequence[str]) -> Iterator[Batch]:

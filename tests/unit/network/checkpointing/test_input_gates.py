@@ -9,8 +9,8 @@ from flowsim.network.checkpointing.input_gates import BarrierEventHandler, Check
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
 from flowsim.network.errors import IllegalState
 from flowsim.network.gates.checkpointed_input_gate import CheckpointedInputGate
-from flowsim.network.gates.input_channel import InputChannelInfo
 from flowsim.network.gates.union_input_gate import UnionInputGate
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.events import CheckpointBarrier, EndOfPartitionEvent
 from tests.support.barriers import ALIGNED, TIMEOUTABLE
 from tests.support.checkpointing.recording_task import Events, HandlerClock, RecordingTask, RecordingTimers

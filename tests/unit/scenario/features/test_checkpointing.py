@@ -114,7 +114,10 @@ def test_names_of_nodes_are_the_uids_of_their_state(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "error"),
     [
-        ("settings: {checkpointing: {unaligned: true}}", "flowsim has no unaligned checkpoints yet: remove this key"),
+        (
+            "settings: {checkpointing: {unaligned: true, max_concurrent: 2}}",
+            "unaligned: expected max_concurrent 1, got 2",
+        ),
         (
             "settings: {checkpointing: {interval: 9 ms}}",
             "interval: expected at least 10 ms, got 9 ms",

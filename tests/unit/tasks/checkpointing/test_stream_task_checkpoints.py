@@ -11,7 +11,7 @@ from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.mailbox.task_mailbox import TaskMailbox
 from flowsim.network.checkpointing.checkpoint_metrics import Alignment, CheckpointMetaData, CheckpointMetrics
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
-from flowsim.network.gates.input_channel import InputChannelInfo
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.checkpoint_options import AlignmentType, CheckpointOptions, SnapshotType
 from flowsim.tasks.checkpointing.stream_task_checkpoints import (

@@ -16,6 +16,7 @@ from flowsim.network.connections.wire import TimedConnections, TimerService
 from flowsim.network.gates.local_input_channel import LocalInputChannel
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
+from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import BufferAvailabilityListener, ResultSubpartition
 from flowsim.tasks.stream_task import StreamTask
 
@@ -72,15 +73,26 @@ class ConnectionManager:
     def _queue(self, sender: StreamTask, transport: ImmediateTransport | TimedTransport) -> PartitionRequestQueue:
         return self._components[sender.id].create_partition_request_queue(transport, sender.outbox)
 
+    def target_of(self, source: Subtask, expansion: EdgeExpansion, subpartition: int) -> int:
+        """Returns the id of the subtask that reads a subpartition."""
+        return self._first[expansion.edge.target.id] + expansion.target_of(source.index, subpartition)
+
+    def gate_of(self, edge: int, target: int) -> SingleInputGate:
+        """Returns the gate by which a subtask reads an edge."""
+        return self._gates[edge, target]
+
+    def receiver(self, target: int) -> StreamTask:
+        """Returns the task of a reading subtask."""
+        return self._tasks[target]
+
     def connect(
         self, source: Subtask, expansion: EdgeExpansion, subpartition: ResultSubpartition
     ) -> BufferAvailabilityListener:
         """Lets the channel read the subpartition, as Flink's partition request. Returns the listener for data."""
         edge = expansion.edge
-        first_target = self._first[edge.target.id]
-        target = first_target + expansion.target_of(source.index, subpartition.index)
+        target = self.target_of(source, expansion, subpartition.index)
         gate = self._gates[edge.id, target]
-        channel = gate.channel(expansion.input_index(target - first_target, source.index))
+        channel = gate.channel(expansion.input_index(target - self._first[edge.target.id], source.index))
         reader: LocalInputChannel | CreditBasedSequenceNumberingViewReader
         if isinstance(channel, LocalInputChannel):
             reader = channel
@@ -116,7 +128,10 @@ class ConnectionManager:
 
 
 class PartitionConnector:
-    """Connects each subpartition of a partition at its first buffer; before that there is nothing to read."""
+    """Connects each subpartition of a partition at its first buffer; before that there is nothing to read.
+
+    A receiver that reads stored data first is connected when it has read all of it (rule 12.92).
+    """
 
     __slots__ = ("_connections", "_source", "_expansion")
 
@@ -126,4 +141,44 @@ class PartitionConnector:
         self._expansion = expansion
 
     def on_subpartition_created(self, subpartition: ResultSubpartition) -> None:
-        self._connections.connect(self._source, self._expansion, subpartition)
+        target = self._connections.target_of(self._source, self._expansion, subpartition.index)
+        gate = self._connections.gate_of(self._expansion.edge.id, target)
+        if gate.awaits_recovery:
+            gate.when_partitions_requested(
+                PartitionRequest(self._connections, self._source, self._expansion, subpartition).send
+            )
+        else:
+            self._connections.connect(self._source, self._expansion, subpartition)
+
+
+class PartitionRequest:
+    """A receiver's request for a subpartition; it leaves at the end of the receiver's batch (decision D4)."""
+
+    __slots__ = ("_connections", "_source", "_expansion", "_subpartition")
+
+    def __init__(
+        self,
+        connections: ConnectionManager,
+        source: Subtask,
+        expansion: EdgeExpansion,
+        subpartition: ResultSubpartition,
+    ) -> None:
+        self._connections = connections
+        self._source = source
+        self._expansion = expansion
+        self._subpartition = subpartition
+
+    def send(self) -> None:
+        """Sends the request from the receiver."""
+        target = self._connections.target_of(self._source, self._expansion, self._subpartition.index)
+        outbox = self._connections.receiver(target).outbox
+        if outbox.sealed:
+            outbox.hold_upstream(self)
+        else:
+            self.publish()
+
+    def publish(self) -> None:
+        """Connects the receiver, which gets what is queued."""
+        reader = self._connections.connect(self._source, self._expansion, self._subpartition)
+        if isinstance(self._subpartition, PipelinedSubpartition) and self._subpartition.is_data_available:
+            reader.notify_data_available()

@@ -26,6 +26,8 @@ class ElementKind(IntEnum):
     CANCEL_CHECKPOINT_MARKER = 7
     EVENT = 8
     """Another event."""
+    UNALIGNED_BARRIER = 9
+    """A barrier that may overtake elements. It has the position of the next element, and does not count."""
 
 
 class BufferSide(IntEnum):

@@ -45,6 +45,9 @@ FORMAT_VERSION: Final = 6
 OUTPUT_FULL: Final = -2
 """``actions.priority`` of a wait for mail between elements while the output is full: soft back pressure (rule 4.6)."""
 
+RECOVERED_FIRST: Final = -(2**62)
+"""``received.position`` of the first element of a channel that was restored as in-flight data; the others follow."""
+
 _CHANNEL = Column("channel", "i", "channel id (table channels)")
 _TIMESTAMP = Column(
     "timestamp",

@@ -12,7 +12,12 @@ from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
 from flowsim.network.checkpointing.checkpoint_barrier_tracker import CheckpointBarrierTracker
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
-from flowsim.network.checkpointing.checkpointable import CheckpointableTask, Clock, DelayableTimer
+from flowsim.network.checkpointing.checkpointable import (
+    CheckpointableTask,
+    Clock,
+    DelayableTimer,
+    InputsCheckpointInitializer,
+)
 from flowsim.network.checkpointing.input_gates import CheckpointableGate
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
 from flowsim.network.gates.single_input_gate import SingleInputGate
@@ -122,6 +127,7 @@ def create_open_handler(
     settings: CheckpointSettings,
     gates: Sequence[SingleInputGate],
     task: CheckpointableTask,
+    coordinator: InputsCheckpointInitializer,
     clock: Clock,
     timers: DelayableTimer,
 ) -> CheckpointBarrierHandler:
@@ -148,6 +154,7 @@ def create_hasty_handler(
     settings: CheckpointSettings,
     gates: Sequence[SingleInputGate],
     task: CheckpointableTask,
+    coordinator: InputsCheckpointInitializer,
     clock: Clock,
     timers: DelayableTimer,
 ) -> CheckpointBarrierHandler:

@@ -10,6 +10,7 @@ from flowsim.errors import BadInput
 from flowsim.graph.sink_committers import with_committers
 from flowsim.graph.stream_graph import ChainingStrategy, PartitionerSpec, StreamEdge, StreamGraph, StreamNode
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
+from flowsim.network.writers.partitioner import ALWAYS_ALIGNED
 from flowsim.state.key_group_range import compute_default_max_parallelism
 
 
@@ -104,6 +105,10 @@ class JobGraph:
 
     def in_edges(self, vertex: JobVertex) -> Sequence[JobEdge]:
         return self._in_edges.get(vertex.id, ())
+
+    def supports_unaligned_checkpoints(self, edge: JobEdge) -> bool:
+        """Returns False if an input of the edge's target has a partitioner that does not support them (rule 12.19)."""
+        return not any(each.partitioner.name in ALWAYS_ALIGNED for each in self.in_edges(edge.target))
 
     def out_edges(self, vertex: JobVertex) -> Sequence[JobEdge]:
         """Returns the output edges in the order of the chain's operators and so of the writers (rule 1.13)."""

@@ -116,6 +116,11 @@ class ElementDecoder:
         """True if all bytes are decoded."""
         return not len(self._slice)
 
+    @property
+    def unconsumed(self) -> bytes:
+        """The bytes after the last returned element."""
+        return bytes(self._slice[self._position() :])
+
     def take_tail(self) -> bytes:
         """Returns the bytes after the last returned element and empties the decoder."""
         tail = bytes(self._slice[self._position() :])
@@ -180,7 +185,7 @@ class CutElement:
     The unpacker keeps its place in the element, so that the cost of a slice does not grow with the bytes before it.
     """
 
-    __slots__ = ("_unpacker", "_fed")
+    __slots__ = ("_unpacker", "_fed", "_slices")
 
     LONG_BYTES: Final = 1 << 16
     """A shorter beginning is kept as bytes, and is decoded again with the next slice."""
@@ -188,7 +193,13 @@ class CutElement:
     def __init__(self, tail: bytes) -> None:
         self._unpacker = _unpacker()
         self._fed = 0
+        self._slices: list[bytes] = []
         self.complete(tail)
+
+    @property
+    def unconsumed(self) -> bytes:
+        """The bytes of the element so far."""
+        return b"".join(self._slices)
 
     def complete(self, encoded: bytes | bytearray | memoryview) -> tuple[Element, int] | None:
         """Adds the next slice; returns the element and its end in the slice, or None if it does not end there."""
@@ -197,6 +208,7 @@ class CutElement:
             element: Element = self._unpacker.unpack()
         except msgpack.OutOfData:
             self._fed += len(encoded)
+            self._slices.append(bytes(encoded))
             return None
         return element, self._unpacker.tell() - self._fed
 

@@ -45,6 +45,11 @@ class CheckpointBarrier:
             return self
         return CheckpointBarrier(self.checkpoint_id, self.timestamp_ms, self.options.to_unaligned())
 
+    def with_unaligned_unsupported(self) -> CheckpointBarrier:
+        """Returns the barrier for an exchange that does not support unaligned barriers (rule 12.19)."""
+        options = self.options.with_unaligned_unsupported()
+        return self if options is self.options else CheckpointBarrier(self.checkpoint_id, self.timestamp_ms, options)
+
 
 @dataclass(frozen=True, slots=True)
 class CancelCheckpointMarker:
@@ -61,5 +66,29 @@ class EventAnnouncement:
     sequence_number: int
 
 
-Event = EndOfData | EndOfPartitionEvent | CheckpointBarrier | CancelCheckpointMarker | EventAnnouncement
+@dataclass(frozen=True, slots=True)
+class EndOfOutputChannelStateEvent:
+    """Ends the restored in-flight data of a sender; blocks the channel until all of the gate have it (rule 12.95).
+
+    Flink: EndOfOutputChannelStateEvent.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class EndOfInputChannelStateEvent:
+    """Ends the restored in-flight data of a receiver; it never leaves the receiver (rule 12.92).
+
+    Flink: EndOfInputChannelStateEvent.
+    """
+
+
+Event = (
+    EndOfData
+    | EndOfPartitionEvent
+    | CheckpointBarrier
+    | CancelCheckpointMarker
+    | EventAnnouncement
+    | EndOfOutputChannelStateEvent
+    | EndOfInputChannelStateEvent
+)
 """Any event; the set is closed."""

@@ -28,7 +28,6 @@ from flowsim.tasks.batches import BatchBudget, Batches
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
 from flowsim.tasks.checkpointing.operator_checkpoints import initialize_without_checkpoints
 from flowsim.tasks.checkpointing.task_checkpoints import TaskCheckpoints
-from flowsim.tasks.inputs.multiple_input_processor import network_inputs
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.mailbox_processor import MailboxProcessor
 from flowsim.tasks.observed_task import ObservedTask
@@ -120,8 +119,6 @@ class StreamTask(ObservedTask):
     ) -> None:
         """Lets the task take checkpoints; called once, after ``wire``. ``gates``: those of each input."""
         self.checkpoints = TaskCheckpoints(self, checkpointing, gates)
-        for each, handler in zip(network_inputs(self.input), self.checkpoints.event_handlers(gates), strict=True):
-            each.gate.handler = handler
         if checkpointing.settings.after_tasks_finish:
             for writer in self.writers:
                 writer.partition.await_all_data_processed()
@@ -175,6 +172,9 @@ class StreamTask(ObservedTask):
         """Opens the operators, tail first, before the task is RUNNING (rule 4.2)."""
         self._set_state(TaskState.INITIALIZING, LifeEvent.INITIALIZING)
         self.mailbox_processor.action(ActionKind.LIFE_CYCLE, self._initialize_and_open)
+        if self.checkpoints is not None and self.checkpoints.recovery is not None:
+            self.checkpoints.recovery.recover_inputs(self.mailbox_processor.suspend)
+            self.mailbox_processor.run_mailbox_loop()
         self.is_running = True
         self._set_state(TaskState.RUNNING, LifeEvent.RUNNING)
         self.times.start()
@@ -184,6 +184,8 @@ class StreamTask(ObservedTask):
             wrappers = self.chain.wrappers
             self.chain.open(lambda place: initialize_without_checkpoints(wrappers[place]))
         else:
+            if self.checkpoints.recovery is not None:
+                self.checkpoints.recovery.recover_outputs()
             self.checkpoints.on_restore()
             self.chain.open(self.checkpoints.initialize_state)
 

@@ -102,6 +102,7 @@ class JobCheckpoints:
         self._storage = storage
         self._reports = reports
         self._restores: dict[int, TaskRestore] = {}
+        self._restores_channel_state = False
         configuration = _configuration(settings)
         self._deletions = Deletions(actor)
         cleaner = CheckpointsCleaner(self._deletions)
@@ -159,7 +160,8 @@ class JobCheckpoints:
         gateway = TaskGateway(execution, self._reports, self._actor)
         execution.gateway = gateway
         restore = self._restores.get(execution.vertex.id)
-        return TaskCheckpointing(self.settings, gateway, self._storage, restore)
+        recovers = self.settings.unaligned or self._restores_channel_state
+        return TaskCheckpointing(self.settings, gateway, self._storage, restore, recovers_channel_state=recovers)
 
     def assign_states(self, checkpoint: CompletedCheckpoint, *, allow_non_restored_state: bool) -> None:
         """Assigns the state of a snapshot to all tasks (rules 12.23 to 12.26, 12.100). Raises BadInput."""
@@ -188,6 +190,8 @@ class JobCheckpoints:
                 assigned[index][state.operator_id] = each
         for subtask in vertex.task_vertices:
             self._restores[subtask.id] = TaskRestore(checkpoint_id, assigned[subtask.subtask], is_finished)
+        if any(each.input_channels or each.result_subpartitions for of in assigned for each in of.values()):
+            self._restores_channel_state = True
 
     def acknowledge(self, message: AcknowledgeCheckpoint) -> None:
         """Handles an acknowledgement; a checkpoint that cannot be completed was aborted."""

@@ -10,6 +10,8 @@ from flowsim.streamrecord.events import (
     CancelCheckpointMarker,
     CheckpointBarrier,
     EndOfData,
+    EndOfInputChannelStateEvent,
+    EndOfOutputChannelStateEvent,
     EndOfPartitionEvent,
     Event,
     EventAnnouncement,
@@ -25,6 +27,7 @@ class DataType(Enum):
     PRIORITIZED_EVENT_BUFFER = "PRIORITIZED_EVENT_BUFFER"
     ALIGNED_CHECKPOINT_BARRIER = "ALIGNED_CHECKPOINT_BARRIER"
     TIMEOUTABLE_ALIGNED_CHECKPOINT_BARRIER = "TIMEOUTABLE_ALIGNED_CHECKPOINT_BARRIER"
+    RECOVERY_COMPLETION = "RECOVERY_COMPLETION"
     END_OF_DATA = "END_OF_DATA"
     END_OF_PARTITION = "END_OF_PARTITION"
 
@@ -39,7 +42,7 @@ class DataType(Enum):
 
     def __init__(self, name: str) -> None:
         self.is_event = name not in ("NONE", "DATA_BUFFER")
-        self.is_blocking_upstream = name.endswith("ALIGNED_CHECKPOINT_BARRIER")
+        self.is_blocking_upstream = name.endswith("ALIGNED_CHECKPOINT_BARRIER") or name == "RECOVERY_COMPLETION"
         self.has_priority = name == "PRIORITIZED_EVENT_BUFFER"
         self.requires_announcement = name == "TIMEOUTABLE_ALIGNED_CHECKPOINT_BARRIER"
 
@@ -58,6 +61,8 @@ def data_type_of(event: Event, has_priority: bool = False) -> DataType:
         return DataType.END_OF_DATA
     if isinstance(event, EndOfPartitionEvent):
         return DataType.END_OF_PARTITION
+    if isinstance(event, EndOfOutputChannelStateEvent | EndOfInputChannelStateEvent):
+        return DataType.RECOVERY_COMPLETION
     return DataType.EVENT_BUFFER
 
 
@@ -165,7 +170,7 @@ def wire_size(event: Event) -> int:
     match event:
         case EndOfData():
             return 5
-        case EndOfPartitionEvent():
+        case EndOfPartitionEvent() | EndOfOutputChannelStateEvent() | EndOfInputChannelStateEvent():
             return 4
         case CheckpointBarrier():
             return 38

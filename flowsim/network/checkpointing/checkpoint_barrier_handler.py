@@ -14,6 +14,8 @@ from flowsim.streamrecord.events import (
     CancelCheckpointMarker,
     CheckpointBarrier,
     EndOfData,
+    EndOfInputChannelStateEvent,
+    EndOfOutputChannelStateEvent,
     EndOfPartitionEvent,
     Event,
     EventAnnouncement,
@@ -49,7 +51,7 @@ class CheckpointBarrierHandler:
                 self.process_end_of_partition(channel)
             case EventAnnouncement(announced, sequence_number):
                 self.process_barrier_announcement(announced, sequence_number, channel)
-            case EndOfData():
+            case EndOfData() | EndOfOutputChannelStateEvent() | EndOfInputChannelStateEvent():
                 pass
             case _:
                 assert_never(event)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
-from flowsim.network.errors import IllegalState
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
@@ -13,7 +12,7 @@ from flowsim.streamrecord.events import CheckpointBarrier, Event
 
 
 class CheckpointableGate:
-    """A gate of a task whose checkpoints are never unaligned. Flink: SingleInputGate, CheckpointableInput."""
+    """A gate of a task with checkpoints. Flink: SingleInputGate, CheckpointableInput."""
 
     __slots__ = ("_gate",)
 
@@ -28,10 +27,11 @@ class CheckpointableGate:
         self._gate.channel(channel.channel).resume_consumption()
 
     def checkpoint_started(self, barrier: CheckpointBarrier) -> None:
-        raise IllegalState(f"the gate stores no channel state: {barrier}")
+        """Starts to store data. Raises CheckpointException (rules 12.83, 12.93)."""
+        self._gate.checkpoint_started(barrier)
 
     def checkpoint_stopped(self, checkpoint_id: int) -> None:
-        """Does nothing: nothing is stored."""
+        self._gate.checkpoint_stopped(checkpoint_id)
 
     def convert_to_priority_event(self, channel: int, sequence_number: int) -> None:
         self._gate.channel(channel).convert_to_priority_event(sequence_number)

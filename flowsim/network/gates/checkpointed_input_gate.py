@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Protocol
 
 from flowsim.errors import InvariantViolation
+from flowsim.mailbox.mail import MailOptions
+from flowsim.mailbox.task_mailbox import MailboxClosedException
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.input_gate import BufferOrEvent, EndOfDataStatus, InputGate
-from flowsim.streamrecord.events import EndOfData, Event
+from flowsim.streamrecord.events import EndOfData, EndOfOutputChannelStateEvent, Event
 
 
 class EventHandler(Protocol):
@@ -21,10 +24,10 @@ class EventHandler(Protocol):
         """Counts a data buffer that the task read (rule 12.142)."""
 
 
-class UrgentExecutor(Protocol):
-    """Enqueues urgent mails. Flink: MailboxExecutor with MailOptions.urgent."""
+class MailExecutor(Protocol):
+    """Enqueues mails of the task. Flink: MailboxExecutor."""
 
-    def execute_urgently(self, command: Callable[[], None]) -> None: ...
+    def execute(self, command: Callable[[], None], description: str, options: MailOptions) -> None: ...
 
 
 class CheckpointedInputGate:
@@ -35,13 +38,17 @@ class CheckpointedInputGate:
     CheckpointedInputGate.
     """
 
-    __slots__ = ("gate", "finished", "handler", "_executor")
+    __slots__ = ("gate", "finished", "handler", "on_priority_event", "_executor", "_restored")
 
     def __init__(self, gate: InputGate, handler: EventHandler | None = None) -> None:
         self.gate = gate
         self.finished = False
         self.handler = handler
-        self._executor: UrgentExecutor | None = None
+        self.on_priority_event: Callable[[InputChannel, Event], None] | None = None
+        """Called after an urgent mail has read a priority event; other events are returned by ``poll``."""
+        self._executor: MailExecutor | None = None
+        self._restored: list[InputChannel] = []
+        """The channels that ended the restored data of their senders, until all channels of the input did."""
 
     @property
     def is_available(self) -> bool:
@@ -60,13 +67,15 @@ class CheckpointedInputGate:
         if event is not None:
             if isinstance(event, EndOfData):
                 found.channel.acknowledge_all_records_processed()
+            elif isinstance(event, EndOfOutputChannelStateEvent):
+                self._end_recovery(found.channel)
             elif self.handler is not None:
                 self.handler.process_event(found.channel, event)
         elif self.handler is not None:
             self.handler.add_processed_bytes(len(found.received.payload))
         return found
 
-    def poll_priority_events_by(self, executor: UrgentExecutor) -> None:
+    def poll_priority_events_by(self, executor: MailExecutor) -> None:
         """Lets an urgent mail of ``executor`` read priority events when they arrive (rule 7.14)."""
         self._executor = executor
         self._await_priority_events()
@@ -81,12 +90,21 @@ class CheckpointedInputGate:
     def close(self) -> None:
         self.gate.close()
 
+    def _end_recovery(self, channel: InputChannel) -> None:
+        """Resumes all channels when the last one has ended its restored data (rule 12.95). Flink: UpstreamRecoveryTracker."""
+        self._restored.append(channel)
+        if len(self._restored) == self.gate.count:
+            restored, self._restored = self._restored, []
+            for each in restored:
+                each.resume_consumption()
+
     def _await_priority_events(self) -> None:
         self.gate.priority_availability.when_available(self._put_mail)
 
     def _put_mail(self) -> None:
         if self._executor is not None:
-            self._executor.execute_urgently(self._process_priority_events)
+            with suppress(MailboxClosedException):
+                self._executor.execute(self._process_priority_events, "process priority events", MailOptions.URGENT)
 
     def _process_priority_events(self) -> None:
         # The default action may have read them before the mail ran.
@@ -95,5 +113,7 @@ class CheckpointedInputGate:
             found = self.poll()
             if found is None or not found.received.data_type.has_priority:
                 raise InvariantViolation("Should only poll priority events")
+            if self.on_priority_event is not None and found.received.event is not None:
+                self.on_priority_event(found.channel, found.received.event)
             more = found.more_priority_events
         self._await_priority_events()

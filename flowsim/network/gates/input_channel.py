@@ -7,8 +7,10 @@ from typing import NamedTuple, Protocol
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer import BufferRecycler, DataType, MemorySegment
 from flowsim.network.errors import IllegalState
+from flowsim.network.gates.channel_state_persister import ChannelStatePersister
 from flowsim.network.partitions.result_subpartition import Buffer
 from flowsim.streamrecord.codec import CutElement
+from flowsim.streamrecord.events import CheckpointBarrier
 
 NO_SEQUENCE_NUMBER = -(2**31)
 """A number lower than every sequence number (rule 7.5)."""
@@ -72,6 +74,7 @@ class InputChannel:
         "enqueued",
         "end_of_partition",
         "last_priority_sequence_number",
+        "persister",
     )
 
     def __init__(self, gate: ChannelGate, index: int, channel_id: int, trace: TaskTrace | None) -> None:
@@ -86,6 +89,8 @@ class InputChannel:
         self.enqueued = False
         self.end_of_partition = False
         self.last_priority_sequence_number = NO_SEQUENCE_NUMBER
+        self.persister: ChannelStatePersister | None = None
+        """Stores data for unaligned checkpoints; None: the job takes none."""
 
     def next_buffer(self) -> BufferAndAvailability | None:
         """Returns the next buffer or event; None if there is none now."""
@@ -102,6 +107,14 @@ class InputChannel:
         """
         if self.released:
             raise IllegalState(f"channel {self.channel_id} was acknowledged after its end")
+
+    def checkpoint_started(self, barrier: CheckpointBarrier) -> None:
+        """Stores queued data, and data that arrives before the barrier. Raises CheckpointException (rule 12.83)."""
+        raise NotImplementedError
+
+    def checkpoint_stopped(self, checkpoint_id: int) -> None:
+        """Ends the storing: all barriers arrived, or the checkpoint is aborted."""
+        raise NotImplementedError
 
     def convert_to_priority_event(self, sequence_number: int) -> None:
         """Does nothing: only a remote channel announces barriers (rule 12.20)."""

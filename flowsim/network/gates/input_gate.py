@@ -65,6 +65,10 @@ class InputGate(Protocol):
     """
 
     @property
+    def count(self) -> int:
+        """The number of channels."""
+
+    @property
     def availability(self) -> AvailabilityHelper: ...
 
     @property

@@ -8,6 +8,7 @@ from flowsim.network.errors import IllegalState
 from flowsim.network.gates.input_channel import BufferAndAvailability, ChannelGate, InputChannel
 from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.result_subpartition import UNCONNECTED, ResultSubpartition, SubpartitionView
+from flowsim.streamrecord.events import CheckpointBarrier
 
 
 class LocalInputChannel(InputChannel):
@@ -65,6 +66,15 @@ class LocalInputChannel(InputChannel):
 
     # Calls from the task.
 
+    def checkpoint_started(self, barrier: CheckpointBarrier) -> None:
+        """Stores what is read until the barrier; data in the subpartition belongs to its own state (rule 12.83)."""
+        if self.persister is not None:
+            self.persister.start_persisting(barrier.checkpoint_id, ())
+
+    def checkpoint_stopped(self, checkpoint_id: int) -> None:
+        if self.persister is not None:
+            self.persister.stop_persisting(checkpoint_id)
+
     def resume_consumption(self) -> None:
         """Resumes the view after the event that blocked it (rules 5.27, 6.17)."""
         if self.released:
@@ -101,6 +111,11 @@ class LocalInputChannel(InputChannel):
         if polled is None:
             return None
         buffer = polled.buffer
+        if self.persister is not None:
+            if buffer.event is None:
+                self.persister.maybe_persist(buffer.payload)
+            else:
+                self.persister.check_for_barrier(buffer.event)
         if self.trace is not None:
             kind = BufferKind.DATA if buffer.event is None else BufferKind.EVENT
             self.trace.buffer(

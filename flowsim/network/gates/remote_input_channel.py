@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Protocol
 
 from flowsim.errors import InvariantViolation
@@ -11,6 +12,7 @@ from flowsim.network.buffers.buffer import DataType, EventBuffer, MemorySegment
 from flowsim.network.connections.partition_request_client import PartitionRequestClient
 from flowsim.network.errors import IllegalState
 from flowsim.network.gates.buffer_manager import BufferManager, FloatingPool, MemorySegmentProvider
+from flowsim.network.gates.channel_state_persister import ChannelStatePersister
 from flowsim.network.gates.input_channel import (
     BufferAndAvailability,
     ChannelGate,
@@ -20,7 +22,8 @@ from flowsim.network.gates.input_channel import (
 )
 from flowsim.network.partitions.prioritized_deque import PrioritizedList, PrioritizedQueue
 from flowsim.network.partitions.result_subpartition import Buffer
-from flowsim.streamrecord.events import CheckpointBarrier, EventAnnouncement
+from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
+from flowsim.streamrecord.events import CheckpointBarrier, Event, EventAnnouncement
 
 
 class RemoteGate(ChannelGate, Protocol):
@@ -45,6 +48,8 @@ class RemoteInputChannel(InputChannel):
         "_expected",
         "initial_credit",
         "unannounced_credit",
+        "_last_barrier_id",
+        "_last_barrier_sequence_number",
     )
 
     def __init__(
@@ -64,6 +69,9 @@ class RemoteInputChannel(InputChannel):
         self._expected = 0
         self.initial_credit = exclusive_buffers
         self.unannounced_credit = 0
+        self._last_barrier_id = -1
+        self._last_barrier_sequence_number: int | None = None
+        """None: the barrier of the running checkpoint has not arrived, so all queued data precedes it."""
         if trace is not None:
             trace.credit(channel_id, CreditKind.INITIAL_GRANTED, exclusive_buffers, -1)
 
@@ -122,6 +130,8 @@ class RemoteInputChannel(InputChannel):
         self._expected += 1
         payload = buffer.payload
         buffer.recycle()
+        if self.persister is not None:
+            self.persister.maybe_persist(payload)
         if not payload:
             # Rule 6.13: an empty buffer only returns its credit.
             self.trace_recycled(sequence_number, 0)
@@ -147,10 +157,17 @@ class RemoteInputChannel(InputChannel):
             if data_type.requires_announcement and isinstance(event, CheckpointBarrier):
                 announcement = EventBuffer(EventAnnouncement(event, sequence_number), has_priority=True)
                 first_priority = self._add_priority(announcement, sequence_number)
+        if self.persister is not None and buffer.event is not None:
+            self._check_for_barrier(self.persister, buffer.event, sequence_number)
         if first_priority:
             self.gate.notify_priority_event(self, sequence_number)
         if was_empty:
             self.gate.notify_channel_non_empty(self)
+
+    def _check_for_barrier(self, persister: ChannelStatePersister, event: Event, sequence_number: int) -> None:
+        checkpoint_id = persister.check_for_barrier(event)
+        if checkpoint_id is not None and checkpoint_id > self._last_barrier_id:
+            self._last_barrier_id, self._last_barrier_sequence_number = checkpoint_id, sequence_number
 
     def on_sender_backlog(self, backlog: int) -> None:
         """Reserves floating buffers for the sender's backlog (rule 6.4)."""
@@ -158,6 +175,40 @@ class RemoteInputChannel(InputChannel):
             self.notify_buffer_available(self.buffers.request_floating_buffers(backlog + self.initial_credit))
 
     # Calls from the task.
+
+    def checkpoint_started(self, barrier: CheckpointBarrier) -> None:
+        """Stores the queued data that precedes the barrier, and data that arrives before it (rule 12.83).
+
+        Raises CheckpointException if the barrier of a newer checkpoint has arrived.
+        """
+        if self.persister is None:
+            return
+        checkpoint_id = barrier.checkpoint_id
+        if checkpoint_id < self._last_barrier_id:
+            raise CheckpointException(
+                CheckpointFailureReason.CHECKPOINT_SUBSUMED,
+                f"Sequence number for checkpoint {checkpoint_id} is not known (it was likely been overwritten by a newer "
+                f"checkpoint {self._last_barrier_id})",
+            )
+        if checkpoint_id > self._last_barrier_id:
+            self._last_barrier_id, self._last_barrier_sequence_number = -1, None
+        self.persister.start_persisting(checkpoint_id, self._inflight_buffers())
+
+    def checkpoint_stopped(self, checkpoint_id: int) -> None:
+        if self.persister is None:
+            return
+        self.persister.stop_persisting(checkpoint_id)
+        if self._last_barrier_id == checkpoint_id:
+            self._last_barrier_id, self._last_barrier_sequence_number = -1, None
+
+    def _inflight_buffers(self) -> list[bytes]:
+        """Returns the queued data before the barrier; all of it if the barrier has not arrived."""
+        barrier = self._last_barrier_sequence_number
+        return [
+            buffer.payload
+            for buffer, number in islice(self._received, self._received.priority_elements, None)
+            if buffer.event is None and (barrier is None or number < barrier)
+        ]
 
     def next_buffer(self) -> BufferAndAvailability | None:
         received = self._received

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 from flowsim.errors import InvariantViolation
+from flowsim.facts.schema import RECOVERED_FIRST
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.buffer import DataType, wire_size
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.errors import InputGateClosed
 from flowsim.network.gates.buffer_debloater import BufferDebloater, ThroughputCalculator
+from flowsim.network.gates.channel_state_persister import ChannelStatePersister, InputStateWriter
 from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.input_gate import AvailabilityHelper, BufferOrEvent, EndOfDataStatus
 from flowsim.network.gates.local_input_channel import LocalInputChannel
+from flowsim.network.gates.recovered_input_channel import RecoveredInputChannel
 from flowsim.network.partitions.prioritized_deque import PrioritizedDeque
-from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent, StopMode
+from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
+from flowsim.streamrecord.events import CheckpointBarrier, EndOfData, EndOfPartitionEvent, StopMode
 
 _HALF = (2**31 - 1) // 2
 
@@ -54,6 +58,9 @@ class SingleInputGate:
         "_edge",
         "_trace",
         "_local",
+        "_persisters",
+        "_recovered",
+        "_requests",
     )
 
     def __init__(self, channels: int, pool: LocalBufferPool, channel_factory: InputChannelFactory) -> None:
@@ -77,17 +84,31 @@ class SingleInputGate:
         """The last announced buffer size in bytes; channels that are connected later get it too."""
         self._edge = -1
         self._trace: TaskTrace | None = None
+        self._persisters: tuple[InputStateWriter, int] | None = None
+        """The writer of channel state, and the index of the gate in its task; None without unaligned checkpoints."""
+        self._recovered: dict[int, RecoveredInputChannel] = {}
+        """The channels with stored data, by index in the gate, until it has been read."""
+        self._requests: list[Callable[[], None]] | None = None
+        """What waits until the stored data has been read; None: the partitions have been requested."""
 
     def channel(self, index: int) -> InputChannel:
         found = self._channels[index]
         if found is None:
             found = self._channel_factory.create_input_channel(self, index)
             self._channels[index] = found
+            if self._persisters is not None:
+                writer, gate = self._persisters
+                found.persister = ChannelStatePersister(writer, InputChannelInfo(gate, index))
             if isinstance(found, LocalInputChannel):
                 self._local.append(found)
             if self._closed:
                 found.release()
         return found
+
+    @property
+    def known_channels(self) -> Sequence[InputChannel | None]:
+        """All channels by index; None: not in use so far."""
+        return self._channels
 
     @property
     def created_channels(self) -> list[InputChannel]:
@@ -99,6 +120,60 @@ class SingleInputGate:
         return [
             index for index, channel in enumerate(self._channels) if channel is None or not channel.end_of_partition
         ]
+
+    # Unaligned checkpoints, and the data that they stored.
+
+    def set_channel_state_writer(self, writer: InputStateWriter, gate: int) -> None:
+        """Lets unaligned checkpoints store data; called before the first channel is used. ``gate``: index in the task."""
+        self._persisters = writer, gate
+
+    def checkpoint_started(self, barrier: CheckpointBarrier) -> None:
+        """Starts to store data of all channels. Raises CheckpointException (rules 12.83, 12.93)."""
+        for recovered in self._recovered.values():
+            recovered.checkpoint_started(barrier)
+        for index in range(self.count):
+            self.channel(index).checkpoint_started(barrier)
+
+    def checkpoint_stopped(self, checkpoint_id: int) -> None:
+        """Ends the storing."""
+        for index in range(self.count):
+            self.channel(index).checkpoint_stopped(checkpoint_id)
+
+    def recover(self, channels: Mapping[int, RecoveredInputChannel]) -> None:
+        """Delivers the stored data of ``channels``, which are given by their index in the gate (rule 12.92)."""
+        self._recovered = dict(channels)
+        for channel in channels.values():
+            self.notify_channel_non_empty(channel)
+
+    def await_recovery(self) -> None:
+        """Lets senders wait until ``request_partitions``; called before the first one is connected."""
+        self._requests = []
+
+    @property
+    def awaits_recovery(self) -> bool:
+        """True until the partitions are requested, if stored data is read first."""
+        return self._requests is not None
+
+    def when_partitions_requested(self, connect: Callable[[], None]) -> None:
+        """Calls ``connect`` when all stored data has been read; never if the gate is closed before."""
+        if self._requests is not None:
+            self._requests.append(connect)
+
+    def request_partitions(self) -> None:
+        """Replaces the channels of stored data by real ones, and connects the senders. Flink: requestPartitions."""
+        if self._closed:
+            return
+        requests, self._requests = self._requests or [], None
+        recovered, self._recovered = self._recovered, {}
+        for index in range(self.count):
+            channel = self.channel(index)
+            channel.position = RECOVERED_FIRST
+            before = recovered.get(index)
+            if before is not None:
+                channel.tail, channel.position = before.tail, before.position
+                before.release()
+        for connect in requests:
+            connect()
 
     @property
     def is_available(self) -> bool:
@@ -232,6 +307,8 @@ class SingleInputGate:
         for channel in self._channels:
             if channel is not None:
                 channel.release()
+        for recovered in self._recovered.values():
+            recovered.release()
         self.pool.lazy_destroy()
 
     def _enqueue_again(self, channel: InputChannel, next_type: DataType) -> None:

@@ -44,6 +44,10 @@ class UnionInputGate:
             self.availability.set_available()
 
     @property
+    def count(self) -> int:
+        return sum(gate.count for gate in self.gates)
+
+    @property
     def is_available(self) -> bool:
         return self.availability.available
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.partitions.blocking_subpartition import BoundedBlockingSubpartition, BoundedData
+from flowsim.network.partitions.channel_state import ChannelStateWriter
 from flowsim.network.partitions.result_partition import PartitionOwner, ResultPartition, SubpartitionConnector
 from flowsim.network.partitions.result_subpartition import ResultSubpartition
 
@@ -45,6 +46,9 @@ class BlockingResultPartition(ResultPartition):
 
     def _on_created(self, subpartition: ResultSubpartition) -> None:
         """Does nothing: the subpartition cannot be read yet."""
+
+    def set_channel_state_writer(self, writer: ChannelStateWriter) -> None:
+        """Does nothing: the data is complete before it is read."""
 
     def await_all_data_processed(self) -> None:
         """Does nothing: the partition is read after its task has ended."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 
@@ -12,12 +12,13 @@ class ChannelStateFuture:
     Flink: CompletableFuture.
     """
 
-    __slots__ = ("payloads", "failure")
+    __slots__ = ("payloads", "failure", "_callbacks")
 
     def __init__(self) -> None:
         self.payloads: Sequence[bytes] | None = None
         """The data for the checkpoint; None while pending, empty if the barrier was read in order."""
         self.failure: str | None = None
+        self._callbacks: list[Callable[[], None]] = []
 
     @property
     def is_done(self) -> bool:
@@ -25,9 +26,23 @@ class ChannelStateFuture:
 
     def complete(self, payloads: Sequence[bytes]) -> None:
         self.payloads = payloads
+        self._call_back()
 
     def fail(self, reason: str) -> None:
         self.failure = reason
+        self._call_back()
+
+    def when_done(self, callback: Callable[[], None]) -> None:
+        """Calls back when the future is complete or has failed; at once if it is."""
+        if self.is_done:
+            callback()
+        else:
+            self._callbacks.append(callback)
+
+    def _call_back(self) -> None:
+        callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback()
 
 
 class ChannelStateWriter(Protocol):

@@ -12,6 +12,7 @@ from flowsim.network.buffers.buffer_builder import BufferBuilder
 from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.completion import Completion
 from flowsim.network.errors import IllegalState
+from flowsim.network.partitions.channel_state import ChannelStateWriter
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition, QueueLength
 from flowsim.network.partitions.result_subpartition import REFUSED, UNLIMITED_SIZE, ResultSubpartition
 from flowsim.streamrecord.events import EndOfData, Event, StopMode
@@ -62,6 +63,7 @@ class ResultPartition:
         "_length",
         "all_data_processed",
         "_unprocessed",
+        "_state_writer",
     )
 
     def __init__(
@@ -98,10 +100,37 @@ class ResultPartition:
         self._unprocessed = subpartitions
         self.all_data_processed = Completion.completed()
         """Done when the readers of all subpartitions have processed all records (rule 4.15)."""
+        self._state_writer: ChannelStateWriter | None = None
 
     def await_all_data_processed(self) -> None:
         """Lets the readers acknowledge that they have processed all records; called before the first one."""
         self.all_data_processed = Completion()
+
+    def set_channel_state_writer(self, writer: ChannelStateWriter) -> None:
+        """Lets unaligned checkpoints store queued data; called before the first subpartition is created."""
+        self._state_writer = writer
+
+    def recover(self, index: int, payload: bytes) -> None:
+        """Queues a stored buffer, before all new data (rule 12.92)."""
+        rest = memoryview(payload)
+        while rest:
+            builder = self._request_builder(index)
+            rest = rest[builder.append_and_commit(rest) :]
+            builder.finish()
+            self.subpartition(index).add(builder.create_consumer_from_beginning())
+            builder.close()
+
+    def aligned_barrier_timeout(self, checkpoint_id: int) -> None:
+        """Lets a queued barrier overtake the data before it (rule 12.90)."""
+        for found in self._subpartitions:
+            if isinstance(found, PipelinedSubpartition):
+                found.aligned_barrier_timeout(checkpoint_id)
+
+    def abort_checkpoint(self, checkpoint_id: int) -> None:
+        """Stores nothing more for a checkpoint (rule 12.90)."""
+        for found in self._subpartitions:
+            if isinstance(found, PipelinedSubpartition):
+                found.abort_checkpoint(checkpoint_id)
 
     def _on_subpartition_processed(self) -> None:
         self._unprocessed -= 1
@@ -130,6 +159,8 @@ class ResultPartition:
         )
         if not self.all_data_processed.is_done:
             created.on_all_data_processed = self._on_subpartition_processed
+        if self._state_writer is not None:
+            created.set_channel_state_writer(self._state_writer)
         return created
 
     def _on_created(self, subpartition: ResultSubpartition) -> None:

@@ -19,6 +19,10 @@ POINTWISE = frozenset({"FORWARD", "RESCALE"})
 """The partitioners whose edges connect subtasks pointwise (rule 1.14)."""
 
 
+ALWAYS_ALIGNED = POINTWISE | {"BROADCAST", "CUSTOM"}
+"""The partitioners whose stored records could not be given to other subtasks (rule 12.19)."""
+
+
 class StreamPartitioner:
     """Chooses one subpartition per user record (rule 2.1). Flink: StreamPartitioner."""
 

@@ -68,6 +68,7 @@ class RecordWriter:
         "_random",
         "_status",
         "_flusher",
+        "supports_unaligned_checkpoints",
     )
 
     def __init__(
@@ -86,6 +87,8 @@ class RecordWriter:
         self.first_channel = first_channel
         self.trace = trace
         self._random = random
+        self.supports_unaligned_checkpoints = True
+        """False: barriers stay in order, because stored data of this exchange could not be rescaled (rule 12.19)."""
         self._positions = [0] * partition.count if trace is not None else []
         self._status = WatermarkStatus.ACTIVE
         self._records: Callable[[], int] = lambda: 0
@@ -130,10 +133,17 @@ class RecordWriter:
         self._after_emit(index)
 
     def broadcast_event(self, event: Event, has_priority: bool | None = None) -> None:
-        """Emits an event to every subpartition, after all data, or before the data with priority (rules 5.7, 5.28)."""
+        """Emits an event to every subpartition, after all data, or before the data with priority (rules 5.7, 5.28).
+
+        A barrier that needs channel state is changed for an exchange that does not support it (rule 12.19).
+        """
+        if isinstance(event, CheckpointBarrier) and not self.supports_unaligned_checkpoints:
+            event, has_priority = event.with_unaligned_unsupported(), False
         match event:
             case CheckpointBarrier(checkpoint_id=checkpoint_id):
-                self._trace_sent_to_all(ElementKind.CHECKPOINT_BARRIER, checkpoint_id)
+                may_overtake = event.options.needs_channel_state
+                kind = ElementKind.UNALIGNED_BARRIER if may_overtake else ElementKind.CHECKPOINT_BARRIER
+                self._trace_sent_to_all(kind, checkpoint_id)
             case CancelCheckpointMarker(checkpoint_id=checkpoint_id):
                 self._trace_sent_to_all(ElementKind.CANCEL_CHECKPOINT_MARKER, checkpoint_id)
             case _:
@@ -151,6 +161,13 @@ class RecordWriter:
         """Emits EndOfPartition to every subpartition (rule 4.18)."""
         self._trace_sent_to_all(ElementKind.END_OF_PARTITION, 0)
         self.partition.finish()
+
+    def recover(self, subpartition: int, content: bytes | Event) -> None:
+        """Queues a stored buffer, or an event between stored buffers, before all new data (rule 12.92)."""
+        if isinstance(content, bytes):
+            self.partition.recover(subpartition, content)
+        else:
+            self.partition.subpartition(subpartition).add_event(content)
 
     def flush_all(self) -> None:
         self.partition.flush_all()
@@ -194,7 +211,7 @@ class RecordWriter:
     def _trace_sent(self, index: int, kind: ElementKind, timestamp: int) -> None:
         if self.trace is not None:
             position = self._positions[index]
-            self._positions[index] = position + 1
+            self._positions[index] = position + (kind is not ElementKind.UNALIGNED_BARRIER)
             self.trace.sent(self.first_channel + index, position, kind, timestamp, 0, 0, 0)
 
     def _plain_collect(self) -> Collect:

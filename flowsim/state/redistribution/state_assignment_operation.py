@@ -76,6 +76,8 @@ def assign_state(state: OperatorState, new_parallelism: int) -> list[OperatorSub
             tuple(raw[subtask]),
             _keyed_handles(old, lambda each: each.managed_keyed, partitions, subtask),
             _keyed_handles(old, lambda each: each.raw_keyed, partitions, subtask),
+            old[subtask].input_channels if len(old) == new_parallelism else (),
+            old[subtask].result_subpartitions if len(old) == new_parallelism else (),
         )
         for subtask in range(new_parallelism)
     ]

@@ -102,12 +102,18 @@ class AsyncCheckpointRunnable:
     @property
     def is_ready(self) -> bool:
         """Returns True if the channel state is stored, or failed."""
-        return self._channel_state.input_channels.is_done and self._channel_state.result_subpartitions.is_done
+        return self._channel_state.is_done
+
+    def when_ready(self, callback: Callable[[], None]) -> None:
+        """Calls back once, as soon as the runnable is ready."""
+        self._channel_state.when_done(callback)
 
     @property
     def written_bytes(self) -> int:
         """The size of the state that ``run`` writes."""
-        return sum(snapshot.size_bytes for snapshot in self._snapshots.values())
+        stored = self._channel_state
+        operators = sum(snapshot.size_bytes for snapshot in self._snapshots.values())
+        return operators + stored.input_bytes + stored.output_bytes
 
     def run(self) -> None:
         """Writes the state and acknowledges it; a failure declines the checkpoint (rule 12.7)."""
@@ -136,6 +142,9 @@ class AsyncCheckpointRunnable:
         if self._is_deployed_as_finished:
             return FINISHED_ON_RESTORE
         states = {operator: snapshot.finalize() for operator, snapshot in self._snapshots.items()}
+        self._metrics.input_bytes_persisted = self._channel_state.input_bytes
+        self._metrics.output_bytes_persisted = self._channel_state.output_bytes
+        self._channel_state.write_to(states)
         return TaskStateSnapshot(states, is_task_finished=self._is_task_finished)
 
     def _decline(self, error: Exception) -> None:

@@ -20,7 +20,7 @@ class AsyncOperations:
     ``now_ns``: the time of the caller, which may be ahead of the scheduler inside a batch.
     """
 
-    __slots__ = ("_scheduler", "_now_ns", "_settings", "_queue", "_free_at_ns", "_timers", "_on_done")
+    __slots__ = ("_scheduler", "_now_ns", "_settings", "_queue", "_free_at_ns", "_unready", "_timers", "_on_done")
 
     def __init__(
         self,
@@ -35,11 +35,33 @@ class AsyncOperations:
         self._settings = settings
         self._queue: deque[AsyncOperation] = deque()
         self._timers: deque[Timer] = deque()
+        self._unready: deque[AsyncOperation] = deque()
+        """Operations that wait for channel state, and those behind them (rule 12.68)."""
         self._free_at_ns = 0
         self._on_done = on_done
 
     def execute(self, operation: AsyncOperation) -> None:
         """Runs the operation when the earlier ones have ended and its own time has passed."""
+        if self._unready or not _is_ready(operation):
+            self._unready.append(operation)
+            if len(self._unready) == 1:
+                self._await_first()
+        else:
+            self._schedule(operation)
+
+    def _await_first(self) -> None:
+        """Waits for the channel state of the first operation that is not ready; the later ones wait behind it."""
+        first = self._unready[0]
+        if isinstance(first, AsyncCheckpointRunnable):
+            first.when_ready(self._on_ready)
+
+    def _on_ready(self) -> None:
+        while self._unready and _is_ready(self._unready[0]):
+            self._schedule(self._unready.popleft())
+        if self._unready:
+            self._await_first()
+
+    def _schedule(self, operation: AsyncOperation) -> None:
         self._free_at_ns = max(self._now_ns(), self._free_at_ns) + self._duration_ns(operation)
         self._queue.append(operation)
         self._timers.append(self._scheduler.call_at_ns(self._free_at_ns, self._run_next))
@@ -53,6 +75,7 @@ class AsyncOperations:
     def close(self) -> None:
         """Drops the operations that have not run."""
         self._queue.clear()
+        self._unready.clear()
         while self._timers:
             self._timers.popleft().cancel()
 
@@ -60,3 +83,7 @@ class AsyncOperations:
         self._timers.popleft()
         self._queue.popleft().run()
         self._on_done()
+
+
+def _is_ready(operation: AsyncOperation) -> bool:
+    return not isinstance(operation, AsyncCheckpointRunnable) or operation.is_ready

@@ -1,17 +1,32 @@
-"""What the coordinator of a task's checkpoints needs of the channel state. Flink: ChannelStateWriter."""
+"""Stores the in-flight data of a task's checkpoints. Flink: ChannelStateWriter, ChannelStateWriterImpl (rule 12.83)."""
 
 from __future__ import annotations
 
-from typing import Final, Protocol
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import replace
+from typing import Final, Protocol, TypeVar
 
 from flowsim.network.completion import Completion
+from flowsim.network.errors import IllegalState
+from flowsim.network.partitions.channel_state import ChannelStateFuture
+from flowsim.state.redistribution.channel_state_handles import (
+    InputChannelInfo,
+    InputChannelStateHandle,
+    ResultSubpartitionInfo,
+    ResultSubpartitionStateHandle,
+)
+from flowsim.state.redistribution.operator_state import NO_STATE, OperatorSubtaskState
+from flowsim.state.snapshots.stored_streams import ChannelStateStream, CheckpointStreams
+from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
+
+Info = TypeVar("Info", InputChannelInfo, ResultSubpartitionInfo)
 
 
 class ChannelStateWriteResult:
-    """The stored buffers of one checkpoint. Flink: ChannelStateWriter.ChannelStateWriteResult.
+    """The in-flight data of one checkpoint. Flink: ChannelStateWriter.ChannelStateWriteResult.
 
-    The asynchronous part of the checkpoint waits for both completions (rule 12.68).
+    The asynchronous part of the checkpoint waits for both completions (rule 12.68), then calls ``write_to``.
     """
 
     __slots__ = ("input_channels", "result_subpartitions")
@@ -25,12 +40,47 @@ class ChannelStateWriteResult:
         """Returns the result of a checkpoint without channel state."""
         return ChannelStateWriteResult(Completion.completed(), Completion.completed())
 
+    @property
+    def is_done(self) -> bool:
+        """True if both sides are complete, or one has failed."""
+        sides = (self.input_channels, self.result_subpartitions)
+        return all(each.is_done for each in sides) or any(each.failure is not None for each in sides)
+
+    def when_done(self, callback: Callable[[], None]) -> None:
+        """Calls back once, as soon as ``is_done``."""
+        called = False
+
+        def on_side(failure: Exception | None) -> None:
+            nonlocal called
+            if not called and self.is_done:
+                called = True
+                callback()
+
+        for side in (self.input_channels, self.result_subpartitions):
+            side.when_done(on_side)
+
+    @property
+    def input_bytes(self) -> int:
+        """The size of the stored data of inputs."""
+        return 0
+
+    @property
+    def output_bytes(self) -> int:
+        """The size of the stored data of outputs."""
+        return 0
+
+    def write_to(self, states: MutableMapping[str, OperatorSubtaskState]) -> None:
+        """Writes the data, and adds its handles to the states by operator id; without data does nothing."""
+
 
 class ChannelStateWriter(Protocol):
     """Stores the buffers in the channels of a task, by checkpoint. Flink: ChannelStateWriter."""
 
     def start(self, checkpoint_id: int, options: CheckpointOptions) -> None:
         """Opens the channel state of a checkpoint. Raises CheckpointException."""
+
+    def add_input_data(self, checkpoint_id: int, channel: InputChannelInfo, payloads: Sequence[bytes]) -> None:
+        """Stores data that ``channel`` delivered before the barrier of the checkpoint."""
 
     def finish_input(self, checkpoint_id: int) -> None:
         """Completes the state of the inputs."""
@@ -49,6 +99,9 @@ class _NoChannelState:
     def start(self, checkpoint_id: int, options: CheckpointOptions) -> None:
         """Does nothing."""
 
+    def add_input_data(self, checkpoint_id: int, channel: InputChannelInfo, payloads: Sequence[bytes]) -> None:
+        """Does nothing."""
+
     def finish_input(self, checkpoint_id: int) -> None:
         """Does nothing."""
 
@@ -64,3 +117,198 @@ class _NoChannelState:
 
 NO_CHANNEL_STATE: Final[ChannelStateWriter] = _NoChannelState()
 """The writer of a job without unaligned checkpoints. Flink: ChannelStateWriter.NO_OP."""
+
+
+class StoredChannels:
+    """Where the in-flight data of a task is stored: the streams, and the operators that own the handles."""
+
+    __slots__ = ("streams", "subtask", "head", "tail")
+
+    def __init__(self, streams: CheckpointStreams, subtask: int, head: str, tail: str) -> None:
+        """``head`` and ``tail``: the ids of the first and the last operator of the task."""
+        self.streams = streams
+        self.subtask = subtask
+        self.head = head
+        self.tail = tail
+
+
+class _StoredResult(ChannelStateWriteResult):
+    """The data of one checkpoint until it is written."""
+
+    __slots__ = ("checkpoint_id", "inputs", "outputs", "_channels", "_pending", "_is_output_finished")
+
+    def __init__(self, checkpoint_id: int, channels: StoredChannels) -> None:
+        super().__init__(Completion(), Completion())
+        self.checkpoint_id = checkpoint_id
+        self.inputs: dict[InputChannelInfo, list[bytes]] = {}
+        self.outputs: dict[ResultSubpartitionInfo, list[bytes]] = {}
+        self._channels = channels
+        self._pending = 0
+        """The number of subpartitions whose data is not known yet."""
+        self._is_output_finished = False
+
+    @property
+    def input_bytes(self) -> int:
+        return sum(len(payload) for payloads in self.inputs.values() for payload in payloads)
+
+    @property
+    def output_bytes(self) -> int:
+        return sum(len(payload) for payloads in self.outputs.values() for payload in payloads)
+
+    def add_output_future(self, subpartition: ResultSubpartitionInfo, future: ChannelStateFuture) -> None:
+        """Adds data that becomes complete later (rule 5.32)."""
+        self._pending += 1
+        future.when_done(lambda: self._on_output(subpartition, future))
+
+    def finish_output(self) -> None:
+        """Completes the outputs when the last subpartition is complete."""
+        self._is_output_finished = True
+        self._complete_output()
+
+    def fail(self, cause: Exception) -> None:
+        """Fails what is not complete."""
+        self.input_channels.fail(cause)
+        self.result_subpartitions.fail(cause)
+
+    def _on_output(self, subpartition: ResultSubpartitionInfo, future: ChannelStateFuture) -> None:
+        self._pending -= 1
+        if future.payloads is None:
+            self.result_subpartitions.fail(IllegalState(future.failure or "the data of a subpartition is not known"))
+        elif future.payloads:
+            self.outputs.setdefault(subpartition, []).extend(future.payloads)
+        self._complete_output()
+
+    def _complete_output(self) -> None:
+        if self._is_output_finished and not self._pending:
+            self.result_subpartitions.complete()
+
+    def write_to(self, states: MutableMapping[str, OperatorSubtaskState]) -> None:
+        channels = self._channels
+        if self.inputs:
+            stream, offsets = self._write(channels.head, self.inputs)
+            inputs = tuple(
+                InputChannelStateHandle(stream, channels.subtask, info, offsets[info], _size(self.inputs[info]))
+                for info in sorted(self.inputs)
+            )
+            states[channels.head] = replace(states.get(channels.head, NO_STATE), input_channels=inputs)
+        if self.outputs:
+            output_stream, places = self._write(channels.tail, self.outputs)
+            outputs = tuple(
+                ResultSubpartitionStateHandle(
+                    output_stream, channels.subtask, info, places[info], _size(self.outputs[info])
+                )
+                for info in sorted(self.outputs)
+            )
+            states[channels.tail] = replace(states.get(channels.tail, NO_STATE), result_subpartitions=outputs)
+
+    def _write(
+        self, operator_id: str, data: Mapping[Info, Sequence[bytes]]
+    ) -> tuple[str, Mapping[Info, tuple[int, ...]]]:
+        """Writes one stream; returns it with the indexes of the buffers of each channel."""
+        buffers: list[bytes] = []
+        offsets: dict[Info, tuple[int, ...]] = {}
+        for info in sorted(data):
+            offsets[info] = tuple(range(len(buffers), len(buffers) + len(data[info])))
+            buffers += data[info]
+        stream = ChannelStateStream(tuple(buffers))
+        channels = self._channels
+        return channels.streams.write(self.checkpoint_id, operator_id, channels.subtask, stream), offsets
+
+
+class TaskChannelStateWriter:
+    """Collects the in-flight data of a task by checkpoint. Flink: ChannelStateWriterImpl.
+
+    Data of a checkpoint that is not open, or was aborted, is dropped: its result has failed.
+    """
+
+    __slots__ = ("_channels", "_results", "_open", "_last_aborted_id")
+
+    def __init__(self, channels: StoredChannels) -> None:
+        self._channels = channels
+        self._results: dict[int, _StoredResult] = {}
+        """Until they are taken."""
+        self._open: dict[int, _StoredResult] = {}
+        """Until both sides are complete."""
+        self._last_aborted_id = -1
+
+    def start(self, checkpoint_id: int, options: CheckpointOptions) -> None:
+        """Opens the channel state of a checkpoint; of one that was aborted, the result fails."""
+        if checkpoint_id in self._results:
+            raise IllegalState(f"the channel state of checkpoint {checkpoint_id} is open already")
+        result = self._results[checkpoint_id] = _StoredResult(checkpoint_id, self._channels)
+        if checkpoint_id <= self._last_aborted_id:
+            result.fail(CheckpointException(CheckpointFailureReason.CHECKPOINT_DECLINED, "it was aborted before"))
+            return
+        self._open[checkpoint_id] = result
+        result.when_done(lambda: self._close(checkpoint_id))
+
+    def _close(self, checkpoint_id: int) -> None:
+        self._open.pop(checkpoint_id, None)
+
+    def add_input_data(self, checkpoint_id: int, channel: InputChannelInfo, payloads: Sequence[bytes]) -> None:
+        result = self._open.get(checkpoint_id)
+        if result is not None and payloads:
+            result.inputs.setdefault(channel, []).extend(payloads)
+
+    def add_output_data(
+        self, checkpoint_id: int, subpartition: ResultSubpartitionInfo, payloads: Sequence[bytes]
+    ) -> None:
+        """Stores data that was queued in ``subpartition`` when the barrier overtook it."""
+        result = self._open.get(checkpoint_id)
+        if result is not None and payloads:
+            result.outputs.setdefault(subpartition, []).extend(payloads)
+
+    def add_output_data_future(
+        self, checkpoint_id: int, subpartition: ResultSubpartitionInfo, future: ChannelStateFuture
+    ) -> None:
+        """Stores data that becomes complete later; otherwise as ``add_output_data``."""
+        result = self._open.get(checkpoint_id)
+        if result is not None:
+            result.add_output_future(subpartition, future)
+
+    def finish_input(self, checkpoint_id: int) -> None:
+        result = self._open.get(checkpoint_id)
+        if result is not None:
+            result.input_channels.complete()
+
+    def finish_output(self, checkpoint_id: int) -> None:
+        result = self._open.get(checkpoint_id)
+        if result is not None:
+            result.finish_output()
+
+    def abort(self, checkpoint_id: int, cause: Exception, *, cleanup: bool) -> None:
+        self._last_aborted_id = max(self._last_aborted_id, checkpoint_id)
+        result = self._open.pop(checkpoint_id, None)
+        if result is not None:
+            result.fail(cause)
+        if cleanup:
+            self._results.pop(checkpoint_id, None)
+
+    def get_and_remove_write_result(self, checkpoint_id: int) -> ChannelStateWriteResult:
+        """Raises IllegalState if the checkpoint was not started."""
+        result = self._results.pop(checkpoint_id, None)
+        if result is None:
+            raise IllegalState(f"the channel state of checkpoint {checkpoint_id} was not started")
+        return result
+
+
+class PartitionChannelState:
+    """Stores the data of one partition of a task. Flink: ChannelStateWriter, as a partition uses it."""
+
+    __slots__ = ("_writer", "_partition")
+
+    def __init__(self, writer: TaskChannelStateWriter, partition: int) -> None:
+        self._writer = writer
+        self._partition = partition
+
+    def add_output_data(self, checkpoint_id: int, subpartition: int, payloads: Sequence[bytes]) -> None:
+        info = ResultSubpartitionInfo(self._partition, subpartition)
+        self._writer.add_output_data(checkpoint_id, info, payloads)
+
+    def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
+        info = ResultSubpartitionInfo(self._partition, subpartition)
+        self._writer.add_output_data_future(checkpoint_id, info, future)
+
+
+def _size(payloads: Sequence[bytes]) -> int:
+    return sum(map(len, payloads))

@@ -63,6 +63,8 @@ class TaskCheckpointing:
     failures: CheckpointFailures | None = None
     """None: the run asks for no failure in checkpoints of this attempt."""
     create_barrier_handler: CreateBarrierHandler = create_barrier_handler
+    recovers_channel_state: bool = False
+    """True if tasks replay stored in-flight data before they are RUNNING; the same for all tasks of a job."""
 
     @property
     def is_restored_as_finished(self) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
+from functools import partial
 from typing import Protocol
 
 from flowsim.facts.kinds import CheckpointReason, CheckpointStep, StoredAction
 from flowsim.facts.tracer import TaskTrace
+from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
 from flowsim.network.checkpointing.checkpointable import CheckpointableTask
 from flowsim.network.checkpointing.input_gates import BarrierEventHandler
@@ -36,7 +38,7 @@ class RecordedTask(Protocol):
 class RecordedAlignment:
     """Records the first and the last barrier of a checkpoint; is the task of the barrier handler."""
 
-    __slots__ = ("_task", "_trace", "_latest", "channel_id")
+    __slots__ = ("_task", "_trace", "_latest", "channel_id", "handler")
 
     def __init__(self, task: CheckpointableTask, trace: TaskTrace) -> None:
         self._task = task
@@ -44,6 +46,8 @@ class RecordedAlignment:
         self._latest = -1
         self.channel_id = -1
         """The channel whose event is handled; -1: a call of the coordinator."""
+        self.handler: CheckpointBarrierHandler | None = None
+        """The barrier handler of the task, set when it is created."""
 
     def on_barrier(self, checkpoint_id: int) -> None:
         """Called before the handler gets a barrier."""
@@ -51,10 +55,19 @@ class RecordedAlignment:
             self._latest = checkpoint_id
             self._trace.checkpoints.step(checkpoint_id, CheckpointStep.ALIGNMENT_START, self.channel_id)
 
+    def _on_last_barrier(self, checkpoint_id: int, failure: Exception | None) -> None:
+        if failure is None:
+            self._trace.checkpoints.step(checkpoint_id, CheckpointStep.ALIGNMENT_END, self.channel_id)
+
     def trigger_checkpoint_on_barrier(
         self, meta_data: CheckpointMetaData, options: CheckpointOptions, metrics: CheckpointMetrics
     ) -> None:
-        self._trace.checkpoints.step(meta_data.checkpoint_id, CheckpointStep.ALIGNMENT_END, self.channel_id)
+        if options.is_unaligned_checkpoint and self.handler is not None:
+            # The barriers of the other channels arrive later.
+            received = self.handler.all_barriers_received(meta_data.checkpoint_id)
+            received.when_done(partial(self._on_last_barrier, meta_data.checkpoint_id))
+        else:
+            self._on_last_barrier(meta_data.checkpoint_id, None)
         self._task.trigger_checkpoint_on_barrier(meta_data, options, metrics)
 
     def abort_checkpoint_on_barrier(self, checkpoint_id: int, cause: CheckpointException) -> None:

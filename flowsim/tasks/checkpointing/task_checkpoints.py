@@ -9,10 +9,10 @@ from flowsim.facts.kinds import CheckpointStep
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mail import MAX_PRIORITY
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
+from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
 from flowsim.network.checkpointing.input_gates import BarrierEventHandler
 from flowsim.network.completion import Completion
-from flowsim.network.gates.checkpointed_input_gate import EventHandler
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.outbox import Outbox
 from flowsim.network.writers.record_writer import RecordWriter
@@ -23,7 +23,14 @@ from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import CheckpointBarrier, Event
 from flowsim.tasks.checkpointing.async_operations import AsyncOperations
-from flowsim.tasks.checkpointing.channel_state_writer import NO_CHANNEL_STATE, ChannelStateWriter
+from flowsim.tasks.checkpointing.channel_recovery import ChannelRecovery
+from flowsim.tasks.checkpointing.channel_state_writer import (
+    NO_CHANNEL_STATE,
+    ChannelStateWriter,
+    PartitionChannelState,
+    StoredChannels,
+    TaskChannelStateWriter,
+)
 from flowsim.tasks.checkpointing.job_master_gateway import JobMasterGateway, TaskCheckpointing
 from flowsim.tasks.checkpointing.operator_chain_checkpoints import OperatorChainCheckpoints
 from flowsim.tasks.checkpointing.operator_checkpoints import FailingCheckpoints, OperatorCheckpoints
@@ -35,6 +42,9 @@ from flowsim.tasks.checkpointing.recorded_checkpoints import (
 )
 from flowsim.tasks.checkpointing.stream_task_checkpoints import StreamTaskCheckpoints
 from flowsim.tasks.checkpointing.subtask_checkpoint_coordinator import SubtaskCheckpointCoordinator
+from flowsim.tasks.inputs.multiple_input_processor import network_inputs
+from flowsim.tasks.inputs.network_input import StreamTaskNetworkInput
+from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.task_state import TaskState
@@ -49,6 +59,7 @@ class TaskWithCheckpoints(Protocol):
     clock: TaskClock
     outbox: Outbox
     chain: OperatorChain
+    input: TaskInput
     writers: Sequence[RecordWriter]
     trace: TaskTrace | None
 
@@ -99,19 +110,27 @@ class TaskOutputs:
             self._task.trace.checkpoints.step(event.checkpoint_id, CheckpointStep.BARRIER_SENT)
 
     def aligned_barrier_timeout(self, checkpoint_id: int) -> None:
-        """Does nothing: barriers of aligned checkpoints have no timeout."""
+        """Lets queued barriers overtake the data before them."""
+        for writer in self._task.writers:
+            writer.partition.aligned_barrier_timeout(checkpoint_id)
 
     def abort_checkpoint(self, checkpoint_id: int, cause: CheckpointException) -> None:
-        """Does nothing: aligned checkpoints store no output."""
+        """Stores no more output for the checkpoint."""
+        for writer in self._task.writers:
+            writer.partition.abort_checkpoint(checkpoint_id)
 
 
 class TaskInputGates:
     """The gates of a task, in the order of its inputs."""
 
-    __slots__ = ("_gates",)
+    __slots__ = ("_gates", "_inputs", "handler")
 
-    def __init__(self, gates: Sequence[SingleInputGate]) -> None:
-        self._gates = gates
+    def __init__(self, gates: Sequence[Sequence[SingleInputGate]], inputs: Sequence[StreamTaskNetworkInput]) -> None:
+        """``gates``: those of each of ``inputs``."""
+        self._gates = [gate for of_input in gates for gate in of_input]
+        self._inputs = [each for each, of_input in zip(inputs, gates, strict=True) for _ in of_input]
+        """The input of each gate."""
+        self.handler: CheckpointBarrierHandler | None = None
 
     def unfinished_channels(self) -> list[InputChannelInfo]:
         """Returns the channels that have not ended."""
@@ -122,8 +141,14 @@ class TaskInputGates:
         ]
 
     def prepare_snapshot(self, writer: ChannelStateWriter, checkpoint_id: int) -> Completion:
-        """Returns a completion that is done: aligned checkpoints store no input."""
-        return Completion.completed()
+        """Stores the bytes that were read and not processed; completes with the last barrier (rule 12.83)."""
+        for number, (gate, of_gate) in enumerate(zip(self._gates, self._inputs, strict=True)):
+            for index, channel in enumerate(gate.known_channels):
+                if channel is not None:
+                    unconsumed = of_gate.unconsumed(channel)
+                    if unconsumed:
+                        writer.add_input_data(checkpoint_id, InputChannelInfo(number, index), (unconsumed,))
+        return Completion.completed() if self.handler is None else self.handler.all_barriers_received(checkpoint_id)
 
 
 class MailTimers:
@@ -200,6 +225,7 @@ class TaskCheckpoints:
         settings = checkpointing.settings
         self._task = task
         self._restore = checkpointing.restore
+        self._streams = checkpointing.streams
         trace = task.trace
         self._recorded = None if trace is None else RecordedReports(trace, task.chain.wrappers, checkpointing.streams)
         self.gateway = PublishedGateway(checkpointing.gateway, task.outbox, self._recorded)
@@ -217,10 +243,11 @@ class TaskCheckpoints:
         mails = task.mailbox_executor(-1)
         timers = MailTimers(task, mails)
         all_gates = [gate for of_input in gates for gate in of_input]
-        inputs = TaskInputGates(all_gates)
+        inputs = TaskInputGates(gates, network_inputs(task.input))
+        writer = self._channel_state_writer(all_gates) if settings.unaligned else NO_CHANNEL_STATE
         self._pool = AsyncOperations(task.scheduler, lambda: clock.now_ns, settings, task.wake)
         self.coordinator = SubtaskCheckpointCoordinator(
-            chain, inputs, NO_CHANNEL_STATE, self._pool, self.gateway, task, timers, clock, settings.max_concurrent
+            chain, inputs, writer, self._pool, self.gateway, task, timers, clock, settings.max_concurrent
         )
         self.stream_task = StreamTaskCheckpoints(
             task.name,
@@ -238,19 +265,39 @@ class TaskCheckpoints:
         self._alignment = None if trace is None else RecordedAlignment(self.stream_task, trace)
         if all_gates:
             self.stream_task.handler = checkpointing.create_barrier_handler(
-                settings, all_gates, self._alignment or self.stream_task, clock, timers
+                settings, all_gates, self._alignment or self.stream_task, self.coordinator, clock, timers
             )
+            inputs.handler = self.stream_task.handler
+            if self._alignment is not None:
+                self._alignment.handler = self.stream_task.handler
+            self._handle_events(self.stream_task.handler, gates, unaligned=settings.unaligned)
+        self.recovery = (
+            ChannelRecovery(task, all_gates, checkpointing) if checkpointing.recovers_channel_state else None
+        )
+        """None: the job has no in-flight data to restore."""
 
-    def event_handlers(self, gates: Sequence[Sequence[SingleInputGate]]) -> list[EventHandler]:
-        """Returns one handler for each input; all pass their events to the task's barrier handler (rule 12.78)."""
-        handler, first = self.stream_task.handler, 0
-        handlers: list[EventHandler] = []
-        if handler is not None:
-            for of_input in gates:
-                events = BarrierEventHandler(handler, of_input, first)
-                handlers.append(events if self._alignment is None else RecordedBarriers(events, self._alignment))
-                first += len(of_input)
-        return handlers
+    def _channel_state_writer(self, gates: Sequence[SingleInputGate]) -> ChannelStateWriter:
+        """Returns the writer of the task's in-flight data, which its gates and partitions use."""
+        ids = [wrapper.operator.ctx.operator_id for wrapper in self._task.chain.wrappers]
+        subtask = self._task.chain.wrappers[0].operator.ctx.subtask_index
+        writer = TaskChannelStateWriter(StoredChannels(self._streams, subtask, ids[0], ids[-1]))
+        for number, gate in enumerate(gates):
+            gate.set_channel_state_writer(writer, number)
+        for number, output in enumerate(self._task.writers):
+            output.partition.set_channel_state_writer(PartitionChannelState(writer, number))
+        return writer
+
+    def _handle_events(
+        self, handler: CheckpointBarrierHandler, gates: Sequence[Sequence[SingleInputGate]], *, unaligned: bool
+    ) -> None:
+        """Lets all inputs pass their events to the task's barrier handler (rules 12.78, 12.91)."""
+        first = 0
+        for each, of_input in zip(network_inputs(self._task.input), gates, strict=True):
+            events = BarrierEventHandler(handler, of_input, first)
+            each.gate.handler = events if self._alignment is None else RecordedBarriers(events, self._alignment)
+            if unaligned:
+                each.gate.poll_priority_events_by(self._task.mailbox_executor(-1))
+            first += len(of_input)
 
     def on_restore(self) -> None:
         """Called once, before the operators are initialized."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.facts.tracer import TaskTrace
@@ -16,9 +17,9 @@ from flowsim.streamrecord.events import (
     CancelCheckpointMarker,
     CheckpointBarrier,
     EndOfData,
+    EndOfOutputChannelStateEvent,
     EndOfPartitionEvent,
     Event,
-    EventAnnouncement,
 )
 from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
 from flowsim.tasks.operator_chain import OperatorChain
@@ -151,6 +152,8 @@ class StreamTaskNetworkInput:
         """The remaining elements of the current buffer, or None. Flink: currentRecordDeserializer."""
         self._last_channel: InputChannel
         self._buffers = 0
+        if trace is not None:
+            self.gate.on_priority_event = partial(self._trace_event, trace)
 
     @property
     def is_available(self) -> bool:
@@ -159,6 +162,10 @@ class StreamTaskNetworkInput:
     @property
     def queued_buffers(self) -> int:
         return self.gate.queued_buffers
+
+    def unconsumed(self, channel: InputChannel) -> bytes:
+        """Returns the bytes that were read from a channel, and that no emitted element has (rule 12.83)."""
+        return self._deserializer.unconsumed(channel)
 
     @property
     def current_watermark(self) -> int:
@@ -265,15 +272,21 @@ class StreamTaskNetworkInput:
             kind, timestamp = ElementKind.STATUS, _integer(element[1])
         trace.received(channel.channel_id, position, kind, timestamp, 0, self.output.watermarks)
 
+    def _trace_event(self, trace: TaskTrace, channel: InputChannel, event: Event) -> None:
+        found = _recorded_event(event)
+        if found is not None:
+            kind, detail = found
+            position = channel.position
+            channel.position = position + (kind is not ElementKind.UNALIGNED_BARRIER)
+            trace.received(channel.channel_id, position, kind, detail, 0, self.output.watermarks)
+
     def _process_event(self, channel: InputChannel, event: Event) -> DataInputStatus:
         """Processes an event (rule 7.18)."""
-        is_end_of_data = isinstance(event, EndOfData)
         if self._trace is not None:
-            kind, detail = _recorded_event(event)
-            position = channel.position
-            channel.position = position + 1
-            self._trace.received(channel.channel_id, position, kind, detail, 0, self.output.watermarks)
-        if is_end_of_data:
+            self._trace_event(self._trace, channel, event)
+        if isinstance(event, EndOfOutputChannelStateEvent):
+            channel.position = 0
+        elif isinstance(event, EndOfData):
             status = self.gate.end_of_data_status()
             if status is EndOfDataStatus.DRAINED:
                 self.output.finish()
@@ -299,19 +312,20 @@ class StreamTaskNetworkInput:
         self.gate.close()
 
 
-def _recorded_event(event: Event) -> tuple[ElementKind, int]:
-    """Returns the kind of an event, and what its fact has instead of a timestamp."""
+def _recorded_event(event: Event) -> tuple[ElementKind, int] | None:
+    """Returns the kind of an event, and what its fact has instead of a timestamp; None: it is no fact of its own."""
     match event:
         case EndOfData(mode=mode):
             return ElementKind.END_OF_DATA, int(mode)
-        case CheckpointBarrier(checkpoint_id=checkpoint_id):
-            return ElementKind.CHECKPOINT_BARRIER, checkpoint_id
+        case CheckpointBarrier(checkpoint_id=checkpoint_id, options=options):
+            may_overtake = options.needs_channel_state
+            return ElementKind.UNALIGNED_BARRIER if may_overtake else ElementKind.CHECKPOINT_BARRIER, checkpoint_id
         case CancelCheckpointMarker(checkpoint_id=checkpoint_id):
             return ElementKind.CANCEL_CHECKPOINT_MARKER, checkpoint_id
-        case EventAnnouncement(announced=announced):
-            return ElementKind.CHECKPOINT_BARRIER, announced.checkpoint_id
         case EndOfPartitionEvent():
             return ElementKind.END_OF_PARTITION, 0
+        case _:
+            return None
 
 
 def _integer(value: Value) -> int:

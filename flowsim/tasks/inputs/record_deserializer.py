@@ -62,6 +62,12 @@ class RecordDeserializer:
             tail = self._decoder.take_tail()
             self._channel.tail = tail if len(tail) <= CutElement.LONG_BYTES else CutElement(tail)
 
+    def unconsumed(self, channel: InputChannel) -> bytes:
+        """Returns the bytes of a channel that no emitted element has (rule 12.83). Flink: getUnconsumedBuffer."""
+        tail = channel.tail
+        kept = tail.unconsumed if isinstance(tail, CutElement) else tail
+        return kept + self._decoder.unconsumed if channel is self._channel else kept
+
     def clear(self) -> None:
         """Drops the rest of the buffer at the end of the task."""
         self._decoder.take_tail()

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from flowsim.network.buffers.buffer import EventBuffer
 from flowsim.network.checkpointing.input_gates import BarrierEventHandler, CheckpointableGate
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
-from flowsim.network.errors import IllegalState
 from flowsim.network.gates.checkpointed_input_gate import CheckpointedInputGate
 from flowsim.network.gates.union_input_gate import UnionInputGate
 from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
+from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from flowsim.streamrecord.events import CheckpointBarrier, EndOfPartitionEvent
-from tests.support.barriers import ALIGNED, TIMEOUTABLE
+from tests.support.barriers import ALIGNED, TIMEOUTABLE, UNALIGNED
 from tests.support.checkpointing.recording_task import Events, HandlerClock, RecordingTask, RecordingTimers
 from tests.support.operators.receiving import barrier, data, gate_of, remote, sent_back
 
@@ -77,12 +79,57 @@ def test_ended_channel_completes_the_checkpoint_and_is_not_resumed() -> None:
     assert [sent_back(remote(gate)).count("resume") for gate in inputs.gates] == [1, 0, 1]
 
 
-def test_gate_without_channel_state_refuses_to_store_and_prioritizes_announced_barriers() -> None:
+class Stored:
+    """The stored data of inputs."""
+
+    def __init__(self) -> None:
+        self.data: list[tuple[int, InputChannelInfo, tuple[bytes, ...]]] = []
+
+    def add_input_data(self, checkpoint_id: int, channel: InputChannelInfo, payloads: Sequence[bytes]) -> None:
+        self.data.append((checkpoint_id, channel, tuple(payloads)))
+
+
+def test_gate_stores_queued_data_and_data_until_the_barrier() -> None:
+    """Rule 12.83."""
+    gate, stored = gate_of(2), Stored()
+    gate.set_channel_state_writer(stored, 3)
+    checkpointable = CheckpointableGate(gate)
+    remote(gate, 0).on_buffer(data(b"queued"), 0, 0)
+    checkpointable.checkpoint_started(CheckpointBarrier(1, 1, UNALIGNED))
+    remote(gate, 0).on_buffer(data(b"before"), 1, 0)
+    remote(gate, 0).on_buffer(barrier(UNALIGNED), 2, 0)
+    remote(gate, 0).on_buffer(data(b"after"), 3, 0)
+    remote(gate, 1).on_buffer(data(b"other"), 0, 0)
+    checkpointable.checkpoint_stopped(1)
+    remote(gate, 1).on_buffer(data(b"stopped"), 1, 0)
+    first, second = InputChannelInfo(3, 0), InputChannelInfo(3, 1)
+    assert stored.data == [(1, first, (b"queued",)), (1, first, (b"before",)), (1, second, (b"other",))]
+
+
+def test_barrier_that_has_arrived_limits_what_is_stored_of_the_queue() -> None:
+    """Rule 12.83: an announced barrier is behind the data that it may overtake."""
+    gate, stored = gate_of(1), Stored()
+    gate.set_channel_state_writer(stored, 0)
+    remote(gate).on_buffer(data(b"before"), 0, 0)
+    remote(gate).on_buffer(barrier(TIMEOUTABLE), 1, 0)
+    remote(gate).on_buffer(data(b"after"), 2, 0)
+    CheckpointableGate(gate).checkpoint_started(CheckpointBarrier(1, 1, UNALIGNED))
+    remote(gate).on_buffer(data(b"later"), 3, 0)
+    assert stored.data == [(1, InputChannelInfo(0, 0), (b"before",))]
+
+
+def test_older_checkpoint_than_the_barrier_that_arrived_is_subsumed() -> None:
+    """Rule 12.86."""
+    gate = gate_of(1)
+    gate.set_channel_state_writer(Stored(), 0)
+    remote(gate).on_buffer(EventBuffer(CheckpointBarrier(2, 1, UNALIGNED), has_priority=True), 0, 0)
+    with pytest.raises(CheckpointException, match="likely been overwritten by a newer checkpoint 2"):
+        CheckpointableGate(gate).checkpoint_started(CheckpointBarrier(1, 1, UNALIGNED))
+
+
+def test_gate_prioritizes_announced_barrier() -> None:
     gate = gate_of(1)
     checkpointable = CheckpointableGate(gate)
-    with pytest.raises(IllegalState, match="stores no channel state"):
-        checkpointable.checkpoint_started(CheckpointBarrier(1, 1, ALIGNED))
-    checkpointable.checkpoint_stopped(1)
     checkpointable.block_consumption(InputChannelInfo(0, 0))
     remote(gate).on_buffer(data(), 0, 0)
     remote(gate).on_buffer(barrier(TIMEOUTABLE), 1, 0)

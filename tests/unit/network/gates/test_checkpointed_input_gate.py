@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from flowsim.mailbox.mail import MailOptions
 from flowsim.network.buffers.buffer import EventBuffer
 from flowsim.network.gates.checkpointed_input_gate import CheckpointedInputGate
 from flowsim.network.gates.input_channel import InputChannel
@@ -31,7 +32,7 @@ class Mailbox:
     def __init__(self) -> None:
         self.mails: list[Callable[[], None]] = []
 
-    def execute_urgently(self, command: Callable[[], None]) -> None:
+    def execute(self, command: Callable[[], None], description: str, options: MailOptions) -> None:
         self.mails.append(command)
 
 

@@ -32,6 +32,9 @@ class Writer:
         self.timestamps: dict[int, int] = {}
         self.now_ms = 1000
         self.numbers = 0
+        self.has_late_timer = False
+        self.is_in_step = random.random() < 0.4
+        """Channels stay at one checkpoint, and most barriers are announced before the first one arrives."""
 
     def script(self) -> list[Command]:
         after = self.random.random() < 0.8
@@ -43,7 +46,10 @@ class Writer:
 
     def command(self) -> Command:
         random, channel = self.random, self.random.choice(self.open)
-        chance = random.random()
+        if self.is_in_step and random.random() < 0.8:
+            channel = min(self.open, key=lambda each: (self.next_ids[each], each in self.announced))
+        is_late, self.has_late_timer = self.has_late_timer, False
+        chance = 0.75 if is_late and random.random() < 0.3 else random.random()
         if chance < 0.66:
             return self.barrier(channel)
         if chance < 0.74:
@@ -60,7 +66,9 @@ class Writer:
             return ("refuse",)
         duration_ms = random.randint(1, 12)
         self.now_ms += duration_ms
-        return ("advance_ms", duration_ms)
+        # A timer is a mail, which may wait behind elements.
+        self.has_late_timer = self.mode != "tracker" and random.random() < 0.3
+        return ("late_ms" if self.has_late_timer else "advance_ms", duration_ms)
 
     def barrier(self, channel: tuple[int, int]) -> Command:
         random = self.random
@@ -73,7 +81,7 @@ class Writer:
         if kind == "timeoutable" and not is_announced:
             if random.random() < 0.15:
                 kind = "unaligned"
-            elif random.random() < 0.5:
+            elif random.random() < (0.85 if self.is_in_step else 0.5):
                 self.announced[channel] = checkpoint
                 self.numbers += 1
                 return ("announce", *channel, checkpoint, self.numbers, timestamp)
@@ -124,8 +132,17 @@ def ours(commands: list[Command]) -> list[str]:
         events = ";".join(" ".join(map(str, event)) for event in play.events)
         seen = play.handler
         state = (seen.latest_checkpoint_id, seen.is_checkpoint_pending, seen.alignment_duration_ns, seen.start_delay_ns)
-        answers.append(f"{events}|{' '.join(map(java_text, state))}")
+        barriers = "-" if handler is None else all_barriers(handler)
+        answers.append(f"{events}|{' '.join(map(java_text, state))} {barriers}")
     return answers
+
+
+def all_barriers(play: HandlerPlay) -> str:
+    """The completion that an asynchronous part waits for (rule 12.90)."""
+    received = play.handler.all_barriers_received(play.handler.latest_checkpoint_id)
+    if received.failure is not None:
+        return "failed"
+    return "received" if received.is_done else "open"
 
 
 def measured(metrics: CheckpointMetrics) -> str:

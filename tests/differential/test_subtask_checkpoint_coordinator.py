@@ -35,6 +35,9 @@ def script(random: Random) -> list[Command]:
                 commands.append(("init_inputs", checkpoint, kind))
             if random.random() < 0.08:
                 commands.append(("snapshot_will_fail", checkpoint))
+            if random.random() < 0.08:
+                side, cause = random.choice(["inputs", "outputs"]), random.choice(["reason", "error"])
+                commands.append(("channels_will_fail", checkpoint, side, cause))
             commands.append(("checkpoint", checkpoint, kind))
         elif chance < 0.52:
             commands.append(("run_async",))

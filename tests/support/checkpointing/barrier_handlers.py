@@ -91,6 +91,8 @@ class HandlerPlay:
                 self.refusal.is_due = True
             case ["bytes", size]:
                 handler.add_processed_bytes(size)
+            case ["late_ms", duration]:
+                self.clock.advance_ms(duration)
             case ["advance_ms", duration]:
                 self.timers.advance_ms(duration)
             case _:

@@ -118,7 +118,15 @@ class Surroundings:
 
     def get_and_remove_write_result(self, checkpoint_id: int) -> ChannelStateWriteResult:
         self.log.append(f"channel take {checkpoint_id}")
-        return ChannelStateWriteResult.empty()
+        result = ChannelStateWriteResult(Completion(), Completion())
+        match self.play.failing_channels.get(checkpoint_id):
+            case ("inputs", error):
+                result.input_channels.fail(error)
+            case ("outputs", error):
+                result.result_subpartitions.fail(error)
+        result.input_channels.complete()
+        result.result_subpartitions.complete()
+        return result
 
     def prepare_snapshot(self, writer: ChannelStateWriter, checkpoint_id: int) -> Completion:
         self.log.append(f"prepare_inputs {checkpoint_id}")
@@ -173,6 +181,7 @@ class CoordinatorPlay:
         self.fails_snapshot = -1
         self.fails_notification = -1
         self.failing_writes: set[int] = set()
+        self.failing_channels: dict[int, tuple[str, Exception]] = {}
         self.timer: Callable[[], None] | None = None
         around = self.around = Surroundings(self)
         chain = OperatorChainCheckpoints([Operator(f"op{i}", self) for i in range(3)], around, around)
@@ -194,6 +203,9 @@ class CoordinatorPlay:
             case ["run_async"]:
                 if self.operations:
                     self.operations.popleft().run()
+            case ["channels_will_fail", checkpoint, side, cause]:
+                subsumed = CheckpointException(CheckpointFailureReason.CHECKPOINT_DECLINED_SUBSUMED)
+                self.failing_channels[checkpoint] = (side, subsumed if cause == "reason" else IllegalState("scripted"))
             case ["complete", checkpoint]:
                 coordinator.notify_checkpoint_complete(checkpoint)
             case ["aborted", checkpoint]:

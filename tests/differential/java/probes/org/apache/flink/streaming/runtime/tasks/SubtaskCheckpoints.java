@@ -26,6 +26,7 @@ import org.apache.flink.runtime.checkpoint.CheckpointMetaData;
 import org.apache.flink.runtime.checkpoint.CheckpointMetricsBuilder;
 import org.apache.flink.runtime.checkpoint.CheckpointOptions;
 import org.apache.flink.runtime.checkpoint.CheckpointType;
+import org.apache.flink.runtime.checkpoint.channel.ChannelResults;
 import org.apache.flink.runtime.checkpoint.channel.ChannelStateWriter;
 import org.apache.flink.runtime.event.AbstractEvent;
 import org.apache.flink.runtime.execution.Environment;
@@ -51,6 +52,7 @@ public final class SubtaskCheckpoints {
     private final Deque<Runnable> operations = new ArrayDeque<>();
     private final Map<Long, CompletableFuture<Void>> inputs = new HashMap<>();
     private final Set<Long> failingWrites = new HashSet<>();
+    private final Map<Long, String[]> failingChannels = new HashMap<>();
     private final RegularOperatorChain<Object, StreamOperator<Object>> chain;
     private final SubtaskCheckpointCoordinatorImpl coordinator;
     private boolean running = true;
@@ -119,6 +121,9 @@ public final class SubtaskCheckpoints {
                 break;
             case "write_will_fail":
                 failingWrites.add(id);
+                break;
+            case "channels_will_fail":
+                failingChannels.put(id, words);
                 break;
             case "notification_will_fail":
                 failingNotification = id;
@@ -283,7 +288,7 @@ public final class SubtaskCheckpoints {
                     switch (method.getName()) {
                         case "getAndRemoveWriteResult":
                             log.add("channel take " + a[0]);
-                            return ChannelStateWriter.ChannelStateWriteResult.EMPTY;
+                            return written(failingChannels.get(a[0]));
                         case "abort":
                             log.add("channel abort " + a[0] + " " + a[2]);
                             return null;
@@ -296,6 +301,17 @@ public final class SubtaskCheckpoints {
                             return nothing(method);
                     }
                 });
+    }
+
+    private static ChannelStateWriter.ChannelStateWriteResult written(String[] failing) {
+        if (failing == null) {
+            return ChannelStateWriter.ChannelStateWriteResult.EMPTY;
+        }
+        Throwable error =
+                failing[3].equals("reason")
+                        ? new CheckpointException(CheckpointFailureReason.CHECKPOINT_DECLINED_SUBSUMED)
+                        : new IllegalStateException("scripted");
+        return ChannelResults.failed(failing[2].equals("inputs"), error);
     }
 
     private Environment environment() {

@@ -120,7 +120,17 @@ public final class BarrierHandlers {
                 + " "
                 + handler.getAlignmentDurationNanos()
                 + " "
-                + handler.getCheckpointStartDelayNanos();
+                + handler.getCheckpointStartDelayNanos()
+                + " "
+                + allBarriers();
+    }
+
+    private String allBarriers() {
+        if (handler instanceof CheckpointBarrierTracker) {
+            return "-";
+        }
+        CompletableFuture<Void> received = handler.getAllBarriersReceivedFuture(handler.getLatestCheckpointId());
+        return received.isCompletedExceptionally() ? "failed" : received.isDone() ? "received" : "open";
     }
 
     private void execute(String[] words) throws Exception {
@@ -130,6 +140,9 @@ public final class BarrierHandlers {
                 return;
             case "refuse":
                 refuses = true;
+                return;
+            case "late_ms":
+                clock.advanceTime(Duration.ofMillis(Long.parseLong(words[1])));
                 return;
             case "advance_ms":
                 clock.advanceTime(Duration.ofMillis(Long.parseLong(words[1])));

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 from flowsim.cluster.job_status import JobStatus
 from flowsim.units import NO_TIMESTAMP
@@ -53,3 +54,32 @@ def different_attempts(log: dict[str, list[Event]], attempts: dict[str, list[Eve
         if seen != expected:
             different.append(f"{name}:\n  {seen}\n  Flink: {expected}")
     return different
+
+
+def drained_phases(case: dict[str, Any]) -> set[str]:
+    """The phases that end with a stop that drains."""
+    entries = [entry for script in case.get("scripts") or [case["script"]] for subtask in script for entry in subtask]
+    ends = sorted(entry for entry in entries if entry[1] in ("savepoint", "retain", "stop"))
+    return {str(phase) for phase, entry in enumerate(ends) if entry[1] == "stop" and entry[2]}
+
+
+def without_late_snapshots(case: dict[str, Any], log: dict[str, list[Event]]) -> dict[str, list[Event]]:
+    """Leaves out snapshots after the savepoint of a drained stop.
+
+    All tasks have reported end of data then, so Flink triggers one more checkpoint (rule 12.44), at the same time as the
+    tasks learn that they may end.
+    """
+    phases = drained_phases(case)
+    return {
+        name: until_savepoint(events) if name.partition("@")[2].partition(".")[0] in phases else events
+        for name, events in log.items()
+    }
+
+
+def until_savepoint(events: list[Event]) -> list[Event]:
+    """The events of a probe without the second of two snapshots in a row, which ends them."""
+    kinds = [event[0] for event in events if event[0] != "complete"]
+    if kinds[-2:] != ["snapshot", "snapshot"]:
+        return events
+    last = max(index for index, event in enumerate(events) if event[0] == "snapshot")
+    return [event for index, event in enumerate(events) if index != last]

@@ -599,6 +599,8 @@ def run_phase(board: Board, case: dict[str, Any], parallelism: int, **options: o
         tolerable_failures=10,
         retention="RETAIN_ON_CANCELLATION",
         directory=None if board.folder is None else f"{board.folder}/phase-{board.phase}",
+        unaligned=params.get("unaligned", False),
+        aligned_timeout_ms=params.get("aligned_timeout_ms", 0),
     )
     env.settings.restart_strategy = FixedDelayRestart(10, 1)
     build(env, board, case, parallelism)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 
 from flowsim.cluster.components import Components
 from flowsim.cluster.network_environment import NetworkEnvironment
@@ -13,7 +14,7 @@ from flowsim.errors import BadInput
 from flowsim.facts.tracer import Recorder, TaskTrace
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph, input_count
-from flowsim.graph.job_graph import ChainedOperator
+from flowsim.graph.job_graph import ChainedOperator, JobEdge
 from flowsim.graph.stream_graph import JobSettings
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.writers.record_writer import RecordWriter
@@ -26,6 +27,7 @@ from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
 from flowsim.tasks.finished_operator_chain import FinishedOperatorChain
+from flowsim.tasks.inputs.demultiplexing_record_deserializer import RecordFilter
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.operator_deployment import OperatorDeployment
@@ -126,7 +128,21 @@ class Deployment:
             checkpointing = None if checkpointing is None else replace(checkpointing, failures=failures)
         if checkpointing is not None:
             components = self._components[subtask.id]
+            checkpointing = replace(checkpointing, record_filters=self._record_filters(subtask))
             task.enable_checkpoints(components.task_checkpointing(task, checkpointing), gates)
+
+    def _record_filters(self, subtask: Subtask) -> list[Callable[[], RecordFilter]]:
+        """Returns what creates the filters of each gate, in the order of ``_create_gates`` (rule 12.104)."""
+        edges = sorted(self.execution.job.in_edges(subtask.vertex), key=lambda edge: (edge.input_index, edge.id))
+        return [partial(self._record_filter, subtask, edge) for edge in edges]
+
+    def _record_filter(self, subtask: Subtask, edge: JobEdge) -> RecordFilter:
+        vertex = subtask.vertex
+        random = self.streams.stream("record filter", edge.id, subtask.index)
+        partitioner = self._components[subtask.id].create_partitioner(
+            edge.partitioner, vertex.parallelism, vertex.max_parallelism, random
+        )
+        return lambda value: partitioner.select_channel(value) == subtask.index
 
     def _failures_of(self, subtask: Subtask) -> AttemptFailures | None:
         return None if self._failures is None else self._failures.of(subtask.id, self._attempts[subtask.id])

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from random import Random
+from typing import Final
 
 from flowsim.graph.stream_graph import PartitionerSpec
 from flowsim.network.writers.partitioner import (
@@ -16,6 +18,25 @@ from flowsim.network.writers.partitioner import (
     ShufflePartitioner,
     StreamPartitioner,
 )
+
+_CLASSES: Final[Mapping[str, type[StreamPartitioner]]] = {
+    each.name: each
+    for each in (
+        ForwardPartitioner,
+        RebalancePartitioner,
+        RescalePartitioner,
+        ShufflePartitioner,
+        BroadcastPartitioner,
+        GlobalPartitioner,
+        KeyGroupStreamPartitioner,
+        CustomPartitionerWrapper,
+    )
+}
+
+
+def partitioner_class(spec: PartitionerSpec) -> type[StreamPartitioner]:
+    """Returns the class of a partitioner, which knows how its stored records are redistributed (rule 12.97)."""
+    return _CLASSES[spec.name]
 
 
 def create_partitioner(spec: PartitionerSpec, channels: int, max_parallelism: int, chance: Random) -> StreamPartitioner:

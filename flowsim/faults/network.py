@@ -21,7 +21,7 @@ from flowsim.network.writers.record_writer import Collect, Flusher, RecordWriter
 from flowsim.streamrecord.codec import RECORD_LENGTH, Element
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.streamrecord.events import CheckpointBarrier, Event, StopMode
-from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
+from flowsim.tasks.inputs.record_deserializer import DecodedChannel, RecordDeserializer
 from flowsim.units import MAX_WATERMARK
 
 # Writers.
@@ -190,9 +190,10 @@ class FaultyDeserializer(RecordDeserializer):
         super().__init__()
         self._faulty = faulty
 
-    def set_next_buffer(self, channel: InputChannel, received: Received) -> None:
+    def set_next_buffer(self, channel: DecodedChannel, received: Received) -> None:
         super().set_next_buffer(channel, received)
-        self.elements = iter(self._faulty.of_buffer(channel, self.elements))
+        if isinstance(channel, InputChannel):
+            self.elements = iter(self._faulty.of_buffer(channel, self.elements))
 
     @property
     def is_buffer_consumed(self) -> bool:

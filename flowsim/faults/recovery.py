@@ -57,7 +57,9 @@ def faulty_checkpointing(
         streams = StreamsWithoutTimer(streams)
     if "source_skips_at_restore" in faults:
         streams = StreamsOfLaterPosition(streams)
-    return TaskCheckpointing(checkpointing.settings, gateway, streams, restore, checkpointing.failures, create_handler)
+    return replace(
+        checkpointing, gateway=gateway, streams=streams, restore=restore, create_barrier_handler=create_handler
+    )
 
 
 class _Streams:

@@ -82,6 +82,19 @@ class EndOfInputChannelStateEvent:
     """
 
 
+@dataclass(frozen=True, slots=True)
+class SubtaskConnectionDescriptor:
+    """Names the old channel of the restored data that follows, after rescaling (rule 12.102).
+
+    Flink: SubtaskConnectionDescriptor.
+    """
+
+    input_subtask: int
+    """The old subtask of the receiver."""
+    output_subtask: int
+    """The old subtask of the sender."""
+
+
 Event = (
     EndOfData
     | EndOfPartitionEvent
@@ -90,5 +103,6 @@ Event = (
     | EventAnnouncement
     | EndOfOutputChannelStateEvent
     | EndOfInputChannelStateEvent
+    | SubtaskConnectionDescriptor
 )
 """Any event; the set is closed."""

@@ -117,20 +117,20 @@ class SubtaskExecutions:
 class InputOfVertex:
     """An edge into a vertex. Flink: JobEdge."""
 
-    __slots__ = ("source", "_expansion")
+    __slots__ = ("source", "expansion")
 
     def __init__(self, source: VertexExecutions, expansion: EdgeExpansion) -> None:
         self.source = source
-        self._expansion = expansion
+        self.expansion = expansion
 
     @property
     def is_all_to_all(self) -> bool:
-        return not self._expansion.is_pointwise
+        return not self.expansion.is_pointwise
 
     def sources_of(self, subtask: int) -> list[int]:
         """Returns the subtasks of the source that a subtask reads from."""
-        count = self._expansion.input_count(subtask)
-        return [self._expansion.input_at(subtask, index)[0] for index in range(count)]
+        count = self.expansion.input_count(subtask)
+        return [self.expansion.input_at(subtask, index)[0] for index in range(count)]
 
 
 class VertexExecutions:

@@ -29,6 +29,7 @@ from flowsim.checkpoints.storage.checkpoint_storage import CheckpointStorage
 from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
+from flowsim.cluster.job_master.channel_states import assigned_channel_states
 from flowsim.cluster.job_master.executions import JobExecutions, SubtaskExecutions, TaskExecution, VertexExecutions
 from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.cluster.job_master.recorded_statistics import RecordedStatistics
@@ -40,6 +41,7 @@ from flowsim.state.redistribution.state_assignment_operation import (
     assign_state,
     check_state_mapping_completeness,
 )
+from flowsim.state.redistribution.task_state_assignment import AssignedChannelState
 from flowsim.state.snapshots.stored_streams import CheckpointStreams
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing, TaskRestore
@@ -170,16 +172,29 @@ class JobCheckpoints:
         check_state_mapping_completeness(
             state.operator_states.values(), known, allow_non_restored_state=allow_non_restored_state
         )
+        drops = checkpoint.checkpoint_id == self.settings.without_channel_state_id
+        channel_states = assigned_channel_states(self._executions.vertices, {} if drops else state.operator_states)
+        self._restores_channel_state = any(
+            each.inputs or each.outputs for subtasks in channel_states.values() for each in subtasks
+        )
         for vertex in self._executions.vertices:
             states = [state.operator_states[each] for each in vertex.operator_ids if each in state.operator_states]
             is_finished = all(each in state.fully_finished_operators for each in vertex.operator_ids)
-            self._assign(vertex, states, checkpoint.checkpoint_id, is_finished=is_finished)
+            of_vertex = channel_states[vertex.id]
+            self._assign(vertex, states, of_vertex, checkpoint.checkpoint_id, is_finished=is_finished)
 
     def _assign(
-        self, vertex: VertexExecutions, states: Sequence[OperatorState], checkpoint_id: int, *, is_finished: bool
+        self,
+        vertex: VertexExecutions,
+        states: Sequence[OperatorState],
+        channel_states: Sequence[AssignedChannelState],
+        checkpoint_id: int,
+        *,
+        is_finished: bool,
     ) -> None:
         """A vertex whose subtasks reported no state starts as new: it knows of no restored checkpoint."""
-        if not is_finished and not any(state.has_state for state in states):
+        has_channel_state = any(each.is_needed for each in channel_states)
+        if not is_finished and not has_channel_state and not any(state.has_state for state in states):
             for subtask in vertex.task_vertices:
                 self._restores.pop(subtask.id, None)
             return
@@ -188,10 +203,9 @@ class JobCheckpoints:
         for state in states:
             for index, each in enumerate(assign_state(state, parallelism)):
                 assigned[index][state.operator_id] = each
-        for subtask in vertex.task_vertices:
+        for subtask, channels in zip(vertex.task_vertices, channel_states, strict=True):
+            channels.add_to(assigned[subtask.subtask], vertex.operator_ids)
             self._restores[subtask.id] = TaskRestore(checkpoint_id, assigned[subtask.subtask], is_finished)
-        if any(each.input_channels or each.result_subpartitions for of in assigned for each in of.values()):
-            self._restores_channel_state = True
 
     def acknowledge(self, message: AcknowledgeCheckpoint) -> None:
         """Handles an acknowledgement; a checkpoint that cannot be completed was aborted."""

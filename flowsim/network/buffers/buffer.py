@@ -15,6 +15,7 @@ from flowsim.streamrecord.events import (
     EndOfPartitionEvent,
     Event,
     EventAnnouncement,
+    SubtaskConnectionDescriptor,
 )
 
 
@@ -174,7 +175,7 @@ def wire_size(event: Event) -> int:
             return 4
         case CheckpointBarrier():
             return 38
-        case CancelCheckpointMarker():
+        case CancelCheckpointMarker() | SubtaskConnectionDescriptor():
             return 12
         case EventAnnouncement():
             return 8 + wire_size(event.announced)

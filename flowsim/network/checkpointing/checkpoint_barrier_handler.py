@@ -19,6 +19,7 @@ from flowsim.streamrecord.events import (
     EndOfPartitionEvent,
     Event,
     EventAnnouncement,
+    SubtaskConnectionDescriptor,
 )
 from flowsim.units import NS_PER_MS
 
@@ -52,6 +53,8 @@ class CheckpointBarrierHandler:
             case EventAnnouncement(announced, sequence_number):
                 self.process_barrier_announcement(announced, sequence_number, channel)
             case EndOfData() | EndOfOutputChannelStateEvent() | EndOfInputChannelStateEvent():
+                pass
+            case SubtaskConnectionDescriptor():
                 pass
             case _:
                 assert_never(event)

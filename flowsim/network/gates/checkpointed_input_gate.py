@@ -90,6 +90,11 @@ class CheckpointedInputGate:
     def close(self) -> None:
         self.gate.close()
 
+    @property
+    def are_all_channels_recovered(self) -> bool:
+        """True when the last channel has ended the restored data of its sender (rule 12.95)."""
+        return not self._restored
+
     def _end_recovery(self, channel: InputChannel) -> None:
         """Resumes all channels when the last one has ended its restored data (rule 12.95). Flink: UpstreamRecoveryTracker."""
         self._restored.append(channel)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from random import Random
 
 from flowsim.state.key_group_range import assign_to_key_group, compute_operator_index_for_key_group
+from flowsim.state.redistribution.subtask_state_mapper import SubtaskStateMapper
 from flowsim.values.java_hash_code import java_hash
 from flowsim.values.keys import key_fingerprint, key_json, state_key
 
@@ -30,6 +31,10 @@ class StreamPartitioner:
 
     name: str
     is_broadcast = False
+    downstream_subtask_state_mapper = SubtaskStateMapper.ARBITRARY
+    """How the stored input of a receiver is redistributed (rule 12.97)."""
+    upstream_subtask_state_mapper = SubtaskStateMapper.ARBITRARY
+    """How the stored output of a sender is redistributed (rule 12.97)."""
 
     def __init__(self, channels: int) -> None:
         self.channels = channels
@@ -44,6 +49,8 @@ class ForwardPartitioner(StreamPartitioner):
 
     __slots__ = ()
     name = "FORWARD"
+    downstream_subtask_state_mapper = SubtaskStateMapper.UNSUPPORTED
+    upstream_subtask_state_mapper = SubtaskStateMapper.UNSUPPORTED
 
     def select_channel(self, value: Value) -> int:
         return 0
@@ -54,6 +61,7 @@ class GlobalPartitioner(StreamPartitioner):
 
     __slots__ = ()
     name = "GLOBAL"
+    downstream_subtask_state_mapper = SubtaskStateMapper.FIRST
 
     def select_channel(self, value: Value) -> int:
         return 0
@@ -64,6 +72,7 @@ class RebalancePartitioner(StreamPartitioner):
 
     __slots__ = ("_last",)
     name = "REBALANCE"
+    downstream_subtask_state_mapper = SubtaskStateMapper.ROUND_ROBIN
 
     def __init__(self, channels: int, random: Random) -> None:
         super().__init__(channels)
@@ -79,6 +88,8 @@ class RescalePartitioner(StreamPartitioner):
 
     __slots__ = ("_last",)
     name = "RESCALE"
+    downstream_subtask_state_mapper = SubtaskStateMapper.UNSUPPORTED
+    upstream_subtask_state_mapper = SubtaskStateMapper.UNSUPPORTED
 
     def __init__(self, channels: int) -> None:
         super().__init__(channels)
@@ -94,6 +105,7 @@ class ShufflePartitioner(StreamPartitioner):
 
     __slots__ = ("_random",)
     name = "SHUFFLE"
+    downstream_subtask_state_mapper = SubtaskStateMapper.ROUND_ROBIN
 
     def __init__(self, channels: int, random: Random) -> None:
         super().__init__(channels)
@@ -108,6 +120,8 @@ class BroadcastPartitioner(StreamPartitioner):
 
     __slots__ = ()
     name = "BROADCAST"
+    downstream_subtask_state_mapper = SubtaskStateMapper.UNSUPPORTED
+    upstream_subtask_state_mapper = SubtaskStateMapper.UNSUPPORTED
     is_broadcast = True
 
     def select_channel(self, value: Value) -> int:
@@ -122,6 +136,7 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
 
     __slots__ = ("key_selector", "key_type", "max_parallelism", "target", "routes", "identities")
     name = "HASH"
+    downstream_subtask_state_mapper = SubtaskStateMapper.RANGE
 
     def __init__(self, channels: int, key_selector: KeySelector, key_type: str | None, max_parallelism: int) -> None:
         super().__init__(channels)
@@ -168,6 +183,7 @@ class CustomPartitionerWrapper(StreamPartitioner):
 
     __slots__ = ("_partition", "_key_selector")
     name = "CUSTOM"
+    downstream_subtask_state_mapper = SubtaskStateMapper.FULL
 
     def __init__(self, channels: int, partition: Callable[[Value, int], int], key_selector: KeySelector) -> None:
         super().__init__(channels)

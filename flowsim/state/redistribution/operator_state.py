@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.redistribution.channel_state_handles import InputChannelStateHandle, ResultSubpartitionStateHandle
+from flowsim.state.redistribution.inflight_data_rescaling_descriptor import (
+    NO_RESCALE,
+    InflightDataRescalingDescriptor,
+)
 from flowsim.state.redistribution.operator_state_handle import OperatorStateHandle
 
 
@@ -43,6 +47,10 @@ class OperatorSubtaskState:
     """The in-flight data of the task's inputs; only the head of a task has any (rule 12.83)."""
     result_subpartitions: tuple[ResultSubpartitionStateHandle, ...] = ()
     """The in-flight data of the task's outputs; only the tail of a task has any (rule 12.84)."""
+    input_rescaling: InflightDataRescalingDescriptor = NO_RESCALE
+    """Only in an assigned state: the sources of ``input_channels``, and of what senders restore (rule 12.102)."""
+    output_rescaling: InflightDataRescalingDescriptor = NO_RESCALE
+    """Only in an assigned state: the sources of ``result_subpartitions``."""
 
     @property
     def handles(self) -> tuple[StateHandle, ...]:

@@ -65,7 +65,7 @@ def create_key_group_partitions(max_parallelism: int, parallelism: int) -> list[
 
 
 def assign_state(state: OperatorState, new_parallelism: int) -> list[OperatorSubtaskState]:
-    """Returns the state of each subtask of the restored operator (rules 12.23 to 12.25)."""
+    """Returns the state of each subtask of the restored operator, without in-flight data (rules 12.23 to 12.25)."""
     partitions = create_key_group_partitions(state.max_parallelism, new_parallelism)
     old = [state.state(subtask) for subtask in range(state.parallelism)]
     managed = _repartition([each.managed_operator for each in old], new_parallelism)
@@ -76,8 +76,6 @@ def assign_state(state: OperatorState, new_parallelism: int) -> list[OperatorSub
             tuple(raw[subtask]),
             _keyed_handles(old, lambda each: each.managed_keyed, partitions, subtask),
             _keyed_handles(old, lambda each: each.raw_keyed, partitions, subtask),
-            old[subtask].input_channels if len(old) == new_parallelism else (),
-            old[subtask].result_subpartitions if len(old) == new_parallelism else (),
         )
         for subtask in range(new_parallelism)
     ]

@@ -15,11 +15,19 @@ from flowsim.state.redistribution.channel_state_handles import ResultSubpartitio
 from flowsim.streamrecord.events import EndOfOutputChannelStateEvent
 from flowsim.tasks.checkpointing.channel_state_reader import Contents, read_input_data, read_output_data
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
+from flowsim.tasks.inputs.demultiplexing_record_deserializer import (
+    DemultiplexingRecordDeserializer,
+    VirtualChannels,
+    virtual_channels,
+)
+from flowsim.tasks.inputs.multiple_input_processor import network_inputs
+from flowsim.tasks.inputs.task_input import TaskInput
 
 
 class RecoveringTask(Protocol):
     """What the recovery needs of its task."""
 
+    input: TaskInput
     writers: Sequence[RecordWriter]
 
     def mailbox_executor(self, priority: int) -> MailboxExecutor: ...
@@ -28,18 +36,19 @@ class RecoveringTask(Protocol):
 class ChannelRecovery:
     """The stored data of the channels of one attempt.
 
-    ``gates``: all gates of the task; until their stored data has been read, no sender is connected to them.
+    ``gates``: those of each input; until their stored data has been read, no sender is connected to them.
     """
 
-    __slots__ = ("_task", "_gates", "_checkpointing")
+    __slots__ = ("_task", "_inputs", "_gates", "_checkpointing")
 
     def __init__(
-        self, task: RecoveringTask, gates: Sequence[SingleInputGate], checkpointing: TaskCheckpointing
+        self, task: RecoveringTask, gates: Sequence[Sequence[SingleInputGate]], checkpointing: TaskCheckpointing
     ) -> None:
         self._task = task
-        self._gates = gates
+        self._inputs = gates
+        self._gates = [gate for of_input in gates for gate in of_input]
         self._checkpointing = checkpointing
-        for gate in gates:
+        for gate in self._gates:
             gate.await_recovery()
 
     def recover_outputs(self) -> None:
@@ -68,11 +77,28 @@ class ChannelRecovery:
             if not left:
                 on_recovered()
 
+        self._demultiplex()
         for number, gate in enumerate(self._gates):
             of_gate = {info.channel: contents for info, contents in stored.items() if info.gate == number}
             _recover_gate(gate, of_gate, partial(on_gate, gate))
         if not self._gates:
             on_recovered()
+
+    def _demultiplex(self) -> None:
+        """Lets inputs decode several old channels in one, if the job was rescaled (rule 12.102)."""
+        restore = self._checkpointing.restore
+        states = () if restore is None else restore.states.values()
+        rescaling = next((each.input_rescaling for each in states if each.input_rescaling.is_rescaled), None)
+        if rescaling is None:
+            return
+        filters, first = self._checkpointing.record_filters, 0
+        for each, of_input in zip(network_inputs(self._task.input), self._inputs, strict=True):
+            channels: list[VirtualChannels] = []
+            for number, gate in enumerate(of_input, first):
+                descriptor = rescaling.gate_or_partition_descriptors[number]
+                channels += virtual_channels(descriptor, gate.count, filters[number])
+            each.demultiplex(DemultiplexingRecordDeserializer(channels))
+            first += len(of_input)
 
 
 def _recover_gate(gate: SingleInputGate, stored: Mapping[int, Contents], on_recovered: Callable[[], None]) -> None:

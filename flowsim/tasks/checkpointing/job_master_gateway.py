@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -11,6 +11,7 @@ from flowsim.state.redistribution.operator_state import OperatorSubtaskState
 from flowsim.state.snapshots.stored_streams import CheckpointStreams
 from flowsim.tasks.checkpointing.async_checkpoint_runnable import TaskStateManager
 from flowsim.tasks.checkpointing.barrier_handlers import CreateBarrierHandler, create_barrier_handler
+from flowsim.tasks.inputs.demultiplexing_record_deserializer import RecordFilter
 from flowsim.tasks.task_state import TaskState
 
 
@@ -65,6 +66,9 @@ class TaskCheckpointing:
     create_barrier_handler: CreateBarrierHandler = create_barrier_handler
     recovers_channel_state: bool = False
     """True if tasks replay stored in-flight data before they are RUNNING; the same for all tasks of a job."""
+
+    record_filters: Sequence[Callable[[], RecordFilter]] = ()
+    """By gate: creates the filter for records of ambiguous old subtasks (rule 12.104)."""
 
     @property
     def is_restored_as_finished(self) -> bool:

@@ -271,9 +271,7 @@ class TaskCheckpoints:
             if self._alignment is not None:
                 self._alignment.handler = self.stream_task.handler
             self._handle_events(self.stream_task.handler, gates, unaligned=settings.unaligned)
-        self.recovery = (
-            ChannelRecovery(task, all_gates, checkpointing) if checkpointing.recovers_channel_state else None
-        )
+        self.recovery = ChannelRecovery(task, gates, checkpointing) if checkpointing.recovers_channel_state else None
         """None: the job has no in-flight data to restore."""
 
     def _channel_state_writer(self, gates: Sequence[SingleInputGate]) -> ChannelStateWriter:

@@ -20,7 +20,9 @@ from flowsim.streamrecord.events import (
     EndOfOutputChannelStateEvent,
     EndOfPartitionEvent,
     Event,
+    SubtaskConnectionDescriptor,
 )
+from flowsim.tasks.inputs.demultiplexing_record_deserializer import DemultiplexingRecordDeserializer
 from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.task_clock import TaskClock
@@ -144,7 +146,7 @@ class StreamTaskNetworkInput:
         self.records_in = 0
         self.output = output
         self._valve = valve
-        self._deserializer = deserializer
+        self._deserializer: RecordDeserializer | DemultiplexingRecordDeserializer = deserializer
         self._can_emit_batch = can_emit_batch
         self._clock = can_emit_batch.clock
         self._trace = trace
@@ -162,6 +164,16 @@ class StreamTaskNetworkInput:
     @property
     def queued_buffers(self) -> int:
         return self.gate.queued_buffers
+
+    def demultiplex(self, deserializer: DemultiplexingRecordDeserializer) -> None:
+        """Decodes restored data of several old channels until all channels are recovered (rule 12.102)."""
+        self._deserializer = deserializer
+
+    def _finish_recovery(self) -> None:
+        """Flink: RescalingStreamTaskNetworkInput.finishRecovery."""
+        if isinstance(self._deserializer, DemultiplexingRecordDeserializer):
+            self._deserializer.finish()
+            self._deserializer = RecordDeserializer()
 
     def unconsumed(self, channel: InputChannel) -> bytes:
         """Returns the bytes that were read from a channel, and that no emitted element has (rule 12.83)."""
@@ -286,6 +298,11 @@ class StreamTaskNetworkInput:
             self._trace_event(self._trace, channel, event)
         if isinstance(event, EndOfOutputChannelStateEvent):
             channel.position = 0
+            if self.gate.are_all_channels_recovered:
+                self._finish_recovery()
+        elif isinstance(event, SubtaskConnectionDescriptor):
+            if isinstance(self._deserializer, DemultiplexingRecordDeserializer):
+                self._deserializer.select(channel, event)
         elif isinstance(event, EndOfData):
             status = self.gate.end_of_data_status()
             if status is EndOfDataStatus.DRAINED:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
+from typing import Protocol
 
-from flowsim.network.gates.input_channel import InputChannel, Received
+from flowsim.network.gates.input_channel import Received
 from flowsim.streamrecord.codec import CutElement, Element, ElementDecoder
+
+
+class DecodedChannel(Protocol):
+    """A channel whose buffers are decoded."""
+
+    tail: bytes | CutElement
+    """The beginning of an element that continues in the next buffer."""
 
 
 class RecordDeserializer:
@@ -22,9 +30,9 @@ class RecordDeserializer:
     def __init__(self) -> None:
         self.elements: Iterator[Element] = iter(())
         self._decoder = ElementDecoder()
-        self._channel: InputChannel | None = None
+        self._channel: DecodedChannel | None = None
 
-    def set_next_buffer(self, channel: InputChannel, received: Received) -> None:
+    def set_next_buffer(self, channel: DecodedChannel, received: Received) -> None:
         """Sets the buffer to decode; the previous buffer must be consumed."""
         tail, channel.tail = channel.tail, b""
         self._channel = channel
@@ -34,7 +42,7 @@ class RecordDeserializer:
         self._decoder.feed(tail + received.payload if tail else received.payload, received)
         self.elements = iter(self._decoder)
 
-    def _continue(self, cut: CutElement, channel: InputChannel, received: Received) -> None:
+    def _continue(self, cut: CutElement, channel: DecodedChannel, received: Received) -> None:
         """Adds a buffer to a long element."""
         payload = received.payload
         completed = cut.complete(payload)
@@ -62,7 +70,7 @@ class RecordDeserializer:
             tail = self._decoder.take_tail()
             self._channel.tail = tail if len(tail) <= CutElement.LONG_BYTES else CutElement(tail)
 
-    def unconsumed(self, channel: InputChannel) -> bytes:
+    def unconsumed(self, channel: DecodedChannel) -> bytes:
         """Returns the bytes of a channel that no emitted element has (rule 12.83). Flink: getUnconsumedBuffer."""
         tail = channel.tail
         kept = tail.unconsumed if isinstance(tail, CutElement) else tail

@@ -1,0 +1,245 @@
+"""Assigns the in-flight data of a checkpoint to the subtasks of a restored job. Flink: TaskStateAssignment (rule 12.97)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar
+
+from flowsim.errors import BadInput
+from flowsim.state.redistribution.channel_state_handles import InputChannelStateHandle, ResultSubpartitionStateHandle
+from flowsim.state.redistribution.inflight_data_rescaling_descriptor import (
+    NO_RESCALE,
+    NO_STATE,
+    InflightDataGateOrPartitionRescalingDescriptor,
+    InflightDataRescalingDescriptor,
+    MappingType,
+)
+from flowsim.state.redistribution.operator_state import NO_STATE as STATELESS
+from flowsim.state.redistribution.operator_state import OperatorState, OperatorSubtaskState
+from flowsim.state.redistribution.rescale_mappings import RescaleMappings
+from flowsim.state.redistribution.subtask_state_mapper import SubtaskStateMapper
+
+Handle = TypeVar("Handle", InputChannelStateHandle, ResultSubpartitionStateHandle)
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """An edge of the restored job."""
+
+    source: int
+    """The vertex that writes it."""
+    partition: int
+    """The index of the edge among the outputs of the source."""
+    target: int
+    """The vertex that reads it."""
+    gate: int
+    """The index of the edge among the inputs of the target."""
+    upstream: SubtaskStateMapper
+    """How the stored output of the source is redistributed."""
+    downstream: SubtaskStateMapper
+    """How the stored input of the target is redistributed."""
+
+
+@dataclass(frozen=True, slots=True)
+class VertexChannelState:
+    """The in-flight data of one vertex in a checkpoint."""
+
+    new_parallelism: int
+    inputs: Sequence[Sequence[InputChannelStateHandle]]
+    """By old subtask."""
+    outputs: Sequence[Sequence[ResultSubpartitionStateHandle]]
+    """By old subtask."""
+
+
+@dataclass(frozen=True, slots=True)
+class AssignedChannelState:
+    """The in-flight data of one new subtask."""
+
+    inputs: tuple[InputChannelStateHandle, ...]
+    outputs: tuple[ResultSubpartitionStateHandle, ...]
+    input_rescaling: InflightDataRescalingDescriptor
+    output_rescaling: InflightDataRescalingDescriptor
+
+    @property
+    def is_needed(self) -> bool:
+        """False: the subtask restores nothing, and its senders and receivers neither."""
+        is_rescaled = self.input_rescaling.is_rescaled or self.output_rescaling.is_rescaled
+        return bool(self.inputs or self.outputs) or is_rescaled
+
+    def add_to(self, states: MutableMapping[str, OperatorSubtaskState], operator_ids: Sequence[str]) -> None:
+        """Adds the data to the states of the subtask's operators, whose ids are given head first."""
+        if not self.is_needed:
+            return
+        head, tail = operator_ids[0], operator_ids[-1]
+        states[head] = replace(
+            states.get(head, STATELESS), input_channels=self.inputs, input_rescaling=self.input_rescaling
+        )
+        states[tail] = replace(
+            states.get(tail, STATELESS), result_subpartitions=self.outputs, output_rescaling=self.output_rescaling
+        )
+
+
+def channel_state_of_vertex(
+    states: Mapping[str, OperatorState], operator_ids: Sequence[str], new_parallelism: int
+) -> VertexChannelState:
+    """Returns the in-flight data in the states of a vertex, whose operators are given head first.
+
+    Raises BadInput if an operator inside the chain has any: the exchange that stored it does not exist (rule 12.105).
+    """
+    head, tail = operator_ids[0], operator_ids[-1]
+    unexpected = [
+        each
+        for each, state in states.items()
+        for of_subtask in state.subtask_states.values()
+        if (of_subtask.input_channels and each != head) or (of_subtask.result_subpartitions and each != tail)
+    ]
+    if unexpected:
+        raise BadInput(
+            "Cannot recover from unaligned checkpoint when topology changes, such that data exchanges with persisted data "
+            f"are now chained.\nThe following operators contain channel state: {', '.join(dict.fromkeys(unexpected))}"
+        )
+    return VertexChannelState(
+        new_parallelism,
+        _by_subtask(states.get(head), new_parallelism, lambda state, subtask: state.state(subtask).input_channels),
+        _by_subtask(
+            states.get(tail), new_parallelism, lambda state, subtask: state.state(subtask).result_subpartitions
+        ),
+    )
+
+
+def _by_subtask(
+    state: OperatorState | None, new_parallelism: int, handles: Callable[[OperatorState, int], tuple[Handle, ...]]
+) -> list[tuple[Handle, ...]]:
+    if state is None:
+        return [()] * new_parallelism
+    return [handles(state, subtask) for subtask in range(state.parallelism)]
+
+
+@dataclass(slots=True)
+class TaskStateAssignment:
+    """The assignment of all vertices. Flink: TaskStateAssignment."""
+
+    vertices: Mapping[int, VertexChannelState]
+    exchanges: Sequence[Exchange]
+    _data: dict[Exchange, bool] = field(default_factory=dict)
+    _mappings: dict[tuple[SubtaskStateMapper, int, int], RescaleMappings] = field(default_factory=dict)
+
+    def assign(self, vertex: int) -> list[AssignedChannelState]:
+        """Returns the in-flight data of each new subtask.
+
+        Raises BadInput if stored data of an exchange cannot be given to another number of subtasks.
+        """
+        state = self.vertices[vertex]
+        incoming = sorted((each for each in self.exchanges if each.target == vertex), key=lambda each: each.gate)
+        outgoing = sorted((each for each in self.exchanges if each.source == vertex), key=lambda each: each.partition)
+        inputs, outputs = self._inputs(state, incoming), self._outputs(state, outgoing)
+        return [
+            AssignedChannelState(
+                tuple(inputs[subtask]),
+                tuple(outputs[subtask]),
+                self._descriptor(incoming, partial(self._gate, subtask)),
+                self._descriptor(outgoing, partial(self._partition, subtask)),
+            )
+            for subtask in range(state.new_parallelism)
+        ]
+
+    def _inputs(
+        self, state: VertexChannelState, incoming: Sequence[Exchange]
+    ) -> Sequence[Sequence[InputChannelStateHandle]]:
+        has_full_mapper = any(each.downstream is SubtaskStateMapper.FULL for each in incoming)
+        is_upstream_rescaled = any(self._is_rescaled(each.source) for each in incoming)
+        if len(state.inputs) == state.new_parallelism and not (has_full_mapper and is_upstream_rescaled):
+            return state.inputs
+        found: list[list[InputChannelStateHandle]] = [[] for _ in range(state.new_parallelism)]
+        for each in incoming:
+            if self._has_data(each):
+                mapping = self._input_mapping(each)
+                for subtask, of_subtask in enumerate(found):
+                    for old in mapping.mapped_indexes(subtask):
+                        of_subtask += [handle for handle in state.inputs[old] if handle.info.gate == each.gate]
+        return found
+
+    def _outputs(
+        self, state: VertexChannelState, outgoing: Sequence[Exchange]
+    ) -> Sequence[Sequence[ResultSubpartitionStateHandle]]:
+        if len(state.outputs) == state.new_parallelism:
+            return state.outputs
+        found: list[list[ResultSubpartitionStateHandle]] = [[] for _ in range(state.new_parallelism)]
+        for each in outgoing:
+            if self._has_data(each):
+                mapping = self._output_mapping(each)
+                for subtask, of_subtask in enumerate(found):
+                    for old in mapping.mapped_indexes(subtask):
+                        of_subtask += [
+                            handle for handle in state.outputs[old] if handle.info.partition == each.partition
+                        ]
+        return found
+
+    def _is_rescaled(self, vertex: int) -> bool:
+        state = self.vertices[vertex]
+        return len(state.outputs) != state.new_parallelism
+
+    def _descriptor(
+        self, exchanges: Sequence[Exchange], part: Callable[[Exchange], InflightDataGateOrPartitionRescalingDescriptor]
+    ) -> InflightDataRescalingDescriptor:
+        if all(self._is_unchanged(each) for each in exchanges):
+            return NO_RESCALE
+        found = tuple(map(part, exchanges))
+        return NO_RESCALE if all(each.is_identity for each in found) else InflightDataRescalingDescriptor(found)
+
+    def _has_data(self, exchange: Exchange) -> bool:
+        """Returns True if the sender or the receiver stored data of the exchange."""
+        found = self._data.get(exchange)
+        if found is None:
+            found = self._data[exchange] = self._finds_data(exchange)
+        return found
+
+    def _finds_data(self, exchange: Exchange) -> bool:
+        stored = self.vertices[exchange.source].outputs
+        if any(handle.info.partition == exchange.partition for of_subtask in stored for handle in of_subtask):
+            return True
+        received = self.vertices[exchange.target].inputs
+        return any(handle.info.gate == exchange.gate for of_subtask in received for handle in of_subtask)
+
+    def _input_mapping(self, exchange: Exchange) -> RescaleMappings:
+        state = self.vertices[exchange.target]
+        return self._mapping(exchange.downstream, len(state.inputs), state.new_parallelism)
+
+    def _output_mapping(self, exchange: Exchange) -> RescaleMappings:
+        state = self.vertices[exchange.source]
+        return self._mapping(exchange.upstream, len(state.outputs), state.new_parallelism)
+
+    def _mapping(self, mapper: SubtaskStateMapper, old: int, new: int) -> RescaleMappings:
+        key = (mapper, old, new)
+        found = self._mappings.get(key)
+        if found is None:
+            found = self._mappings[key] = mapper.new_to_old_subtasks_mapping(old, new)
+        return found
+
+    def _gate(self, subtask: int, exchange: Exchange) -> InflightDataGateOrPartitionRescalingDescriptor:
+        if not self._has_data(exchange):
+            return NO_STATE
+        subtasks, channels = self._input_mapping(exchange), self._output_mapping(exchange)
+        return _of_exchange(subtask, subtasks, channels, is_ambiguous=exchange.downstream.is_ambiguous)
+
+    def _partition(self, subtask: int, exchange: Exchange) -> InflightDataGateOrPartitionRescalingDescriptor:
+        if not self._has_data(exchange):
+            return NO_STATE
+        subtasks, channels = self._output_mapping(exchange), self._input_mapping(exchange)
+        return _of_exchange(subtask, subtasks, channels, is_ambiguous=exchange.upstream.is_ambiguous)
+
+    def _is_unchanged(self, exchange: Exchange) -> bool:
+        target = self.vertices[exchange.target]
+        return not self._is_rescaled(exchange.source) and len(target.inputs) == target.new_parallelism
+
+
+def _of_exchange(
+    subtask: int, subtasks: RescaleMappings, channels: RescaleMappings, *, is_ambiguous: bool
+) -> InflightDataGateOrPartitionRescalingDescriptor:
+    old = subtasks.mapped_indexes(subtask)
+    is_identity = (subtasks.is_identity and channels.is_identity) or not old
+    ambiguous = frozenset(subtasks.ambiguous_targets) if is_ambiguous else frozenset()
+    kind = MappingType.IDENTITY if is_identity else MappingType.RESCALING
+    return InflightDataGateOrPartitionRescalingDescriptor(old, channels, ambiguous, kind)

@@ -121,17 +121,32 @@ class CheckpointConfig:
         return self._settings.retention != "NO_EXTERNALIZED_CHECKPOINTS"
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        """Returns False: flowsim takes aligned checkpoints only."""
+        """Returns True if barriers overtake buffered data."""
         return self._settings.unaligned
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> Self:
-        """Raises BadInput: flowsim takes aligned checkpoints only."""
+        """Lets barriers overtake buffered data, which is stored with the checkpoint (rule 12.18).
+
+        Raises BadInput in mode at-least-once, and for more than one concurrent checkpoint.
+        """
         return self._set(unaligned=bool(enabled))
 
     def disable_unaligned_checkpoints(self) -> Self:
-        """Has no effect: flowsim takes aligned checkpoints only."""
+        """Lets barriers stay behind the data before them."""
         return self._set(unaligned=False)
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
-        """Returns the timeout of the alignment, which has no effect on aligned checkpoints."""
+        """Returns the age after which barriers of unaligned checkpoints overtake; 0 by default."""
         return Duration.of_millis(self._settings.aligned_timeout_ms)
+
+    def set_aligned_checkpoint_timeout(self, aligned_checkpoint_timeout: Duration) -> Self:
+        """Sets the age after which barriers of unaligned checkpoints overtake; until then they are aligned (rule 12.20)."""
+        return self._set(aligned_timeout_ms=aligned_checkpoint_timeout.to_millis())
+
+    def is_force_unaligned_checkpoints(self) -> bool:
+        """Returns what ``set_force_unaligned_checkpoints`` set."""
+        return self._settings.forced_unaligned
+
+    def set_force_unaligned_checkpoints(self, force_unaligned_checkpoints: bool = True) -> Self:
+        """Has no effect: in Flink it allows unaligned checkpoints of jobs with loops."""
+        return self._set(forced_unaligned=bool(force_unaligned_checkpoints))

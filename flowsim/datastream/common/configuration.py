@@ -48,6 +48,12 @@ OPTIONS: Final[dict[str, Option]] = {
     "execution.checkpointing.checkpoints-after-tasks-finish": Option("checkpointing.after_tasks_finish", "bool"),
     "execution.checkpointing.interval-during-backlog": Option("checkpointing.interval_during_backlog_ms", "ms"),
     "execution.checkpointing.dir": Option("checkpointing.directory", "path"),
+    "execution.checkpointing.unaligned.enabled": Option("checkpointing.unaligned", "bool"),
+    "execution.checkpointing.unaligned.forced": Option("checkpointing.forced_unaligned", "bool"),
+    "execution.checkpointing.aligned-checkpoint-timeout": Option("checkpointing.aligned_timeout_ms", "ms"),
+    "execution.state-recovery.without-channel-state.checkpoint-id": Option(
+        "checkpointing.without_channel_state_id", "int"
+    ),
     "restart-strategy.type": Option("restart_strategy.type", "text"),
     "restart-strategy.fixed-delay.attempts": Option("restart_strategy.fixed-delay.attempts", "int"),
     "restart-strategy.fixed-delay.delay": Option("restart_strategy.fixed-delay.delay_ms", "ms"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowsim.datastream import CheckpointingMode, ExternalizedCheckpointRetention, StreamExecutionEnvironment
-from flowsim.datastream.common import Configuration
+from flowsim.datastream.common import Configuration, Duration
 from flowsim.errors import BadInput
 from flowsim.graph.checkpoint_settings import CheckpointSettings, ExponentialDelayRestart, FixedDelayRestart
 
@@ -36,7 +36,6 @@ def test_config_changes_settings_of_environment() -> None:
         ("set_checkpoint_interval", 9, "interval_ms: expected an integer >= 10, got 9"),
         ("set_max_concurrent_checkpoints", 0, "max_concurrent: expected an integer >= 1, got 0"),
         ("set_checkpointing_mode", "exactly_once", "expected a CheckpointingMode, got 'exactly_once'"),
-        ("enable_unaligned_checkpoints", True, "flowsim takes aligned checkpoints only"),
     ],
 )
 def test_value_that_flink_refuses_is_refused(setter: str, value: object, message: str) -> None:
@@ -45,12 +44,29 @@ def test_value_that_flink_refuses_is_refused(setter: str, value: object, message
         getattr(config, setter)(value)
 
 
+def test_unaligned_checkpoints_have_a_timeout_and_one_at_a_time() -> None:
+    env = StreamExecutionEnvironment.get_execution_environment()
+    config = env.enable_checkpointing(500).get_checkpoint_config()
+    config.enable_unaligned_checkpoints().set_aligned_checkpoint_timeout(Duration.of_seconds(2))
+    config.set_force_unaligned_checkpoints()
+    assert env.settings.checkpointing == CheckpointSettings(
+        500, unaligned=True, aligned_timeout_ms=2000, forced_unaligned=True
+    )
+    assert (config.is_unaligned_checkpoints_enabled(), config.is_force_unaligned_checkpoints()) == (True, True)
+    with pytest.raises(BadInput, match="unaligned: expected max_concurrent 1, got 2"):
+        config.set_max_concurrent_checkpoints(2)
+    with pytest.raises(BadInput, match="unaligned: at-least-once checkpoints have no alignment"):
+        config.set_checkpointing_mode(CheckpointingMode.AT_LEAST_ONCE)
+
+
 def test_keys_of_flink_set_checkpoints_and_restart_strategy() -> None:
     env = StreamExecutionEnvironment.get_execution_environment(
         Configuration.from_dict(
             {
                 "execution.checkpointing.interval": "10 s",
                 "execution.checkpointing.mode": "AT_LEAST_ONCE",
+                "execution.checkpointing.aligned-checkpoint-timeout": "30 s",
+                "execution.state-recovery.without-channel-state.checkpoint-id": "7",
                 "restart-strategy.type": "fixed-delay",
                 "restart-strategy.fixed-delay.attempts": "3",
                 "restart-strategy.fixed-delay.delay": "2 s",
@@ -58,7 +74,9 @@ def test_keys_of_flink_set_checkpoints_and_restart_strategy() -> None:
             }
         )
     )
-    assert env.settings.checkpointing == CheckpointSettings(interval_ms=10_000, exactly_once=False)
+    assert env.settings.checkpointing == CheckpointSettings(
+        interval_ms=10_000, exactly_once=False, aligned_timeout_ms=30_000, without_channel_state_id=7
+    )
     assert env.settings.restart_strategy == FixedDelayRestart(3, 2000)
 
 

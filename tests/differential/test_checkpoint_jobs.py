@@ -1,30 +1,44 @@
-"""Random whole jobs with aligned checkpoints, failures, savepoints, stops and rescaling, here and on the real Flink.
+"""Random whole jobs with checkpoints, failures, savepoints, stops and rescaling, here and on the real Flink.
 
 Compared are how the phases end, the checkpoints, what is committed, and in each attempt of each subtask what it restores,
-receives, emits and snapshots, in order. ``checkpoint_differences.py`` runs one job alone.
+receives, emits and snapshots, in order. Jobs with unaligned checkpoints have data in flight when they take a snapshot; of
+some of them Flink determines less. ``checkpoint_differences.py`` runs one job alone.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.support.flink.machine import Differential, seeds
 from tests.support.jobs.checkpoint_differences import differences
 from tests.support.jobs.checkpoint_job_writer import CheckpointJobWriter
+from tests.support.jobs.unaligned_job_writer import UnalignedJobWriter
 
 FIXED = (0, 1, 3, 5, 10, 240)
 """Kinds of their own; the last one has a stateless task, which is restored as new."""
+FIXED_UNALIGNED = (67, 86, 134)
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    if "seed" in metafunc.fixturenames:
-        metafunc.parametrize("seed", seeds(metafunc.config, FIXED))
+    for name, fixed in (("seed", FIXED), ("unaligned_seed", FIXED_UNALIGNED)):
+        if name in metafunc.fixturenames:
+            metafunc.parametrize(name, seeds(metafunc.config, fixed))
+
+
+def check(differential: Differential, case: dict[str, Any], folder: Path) -> None:
+    different = differences(differential, case, folder)
+    if different:
+        pytest.fail(f"seed {case['seed']} ({case['job']}):\n{different}", pytrace=False)
 
 
 def test_random_jobs_restore_and_commit_what_flinks_do(differential: Differential, seed: int, tmp_path: Path) -> None:
-    case = CheckpointJobWriter(seed).case()
-    different = differences(differential, case, tmp_path)
-    if different:
-        pytest.fail(f"seed {seed} ({case['job']}):\n{different}", pytrace=False)
+    check(differential, CheckpointJobWriter(seed).case(), tmp_path)
+
+
+def test_random_jobs_with_in_flight_data_restore_and_commit_what_flinks_do(
+    differential: Differential, unaligned_seed: int, tmp_path: Path
+) -> None:
+    check(differential, UnalignedJobWriter(unaligned_seed).case(), tmp_path)

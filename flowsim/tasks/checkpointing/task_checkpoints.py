@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
+from contextlib import suppress
 from typing import Protocol
 
 from flowsim.facts.kinds import CheckpointStep
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mail import MAX_PRIORITY
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
+from flowsim.mailbox.task_mailbox import MailboxClosedException
 from flowsim.network.checkpointing.checkpoint_barrier_handler import CheckpointBarrierHandler
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData, CheckpointMetrics
 from flowsim.network.checkpointing.input_gates import BarrierEventHandler
@@ -161,11 +163,14 @@ class MailTimers:
         self._executor = executor
 
     def register_task(self, callback: Callable[[], None], delay_ms: int) -> Timer:
-        """Runs ``callback`` as a mail of the task after the delay."""
-        when_ns = self._task.clock.now_ns + delay_ms * NS_PER_MS
-        return self._task.scheduler.call_at_ns(
-            when_ns, lambda: self._executor.execute(callback, "timer of a checkpoint")
-        )
+        """Runs ``callback`` as a mail of the task after the delay, unless the task is ending then."""
+
+        def fire() -> None:
+            # Flink quiesces these timers before the mailbox.
+            with suppress(MailboxClosedException):
+                self._executor.execute(callback, "timer of a checkpoint")
+
+        return self._task.scheduler.call_at_ns(self._task.clock.now_ns + delay_ms * NS_PER_MS, fire)
 
 
 class PublishedGateway:

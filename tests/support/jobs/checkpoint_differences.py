@@ -3,6 +3,7 @@
 Run as a program it compares the job of a seed alone:
 
     python tests/support/jobs/checkpoint_differences.py 1234
+    python tests/support/jobs/checkpoint_differences.py 1234 unaligned
 """
 
 from __future__ import annotations
@@ -17,9 +18,17 @@ from typing import Any
 
 from tests.support.flink.gateway import Flink
 from tests.support.flink.machine import Differential, Tallies
-from tests.support.jobs.checkpoint_comparison import ENDS, committed, different_attempts, is_last
+from tests.support.jobs.checkpoint_comparison import (
+    ENDS,
+    committed,
+    different_attempts,
+    is_last,
+    without_late_snapshots,
+)
 from tests.support.jobs.checkpoint_job_writer import CheckpointJobWriter
 from tests.support.jobs.checkpoint_jobs import Board, Event, run_phases
+from tests.support.jobs.lineages import different_keys, without_order_of_channels
+from tests.support.jobs.unaligned_job_writer import UnalignedJobWriter
 
 REPETITIONS = 3
 """How often Flink repeats a job that differs, to see whether its own runs agree."""
@@ -65,18 +74,27 @@ def theirs(flink: Flink, case: dict[str, Any], folder: Path) -> Answer:
 
 def difference(case: dict[str, Any], answer: Answer, board: Board, ends: list[str]) -> str:
     """Where a run here differs from ``answer``; empty if it does not."""
+    compared = case.get("compared", "order")
     different = []
     if ends != answer.ends:
         different.append(f"ends: {ends}\n  Flink: {answer.ends}")
     if board.checkpoints != answer.checkpoints:
         different.append(f"checkpoints: {board.checkpoints}\n  Flink: {answer.checkpoints}")
     ours, real = committed(board.commits), committed(answer.commits)
+    if compared == "key":
+        ours, real = (
+            {json.dumps(without_order_of_channels(json.loads(value))) for value in each} for each in (ours, real)
+        )
     if ours != real:
         different.append(f"committed only here: {sorted(ours - real)}\n  only by Flink: {sorted(real - ours)}")
-    log, attempts = board.log, answer.attempts
+    log, attempts = (without_late_snapshots(case, each) for each in (board.log, answer.attempts))
+    if compared == "committed" or different:
+        return "\n".join(different)
+    if compared == "key":
+        return "\n".join(different_keys(log, attempts))
     if case["params"].get("ordered") is False:
         log, attempts = without_order(log), without_order(attempts)
-    return "\n".join([*different, *different_attempts(log, attempts)])
+    return "\n".join(different_attempts(log, attempts))
 
 
 def without_order(log: dict[str, list[Event]]) -> dict[str, list[Event]]:
@@ -110,8 +128,8 @@ def differences(differential: Differential, case: dict[str, Any], folder: Path) 
     return reported
 
 
-def main(seed: int) -> int:
-    case = CheckpointJobWriter(seed).case()
+def main(seed: int, writer: type[CheckpointJobWriter]) -> int:
+    case = writer(seed).case()
     flink = Flink(Path(tempfile.gettempdir(), "flowsim-flink-classes"))
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -124,4 +142,4 @@ def main(seed: int) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1])))
+    sys.exit(main(int(sys.argv[1]), UnalignedJobWriter if "unaligned" in sys.argv[2:] else CheckpointJobWriter))

@@ -27,10 +27,13 @@ WITH_TIMERS = ("keyed", "timers", *CONNECTED)
 class CheckpointJobWriter:
     """Writes one case; the steps of all its scripts have one order."""
 
+    name = "checkpoint job"
+    kinds: tuple[str, ...] = KINDS
+
     def __init__(self, seed: int) -> None:
         self.seed = seed
-        self.random = random = Random(f"checkpoint job {seed}")
-        self.kind = KINDS[seed % len(KINDS)]
+        self.random = random = Random(f"{self.name} {seed}")
+        self.kind = self.kinds[seed % len(self.kinds)]
         # Without a key by, the exchange from several sources to the async operator has no determined order.
         sources = 1 if self.kind == "async" else 2 if self.kind in CONNECTED else random.choice([1, 1, 2, 3])
         self.scripts: list[list[list[Event]]] = [
@@ -61,7 +64,7 @@ class CheckpointJobWriter:
                 if ending[0] == "stop":
                     self._stop(ending[1])
                 else:
-                    self._control(*ending)
+                    self._snapshot(*ending)
             self._elements(random.randint(1, 6))
         self._answer_all()
         if count == 1 and random.random() < 0.3:
@@ -102,7 +105,7 @@ class CheckpointJobWriter:
         self._elements(random.randint(2, 8))
         for _ in range(count):
             if random.random() < 0.85:
-                self._control("ck" if self.kind == "trace" or random.random() < 0.85 else "ck_nowait_notify")
+                self._snapshot("ck" if self.kind == "trace" or random.random() < 0.85 else "ck_nowait_notify")
             self._elements(random.randint(2, 8))
             if random.random() < 0.7:
                 if self.kind == "keyed" and random.random() < 0.4:
@@ -133,7 +136,7 @@ class CheckpointJobWriter:
             for place in self.places if latest >= 0 and len(self.places) > 1 else ():
                 self.watermarks[place] = latest
                 self._add(place, "w", latest)
-        self._control("stop", drains)
+        self._snapshot("stop", drains)
 
     def _answer_all(self) -> None:
         while self.unanswered:
@@ -143,17 +146,29 @@ class CheckpointJobWriter:
         random = self.random
         self.times[place] += random.randint(0, 3)
         timestamp = self.times[place]
+        orders = self._orders(timestamp)
+        if self.kind == "async":
+            self.unanswered.append(self.records)
+        value = random.randint(-9, 50)
+        self._add(place, "r", self.records, self._key(place), value, timestamp, orders)
+        self.records += 1
+
+    def _orders(self, timestamp: int) -> list[int]:
+        """What the operator does with timers or state."""
+        random = self.random
         orders: list[int] = []
         if self.kind in WITH_TIMERS:
             for _ in range(random.choice([0, 0, 1, 2])):
                 orders += [1 if random.random() < 0.8 else 2, timestamp + random.randint(0, 12)]
         elif self.kind == "state":
             orders = [random.randint(1, 11) for _ in range(random.randint(1, 4))]
-        elif self.kind == "async":
-            self.unanswered.append(self.records)
-        value = random.randint(-9, 50)
-        self._add(place, "r", self.records, random.choice(self.keys), value, timestamp, orders)
-        self.records += 1
+        return orders
+
+    def _key(self, place: tuple[int, int]) -> str:
+        return self.random.choice(self.keys)
+
+    def _snapshot(self, *operation: Any) -> None:
+        self._control(*operation)
 
     def _watermark(self, place: tuple[int, int]) -> None:
         watermark = self.times[place] - self.random.randint(1, 3)

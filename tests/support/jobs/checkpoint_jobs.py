@@ -5,7 +5,8 @@ has one list of entries for each source subtask. An entry is [step, operation, .
 extra | ``w`` timestamp | ``ck`` (a checkpoint, and its notification) | ``ck_nowait_notify`` | ``fail`` | ``slow`` ms (of
 each element of the keyed operator) | ``sleep`` ms | ``savepoint`` and ``retain`` (then the phase ends, and the next one
 starts from it) | ``stop`` drain | ``answer`` id (of the async function) | ``end`` (of the subtask's input; the next step
-waits until it is processed). Steps order all source subtasks.
+waits until it is processed) | ``hold`` (operators wait in their next element until the sources have taken their next
+snapshot). Steps order all source subtasks.
 """
 
 from __future__ import annotations
@@ -50,11 +51,14 @@ from flowsim.operators.checkpointed_function import (
 from flowsim.operators.sink import InitContext
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
+from flowsim.tasks.task_clock import TaskClock
 from flowsim.units import NS_PER_MS
 from tests.support.described.described_broadcasts import RULES, KeyedLooking
 from tests.support.described.described_functions import KeyedBoth, States, Timers
 
 GAP_MS = 10
+HOLD_MS = 300
+"""Longer than the steps from a hold to the next checkpoint."""
 LONGEST_WAIT_MS = 500
 Event = list[Any]
 
@@ -66,6 +70,9 @@ class Board:
     step: int = 0
     checkpoint_step: int = 0
     slow_ms: int = 0
+    hold: int = 0
+    """The number of the current or last hold."""
+    is_holding: bool = False
     phase: int = 0
     folder: str | None = None
     """Where snapshots are written; None: in memory."""
@@ -193,6 +200,10 @@ class Script(ParallelSourceFunction, CheckpointedFunction):
             case "slow":
                 board.slow_ms = entry[2]
                 self.position += 1
+            case "hold":
+                board.hold += 1
+                board.is_holding = True
+                self.position += 1
             case "sleep":
                 ctx.sleep(entry[2])
                 self.position += 1
@@ -219,7 +230,7 @@ class Script(ParallelSourceFunction, CheckpointedFunction):
         sent = board.at("sent", attempt)
         board.counts[sent] += 1
         want = board.counts[sent]
-        if not board.slow_ms:
+        if not board.slow_ms and not board.is_holding:
             for _ in range(60):
                 if not self.running or board.counts[board.at("recv", attempt)] >= want:
                     break
@@ -238,6 +249,7 @@ class Script(ParallelSourceFunction, CheckpointedFunction):
             ctx.sleep(25)
         if not self.running:
             return
+        board.is_holding = False
         if done.error is not None or done.result is None:
             board.checkpoints.append([step, None, str(done.error)])
             for _ in range(3000):
@@ -281,6 +293,19 @@ class Script(ParallelSourceFunction, CheckpointedFunction):
             ctx.sleep(1)
 
 
+class Holder:
+    """Waits in the first element of each hold."""
+
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.last = board.hold
+
+    def wait(self, clock: TaskClock) -> None:
+        if self.board.is_holding and self.board.hold != self.last:
+            self.last = self.board.hold
+            clock.now_ns += HOLD_MS * NS_PER_MS
+
+
 class KeyedFn(KeyedProcessFunction, CheckpointedFunction):
     """Counts and sums per key; registers (1) and deletes (2) event-time timers; keeps three kinds of operator state."""
 
@@ -311,6 +336,7 @@ class KeyedFn(KeyedProcessFunction, CheckpointedFunction):
         self.subtask = runtime_context.get_index_of_this_subtask()
         self.attempt = runtime_context.get_attempt_number()
         self.clock = runtime_context._ctx.clock
+        self.holder = Holder(self.board)
         self.state = runtime_context.get_state(ValueStateDescriptor("v", Types.PICKLED_BYTE_ARRAY()))
         if self.is_restored:
             union = [list(each) for each in self.union.get()]
@@ -321,6 +347,7 @@ class KeyedFn(KeyedProcessFunction, CheckpointedFunction):
 
     def process_element(self, value: Any, ctx: Any) -> Any:
         number, key, amount, extra = value
+        self.holder.wait(self.clock)
         self.clock.now_ns += self.board.slow_ms * NS_PER_MS
         if number in self.fail_ids and self.board.fires(f"id{number}"):
             raise RuntimeError(f"scripted failure at {number}")
@@ -382,6 +409,7 @@ class Probe(StreamOperator):
         self.board = board
 
     def open(self) -> None:
+        self.holder = Holder(self.board)
         self.board.counts[self.board.at("open", self.ctx.attempt_number)] += 1
 
     def _note(self, *event: Any) -> None:
@@ -389,10 +417,12 @@ class Probe(StreamOperator):
 
     def process_element(self, value: Any, timestamp: int | None) -> None:
         self.records_in += 1
+        self.holder.wait(self.clock)
         self._note("rec", value, timestamp)
         self.collect(value, timestamp)
 
     def process_watermark(self, timestamp: int) -> None:
+        self.holder.wait(self.clock)
         self._note("wm", timestamp)
         super().process_watermark(timestamp)
 
@@ -590,7 +620,13 @@ def run_phase(board: Board, case: dict[str, Any], parallelism: int, **options: o
     params = case["params"]
     env = StreamExecutionEnvironment.get_execution_environment()
     env.set_max_parallelism(params.get("max_parallelism", 128))
-    env.configure(buffer_timeout_ms=0, operator_chaining=params.get("chaining", True), task_managers="one")
+    env.configure(buffer_timeout_ms=0, operator_chaining=params.get("chaining", True))
+    network = params.get("network", {"spread": False, "exclusive": 2, "floating": 8})
+    env.configure(
+        task_managers="each" if network["spread"] else "one",
+        exclusive_buffers_per_channel=network["exclusive"],
+        floating_buffers_per_gate=network["floating"],
+    )
     env.settings.checkpointing = CheckpointSettings(
         interval_ms=36_000_000,
         min_pause_ms=36_000_000,
@@ -618,6 +654,7 @@ def run_phases(case: dict[str, Any], folder: Path) -> tuple[Board, list[JobStatu
     for number, phase in enumerate(case["phases"]):
         board.phase = number
         board.slow_ms = 0
+        board.is_holding = False
         board.has_ended_input = False
         restore = None if number == 0 or board.snapshot is None else SavepointRestoreSettings(board.snapshot)
         board.snapshot = None

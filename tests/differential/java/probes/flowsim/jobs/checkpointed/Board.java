@@ -4,6 +4,10 @@ import flowsim.jobs.Log;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.api.common.TaskInfo;
@@ -20,6 +24,15 @@ final class Board {
 
     private static final ConcurrentHashMap<String, AtomicInteger> COUNTS = new ConcurrentHashMap<>();
     private static final Set<String> FIRED = ConcurrentHashMap.newKeySet();
+    private static final int RELEASE_MS = 60;
+    private static final int LONGEST_SECONDS = 20;
+    private static final ScheduledExecutorService TIMER =
+            Executors.newSingleThreadScheduledExecutor(
+                    work -> {
+                        Thread thread = new Thread(work);
+                        thread.setDaemon(true);
+                        return thread;
+                    });
 
     static volatile int checkpointStep;
     static volatile int phase;
@@ -33,6 +46,9 @@ final class Board {
     static volatile boolean hasEnded;
     static volatile String snapshot;
     static volatile CompletableFuture<?> stop;
+    static volatile int alignedTimeout;
+    /** Operators wait for it in their next element; null: they do not wait. */
+    private static volatile CountDownLatch held;
 
     private Board() {}
 
@@ -44,6 +60,7 @@ final class Board {
         hasEnded = false;
         snapshot = null;
         stop = null;
+        release();
         COUNTS.clear();
         if (number == 0) {
             FIRED.clear();
@@ -64,6 +81,44 @@ final class Board {
     /** True the first time only. */
     static boolean fires(String what) {
         return FIRED.add(what);
+    }
+
+    static void hold() {
+        held = new CountDownLatch(1);
+    }
+
+    static boolean isHolding() {
+        return held != null;
+    }
+
+    static void awaitRelease() throws InterruptedException {
+        CountDownLatch latch = held;
+        if (latch != null) {
+            latch.await(LONGEST_SECONDS, TimeUnit.SECONDS);
+        }
+    }
+
+    private static void release() {
+        CountDownLatch latch = held;
+        held = null;
+        if (latch != null) {
+            latch.countDown();
+        }
+    }
+
+    /** The barrier has gone, and the timeout of its alignment passes before the operators go on. */
+    static void sourceTookSnapshot() {
+        CountDownLatch latch = held;
+        if (latch != null) {
+            TIMER.schedule(
+                    () -> {
+                        if (held == latch) {
+                            release();
+                        }
+                    },
+                    RELEASE_MS + 3L * alignedTimeout,
+                    TimeUnit.MILLISECONDS);
+        }
     }
 
     static void note(String name, TaskInfo task, Object... event) {

@@ -1,6 +1,7 @@
 package flowsim.jobs.checkpointed;
 
 import flowsim.jobs.Job;
+import flowsim.jobs.Network;
 import flowsim.jobs.described.Operators;
 import java.time.Duration;
 import java.util.ArrayList;
@@ -43,6 +44,10 @@ public final class CheckpointedJob implements Job {
         settings.setString("execution.checkpointing.dir", given.get("folder").asText());
         settings.setString("execution.checkpointing.externalized-checkpoint-retention", "RETAIN_ON_CANCELLATION");
         settings.setString("execution.checkpointing.tolerable-failed-checkpoints", "10");
+        settings.setString("execution.checkpointing.unaligned.enabled", params.path("unaligned").asText("false"));
+        settings.setString(
+                "execution.checkpointing.aligned-checkpoint-timeout",
+                params.path("aligned_timeout_ms").asInt(0) + " ms");
         settings.setString("restart-strategy.type", "fixed-delay");
         settings.setString("restart-strategy.fixed-delay.attempts", "10");
         settings.setString("restart-strategy.fixed-delay.delay", "1 ms");
@@ -53,9 +58,16 @@ public final class CheckpointedJob implements Job {
     }
 
     @Override
+    public Network network(JsonNode given) {
+        JsonNode network = given.get("params").get("network");
+        return network == null ? null : Network.of(network);
+    }
+
+    @Override
     public void build(StreamExecutionEnvironment env, JsonNode given) {
         Board.begin(given.get("phase").asInt(), given.get("folder").asText());
         JsonNode params = given.get("params");
+        Board.alignedTimeout = params.path("aligned_timeout_ms").asInt(0);
         int parallelism = given.get("parallelism").asInt();
         env.setMaxParallelism(params.path("max_parallelism").asInt(128));
         if (!params.path("chaining").asBoolean(true)) {

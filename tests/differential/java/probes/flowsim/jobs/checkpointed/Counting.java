@@ -86,6 +86,7 @@ final class Counting extends KeyedProcessFunction<Object, Tuple4<Integer, String
     @Override
     public void processElement(Tuple4<Integer, String, Long, long[]> event, Context context, Collector<String> out)
             throws Exception {
+        Board.awaitRelease();
         if (failures.contains(event.f0) && Board.fires("number" + event.f0)) {
             throw new IllegalStateException("scripted failure at " + event.f0);
         }

@@ -20,7 +20,8 @@ final class Probe extends AbstractStreamOperator<String> implements OneInputStre
     }
 
     @Override
-    public void processElement(StreamRecord<String> record) {
+    public void processElement(StreamRecord<String> record) throws InterruptedException {
+        Board.awaitRelease();
         Object timestamp = record.hasTimestamp() ? (Object) record.getTimestamp() : null;
         Board.note("out", task(), "rec", Board.parsed(record.getValue()), timestamp);
         output.collect(record);
@@ -28,6 +29,7 @@ final class Probe extends AbstractStreamOperator<String> implements OneInputStre
 
     @Override
     public void processWatermark(Watermark watermark) throws Exception {
+        Board.awaitRelease();
         Board.note("out", task(), "wm", watermark.getTimestamp());
         super.processWatermark(watermark);
     }

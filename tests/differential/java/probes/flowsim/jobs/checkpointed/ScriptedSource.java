@@ -26,7 +26,8 @@ import org.apache.flink.streaming.api.watermark.Watermark;
  * Runs the entries of its subtask when their steps come: {@code [step, "r", number, key, value, timestamp, orders]}, {@code
  * [step, "w", timestamp]}, {@code "ck"} (a checkpoint, and its notifications), {@code "ck_nowait_notify"}, {@code "fail"},
  * {@code "savepoint"}, {@code "retain"} (a checkpoint; both end the phase), {@code "stop", drain}, {@code "answer", number}
- * (of the async function) and {@code "end"} (of the subtask's input; the next step waits until it is processed).
+ * (of the async function), {@code "end"} (of the subtask's input; the next step waits until it is processed) and {@code
+ * "hold"}: operators wait in their next element until the sources have taken their next snapshot.
  */
 final class ScriptedSource extends RichParallelSourceFunction<Tuple4<Integer, String, Long, long[]>>
         implements CheckpointedFunction {
@@ -77,6 +78,7 @@ final class ScriptedSource extends RichParallelSourceFunction<Tuple4<Integer, St
     public void snapshotState(FunctionSnapshotContext context) throws Exception {
         positions.update(
                 Collections.singletonList(Tuple3.of(task().getIndexOfThisSubtask(), position, Board.checkpointStep)));
+        Board.sourceTookSnapshot();
     }
 
     private TaskInfo task() {
@@ -157,6 +159,10 @@ final class ScriptedSource extends RichParallelSourceFunction<Tuple4<Integer, St
                 }
                 Thread.sleep(GAP_MS);
                 return true;
+            case "hold":
+                position++;
+                Board.hold();
+                return true;
             case "end":
                 position++;
                 Board.inputHasEnded = true;
@@ -189,16 +195,17 @@ final class ScriptedSource extends RichParallelSourceFunction<Tuple4<Integer, St
             orders[i] = entry.get(6).get(i).asLong();
         }
         int arrived = Board.ARRIVED.get();
+        boolean waits = countsArrivals && !Board.isHolding();
         synchronized (context.getCheckpointLock()) {
             context.collectWithTimestamp(
                     Tuple4.of(entry.get(2).asInt(), entry.get(3).asText(), entry.get(4).asLong(), orders),
                     entry.get(5).asLong());
             position++;
         }
-        for (int i = 0; countsArrivals && running && Board.ARRIVED.get() == arrived && i < LONGEST_WAIT_MS; i++) {
+        for (int i = 0; waits && running && Board.ARRIVED.get() == arrived && i < LONGEST_WAIT_MS; i++) {
             Thread.sleep(1);
         }
-        Thread.sleep(countsArrivals ? GAP_MS / 2 : GAP_MS);
+        Thread.sleep(waits ? GAP_MS / 2 : GAP_MS);
     }
 
     private void checkpoint(int step, boolean waits) throws Exception {

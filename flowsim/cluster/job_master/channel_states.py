@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from flowsim.cluster.job_master.executions import VertexExecutions
 from flowsim.cluster.partitioners import partitioner_class
+from flowsim.errors import BadInput
 from flowsim.state.redistribution.operator_state import OperatorState
 from flowsim.state.redistribution.task_state_assignment import (
     AssignedChannelState,
     Exchange,
     TaskStateAssignment,
+    VertexChannelState,
     channel_state_of_vertex,
 )
 
@@ -27,8 +29,27 @@ def assigned_channel_states(
         )
         for vertex in vertices
     }
-    assignment = TaskStateAssignment(of_vertices, exchanges_of(vertices))
+    exchanges = exchanges_of(vertices)
+    for vertex in vertices:
+        _check_exchanges(vertex.name, vertex.id, of_vertices, exchanges)
+    assignment = TaskStateAssignment(of_vertices, exchanges)
     return {vertex.id: assignment.assign(vertex.id) for vertex in vertices}
+
+
+def _check_exchanges(
+    name: str, vertex: int, states: Mapping[int, VertexChannelState], exchanges: Sequence[Exchange]
+) -> None:
+    """Raises BadInput if an exchange that holds stored data does not exist in the job."""
+    senders = {each.gate: len(states[each.source].outputs) for each in exchanges if each.target == vertex}
+    receivers = {each.partition: len(states[each.target].inputs) for each in exchanges if each.source == vertex}
+    inputs = [("input", handle.info, senders) for of_subtask in states[vertex].inputs for handle in of_subtask]
+    outputs = [("output", handle.info, receivers) for of_subtask in states[vertex].outputs for handle in of_subtask]
+    for what, (index, channel), known in (*inputs, *outputs):
+        if channel >= known.get(index, 0):
+            raise BadInput(
+                f"task '{name}': the checkpoint has in-flight data of its {what} {index}, channel {channel}, which the "
+                "job does not have: restore it with the graph of the job that wrote it, or take a savepoint of that job"
+            )
 
 
 def exchanges_of(vertices: Sequence[VertexExecutions]) -> list[Exchange]:

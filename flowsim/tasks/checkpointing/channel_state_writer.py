@@ -174,8 +174,8 @@ class _StoredResult(ChannelStateWriteResult):
         self._pending -= 1
         if future.payloads is None:
             self.result_subpartitions.fail(IllegalState(future.failure or "the data of a subpartition is not known"))
-        elif future.payloads:
-            self.outputs.setdefault(subpartition, []).extend(future.payloads)
+        else:
+            _keep(self.outputs, subpartition, future.payloads)
         self._complete_output()
 
     def _complete_output(self) -> None:
@@ -247,16 +247,16 @@ class TaskChannelStateWriter:
 
     def add_input_data(self, checkpoint_id: int, channel: InputChannelInfo, payloads: Sequence[bytes]) -> None:
         result = self._open.get(checkpoint_id)
-        if result is not None and payloads:
-            result.inputs.setdefault(channel, []).extend(payloads)
+        if result is not None:
+            _keep(result.inputs, channel, payloads)
 
     def add_output_data(
         self, checkpoint_id: int, subpartition: ResultSubpartitionInfo, payloads: Sequence[bytes]
     ) -> None:
         """Stores data that was queued in ``subpartition`` when the barrier overtook it."""
         result = self._open.get(checkpoint_id)
-        if result is not None and payloads:
-            result.outputs.setdefault(subpartition, []).extend(payloads)
+        if result is not None:
+            _keep(result.outputs, subpartition, payloads)
 
     def add_output_data_future(
         self, checkpoint_id: int, subpartition: ResultSubpartitionInfo, future: ChannelStateFuture
@@ -308,6 +308,13 @@ class PartitionChannelState:
     def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
         info = ResultSubpartitionInfo(self._partition, subpartition)
         self._writer.add_output_data_future(checkpoint_id, info, future)
+
+
+def _keep(data: dict[Info, list[bytes]], info: Info, payloads: Sequence[bytes]) -> None:
+    """Adds buffers that are not empty."""
+    found = [payload for payload in payloads if payload]
+    if found:
+        data.setdefault(info, []).extend(found)
 
 
 def _size(payloads: Sequence[bytes]) -> int:

@@ -9,12 +9,17 @@ from itertools import islice
 import numpy as np
 import numpy.typing as npt
 
-from flowsim.checkpoints.storage.directory.manifest import StoredOperator, StoredSubtask, StreamRows
+from flowsim.checkpoints.storage.directory.manifest import (
+    StoredChannelHandle,
+    StoredOperator,
+    StoredSubtask,
+    StreamRows,
+)
 from flowsim.checkpoints.storage.directory.stored_snapshot import StoredSnapshot
 from flowsim.checkpoints.storage.directory.table_reader import StateRows
 from flowsim.checkpoints.storage.directory.tables import readable_state
 from flowsim.state.redistribution.operator_state_handle import DistributionMode
-from flowsim.state.snapshots.stored_streams import KeyedStateStream, StoredStream, TimerStream
+from flowsim.state.snapshots.stored_streams import ChannelStateStream, KeyedStateStream, StoredStream, TimerStream
 
 COORDINATOR = "coordinator"
 
@@ -76,10 +81,20 @@ def _states_of(snapshot: StoredSnapshot, subtask: StoredSubtask) -> Iterator[tup
             kind = _KINDS[state.distribution_mode]
             size = sum(int(sizes[first : first + count].sum()) for first, count in state.elements)
             yield name, kind, sum(count for _, count in state.elements), size
+    for kind, channel, name in _channels(subtask):
+        yield name, kind, sum(count for _, count in channel.buffers), channel.bytes
     for keyed in (*subtask.managed_keyed, *subtask.raw_keyed):
         rows = snapshot.rows(keyed.stream)
         if rows is not None:
             yield from _keyed_states(snapshot.manifest.streams[keyed.stream], rows)
+
+
+def _channels(subtask: StoredSubtask) -> Iterator[tuple[str, StoredChannelHandle, str]]:
+    """Yields kind, handle and name of each channel with stored buffers."""
+    for handle in subtask.input_channels:
+        yield "in-flight input", handle, f"gate {handle.gate_or_partition}, channel {handle.channel}"
+    for handle in subtask.result_subpartitions:
+        yield "in-flight output", handle, f"partition {handle.gate_or_partition}, subpartition {handle.channel}"
 
 
 def _keyed_states(about: StreamRows, rows: StateRows) -> Iterator[tuple[str, str, int, int]]:
@@ -119,6 +134,13 @@ def _entries_of(
         yield StateEntry(*about, readable_state(coordinators[operator.operator_id]))
         return
     subtask = next(each for each in operator.subtasks if each.subtask == state.subtask)
+    for kind, channel, name in _channels(subtask):
+        if (name, kind) == (state.state, state.kind):
+            stream = snapshot.stream(channel.stream)
+            if isinstance(stream, ChannelStateStream):
+                for first, count in channel.buffers:
+                    for buffer in stream.buffers[first : first + count]:
+                        yield StateEntry(*about, buffer)
     for keyed in (*subtask.managed_keyed, *subtask.raw_keyed):
         yield from _keyed_entries(snapshot.stream(keyed.stream), state, about)
     for handle in (*subtask.managed_operator, *subtask.raw_operator):

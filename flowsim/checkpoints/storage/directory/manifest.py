@@ -26,7 +26,7 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 _Subtask = Annotated[int, msgspec.Meta(ge=0, lt=UPPER_BOUND_MAX_PARALLELISM)]
 _Parallelism = Annotated[int, msgspec.Meta(ge=1, le=UPPER_BOUND_MAX_PARALLELISM)]
 _Digest = Annotated[str, msgspec.Meta(pattern="^[0-9a-f]{64}$")]
-TableName = Literal["keyed_state", "timers", "operator_state", "coordinator_state"]
+TableName = Literal["keyed_state", "timers", "operator_state", "channel_state", "coordinator_state"]
 
 
 class _Struct(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -80,6 +80,19 @@ class StoredKeyedHandle(_Struct, frozen=True):
     key_groups: tuple[_Subtask, _Subtask]
 
 
+class StoredChannelHandle(_Struct, frozen=True):
+    """The stored buffers of an input channel or a subpartition: ranges of rows of the stream."""
+
+    stream: Count
+    subtask: _Subtask
+    """The subtask that stored them."""
+    gate_or_partition: Count
+    channel: Count
+    """The index of the channel in its gate, or of the subpartition in its partition."""
+    buffers: list[tuple[Count, Count]]
+    bytes: Count
+
+
 class StoredSubtask(_Struct, frozen=True):
     """The handles of one subtask."""
 
@@ -88,6 +101,8 @@ class StoredSubtask(_Struct, frozen=True):
     raw_operator: list[StoredOperatorHandle] = []
     managed_keyed: list[StoredKeyedHandle] = []
     raw_keyed: list[StoredKeyedHandle] = []
+    input_channels: list[StoredChannelHandle] = []
+    result_subpartitions: list[StoredChannelHandle] = []
 
 
 class StoredOperator(_Struct, frozen=True):
@@ -241,3 +256,9 @@ def _check_handles(path: Path, manifest: CheckpointManifest, operator: StoredOpe
         ranges = [each for state in handle.states.values() for each in state.elements]
         if any(first + count > rows for first, count in ranges) or sum(count for _, count in ranges) > rows:
             raise damaged(path, f"operator {operator.operator_id:.100}: stream {handle.stream} has fewer elements")
+    for channel in (*subtask.input_channels, *subtask.result_subpartitions):
+        if channel.stream >= len(streams) or streams[channel.stream].table != "channel_state":
+            raise damaged(path, f"operator {operator.operator_id:.100}: stream {channel.stream} has no buffers")
+        rows = streams[channel.stream].rows
+        if any(first + count > rows for first, count in channel.buffers) or sum(c for _, c in channel.buffers) > rows:
+            raise damaged(path, f"operator {operator.operator_id:.100}: stream {channel.stream} has fewer buffers")

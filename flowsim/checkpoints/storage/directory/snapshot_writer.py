@@ -16,6 +16,7 @@ from flowsim.checkpoints.storage.directory.manifest import (
     CONTENT,
     MANIFEST,
     CheckpointManifest,
+    StoredChannelHandle,
     StoredKeyedHandle,
     StoredOperator,
     StoredOperatorHandle,
@@ -34,6 +35,7 @@ from flowsim.checkpoints.storage.directory.table_writer import (
 from flowsim.checkpoints.storage.directory.tables import COORDINATOR_STATE, STATE_TABLES, EncodedColumn, readable_state
 from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.garbage_collection import without_garbage_collection
+from flowsim.state.redistribution.channel_state_handles import InputChannelStateHandle, ResultSubpartitionStateHandle
 from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, OperatorSubtaskState, StateHandle
 from flowsim.state.redistribution.operator_state_handle import OperatorStateHandle
 from flowsim.state.snapshots.stored_streams import OperatorStateStream, StoredStream
@@ -229,6 +231,8 @@ def _stored_subtask(subtask: int, state: OperatorSubtaskState, index: Mapping[st
         raw_operator=[_operator_handle(handle, index) for handle in state.raw_operator],
         managed_keyed=[_keyed_handle(handle, index) for handle in state.managed_keyed],
         raw_keyed=[_keyed_handle(handle, index) for handle in state.raw_keyed],
+        input_channels=[_channel_handle(handle, index) for handle in state.input_channels],
+        result_subpartitions=[_channel_handle(handle, index) for handle in state.result_subpartitions],
     )
 
 
@@ -244,6 +248,19 @@ def _operator_handle(handle: OperatorStateHandle, index: Mapping[str, int]) -> S
 
 def _keyed_handle(handle: KeyGroupsStateHandle, index: Mapping[str, int]) -> StoredKeyedHandle:
     return StoredKeyedHandle(stream=index[handle.stream], key_groups=(handle.key_groups.start, handle.key_groups.end))
+
+
+def _channel_handle(
+    handle: InputChannelStateHandle | ResultSubpartitionStateHandle, index: Mapping[str, int]
+) -> StoredChannelHandle:
+    return StoredChannelHandle(
+        stream=index[handle.stream],
+        subtask=handle.subtask,
+        gate_or_partition=handle.info[0],
+        channel=handle.info[1],
+        buffers=_ranges(handle.offsets),
+        bytes=handle.size_bytes,
+    )
 
 
 def _ranges(offsets: Iterable[int]) -> list[tuple[int, int]]:

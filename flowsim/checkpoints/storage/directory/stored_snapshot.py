@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata
@@ -19,9 +19,16 @@ from flowsim.checkpoints.storage.directory.tables import STATE_TABLES
 from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.state.key_group_range import KeyGroupRange
+from flowsim.state.redistribution.channel_state_handles import (
+    InputChannelInfo,
+    InputChannelStateHandle,
+    ResultSubpartitionInfo,
+    ResultSubpartitionStateHandle,
+)
 from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, OperatorSubtaskState
 from flowsim.state.redistribution.operator_state_handle import OperatorStateHandle, StateMetaInfo
 from flowsim.state.snapshots.stored_streams import (
+    ChannelStateStream,
     KeyedStateStream,
     OperatorStateStream,
     StoredStream,
@@ -32,6 +39,7 @@ _VALUES: Mapping[str, tuple[str, ...]] = {
     "keyed_state": ("key_group", "state", "namespace", "key", "value"),
     "timers": ("key_group", "service", "is_event_time", "timestamp", "key", "namespace"),
     "operator_state": ("value",),
+    "channel_state": ("buffer",),
 }
 
 
@@ -79,6 +87,8 @@ class StoredSnapshot:
                 return KeyedStateStream(cells, about.descriptions)
             case "timers":
                 return TimerStream({} if rows is None or key_groups is None else timers_of(rows, key_groups))
+            case "channel_state":
+                return ChannelStateStream(tuple(rows.encoded("buffer")) if rows is not None else ())
             case _:
                 return OperatorStateStream(rows.values("value", 0, len(rows)) if rows is not None else ())
 
@@ -120,6 +130,26 @@ def _subtask_state(subtask: StoredSubtask, stream_id: Callable[[int], str]) -> O
             KeyGroupsStateHandle(stream_id(handle.stream), KeyGroupRange(*handle.key_groups))
             for handle in subtask.raw_keyed
         ),
+        input_channels=tuple(
+            InputChannelStateHandle(
+                stream_id(handle.stream),
+                handle.subtask,
+                InputChannelInfo(handle.gate_or_partition, handle.channel),
+                _offsets(handle.buffers),
+                handle.bytes,
+            )
+            for handle in subtask.input_channels
+        ),
+        result_subpartitions=tuple(
+            ResultSubpartitionStateHandle(
+                stream_id(handle.stream),
+                handle.subtask,
+                ResultSubpartitionInfo(handle.gate_or_partition, handle.channel),
+                _offsets(handle.buffers),
+                handle.bytes,
+            )
+            for handle in subtask.result_subpartitions
+        ),
     )
 
 
@@ -127,10 +157,11 @@ def _operator_handle(handle: StoredOperatorHandle, stream_id: Callable[[int], st
     return OperatorStateHandle(
         stream_id(handle.stream),
         {
-            name: StateMetaInfo(
-                tuple(offset for first, count in state.elements for offset in range(first, first + count)),
-                state.distribution_mode,
-            )
+            name: StateMetaInfo(_offsets(state.elements), state.distribution_mode)
             for name, state in handle.states.items()
         },
     )
+
+
+def _offsets(ranges: Iterable[tuple[int, int]]) -> tuple[int, ...]:
+    return tuple(offset for first, count in ranges for offset in range(first, first + count))

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from flowsim.checkpoints.storage.directory.manifest import StoredPart, part_path
 from flowsim.checkpoints.storage.directory.tables import (
+    CHANNEL_STATE,
     COORDINATOR_STATE,
     KEYED_STATE,
     OPERATOR_STATE,
@@ -20,6 +21,7 @@ from flowsim.checkpoints.storage.directory.tables import (
     EncodedColumn,
     StateTable,
     of_booleans,
+    of_bytes,
     of_names,
     of_numbers,
 )
@@ -53,7 +55,7 @@ def table_of(stream: StoredStream) -> StateTable:
         case OperatorStateStream():
             return OPERATOR_STATE
         case ChannelStateStream():
-            raise NotImplementedError("in-flight data in a directory")
+            return CHANNEL_STATE
 
 
 def batches(operator_id: str, subtask: int, stream: StoredStream, element_states: Sequence[str]) -> Iterator[Batch]:
@@ -92,6 +94,11 @@ def batches(operator_id: str, subtask: int, stream: StoredStream, element_states
             for elements in _pieces(list(zip(element_states, stream.elements, strict=True))):
                 values = [EncodedColumn.of([element for _, element in elements])]
                 yield _batch(OPERATOR_STATE, operator_id, subtask, [of_names([name for name, _ in elements])], values)
+        case ChannelStateStream():
+            for buffers in _pieces(stream.buffers):
+                yield _batch(
+                    CHANNEL_STATE, operator_id, subtask, [of_bytes(buffers, pa.binary())], [], sum(map(len, buffers))
+                )
 
 
 def coordinator_batch(operator_ids: Sequence[str], states: EncodedColumn) -> Batch:
@@ -105,13 +112,17 @@ def _pieces(rows: Sequence[T]) -> Iterator[Sequence[T]]:
 
 
 def _batch(
-    table: StateTable, operator_id: str, subtask: int, named: Iterable[pa.Array], values: Sequence[EncodedColumn]
+    table: StateTable,
+    operator_id: str,
+    subtask: int,
+    named: Iterable[pa.Array],
+    values: Sequence[EncodedColumn],
+    named_bytes: int = 0,
 ) -> Batch:
     columns = [*named, *(array for value in values for array in value.arrays())]
     rows = len(columns[0])
     columns = [of_names([operator_id] * rows), of_numbers([subtask] * rows, pa.int32()), *columns]
-    size = sum(value.size_bytes for value in values)
-    return _checked(columns, table), size
+    return _checked(columns, table), named_bytes + sum(value.size_bytes for value in values)
 
 
 def _checked(columns: Sequence[pa.Array], table: StateTable) -> pa.RecordBatch:

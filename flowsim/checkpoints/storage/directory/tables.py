@@ -118,6 +118,11 @@ OPERATOR_STATE: Final = StateTable(
         *_value("value", "the element"),
     ),
 )
+CHANNEL_STATE: Final = StateTable(
+    "channel_state",
+    "One row per stored buffer of an unaligned checkpoint; the manifest names the channel of each.",
+    (_OPERATOR, _SUBTASK, StateColumn("buffer", "v", "encoded elements; the first and the last one may be cut")),
+)
 COORDINATOR_STATE: Final = StateTable(
     "coordinator_state",
     "One row per operator whose coordinator has state, in the order of the operators in `manifest.json`.",
@@ -127,7 +132,9 @@ COORDINATOR_STATE: Final = StateTable(
         StateColumn("state_json", "j", "`state` as JSON; hexadecimal text if it is not an encoded value"),
     ),
 )
-STATE_TABLES: Final = {table.name: table for table in (KEYED_STATE, TIMERS, OPERATOR_STATE, COORDINATOR_STATE)}
+STATE_TABLES: Final = {
+    table.name: table for table in (KEYED_STATE, TIMERS, OPERATOR_STATE, CHANNEL_STATE, COORDINATOR_STATE)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +164,7 @@ class EncodedColumn:
 
     def arrays(self) -> tuple[pa.Array, pa.Array]:
         """Returns the two columns."""
-        return _of_bytes(self.encoded, pa.binary()), _of_bytes(self.texts, pa.string())
+        return of_bytes(self.encoded, pa.binary()), of_bytes(self.texts, pa.string())
 
 
 def _texts(encoded: Sequence[bytes]) -> list[bytes]:
@@ -165,7 +172,8 @@ def _texts(encoded: Sequence[bytes]) -> list[bytes]:
 
 
 # Not pa.array: it imports pandas if installed, which takes longer than writing a checkpoint.
-def _of_bytes(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
+def of_bytes(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
+    """Returns a column of bytes or texts. Raises ValueNotAllowed if they are too large."""
     ends: npt.NDArray[np.int64] = np.zeros(len(values) + 1, np.int64)
     np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=ends[1:])
     if ends[-1] > _LARGEST_ARRAY:
@@ -192,7 +200,7 @@ def of_names(values: Sequence[str]) -> pa.Array:
     """Returns a column of names, which repeat."""
     numbers: dict[str, int] = {}
     indices = [numbers.setdefault(value, len(numbers)) for value in values]
-    names = _of_bytes([name.encode() for name in numbers], pa.string())
+    names = of_bytes([name.encode() for name in numbers], pa.string())
     return pa.DictionaryArray.from_arrays(of_numbers(indices, pa.int32()), names)
 
 

@@ -5,13 +5,26 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import msgspec
 import pytest
 
+from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata
+from flowsim.checkpoints.storage.directory.contents import stored_states
+from flowsim.checkpoints.storage.directory.manifest import MANIFEST, CheckpointManifest
+from flowsim.checkpoints.storage.directory.stored_snapshot import StoredSnapshot
 from flowsim.checkpoints.storage.job_checkpoint_storage import MemoryCheckpointStorage, storage_for
+from flowsim.checkpoints.storage.snapshot_state import SnapshotState
 from flowsim.checkpoints.storage.storage_locations import SnapshotOwner
 from flowsim.errors import BadInput, InvariantViolation
+from flowsim.state.redistribution.channel_state_handles import (
+    InputChannelInfo,
+    InputChannelStateHandle,
+    ResultSubpartitionInfo,
+    ResultSubpartitionStateHandle,
+)
 from flowsim.state.redistribution.operator_state import OperatorSubtaskState, TaskStateSnapshot
-from flowsim.state.snapshots.stored_streams import KeyedStateStream, OperatorStateStream, StoredCell
+from flowsim.state.snapshots.stored_streams import ChannelStateStream, KeyedStateStream, OperatorStateStream, StoredCell
+from flowsim.streamrecord.checkpoint_options import SnapshotType
 from tests.support.checkpoints.stored_job import ELEMENTS, NAMES, SOURCE, WINDOW, contents, streams, written
 
 
@@ -49,6 +62,58 @@ def test_completed_checkpoint_is_read_with_equal_state_and_streams(on_disk: bool
     read = [again.read(each.stream) for each in (keyed, timers, splits, nothing)]
     assert list(map(contents, read)) == list(map(contents, streams().values()))
     assert repr(list(map(contents, read))) == repr(list(map(contents, streams().values()))), "exact types"
+
+
+def in_flight(stored: MemoryCheckpointStorage) -> CheckpointMetadata:
+    """Writes a checkpoint with stored buffers."""
+    buffers = ChannelStateStream((b"first", b"second", b"third"))
+    stream = stored.write(3, WINDOW, 1, buffers)
+    inputs = tuple(
+        InputChannelStateHandle(stream, 1, InputChannelInfo(2, channel), offsets, size)
+        for channel, offsets, size in ((0, (0, 1), 11), (4, (2,), 5))
+    )
+    output = ResultSubpartitionStateHandle(stream, 1, ResultSubpartitionInfo(0, 3), (1,), 6)
+    snapshot = SnapshotState()
+    snapshot.put_subtask_states(WINDOW, 2, 128, {1: OperatorSubtaskState((), (), (), (), inputs, (output,))})
+    return CheckpointMetadata(3, 1_500, SnapshotType.CHECKPOINT, snapshot)
+
+
+def test_stored_buffers_are_read_with_their_channels(tmp_path: Path) -> None:
+    metadata = in_flight(first := storage(tmp_path))
+    first.initialize_location_for_checkpoint(3).write_metadata(metadata)
+    again = storage(None)
+    found, _ = again.resolve_checkpoint(str(tmp_path / "chk-3"))
+    state, written_state = (each.state.operator_states[WINDOW].state(1) for each in (found, metadata))
+    assert [(*each.info, each.subtask, each.offsets, each.size_bytes) for each in state.input_channels] == [
+        (2, 0, 1, (0, 1), 11),
+        (2, 4, 1, (2,), 5),
+    ]
+    assert state.result_subpartitions[0].info == written_state.result_subpartitions[0].info
+    assert again.read(state.input_channels[0].stream) == ChannelStateStream((b"first", b"second", b"third"))
+    described = [
+        (each.state, each.kind, each.entries, each.bytes) for each in stored_states(StoredSnapshot(tmp_path / "chk-3"))
+    ]
+    assert described == [
+        ("gate 2, channel 0", "in-flight input", 2, 11),
+        ("gate 2, channel 4", "in-flight input", 1, 5),
+        ("partition 0, subpartition 3", "in-flight output", 1, 6),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"), [({"buffers": [[1, 9]]}, "has fewer buffers"), ({"stream": 7}, "has no buffers")]
+)
+def test_handle_of_buffers_that_the_stream_does_not_have_is_refused(
+    change: dict[str, object], message: str, tmp_path: Path
+) -> None:
+    metadata = in_flight(first := storage(tmp_path))
+    first.initialize_location_for_checkpoint(3).write_metadata(metadata)
+    path = tmp_path / "chk-3" / MANIFEST
+    content = json.loads(path.read_bytes())
+    content["operators"][0]["subtasks"][0]["input_channels"][0].update(change)
+    path.write_bytes(msgspec.convert(content, CheckpointManifest).to_bytes())
+    with pytest.raises(BadInput, match=message):
+        storage(tmp_path).resolve_checkpoint(str(tmp_path / "chk-3"))
 
 
 def test_streams_of_a_checkpoint_on_disk_are_read_from_its_files(tmp_path: Path) -> None:

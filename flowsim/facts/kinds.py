@@ -25,7 +25,7 @@ class ElementKind(IntEnum):
     CHECKPOINT_BARRIER = 6
     CANCEL_CHECKPOINT_MARKER = 7
     EVENT = 8
-    """Another event."""
+    """An event between restored in-flight data. It has the position of the next element, and does not count."""
     UNALIGNED_BARRIER = 9
     """A barrier that may overtake elements. It has the position of the next element, and does not count."""
 
@@ -45,6 +45,8 @@ class BufferSide(IntEnum):
     """The reader of the buffer found no more bytes, so nothing is sent (rule 5.23)."""
     RECYCLED = 5
     """The receiver's memory of the buffer, exclusive or floating, is free again (rule 6.5)."""
+    PRIORITIZED = 6
+    """A queued barrier timed out, and overtakes the data before it (rule 5.32); ``number`` is that of its QUEUED row."""
 
 
 class BufferKind(IntEnum):
@@ -52,6 +54,8 @@ class BufferKind(IntEnum):
 
     DATA = 0
     EVENT = 1
+    PRIORITY_EVENT = 2
+    """An event that overtakes queued data (rule 5.28)."""
 
 
 class CreditKind(IntEnum):

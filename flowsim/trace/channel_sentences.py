@@ -71,11 +71,12 @@ def buffers_sentence(
     credits: int,
     whole: int,
 ) -> Sentence:
-    what = "event" if kind == BufferKind.EVENT else "buffer"
+    is_event = kind != BufferKind.DATA
+    what = {BufferKind.DATA: "buffer", BufferKind.EVENT: "event"}.get(BufferKind(kind), "priority event")
     match BufferSide(side):
         case BufferSide.QUEUED:
             text = f"queues {what} {number} for {names.target(channel)}, backlog {backlog}"
-            return Sentence(text, ("5.13", "5.18") if kind == BufferKind.EVENT else ("5.11", "5.18"))
+            return Sentence(text, ("5.13", "5.18") if is_event else ("5.11", "5.18"))
         case BufferSide.SENT:
             left = f", {count_text(credits, 'credit')} left" if credits >= 0 else ""
             more = "" if whole else ", more of it follows"
@@ -84,12 +85,14 @@ def buffers_sentence(
         case BufferSide.RECEIVED:
             kept = f", {credits} more reserved" if credits >= 0 else ""
             text = f"receives {what} {number} ({size:,} bytes) from {names.source(channel)}, backlog {backlog}{kept}"
-            return Sentence(text, ("6.4", "6.14") if kind == BufferKind.EVENT else ("6.3", "6.4", "6.14"))
+            return Sentence(text, ("6.4", "6.14") if is_event else ("6.3", "6.4", "6.14"))
         case BufferSide.FLUSHED:
             return Sentence(f"flushes the queue for {names.target(channel)}, backlog {backlog}", ("5.22",))
         case BufferSide.SKIPPED:
             text = f"skips a buffer without unread bytes for {names.target(channel)}, backlog {backlog}"
             return Sentence(text, ("5.23",))
+        case BufferSide.PRIORITIZED:
+            return Sentence(f"lets event {number} for {names.target(channel)} overtake, backlog {backlog}", ("5.32",))
         case BufferSide.RECYCLED:
             return Sentence(f"recycles buffer {number} from {names.source(channel)}", ("6.5",))
 

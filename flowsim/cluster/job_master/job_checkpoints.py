@@ -113,7 +113,7 @@ class JobCheckpoints:
         self.statistics = (
             CheckpointStatistics(actor)
             if trace is None
-            else RecordedStatistics(actor, trace, executions, storage, is_exactly_once=settings.exactly_once)
+            else RecordedStatistics(actor, trace, executions, storage, settings)
         )
         self.coordinator = coordinator(
             configuration,

@@ -12,8 +12,10 @@ from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.cluster.job_master.executions import JobExecutions
 from flowsim.facts.job_trace import JobTrace
 from flowsim.facts.kinds import AlignmentType, CheckpointAction, CheckpointReason, SnapshotKind
+from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.state.snapshots.stored_streams import CheckpointStreams
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
+from flowsim.streamrecord.checkpoint_options import CheckpointOptions, SnapshotType
 from flowsim.tasks.checkpointing.state_size import size_of_states
 
 
@@ -26,12 +28,11 @@ class RecordedStatistics(CheckpointStatistics):
         trace: JobTrace,
         executions: JobExecutions,
         streams: CheckpointStreams,
-        *,
-        is_exactly_once: bool,
+        settings: CheckpointSettings,
     ) -> None:
         super().__init__(clock)
         self._trace = trace
-        self._alignment = AlignmentType.ALIGNED if is_exactly_once else AlignmentType.AT_LEAST_ONCE
+        self._settings = settings
         self._streams = streams
         self._tasks = {(subtask.job_vertex.id, subtask.subtask): subtask.id for subtask in executions.subtasks}
 
@@ -56,7 +57,13 @@ class RecordedStatistics(CheckpointStatistics):
         reason = CheckpointReason[exception.reason.name]
         if checkpoint is None:
             self._trace.checkpoint(
-                -1, CheckpointAction.REJECTED, SnapshotKind.CHECKPOINT, -1, -1, alignment=self._alignment, reason=reason
+                -1,
+                CheckpointAction.REJECTED,
+                SnapshotKind.CHECKPOINT,
+                -1,
+                -1,
+                alignment=self._alignment(SnapshotType.CHECKPOINT),
+                reason=reason,
             )
         else:
             self._pending(checkpoint, CheckpointAction.ABORTED, reason=reason)
@@ -68,6 +75,16 @@ class RecordedStatistics(CheckpointStatistics):
     def report_subsumed_checkpoint(self, checkpoint: CompletedCheckpoint) -> None:
         """A newer checkpoint has replaced this one."""
         self._completed(checkpoint, CheckpointAction.SUBSUMED)
+
+    def _alignment(self, kind: SnapshotType) -> AlignmentType:
+        settings = self._settings
+        options = CheckpointOptions.for_config(
+            kind,
+            exactly_once=settings.exactly_once,
+            unaligned_enabled=settings.unaligned,
+            aligned_timeout_ms=settings.aligned_timeout_ms,
+        )
+        return AlignmentType[options.alignment.name]
 
     def _task(self, attempt: ExecutionAttemptId) -> int:
         return self._tasks[attempt.vertex_id, attempt.subtask]
@@ -87,7 +104,7 @@ class RecordedStatistics(CheckpointStatistics):
             _kind(checkpoint.properties),
             len(plan.tasks_to_wait_for) + len(plan.finished_tasks),
             len(checkpoint.acknowledged_tasks) + len(plan.finished_tasks),
-            alignment=self._alignment,
+            alignment=self._alignment(checkpoint.properties.snapshot_type),
             reason=reason,
             task=task,
         )
@@ -100,7 +117,7 @@ class RecordedStatistics(CheckpointStatistics):
             _kind(checkpoint.properties),
             -1,
             -1,
-            alignment=self._alignment,
+            alignment=self._alignment(checkpoint.properties.snapshot_type),
             state_bytes=0 if action is CheckpointAction.SUBSUMED else size_of_states(states, self._streams),
         )
 

@@ -12,6 +12,7 @@ from flowsim.laws.slices import Slice
 from flowsim.laws.two_ends import SIDES, Columns, Sums, second_walk, suspects
 
 ID: Final = "channel-fifo"
+_UNALIGNED_BARRIER: Final = int(ElementKind.UNALIGNED_BARRIER)
 _PAYLOAD: Final = ("kind", "timestamp", "fingerprint")
 _COLUMNS: Final = ("channel", "position", *_PAYLOAD)
 
@@ -20,7 +21,9 @@ def _ends(facts: Slice) -> Iterator[tuple[int, Columns]]:
     for side, table in enumerate(SIDES):
         rows = facts.of(table)
         if len(rows):
-            yield side, tuple(rows.column(name) for name in _COLUMNS)
+            columns = tuple(rows.column(name) for name in _COLUMNS)
+            compared = (columns[2] != _UNALIGNED_BARRIER) & (columns[1] >= 0)
+            yield side, columns if compared.all() else tuple(column[compared] for column in columns)
 
 
 class Elements:
@@ -44,7 +47,8 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Elements:
 
 
 _COUNTS: Final = """\
-- Not applicable: no row in `channels`. Rows examined: all rows of `sent` and of `received`.
+- Not applicable: no row in `channels`. Rows examined: all rows of `sent` and of `received`, but UNALIGNED_BARRIER rows,
+  which may overtake, and positions below 0, which are restored in-flight data (law in-flight-restored).
 - A row is a violation when its position is below that of the row before with the same task, table and channel.
 - A pair (channel, position) is a violation when
   - `sent` has more than one row for it, or `received` has more than one row for it;

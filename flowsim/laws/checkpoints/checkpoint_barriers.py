@@ -11,7 +11,14 @@ from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
 from flowsim.laws.slices import Slice
 
 ID: Final = "checkpoint-barriers"
-_KINDS: Final = {int(kind): kind for kind in (ElementKind.CHECKPOINT_BARRIER, ElementKind.CANCEL_CHECKPOINT_MARKER)}
+_KINDS: Final = {
+    int(kind): kind
+    for kind in (
+        ElementKind.CHECKPOINT_BARRIER,
+        ElementKind.CANCEL_CHECKPOINT_MARKER,
+        ElementKind.UNALIGNED_BARRIER,
+    )
+}
 
 
 class SentBarriers:
@@ -72,7 +79,8 @@ def _applies(graph: JobGraph) -> str:
 
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`, or no row in `checkpoints`.
-- Rows examined: CHECKPOINT_BARRIER and CANCEL_CHECKPOINT_MARKER rows of `sent`; `timestamp` is the id of the checkpoint.
+- Rows examined: CHECKPOINT_BARRIER, UNALIGNED_BARRIER and CANCEL_CHECKPOINT_MARKER rows of `sent`; `timestamp` is the id
+  of the checkpoint.
 - A row is a violation when its id is not above the highest id before it on its channel in the same attempt. So there is
   no second barrier, and no barrier after a cancellation.
 - 1 for each id of an attempt that was sent on some channels of the task, but not on all of them. In a prefix and in an

@@ -35,9 +35,10 @@ def compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: 
             sent = (
                 sender.sent[channel.channel, checkpoint] if has_barrier else sender.sent_in_all.get(channel.channel, 0)
             )
-            if count < sent:
+            overtakes = (channel.channel, checkpoint) in sender.overtaking
+            if count < sent and not overtakes:
                 what = "elements that were sent before the cut were not received before it"
-            elif has_barrier and count > sent and blocks_channels(graph, checkpoint):
+            elif has_barrier and count > sent and (overtakes or blocks_channels(graph, checkpoint)):
                 what = "elements that were sent after the cut were received before it"
             else:
                 continue
@@ -50,20 +51,23 @@ def compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: 
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`, or no row in `checkpoints`.
 - Rows examined: 1 for each snapshot of an attempt and each channel that the task receives.
-- Let *received* be the number of rows of `received` for the channel in the cut of the receiver, without
-  CHECKPOINT_BARRIER, CANCEL_CHECKPOINT_MARKER and EVENT rows. Let *sent* be the `position` in `sent` of the
-  CHECKPOINT_BARRIER of the checkpoint, minus the number of rows of these kinds before it. If the sender sent no such
-  barrier (it had finished), *sent* is the number of all its rows but END_OF_PARTITION. A violation is
-  - received < sent: the snapshots would lose elements in the channel;
-  - received > sent, if there is a barrier and the alignment is ALIGNED or FORCED_ALIGNED: elements after the cut are in
-    the state of the receiver, and are sent again after a restore. (With AT_LEAST_ONCE this is allowed, rule 12.16.)
+- Let *received* be the number of rows of `received` for the channel in the cut of the receiver, without barriers,
+  CANCEL_CHECKPOINT_MARKER and EVENT rows and positions below 0. Let *sent* be the `position` in `sent` of the barrier of
+  the checkpoint (CHECKPOINT_BARRIER or UNALIGNED_BARRIER), minus the number of CHECKPOINT_BARRIER,
+  CANCEL_CHECKPOINT_MARKER and EVENT rows before it. If the sender sent no such barrier (it had finished), *sent* is the
+  number of all its rows but END_OF_PARTITION. A violation is
+  - received < sent, unless the barrier is an UNALIGNED_BARRIER (law in-flight-cut examines what it overtook): the
+    snapshots would lose elements in the channel;
+  - received > sent, if there is an UNALIGNED_BARRIER, or there is a barrier and the alignment is ALIGNED or
+    FORCED_ALIGNED: elements after the cut are in the state of the receiver, and are sent again after a restore. (With
+    AT_LEAST_ONCE this is allowed, rule 12.16.)
 """
 
 LAWS: Final = (
     Law(
         ID,
         "The snapshots of a checkpoint are a consistent cut: a receiver has received exactly the elements that were sent "
-        "before the barrier; in mode at-least-once, at least these.",
+        "before the barrier; in mode at-least-once, at least these; of an unaligned checkpoint, at most these.",
         ("12.6", "12.10", "12.11", "12.16"),
         Level.ELEMENTS,
         READS,

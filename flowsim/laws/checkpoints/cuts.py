@@ -16,10 +16,11 @@ from flowsim.laws.slices import Ints, Rows, Slice
 
 READS: Final = {
     "sent": ("channel", "position", "kind", "timestamp"),
-    "received": ("channel", "kind"),
+    "received": ("channel", "position", "kind"),
     "checkpoint_steps": ("checkpoint", "step"),
 }
 _BARRIER: Final = int(ElementKind.CHECKPOINT_BARRIER)
+_UNALIGNED_BARRIER: Final = int(ElementKind.UNALIGNED_BARRIER)
 _END_OF_PARTITION: Final = int(ElementKind.END_OF_PARTITION)
 Cut = tuple[int, int]
 """A channel and a checkpoint."""
@@ -31,11 +32,13 @@ class Cuts:
 
     sent: dict[Cut, int] = field(default_factory=dict)
     """Number of elements that the task sent before its barrier, without barriers and cancellations."""
+    overtaking: set[Cut] = field(default_factory=set)
+    """The cuts whose barrier may overtake elements, which the checkpoint then stores."""
     sent_in_all: dict[int, int] = field(default_factory=dict)
     """By channel, also without END_OF_PARTITION."""
     received: dict[int, dict[int, int]] = field(default_factory=dict)
-    """By checkpoint with a snapshot and channel the number of elements received before, without barriers and
-    cancellations."""
+    """By checkpoint with a snapshot and channel the number of elements received before, without barriers,
+    cancellations and restored in-flight data."""
 
 
 class CutsOfTask:
@@ -74,14 +77,17 @@ class CutsOfTask:
         kinds = rows.column("kind")
         columns, events = ("channel", "position", "kind", "timestamp"), self._events
         for channel, position, kind, checkpoint in rows.tuples(columns, kinds >= _BARRIER):
-            if kind == _BARRIER and self._wanted(checkpoint):
+            if kind in (_BARRIER, _UNALIGNED_BARRIER) and self._wanted(checkpoint):
                 self._cuts.sent.setdefault((channel, checkpoint), position - events.get(channel, 0))
-            events[channel] = events.get(channel, 0) + 1
+            if kind == _UNALIGNED_BARRIER:
+                self._cuts.overtaking.add((channel, checkpoint))
+            else:
+                events[channel] = events.get(channel, 0) + 1
         _add_counts(self._cuts.sent_in_all, rows.column("channel")[kinds < _END_OF_PARTITION])
 
     def _add_received(self, rows: Rows, start: int, end: int) -> None:
         if end > start:
-            is_data = rows.column("kind")[start:end] < _BARRIER
+            is_data = (rows.column("kind")[start:end] < _BARRIER) & (rows.column("position")[start:end] >= 0)
             _add_counts(self._received, rows.column("channel")[start:end][is_data])
 
     def end(self, whole: bool) -> Cuts:

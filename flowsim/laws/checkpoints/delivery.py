@@ -27,7 +27,8 @@ from flowsim.laws.slices import Ints, Slice
 
 EXACTLY_ONCE: Final = "exactly-once"
 AT_LEAST_ONCE: Final = "at-least-once"
-_RECORD, _BARRIER = int(ElementKind.RECORD), int(ElementKind.CHECKPOINT_BARRIER)
+_RECORD = int(ElementKind.RECORD)
+_BARRIERS: Final = (int(ElementKind.CHECKPOINT_BARRIER), int(ElementKind.UNALIGNED_BARRIER))
 _STOPS: Final = (int(LifeEvent.STOP_WITH_DRAIN), int(LifeEvent.STOP_NO_DRAIN))
 _MOST_RECORDS: Final = 1 << 20
 """A source subtask with more records is not compared with its attempts: they would need too much memory."""
@@ -91,7 +92,7 @@ class DeliveryOfTask:
         kinds = rows.column("kind")
         is_record = (kinds == _RECORD) & np.isin(rows.column("channel"), self._sent)
         seqs: Ints = rows.column("seq")[is_record]
-        for seq, checkpoint in rows.tuples(("seq", "timestamp"), kinds == _BARRIER):
+        for seq, checkpoint in rows.tuples(("seq", "timestamp"), np.isin(kinds, _BARRIERS)):
             if checkpoint in self._wanted:
                 count = before + int(np.searchsorted(seqs, seq))
                 self._delivered.barriers.setdefault((attempt, checkpoint), count)

@@ -13,8 +13,8 @@ from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
 from flowsim.laws.network.buffer_rows import (
     COLUMNS,
-    DATA,
     FLUSHED,
+    PRIORITIZED,
     QUEUED,
     RECEIVED,
     RECYCLED,
@@ -60,15 +60,17 @@ class Queues:
             if queue is None or side in (RECEIVED, RECYCLED):
                 continue
             if side == SENT:
-                wrong = queue.send(number, kind == DATA, backlog, whole != 0)
+                wrong = queue.send(number, kind, backlog, whole != 0)
                 if not wrong and size <= 0 and (not whole or channel in self._exclusive):
                     wrong = "an empty buffer is sent"
             elif side == QUEUED:
-                wrong = queue.add(number, kind == DATA, backlog)
+                wrong = queue.add(number, kind, backlog)
+            elif side == PRIORITIZED:
+                wrong = queue.prioritize(number, backlog)
             elif side == FLUSHED:
                 wrong = queue.flush(backlog)
             else:
-                wrong = queue.skip(kind == DATA, backlog, whole != 0)
+                wrong = queue.skip(kind, backlog, whole != 0)
             examined += 1
             if wrong:
                 self._found.broken(wrong, (self._task, seq), task=self._task, seq=seq, channel=channel,
@@ -110,14 +112,17 @@ _COUNTS: Final = """\
 - A channel with `local` = 0 on an edge whose `exchange` is not BLOCKING is *judged*. Not applicable: no judged channel.
 - Rows examined: rows of `buffers` on judged channels, except RECYCLED rows.
 - The *queue* of a channel follows from the rows of its sender:
-  - A QUEUED row adds an entry. The *data count* is the number of DATA entries in the queue.
+  - A QUEUED row adds an entry: behind the others, of kind PRIORITY_EVENT behind the first entries of that kind. A
+    PRIORITIZED row moves the entry with this `number` there, as a PRIORITY_EVENT. The *data count* is the number of
+    DATA entries in the queue.
   - A SENT or SKIPPED row is a poll of the first entry of the queue. The poll takes the entry if three conditions are
     true: both have the same kind; a SKIPPED row has kind DATA; and `whole` is 1 or the queue has no other entry. With
     `whole` 1 the entry leaves the queue. A poll that cannot take the entry changes nothing.
   - A flush *waits* from a FLUSHED row to the first poll that takes the only entry of the queue.
 - A row of the sender is a violation when
   - QUEUED, SENT: its `number` is not the number of earlier rows of the same side;
-  - QUEUED, FLUSHED, SKIPPED: its `backlog` is not the data count after the row;
+  - QUEUED, PRIORITIZED, FLUSHED, SKIPPED: its `backlog` is not the data count after the row;
+  - PRIORITIZED: no entry of kind EVENT has its `number`;
   - FLUSHED: the queue is empty, or a flush already waits (rule 5.22);
   - SENT, SKIPPED: the poll cannot take the entry;
   - SENT: its `backlog` is not the data count after the row, minus 1 if the last entry is DATA and no flush waits (rule

@@ -11,7 +11,7 @@ from flowsim.laws.job_graph import Channel, JobGraph
 from flowsim.laws.slices import Row, Slice
 
 COLUMNS: Final = ("side", "channel", "kind", "credits", "number", "bytes", "backlog", "whole")
-SENT, RECEIVED, QUEUED, FLUSHED, SKIPPED, RECYCLED = (int(side) for side in BufferSide)
+SENT, RECEIVED, QUEUED, FLUSHED, SKIPPED, RECYCLED, PRIORITIZED = (int(side) for side in BufferSide)
 DATA: Final = int(BufferKind.DATA)
 
 

@@ -15,7 +15,17 @@ from flowsim.facts.kinds import (
 )  # fmt: skip
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
-from flowsim.laws.network.buffer_rows import DATA, FLUSHED, QUEUED, RECEIVED, RECYCLED, SENT, remote, remote_pipelined
+from flowsim.laws.network.buffer_rows import (
+    DATA,
+    FLUSHED,
+    PRIORITIZED,
+    QUEUED,
+    RECEIVED,
+    RECYCLED,
+    SENT,
+    remote,
+    remote_pipelined,
+)
 from flowsim.laws.network.subpartition_queue import SubpartitionQueue
 from flowsim.laws.slices import Mask, Slice
 
@@ -105,19 +115,20 @@ class Rests:
         queue = self._queues.get(channel)
         if queue is None:
             return
-        is_data = kind == DATA
         if side == QUEUED:
-            queue.add(number, is_data, backlog)
+            queue.add(number, kind, backlog)
+        elif side == PRIORITIZED:
+            queue.prioritize(number, backlog)
         elif side == FLUSHED:
             queue.flush(backlog)
         elif side == SENT:
             receiver, bytes_per_second = self._links[channel]
             if bytes_per_second:
                 self._free_ns[receiver] = self._now - (-size * 10**9 // bytes_per_second)
-            self._credits[channel] -= is_data
-            queue.send(number, is_data, backlog, whole != 0)
+            self._credits[channel] -= kind == DATA
+            queue.send(number, kind, backlog, whole != 0)
         else:
-            queue.skip(is_data, backlog, whole != 0)
+            queue.skip(kind, backlog, whole != 0)
         self._update(channel)
 
     def _credit(self, seq: int, kind: int, channel: int, balance: int) -> None:

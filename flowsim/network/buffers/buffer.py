@@ -6,6 +6,7 @@ from enum import Enum
 from typing import Final, Protocol, assert_never
 
 from flowsim.errors import InvariantViolation
+from flowsim.facts.kinds import BufferKind
 from flowsim.streamrecord.events import (
     CancelCheckpointMarker,
     CheckpointBarrier,
@@ -46,6 +47,13 @@ class DataType(Enum):
         self.is_blocking_upstream = name.endswith("ALIGNED_CHECKPOINT_BARRIER") or name == "RECOVERY_COMPLETION"
         self.has_priority = name == "PRIORITIZED_EVENT_BUFFER"
         self.requires_announcement = name == "TIMEOUTABLE_ALIGNED_CHECKPOINT_BARRIER"
+
+
+def buffer_kind(data_type: DataType) -> BufferKind:
+    """Returns the kind of a buffer in facts."""
+    if data_type is DataType.DATA_BUFFER:
+        return BufferKind.DATA
+    return BufferKind.PRIORITY_EVENT if data_type.has_priority else BufferKind.EVENT
 
 
 def data_type_of(event: Event, has_priority: bool = False) -> DataType:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from flowsim.errors import InvariantViolation
-from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
+from flowsim.facts.kinds import BufferSide, CreditKind
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import DataType
+from flowsim.network.buffers.buffer import DataType, buffer_kind
 from flowsim.network.partitions.result_subpartition import UNCONNECTED, Buffer, ResultSubpartition, SubpartitionView
 
 
@@ -152,7 +152,7 @@ class CreditBasedSequenceNumberingViewReader:
         if is_data:
             self._pay()
         if self.trace is not None:
-            kind = BufferKind.DATA if is_data else BufferKind.EVENT
+            kind = buffer_kind(buffer.data_type)
             self.trace.buffer(
                 self.channel_id,
                 BufferSide.SENT,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from flowsim.facts.kinds import BufferKind, BufferSide
+from flowsim.facts.kinds import BufferSide
 from flowsim.facts.tracer import TaskTrace
+from flowsim.network.buffers.buffer import buffer_kind
 from flowsim.network.errors import IllegalState
 from flowsim.network.gates.input_channel import BufferAndAvailability, ChannelGate, InputChannel
 from flowsim.network.outbox import Outbox
@@ -117,7 +118,7 @@ class LocalInputChannel(InputChannel):
             else:
                 self.persister.check_for_barrier(buffer.event)
         if self.trace is not None:
-            kind = BufferKind.DATA if buffer.event is None else BufferKind.EVENT
+            kind = buffer_kind(buffer.data_type)
             self.trace.buffer(
                 self.channel_id, BufferSide.RECEIVED, polled.sequence_number, kind, len(buffer), polled.backlog, -1
             )

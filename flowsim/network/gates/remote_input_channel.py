@@ -8,7 +8,7 @@ from typing import Protocol
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import DataType, EventBuffer, MemorySegment
+from flowsim.network.buffers.buffer import DataType, EventBuffer, MemorySegment, buffer_kind
 from flowsim.network.connections.partition_request_client import PartitionRequestClient
 from flowsim.network.errors import IllegalState
 from flowsim.network.gates.buffer_manager import BufferManager, FloatingPool, MemorySegmentProvider
@@ -281,7 +281,7 @@ class RemoteInputChannel(InputChannel):
 
     def _trace_received(self, buffer: Buffer, sequence_number: int, backlog: int) -> None:
         if self.trace is not None:
-            kind = BufferKind.DATA if buffer.event is None else BufferKind.EVENT
+            kind = buffer_kind(buffer.data_type)
             reserved = -1 if self.released else self.buffers.available
             self.trace.buffer(
                 self.channel_id, BufferSide.RECEIVED, sequence_number, kind, len(buffer), backlog, reserved

@@ -7,7 +7,7 @@ from itertools import islice
 
 from flowsim.facts.kinds import BufferKind, BufferSide
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import DataType, wire_size
+from flowsim.network.buffers.buffer import DataType, buffer_kind, wire_size
 from flowsim.network.buffers.buffer_builder import EventConsumer
 from flowsim.network.errors import IllegalArgument, IllegalState
 from flowsim.network.partitions.channel_state import NO_OP, ChannelStateFuture, ChannelStateWriter
@@ -58,6 +58,7 @@ class PipelinedSubpartition:
         "_state_writer",
         "_state_future",
         "_state_checkpoint",
+        "_barrier_number",
         "_trace",
         "_channel_id",
         "_queued",
@@ -94,6 +95,8 @@ class PipelinedSubpartition:
         self._state_writer: ChannelStateWriter = NO_OP
         self._state_future: ChannelStateFuture | None = None
         self._state_checkpoint = 0
+        self._barrier_number = 0
+        """The number of the timeoutable barrier among the queued buffers and events."""
         self._trace = trace
         self._channel_id = channel_id
         self._queued = 0
@@ -327,12 +330,23 @@ class PipelinedSubpartition:
         if self._state_future is not None:
             self._fail_future(f"checkpoint {barrier.checkpoint_id} came before the barrier was read")
         self._state_checkpoint = barrier.checkpoint_id
+        self._barrier_number = self._queued
         self._state_future = ChannelStateFuture()
         self._state_writer.add_output_data_future(barrier.checkpoint_id, self.index, self._state_future)
 
     def _promote(self, consumer: EventConsumer, barrier: CheckpointBarrier) -> None:
         self.buffers.get_and_remove(lambda queued: queued is consumer)
         self.buffers.add_priority_element(EventConsumer(barrier.as_unaligned(), True))
+        if self._trace is not None:
+            self._trace.buffer(
+                self._channel_id,
+                BufferSide.PRIORITIZED,
+                self._barrier_number,
+                BufferKind.PRIORITY_EVENT,
+                -1,
+                self.backlog,
+                -1,
+            )
 
     def _complete_in_line(self, barrier: CheckpointBarrier) -> None:
         """Completes the future without data: the barrier is read in order and overtook no data (rule 5.32)."""
@@ -359,7 +373,7 @@ class PipelinedSubpartition:
             self.listener.notify_priority_event(sequence_number)
 
     def _trace_queued(self, consumer: Consumer) -> None:
-        kind = BufferKind.DATA if consumer.event is None else BufferKind.EVENT
+        kind = buffer_kind(consumer.data_type)
         if self._trace is not None:
             self._trace.buffer(self._channel_id, BufferSide.QUEUED, self._queued, kind, -1, self.backlog, -1)
         self._queued += 1

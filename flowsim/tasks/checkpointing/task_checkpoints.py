@@ -21,7 +21,7 @@ from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
-from flowsim.streamrecord.checkpoint_exception import CheckpointException
+from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import CheckpointBarrier, Event
 from flowsim.tasks.checkpointing.async_operations import AsyncOperations
@@ -143,7 +143,12 @@ class TaskInputGates:
         ]
 
     def prepare_snapshot(self, writer: ChannelStateWriter, checkpoint_id: int) -> Completion:
-        """Stores the bytes that were read and not processed; completes with the last barrier (rule 12.83)."""
+        """Stores the bytes that were read and not processed; completes with the last barrier (rule 12.83).
+
+        Raises CheckpointException while restored data of several old channels is decoded (rule 12.93).
+        """
+        if any(each.is_demultiplexing for each in self._inputs):
+            raise CheckpointException(CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_NOT_READY)
         for number, (gate, of_gate) in enumerate(zip(self._gates, self._inputs, strict=True)):
             for index, channel in enumerate(gate.known_channels):
                 if channel is not None:

@@ -34,6 +34,7 @@ BUFFERS_PER_BATCH = 16
 """Number of buffers after which a task ends its batch, even if its work costs nothing."""
 
 _RECORD = ElementKind.RECORD
+_WITHOUT_POSITION = (ElementKind.UNALIGNED_BARRIER, ElementKind.EVENT)
 
 
 class CanEmitBatchOfRecordsChecker:
@@ -169,6 +170,11 @@ class StreamTaskNetworkInput:
         """Decodes restored data of several old channels until all channels are recovered (rule 12.102)."""
         self._deserializer = deserializer
 
+    @property
+    def is_demultiplexing(self) -> bool:
+        """True from ``demultiplex`` until all channels are recovered."""
+        return isinstance(self._deserializer, DemultiplexingRecordDeserializer)
+
     def _finish_recovery(self) -> None:
         """Flink: RescalingStreamTaskNetworkInput.finishRecovery."""
         if isinstance(self._deserializer, DemultiplexingRecordDeserializer):
@@ -286,11 +292,12 @@ class StreamTaskNetworkInput:
 
     def _trace_event(self, trace: TaskTrace, channel: InputChannel, event: Event) -> None:
         found = _recorded_event(event)
-        if found is not None:
-            kind, detail = found
-            position = channel.position
-            channel.position = position + (kind is not ElementKind.UNALIGNED_BARRIER)
-            trace.received(channel.channel_id, position, kind, detail, 0, self.output.watermarks)
+        if found is None or (found[0] is ElementKind.EVENT and channel.trace is None):
+            return
+        kind, detail = found
+        position = channel.position
+        channel.position = position + (kind not in _WITHOUT_POSITION)
+        trace.received(channel.channel_id, position, kind, detail, 0, self.output.watermarks)
 
     def _process_event(self, channel: InputChannel, event: Event) -> DataInputStatus:
         """Processes an event (rule 7.18)."""
@@ -341,6 +348,8 @@ def _recorded_event(event: Event) -> tuple[ElementKind, int] | None:
             return ElementKind.CANCEL_CHECKPOINT_MARKER, checkpoint_id
         case EndOfPartitionEvent():
             return ElementKind.END_OF_PARTITION, 0
+        case EndOfOutputChannelStateEvent() | SubtaskConnectionDescriptor():
+            return ElementKind.EVENT, 0
         case _:
             return None
 

@@ -51,6 +51,8 @@ class Rests:
             for channel in graph.once(remote_pipelined).sent.get(task, ())
         }
         self._credits = dict.fromkeys(self._queues, 0)
+        self._connected: set[int] = set()
+        """The channels whose receivers have requested their partitions."""
         self._links = {channel: _link(graph, channel) for channel in self._queues}
         """The receiver of a channel, and the bandwidth to it."""
         self._free_ns: dict[int, int] = {}
@@ -133,11 +135,12 @@ class Rests:
 
     def _credit(self, seq: int, kind: int, channel: int, balance: int) -> None:
         if kind in _GOT and channel in self._queues:
+            self._connected.add(channel)
             self._credits[channel] = balance
             self._update(channel)
 
     def _update(self, channel: int) -> None:
-        if self._queues[channel].is_readable(self._credits[channel] > 0):
+        if channel in self._connected and self._queues[channel].is_readable(self._credits[channel] > 0):
             self._sendable[channel] = None
         else:
             self._sendable.pop(channel, None)
@@ -218,10 +221,10 @@ _COUNTS: Final = """\
 - When time passes, these are violations in the state after the row before. Each counts once per rest (the first once
   per channel and rest):
   - A remote channel of a pipelined edge on which the task sends can send, and its connection is free before the later
-    row. A channel *can send* if the first entry of its queue (see backlog) is an event, or if the channel has credit
-    and (a flush waits or its queue has more than one entry). It has credit if the `balance` of its last INITIAL_GOT or
-    GOT row is above the number of DATA rows SENT since. The connection to a task is busy after each SENT row on a
-    channel with `bytes_per_second`, for the time that its `bytes` take.
+    row. A channel *can send* if it has an INITIAL_GOT row, and the first entry of its queue (see backlog) is an event,
+    or the channel has credit and (a flush waits or its queue has more than one entry). It has credit if the `balance`
+    of its last INITIAL_GOT or GOT row is above the number of DATA rows SENT since. The connection to a task is busy
+    after each SENT row on a channel with `bytes_per_second`, for the time that its `bytes` take.
     If the job has rows in `checkpoints`, an event may be a barrier that blocks its channel (rule 5.27): from an EVENT
     row SENT to the next row SENT of the channel it cannot send.
   - In a rest of kind MAIL, a mail was PUT and has not RUN, and its priority is at least that of the innermost open

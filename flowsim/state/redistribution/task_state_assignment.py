@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import TypeVar
 
 from flowsim.errors import BadInput
@@ -131,26 +130,23 @@ class TaskStateAssignment:
 
         Raises BadInput if stored data of an exchange cannot be given to another number of subtasks.
         """
-        state = self.vertices[vertex]
-        incoming = sorted((each for each in self.exchanges if each.target == vertex), key=lambda each: each.gate)
+        incoming = self._incoming(vertex)
         outgoing = sorted((each for each in self.exchanges if each.source == vertex), key=lambda each: each.partition)
-        inputs, outputs = self._inputs(state, incoming), self._outputs(state, outgoing)
+        subtasks = range(self.vertices[vertex].new_parallelism)
         return [
-            AssignedChannelState(
-                tuple(inputs[subtask]),
-                tuple(outputs[subtask]),
-                self._descriptor(incoming, partial(self._gate, subtask)),
-                self._descriptor(outgoing, partial(self._partition, subtask)),
+            AssignedChannelState(tuple(inputs), tuple(outputs), input_rescaling, output_rescaling)
+            for inputs, outputs, input_rescaling, output_rescaling in zip(
+                self._inputs(vertex, incoming),
+                self._outputs(vertex, outgoing),
+                self._descriptors(incoming, subtasks, self._gate),
+                self._descriptors(outgoing, subtasks, self._partition),
+                strict=True,
             )
-            for subtask in range(state.new_parallelism)
         ]
 
-    def _inputs(
-        self, state: VertexChannelState, incoming: Sequence[Exchange]
-    ) -> Sequence[Sequence[InputChannelStateHandle]]:
-        has_full_mapper = any(each.downstream is SubtaskStateMapper.FULL for each in incoming)
-        is_upstream_rescaled = any(self._is_rescaled(each.source) for each in incoming)
-        if len(state.inputs) == state.new_parallelism and not (has_full_mapper and is_upstream_rescaled):
+    def _inputs(self, vertex: int, incoming: Sequence[Exchange]) -> Sequence[Sequence[InputChannelStateHandle]]:
+        state = self.vertices[vertex]
+        if self._keeps_inputs(vertex):
             return state.inputs
         found: list[list[InputChannelStateHandle]] = [[] for _ in range(state.new_parallelism)]
         for each in incoming:
@@ -161,10 +157,9 @@ class TaskStateAssignment:
                         of_subtask += [handle for handle in state.inputs[old] if handle.info.gate == each.gate]
         return found
 
-    def _outputs(
-        self, state: VertexChannelState, outgoing: Sequence[Exchange]
-    ) -> Sequence[Sequence[ResultSubpartitionStateHandle]]:
-        if len(state.outputs) == state.new_parallelism:
+    def _outputs(self, vertex: int, outgoing: Sequence[Exchange]) -> Sequence[Sequence[ResultSubpartitionStateHandle]]:
+        state = self.vertices[vertex]
+        if self._keeps_outputs(vertex):
             return state.outputs
         found: list[list[ResultSubpartitionStateHandle]] = [[] for _ in range(state.new_parallelism)]
         for each in outgoing:
@@ -177,17 +172,32 @@ class TaskStateAssignment:
                         ]
         return found
 
-    def _is_rescaled(self, vertex: int) -> bool:
-        state = self.vertices[vertex]
-        return len(state.outputs) != state.new_parallelism
+    def _incoming(self, vertex: int) -> Sequence[Exchange]:
+        return sorted((each for each in self.exchanges if each.target == vertex), key=lambda each: each.gate)
 
-    def _descriptor(
-        self, exchanges: Sequence[Exchange], part: Callable[[Exchange], InflightDataGateOrPartitionRescalingDescriptor]
-    ) -> InflightDataRescalingDescriptor:
-        if all(self._is_unchanged(each) for each in exchanges):
-            return NO_RESCALE
-        found = tuple(map(part, exchanges))
-        return NO_RESCALE if all(each.is_identity for each in found) else InflightDataRescalingDescriptor(found)
+    def _keeps_inputs(self, vertex: int) -> bool:
+        """Returns True if each new subtask gets the stored input of the old one of its number."""
+        old, incoming = len(self.vertices[vertex].inputs), self._incoming(vertex)
+        if old != self.vertices[vertex].new_parallelism:
+            return False
+        # Flink compares the new parallelism of a sender with that of this vertex.
+        has_other_sender = any(old != self.vertices[each.source].new_parallelism for each in incoming)
+        return not (has_other_sender and any(each.downstream is SubtaskStateMapper.FULL for each in incoming))
+
+    def _keeps_outputs(self, vertex: int) -> bool:
+        """Returns True if each new subtask gets the stored output of the old one of its number."""
+        state = self.vertices[vertex]
+        return len(state.outputs) == state.new_parallelism
+
+    def _descriptors(
+        self,
+        exchanges: Sequence[Exchange],
+        subtasks: Iterable[int],
+        part: Callable[[int, Exchange], InflightDataGateOrPartitionRescalingDescriptor],
+    ) -> list[InflightDataRescalingDescriptor]:
+        if all(map(self._is_unchanged, exchanges)):
+            return [NO_RESCALE for _ in subtasks]
+        return [_descriptor(tuple(part(subtask, each) for each in exchanges)) for subtask in subtasks]
 
     def _has_data(self, exchange: Exchange) -> bool:
         """Returns True if the sender or the receiver stored data of the exchange."""
@@ -231,8 +241,12 @@ class TaskStateAssignment:
         return _of_exchange(subtask, subtasks, channels, is_ambiguous=exchange.upstream.is_ambiguous)
 
     def _is_unchanged(self, exchange: Exchange) -> bool:
-        target = self.vertices[exchange.target]
-        return not self._is_rescaled(exchange.source) and len(target.inputs) == target.new_parallelism
+        keeps_all = self._keeps_outputs(exchange.source) and self._keeps_inputs(exchange.target)
+        return keeps_all or not self._has_data(exchange)
+
+
+def _descriptor(parts: tuple[InflightDataGateOrPartitionRescalingDescriptor, ...]) -> InflightDataRescalingDescriptor:
+    return NO_RESCALE if all(each.is_identity for each in parts) else InflightDataRescalingDescriptor(parts)
 
 
 def _of_exchange(

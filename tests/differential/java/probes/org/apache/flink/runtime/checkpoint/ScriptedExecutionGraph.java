@@ -13,6 +13,7 @@ import java.util.concurrent.ScheduledExecutorService;
 import java.util.function.Consumer;
 import org.apache.flink.api.common.JobID;
 import org.apache.flink.configuration.Configuration;
+import org.apache.flink.runtime.OperatorIDPair;
 import org.apache.flink.runtime.blob.BlobWriter;
 import org.apache.flink.runtime.deployment.TaskDeploymentDescriptorFactory.PartitionLocationConstraint;
 import org.apache.flink.runtime.execution.ExecutionState;
@@ -24,13 +25,17 @@ import org.apache.flink.runtime.executiongraph.ExecutionAttemptID;
 import org.apache.flink.runtime.executiongraph.ExecutionDeploymentListener;
 import org.apache.flink.runtime.executiongraph.ExecutionJobVertex;
 import org.apache.flink.runtime.executiongraph.ExecutionVertex;
+import org.apache.flink.runtime.io.network.api.writer.SubtaskStateMapper;
 import org.apache.flink.runtime.io.network.partition.JobMasterPartitionTracker;
 import org.apache.flink.runtime.io.network.partition.ResultPartitionType;
 import org.apache.flink.runtime.jobgraph.DistributionPattern;
 import org.apache.flink.runtime.jobgraph.IntermediateDataSetID;
+import org.apache.flink.runtime.jobgraph.JobEdge;
 import org.apache.flink.runtime.jobgraph.JobGraph;
 import org.apache.flink.runtime.jobgraph.JobType;
 import org.apache.flink.runtime.jobgraph.JobVertex;
+import org.apache.flink.runtime.jobgraph.JobVertexID;
+import org.apache.flink.runtime.jobgraph.OperatorID;
 import org.apache.flink.runtime.jobmanager.slots.TaskManagerGateway;
 import org.apache.flink.runtime.jobmaster.LogicalSlot;
 import org.apache.flink.runtime.messages.Acknowledge;
@@ -45,25 +50,34 @@ public final class ScriptedExecutionGraph {
     public final DefaultExecutionGraph graph;
     private final List<JobVertex> vertices = new ArrayList<>();
 
-    /** Parallelism "2,1"; edges "0 1 POINTWISE BLOCKING", separated by commas, or "-". */
+    /**
+     * Parallelism "2,1"; edges "0 1 POINTWISE BLOCKING", separated by commas, or "-". An edge may also name its upstream
+     * and its downstream SubtaskStateMapper; a parallelism may be followed by a number of operators, "2:3".
+     */
     public ScriptedExecutionGraph(String parallelism, String edges) throws Exception {
         for (String p : parallelism.split(",")) {
-            JobVertex vertex = new JobVertex("v" + vertices.size());
-            vertex.setParallelism(Integer.parseInt(p));
+            String[] numbers = p.split(":");
+            JobVertex vertex = vertex(numbers.length == 1 ? 1 : Integer.parseInt(numbers[1]));
+            vertex.setParallelism(Integer.parseInt(numbers[0]));
             vertex.setMaxParallelism(128);
             vertex.setInvokableClass(OneInputStreamTask.class);
             vertices.add(vertex);
         }
         for (String edge : edges.equals("-") ? new String[0] : edges.split(",")) {
             String[] words = edge.trim().split(" ");
-            vertices.get(Integer.parseInt(words[1]))
-                    .connectNewDataSetAsInput(
-                            vertices.get(Integer.parseInt(words[0])),
-                            DistributionPattern.valueOf(words[2]),
-                            ResultPartitionType.valueOf(words[3]),
-                            new IntermediateDataSetID(),
-                            false,
-                            false);
+            JobEdge connected =
+                    vertices.get(Integer.parseInt(words[1]))
+                            .connectNewDataSetAsInput(
+                                    vertices.get(Integer.parseInt(words[0])),
+                                    DistributionPattern.valueOf(words[2]),
+                                    ResultPartitionType.valueOf(words[3]),
+                                    new IntermediateDataSetID(),
+                                    false,
+                                    false);
+            if (words.length > 4) {
+                connected.setUpstreamSubtaskStateMapper(SubtaskStateMapper.valueOf(words[4]));
+                connected.setDownstreamSubtaskStateMapper(SubtaskStateMapper.valueOf(words[5]));
+            }
         }
         JobGraph job = new JobGraph(new JobID(), "scripted");
         vertices.forEach(job::addVertex);
@@ -98,6 +112,14 @@ public final class ScriptedExecutionGraph {
                         UnregisteredMetricGroups.createUnregisteredJobManagerJobMetricGroup(),
                         NonAdaptiveExecutionPlanSchedulingContext.INSTANCE);
         graph.start(new DirectMainThread());
+    }
+
+    private JobVertex vertex(int operators) {
+        List<OperatorIDPair> ids = new ArrayList<>();
+        for (int i = 0; i < operators; i++) {
+            ids.add(OperatorIDPair.generatedIDOnly(new OperatorID(vertices.size(), i)));
+        }
+        return new JobVertex("v" + vertices.size(), new JobVertexID(), ids);
     }
 
     public ExecutionVertex vertex(String name) {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -41,6 +41,7 @@ def run_scenario(
     allow_non_restored_state: bool = False,
     allow_python: bool = False,
     allow_path: bool = False,
+    connections: Mapping[str, str] | None = None,
     limits: Limits | None = None,
 ) -> ScenarioRun:
     """Runs a scenario, given as the path of a YAML file or as YAML text (a string with a line break).
@@ -49,7 +50,7 @@ def run_scenario(
     ``out`` the facts stay in memory. An argument that is None keeps the scenario's own setting. ``overrides`` are
     ``"KEY=VALUE"`` strings as for ``flowsim run --set``. ``until_ns`` counts from the start of the job. Python code and
     paths outside the scenario's folder need ``allow_python`` and ``allow_path``. ``limits`` None selects the default
-    limits.
+    limits. ``connections`` are the URLs of servers, by the names of connections in the scenario (sink ``postgres``).
 
     ``from_savepoint`` is the folder of a savepoint or checkpoint from which the job starts. ``claim_mode``: with
     ``"claim"`` the job deletes it when a later checkpoint replaces it; with ``"no-claim"`` and ``"legacy"`` it stays.
@@ -70,9 +71,7 @@ def run_scenario(
     ('finished', 2)
     """
     loaded = _loaded(scenario, overrides, limits or DEFAULT_LIMITS)
-    folder = Path("out", loaded.model.name) if out is None else Path(out)
-    compiled = compile_scenario(loaded, out_dir=folder, allow_python=allow_python, allow_path=allow_path)
-    _check_memory(compiled, out)
+    compiled = _compiled(loaded, out, allow_python, allow_path, connections)
     run = run_compiled(
         compiled,
         out=out,
@@ -134,6 +133,21 @@ def report_recording(
     verdicts = law_data(opened, name, validate(open_runs([opened]))) if laws else None
     payload = build_payload(opened, name, verdicts, budget_bytes - viewer_bytes())
     return RecordingReport(page(payload), payload.facts, payload.omitted)
+
+
+def _compiled(
+    scenario: Scenario,
+    out: str | Path | None,
+    allow_python: bool,
+    allow_path: bool,
+    connections: Mapping[str, str] | None,
+) -> CompiledScenario:
+    folder = Path("out", scenario.model.name) if out is None else Path(out)
+    compiled = compile_scenario(
+        scenario, out_dir=folder, allow_python=allow_python, allow_path=allow_path, connections=connections
+    )
+    _check_memory(compiled, out)
+    return compiled
 
 
 def _check_memory(compiled: CompiledScenario, out: str | Path | None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_scenario
 from flowsim.scenario.run_description import changed_inputs, recorded_savepoint, recorded_scenario, recorded_until_ns
+from flowsim.scenario.types import NAME_PATTERN
 
 
 def compiled_scenario(
@@ -28,10 +30,31 @@ def compiled_scenario(
     allow_path: bool,
     limits: Sequence[str] | None,
     until_ns: int | None = None,
+    connect: Sequence[str] | None = None,
 ) -> CompiledScenario:
     """Compiles the job of a scenario file. Raises BadInput. ``until_ns`` is the command's ``--until``."""
     scenario = load_scenario(path, tuple(overrides or ()), limits_of(limits or ()))
-    return compile_scenario(scenario, out_dir=out, allow_python=allow_python, allow_path=allow_path, until_ns=until_ns)
+    return compile_scenario(
+        scenario,
+        out_dir=out,
+        allow_python=allow_python,
+        allow_path=allow_path,
+        until_ns=until_ns,
+        connections=_connections(connect or ()),
+    )
+
+
+def _connections(arguments: Sequence[str]) -> dict[str, str]:
+    """Returns the URLs of ``--connect NAME=URL``. Raises BadInput, without the argument: it may be a password."""
+    connections: dict[str, str] = {}
+    for argument in arguments:
+        name, equals, url = argument.partition("=")
+        if not equals or not re.fullmatch(NAME_PATTERN, name):
+            raise BadInput("--connect: expected NAME=URL, such as --connect warehouse=postgresql://USER@HOST/DATABASE")
+        if name in connections:
+            raise BadInput(f"--connect {name}: the connection is given twice")
+        connections[name] = url
+    return connections
 
 
 ALLOW_PYTHON_NEEDED = "needs --allow-python"

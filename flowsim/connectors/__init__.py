@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from flowsim.connectors.databases.postgres import PostgresSink
     from flowsim.connectors.databases.sqlite import SqliteSink
     from flowsim.connectors.files.columns import Column, ColumnType
     from flowsim.connectors.files.csv import CsvSource
@@ -83,6 +84,7 @@ _MODULE_OF = {
     "ParquetSink": "flowsim.connectors.files.parquet",
     "JsonLinesSink": "flowsim.connectors.files.text_sinks",
     "SqliteSink": "flowsim.connectors.databases.sqlite",
+    "PostgresSink": "flowsim.connectors.databases.postgres",
     "CollectSink": "flowsim.connectors.memory",
     "PrintSink": "flowsim.connectors.print",
     "LookupTable": "flowsim.connectors.lookup_table",
@@ -142,6 +144,7 @@ __all__ = [
     "ParquetSink",
     "JsonLinesSink",
     "SqliteSink",
+    "PostgresSink",
     "CollectSink",
     "PrintSink",
     "LookupTable",

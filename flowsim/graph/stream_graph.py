@@ -7,12 +7,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Literal
 
 from flowsim.graph.checkpoint_settings import CheckpointSettings, RestartStrategySettings
 from flowsim.graph.placement import TaskManagers
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.sources.split_enumerator import EnumeratorFactory
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
+
+ClockCheck = Callable[[Literal["virtual", "real"]], None]
 
 
 class ChainingStrategy(Enum):
@@ -91,6 +94,8 @@ class StreamNode:
     """Makes the enumerator of a source whose splits are assigned while the job runs, by a coordinator of the operator."""
     two_phase_commit: TwoPhaseCommit | None = None
     """The operators of a sink with committer, which ``with_committers`` adds."""
+    check_clock: ClockCheck | None = None
+    """Raises BadInput if the operator cannot run on this clock; None: it runs on both."""
 
     @property
     def operator_id(self) -> str:
@@ -214,3 +219,9 @@ class StreamGraph:
                 f"(parallelism {target.parallelism}): a forward edge needs equal parallelism"
             )
         self.edges.append(edge)
+
+    def check_clock(self, clock: Literal["virtual", "real"]) -> None:
+        """Raises BadInput if an operator cannot run on this clock."""
+        for node in self.nodes.values():
+            if node.check_clock is not None:
+                node.check_clock(clock)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from flowsim.scenario.features.checkpointing import compile_checkpointing
 from flowsim.scenario.features.expect import RecomputeModel
 from flowsim.scenario.features.failures import compile_failures
 from flowsim.scenario.features.faults import compile_faults
-from flowsim.scenario.features.sinks import compile_sink
+from flowsim.scenario.features.sinks import check_connections, compile_sink
 from flowsim.scenario.graph_checks import check_expectations, check_generators_end, check_graph, check_names
 from flowsim.scenario.loader import Scenario
 from flowsim.scenario.operators import compile_operator
@@ -33,17 +34,29 @@ def compile_scenario(
     allow_python: bool = False,
     allow_path: bool = False,
     until_ns: int | None = None,
+    connections: Mapping[str, str] | None = None,
 ) -> CompiledScenario:
     """Compiles a scenario to a job. Raises ScenarioError with all errors. Writes nothing.
 
-    ``until_ns`` replaces the time limit ``settings.until``.
+    ``until_ns`` replaces the time limit ``settings.until``. ``connections`` are the URLs of servers, by the names of
+    connections in the scenario; without the URL of a connection the job compiles, and does not run.
     """
     problems = Problems(scenario.document)
     model = scenario.model
     names = model.graph_names()
     env = environment_of(model.settings)
     configure_network(env, model.settings, names, problems)
-    context = CompileContext(env, problems, scenario.folder, Path(out_dir), allow_python, allow_path, scenario.limits)
+    context = CompileContext(
+        env,
+        problems,
+        scenario.folder,
+        Path(out_dir),
+        allow_python,
+        allow_path,
+        scenario.limits,
+        check_connections(connections or {}, model.sinks),
+        model.name,
+    )
     check_names(model, problems)
     check_generators_end(model, model.settings.until if until_ns is None else until_ns, problems)
     _compile_nodes(context, model)

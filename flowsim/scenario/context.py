@@ -78,6 +78,9 @@ class CompileContext:
     allow_python: bool
     allow_path: bool
     limits: Limits = DEFAULT_LIMITS
+    connections: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The URLs of servers that the caller gave, by the names of connections in the scenario."""
+    scenario_name: str = ""
     streams: dict[str, CompiledStream | None] = field(default_factory=dict)
     inputs: list[InputFile] = field(default_factory=list)
     sinks: list[CompiledSink] = field(default_factory=list)

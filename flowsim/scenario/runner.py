@@ -117,7 +117,7 @@ def run_compiled(
     name = policy if isinstance(policy, str) else None
     settings = resolved_settings(compiled.run, seed, name, clock, record, until_ns, record_values_bytes, record_state)
     schedule: SchedulingPolicy = policy_of(settings) if policy is None or isinstance(policy, str) else policy
-    _check(compiled, savepoint)
+    _check(compiled, settings.clock, savepoint)
     run = describe_run(compiled, settings, schedule, until_ns, budget_records, faults, savepoint)
     with _recorder(compiled, out, settings, run) as (writer, facts):
         options = RunOptions(
@@ -152,11 +152,16 @@ def run_compiled(
     return ScenarioRun(compiled, settings, result, recording, manifest, facts, sinks, expectations)
 
 
-def _check(compiled: CompiledScenario, savepoint: SavepointRestoreSettings | None) -> None:
+def _check(
+    compiled: CompiledScenario, clock: Literal["virtual", "real"], savepoint: SavepointRestoreSettings | None
+) -> None:
     """Raises BadInput for a job that cannot be deployed or restored, before anything is written."""
-    create_job_graph(compiled.stream_graph())
+    graph = compiled.stream_graph()
+    graph.check_clock(clock)
+    create_job_graph(graph)
     if savepoint is not None:
-        MiniCluster(compiled.stream_graph(), RunOptions(limits=compiled.scenario.limits, savepoint=savepoint))
+        options = RunOptions(clock=clock, limits=compiled.scenario.limits, savepoint=savepoint)
+        MiniCluster(compiled.stream_graph(), options)
 
 
 def _wall(compiled: CompiledScenario, savepoint: SavepointRestoreSettings | None) -> dict[str, object]:

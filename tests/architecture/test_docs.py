@@ -279,6 +279,7 @@ SECTIONS: dict[str, list[type[Strict]]] = {
     "Sinks": [sinks.SinkModel],
     "file sink": [sinks.FileSinkModel],
     "SQLite sink": [sinks.SqliteSinkModel],
+    "PostgreSQL sink": [sinks.PostgresSinkModel],
     "Actions": [actions.ActionModel],
     "stop": [actions.StopModel],
     "cancel": [actions.CancelModel],

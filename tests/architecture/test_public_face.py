@@ -84,8 +84,8 @@ FROZEN = {
         IdleEntry SleepEntry EndEntry CsvSink ParquetSink JsonLinesSink CollectSink PrintSink LookupTable
         read_lookup_table read_latency_trace Column ColumnType Source SourceReader Sink SinkWriter
         InitContext CommittingSinkWriter StatefulSinkWriter Committer CommitRequest SupportsCommitter
-        SupportsGlobalCommitter SupportsWriterState DeliveryGuarantee SqliteSink PartitionedGeneratorSource Partition Pause Burst
-        SplitsOnRequest CheckpointedReader AssignedReader SplitEnumerator SplitEnumeratorContext EnumeratorFactory
+        SupportsGlobalCommitter SupportsWriterState DeliveryGuarantee SqliteSink PostgresSink PartitionedGeneratorSource Partition
+        Pause Burst SplitsOnRequest CheckpointedReader AssignedReader SplitEnumerator SplitEnumeratorContext EnumeratorFactory
     """,
     "flowsim.simulation": """
         Link BufferDebloatSettings StopJob CancelJob TriggerCheckpoint TriggerSavepoint StopWithSavepoint

@@ -78,6 +78,15 @@ AllowNonRestoredState = Annotated[
         help="With --from-savepoint: drop the state of operators that the scenario does not have; otherwise an error.",
     ),
 ]
+Connect = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--connect",
+        metavar="NAME=URL",
+        help="Let sinks with this connection write to a server, e.g. warehouse=postgresql://user@host/database. Real clock "
+        "only.",
+    ),
+]
 
 
 @command
@@ -102,6 +111,7 @@ def run(
     remote: Remote = None,
     allow_python: AllowPython = False,
     allow_path: AllowPath = False,
+    connect: Connect = None,
     json_output: Json = False,
 ) -> Answer:
     """Run a scenario. Options override --set, and --set overrides the scenario's settings."""
@@ -109,7 +119,7 @@ def run(
     savepoint = _savepoint(from_savepoint, claim_mode, allow_non_restored_state)
     directory = out or default_out(scenario)
     until_ns = duration_argument("--until", until)
-    compiled = compiled_scenario(scenario, directory, set_, allow_python, allow_path, limit, until_ns)
+    compiled = compiled_scenario(scenario, directory, set_, allow_python, allow_path, limit, until_ns, connect)
     level = None if record is None else Level[record.upper()]
     values_bytes = size_argument("--record-values", record_values)
     settings = resolved_settings(compiled.run, seed, policy, clock, level, until_ns)

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol
 
 Fields = tuple[object, ...]
 """The fields of a row in the order of the declared columns."""
+STAGED_COLUMNS: Final = ("flowsim_sink", "flowsim_subtask", "flowsim_number", "flowsim_position")
+"""The key of a staged row: the columns before those of the table."""
+
+
+def quoted(name: str) -> str:
+    """Returns a name as an identifier of SQL."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def staging_table(table: str) -> str:
+    """Returns the name of the table for staged rows."""
+    return f"flowsim_staged_{table}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +43,12 @@ class Database(Protocol):
 
     def create_tables(self) -> None:
         """Creates the table and the place for staged rows, unless they exist."""
+
+    def reserve(self, sink: str, subtask: int) -> None:
+        """Waits until no other connection reserves this name, and reserves it until this connection is closed.
+
+        A writer reserves its name before it discards and stages rows, so an earlier attempt cannot stage rows later.
+        """
 
     def insert(self, rows: Sequence[Fields]) -> None:
         """Inserts rows into the table."""

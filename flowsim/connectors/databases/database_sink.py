@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final
 
-from flowsim.connectors.databases.database import Database, Fields, StagedRows
+from flowsim.connectors.databases.database import STAGED_COLUMNS, Database, Fields, StagedRows
 from flowsim.connectors.files.columns import Column, RowLayout, columns_of
 from flowsim.connectors.sinks.committables.commit_request import CommitRequest
 from flowsim.connectors.sinks.sink import DeliveryGuarantee
@@ -36,6 +36,9 @@ class DatabaseSink:
         self.table: str = table
         self.delivery: DeliveryGuarantee = delivery
         self.columns: tuple[Column, ...] = columns_of(fields, self.owner)
+        for column in self.columns:
+            if column.name.lower() in STAGED_COLUMNS:
+                raise BadInput(f"{self.owner}: column {column.name!r} is used for staged rows: choose another name")
         self.batch_rows: int = batch_rows
         self.committed_rows: int = 0
         """The number of rows that runs of this sink have moved or inserted into the table."""
@@ -58,6 +61,10 @@ class DatabaseSink:
     def open_database(self) -> Database:
         """Opens a connection."""
         raise NotImplementedError
+
+    def name_of(self, context: InitContext) -> str:
+        """Returns the name of the sink for its staged rows."""
+        return context.operator_name
 
     def create_writer(self, context: InitContext) -> DatabaseWriter | InsertingWriter:
         """Creates the writer of one subtask in a job with checkpoints."""
@@ -105,7 +112,7 @@ class DatabaseWriter:
 
     def __init__(self, sink: DatabaseSink, context: InitContext) -> None:
         self._database = sink.open_database()
-        self._sink = context.operator_name
+        self._sink = sink.name_of(context)
         self._subtask = context.subtask_index
         self._staged = self._named(1 + (context.restored_checkpoint_id or 0))
         self._count = 0
@@ -113,6 +120,7 @@ class DatabaseWriter:
         try:
             self._database.create_tables()
             me, parallelism = context.subtask_index, context.parallelism
+            self._database.reserve(self._sink, me)
             self._database.discard(
                 self._sink,
                 context.restored_checkpoint_id or 0,

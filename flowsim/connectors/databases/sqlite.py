@@ -8,7 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from flowsim.connectors.databases.database import Database, Fields, StagedRows
+from flowsim.connectors.databases.database import (
+    STAGED_COLUMNS,
+    Database,
+    Fields,
+    StagedRows,
+    quoted,
+    staging_table,
+)
 from flowsim.connectors.databases.database_sink import BATCH_ROWS, DatabaseSink
 from flowsim.connectors.files.columns import Column, ColumnType
 from flowsim.connectors.sinks.sink import DeliveryGuarantee
@@ -21,8 +28,7 @@ _TYPES: Final = {
     ColumnType.DOUBLE: "REAL",
     ColumnType.BOOLEAN: "BOOLEAN",
 }
-_STAGED_COLUMNS: Final = ("flowsim_sink", "flowsim_subtask", "flowsim_number", "flowsim_position")
-_KEY: Final = ", ".join(f'"{name}"' for name in _STAGED_COLUMNS)
+_KEY: Final = ", ".join(map(quoted, STAGED_COLUMNS))
 _SELECTS: Final = '"flowsim_sink" = ? AND "flowsim_subtask" = ? AND "flowsim_number" = ?'
 
 
@@ -46,9 +52,6 @@ class SqliteSink(DatabaseSink):
         if not table or "\0" in table or table.lower().startswith("sqlite_"):
             raise BadInput(f"sqlite sink: table: expected a name that does not start with sqlite_, got {table!r}")
         super().__init__(table, fields, delivery, batch_rows)
-        for column in self.columns:
-            if column.name.lower() in _STAGED_COLUMNS:
-                raise BadInput(f"{self.owner}: column {column.name!r} is used for staged rows: choose another name")
         self.path: Path = Path(path)
 
     def open_database(self) -> Database:
@@ -63,11 +66,11 @@ class SqliteDatabase:
         self._owner = f"{owner} in {path.name}"
         self._columns = columns
         self._doubles = tuple(i for i, column in enumerate(columns) if column.type is ColumnType.DOUBLE)
-        self._table = _quoted(table)
-        self._staged = _quoted(f"flowsim_staged_{table}")
-        self._names = ", ".join(_quoted(column.name) for column in columns)
+        self._table = quoted(table)
+        self._staged = quoted(staging_table(table))
+        self._names = ", ".join(quoted(column.name) for column in columns)
         # SQLite takes an unknown quoted name for a text unless the name of the table precedes it.
-        self._selected = ", ".join(f"staged.{_quoted(column.name)}" for column in columns)
+        self._selected = ", ".join(f"staged.{quoted(column.name)}" for column in columns)
         self._marks = ", ".join("?" * len(columns))
         with self._errors():
             try:
@@ -79,13 +82,16 @@ class SqliteDatabase:
             self._connection.execute("PRAGMA synchronous = OFF")
 
     def create_tables(self) -> None:
-        declared = ", ".join(f"{_quoted(column.name)} {_TYPES[column.type]}" for column in self._columns)
+        declared = ", ".join(f"{quoted(column.name)} {_TYPES[column.type]}" for column in self._columns)
         with self._transaction() as run:
             run(f"CREATE TABLE IF NOT EXISTS {self._table} ({declared})")
             run(
                 f'CREATE TABLE IF NOT EXISTS {self._staged} ("flowsim_sink" TEXT, "flowsim_subtask" INTEGER, '
                 f'"flowsim_number" INTEGER, "flowsim_position" INTEGER, {declared}, PRIMARY KEY ({_KEY})) WITHOUT ROWID'
             )
+
+    def reserve(self, sink: str, subtask: int) -> None:
+        """Does nothing: all attempts are in this process, and close their connection before the next one opens."""
 
     def insert(self, rows: Sequence[Fields]) -> None:
         self._check(rows)
@@ -153,7 +159,3 @@ class SqliteDatabase:
                     raise ValueNotAllowed(
                         f"{self._owner}: column {self._columns[index].name!r}: SQLite has no NaN: {row!r:.120}"
                     )
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from flowsim.connectors.sinks.committables.commit_request import Committer
 from flowsim.connectors.sinks.sink_writer_checkpoints import CommittingSinkWriter
@@ -61,6 +61,14 @@ class SupportsDirectWriter(Protocol):
 
     def create_direct_writer(self, context: InitContext) -> SinkWriter:
         """Creates a writer whose records become visible when the job ends, or at once."""
+
+
+@runtime_checkable
+class ChecksClock(Protocol):
+    """A sink that does not run on every clock; not in Flink."""
+
+    def check_clock(self, clock: Literal["virtual", "real"]) -> None:
+        """Raises BadInput if the sink cannot run on this clock; called before the job starts."""
 
 
 class DirectWriters:

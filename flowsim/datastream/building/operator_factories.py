@@ -7,6 +7,7 @@ from typing import Any, TypeGuard
 
 from flowsim.connectors.sinks.committer_operators import CommitterOperator, GlobalCommitterOperator
 from flowsim.connectors.sinks.sink import (
+    ChecksClock,
     DirectWriters,
     Sink,
     SupportsCommitter,
@@ -32,7 +33,7 @@ from flowsim.datastream.functions import (
     ReduceFunction,
 )
 from flowsim.datastream.functions.function import has_life_cycle, isolated
-from flowsim.graph.stream_graph import JobSettings, TwoPhaseCommit
+from flowsim.graph.stream_graph import ClockCheck, JobSettings, TwoPhaseCommit
 from flowsim.legacy.source_function import LegacySource, SourceFunction
 from flowsim.legacy.stream_source import StreamSource
 from flowsim.legacy.two_phase_commit_sink import StreamSink, TwoPhaseCommitSinkFunction
@@ -231,6 +232,11 @@ def two_phase_commit(sink: Sink, settings: JobSettings) -> TwoPhaseCommit | None
         None if last is None else lambda: GlobalCommitterOperator(last, max_retries=settings.committer_retries),
         needs_checkpoints=isinstance(sink, SupportsDirectWriter),
     )
+
+
+def clock_check(sink: Sink) -> ClockCheck | None:
+    """Returns the check of the clocks on which a sink runs; None: it runs on both."""
+    return sink.check_clock if isinstance(sink, ChecksClock) else None
 
 
 def partition_of(partitioner: AnyPartitioner) -> Callable[[object, int], int]:

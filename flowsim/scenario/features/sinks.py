@@ -2,28 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path as FilePath
 from typing import Annotated, Final, Literal, assert_never, get_args
 
 from pydantic import Field, model_validator
 
+from flowsim.connectors.databases.postgres import NamedConnection, PostgresSink
 from flowsim.connectors.databases.sqlite import SqliteSink
 from flowsim.connectors.files.parquet import ParquetSink
 from flowsim.connectors.files.text_sinks import CsvSink, JsonLinesSink
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.print import PrintSink
 from flowsim.connectors.sinks.sink import DeliveryGuarantee, Sink
-from flowsim.scenario.context import CompileContext, CompiledSink
+from flowsim.errors import BadInput, did_you_mean
+from flowsim.scenario.context import CompileContext, CompiledSink, CompiledStream
 from flowsim.scenario.features.inputs import EdgeModel, input_stream
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.paths import confined
 from flowsim.scenario.run_directory import RECORDING, RUN_FILE
-from flowsim.scenario.types import Strict, chosen_of, exactly_one_of, one_of
+from flowsim.scenario.types import Name, Strict, chosen_of, exactly_one_of, one_of
 from flowsim.scenario.yaml.positions import Path
 
 FileSinkKind = Literal["parquet", "csv", "jsonl"]
-SinkKind = FileSinkKind | Literal["sqlite", "collect", "print"]
-SINK_KINDS: Final[tuple[SinkKind, ...]] = (*get_args(FileSinkKind), "sqlite", "collect", "print")
+SinkKind = FileSinkKind | Literal["sqlite", "postgres", "collect", "print"]
+SINK_KINDS: Final[tuple[SinkKind, ...]] = (
+    *get_args(FileSinkKind),
+    "sqlite",
+    "postgres",
+    "collect",
+    "print",
+)
 _FILE_SINKS: Final[dict[FileSinkKind, type[CsvSink | JsonLinesSink | ParquetSink]]] = {
     "parquet": ParquetSink,
     "csv": CsvSink,
@@ -59,8 +68,22 @@ class SqliteSinkModel(Strict):
     )
 
 
+class PostgresSinkModel(Strict):
+    """A table on a PostgreSQL server, which the caller names with --connect. Real clock only."""
+
+    connection: Name = Field(description="Name of the connection; its server is given with --connect NAME=URL.")
+    table: Annotated[str, Field(min_length=1, max_length=48)] | None = Field(
+        default=None, description="Name of the table; without it the name of the sink."
+    )
+    prefix: Annotated[str, Field(min_length=1, max_length=100)] | None = Field(
+        default=None,
+        description="Names the staged rows; scenarios that write to the table at the same time need different ones. "
+        "Without it the name of the scenario.",
+    )
+
+
 class SinkModel(EdgeModel, json_schema_extra=exactly_one_of(*SINK_KINDS)):
-    """One sink; exactly one of parquet, csv, jsonl, sqlite, collect, print."""
+    """One sink; exactly one of parquet, csv, jsonl, sqlite, postgres, collect, print."""
 
     parquet: FileSinkModel | None = Field(
         default=None, description="One Parquet file per subtask; with checkpoints one per subtask and checkpoint."
@@ -74,6 +97,9 @@ class SinkModel(EdgeModel, json_schema_extra=exactly_one_of(*SINK_KINDS)):
         description="One file per subtask, with one JSON object per line; with checkpoints one per subtask and checkpoint.",
     )
     sqlite: SqliteSinkModel | None = Field(default=None, description="A table of a SQLite database.")
+    postgres: PostgresSinkModel | None = Field(
+        default=None, description="A table on a PostgreSQL server; only on the real clock, and with --connect."
+    )
     collect: EmptyModel | None = Field(
         default=None, description="Keeps the results in memory, shown at the end of the run."
     )
@@ -93,11 +119,20 @@ class SinkModel(EdgeModel, json_schema_extra=exactly_one_of(*SINK_KINDS)):
         return self
 
 
+def check_connections(connections: Mapping[str, str], sinks: Mapping[str, SinkModel]) -> Mapping[str, str]:
+    """Returns the connections. Raises BadInput for one that no sink has."""
+    known = {sink.postgres.connection: None for sink in sinks.values() if sink.postgres is not None}
+    for name in connections:
+        if name not in known:
+            raise BadInput(f"connection {name!r}: no sink of the scenario has it{did_you_mean(name, known)}")
+    return connections
+
+
 def compile_sink(context: CompileContext, name: str, model: SinkModel) -> None:
     """Adds one sink to the job; raises Failed."""
     path: Path = ("sinks", name)
     incoming = input_stream(context, path, model)
-    sink, compiled = _sink(context, path, name, model, incoming.schema)
+    sink, compiled = _sink(context, path, name, model, incoming)
     end = incoming.stream.sink_to(sink).name(f"Sink: {name}")
     if model.parallelism is not None:
         end.set_parallelism(model.parallelism)
@@ -111,9 +146,10 @@ def compile_sink(context: CompileContext, name: str, model: SinkModel) -> None:
 
 
 def _sink(
-    context: CompileContext, path: Path, name: str, model: SinkModel, schema: RecordSchema
+    context: CompileContext, path: Path, name: str, model: SinkModel, incoming: CompiledStream
 ) -> tuple[Sink, CompiledSink]:
     kind, value = chosen_of(model, SINK_KINDS)
+    schema = incoming.schema
     delivery = DeliveryGuarantee(model.delivery)
     match kind:
         case "collect":
@@ -122,8 +158,16 @@ def _sink(
         case "print":
             printing = PrintSink(name)
             return printing, CompiledSink(name, kind, schema, None, None, printing)
-    directory = _directory(context, (*path, kind), value.path or f"sinks/{name}", schema)
-    fields = {field: of.value for field, of in zip(schema.names, schema.types, strict=True)}
+    fields = _columns(context, (*path, kind), schema)
+    if kind == "postgres":
+        prefix = value.prefix or context.scenario_name
+        server = context.connections.get(value.connection) or NamedConnection(value.connection)
+        stored = context.attempt(
+            (*path, kind),
+            lambda: PostgresSink(server, value.table or name, fields, delivery, prefix=prefix),
+        )
+        return stored, CompiledSink(name, kind, schema, None, None, stored)
+    directory = _directory(context, (*path, kind), value.path or f"sinks/{name}")
     match kind:
         case "parquet" | "csv" | "jsonl":
             files = _FILE_SINKS[kind](directory, fields, delivery=delivery)
@@ -137,13 +181,18 @@ def _sink(
     assert_never(kind)
 
 
-def _directory(context: CompileContext, path: Path, folder: str, schema: RecordSchema) -> FilePath:
-    """Returns the folder for the files of the block at ``path``; raises Failed."""
+def _columns(context: CompileContext, path: Path, schema: RecordSchema) -> dict[str, str]:
+    """Returns the names and types of the columns; raises Failed."""
     for field, kind in zip(schema.names, schema.types, strict=True):
         if kind is FieldType.ANY:
             raise context.fail(
                 path, f"field {field!r} has no known type: make it one by str(...), int(...), float(...) or bool(...)"
             )
+    return {field: kind.value for field, kind in zip(schema.names, schema.types, strict=True)}
+
+
+def _directory(context: CompileContext, path: Path, folder: str) -> FilePath:
+    """Returns the folder for the files of the block at ``path``; raises Failed."""
     at, out_dir = (*path, "path"), context.out_dir
     directory = context.attempt(at, lambda: confined(folder, out_dir, allow_path=context.allow_path, what="output"))
     base = out_dir.resolve()

@@ -100,7 +100,7 @@ def test_valid_scenario_has_its_values_and_flinks_defaults() -> None:
         (
             "collect: {}",
             "collect: {}, print: {}",
-            "s.yaml:20:8 sinks.out: expected one of parquet, csv, jsonl, sqlite, collect, print, got collect and print",
+            "s.yaml:20:8 sinks.out: expected one of parquet, csv, jsonl, sqlite, postgres, collect, print, got collect and print",
         ),
         (
             "window: {tumbling: 1 s}",

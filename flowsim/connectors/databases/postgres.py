@@ -1,0 +1,190 @@
+"""A sink that writes to a table on a PostgreSQL server."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from flowsim.connectors.databases.database import (
+    STAGED_COLUMNS,
+    Database,
+    Fields,
+    StagedRows,
+    quoted,
+    staging_table,
+)
+from flowsim.connectors.databases.database_sink import BATCH_ROWS, DatabaseSink
+from flowsim.connectors.databases.postgres_server import PostgresConnection, PostgresServer, require_postgres
+from flowsim.connectors.files.columns import Column, ColumnType
+from flowsim.connectors.sinks.sink import DeliveryGuarantee
+from flowsim.errors import BadInput, ValueNotAllowed
+from flowsim.operators.sink import InitContext
+from flowsim.sim.asyncio_services import VirtualClockRefusal
+
+_TYPES: Final = {
+    ColumnType.STRING: "text",
+    ColumnType.INT: "integer",
+    ColumnType.LONG: "bigint",
+    ColumnType.DOUBLE: "double precision",
+    ColumnType.BOOLEAN: "boolean",
+}
+_KEY: Final = ", ".join(map(quoted, STAGED_COLUMNS))
+_SELECTS: Final = '"flowsim_sink" = $1 AND "flowsim_subtask" = $2 AND "flowsim_number" = $3'
+_MOST_NAME_BYTES: Final = 63
+"""PostgreSQL shortens longer names without an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class NamedConnection:
+    """A connection of a scenario for which the caller gave no server."""
+
+    name: str
+
+
+class PostgresSink(DatabaseSink):
+    """Writes rows to a table on a PostgreSQL server, which is created if it is missing; on the real clock only.
+
+    ``server`` is a URL, ``postgresql://USER@HOST:PORT/DATABASE``; libpq adds a password from ``PGPASSWORD`` or
+    ``~/.pgpass``. ``fields`` declares names and types (string, int, long, double, boolean) in order; None is NULL.
+    Rows wait for their commit in the table ``flowsim_staged_<table>``, under ``prefix`` and the name of the operator:
+    jobs that write to the table at the same time need different prefixes, and a restored job the same one.
+    """
+
+    kind = "postgres"
+
+    def __init__(
+        self,
+        server: str | NamedConnection,
+        table: str,
+        fields: Mapping[str, str],
+        delivery: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE,
+        batch_rows: int = BATCH_ROWS,
+        prefix: str = "flowsim",
+    ) -> None:
+        _check_name("postgres sink: table", table, _MOST_NAME_BYTES - len(staging_table("")))
+        super().__init__(table, fields, delivery, batch_rows)
+        for column in self.columns:
+            _check_name(f"{self.owner}: column", column.name, _MOST_NAME_BYTES)
+        if "\0" in prefix:
+            raise BadInput(f"{self.owner}: prefix: expected a text without NUL, got {prefix!r}")
+        self.prefix: str = prefix
+        self._server = server if isinstance(server, NamedConnection) else PostgresServer.of(server, self.owner)
+
+    def check_clock(self, clock: Literal["virtual", "real"]) -> None:
+        """Raises BadInput if no server was given or the clock is virtual, and MissingExtra without the driver."""
+        if clock != "real":
+            raise VirtualClockRefusal(self.owner, "a server does not wait for virtual time")
+        self._known_server()
+        require_postgres()
+
+    def name_of(self, context: InitContext) -> str:
+        return f"{self.prefix}: {context.operator_name}"
+
+    def open_database(self) -> Database:
+        """Opens a connection to the server. Raises BadInput if that fails."""
+        return PostgresDatabase(PostgresConnection(self._known_server(), self.owner), self.table, self.columns)
+
+    def _known_server(self) -> PostgresServer:
+        if isinstance(self._server, NamedConnection):
+            name = self._server.name
+            raise BadInput(
+                f"{self.owner}: no server was given for its connection {name!r}: a scenario cannot name a server; add "
+                f"--connect {name}=postgresql://USER@HOST/DATABASE, or connections={{{name!r}: URL}} in Python"
+            )
+        return self._server
+
+
+class PostgresDatabase:
+    """A connection to a table of a PostgreSQL server."""
+
+    def __init__(self, connection: PostgresConnection, table: str, columns: Sequence[Column]) -> None:
+        self._connection = connection
+        self._columns = columns
+        self._texts = tuple(i for i, column in enumerate(columns) if column.type is ColumnType.STRING)
+        self._table = quoted(table)
+        self._staged = quoted(staging_table(table))
+        self._names = ", ".join(quoted(column.name) for column in columns)
+
+    def create_tables(self) -> None:
+        declared = ", ".join(f"{quoted(column.name)} {_TYPES[column.type]}" for column in self._columns)
+        staged = (
+            '"flowsim_sink" text, "flowsim_subtask" integer, "flowsim_number" bigint, "flowsim_position" bigint, '
+            f"{declared}, PRIMARY KEY ({_KEY})"
+        )
+        for table, content in ((self._table, declared), (self._staged, staged)):
+            with self._connection.transaction() as cursor:
+                # A role may write to a table and yet not create any, so an existing table is not created again.
+                if cursor.execute("SELECT to_regclass($1)", (table,)).fetchone() == (None,):
+                    # Without a lock two connections that create the same table may both find none, and one fails.
+                    cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended($1, 0))", (f"flowsim {table}",))
+                    cursor.execute(f"CREATE TABLE IF NOT EXISTS {table} ({content})".encode())
+
+    def reserve(self, sink: str, subtask: int) -> None:
+        key = "format('flowsim %s %s %s', to_regclass($1)::oid, $2::text, $3::integer)"
+        try:
+            with self._connection.transaction() as cursor:
+                cursor.execute(f"SELECT pg_advisory_lock(hashtextextended({key}, 0))", (self._staged, sink, subtask))
+        except BadInput as error:
+            raise BadInput(
+                f"{error}: subtask {subtask} of another run may write as {sink!r}: end that run, or give this one another "
+                "prefix"
+            ) from None
+
+    def insert(self, rows: Sequence[Fields]) -> None:
+        self._copy(self._table, self._names, self._checked(rows))
+
+    def stage(self, staged: StagedRows, first: int, rows: Sequence[Fields]) -> None:
+        key = (staged.sink, staged.subtask, staged.number)
+        keyed = ((*key, position, *row) for position, row in enumerate(self._checked(rows), first))
+        self._copy(self._staged, f"{_KEY}, {self._names}", keyed)
+
+    def move(self, staged: Iterable[StagedRows]) -> int:
+        moved = 0
+        # The DELETE locks the rows: of two connections that move them, one finds none.
+        statement = (
+            f'WITH moved AS (DELETE FROM {self._staged} WHERE {_SELECTS} RETURNING "flowsim_position", {self._names}) '
+            f'INSERT INTO {self._table} ({self._names}) SELECT {self._names} FROM moved ORDER BY "flowsim_position"'
+        )
+        with self._connection.transaction() as cursor:
+            for each in staged:
+                moved += cursor.execute(statement.encode(), (each.sink, each.subtask, each.number)).rowcount
+        return moved
+
+    def discard(self, sink: str, above: int, is_mine: Callable[[int], bool]) -> None:
+        with self._connection.transaction() as cursor:
+            found = cursor.execute(
+                f'SELECT DISTINCT "flowsim_subtask", "flowsim_number" FROM {self._staged} '
+                'WHERE "flowsim_sink" = $1 AND "flowsim_number" > $2 ORDER BY 1, 2'.encode(),
+                (sink, above),
+            ).fetchall()
+            for subtask, number in found:
+                if is_mine(subtask):
+                    cursor.execute(f"DELETE FROM {self._staged} WHERE {_SELECTS}".encode(), (sink, subtask, number))
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def _copy(self, table: str, names: str, rows: Iterable[Fields]) -> None:
+        with (
+            self._connection.transaction() as cursor,
+            cursor.copy(f"COPY {table} ({names}) FROM STDIN".encode()) as copy,
+        ):
+            for row in rows:
+                copy.write_row(row)
+
+    def _checked(self, rows: Sequence[Fields]) -> Sequence[Fields]:
+        for index in self._texts:
+            for row in rows:
+                text = row[index]
+                if isinstance(text, str) and "\0" in text:
+                    raise ValueNotAllowed(
+                        f"{self._connection.owner}: column {self._columns[index].name!r}: a text of PostgreSQL cannot "
+                        f"contain the character NUL: {row!r:.120}"
+                    )
+        return rows
+
+
+def _check_name(what: str, name: str, most_bytes: int) -> None:
+    if not name or "\0" in name or len(name.encode(errors="replace")) > most_bytes:
+        raise BadInput(f"{what}: expected a name of at most {most_bytes} bytes, got {name!r:.200}")

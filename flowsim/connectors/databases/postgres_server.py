@@ -1,0 +1,117 @@
+"""The PostgreSQL server of a sink, and connections to it. Messages never contain its password."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from flowsim.connectors.files.columns import reason_of
+from flowsim.errors import BadInput, MissingExtra
+
+if TYPE_CHECKING:
+    from psycopg import RawCursor
+    from psycopg.rows import TupleRow
+
+CONNECT_SECONDS: Final = 10
+"""The longest wait for a connection, unless the URL has ``connect_timeout``."""
+LOCK_SECONDS: Final = 10
+"""The longest wait for a lock."""
+_NETWORK_MS: Final = 30_000
+"""A connection has failed if the server does not confirm sent data for this time."""
+_FORM: Final = "postgresql://USER@HOST:PORT/DATABASE"
+
+
+def require_postgres() -> None:
+    """Raises MissingExtra if the driver is not installed."""
+    try:
+        import psycopg  # noqa: F401
+    except ImportError:
+        raise MissingExtra("postgres", "the postgres sink") from None
+
+
+@dataclass(frozen=True, slots=True)
+class PostgresServer:
+    """A database on a server. ``shown`` is its name in messages: host, port and database."""
+
+    shown: str
+    parameters: Mapping[str, str] = field(repr=False)
+    """The parameters of libpq, with the password."""
+
+    @staticmethod
+    def of(url: str, owner: str) -> PostgresServer:
+        """Returns the server of a URL. Raises BadInput, naming ``owner`` but no part of the URL, and MissingExtra."""
+        require_postgres()
+        import psycopg
+        from psycopg.conninfo import conninfo_to_dict
+
+        wrong = BadInput(
+            f"{owner}: expected the URL of a server, {_FORM}; characters such as / and @ in a user or password are "
+            "written as %2F and %40"
+        )
+        if not url.startswith(("postgresql://", "postgres://")):
+            raise wrong
+        try:
+            parameters = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+        except psycopg.Error:
+            raise wrong from None
+        host, port, database = (parameters.get(name, "") for name in ("host", "port", "dbname"))
+        if "@" in host + database or not all(one.isdecimal() for one in port.split(",") if one):
+            raise wrong
+        hosts, ports = host.split(","), port.split(",")
+        named = zip(hosts, ports if len(ports) == len(hosts) else ports * len(hosts), strict=False)
+        shown = ",".join(f"{each}:{port}" if port else each for each, port in named)
+        return PostgresServer(f"{shown or 'the default host'}/{database}", parameters)
+
+    def message_of(self, error: Exception) -> str:
+        """Returns the first line of an error without the password."""
+        password = self.parameters.get("password")
+        text = reason_of(error)
+        return text.replace(password, "***") if password else text
+
+
+class PostgresConnection:
+    """A connection. Every block of ``transaction`` is one transaction; an error of the server is a BadInput."""
+
+    def __init__(self, server: PostgresServer, owner: str) -> None:
+        import psycopg
+        from psycopg.conninfo import make_conninfo
+
+        self._errors_of_driver = psycopg.Error
+        self._server = server
+        self.owner = f"{owner} on {server.shown}"
+        parameters: dict[str, str | int | None] = {
+            "connect_timeout": CONNECT_SECONDS,
+            "application_name": "flowsim",
+            "tcp_user_timeout": _NETWORK_MS,
+            **server.parameters,
+            "client_encoding": "utf8",
+        }
+        with self._errors():
+            self._connection = psycopg.connect(make_conninfo("", **parameters), autocommit=True)
+        try:
+            with self.transaction() as cursor:
+                cursor.execute(f"SELECT set_config('lock_timeout', '{LOCK_SECONDS}s', false)")
+        except BaseException:
+            self._connection.close()
+            raise
+
+    @contextmanager
+    def transaction(self) -> Iterator[RawCursor[TupleRow]]:
+        """Runs one transaction; parameters of its statements are ``$1``, ``$2``, ..."""
+        from psycopg import RawCursor
+
+        with self._errors(), self._connection.transaction():
+            yield RawCursor(self._connection)
+
+    def close(self) -> None:
+        """Closes the connection; the server rolls back its transaction and frees its locks."""
+        self._connection.close()
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except self._errors_of_driver as error:
+            raise BadInput(f"{self.owner}: {self._server.message_of(error)}") from None

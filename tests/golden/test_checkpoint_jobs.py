@@ -11,7 +11,13 @@ from typing import Any
 import pytest
 
 from tests.support.flink.golden import cases
-from tests.support.jobs.checkpoint_comparison import ENDS, committed, different_attempts, without_late_snapshots
+from tests.support.jobs.checkpoint_comparison import (
+    ENDS,
+    answered,
+    committed,
+    different_attempts,
+    without_late_snapshots,
+)
 from tests.support.jobs.checkpoint_jobs import Board, Event, run_phases
 from tests.support.jobs.lineages import different_lineages, in_flight_differences, without_watermark
 
@@ -76,11 +82,6 @@ def test_unaligned_jobs_commit_and_see_what_flinks_do(family: str, tmp_path: Pat
                 assert different(case, log, attempts) == [], case["id"]
         examined[family] += 1
     assert examined[family] == UNALIGNED[family]
-
-
-def answered(checkpoints: Iterable[Event]) -> list[Event]:
-    """Without refused checkpoints: the source that requested it may be cancelled before it gets the answer."""
-    return [event for event in checkpoints if not str(event[2]).startswith("CheckpointException")]
 
 
 def different(case: dict[str, Any], log: dict[str, list[Event]], attempts: dict[str, list[Event]]) -> list[str]:

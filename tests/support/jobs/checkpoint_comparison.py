@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from flowsim.cluster.job_status import JobStatus
-from flowsim.units import NO_TIMESTAMP
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.jobs.checkpoint_jobs import Event
 
 ENDS = {JobStatus.FINISHED: "FINISHED", JobStatus.CANCELED: "CANCELED"}
@@ -39,9 +39,27 @@ def is_last(name: str, names: Iterable[str]) -> bool:
     return not any(other.startswith(f"{what}@{phase}.{int(attempt) + 1}/") for other in names)
 
 
+def with_joined_lists(log: dict[str, list[Event]]) -> dict[str, list[Event]]:
+    """From the third phase on, joins what the subtasks of an attempt restored.
+
+    The second phase restored its lists in any order, so the places at which they are cut are not determined either.
+    """
+    joined: dict[str, list[Event]] = {}
+    for name, events in sorted(log.items()):
+        what, _, place = name.partition("@")
+        if what == "restore" and int(place.partition(".")[0]) >= 2:
+            [[is_restored, numbers, counts, checkpoint]] = events
+            name = f"{what}@{place.partition('/')[0]}/all"
+            before = joined.get(name, [[is_restored, [], counts, checkpoint]])[0][1]
+            events = [[is_restored, [*before, *numbers], counts, checkpoint]]
+        joined[name] = events
+    return joined
+
+
 def different_attempts(log: dict[str, list[Event]], attempts: dict[str, list[Event]]) -> list[str]:
     """The subtasks of attempts that saw something else than Flink's."""
     different = []
+    log, attempts = with_joined_lists(log), with_joined_lists(attempts)
     for name, theirs in attempts.items():
         ours = json.loads(json.dumps(log.get(name, [])))
         if name.startswith("restore"):
@@ -54,6 +72,11 @@ def different_attempts(log: dict[str, list[Event]], attempts: dict[str, list[Eve
         if seen != expected:
             different.append(f"{name}:\n  {seen}\n  Flink: {expected}")
     return different
+
+
+def answered(checkpoints: Iterable[Event]) -> list[Event]:
+    """Without failed checkpoints: the source that requested one may be cancelled before it gets the answer."""
+    return [event for event in checkpoints if event[1] is not None or event[2] in ("savepoint", "retained", "stopped")]
 
 
 def drained_phases(case: dict[str, Any]) -> set[str]:
@@ -77,9 +100,9 @@ def without_late_snapshots(case: dict[str, Any], log: dict[str, list[Event]]) ->
 
 
 def until_savepoint(events: list[Event]) -> list[Event]:
-    """The events of a probe without the second of two snapshots in a row, which ends them."""
-    kinds = [event[0] for event in events if event[0] != "complete"]
-    if kinds[-2:] != ["snapshot", "snapshot"]:
+    """The events of a probe without the second snapshot after the end of event time."""
+    if ["wm", MAX_WATERMARK] not in events:
         return events
-    last = max(index for index, event in enumerate(events) if event[0] == "snapshot")
-    return [event for index, event in enumerate(events) if index != last]
+    end = events.index(["wm", MAX_WATERMARK])
+    snapshots = [event for event in events[end:] if event[0] == "snapshot"]
+    return [event for index, event in enumerate(events) if index < end or event not in snapshots[1:]]

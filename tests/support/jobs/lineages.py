@@ -16,6 +16,10 @@ Place = str
 """Of an attempt, such as 1.0: the second phase, before any failure."""
 
 
+class NoLineage(Exception):
+    """The snapshot that an attempt restored is not in the log."""
+
+
 def places(log: Log) -> list[Place]:
     """All attempts, in order."""
     found = {name.partition("@")[2].partition("/")[0] for name in log if name.startswith("out@")}
@@ -31,7 +35,8 @@ def subtasks(log: Log, what: str, place: Place) -> dict[int, list[Event]]:
 def restored_checkpoint(log: Log, place: Place) -> int | None:
     """The checkpoint that an attempt of a keyed job restored; the operator has it as broadcast state."""
     ids = {event[3] for events in subtasks(log, "restore", place).values() for event in events}
-    assert len(ids) <= 1, f"attempt {place} restored several checkpoints: {ids}"
+    if len(ids) > 1:
+        raise NoLineage(f"attempt {place} restored several checkpoints: {ids}")
     return ids.pop() if ids else None
 
 
@@ -49,7 +54,7 @@ def lineage(log: Log, place: Place) -> list[dict[int, list[Event]]]:
                 subtask: elements(events[: events.index(["snapshot", checkpoint])]) for subtask, events in seen.items()
             }
             return [*lineage(log, other)[:-1], cut, last]
-    raise AssertionError(f"no attempt before {place} took the snapshot {checkpoint}")
+    raise NoLineage(f"no attempt before {place} took the snapshot {checkpoint}")
 
 
 def elements(events: Iterable[Event]) -> list[Event]:
@@ -106,7 +111,10 @@ def different_keys(log: Log, attempts: Log) -> list[str]:
     last = places(attempts)[-1]
     if places(log)[-1:] != [last]:
         return [f"attempts {places(log)}, Flink: {places(attempts)}"]
-    ours, theirs = by_key(lineage(log, last)), by_key(lineage(attempts, last))
+    try:
+        ours, theirs = by_key(lineage(log, last)), by_key(lineage(attempts, last))
+    except NoLineage as error:
+        return [str(error)]
     return [
         f"key {key}:\n  {ours.get(key)}\n  Flink: {theirs.get(key)}"
         for key in sorted({*ours, *theirs})

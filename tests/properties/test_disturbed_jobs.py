@@ -14,7 +14,7 @@ import pytest
 
 from flowsim.cluster.failures import FailTask
 from flowsim.cluster.job_execution import JobStatus
-from flowsim.cluster.run_actions import StopWithSavepoint
+from flowsim.cluster.run_actions import CancelJob, StopWithSavepoint
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
@@ -31,9 +31,10 @@ pytestmark = pytest.mark.property
 RUNS = int(os.environ.get("FLOWSIM_RECOVERY_RUNS", "15"))
 FIRST = int(os.environ.get("FLOWSIM_RECOVERY_SEED", "0"))
 JUDGED = 4
-"""The laws judge every fourth run."""
+"""The laws judge every fourth run, unless its checkpoints are unaligned."""
 RESCALED = 5
-"""Every fifth run is stopped with a savepoint, and restored with other parallelism."""
+"""Two runs of five are restored with other parallelism: from the savepoint of a stop, or from a retained checkpoint."""
+DURABLE_SINKS = ("csv", "jsonl", "parquet", "sqlite")
 
 
 class Disturbed:
@@ -53,7 +54,8 @@ class Disturbed:
         job = with_failing_opens(self._random, job)
         failures = random_failures(self._random, job, self._length_ms, self._task_managers)
         actions = () if job.checkpointing is None else random_actions(self._random, self._length_ms)
-        recorder = MemoryRecorder(Level.FULL) if self._how.seed % JUDGED == 0 else None
+        is_unaligned = job.checkpointing is not None and job.checkpointing.unaligned
+        recorder = MemoryRecorder(Level.FULL) if self._how.seed % JUDGED == 0 and not is_unaligned else None
         how = replace(self._how, failures=failures, actions=actions)
         # Rule 12.29: without checkpoints, tasks that have finished and committed start again with the others.
         self.is_repeated = job.checkpointing is None and any(not isinstance(each, FailTask) for each in failures)
@@ -93,6 +95,37 @@ class Disturbed:
             return None
         return [before + after for before, after in zip(stopped.rows, restored.rows, strict=True)]
 
+    def cancel_and_restore(self, job: DisturbedJob) -> list[Counter[Pair]] | None:
+        """Cancels the job, and restores its last checkpoint with other parallelism; both runs have failures.
+
+        None: there was no checkpoint. The sinks of both runs have one place, because the second run commits again.
+        """
+        assert job.checkpointing is not None
+        folder = self._folder / "checkpoints"
+        checkpointing = replace(job.checkpointing, directory=str(folder), retention="RETAIN_ON_CANCELLATION")
+        sinks = tuple(self._random.choice(DURABLE_SINKS) for _ in job.sinks)
+        job = replace(job, checkpointing=checkpointing, sinks=sinks)
+        failures = random_failures(self._random, job, self._length_ms, self._task_managers)
+        cancel = CancelJob(self._random.randint(0, self._length_ms) * NS_PER_MS)
+        cancelled = run(job, replace(self._how, failures=failures, actions=(cancel,)), self._folder / "cancelled")
+        if cancelled.result.status is JobStatus.FINISHED:
+            return cancelled.rows
+        assert cancelled.result.status is JobStatus.CANCELED, (cancelled.result.error, cancelled.result.report)
+        retained = sorted(folder.glob("chk-*"), key=lambda path: int(path.name.removeprefix("chk-")))
+        if not retained:
+            return None
+        other = with_failing_opens(self._random, job.rescaled_evenly(self._random))
+        checkpointing = replace(checkpointing, directory=str(self._folder / "more checkpoints"))
+        other = replace(other, checkpointing=checkpointing)
+        failures = random_failures(self._random, other, self._length_ms, ())
+        restore = SavepointRestoreSettings(str(retained[-1]), self._random.choice(["CLAIM", "NO_CLAIM", "LEGACY"]))
+        try:
+            restored = self._finished(other, replace(self._how, failures=failures), "cancelled", savepoint=restore)
+        except BadInput as error:
+            assert "partially finished" in str(error) or "mixed operator finished state" in str(error), error  # noqa: PT017
+            return None
+        return restored.rows
+
     def _finished(self, job: DisturbedJob, how: Run, folder: str, **options: Any) -> Output:
         output = run(job, how, self._folder / folder, **options)
         assert output.result.status is JobStatus.FINISHED, (how, output.result.error, output.result.report)
@@ -109,8 +142,13 @@ def test_disturbed_job_commits_what_undisturbed_job_does(seed: int) -> None:
         undisturbed = run(job, how, Path(folder) / "undisturbed")
         assert undisturbed.result.status is JobStatus.FINISHED, (undisturbed.result.error, undisturbed.result.report)
         disturbed = Disturbed(random, how, undisturbed, Path(folder))
-        is_stopped = seed % RESCALED == 1 and job.checkpointing is not None
-        rows = disturbed.stop_and_restore(job) if is_stopped else disturbed.run(job)
+        match seed % RESCALED:
+            case 1 if job.checkpointing is not None:
+                rows = disturbed.stop_and_restore(job)
+            case 3 if job.checkpointing is not None and job.checkpointing.exactly_once:
+                rows = disturbed.cancel_and_restore(job)
+            case _:
+                rows = disturbed.run(job)
     for found, expected in zip(rows or (), undisturbed.rows, strict=rows is not None):
         if disturbed.is_repeated:
             found = Counter({row: expected[row] for row in found})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowsim.facts.kinds import BufferSide
 from flowsim.facts.tracer import TaskTrace
-from flowsim.network.buffers.buffer import buffer_kind
+from flowsim.network.buffers.buffer import DataType, buffer_kind
 from flowsim.network.errors import IllegalState
 from flowsim.network.gates.input_channel import BufferAndAvailability, ChannelGate, InputChannel
 from flowsim.network.outbox import Outbox
@@ -20,7 +20,7 @@ class LocalInputChannel(InputChannel):
     ``consumer``'s batch.
     """
 
-    __slots__ = ("view", "_producer", "_consumer")
+    __slots__ = ("view", "_producer", "_consumer", "_has_priority_event")
 
     def __init__(
         self,
@@ -36,6 +36,8 @@ class LocalInputChannel(InputChannel):
         """The view of the subpartition; set once the channel has requested a subpartition."""
         self._producer = producer
         self._consumer = consumer
+        self._has_priority_event = False
+        """True while the gate knows of a priority event that it has not read."""
 
     def request_subpartition(self, subpartition: ResultSubpartition) -> None:
         """Makes this channel the listener and reader of ``subpartition``. Flink: requestSubpartitions."""
@@ -59,6 +61,7 @@ class LocalInputChannel(InputChannel):
         if self._producer.sealed:
             self._producer.hold_priority_event(PriorityEvent(self, sequence_number))
         elif not self.released:
+            self._has_priority_event = True
             self.gate.notify_priority_event(self, sequence_number)
 
     def publish(self) -> None:
@@ -99,12 +102,15 @@ class LocalInputChannel(InputChannel):
             self.view.notify_new_buffer_size(size_bytes)
 
     def next_buffer(self) -> BufferAndAvailability | None:
-        """Returns the next buffer or event; skips empty buffers."""
+        """Returns the next buffer or event; skips empty buffers. While the producer is sealed, only a priority event."""
         if self.released:
             return None
-        if self._producer.sealed:
+        is_sealed = self._producer.sealed
+        if is_sealed:
             self._producer.hold_local_channel(self)
-            return None
+            # A published priority event is before what the running batch has written.
+            if not self._has_priority_event:
+                return None
         polled = self.view.poll()
         while polled is not None and not len(polled.buffer):
             polled.buffer.recycle()
@@ -122,7 +128,12 @@ class LocalInputChannel(InputChannel):
             self.trace.buffer(
                 self.channel_id, BufferSide.RECEIVED, polled.sequence_number, kind, len(buffer), polled.backlog, -1
             )
-        return BufferAndAvailability(buffer, polled.next_type, polled.sequence_number)
+        next_type = polled.next_type
+        if self._has_priority_event and buffer.data_type.has_priority:
+            self._has_priority_event = next_type.has_priority and not is_sealed
+            if next_type.has_priority and is_sealed:
+                self._producer.hold_priority_event(PriorityEvent(self, polled.sequence_number + 1))
+        return BufferAndAvailability(buffer, DataType.NONE if is_sealed else next_type, polled.sequence_number)
 
 
 class PriorityEvent:

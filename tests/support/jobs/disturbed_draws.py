@@ -59,6 +59,9 @@ def random_job(random: Random) -> DisturbedJob:
         async_latency_ns=random.choice([0, 4]) * NS_PER_MS,
         sync_latency_ns=random.choice([0, 0, 1]) * NS_PER_MS,
     )
+    if exactly_once and random.random() < 0.5:
+        timeout_ms = random.choice([0, 0, 2, 10])
+        checkpointing = replace(checkpointing, unaligned=True, aligned_timeout_ms=timeout_ms, max_concurrent=1)
     restart = random.choice([FixedDelayRestart(50, 0), FixedDelayRestart(50, 12), ExponentialDelayRestart(5, 40)])
     settings: dict[str, object] = {
         "segment_size_bytes": random.choice([32768, 64]),

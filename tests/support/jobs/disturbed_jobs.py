@@ -124,6 +124,19 @@ class DisturbedJob:
         ]
         return replace(self, origins=tuple(origins), steps=tuple(steps))
 
+    def rescaled_evenly(self, random: Random) -> DisturbedJob:
+        """Returns the job with other parallelism and the same chains, so that each exchange has its in-flight data."""
+        fixed = {each.parallelism for each in self.origins if not can_rescale(each)}
+        ends = {self.parallelisms[end] for end in self.ends}
+        for _ in range(20):
+            others = dict(zip((1, 2, 3), random.sample((1, 2, 3, 4), k=3), strict=True))
+            # The sinks have one subtask, and form a chain with a step of one subtask.
+            if all(others[each] == each for each in fixed) and all((each == 1) == (others[each] == 1) for each in ends):
+                origins = [replace(each, parallelism=others[each.parallelism]) for each in self.origins]
+                steps = [replace(each, parallelism=others[each.parallelism]) for each in self.steps]
+                return replace(self, origins=tuple(origins), steps=tuple(steps))
+        return self
+
     def graph(self, inputs: Path, folder: Path) -> tuple[StreamExecutionEnvironment, list[Any]]:
         """Returns the job, and the sinks of its ends."""
         env = StreamExecutionEnvironment.get_execution_environment()

@@ -67,7 +67,8 @@ def elements(events: Iterable[Event]) -> list[Event]:
 
 
 def without_watermark(value: list[Any]) -> list[Any]:
-    return value[:5] if value[0] == "e" else value
+    """A record of the operators ``keyed`` or ``timers`` without the watermark, which is their last field."""
+    return value[:-1] if value[0] in ("e", "elem") else value
 
 
 def by_subtask(parts: list[dict[int, list[Event]]]) -> dict[int, list[Event]]:

@@ -74,6 +74,26 @@ def test_empty_buffers_are_skipped() -> None:
     assert pair.read() == [b"a"]
 
 
+def test_published_priority_event_is_read_while_batch_of_producer_runs() -> None:
+    """Decision D4, rule 7.5: the gate polls a channel with priority only to read its priority event."""
+    pair = Pair()
+    pair.add(b"before")
+    pair.subpartition.add_event(CheckpointBarrier(1, 1, UNALIGNED))
+    pair.producer.sealed = True
+    pair.add(b"behind")
+    pair.subpartition.add_event(CheckpointBarrier(2, 1, UNALIGNED))
+    polled = pair.gate.poll()
+    assert polled is not None
+    assert polled.received.event == CheckpointBarrier(1, 1, UNALIGNED)
+    assert (pair.gate.priority_availability.available, pair.read()) == (False, [])
+    pair.producer.publish()
+    assert pair.gate.priority_availability.available
+    polled = pair.gate.poll()
+    assert polled is not None
+    assert polled.received.event == CheckpointBarrier(2, 1, UNALIGNED)
+    assert pair.read() == [b"before", b"behind"]
+
+
 def test_data_of_running_batch_is_readable_after_its_end() -> None:
     """Decision D4."""
     pair = Pair()

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.property
 RUNS = int(os.environ.get("FLOWSIM_RECOVERY_RUNS", "15"))
 FIRST = int(os.environ.get("FLOWSIM_RECOVERY_SEED", "0"))
 JUDGED = 4
-"""The laws judge every fourth run, unless its checkpoints are unaligned."""
+"""The laws judge every fourth run."""
 RESCALED = 5
 """Two runs of five are restored with other parallelism: from the savepoint of a stop, or from a retained checkpoint."""
 DURABLE_SINKS = ("csv", "jsonl", "parquet", "sqlite")
@@ -54,8 +54,7 @@ class Disturbed:
         job = with_failing_opens(self._random, job)
         failures = random_failures(self._random, job, self._length_ms, self._task_managers)
         actions = () if job.checkpointing is None else random_actions(self._random, self._length_ms)
-        is_unaligned = job.checkpointing is not None and job.checkpointing.unaligned
-        recorder = MemoryRecorder(Level.FULL) if self._how.seed % JUDGED == 0 and not is_unaligned else None
+        recorder = MemoryRecorder(Level.FULL) if self._how.seed % JUDGED == 0 else None
         how = replace(self._how, failures=failures, actions=actions)
         # Rule 12.29: without checkpoints, tasks that have finished and committed start again with the others.
         self.is_repeated = job.checkpointing is None and any(not isinstance(each, FailTask) for each in failures)

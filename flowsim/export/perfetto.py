@@ -40,6 +40,7 @@ _ELEMENT_NAMES: Final = {
     ElementKind.CHECKPOINT_BARRIER: "checkpoint barrier",
     ElementKind.CANCEL_CHECKPOINT_MARKER: "cancellation of a checkpoint",
     ElementKind.EVENT: "event",
+    ElementKind.UNALIGNED_BARRIER: "unaligned barrier",
 }
 _MAILS, _ELEMENTS, _EVENT_TIME, _LAG, _ASYNC, _CHANNELS = range(6)
 """The ranks of tracks below a subtask; async operators and channels are one rank each, by their numbers."""

@@ -79,7 +79,8 @@ def tables_of_checkpoint(checkpoint: int) -> tuple[tuple[str, ...], Values]:
     """Returns the tables with facts of one checkpoint, and which of their rows: its steps, and its barriers."""
     tables = KINDS["checkpoints"]
     one = frozenset({checkpoint})
-    barriers = frozenset({int(ElementKind.CHECKPOINT_BARRIER), int(ElementKind.CANCEL_CHECKPOINT_MARKER)})
+    kinds = ElementKind.CHECKPOINT_BARRIER, ElementKind.UNALIGNED_BARRIER, ElementKind.CANCEL_CHECKPOINT_MARKER
+    barriers = frozenset(map(int, kinds))
     values: Values = {table: {"checkpoint": one} for table in tables}
     values |= {table: {"kind": barriers, "timestamp": one} for table in KINDS["elements"]}
     return (*KINDS["elements"], *tables), values

@@ -32,6 +32,7 @@ SENT: Final[Phrases] = {
     ElementKind.CHECKPOINT_BARRIER: ("writes the barrier", ("12.6",)),
     ElementKind.CANCEL_CHECKPOINT_MARKER: ("writes the cancellation", ("12.71",)),
     ElementKind.EVENT: ("writes an event", ()),
+    ElementKind.UNALIGNED_BARRIER: ("writes the unaligned barrier", ("5.28", "12.6")),
 }
 RECEIVED: Final[Phrases] = {
     ElementKind.RECORD: ("reads record", ("7.17",)),
@@ -43,6 +44,7 @@ RECEIVED: Final[Phrases] = {
     ElementKind.CHECKPOINT_BARRIER: ("reads the barrier", ("12.11",)),
     ElementKind.CANCEL_CHECKPOINT_MARKER: ("reads the cancellation", ("12.13",)),
     ElementKind.EVENT: ("reads an event", ()),
+    ElementKind.UNALIGNED_BARRIER: ("reads the unaligned barrier", ("5.28", "12.11")),
 }
 LIFE: Final[Phrases] = {
     LifeEvent.INITIALIZING: ("opens its operators", ("4.2",)),

@@ -30,7 +30,7 @@ def element_text(kind: int, timestamp: int, value: str = "") -> str:
             return STATUS.get(timestamp, str(timestamp))
         case ElementKind.END_OF_DATA:
             return "with drain" if timestamp else "without drain"
-        case ElementKind.CHECKPOINT_BARRIER | ElementKind.CANCEL_CHECKPOINT_MARKER:
+        case ElementKind.CHECKPOINT_BARRIER | ElementKind.UNALIGNED_BARRIER | ElementKind.CANCEL_CHECKPOINT_MARKER:
             return f"of checkpoint {timestamp}"
         case ElementKind.END_OF_PARTITION | ElementKind.EVENT:
             return ""

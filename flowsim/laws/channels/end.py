@@ -199,8 +199,8 @@ _COUNTS: Final = """\
 - Each channel is judged twice, by its rows in `sent` and by its rows in `received`. Let P be the lowest position of an
   END_OF_PARTITION row there, and D the lowest position of an END_OF_DATA row. A row is a violation when
   - its position is above P (for example, a second END_OF_PARTITION);
-  - its position is above D, and it is not END_OF_PARTITION, CHECKPOINT_BARRIER, CANCEL_CHECKPOINT_MARKER or EVENT. (A
-    task answers checkpoints until it ends, rules 12.58 and 12.94.)
+  - its position is above D, and it is not END_OF_PARTITION, CHECKPOINT_BARRIER, UNALIGNED_BARRIER,
+    CANCEL_CHECKPOINT_MARKER or EVENT. (A task answers checkpoints until it ends, rules 12.58 and 12.94.)
 - Exception: the second condition does not apply if the END_OF_DATA at D is without drain and the job has an operator of
   kind `async_wait`. (If several END_OF_DATA rows are at D, the lowest timestamp counts.) Reason: without drain, this
   operator does not wait for its calls. Calls that complete before it is closed still emit (rules 4.9, 11.19), and so do

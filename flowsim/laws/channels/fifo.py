@@ -23,7 +23,8 @@ def _ends(facts: Slice) -> Iterator[tuple[int, Columns]]:
         if len(rows):
             columns = tuple(rows.column(name) for name in _COLUMNS)
             compared = (columns[2] != _UNALIGNED_BARRIER) & (columns[1] >= 0)
-            yield side, columns if compared.all() else tuple(column[compared] for column in columns)
+            if compared.any():
+                yield side, columns if compared.all() else tuple(column[compared] for column in columns)
 
 
 class Elements:

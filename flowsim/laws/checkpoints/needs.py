@@ -47,5 +47,5 @@ def _alignments(graph: JobGraph) -> dict[int, int]:
 
 
 def blocks_channels(graph: JobGraph, checkpoint: int) -> bool:
-    """Whether barriers of a checkpoint block their channels until the snapshot."""
-    return alignments(graph).get(checkpoint) in (AlignmentType.ALIGNED, AlignmentType.FORCED_ALIGNED)
+    """Whether nothing that follows a barrier of a checkpoint is received before the snapshot."""
+    return alignments(graph).get(checkpoint, AlignmentType.AT_LEAST_ONCE) != AlignmentType.AT_LEAST_ONCE

@@ -127,7 +127,8 @@ _COUNTS: Final = """\
   - SENT, SKIPPED: the poll cannot take the entry;
   - SENT: its `backlog` is not the data count after the row, minus 1 if the last entry is DATA and no flush waits (rule
     5.26). In a finished partition, the last entry is an event. If the job has rows in `checkpoints`, an EVENT row may
-    have 0: a barrier that blocks its channel reports no backlog (rule 5.27);
+    have 0, and the PRIORITY_EVENT rows that follow it: a barrier that blocks its channel reports no backlog (rule
+    5.27);
   - SENT, of kind DATA with 0 `bytes`: `whole` is 0, or the input pool of the receiver's gate has `exclusive` buffers
     (rule 5.23).
 - The SENT and RECEIVED rows are compared like `sent` and `received` in law channel-fifo. The position is `number`; the

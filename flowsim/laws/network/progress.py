@@ -226,7 +226,7 @@ _COUNTS: Final = """\
     of its last INITIAL_GOT or GOT row is above the number of DATA rows SENT since. The connection to a task is busy
     after each SENT row on a channel with `bytes_per_second`, for the time that its `bytes` take.
     If the job has rows in `checkpoints`, an event may be a barrier that blocks its channel (rule 5.27): from an EVENT
-    row SENT to the next row SENT of the channel it cannot send.
+    row SENT to the next row SENT of the channel that is no PRIORITY_EVENT it cannot send.
   - In a rest of kind MAIL, a mail was PUT and has not RUN, and its priority is at least that of the innermost open
     YIELD wait. Without a YIELD wait, it is at least -1.
   - In a rest of kind MAIL with `priority` -1 (no back pressure) and without an open YIELD wait, the task has unread

@@ -32,7 +32,9 @@ class SubpartitionQueue:
     def __init__(self, has_barriers: bool = False) -> None:
         self._has_barriers = has_barriers
         self._may_be_blocked = False
-        """From an event until something else is sent; when the receiver resumes the channel is not recorded."""
+        """From an event until data or another event is sent; when the receiver resumes the channel is not recorded. A priority
+        event neither blocks nor resumes.
+        """
         self._queued = self._sent = 0
         self._entries: deque[tuple[int, int]] = deque()
         """Kind and number of each buffer and event."""
@@ -84,7 +86,8 @@ class SubpartitionQueue:
         in_order = number == self._sent
         self._sent += 1
         is_next = self._poll(kind, ends)
-        self._may_be_blocked = self._has_barriers and kind == _EVENT
+        if kind != _PRIORITY:
+            self._may_be_blocked = self._has_barriers and kind == _EVENT
         if not in_order:
             return "a buffer leaves the queue in the wrong order"
         if not is_next:

@@ -42,6 +42,7 @@ def flow_of(facts: RunFacts, channel: Channel) -> ChannelFlow:
     """The counts at the moment of the facts; below level full only those of elements."""
     sent = facts.rows("sent", channel.source_task).equal(channel=channel.channel)
     received = facts.rows("received", channel.target_task).equal(channel=channel.channel)
+    received = received.where(received["position"] >= 0)
     if not facts.has("buffers"):
         return ChannelFlow(channel, len(sent), len(received), 0, 0, 0, None, None, None)
     ours = facts.rows("buffers", channel.source_task).equal(channel=channel.channel)

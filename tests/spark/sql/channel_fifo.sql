@@ -1,8 +1,11 @@
--- What was received is what was sent, position by position, and each side took its positions in order.
+-- What was received is what was sent, position by position, and each side took its positions in order. Barriers that may
+-- overtake (kind 9) and restored elements (below 0) are not compared.
 WITH both_sides AS (
   SELECT task, seq, channel, position, 1 AS is_sent, struct(kind, timestamp, fingerprint) AS payload FROM sent
+  WHERE kind <> 9
   UNION ALL
   SELECT task, seq, channel, position, 0 AS is_sent, struct(kind, timestamp, fingerprint) AS payload FROM received
+  WHERE kind <> 9 AND position >= 0
 ), in_order AS (
   SELECT *, lag(position) OVER (PARTITION BY is_sent, task, channel ORDER BY seq, position) AS before FROM both_sides
 )

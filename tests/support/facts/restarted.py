@@ -23,6 +23,7 @@ from flowsim.units import NS_PER_MS
 from tests.support.facts.cases import Case
 from tests.support.facts.fact_builder import FactBuilder, Row, recorded
 from tests.support.jobs.restarted_job import run_in_one_chain, run_restarted
+from tests.support.jobs.unaligned_job import run_unaligned
 
 JOBS: dict[str, Callable[[Recorder], object]] = {}
 
@@ -120,4 +121,5 @@ JOBS |= {
     "one chain": run_in_one_chain,
     "windows": run_with_windows,
     "calls": _run_with_calls_in_the_source,
+    "unaligned": lambda recorder: run_unaligned(recorder, interval_ms=12, fail_at=60),
 }

@@ -17,14 +17,23 @@ DATA = BufferKind.DATA
 class Queue:
     """One subpartition: the kinds of its entries, head first."""
 
-    entries: list[int] = field(default_factory=list)
+    entries: list[tuple[int, int]] = field(default_factory=list)
+    """Kind and number."""
+    may_be_blocked: bool = False
     flush_requested: bool = False
     queued: int = 0
     sent: int = 0
 
     @property
     def data(self) -> int:
-        return sum(kind == DATA for kind in self.entries)
+        return sum(kind == DATA for kind, _ in self.entries)
+
+    def add(self, kind: int, number: int) -> None:
+        """Behind the others, or behind the others with priority."""
+        with_priority = [n for n, (each, _) in enumerate(self.entries) if each == BufferKind.PRIORITY_EVENT]
+        self.entries.insert(
+            len(with_priority) if kind == BufferKind.PRIORITY_EVENT else len(self.entries), (kind, number)
+        )
 
 
 def backlog(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
@@ -78,16 +87,24 @@ def _fits(queue: Queue, row: Row, exclusive: bool, may_block: bool) -> bool:
     """Does to the queue what the row says, as far as it can; whether it could, and the row says what is then so."""
     _, _, _, _, side, number, kind, size, reported, _, whole = row
     if side == BufferSide.QUEUED:
-        queue.entries.append(kind)
+        queue.add(kind, number)
         queue.queued += 1
         return (number, reported) == (queue.queued - 1, queue.data)
+    if side == BufferSide.PRIORITIZED:
+        is_queued = (BufferKind.EVENT, number) in queue.entries
+        if is_queued:
+            queue.entries.remove((BufferKind.EVENT, number))
+            queue.add(BufferKind.PRIORITY_EVENT, number)
+        return is_queued and reported == queue.data
     if side == BufferSide.FLUSHED:
         in_vain = not queue.entries or queue.flush_requested
         queue.flush_requested = True
         return not in_vain and reported == queue.data
     if side == BufferSide.SENT:
         queue.sent += 1
-    head = queue.entries[:1]
+        if kind != BufferKind.PRIORITY_EVENT:
+            queue.may_be_blocked = may_block and kind == BufferKind.EVENT
+    head = [kind for kind, _ in queue.entries[:1]]
     if head != [kind] or (not whole and len(queue.entries) > 1) or (side != BufferSide.SENT and kind != DATA):
         return False
     if len(queue.entries) == 1:
@@ -96,8 +113,8 @@ def _fits(queue: Queue, row: Row, exclusive: bool, may_block: bool) -> bool:
         del queue.entries[0]
     if side == BufferSide.SKIPPED:
         return reported == queue.data
-    tail_waits = queue.entries[-1:] == [DATA] and not queue.flush_requested
+    tail_waits = [kind for kind, _ in queue.entries[-1:]] == [DATA] and not queue.flush_requested
     is_empty = kind == DATA and size <= 0
     # A barrier that blocks its channel reports no backlog (rule 5.27).
-    is_reported = reported == queue.data - tail_waits or (may_block and kind != DATA and reported == 0)
+    is_reported = reported == queue.data - tail_waits or (queue.may_be_blocked and reported == 0)
     return number == queue.sent - 1 and is_reported and not (is_empty and (exclusive or not whole))

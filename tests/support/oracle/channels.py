@@ -34,12 +34,21 @@ def channel_fifo(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     """Law channel-fifo: position by position, the receiver decoded what the sender put there."""
     if not graph.channels:
         return not_applicable("channel-fifo", _NO_CHANNELS)
-    sent, received = _sent(facts), _received(facts)
+    sent, received = (
+        [(place, payload) for place, payload in rows if _is_live(place[1], payload[0])]
+        for rows in (_sent(facts), _received(facts))
+    )
     findings = Findings(len(sent) + len(received))
     for table in ("sent", "received"):
-        falling_behind(findings, [(row[1], row[0], row[3], row[4]) for row in facts.rows(table)])
+        rows = [row for row in facts.rows(table) if _is_live(row[4], row[5])]
+        falling_behind(findings, [(row[1], row[0], row[3], row[4]) for row in rows])
     compare_ends(findings, sent, received, whole)
     return findings.outcome("channel-fifo")
+
+
+def _is_live(position: int, kind: int) -> bool:
+    """Not restored, and no barrier that may overtake."""
+    return position >= 0 and kind != ElementKind.UNALIGNED_BARRIER
 
 
 def falling_behind(findings: Findings, rows: Iterable[tuple[int, int, int, int]]) -> None:

@@ -121,30 +121,35 @@ def _possible(
 
 def _can_send(channel: Channel, past: list[Step], may_block: bool) -> bool:
     """``may_block``: an event may be a barrier; then nothing leaves until the receiver resumes (rule 5.27)."""
-    queue: list[int] = []
-    flushed, blocked, credits = False, False, 0
+    queue: list[tuple[int, int]] = []
+    """Kind and number; the first entries have priority."""
+    flushed, blocked, connected, credits = False, False, False, 0
     for _, table, row in past:
         if table not in ("buffers", "credits") or row[3] != channel.channel:
             continue
         if table == "credits":
             credits = row[6] if row[4] in GOT else credits
-        elif row[4] == BufferSide.QUEUED:
-            queue.append(row[6])
+            connected = connected or row[4] in GOT
+        elif row[4] in (BufferSide.QUEUED, BufferSide.PRIORITIZED):
+            if row[4] == BufferSide.PRIORITIZED and (BufferKind.EVENT, row[5]) not in queue:
+                continue
+            queue = [entry for entry in queue if entry[1] != row[5]] + [(row[6], row[5])]
+            queue.sort(key=lambda entry: entry[0] != BufferKind.PRIORITY_EVENT)
         elif row[4] == BufferSide.FLUSHED:
             flushed = True
         elif row[4] in (BufferSide.SENT, BufferSide.SKIPPED):
             kind, whole = row[6], row[10]
-            if row[4] == BufferSide.SENT:
-                blocked = may_block and kind != BufferKind.DATA
+            if row[4] == BufferSide.SENT and kind != BufferKind.PRIORITY_EVENT:
+                blocked = may_block and kind == BufferKind.EVENT
             credits -= row[4] == BufferSide.SENT and kind == BufferKind.DATA
             fits = row[4] == BufferSide.SENT or kind == BufferKind.DATA
-            if fits and queue[:1] == [kind] and (whole or len(queue) == 1):
+            if fits and [entry for entry, _ in queue[:1]] == [kind] and (whole or len(queue) == 1):
                 flushed = flushed and len(queue) > 1
                 if whole:
                     del queue[0]
-    if not queue or blocked:
+    if not queue or not connected or blocked:
         return False
-    return queue[0] != BufferKind.DATA or (credits > 0 and (flushed or len(queue) > 1))
+    return queue[0][0] != BufferKind.DATA or (credits > 0 and (flushed or len(queue) > 1))
 
 
 def _free_at(graph: JobGraph, channel: Channel, past: list[Step]) -> int:

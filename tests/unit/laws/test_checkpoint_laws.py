@@ -38,6 +38,7 @@ from flowsim.validation.judge import open_runs, validate
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
 from tests.support.facts.restarted import run_with_windows
 from tests.support.jobs.restarted_job import record_restarted, run_in_one_chain, run_restarted
+from tests.support.jobs.unaligned_job import run_unaligned
 
 Row = dict[str, int]
 CHECKPOINT_LAWS = [law for law in LAWS if law.id in OF_CHECKPOINTS]
@@ -91,6 +92,18 @@ def test_job_with_at_least_once_checkpoints_satisfies_all_laws() -> None:
     assert violated(list(outcomes.values())) == set()
     assert outcomes["at-least-once"].verdict is Verdict.HOLDS
     assert outcomes["exactly-once"].reason == "the mode of checkpoints is at-least-once"
+
+
+@pytest.mark.parametrize(
+    ("fail_at", "interval_ms", "aligned_timeout_ms"), [(40, 30, 0), (60, 12, 0), (40, 30, 8), (85, 50, 0)]
+)
+def test_job_with_unaligned_checkpoints_satisfies_all_laws(
+    fail_at: int, interval_ms: int, aligned_timeout_ms: int
+) -> None:
+    recorder = MemoryRecorder(Level.FULL)
+    run_unaligned(recorder, fail_at, interval_ms=interval_ms, aligned_timeout_ms=aligned_timeout_ms)
+    assert any(row[4] < 0 for row in recorder.rows("received"))
+    assert violated(check_all(recorder)) == set()
 
 
 @pytest.mark.parametrize("fail_at", [3, 50])

@@ -1,0 +1,57 @@
+"""A keyed job under back-pressure that takes unaligned checkpoints, fails once and is restored with in-flight data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
+from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.connectors.memory import CollectSink
+from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.datastream.common import Duration, Types, WatermarkStrategy
+from flowsim.facts.tracer import Recorder
+from flowsim.faults.catalogue import Fault
+from flowsim.faults.faulty_components import with_faults
+from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
+from flowsim.units import NS_PER_MS
+from tests.support.jobs.restarted_job import Counts, ScriptedFailure
+
+RECORDS = 90
+KEYS = 5
+
+
+def run_unaligned(
+    recorder: Recorder | None,
+    fail_at: int = 40,
+    *,
+    interval_ms: int = 30,
+    aligned_timeout_ms: int = 0,
+    faults: Iterable[Fault] = (),
+) -> tuple[JobExecutionResult, CollectSink]:
+    """Runs the job; ``fail_at``: number of the record that fails, 0: none."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(2)
+    strategy = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(5)).with_timestamp_assigner(
+        lambda value, timestamp: value[1]
+    )
+    numbers = env.from_collection([(f"k{i % KEYS}", i) for i in range(RECORDS)])
+    keyed = numbers.assign_timestamps_and_watermarks(strategy).key_by(lambda value: value[0], key_type=Types.STRING())
+    counts = keyed.process(Counts(ScriptedFailure(fail_at))).name("counts").rebalance()
+    sink = CollectSink()
+    counts.map(lambda value: value).name("last").set_parallelism(1).sink_to(sink).set_parallelism(1)
+    graph = env.stream_graph()
+    graph.settings = replace(
+        graph.settings,
+        checkpointing=CheckpointSettings(
+            interval_ms=interval_ms,
+            unaligned=True,
+            aligned_timeout_ms=aligned_timeout_ms,
+            async_latency_ns=2 * NS_PER_MS,
+        ),
+        restart_strategy=FixedDelayRestart(3, 5),
+        cost_ns=NS_PER_MS,
+        buffer_timeout_ms=1,
+        segment_size_bytes=128,
+    )
+    return MiniCluster(graph, with_faults(RunOptions(recorder=recorder), faults)).run(), sink

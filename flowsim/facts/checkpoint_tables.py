@@ -23,7 +23,9 @@ from flowsim.facts.table import OPERATOR, SEQ, TASK, TIME, Column, Table
 
 _CHECKPOINT = Column("checkpoint", "q", "id of the checkpoint or savepoint")
 _REASON = Column("reason", "b", "why it was rejected, declined or aborted; otherwise NONE", CheckpointReason)
-_STEP = Column("step", "q", "number of the fact among those of tables checkpoints and restarts, from 0")
+_STEP = Column(
+    "step", "q", "number of the fact among those of the job's side (checkpoints, restarts, stored_channels), from 0"
+)
 _JOB_TIME = Column("time_ns", "q", "the job's clock in virtual nanoseconds")
 
 CHECKPOINTS = Table(
@@ -45,6 +47,26 @@ RESTARTS = Table(
      Column("attempt", "i", "failure: the attempt that failed; restart: the new attempt; -1 without a task"),
      Column("checkpoint", "q", "restart: id of the checkpoint from which the task starts, -1: none; otherwise -1"),
      Column("delay_ms", "q", "failure: delay until the restart in ms; otherwise 0")),
+)  # fmt: skip
+STORED_CHANNELS = Table(
+    "stored_channels", Level.ELEMENTS,
+    "the in-flight data of one channel in a checkpoint (rule 12.83): when the checkpoint is complete, and when it is restored",
+    (_STEP, _JOB_TIME, _CHECKPOINT, Column("action", "b", "stored or restored", StoredAction),
+     Column("edge", "i", "the edge (table edges)"),
+     Column("source", "i", "the subtask that sent it, in the job that stored it"),
+     Column("target", "i", "the subtask that would have received it, in the job that stored it"),
+     Column("channel", "i", "its channel id; -1: restored with another parallelism"),
+     Column("task_id", "i", "the task that receives it: of a stored one that of ``target``; restored with another parallelism "
+            "there is a row for each task, with the records that belong to its key groups"),
+     Column("input_buffers", "i", "number of buffers that the receiver stored"),
+     Column("input_bytes", "q", "their size"),
+     Column("output_buffers", "i", "number of buffers that the sender stored"),
+     Column("output_bytes", "q", "their size; restored with another parallelism these four are 0"),
+     Column("elements", "q", "number of elements in these buffers; restored with another parallelism only of records"),
+     Column("element_sum", "q", "sum of their numbers: of a record its fingerprint, of another element a number from kind and "
+            "timestamp; overflows like a Java long"),
+     Column("weighted_sum", "q", "sum of their numbers, each times its place from 0; overflows; 0 with another parallelism"),
+     Column("rest_bytes", "q", "bytes that form no whole element, always 0")),
 )  # fmt: skip
 CHECKPOINT_STEPS = Table(
     "checkpoint_steps", Level.ELEMENTS, "a step of a checkpoint in a task (section 12)",
@@ -102,5 +124,6 @@ COMMITTABLES = Table(
 )  # fmt: skip
 
 CHECKPOINT_TABLES: Final = (
-    CHECKPOINTS, RESTARTS, CHECKPOINT_STEPS, SNAPSHOTS, CHECKPOINT_METRICS, STORED_STATE, SOURCE_POSITIONS, COMMITTABLES,
+    CHECKPOINTS, RESTARTS, STORED_CHANNELS, CHECKPOINT_STEPS, SNAPSHOTS, CHECKPOINT_METRICS, STORED_STATE,
+    SOURCE_POSITIONS, COMMITTABLES,
 )  # fmt: skip

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from flowsim.facts.checkpoint_tables import CHECKPOINTS, RESTARTS
-from flowsim.facts.kinds import AlignmentType, CheckpointAction, CheckpointReason, RestartAction, SnapshotKind
+from flowsim.facts.checkpoint_tables import CHECKPOINTS, RESTARTS, STORED_CHANNELS
+from flowsim.facts.kinds import (
+    AlignmentType,
+    CheckpointAction,
+    CheckpointReason,
+    RestartAction,
+    SnapshotKind,
+    StoredAction,
+)
 from flowsim.facts.tracer import Clock, Recorder
 
 
 class JobTrace:
     """Stamps the facts of the job's side with their number and the job's clock."""
 
-    __slots__ = ("_checkpoints", "_clock", "_restarts", "_step")
+    __slots__ = ("_checkpoints", "_clock", "_restarts", "_step", "_stored")
 
     def __init__(self, clock: Clock, recorder: Recorder) -> None:
         self._clock = clock
         self._step = 0
         self._checkpoints = recorder.appender(CHECKPOINTS)
         self._restarts = recorder.appender(RESTARTS)
+        self._stored = recorder.appender(STORED_CHANNELS)
 
     def _next(self) -> int:
         step = self._step
@@ -42,6 +50,10 @@ class JobTrace:
             acknowledged,
             state_bytes,
         )
+
+    def stored_channel(self, checkpoint: int, action: StoredAction, *columns: int) -> None:
+        """Records the in-flight data of one channel; ``columns``: those of the table after ``action``."""
+        self._stored(self._next(), self._clock.now_ns, checkpoint, action, *columns)
 
     def failure(self, failure: int, task: int, attempt: int, delay_ms: int | None) -> None:
         """Records a failure; task and attempt -1: of no single task; ``delay_ms`` None: the job fails."""

@@ -53,7 +53,7 @@ _TIMESTAMP = Column(
     "timestamp",
     "q",
     "record: its timestamp in ms, -2^63 = none; watermark: its time; status: 0 ACTIVE, -1 IDLE; latency marker: its "
-    "mark time; END_OF_DATA: 1 drain, 0 no drain; CHECKPOINT_BARRIER and CANCEL_CHECKPOINT_MARKER: id of the checkpoint; "
+    "mark time; END_OF_DATA: 1 drain, 0 no drain; barriers and CANCEL_CHECKPOINT_MARKER: id of the checkpoint; "
     "other events: 0",
 )
 _FINGERPRINT = Column(
@@ -79,7 +79,8 @@ SENT = Table(
 RECEIVED = Table(
     "received", Level.ELEMENTS, "one element or event that a task received from one channel",
     (SEQ, TASK, TIME, _CHANNEL,
-     Column("position", "q", "the receiver's count of elements and events on this channel, from 0"),
+     Column("position", "q", "the receiver's count of elements and events on this channel, from 0; below 0: element n of the "
+            "restored in-flight data of the channel is at -2^62 + n"),
      Column("kind", "b", "kind of element or event", ElementKind), _TIMESTAMP,
      Column("fingerprint", "q", "as in table sent, but computed from the decoded record, which is encoded again"),
      Column("epoch", "q", "number of watermarks that the task's input had emitted before this element")),

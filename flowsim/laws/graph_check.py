@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from flowsim.errors import BadInput
 from flowsim.laws.job_graph import Channel, Edge, JobGraph, Operator, Pool, Task, job_graph
-from flowsim.laws.job_history import CheckpointEvent, RestartEvent
+from flowsim.laws.job_history import CheckpointEvent, RestartEvent, StoredChannelEvent
 from flowsim.laws.slices import Facts
 
 _MAX_PARALLELISM: Final = 1 << 15
@@ -44,6 +44,7 @@ def checked_job_graph(facts: Facts) -> JobGraph:
     _each("pools", graph.pools.values(), lambda row: _of_pool(row, graph))
     _each("checkpoints", graph.history.checkpoints, lambda row: _of_job(row, graph))
     _each("restarts", graph.history.restarts, lambda row: _of_job(row, graph))
+    _each("stored_channels", graph.history.stored_channels, lambda row: _of_job(row, graph))
     return graph
 
 
@@ -110,7 +111,7 @@ def _of_pool(pool: Pool, graph: JobGraph) -> Iterator[str]:
         yield "a negative number of segments"
 
 
-def _of_job(event: CheckpointEvent | RestartEvent, graph: JobGraph) -> Iterator[str]:
+def _of_job(event: CheckpointEvent | RestartEvent | StoredChannelEvent, graph: JobGraph) -> Iterator[str]:
     if event.task_id != -1 and event.task_id not in graph.tasks:
         yield f"there is no task {event.task_id}"
     if isinstance(event, RestartEvent) and event.attempt >= 1 << 15:

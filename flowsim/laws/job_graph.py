@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar, cast
 
 from flowsim.errors import BadInput
-from flowsim.laws.job_history import CheckpointEvent, JobHistory, RestartEvent
+from flowsim.laws.job_history import CheckpointEvent, JobHistory, RestartEvent, StoredChannelEvent
 from flowsim.laws.slices import Facts
 
 _T = TypeVar("_T")
@@ -207,6 +207,7 @@ def job_graph(facts: Facts) -> JobGraph:
         JobHistory(
             tuple(CheckpointEvent(*row) for row in facts.rows("checkpoints")),
             tuple(RestartEvent(*row) for row in facts.rows("restarts")),
+            tuple(StoredChannelEvent(*row) for row in facts.rows("stored_channels")),
         ),
     )
 

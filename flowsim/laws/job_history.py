@@ -41,12 +41,35 @@ class RestartEvent(NamedTuple):
     delay_ms: int
 
 
+class StoredChannelEvent(NamedTuple):
+    """A row of table ``stored_channels``."""
+
+    step: int
+    time_ns: int
+    checkpoint: int
+    action: int
+    edge: int
+    source: int
+    target: int
+    channel: int
+    task_id: int
+    input_buffers: int
+    input_bytes: int
+    output_buffers: int
+    output_bytes: int
+    elements: int
+    element_sum: int
+    weighted_sum: int
+    rest_bytes: int
+
+
 @dataclass(frozen=True)
 class JobHistory:
     """The events of the job's side, in the order of ``step``."""
 
     checkpoints: tuple[CheckpointEvent, ...] = ()
     restarts: tuple[RestartEvent, ...] = ()
+    stored_channels: tuple[StoredChannelEvent, ...] = ()
 
     @property
     def is_restarted(self) -> bool:

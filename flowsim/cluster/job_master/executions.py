@@ -8,7 +8,7 @@ from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.failover.scheduling_topology import ResultPartition, SchedulingTopology
 from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
 from flowsim.graph.execution_graph import ExecutionGraph
-from flowsim.graph.job_graph import JobVertex
+from flowsim.graph.job_graph import JobEdge, JobVertex
 from flowsim.mailbox.task_mailbox import MailboxClosedException
 from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
@@ -122,6 +122,10 @@ class InputOfVertex:
     def __init__(self, source: VertexExecutions, expansion: EdgeExpansion) -> None:
         self.source = source
         self.expansion = expansion
+
+    @property
+    def edge(self) -> JobEdge:
+        return self.expansion.edge
 
     @property
     def is_all_to_all(self) -> bool:

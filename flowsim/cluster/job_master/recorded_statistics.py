@@ -10,8 +10,9 @@ from flowsim.checkpoints.job_manager_threads import Clock
 from flowsim.checkpoints.pending_checkpoint import PendingCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.cluster.job_master.executions import JobExecutions
+from flowsim.cluster.job_master.stored_channels import StoredChannels
 from flowsim.facts.job_trace import JobTrace
-from flowsim.facts.kinds import AlignmentType, CheckpointAction, CheckpointReason, SnapshotKind
+from flowsim.facts.kinds import AlignmentType, CheckpointAction, CheckpointReason, SnapshotKind, StoredAction
 from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.state.snapshots.stored_streams import CheckpointStreams
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
@@ -34,6 +35,7 @@ class RecordedStatistics(CheckpointStatistics):
         self._trace = trace
         self._settings = settings
         self._streams = streams
+        self._channels = StoredChannels(executions.vertices, streams)
         self._tasks = {(subtask.job_vertex.id, subtask.subtask): subtask.id for subtask in executions.subtasks}
 
     def report_pending_checkpoint(self, checkpoint: PendingCheckpoint) -> None:
@@ -51,6 +53,7 @@ class RecordedStatistics(CheckpointStatistics):
     def report_completed_checkpoint(self, checkpoint: CompletedCheckpoint) -> None:
         super().report_completed_checkpoint(checkpoint)
         self._completed(checkpoint, CheckpointAction.COMPLETED)
+        self._stored(checkpoint, StoredAction.STORED)
 
     def report_failed_checkpoint(self, checkpoint: PendingCheckpoint | None, exception: CheckpointException) -> None:
         super().report_failed_checkpoint(checkpoint, exception)
@@ -71,10 +74,18 @@ class RecordedStatistics(CheckpointStatistics):
     def report_restored_checkpoint(self, checkpoint: CompletedCheckpoint) -> None:
         super().report_restored_checkpoint(checkpoint)
         self._completed(checkpoint, CheckpointAction.RESTORED)
+        if checkpoint.checkpoint_id != self._settings.without_channel_state_id:
+            self._stored(checkpoint, StoredAction.RESTORED)
 
     def report_subsumed_checkpoint(self, checkpoint: CompletedCheckpoint) -> None:
         """A newer checkpoint has replaced this one."""
         self._completed(checkpoint, CheckpointAction.SUBSUMED)
+
+    def _stored(self, checkpoint: CompletedCheckpoint, action: StoredAction) -> None:
+        states = checkpoint.state.operator_states
+        if any(each.has_channel_state for each in states.values()):
+            for row in self._channels.rows(states):
+                self._trace.stored_channel(checkpoint.checkpoint_id, action, *row)
 
     def _alignment(self, kind: SnapshotType) -> AlignmentType:
         settings = self._settings

@@ -78,6 +78,11 @@ class OperatorState:
         """True if a subtask stored anything."""
         return any(each.handles for each in self.subtask_states.values())
 
+    @property
+    def has_channel_state(self) -> bool:
+        """True if a subtask stored in-flight data."""
+        return any(each.input_channels or each.result_subpartitions for each in self.subtask_states.values())
+
     def state(self, subtask: int) -> OperatorSubtaskState:
         """Returns the state of a subtask, which may be empty."""
         return self.subtask_states.get(subtask, NO_STATE)

@@ -33,7 +33,7 @@ def read_input_data(
                 # A task processes a buffer once.
                 raise InvariantViolation(f"the stored data of channel {channel} of gate {gate} belongs to {targets}")
             old = SubtaskConnectionDescriptor(handle.subtask, channel) if state.input_rescaling.is_rescaled else None
-            _add(found.setdefault(InputChannelInfo(gate, targets[0]), []), old, _buffers(handle, streams))
+            _add(found.setdefault(InputChannelInfo(gate, targets[0]), []), old, buffers_of(handle, streams))
     return found
 
 
@@ -50,7 +50,7 @@ def read_output_data(
             old = SubtaskConnectionDescriptor(subpartition, handle.subtask) if is_rescaled else None
             for target in _new_channels(state.output_rescaling, partition, subpartition):
                 info = ResultSubpartitionInfo(partition, target)
-                _add(found.setdefault(info, []), old, _buffers(handle, streams))
+                _add(found.setdefault(info, []), old, buffers_of(handle, streams))
     return found
 
 
@@ -68,9 +68,10 @@ def _add(contents: Contents, old: SubtaskConnectionDescriptor | None, buffers: S
         contents.append(buffer)
 
 
-def _buffers(
+def buffers_of(
     handle: InputChannelStateHandle | ResultSubpartitionStateHandle, streams: CheckpointStreams
 ) -> Sequence[bytes]:
+    """Returns the stored buffers of one channel. Raises BadInput if the stream is missing or damaged."""
     stream = streams.read(handle.stream)
     if not isinstance(stream, ChannelStateStream):
         raise BadInput(f"{handle.stream}: expected stored buffers, got {type(stream).__name__}")

@@ -14,8 +14,3 @@ _RECORD: Final = ElementKind.RECORD
 def element_number(kind: int, timestamp: int, fingerprint: int) -> int:
     """Returns the number of an element; a record has its fingerprint. Sums of numbers overflow like a Java long."""
     return fingerprint if kind == _RECORD else timestamp * FACTOR + kind
-
-
-def wrapped(number: int) -> int:
-    """Returns a sum as a Java long."""
-    return (number + 2**63) % 2**64 - 2**63

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from flowsim.cluster.job_master.executions import InputOfVertex, VertexExecutions
 from flowsim.cluster.partitioners import partitioner_class
-from flowsim.facts.element_numbers import element_number, wrapped
+from flowsim.facts.element_numbers import element_number
 from flowsim.facts.kinds import ElementKind
 from flowsim.graph.job_graph import JobEdge
 from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner
@@ -17,6 +17,7 @@ from flowsim.streamrecord.codec import LATENCY_MARKER_LENGTH, RECORD_LENGTH, WAT
 from flowsim.tasks.checkpointing.channel_state_reader import buffers_of
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values.encoding import fingerprint_decoded
+from flowsim.values.java_long import wrapped
 
 Row = tuple[int, ...]
 """The columns of table stored_channels after ``action``."""

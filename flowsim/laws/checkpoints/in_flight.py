@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from flowsim.facts.element_numbers import FACTOR, wrapped
+from flowsim.facts.element_numbers import FACTOR
 from flowsim.facts.kinds import ElementKind, Level, StoredAction
 from flowsim.facts.schema import RECOVERED_FIRST
 from flowsim.laws.checkpoints.needs import SYNC_START, needs_checkpoints, restored_checkpoints
@@ -16,6 +16,7 @@ from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT, StoredChannelEvent
 from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
 from flowsim.laws.slices import Ints, Rows, Slice
+from flowsim.values.java_long import wrapped
 
 CUT: Final = "in-flight-cut"
 RESTORED: Final = "in-flight-restored"
@@ -246,7 +247,8 @@ def _stored_events(graph: JobGraph) -> dict[tuple[int, int], StoredChannelEvent]
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> InFlightOfTask:
-    return InFlightOfTask(graph, task, found[CUT], found[RESTORED])
+    # A law that does not apply to the graph has no findings.
+    return InFlightOfTask(graph, task, found.get(CUT, Findings()), found.get(RESTORED, Findings()))
 
 
 def compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: Findings) -> None:

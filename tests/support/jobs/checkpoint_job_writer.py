@@ -24,6 +24,10 @@ CONNECTED = ("keyed_broadcast", "keyed_co_process")
 WITH_TIMERS = ("keyed", "timers", *CONNECTED)
 
 
+MOST_UNANSWERED = 15
+"""Calls; a queue of 20 that is full would wait for an answer that the script gives later."""
+
+
 class CheckpointJobWriter:
     """Writes one case; the steps of all its scripts have one order."""
 
@@ -118,7 +122,7 @@ class CheckpointJobWriter:
         random = self.random
         for _ in range(count):
             place = random.choice(self.places)
-            if self.unanswered and random.random() < 0.4:
+            if self.unanswered and (len(self.unanswered) > MOST_UNANSWERED or random.random() < 0.4):
                 self._control("answer", self.unanswered.pop(random.randrange(len(self.unanswered))))
             elif self.kind == "async" or random.random() > 0.25:
                 self._record(place)

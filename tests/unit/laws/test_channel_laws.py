@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowsim.facts.kinds import ElementKind, Level
+from flowsim.facts.schema import RECOVERED_FIRST
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import NOTHING_YET, Outcome, Verdict
 from tests.support.facts.tiny_job import FactSet, tiny_job
@@ -117,3 +118,12 @@ def test_evidence_is_bounded_and_violation_count_is_not() -> None:
         row["fingerprint"] = -1
     outcome = judge(facts, "channel-fifo")
     assert outcome.violations == len(facts.tables["received"]) > len(outcome.evidence) == 20
+
+
+def test_fifo_has_nothing_to_examine_where_all_elements_are_restored() -> None:
+    facts = tiny_job()
+    facts.tables["sent"].clear()
+    for number, row in enumerate(facts.tables["received"]):
+        row["position"] = RECOVERED_FIRST + number
+    outcome = judge(facts, "channel-fifo", "canceled")
+    assert (outcome.verdict, outcome.rows_examined) == (Verdict.NOT_APPLICABLE, 0)

@@ -168,6 +168,9 @@ public final class CheckpointedJob implements Job {
         }
         if (!result.isDone()) {
             cluster.cancelJob(job).get(SECONDS, TimeUnit.SECONDS);
+            if (!Board.hasEnded) {
+                throw new IllegalStateException("not over after " + SECONDS + " s");
+            }
         }
         if (Board.stop != null) {
             try {

@@ -61,7 +61,7 @@ class MiniCluster:
     """One run of one job. Flink: MiniCluster, JobMaster."""
 
     def __init__(self, graph: StreamGraph, options: RunOptions) -> None:
-        graph.check_clock(options.clock)
+        graph.check_run(options.clock)
         self._options = options
         events = CheckedEvents(options)
         self.job_name = graph.name

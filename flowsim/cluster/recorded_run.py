@@ -69,7 +69,7 @@ def execute_recorded(
     Replaces an old recording in ``directory``. If the job cannot be deployed, raises an error and keeps the old
     recording.
     """
-    graph.check_clock(options.clock)
+    graph.check_run(options.clock)
     check_plan_size(create_job_graph(graph), options.limits)
     policy = options.policy if isinstance(options.policy, str) else options.policy.name
     run = RunDescription(

@@ -15,7 +15,7 @@ from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.sources.split_enumerator import EnumeratorFactory
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
 
-ClockCheck = Callable[[Literal["virtual", "real"]], None]
+RunCheck = Callable[[Literal["virtual", "real"]], None]
 
 
 class ChainingStrategy(Enum):
@@ -94,8 +94,8 @@ class StreamNode:
     """Makes the enumerator of a source whose splits are assigned while the job runs, by a coordinator of the operator."""
     two_phase_commit: TwoPhaseCommit | None = None
     """The operators of a sink with committer, which ``with_committers`` adds."""
-    check_clock: ClockCheck | None = None
-    """Raises BadInput if the operator cannot run on this clock; None: it runs on both."""
+    check_run: RunCheck | None = None
+    """Raises BadInput if the operator cannot run, on this clock; None: it always can."""
 
     @property
     def operator_id(self) -> str:
@@ -220,8 +220,8 @@ class StreamGraph:
             )
         self.edges.append(edge)
 
-    def check_clock(self, clock: Literal["virtual", "real"]) -> None:
-        """Raises BadInput if an operator cannot run on this clock."""
+    def check_run(self, clock: Literal["virtual", "real"]) -> None:
+        """Raises BadInput if an operator cannot run, on this clock."""
         for node in self.nodes.values():
-            if node.check_clock is not None:
-                node.check_clock(clock)
+            if node.check_run is not None:
+                node.check_run(clock)

@@ -157,7 +157,7 @@ def _check(
 ) -> None:
     """Raises BadInput for a job that cannot be deployed or restored, before anything is written."""
     graph = compiled.stream_graph()
-    graph.check_clock(clock)
+    graph.check_run(clock)
     create_job_graph(graph)
     if savepoint is not None:
         options = RunOptions(clock=clock, limits=compiled.scenario.limits, savepoint=savepoint)

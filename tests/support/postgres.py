@@ -20,6 +20,8 @@ HOW_TO_INSTALL = (
 )
 PASSWORD = "s3cret/@%"
 _WAIT_SECONDS = 60
+_UNTIL_INPUT_ENDS = '"$@" & cat > /dev/null; kill -INT $! 2> /dev/null; wait $!'
+"""Runs a command until the standard input ends, as it does when the process of the tests ends in any way."""
 
 
 def installed_programs() -> Path | None:
@@ -74,10 +76,11 @@ class PrivateServer:
         with (self._folder / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [
+                    "sh", "-c", _UNTIL_INPUT_ENDS, "sh",
                     self._programs / "postgres", "-D", self._data, "-k", self._folder, "-c", "listen_addresses=",
                     "-c", "shared_buffers=8MB", "-c", "fsync=off", "-c", "autovacuum=off", "-c", "max_connections=40",
                 ],
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=self._folder, **self._as_user,
+                stdin=subprocess.PIPE, stdout=log, stderr=log, cwd=self._folder, start_new_session=True, **self._as_user,
             )  # fmt: skip
         deadline = time.monotonic() + _WAIT_SECONDS
         while True:
@@ -91,21 +94,22 @@ class PrivateServer:
 
     def crash(self) -> None:
         """Ends the server at once; all connections are lost, committed transactions are kept."""
-        self._end(signal.SIGQUIT)
+        os.kill(int((self._data / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
+        self._end()
 
     def stop(self) -> None:
-        self._end(signal.SIGINT)
+        self._end()
         shutil.rmtree(self._folder)
 
-    def _end(self, how: signal.Signals) -> None:
+    def _end(self) -> None:
         process, self._process = self._process, None
-        if process is None:
+        if process is None or process.stdin is None:
             return
-        process.send_signal(how)
+        process.stdin.close()
         try:
             process.wait(_WAIT_SECONDS)
         except subprocess.TimeoutExpired:
-            process.kill()
+            os.killpg(process.pid, signal.SIGKILL)
             process.wait()
 
 

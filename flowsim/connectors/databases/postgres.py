@@ -15,7 +15,7 @@ from flowsim.connectors.databases.database import (
     staging_table,
 )
 from flowsim.connectors.databases.database_sink import BATCH_ROWS, DatabaseSink
-from flowsim.connectors.databases.postgres_server import PostgresConnection, PostgresServer, require_postgres
+from flowsim.connectors.databases.postgres_server import PostgresConnection, PostgresServer
 from flowsim.connectors.files.columns import Column, ColumnType
 from flowsim.connectors.sinks.sink import DeliveryGuarantee
 from flowsim.errors import BadInput, ValueNotAllowed
@@ -71,12 +71,14 @@ class PostgresSink(DatabaseSink):
         self.prefix: str = prefix
         self._server = server if isinstance(server, NamedConnection) else PostgresServer.of(server, self.owner)
 
-    def check_clock(self, clock: Literal["virtual", "real"]) -> None:
-        """Raises BadInput if no server was given or the clock is virtual, and MissingExtra without the driver."""
+    def check_run(self, clock: Literal["virtual", "real"]) -> None:
+        """Raises BadInput if the clock is virtual, no server was given, or it cannot be reached.
+
+        Otherwise a job whose restart strategy has no limit would restart until the server is there.
+        """
         if clock != "real":
             raise VirtualClockRefusal(self.owner, "a server does not wait for virtual time")
-        self._known_server()
-        require_postgres()
+        self.open_database().close()
 
     def name_of(self, context: InitContext) -> str:
         return f"{self.prefix}: {context.operator_name}"

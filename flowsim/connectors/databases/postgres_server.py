@@ -23,14 +23,6 @@ _NETWORK_MS: Final = 30_000
 _FORM: Final = "postgresql://USER@HOST:PORT/DATABASE"
 
 
-def require_postgres() -> None:
-    """Raises MissingExtra if the driver is not installed."""
-    try:
-        import psycopg  # noqa: F401
-    except ImportError:
-        raise MissingExtra("postgres", "the postgres sink") from None
-
-
 @dataclass(frozen=True, slots=True)
 class PostgresServer:
     """A database on a server. ``shown`` is its name in messages: host, port and database."""
@@ -42,10 +34,11 @@ class PostgresServer:
     @staticmethod
     def of(url: str, owner: str) -> PostgresServer:
         """Returns the server of a URL. Raises BadInput, naming ``owner`` but no part of the URL, and MissingExtra."""
-        require_postgres()
-        import psycopg
-        from psycopg.conninfo import conninfo_to_dict
-
+        try:
+            import psycopg
+            from psycopg.conninfo import conninfo_to_dict
+        except ImportError:
+            raise MissingExtra("postgres", "the postgres sink") from None
         wrong = BadInput(
             f"{owner}: expected the URL of a server, {_FORM}; characters such as / and @ in a user or password are "
             "written as %2F and %40"

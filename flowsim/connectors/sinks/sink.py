@@ -64,11 +64,11 @@ class SupportsDirectWriter(Protocol):
 
 
 @runtime_checkable
-class ChecksClock(Protocol):
-    """A sink that does not run on every clock; not in Flink."""
+class ChecksRun(Protocol):
+    """A sink that cannot run in every environment; not in Flink."""
 
-    def check_clock(self, clock: Literal["virtual", "real"]) -> None:
-        """Raises BadInput if the sink cannot run on this clock; called before the job starts."""
+    def check_run(self, clock: Literal["virtual", "real"]) -> None:
+        """Raises BadInput if the sink cannot run, on this clock; called before anything is written."""
 
 
 class DirectWriters:

@@ -7,7 +7,7 @@ from typing import Any, TypeGuard
 
 from flowsim.connectors.sinks.committer_operators import CommitterOperator, GlobalCommitterOperator
 from flowsim.connectors.sinks.sink import (
-    ChecksClock,
+    ChecksRun,
     DirectWriters,
     Sink,
     SupportsCommitter,
@@ -33,7 +33,7 @@ from flowsim.datastream.functions import (
     ReduceFunction,
 )
 from flowsim.datastream.functions.function import has_life_cycle, isolated
-from flowsim.graph.stream_graph import ClockCheck, JobSettings, TwoPhaseCommit
+from flowsim.graph.stream_graph import JobSettings, RunCheck, TwoPhaseCommit
 from flowsim.legacy.source_function import LegacySource, SourceFunction
 from flowsim.legacy.stream_source import StreamSource
 from flowsim.legacy.two_phase_commit_sink import StreamSink, TwoPhaseCommitSinkFunction
@@ -234,9 +234,9 @@ def two_phase_commit(sink: Sink, settings: JobSettings) -> TwoPhaseCommit | None
     )
 
 
-def clock_check(sink: Sink) -> ClockCheck | None:
-    """Returns the check of the clocks on which a sink runs; None: it runs on both."""
-    return sink.check_clock if isinstance(sink, ChecksClock) else None
+def run_check(sink: Sink) -> RunCheck | None:
+    """Returns the check of a sink before its job starts; None: it has none."""
+    return sink.check_run if isinstance(sink, ChecksRun) else None
 
 
 def partition_of(partitioner: AnyPartitioner) -> Callable[[object, int], int]:

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import (
     ChainingStrategy,
-    ClockCheck,
     JobSettings,
     OperatorDescription,
     PartitionerSpec,
+    RunCheck,
     StreamEdge,
     StreamGraph,
     StreamNode,
@@ -66,8 +66,8 @@ class Transformation:
     enumerator_factory: EnumeratorFactory[object] | None = None
     """The enumerator of a source whose splits are assigned while the job runs."""
     two_phase_commit: TwoPhaseCommit | None = None
-    check_clock: ClockCheck | None = None
-    """Raises BadInput if the operator cannot run on this clock."""
+    check_run: RunCheck | None = None
+    """Raises BadInput if the operator cannot run, on this clock."""
 
     def set_parallelism(self, parallelism: int) -> None:
         checked = positive(parallelism, f"operator {self.name!r}: parallelism")
@@ -153,7 +153,7 @@ def _node(one: Transformation, max_parallelism: int | None) -> StreamNode:
         uid=one.uid,
         enumerator_factory=one.enumerator_factory,
         two_phase_commit=one.two_phase_commit,
-        check_clock=one.check_clock,
+        check_run=one.check_run,
     )
 
 

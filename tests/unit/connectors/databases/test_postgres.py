@@ -150,8 +150,8 @@ def test_commits_of_two_connections_at_the_same_time_move_rows_once(url: str) ->
     def while_rows_are_locked() -> Iterator[StagedRows]:
         yield staged[0]
         other.start()
-        while not select(url, "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"):
-            pass
+        while other.is_alive() and not select(url, "SELECT 1 FROM pg_locks WHERE NOT granted"):
+            other.join(0.01)
 
     assert first.move(while_rows_are_locked()) == 2
     other.join(20)

@@ -9,9 +9,9 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from flowsim.facts.element_numbers import FACTOR
-from flowsim.facts.kinds import ElementKind, Level, StoredAction
+from flowsim.facts.kinds import AlignmentType, ElementKind, Level, StoredAction
 from flowsim.facts.schema import RECOVERED_FIRST
-from flowsim.laws.checkpoints.needs import SYNC_START, needs_checkpoints, restored_checkpoints
+from flowsim.laws.checkpoints.needs import SYNC_START, alignments
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.job_history import NO_CHECKPOINT, StoredChannelEvent
 from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
@@ -301,11 +301,14 @@ def _restored_sums(graph: JobGraph, attempt: int, task: int, channel: int, recov
 
 
 def _cut_applies(graph: JobGraph) -> str:
-    return needs_channels(graph) or needs_checkpoints(graph)
+    is_unaligned = AlignmentType.UNALIGNED in alignments(graph).values()
+    has_data = is_unaligned or bool(graph.history.stored_channels)
+    return needs_channels(graph) or ("" if has_data else "no checkpoint is unaligned")
 
 
 def _restored_applies(graph: JobGraph) -> str:
-    return needs_channels(graph) or ("" if restored_checkpoints(graph) else "no task was restored from a checkpoint")
+    restored = any(event.action == StoredAction.RESTORED for event in graph.history.stored_channels)
+    return needs_channels(graph) or ("" if restored else "no in-flight data was restored")
 
 
 _READS: Final = {"sent": _COLUMNS, "received": _COLUMNS, "checkpoint_steps": ("checkpoint", "step")}
@@ -315,7 +318,8 @@ _TERMS: Final = """\
   equal sums of their numbers and of their numbers times their places (modulo 2^64).
 """
 _CUT_COUNTS: Final = f"""\
-- Not applicable: no row in `channels`, or no row in `checkpoints`.
+- Not applicable: no row in `channels`; or no row in `checkpoints` with alignment UNALIGNED and no row in
+  `stored_channels`.
 - Rows examined: 1 for each snapshot of an attempt for a complete checkpoint, and each channel that the task receives.
 {_TERMS}\
 - The elements of a channel are those that the attempt restores, which are those of its RESTORED row in
@@ -325,7 +329,7 @@ _CUT_COUNTS: Final = f"""\
   equal to those between the cuts; or there is none, and a STORED row has elements; or its `rest_bytes` are not 0.
 """
 _RESTORED_COUNTS: Final = f"""\
-- Not applicable: no row in `channels`, or no task was restored.
+- Not applicable: no row in `channels`, or no RESTORED row in `stored_channels`.
 - Rows examined: 1 for each channel of an attempt that has a RESTORED row in `stored_channels`, or elements with positions
   below 0; after rescaling (`channel` -1) 1 for each edge.
 {_TERMS}\

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
+from typing import TypeVar
 
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.state.redistribution.channel_state_handles import (
@@ -13,9 +15,11 @@ from flowsim.state.redistribution.channel_state_handles import (
 )
 from flowsim.state.redistribution.inflight_data_rescaling_descriptor import InflightDataRescalingDescriptor
 from flowsim.state.redistribution.operator_state import OperatorSubtaskState
+from flowsim.state.redistribution.rescale_mappings import RescaleMappings
 from flowsim.state.snapshots.stored_streams import ChannelStateStream, CheckpointStreams
 from flowsim.streamrecord.events import Event, SubtaskConnectionDescriptor
 
+Handle = TypeVar("Handle", InputChannelStateHandle, ResultSubpartitionStateHandle)
 Contents = list[bytes | Event]
 """Stored buffers of one channel in their order; after rescaling each follows the name of its old channel."""
 
@@ -26,14 +30,15 @@ def read_input_data(
     """Returns the stored data of each new input channel. Raises BadInput if a stream is missing or damaged."""
     found: dict[InputChannelInfo, Contents] = {}
     for state in states:
-        for handle in state.input_channels:
+        mappings = _new_of_old(state.input_rescaling)
+        for handle, buffer in _in_order_of_streams(state.input_channels, streams):
             gate, channel = handle.info
-            targets = _new_channels(state.input_rescaling, gate, channel)
+            targets = mappings[gate].mapped_indexes(channel) if mappings else (channel,)
             if len(targets) != 1:
                 # A task processes a buffer once.
                 raise InvariantViolation(f"the stored data of channel {channel} of gate {gate} belongs to {targets}")
-            old = SubtaskConnectionDescriptor(handle.subtask, channel) if state.input_rescaling.is_rescaled else None
-            _add(found.setdefault(InputChannelInfo(gate, targets[0]), []), old, buffers_of(handle, streams))
+            old = SubtaskConnectionDescriptor(handle.subtask, channel) if mappings else None
+            _add(found.setdefault(InputChannelInfo(gate, targets[0]), []), old, buffer)
     return found
 
 
@@ -43,29 +48,41 @@ def read_output_data(
     """Returns the stored data of each new subpartition. Raises BadInput if a stream is missing or damaged."""
     found: dict[ResultSubpartitionInfo, Contents] = {}
     for state in states:
-        for handle in state.result_subpartitions:
+        mappings = _new_of_old(state.output_rescaling)
+        for handle, buffer in _in_order_of_streams(state.result_subpartitions, streams):
             partition, subpartition = handle.info
             # The receiver knows the old channel by its own old subtask, which is the old subpartition.
-            is_rescaled = state.output_rescaling.is_rescaled
-            old = SubtaskConnectionDescriptor(subpartition, handle.subtask) if is_rescaled else None
-            for target in _new_channels(state.output_rescaling, partition, subpartition):
-                info = ResultSubpartitionInfo(partition, target)
-                _add(found.setdefault(info, []), old, buffers_of(handle, streams))
+            old = SubtaskConnectionDescriptor(subpartition, handle.subtask) if mappings else None
+            targets = mappings[partition].mapped_indexes(subpartition) if mappings else (subpartition,)
+            if not targets:
+                raise InvariantViolation(
+                    f"the stored data of subpartition {subpartition} of {partition} belongs to none"
+                )
+            for target in targets:
+                _add(found.setdefault(ResultSubpartitionInfo(partition, target), []), old, buffer)
     return found
 
 
-def _new_channels(rescaling: InflightDataRescalingDescriptor, gate_or_partition: int, old: int) -> tuple[int, ...]:
-    if not rescaling.is_rescaled:
-        return (old,)
-    mappings = rescaling.gate_or_partition_descriptors[gate_or_partition].rescale_mappings
-    return mappings.invert().mapped_indexes(old)
+def _new_of_old(rescaling: InflightDataRescalingDescriptor) -> list[RescaleMappings]:
+    """Returns the new channels of each old one, by gate or partition; nothing if the channels are the old ones."""
+    return [each.rescale_mappings.invert() for each in rescaling.gate_or_partition_descriptors]
 
 
-def _add(contents: Contents, old: SubtaskConnectionDescriptor | None, buffers: Sequence[bytes]) -> None:
-    for buffer in buffers:
-        if old is not None:
-            contents.append(old)
-        contents.append(buffer)
+def _add(contents: Contents, old: SubtaskConnectionDescriptor | None, buffer: bytes) -> None:
+    if old is not None:
+        contents.append(old)
+    contents.append(buffer)
+
+
+def _in_order_of_streams(handles: Iterable[Handle], streams: CheckpointStreams) -> Iterator[tuple[Handle, bytes]]:
+    """Yields the buffers of one stream after the other, each stream from its beginning to its end."""
+    places: dict[str, list[tuple[int, Handle, bytes]]] = {}
+    for handle in handles:
+        buffers = zip(handle.offsets, buffers_of(handle, streams), strict=True)
+        places.setdefault(handle.stream, []).extend((offset, handle, buffer) for offset, buffer in buffers)
+    for of_stream in places.values():
+        for _, handle, buffer in sorted(of_stream, key=itemgetter(0)):
+            yield handle, buffer
 
 
 def buffers_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, MutableMapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import replace
 from typing import Final, Protocol, TypeVar
 
@@ -140,8 +140,9 @@ class _StoredResult(ChannelStateWriteResult):
     def __init__(self, checkpoint_id: int, channels: StoredChannels) -> None:
         super().__init__(Completion(), Completion())
         self.checkpoint_id = checkpoint_id
-        self.inputs: dict[InputChannelInfo, list[bytes]] = {}
-        self.outputs: dict[ResultSubpartitionInfo, list[bytes]] = {}
+        self.inputs: list[tuple[InputChannelInfo, bytes]] = []
+        """The buffers in the order of their arrival; so are ``outputs``."""
+        self.outputs: list[tuple[ResultSubpartitionInfo, bytes]] = []
         self._channels = channels
         self._pending = 0
         """The number of subpartitions whose data is not known yet."""
@@ -149,11 +150,11 @@ class _StoredResult(ChannelStateWriteResult):
 
     @property
     def input_bytes(self) -> int:
-        return sum(len(payload) for payloads in self.inputs.values() for payload in payloads)
+        return sum(len(payload) for _, payload in self.inputs)
 
     @property
     def output_bytes(self) -> int:
-        return sum(len(payload) for payloads in self.outputs.values() for payload in payloads)
+        return sum(len(payload) for _, payload in self.outputs)
 
     def add_output_future(self, subpartition: ResultSubpartitionInfo, future: ChannelStateFuture) -> None:
         """Adds data that becomes complete later (rule 5.32)."""
@@ -185,34 +186,36 @@ class _StoredResult(ChannelStateWriteResult):
     def write_to(self, states: MutableMapping[str, OperatorSubtaskState]) -> None:
         channels = self._channels
         if self.inputs:
-            stream, offsets = self._write(channels.head, self.inputs)
+            stream = self._write(channels.head, self.inputs)
             inputs = tuple(
-                InputChannelStateHandle(stream, channels.subtask, info, offsets[info], _size(self.inputs[info]))
-                for info in sorted(self.inputs)
+                InputChannelStateHandle(stream, channels.subtask, info, offsets, size)
+                for info, offsets, size in _places(self.inputs)
             )
             states[channels.head] = replace(states.get(channels.head, NO_STATE), input_channels=inputs)
         if self.outputs:
-            output_stream, places = self._write(channels.tail, self.outputs)
+            output_stream = self._write(channels.tail, self.outputs)
             outputs = tuple(
-                ResultSubpartitionStateHandle(
-                    output_stream, channels.subtask, info, places[info], _size(self.outputs[info])
-                )
-                for info in sorted(self.outputs)
+                ResultSubpartitionStateHandle(output_stream, channels.subtask, info, offsets, size)
+                for info, offsets, size in _places(self.outputs)
             )
             states[channels.tail] = replace(states.get(channels.tail, NO_STATE), result_subpartitions=outputs)
 
-    def _write(
-        self, operator_id: str, data: Mapping[Info, Sequence[bytes]]
-    ) -> tuple[str, Mapping[Info, tuple[int, ...]]]:
-        """Writes one stream; returns it with the indexes of the buffers of each channel."""
-        buffers: list[bytes] = []
-        offsets: dict[Info, tuple[int, ...]] = {}
-        for info in sorted(data):
-            offsets[info] = tuple(range(len(buffers), len(buffers) + len(data[info])))
-            buffers += data[info]
-        stream = ChannelStateStream(tuple(buffers))
+    def _write(self, operator_id: str, data: Sequence[tuple[Info, bytes]]) -> str:
+        """Writes one stream; returns its identifier."""
+        stream = ChannelStateStream(tuple(payload for _, payload in data))
         channels = self._channels
-        return channels.streams.write(self.checkpoint_id, operator_id, channels.subtask, stream), offsets
+        return channels.streams.write(self.checkpoint_id, operator_id, channels.subtask, stream)
+
+
+def _places(data: Iterable[tuple[Info, bytes]]) -> Iterator[tuple[Info, tuple[int, ...], int]]:
+    """Yields each channel with the indexes of its buffers in ``data``, and their size."""
+    offsets: dict[Info, list[int]] = {}
+    sizes: dict[Info, int] = {}
+    for index, (info, payload) in enumerate(data):
+        offsets.setdefault(info, []).append(index)
+        sizes[info] = sizes.get(info, 0) + len(payload)
+    for info in sorted(offsets):
+        yield info, tuple(offsets[info]), sizes[info]
 
 
 class TaskChannelStateWriter:
@@ -310,12 +313,6 @@ class PartitionChannelState:
         self._writer.add_output_data_future(checkpoint_id, info, future)
 
 
-def _keep(data: dict[Info, list[bytes]], info: Info, payloads: Sequence[bytes]) -> None:
+def _keep(data: list[tuple[Info, bytes]], info: Info, payloads: Iterable[bytes]) -> None:
     """Adds buffers that are not empty."""
-    found = [payload for payload in payloads if payload]
-    if found:
-        data.setdefault(info, []).extend(found)
-
-
-def _size(payloads: Sequence[bytes]) -> int:
-    return sum(map(len, payloads))
+    data.extend((info, payload) for payload in payloads if payload)

@@ -8,33 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final
 
 from flowsim.errors import BadInput
-
-
-class Component(Enum):
-    """The component that a fault breaks."""
-
-    CHANNEL = "channel"
-    VALVE = "valve"
-    OPERATOR = "operator"
-    WRITER = "writer"
-    READER = "reader"
-    TASK = "task"
-    CHECKPOINTS = "checkpoints"
-
-
-@dataclass(frozen=True, slots=True)
-class FaultKind:
-    """A kind of fault: its name, its component, and the law that must detect it."""
-
-    name: str
-    component: Component
-    sentence: str
-    law: str | None
-
+from flowsim.faults.checkpoint_kinds import CHECKPOINT_FAULTS
+from flowsim.faults.fault_kind import Component as Component
+from flowsim.faults.fault_kind import FaultKind as FaultKind
 
 FAULT_KINDS: Final[dict[str, FaultKind]] = {
     kind.name: kind
@@ -318,57 +297,7 @@ FAULT_KINDS: Final[dict[str, FaultKind]] = {
         FaultKind(
             "reenter_action", Component.TASK, "a mail runs in the middle of another action of the task", "actions"
         ),
-        FaultKind(
-            "barrier_repeated", Component.WRITER, "a barrier is sent twice on every channel", "checkpoint-barriers"
-        ),
-        FaultKind(
-            "notified_before_completion",
-            Component.CHECKPOINTS,
-            "the task is notified that a checkpoint is complete as soon as it acknowledges it",
-            "checkpoint-notifications",
-        ),
-        FaultKind(
-            "state_lost_at_restore", Component.CHECKPOINTS, "a restored task starts without its state", "restored-state"
-        ),
-        FaultKind(
-            "timer_lost_at_restore",
-            Component.CHECKPOINTS,
-            "a restored operator loses its first timer",
-            "restored-timers",
-        ),
-        FaultKind(
-            "source_skips_at_restore",
-            Component.CHECKPOINTS,
-            "a restored source begins one record after its position",
-            "exactly-once",
-        ),
-        FaultKind(
-            "acknowledged_twice", Component.CHECKPOINTS, "each checkpoint is acknowledged twice", "checkpoint-answers"
-        ),
-        FaultKind(
-            "completed_too_early",
-            Component.CHECKPOINTS,
-            "a checkpoint is completed with the first acknowledgement of a task",
-            "checkpoint-progress",
-        ),
-        FaultKind(
-            "channels_not_blocked",
-            Component.CHECKPOINTS,
-            "the task receives elements after the barrier before its snapshot",
-            "checkpoint-cut",
-        ),
-        FaultKind(
-            "snapshot_at_first_barrier",
-            Component.CHECKPOINTS,
-            "in mode at-least-once, the task takes its snapshot at the first barrier",
-            "at-least-once",
-        ),
-        FaultKind(
-            "committed_too_early",
-            Component.OPERATOR,
-            "the committer commits the output of a checkpoint in its snapshot, before the checkpoint is completed",
-            "committed-once",
-        ),
+        *CHECKPOINT_FAULTS,
         FaultKind("stop_task", Component.TASK, "the task stops reading its input", None),
     )
 }

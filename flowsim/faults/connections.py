@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Sequence
 
 from flowsim.facts.tracer import TaskTrace
 from flowsim.faults.catalogue import Fault
-from flowsim.network.buffers.buffer import FREEING, BufferSlice, MemorySegment, NetworkBuffer
+from flowsim.network.buffers.buffer import FREEING, BufferSlice, DataType, MemorySegment, NetworkBuffer
 from flowsim.network.connections.partition_request_client import PartitionRequestClient
 from flowsim.network.connections.partition_request_queue import PartitionRequestQueue, Transport
 from flowsim.network.connections.view_reader import (
@@ -15,11 +15,13 @@ from flowsim.network.connections.view_reader import (
     ReaderQueue,
 )
 from flowsim.network.gates.buffer_manager import MemorySegmentProvider
+from flowsim.network.gates.channel_state_persister import ChannelStatePersister, CheckpointStatus
 from flowsim.network.gates.input_channel import BufferAndAvailability
 from flowsim.network.gates.remote_input_channel import RemoteGate, RemoteInputChannel
 from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import BufferAndBacklog, ResultSubpartition, SubpartitionView
+from flowsim.streamrecord.events import CheckpointBarrier, Event
 
 
 class LostCredits:
@@ -218,3 +220,58 @@ class OverAnnouncingChannel(RemoteInputChannel):
         self.unannounced_credit += self._extra_credits
         self._extra_credits = 0
         return super().get_and_reset_unannounced_credit()
+
+
+class CredulousChannel(RemoteInputChannel):
+    """A channel that stores nothing after a barrier of any checkpoint, also of an older one."""
+
+    __slots__ = ()
+
+    def _check_for_barrier(self, persister: ChannelStatePersister, event: Event, sequence_number: int) -> None:
+        super()._check_for_barrier(persister, event, sequence_number)
+        if isinstance(event, CheckpointBarrier) and persister.status is CheckpointStatus.BARRIER_PENDING:
+            persister.status = CheckpointStatus.BARRIER_RECEIVED
+
+
+class ImpatientChannel(RemoteInputChannel):
+    """A channel that delivers the data that its sender restored after the first new data.
+
+    It keeps the restored data until then; where an element is in parts, it waits for the rest of it.
+    """
+
+    __slots__ = ("_kept", "_other_position")
+
+    def __init__(
+        self,
+        gate: RemoteGate,
+        index: int,
+        channel_id: int,
+        exclusive_buffers: int,
+        client: PartitionRequestClient,
+        network_pool: MemorySegmentProvider,
+        trace: TaskTrace | None,
+    ) -> None:
+        super().__init__(gate, index, channel_id, exclusive_buffers, client, network_pool, trace)
+        self._kept: list[BufferAndAvailability] = []
+        self._other_position = 0
+        """The position of the next restored element, or of the next new one while restored data is delivered."""
+
+    def next_buffer(self) -> BufferAndAvailability | None:
+        if self._other_position > 0 and not self._kept:
+            self.position, self._other_position = self._other_position, 0
+        has_begun = self.position > 0 or self._other_position > 0
+        if self._kept and has_begun and not self.tail and not self._received.priority_elements:
+            if self.position > 0:
+                self.position, self._other_position = self._other_position, self.position
+            return _with_more(self._kept.pop(0))
+        polled = super().next_buffer()
+        while polled is not None and polled.received.event is None and self.position < 0 and not self.tail:
+            self._other_position = self.position
+            self._kept.append(polled)
+            polled = super().next_buffer()
+        return _with_more(polled) if polled is not None and self._kept else polled
+
+
+def _with_more(polled: BufferAndAvailability) -> BufferAndAvailability:
+    """Lets the gate ask the channel again."""
+    return polled._replace(next_type=DataType.DATA_BUFFER) if polled.next_type is DataType.NONE else polled

@@ -15,7 +15,9 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.faults.catalogue import FAULT_KINDS, Component, Fault, check_faults
 from flowsim.faults.connections import (
     CreditLosingQueue,
+    CredulousChannel,
     FaultyViewReader,
+    ImpatientChannel,
     LeakingChannel,
     LostCredits,
     OverAnnouncingChannel,
@@ -82,6 +84,11 @@ _MAILBOXES: Final[dict[str, Callable[[Callable[[], None], TaskTrace | None, Call
     "mail_joins_batch": UnbatchedMailbox,
     "batch_interrupted": InterruptedMailbox,
     "yield_runs_any_mail": PriorityIgnoringMailbox,
+}
+_CHANNELS: Final[dict[str, Callable[..., RemoteInputChannel]]] = {
+    "received_buffer_leaks": LeakingChannel,
+    "obsolete_barrier_accepted": CredulousChannel,
+    "new_data_before_restored": ImpatientChannel,
 }
 _CHAINS: Final[dict[str, type[OperatorChain]]] = {
     "finish_before_end_input": EarlyFinishingChain,
@@ -294,8 +301,9 @@ class FaultySubtaskComponents(SubtaskComponents):
         trace: TaskTrace | None,
     ) -> RemoteInputChannel:
         faults = self._channel_faults(channel_id)
-        if "received_buffer_leaks" in faults:
-            return LeakingChannel(gate, index, channel_id, exclusive_buffers, client, network_pool, trace)
+        for fault, channel in _CHANNELS.items():
+            if fault in faults:
+                return channel(gate, index, channel_id, exclusive_buffers, client, network_pool, trace)
         extra_credits = faults.count("credit_from_nowhere")
         return OverAnnouncingChannel(
             gate, index, channel_id, exclusive_buffers, client, network_pool, trace, extra_credits

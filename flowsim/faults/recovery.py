@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint
@@ -21,8 +22,12 @@ from flowsim.network.checkpointing.checkpointable import (
 from flowsim.network.checkpointing.input_gates import CheckpointableGate
 from flowsim.network.checkpointing.single_checkpoint_barrier_handler import SingleCheckpointBarrierHandler
 from flowsim.network.gates.single_input_gate import SingleInputGate
-from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
-from flowsim.state.redistribution.operator_state import TaskStateSnapshot
+from flowsim.state.redistribution.channel_state_handles import (
+    InputChannelInfo,
+    InputChannelStateHandle,
+    ResultSubpartitionStateHandle,
+)
+from flowsim.state.redistribution.operator_state import OperatorSubtaskState, TaskStateSnapshot
 from flowsim.state.snapshots.snapshot_contexts import StateSnapshotContext
 from flowsim.state.snapshots.stored_streams import (
     CheckpointStreams,
@@ -36,6 +41,8 @@ from flowsim.tasks.checkpointing.job_master_gateway import JobMasterGateway, Tas
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_state import TaskState
 
+Handle = TypeVar("Handle", InputChannelStateHandle, ResultSubpartitionStateHandle)
+
 
 def faulty_checkpointing(
     task: StreamTask, checkpointing: TaskCheckpointing, faults: Collection[str]
@@ -46,8 +53,13 @@ def faulty_checkpointing(
         gateway = HastyGateway(gateway, task)
     if "state_lost_at_restore" in faults and restore is not None:
         restore = replace(restore, states={})
+    if "restored_into_another_channel" in faults and restore is not None:
+        restore = replace(restore, states={name: _exchanged(state) for name, state in restore.states.items()})
     if "acknowledged_twice" in faults:
         gateway = RepeatingGateway(gateway, task)
+    for fault, times in (("channel_not_stored", 0), ("channel_stored_twice", 2)):
+        if fault in faults:
+            gateway = MisstoringGateway(gateway, task, times)
     create_handler = checkpointing.create_barrier_handler
     if "channels_not_blocked" in faults:
         create_handler = create_open_handler
@@ -103,6 +115,15 @@ class StreamsOfLaterPosition(_Streams):
         if not isinstance(stream, OperatorStateStream):
             return stream
         return OperatorStateStream(tuple(each + 1 if isinstance(each, int) else each for each in stream.elements))
+
+
+def _exchanged(state: OperatorSubtaskState) -> OperatorSubtaskState:
+    """Gives the stored data of each input channel to the next one of them."""
+    handles = state.input_channels
+    infos = [handle.info for handle in (*handles[1:], *handles[:1])]
+    return replace(
+        state, input_channels=tuple(replace(each, info=info) for each, info in zip(handles, infos, strict=True))
+    )
 
 
 class OpenGate(CheckpointableGate):
@@ -247,3 +268,32 @@ class RepeatingGateway(_Gateway):
         if self._task.checkpoints is not None and meta_data.checkpoint_id > self._latest:
             self._latest = meta_data.checkpoint_id
             self._task.checkpoints.gateway.report_task_state_snapshots(meta_data, metrics, snapshot)
+
+
+class MisstoringGateway(_Gateway):
+    """Reports the stored buffers of one channel as often as given."""
+
+    def __init__(self, gateway: JobMasterGateway, task: StreamTask, times: int) -> None:
+        super().__init__(gateway, task)
+        self._times = times
+
+    def report_task_state_snapshots(
+        self, meta_data: CheckpointMetaData, metrics: CheckpointMetrics, snapshot: TaskStateSnapshot
+    ) -> None:
+        super().report_task_state_snapshots(meta_data, metrics, self._changed(snapshot))
+
+    def _changed(self, snapshot: TaskStateSnapshot) -> TaskStateSnapshot:
+        states = dict(snapshot.subtask_states)
+        for name, state in states.items():
+            if state.input_channels:
+                states[name] = replace(state, input_channels=self._repeated(state.input_channels))
+                break
+            if state.result_subpartitions:
+                states[name] = replace(state, result_subpartitions=self._repeated(state.result_subpartitions))
+                break
+        return replace(snapshot, subtask_states=states)
+
+    def _repeated(self, handles: tuple[Handle, ...]) -> tuple[Handle, ...]:
+        first = handles[0]
+        repeated = replace(first, offsets=first.offsets * self._times, size_bytes=first.size_bytes * self._times)
+        return ((repeated,) if self._times else ()) + handles[1:]

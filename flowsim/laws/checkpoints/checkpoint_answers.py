@@ -40,6 +40,8 @@ class StepsOfTask:
         self._notifications = notifications
         self._steps: dict[int, int] = {}
         """By checkpoint the index of its last step in the order, -1: it was declined."""
+        self._aborted: set[int] = set()
+        """Of these the task was notified: its asynchronous part ends, and its inputs decline it again (rule 12.71)."""
         self._newest = -1
         self._restored = -1
 
@@ -65,6 +67,8 @@ class StepsOfTask:
     def _answer(self, checkpoint: int, step: int) -> str:
         last = self._steps.get(checkpoint)
         if last == -1:
+            if step == _DECLINE and checkpoint in self._aborted:
+                return ""
             return "a step after the task declined the checkpoint"
         if step == _DECLINE:
             self._steps[checkpoint] = -1
@@ -85,6 +89,7 @@ class StepsOfTask:
         return "the task was restored from this or a newer checkpoint" if checkpoint <= self._restored else ""
 
     def _abort(self, checkpoint: int, time_ns: int) -> str:
+        self._aborted.add(checkpoint)
         completed = self._completed.get(checkpoint)
         return "the checkpoint was completed" if completed is not None and completed <= time_ns else ""
 
@@ -119,7 +124,8 @@ LAWS: Final = (
 - Rows examined: rows of `checkpoint_steps` with the steps BARRIER_SENT, SYNC_START, SYNC_END, ASYNC_END, ACKNOWLEDGE and
   DECLINE, for each attempt and checkpoint.
 - A row is a violation when it is not the next one of this order. DECLINE may follow each of the others but ACKNOWLEDGE
-  (rules 12.7, 12.71), and nothing follows it.
+  (rules 12.7, 12.71), and nothing follows it but another DECLINE if a NOTIFY_ABORTED row is before that: the inputs may
+  still wait for barriers of a checkpoint whose asynchronous part has ended.
 """,
     ),
     Law(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from flowsim.cluster.job_execution import JobExecutionResult, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
+from flowsim.cluster.run_actions import TriggerCheckpoint
 from flowsim.connectors.memory import CollectSink
 from flowsim.datastream import StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Types, WatermarkStrategy
@@ -14,6 +15,7 @@ from flowsim.facts.tracer import Recorder
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
+from flowsim.graph.stream_graph import Link
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.restarted_job import Counts, ScriptedFailure
 
@@ -27,6 +29,7 @@ def run_unaligned(
     *,
     interval_ms: int = 30,
     aligned_timeout_ms: int = 0,
+    segment_size_bytes: int = 128,
     faults: Iterable[Fault] = (),
 ) -> tuple[JobExecutionResult, CollectSink]:
     """Runs the job; ``fail_at``: number of the record that fails, 0: none."""
@@ -52,6 +55,34 @@ def run_unaligned(
         restart_strategy=FixedDelayRestart(3, 5),
         cost_ns=NS_PER_MS,
         buffer_timeout_ms=1,
-        segment_size_bytes=128,
+        segment_size_bytes=segment_size_bytes,
     )
     return MiniCluster(graph, with_faults(RunOptions(recorder=recorder), faults)).run(), sink
+
+
+def run_with_obsolete_barrier(recorder: Recorder | None, faults: Iterable[Fault] = ()) -> JobExecutionResult:
+    """Runs a job in which a barrier of an expired checkpoint arrives while the next checkpoint stores its channel.
+
+    "bursts" is busy when the first checkpoint is triggered, so its barrier comes after the timeout, and is 10 ms on its
+    way to "last". Meanwhile "last" has received the barrier of the second checkpoint from "steady".
+    """
+    env = StreamExecutionEnvironment.get_execution_environment()
+    env.set_parallelism(1)
+    bursts = env.from_collection(list(range(60))).rebalance().flat_map(_burst).map(lambda value: value).name("bursts")
+    steady = env.from_collection(list(range(200))).rebalance().map(lambda value: value).name("steady")
+    bursts.rebalance().union(steady.rebalance()).map(lambda value: value).name("last").sink_to(CollectSink())
+    graph = env.stream_graph()
+    graph.settings = replace(
+        graph.settings,
+        checkpointing=CheckpointSettings(unaligned=True, timeout_ms=40, tolerable_failures=5),
+        cost_ns=NS_PER_MS,
+        buffer_timeout_ms=1,
+        links=(Link("bursts", "last", 10 * NS_PER_MS),),
+    )
+    at = tuple(TriggerCheckpoint(ms * NS_PER_MS) for ms in (47, 90))
+    options = RunOptions(recorder=recorder, actions=at)
+    return MiniCluster(graph, with_faults(options, faults)).run()
+
+
+def _burst(value: int) -> list[int]:
+    return [value] * (45 if value == 20 else 1)

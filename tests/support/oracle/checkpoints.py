@@ -48,16 +48,23 @@ def _steps(facts: Facts) -> list[tuple[int, int, int, int, CheckpointStep]]:
 def checkpoint_answers(facts: Facts, graph: JobGraph, whole: bool) -> Counts:
     """Of each task and checkpoint, every step must be the next one, and nothing follows DECLINE."""
     of: dict[tuple[int, int], list[CheckpointStep]] = defaultdict(list)
+    again: set[tuple[int, int, int]] = set()
+    """Task, checkpoint and number of steps before a decline that follows the notification of an abort."""
+    aborted: set[tuple[int, int]] = set()
     for task, _, _, checkpoint, step in _steps(facts):
+        if step is CheckpointStep.NOTIFY_ABORTED:
+            aborted.add((task, checkpoint))
         if step in _STEPS or step is CheckpointStep.DECLINE:
+            if step is CheckpointStep.DECLINE and (task, checkpoint) in aborted:
+                again.add((task, checkpoint, len(of[task, checkpoint])))
             of[task, checkpoint].append(step)
     violations = 0
-    for steps in of.values():
+    for place_of, steps in of.items():
         for number, step in enumerate(steps):
             before = steps[:number]
             place = max((_STEPS.index(each) for each in before if each in _STEPS), default=-1)
             if CheckpointStep.DECLINE in before:
-                violations += 1
+                violations += (*place_of, number) not in again
             elif step is CheckpointStep.DECLINE:
                 violations += place == len(_STEPS) - 1
             else:

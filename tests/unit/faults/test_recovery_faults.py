@@ -12,6 +12,7 @@ from flowsim.laws.law import Verdict
 from flowsim.recording.memory import MemoryRecorder
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
 from tests.support.jobs.restarted_job import run_restarted, run_skewed
+from tests.support.jobs.unaligned_job import run_unaligned, run_with_obsolete_barrier
 
 SOURCE, MIDDLE, LAST = "Source: Collection Source", "Timestamps/Watermarks", "counts"
 COMMITTER = "Sink: Unnamed: Committer"
@@ -34,7 +35,20 @@ CASES = [
 ]
 
 
-OTHER_CASES = {"channels_not_blocked", "snapshot_at_first_barrier"}
+CUT, RESTORED = "in-flight-cut", "in-flight-restored"
+OF_IN_FLIGHT_DATA = [
+    (Fault("channel_not_stored", operator="counts"), {CUT}),
+    (Fault("channel_stored_twice", operator="counts"), {CUT}),
+    # The next checkpoint is compared with what the channel should have restored.
+    (Fault("restored_into_another_channel", operator="last"), {CUT, RESTORED}),
+    (Fault("new_data_before_restored", operator="counts"), {CUT, RESTORED}),
+]
+OTHER_CASES = {
+    "channels_not_blocked",
+    "snapshot_at_first_barrier",
+    "obsolete_barrier_accepted",
+    *(fault.fault for fault, _ in OF_IN_FLIGHT_DATA),
+}
 
 
 def test_every_fault_of_checkpoints_is_in_a_case() -> None:
@@ -57,6 +71,23 @@ def test_fault_breaks_exactly_the_laws_of_its_case(fault: Fault, laws: set[str])
     assert result.status is JobStatus.FINISHED
     assert violated(recorder) == laws
     assert FAULT_KINDS[fault.fault].law in laws
+
+
+@pytest.mark.parametrize(("fault", "laws"), OF_IN_FLIGHT_DATA, ids=[fault.fault for fault, _ in OF_IN_FLIGHT_DATA])
+def test_fault_of_in_flight_data_breaks_exactly_the_laws_of_its_case(fault: Fault, laws: set[str]) -> None:
+    recorder = MemoryRecorder(Level.FULL)
+    result, _ = run_unaligned(recorder, 60, interval_ms=12, faults=[fault])
+    assert result.status is JobStatus.FINISHED
+    assert violated(recorder) == laws
+
+
+@pytest.mark.parametrize(("faults", "laws"), [([], set()), ([Fault("obsolete_barrier_accepted", "bursts")], {CUT})])
+def test_barrier_of_an_expired_checkpoint_that_ends_the_storing_loses_elements(
+    faults: list[Fault], laws: set[str]
+) -> None:
+    recorder = MemoryRecorder(Level.FULL)
+    assert run_with_obsolete_barrier(recorder, faults).status is JobStatus.FINISHED
+    assert violated(recorder) == laws
 
 
 def test_snapshot_at_the_first_barrier_loses_elements_in_mode_at_least_once() -> None:

@@ -42,6 +42,10 @@ class RegionSchedule:
 
     def restart(self, subtasks: Sequence[int], is_finished: Callable[[int], bool]) -> list[int]:
         """Returns the restarted subtasks that can start now; the others wait for producers that restart, too."""
+        for subtask in subtasks:
+            for number in self._readers.get(subtask, ()):
+                if self._pending[number]:
+                    self._pending[number][subtask] = None
         numbers = list(dict.fromkeys(self._region_of[subtask] for subtask in subtasks))
         for number in numbers:
             waits = sorted(self._regions[number].waits_for)

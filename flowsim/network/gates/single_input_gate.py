@@ -273,7 +273,9 @@ class SingleInputGate:
         self.announce_buffer_size(size_bytes)
 
     def announce_buffer_size(self, size_bytes: int) -> None:
-        """Requests buffers of up to this size from every sender (rule 6.24)."""
+        """Requests buffers of up to this size from every sender, unless senders wait for stored data (rule 6.24)."""
+        if self.awaits_recovery:
+            return
         self.announced_size_bytes = size_bytes
         for channel in self._channels:
             if channel is not None:

@@ -84,3 +84,15 @@ def test_region_starts_after_its_last_writer_finished() -> None:
     assert schedule.on_finished(1) == []
     assert schedule.on_finished(0) == [2, 3]
     assert schedule.on_finished(2) == []
+
+
+def test_reader_waits_again_for_finished_writer_that_restarts() -> None:
+    """Rule 12.27: two writers of one region; one has finished when the other fails."""
+    graph = Graph(1, 2, 1).edge(0, 1, PIPELINED).edge(1, 2, BLOCKING)
+    schedule = RegionSchedule(graph.execution().regions)
+    assert schedule.start() == [0, 1, 2]
+    assert schedule.on_finished(1) == []
+    assert schedule.restart([0, 1, 2], lambda subtask: False) == [0, 1, 2]
+    assert schedule.on_finished(2) == []
+    assert schedule.waits_for(3) == [1]
+    assert schedule.on_finished(1) == [3]

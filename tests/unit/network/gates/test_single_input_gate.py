@@ -11,7 +11,7 @@ from flowsim.network.gates.single_input_gate import SingleInputGate, is_outdated
 from flowsim.streamrecord.events import EndOfData, EndOfPartitionEvent, StopMode
 from tests.support.barriers import UNALIGNED
 from tests.support.network import Recycled
-from tests.support.operators.receiving import barrier, data, gate_of, remote
+from tests.support.operators.receiving import barrier, data, gate_of, remote, sent_back
 
 
 def order_of(gate: SingleInputGate) -> list[int]:
@@ -171,3 +171,14 @@ def test_polling_closed_unfinished_gate_is_refused() -> None:
     gate.close()
     with pytest.raises(InputGateClosed):
         gate.poll()
+
+
+def test_size_is_not_announced_while_senders_wait_for_stored_data() -> None:
+    """Rules 6.24, 12.92: Flink's RecoveredInputChannel ignores it."""
+    gate = gate_of(1)
+    gate.await_recovery()
+    gate.announce_buffer_size(6)
+    assert (gate.announced_size_bytes, sent_back(remote(gate))) == (None, [])
+    gate.request_partitions()
+    gate.announce_buffer_size(6)
+    assert gate.announced_size_bytes == 6

@@ -13,7 +13,7 @@ from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
 from flowsim.checkpoints.checkpoint_stats_tracker import CheckpointStatsTracker
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
-from flowsim.checkpoints.storage.checkpoint_storage import CheckpointStorage
+from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata, CheckpointStorage
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
 
@@ -79,12 +79,15 @@ class CheckpointRestore:
         *,
         allow_non_restored_state: bool,
         post_cleanup: Callable[[], None] = lambda: None,
+        check: Callable[[CheckpointMetadata], None] = lambda metadata: None,
     ) -> CompletedCheckpoint:
         """Restores a snapshot at the start of a job; the next checkpoint gets the id after it (rule 12.2).
 
-        ``checkpoint_properties`` are those of the job's checkpoints. Raises BadInput and OSError.
+        ``checkpoint_properties`` are those of the job's checkpoints. ``check`` raises BadInput if the job cannot use the
+        snapshot. Raises BadInput and OSError.
         """
         metadata, location = self._storage.resolve_checkpoint(pointer)
+        check(metadata)
         match claim_mode:
             case RecoveryClaimMode.CLAIM:
                 properties = checkpoint_properties

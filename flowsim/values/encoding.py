@@ -7,7 +7,8 @@ differ, so do 1, 1.0 and True, and dicts of different order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
 from typing import Final
 
 import msgpack
@@ -163,16 +164,37 @@ def decode_untrusted(encoded: bytes | memoryview, depth: int = 0) -> object:
     # Each nested list or Row needs much of the stack of msgpack's code, which has no bound of its own.
     if depth > MAX_DEPTH:
         raise ValueNotAllowed(f"value: nested more than {MAX_DEPTH} deep")
-
-    def extension(code: int, content: bytes) -> object:
-        inner = decode_untrusted(content, depth + 1)
-        if code == LIST_CODE and isinstance(inner, tuple):
-            return list(inner)
-        # A Row: one level, whose content was decoded above without an error.
-        return decode_extension(code, content)
-
+    extension = partial(_untrusted_extension, depth + 1)
     value: object = msgpack.unpackb(encoded, use_list=False, strict_map_key=False, ext_hook=extension)
     return value
+
+
+def decode_untrusted_sequence(encoded: bytes) -> Iterator[object]:
+    """Yields the values of bytes that follow each other, as ``decode_untrusted`` returns them.
+
+    Raises what ``decode_untrusted`` raises, and ValueNotAllowed if the last value is incomplete.
+    """
+    unpacker = msgpack.Unpacker(
+        use_list=False,
+        strict_map_key=False,
+        ext_hook=partial(_untrusted_extension, 1),
+        max_buffer_size=max(1, len(encoded)),
+    )
+    unpacker.feed(encoded)
+    end = 0
+    for value in unpacker:
+        end = unpacker.tell()
+        yield value
+    if end != len(encoded):
+        raise ValueNotAllowed(f"the last of {len(encoded)} bytes are no whole value")
+
+
+def _untrusted_extension(depth: int, code: int, content: bytes) -> object:
+    inner = decode_untrusted(content, depth)
+    if code == LIST_CODE and isinstance(inner, tuple):
+        return list(inner)
+    # A Row: one level, whose content was decoded above without an error.
+    return decode_extension(code, content)
 
 
 def fingerprint(timestamp: int | None, value: object) -> int:

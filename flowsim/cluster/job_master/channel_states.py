@@ -21,6 +21,15 @@ def assigned_channel_states(
     vertices: Sequence[VertexExecutions], states: Mapping[str, OperatorState]
 ) -> dict[int, list[AssignedChannelState]]:
     """Returns the in-flight data of each subtask, by vertex. Raises BadInput if it cannot be redistributed."""
+    exchanges = exchanges_of(vertices)
+    assignment = TaskStateAssignment(stored_channel_states(vertices, states, exchanges), exchanges)
+    return {vertex.id: assignment.assign(vertex.id) for vertex in vertices}
+
+
+def stored_channel_states(
+    vertices: Sequence[VertexExecutions], states: Mapping[str, OperatorState], exchanges: Sequence[Exchange]
+) -> dict[int, VertexChannelState]:
+    """Returns the in-flight data of each vertex. Raises BadInput if it is of a channel that the job does not have."""
     of_vertices = {
         vertex.id: channel_state_of_vertex(
             {each: states[each] for each in vertex.operator_ids if each in states},
@@ -29,11 +38,9 @@ def assigned_channel_states(
         )
         for vertex in vertices
     }
-    exchanges = exchanges_of(vertices)
     for vertex in vertices:
         _check_exchanges(vertex.name, vertex.id, of_vertices, exchanges)
-    assignment = TaskStateAssignment(of_vertices, exchanges)
-    return {vertex.id: assignment.assign(vertex.id) for vertex in vertices}
+    return of_vertices
 
 
 def _check_exchanges(

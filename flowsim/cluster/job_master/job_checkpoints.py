@@ -25,10 +25,11 @@ from flowsim.checkpoints.checkpoint_restore import CheckpointRestore, RecoveryCl
 from flowsim.checkpoints.checkpoint_statistics import CheckpointStatistics
 from flowsim.checkpoints.coordination.operator_coordinator import OperatorCoordinatorCheckpointContext
 from flowsim.checkpoints.job_manager_threads import Action
-from flowsim.checkpoints.storage.checkpoint_storage import CheckpointStorage
+from flowsim.checkpoints.storage.checkpoint_storage import CheckpointMetadata, CheckpointStorage
 from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
+from flowsim.cluster.job_master.channel_checks import check_channel_states
 from flowsim.cluster.job_master.channel_states import assigned_channel_states
 from flowsim.cluster.job_master.executions import JobExecutions, SubtaskExecutions, TaskExecution, VertexExecutions
 from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
@@ -155,7 +156,13 @@ class JobCheckpoints:
             RecoveryClaimMode[savepoint.claim_mode],
             CheckpointProperties.for_checkpoint(_RETENTION[self.settings.retention]),
             allow_non_restored_state=True,
+            check=self._check_channel_states,
         )
+
+    def _check_channel_states(self, metadata: CheckpointMetadata) -> None:
+        """Raises BadInput if in-flight data of the snapshot is damaged, unless it is dropped."""
+        if metadata.checkpoint_id != self.settings.without_channel_state_id:
+            check_channel_states(self._executions.vertices, metadata.state.operator_states, self._storage)
 
     def task_checkpointing(self, execution: TaskExecution) -> TaskCheckpointing:
         """Returns what a new attempt needs, with the state that was assigned to it last."""

@@ -30,6 +30,11 @@ class StoredChannel:
     inputs: list[bytes] = field(default_factory=list)
     outputs: list[bytes] = field(default_factory=list)
 
+    @property
+    def content(self) -> bytes:
+        """The bytes of its elements."""
+        return b"".join((*self.inputs, *self.outputs))
+
 
 @dataclass(slots=True)
 class Sums:
@@ -45,6 +50,37 @@ class Sums:
         self.elements += 1
 
 
+def channels_of(
+    vertices: Sequence[VertexExecutions], states: Mapping[str, OperatorState], streams: CheckpointStreams
+) -> Iterator[tuple[InputOfVertex, VertexExecutions, dict[tuple[int, int], StoredChannel]]]:
+    """Yields each edge, its target, and its channels with data by old source subtask and old target subtask.
+
+    Raises BadInput if a stream is missing or damaged.
+    """
+    inputs = sorted((each for vertex in vertices for each in vertex.inputs), key=lambda each: each.edge.id)
+    edges = [each.edge for each in inputs]
+    for each in inputs:
+        edge = each.edge
+        sender = states.get(each.source.operator_ids[-1])
+        target = next(vertex for vertex in vertices if vertex.id == edge.target.id)
+        receiver = states.get(target.operator_ids[0])
+        partition = sum(other.source is edge.source and other.id < edge.id for other in edges)
+        order = (edge.input_index, edge.id)
+        gate = sum(other.target is edge.target and (other.input_index, other.id) < order for other in edges)
+        found: dict[tuple[int, int], StoredChannel] = {}
+        for subtask, of_receiver in sorted(receiver.subtask_states.items()) if receiver is not None else ():
+            for handle in of_receiver.input_channels:
+                if handle.info.gate == gate:
+                    stored = found.setdefault((handle.info.channel, subtask), StoredChannel())
+                    stored.inputs += buffers_of(handle, streams)
+        for subtask, of_sender in sorted(sender.subtask_states.items()) if sender is not None else ():
+            for output in of_sender.result_subpartitions:
+                if output.info.partition == partition:
+                    stored = found.setdefault((subtask, output.info.subpartition), StoredChannel())
+                    stored.outputs += buffers_of(output, streams)
+        yield each, target, found
+
+
 class StoredChannels:
     """Describes the in-flight data of the checkpoints of a job."""
 
@@ -56,31 +92,19 @@ class StoredChannels:
 
     def rows(self, states: Mapping[str, OperatorState]) -> Iterator[Row]:
         """Yields the rows of all channels that have data. Raises BadInput if a stream is missing or damaged."""
-        edges = sorted((each for vertex in self._vertices for each in vertex.inputs), key=lambda each: each.edge.id)
-        for each in edges:
-            yield from self._of_edge(each, [other.edge for other in edges], states)
+        for each, target, found in channels_of(self._vertices, states, self._streams):
+            yield from self._of_edge(each, target, found, states)
 
     def _of_edge(
-        self, each: InputOfVertex, edges: Sequence[JobEdge], states: Mapping[str, OperatorState]
+        self,
+        each: InputOfVertex,
+        target: VertexExecutions,
+        found: Mapping[tuple[int, int], StoredChannel],
+        states: Mapping[str, OperatorState],
     ) -> Iterator[Row]:
         edge = each.edge
         sender = states.get(each.source.operator_ids[-1])
-        target = next(vertex for vertex in self._vertices if vertex.id == edge.target.id)
         receiver = states.get(target.operator_ids[0])
-        partition = sum(other.source is edge.source and other.id < edge.id for other in edges)
-        order = (edge.input_index, edge.id)
-        gate = sum(other.target is edge.target and (other.input_index, other.id) < order for other in edges)
-        found: dict[tuple[int, int], StoredChannel] = {}
-        for subtask, of_receiver in sorted(receiver.subtask_states.items()) if receiver is not None else ():
-            for handle in of_receiver.input_channels:
-                if handle.info.gate == gate:
-                    stored = found.setdefault((handle.info.channel, subtask), StoredChannel())
-                    stored.inputs += buffers_of(handle, self._streams)
-        for subtask, of_sender in sorted(sender.subtask_states.items()) if sender is not None else ():
-            for output in of_sender.result_subpartitions:
-                if output.info.partition == partition:
-                    stored = found.setdefault((subtask, output.info.subpartition), StoredChannel())
-                    stored.outputs += buffers_of(output, self._streams)
         sources = each.source.task_vertices
         is_rescaled = (sender is not None and sender.parallelism != len(sources)) or (
             receiver is not None and receiver.parallelism != len(target.task_vertices)
@@ -96,7 +120,7 @@ class StoredChannels:
         self, edge: JobEdge, task: int, channel: int, source: int, target: int, stored: StoredChannel
     ) -> Row:
         sums, decoder = Sums(), ElementDecoder()
-        decoder.feed(b"".join((*stored.inputs, *stored.outputs)))
+        decoder.feed(stored.content)
         for element in decoder:
             sums.add(_number(element))
         buffers = (
@@ -126,7 +150,7 @@ class StoredChannels:
             by_key = KeyGroupStreamPartitioner(new, spec.key_selector, spec.key_type, edge.target.max_parallelism)
         found: dict[int, Sums] = {}
         decoder = ElementDecoder()
-        decoder.feed(b"".join((*stored.inputs, *stored.outputs)))
+        decoder.feed(stored.content)
         for element in decoder:
             if len(element) == RECORD_LENGTH:
                 owner = owners[0] if by_key is None else by_key.select_channel(element[1])

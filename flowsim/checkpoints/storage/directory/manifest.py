@@ -242,6 +242,7 @@ def _check(path: Path, manifest: CheckpointManifest) -> None:
     for operator in manifest.operators:
         for subtask in operator.subtasks:
             _check_handles(path, manifest, operator, subtask)
+    _check_buffers(path, manifest)
 
 
 def _check_handles(path: Path, manifest: CheckpointManifest, operator: StoredOperator, subtask: StoredSubtask) -> None:
@@ -262,3 +263,20 @@ def _check_handles(path: Path, manifest: CheckpointManifest, operator: StoredOpe
         rows = streams[channel.stream].rows
         if any(first + count > rows for first, count in channel.buffers) or sum(c for _, c in channel.buffers) > rows:
             raise damaged(path, f"operator {operator.operator_id:.100}: stream {channel.stream} has fewer buffers")
+        if channel.subtask != subtask.subtask:
+            raise damaged(path, f"operator {operator.operator_id:.100}: the buffers are of subtask {channel.subtask}")
+    for channels in (subtask.input_channels, subtask.result_subpartitions):
+        if len({(each.gate_or_partition, each.channel) for each in channels}) < len(channels):
+            raise damaged(path, f"operator {operator.operator_id:.100}: the buffers of a channel are named twice")
+
+
+def _check_buffers(path: Path, manifest: CheckpointManifest) -> None:
+    """Raises BadInput if channels share stored buffers."""
+    left = [stream.rows for stream in manifest.streams]
+    for operator in manifest.operators:
+        for subtask in operator.subtasks:
+            for channel in (*subtask.input_channels, *subtask.result_subpartitions):
+                left[channel.stream] -= sum(count for _, count in channel.buffers)
+                if left[channel.stream] < 0:
+                    what = f"stream {channel.stream} has fewer buffers than its channels"
+                    raise damaged(path, f"operator {operator.operator_id:.100}: {what}")

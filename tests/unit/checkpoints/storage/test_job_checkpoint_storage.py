@@ -66,13 +66,13 @@ def test_completed_checkpoint_is_read_with_equal_state_and_streams(on_disk: bool
 
 def in_flight(stored: MemoryCheckpointStorage) -> CheckpointMetadata:
     """Writes a checkpoint with stored buffers."""
-    buffers = ChannelStateStream((b"first", b"second", b"third"))
+    buffers = ChannelStateStream((b"first", b"second", b"third", b"fourth"))
     stream = stored.write(3, WINDOW, 1, buffers)
     inputs = tuple(
         InputChannelStateHandle(stream, 1, InputChannelInfo(2, channel), offsets, size)
         for channel, offsets, size in ((0, (0, 1), 11), (4, (2,), 5))
     )
-    output = ResultSubpartitionStateHandle(stream, 1, ResultSubpartitionInfo(0, 3), (1,), 6)
+    output = ResultSubpartitionStateHandle(stream, 1, ResultSubpartitionInfo(0, 3), (3,), 6)
     snapshot = SnapshotState()
     snapshot.put_subtask_states(WINDOW, 2, 128, {1: OperatorSubtaskState((), (), (), (), inputs, (output,))})
     return CheckpointMetadata(3, 1_500, SnapshotType.CHECKPOINT, snapshot)
@@ -89,7 +89,7 @@ def test_stored_buffers_are_read_with_their_channels(tmp_path: Path) -> None:
         (2, 4, 1, (2,), 5),
     ]
     assert state.result_subpartitions[0].info == written_state.result_subpartitions[0].info
-    assert again.read(state.input_channels[0].stream) == ChannelStateStream((b"first", b"second", b"third"))
+    assert again.read(state.input_channels[0].stream) == ChannelStateStream((b"first", b"second", b"third", b"fourth"))
     described = [
         (each.state, each.kind, each.entries, each.bytes) for each in stored_states(StoredSnapshot(tmp_path / "chk-3"))
     ]
@@ -101,9 +101,17 @@ def test_stored_buffers_are_read_with_their_channels(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "message"), [({"buffers": [[1, 9]]}, "has fewer buffers"), ({"stream": 7}, "has no buffers")]
+    ("change", "message"),
+    [
+        ({"buffers": [[1, 9]]}, "has fewer buffers"),
+        ({"buffers": [[0, 1]] * 9}, "has fewer buffers"),
+        ({"buffers": [[0, 4]]}, "has fewer buffers than its channels"),
+        ({"stream": 7}, "has no buffers"),
+        ({"subtask": 0}, "the buffers are of subtask 0"),
+        ({"channel": 4}, "the buffers of a channel are named twice"),
+    ],
 )
-def test_handle_of_buffers_that_the_stream_does_not_have_is_refused(
+def test_handle_of_buffers_that_does_not_fit_the_checkpoint_is_refused(
     change: dict[str, object], message: str, tmp_path: Path
 ) -> None:
     metadata = in_flight(first := storage(tmp_path))

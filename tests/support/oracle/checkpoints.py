@@ -20,6 +20,7 @@ from flowsim.laws.job_graph import JobGraph
 from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.units import MAX_WATERMARK
 from tests.support.oracle.facts import Facts, Row
+from tests.support.oracle.in_flight_data import in_flight_cut, in_flight_restored
 
 Counts = tuple[int, int]
 """Rows examined, and violations."""
@@ -234,4 +235,6 @@ OF_CHECKPOINTS: Final[dict[str, Callable[[Facts, JobGraph, bool], Counts]]] = {
     "checkpoint-cut": checkpoint_cut,
     "checkpoint-progress": checkpoint_progress,
     "restored-timers": restored_timers,
+    "in-flight-cut": in_flight_cut,
+    "in-flight-restored": in_flight_restored,
 }

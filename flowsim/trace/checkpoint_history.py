@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from flowsim.errors import BadInput
-from flowsim.facts.checkpoint_tables import CHECKPOINT_METRICS, CHECKPOINT_STEPS, CHECKPOINTS, RESTARTS
+from flowsim.facts.checkpoint_tables import CHECKPOINT_METRICS, CHECKPOINT_STEPS, CHECKPOINTS, RESTARTS, STORED_CHANNELS
 from flowsim.facts.kinds import (
     AlignmentType,
     CheckpointAction,
@@ -23,7 +23,7 @@ from flowsim.facts.kinds import (
     SnapshotKind,
 )
 from flowsim.facts.schema import LIFECYCLE, TASK_ATTEMPT
-from flowsim.laws.job_history import CheckpointEvent, RestartEvent
+from flowsim.laws.job_history import CheckpointEvent, RestartEvent, StoredChannelEvent
 from flowsim.recording.reader import Recording
 from flowsim.recording.recorded_file import damaged
 from flowsim.units import NS_PER_MS
@@ -267,6 +267,13 @@ def checkpoint_events(recording: Recording, epoch: int, checkpoint: int | None =
 def restart_events(recording: Recording, epoch: int) -> Iterator[RestartEvent]:
     """Yields the rows of table ``restarts`` of one epoch."""
     return (RestartEvent(*row) for row in _rows(recording.part(RESTARTS.name, epoch, RESTARTS.names)))
+
+
+def stored_channel_events(recording: Recording, epoch: int) -> Iterator[StoredChannelEvent]:
+    """Yields the rows of table ``stored_channels`` of one epoch."""
+    return (
+        StoredChannelEvent(*row) for row in _rows(recording.part(STORED_CHANNELS.name, epoch, STORED_CHANNELS.names))
+    )
 
 
 class _Ends:

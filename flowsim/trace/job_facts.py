@@ -6,21 +6,27 @@ from collections.abc import Iterator
 from heapq import merge
 from typing import Final
 
-from flowsim.facts.checkpoint_tables import CHECKPOINTS, RESTARTS
-from flowsim.facts.kinds import CheckpointAction, CheckpointReason, RestartAction, SnapshotKind
-from flowsim.laws.job_history import CheckpointEvent, RestartEvent
+from flowsim.facts.checkpoint_tables import CHECKPOINTS, RESTARTS, STORED_CHANNELS
+from flowsim.facts.kinds import CheckpointAction, CheckpointReason, RestartAction, SnapshotKind, StoredAction
+from flowsim.laws.job_history import CheckpointEvent, RestartEvent, StoredChannelEvent
 from flowsim.recording.merged_facts import Fact, Selection, merged_facts
 from flowsim.recording.reader import Recording
-from flowsim.trace.checkpoint_history import checkpoint_events, job_fact_out_of_range, restart_events
+from flowsim.trace.checkpoint_history import (
+    checkpoint_events,
+    job_fact_out_of_range,
+    restart_events,
+    stored_channel_events,
+)
 from flowsim.trace.names import Names
 from flowsim.trace.sentence import Sentence, count_text
 
-JOB_TABLES: Final = (CHECKPOINTS.name, RESTARTS.name)
+JOB_TABLES: Final = (CHECKPOINTS.name, RESTARTS.name, STORED_CHANNELS.name)
 THE_JOB: Final = "the job"
 NO_TASK: Final = -1
 _CAUSES: Final[dict[str, frozenset[int]]] = {
     CHECKPOINTS.name: frozenset({CheckpointAction.TRIGGERED, CheckpointAction.REJECTED, CheckpointAction.RESTORED}),
     RESTARTS.name: frozenset({RestartAction.RESTART}),
+    STORED_CHANNELS.name: frozenset({StoredAction.RESTORED}),
 }
 """Actions that come before the facts of tasks at the same time."""
 _TASKS: Final = 1
@@ -73,11 +79,13 @@ def _of_job(recording: Recording, selection: Selection, tables: tuple[str, ...])
     from_ns, to_ns = selection.from_ns, selection.to_ns
     last_ns, rank = -1, 0
     for epoch in range(len(recording.epochs)):
-        events: list[tuple[str, CheckpointEvent | RestartEvent]] = []
+        events: list[tuple[str, CheckpointEvent | RestartEvent | StoredChannelEvent]] = []
         if CHECKPOINTS.name in tables:
             events += [(CHECKPOINTS.name, event) for event in checkpoint_events(recording, epoch)]
         if RESTARTS.name in tables:
             events += [(RESTARTS.name, event) for event in restart_events(recording, epoch)]
+        if STORED_CHANNELS.name in tables:
+            events += [(STORED_CHANNELS.name, event) for event in stored_channel_events(recording, epoch)]
         for table, event in sorted(events, key=lambda found: found[1].step):
             allowed = selection.values.get(table, {}).get("checkpoint")
             if allowed is not None and event.checkpoint not in allowed:
@@ -96,6 +104,8 @@ def job_sentence(recording: Recording, names: Names, fact: Fact) -> Sentence:
     try:
         if fact.table == CHECKPOINTS.name:
             return _checkpoint(names, CheckpointEvent(*fact.row))
+        if fact.table == STORED_CHANNELS.name:
+            return _stored_channel(names, StoredChannelEvent(*fact.row))
         return _restart(names, RestartEvent(*fact.row))
     except ValueError:
         raise job_fact_out_of_range(recording, fact.table, fact.row[0]) from None
@@ -140,3 +150,20 @@ def _restart(names: Names, event: RestartEvent) -> Sentence:
         case RestartAction.RESTART:
             state = "without a checkpoint" if event.checkpoint < 0 else f"from checkpoint {event.checkpoint}"
             return Sentence(f"starts {task} {state} because of failure {event.failure}", ("12.29", "12.123"))
+
+
+def _stored_channel(names: Names, event: StoredChannelEvent) -> Sentence:
+    checkpoint = f"checkpoint {event.checkpoint}"
+    if event.channel < 0:
+        old = f"old channel from subtask {event.source} to subtask {event.target} of {names.edge(event.edge)}"
+        records = count_text(event.elements, "record")
+        task = names.short_task(event.task_id)
+        return Sentence(f"gives {task} {records} of the {old} from {checkpoint}", ("12.97", "12.104"))
+    inputs = f"{count_text(event.input_buffers, 'buffer')} ({event.input_bytes:,} bytes) of its receiver"
+    outputs = f"{count_text(event.output_buffers, 'buffer')} ({event.output_bytes:,} bytes) of its sender"
+    what = f"{names.channel(event.channel)}: {inputs}, {outputs}, {count_text(event.elements, 'element')}"
+    match StoredAction(event.action):
+        case StoredAction.STORED:
+            return Sentence(f"stores in {checkpoint} in-flight data of {what}", ("12.83", "12.84"))
+        case StoredAction.RESTORED:
+            return Sentence(f"restores from {checkpoint} in-flight data of {what}", ("12.92",))

@@ -21,6 +21,7 @@ KINDS: Final[dict[str, tuple[str, ...]]] = {
         "committables",
         "checkpoints",
         "restarts",
+        "stored_channels",
     ),
     "timers": ("timers", "system_timers"),
     "state": ("state_changes",),

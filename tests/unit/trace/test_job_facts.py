@@ -10,10 +10,18 @@ from typer.testing import CliRunner
 
 from flowsim import BadInput, Recording, open_recording, run_scenario
 from flowsim.cli.main import app
-from flowsim.facts.kinds import AlignmentType, CheckpointAction, CheckpointReason, RestartAction, SnapshotKind
-from flowsim.laws.job_history import CheckpointEvent, RestartEvent
-from flowsim.recording.merged_facts import Fact
-from flowsim.trace.job_facts import job_sentence
+from flowsim.facts.kinds import (
+    AlignmentType,
+    CheckpointAction,
+    CheckpointReason,
+    RestartAction,
+    SnapshotKind,
+    StoredAction,
+)
+from flowsim.laws.job_history import CheckpointEvent, RestartEvent, StoredChannelEvent
+from flowsim.recording.merged_facts import Fact, Selection
+from flowsim.trace.job_facts import NO_TASK, facts_with_job, job_sentence
+from flowsim.trace.kinds import wanted_tables
 from flowsim.trace.names import Names
 
 SCENARIO = """\
@@ -35,7 +43,7 @@ def recording(tmp_path_factory: pytest.TempPathFactory) -> Recording:
 
 
 def lines_of_job(recording: Recording, *options: str) -> list[str]:
-    called = CliRunner().invoke(app, ["trace", str(recording.directory), *options], env={"COLUMNS": "200"})
+    called = CliRunner().invoke(app, ["trace", str(recording.directory), *options], env={"COLUMNS": "300"})
     assert called.exit_code == 0, called.output
     return [
         re.split(r"  +", line.strip(), maxsplit=2)[2] for line in called.stdout.splitlines() if "  the job  " in line
@@ -103,7 +111,52 @@ def test_restart_has_a_sentence(event: RestartEvent, text: str, recording: Recor
     assert job_sentence(recording, Names(recording), Fact("restarts", -1, 1, 0, tuple(event))).text == text
 
 
+UNALIGNED = """\
+flowsim: 1
+name: unaligned
+settings:
+  checkpointing: {unaligned: true}
+  restart_strategy: {fixed_delay: {delay: 10 ms}}
+  segment_size: 256 B
+sources: {numbers: {generator: {count: 300, fields: {n: {sequence: {}}}}}}
+operators: {slow: {input: numbers, partition: rebalance, map: {add: {twice: n * 2}}, cost: 1 ms}}
+sinks: {kept: {input: slow, collect: {}}}
+actions: [{checkpoint: {at: 55 ms}}]
+failures: [{fail_task: {task: slow, at_record: 100}}]
+"""
+
+
+def test_in_flight_data_of_a_checkpoint_is_shown_per_channel_when_stored_and_when_restored(tmp_path: Path) -> None:
+    run_scenario(UNALIGNED, out=tmp_path)
+    lines = lines_of_job(open_recording(tmp_path), "--checkpoint", "1")
+    size = r"\d+ buffers? \([\d,]+ bytes\)"
+    data = rf"in-flight data of Source: numbers \(1/1\) -> slow .*: {size} of its receiver, {size} of its sender, "
+    stored = next(number for number, line in enumerate(lines) if line.startswith("stores "))
+    assert re.fullmatch(rf"stores in checkpoint 1 {data}\d+ elements  \[12\.83, 12\.84\]", lines[stored])
+    assert "completes checkpoint 1" in lines[stored - 1]
+    restored = next(number for number, line in enumerate(lines) if line.startswith("restores from "))
+    assert re.fullmatch(rf"restores from checkpoint 1 {data}\d+ elements  \[12\.92\]", lines[restored])
+    assert "restores checkpoint 1 with" in lines[restored - 1]
+    recording = open_recording(tmp_path)
+    facts = list(facts_with_job(recording, Selection(wanted_tables(None, "normal")[0])))
+    at = max(number for number, fact in enumerate(facts) if fact.table == "stored_channels")
+    same = [fact.task == NO_TASK for fact in facts if fact.time_ns == facts[at].time_ns]
+    assert same == sorted(same, reverse=True), "the facts of the job come first"
+    assert set(same) == {False, True}
+
+
+def test_in_flight_data_after_rescaling_is_shown_with_its_old_channel(recording: Recording) -> None:
+    event = StoredChannelEvent(0, 1, 4, StoredAction.RESTORED, 0, 2, 5, -1, 0, 0, 0, 0, 0, 7, 0, 0, 0)
+    found = job_sentence(recording, Names(recording), Fact("stored_channels", -1, 1, 0, tuple(event)))
+    assert found.text == (
+        "gives Source: numbers (1/1) 7 records of the old channel from subtask 2 to subtask 5 of "
+        "Source: numbers -> Sink: kept from checkpoint 4"
+    )
+
+
 def test_number_that_no_run_records_is_refused_with_the_table(recording: Recording) -> None:
     row = (0, 1, 1, 99, 0, 0, 0, -1, 1, 0, 0)
     with pytest.raises(BadInput, match=r"checkpoints.*fact 0 has a number that is out of range"):
         job_sentence(recording, Names(recording), Fact("checkpoints", -1, 1, 0, row))
+    with pytest.raises(BadInput, match=r"stored_channels.*fact 0 has a number that is out of range"):
+        job_sentence(recording, Names(recording), Fact("stored_channels", -1, 1, 0, (0, 1, 1, 99, *[0] * 13)))

@@ -33,13 +33,15 @@ SNAPSHOT_KINDS: Final = {
     "TERMINATE": "savepoint (stop with drain)",
 }
 _SHORT_KINDS: Final = {**SNAPSHOT_KINDS, "SUSPEND": "savepoint, stop", "TERMINATE": "savepoint, drain"}
+_PERSISTED: Final = Column("persisted bytes", rank=2)
 _CHECKPOINTS: Final = (
     Column("status", left=True),
     Column("triggered"),
     Column("duration ms", dull=frozenset()),
     Column("tasks"),
     Column("state bytes"),
-    Column("processed bytes", rank=2),
+    Column("processed bytes", rank=3),
+    _PERSISTED,
     Column("restored", rank=1),
     Column("reason", left=True),
 )
@@ -101,13 +103,25 @@ def history_answer(recording: Recording) -> Answer:
                 )
         if shown:
             console.print()
-            show_table(console, ["id", "kind"], _CHECKPOINTS, [_checkpoint_row(one, start_ns) for one in shown])
+            _show_checkpoints(console, shown, start_ns)
         if history.failures:
             console.print()
             failures = [_failure_row(one, names, start_ns) for one in history.failures.values()]
             show_table(console, ["failure", "task"], _FAILURES, failures)
 
     return Answer(document, show)
+
+
+def _show_checkpoints(console: Console, shown: Sequence[RecordedCheckpoint], start_ns: int) -> None:
+    names = ["id", "kind"]
+    rows = [_checkpoint_row(one, start_ns) for one in shown]
+    if any(one.persisted_bytes for one in shown):
+        show_table(console, names, _CHECKPOINTS, rows)
+        return
+    at = _CHECKPOINTS.index(_PERSISTED)
+    left = len(names) + at
+    columns = (*_CHECKPOINTS[:at], *_CHECKPOINTS[at + 1 :])
+    show_table(console, names, columns, [(*row[:left], *row[left + 1 :]) for row in rows])
 
 
 def _counts(history: CheckpointHistory) -> dict[str, int]:
@@ -164,6 +178,7 @@ def _checkpoint_row(one: RecordedCheckpoint, start_ns: int) -> Sequence[str]:
         f"{one.acknowledged}/{one.tasks}",
         f"{one.state_bytes:,}",
         f"{one.processed_bytes:,}",
+        f"{one.persisted_bytes:,}",
         _times(one.restores),
         "-" if one.status != "failed" else one.reason.name,
     )

@@ -140,6 +140,21 @@ def test_recording_is_shown_with_its_checkpoints_and_restarts(restarted: Flowsim
     assert re.fullmatch(r"0 Source: numbers \(1/1\) 150\.\d+ ms 0 10 4 1", lines[-1]), lines[-1]
 
 
+def test_in_flight_data_of_unaligned_checkpoints_has_a_column(
+    flowsim: Flowsim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
+    unaligned = RESTARTED.replace("checkpointing: {", "checkpointing: {unaligned: true, ", 1)
+    slow = unaligned.replace("pace: 10 ms, ", "").replace("sinks: {kept: {", "sinks: {kept: {cost: 10 ms, ", 1)
+    Path("slow.yaml").write_text(slow)
+    flowsim("run", "slow.yaml", "--out", "out")
+    first = flowsim("checkpoints", "out", "--json").document["checkpoints"][0]
+    lines = flowsim("checkpoints", "out").out.splitlines()
+    assert "persisted bytes" in lines[2]
+    assert f" {first['persisted_bytes']:,} " in lines[4]
+    assert first["persisted_bytes"] > 0
+
+
 def test_history_fits_80_columns(restarted: Flowsim, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
     for options in ((), ("--checkpoint", 1)):

@@ -21,13 +21,18 @@ _KINDS: Final = {
 }
 
 
+_ABORTED: Final = (ElementKind.UNALIGNED_BARRIER, ElementKind.CANCEL_CHECKPOINT_MARKER)
+"""The rows of a checkpoint that the task took at the first barrier, and that a cancellation on another input aborts."""
+
+
 class SentBarriers:
     """The barriers and cancellations that one attempt of a task sent."""
 
     def __init__(self, channels: list[int], found: Findings) -> None:
         self._channels = channels
         self._found = found
-        self._last = dict.fromkeys(channels, 0)
+        self._last = dict.fromkeys(channels, (0, 0))
+        """The highest id of each channel, and the kind of its last row."""
         self._sent: dict[int, tuple[int, int, list[int]]] = {}
         """By checkpoint: seq and task of the first one, and the channels that have it."""
 
@@ -44,13 +49,15 @@ class SentBarriers:
             if kind not in _KINDS:
                 continue
             self._found.examined += 1
-            last = self._last.get(channel, 0)
-            if checkpoint <= last:
+            last, last_kind = self._last.get(channel, (0, 0))
+            is_aborted = checkpoint == last and (last_kind, kind) == _ABORTED
+            if checkpoint <= last and not is_aborted:
                 self._found.broken(
                     "the id of the checkpoint does not increase", (task, seq), task=task, seq=seq, channel=channel,
                     position=position, kind=_KINDS[kind], checkpoint=checkpoint, after=last,
                 )  # fmt: skip
-            self._last[channel] = max(last, checkpoint)
+            if checkpoint >= last:
+                self._last[channel] = checkpoint, kind
             self._sent.setdefault(checkpoint, (seq, task, []))[2].append(channel)
 
     def end(self, whole: bool) -> None:
@@ -82,7 +89,8 @@ _COUNTS: Final = """\
 - Rows examined: CHECKPOINT_BARRIER, UNALIGNED_BARRIER and CANCEL_CHECKPOINT_MARKER rows of `sent`; `timestamp` is the id
   of the checkpoint.
 - A row is a violation when its id is not above the highest id before it on its channel in the same attempt. So there is
-  no second barrier, and no barrier after a cancellation.
+  no second barrier, and no barrier after a cancellation. A CANCEL_CHECKPOINT_MARKER row whose id is that highest id is
+  none if the last row with this id is an UNALIGNED_BARRIER row.
 - 1 for each id of an attempt that was sent on some channels of the task, but not on all of them. In a prefix and in an
   attempt that is not the last one of its task, the highest id does not count.
 """

@@ -98,13 +98,20 @@ def checkpoint_notifications(facts: Facts, graph: JobGraph, whole: bool) -> Coun
 
 def checkpoint_barriers(facts: Facts, graph: JobGraph, whole: bool) -> Counts:
     """Increasing on each channel, and on all channels of a task."""
-    rows = sorted((row[1], row[0], row[3], row[6]) for row in facts.rows("sent") if row[5] in _BARRIERS)
+    rows = sorted((row[1], row[0], row[3], row[6], row[5]) for row in facts.rows("sent") if row[5] in _BARRIERS)
     rows = [row for row in rows if graph.sent_by(row[0])]
     highest: dict[int, int] = {}
+    kinds: dict[int, int] = {}
     channels: dict[int, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     violations = 0
-    for task, _, channel, checkpoint in rows:
-        violations += checkpoint <= highest.get(channel, 0)
+    for task, _, channel, checkpoint, kind in rows:
+        before = highest.get(channel, 0)
+        is_aborted = (
+            kind == ElementKind.CANCEL_CHECKPOINT_MARKER and kinds.get(channel) == ElementKind.UNALIGNED_BARRIER
+        )
+        violations += checkpoint < before or (checkpoint == before and not is_aborted)
+        if checkpoint >= before:
+            kinds[channel] = kind
         highest[channel] = max(checkpoint, highest.get(channel, 0))
         channels[task][checkpoint].add(channel)
     for task, by_checkpoint in channels.items():

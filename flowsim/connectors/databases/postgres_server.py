@@ -20,6 +20,7 @@ LOCK_SECONDS: Final = 10
 """The longest wait for a lock."""
 _NETWORK_MS: Final = 30_000
 """A connection has failed if the server does not confirm sent data for this time."""
+_SECRETS: Final = ("password", "sslpassword", "oauth_client_secret")
 _FORM: Final = "postgresql://USER@HOST:PORT/DATABASE"
 
 
@@ -29,7 +30,7 @@ class PostgresServer:
 
     shown: str
     parameters: Mapping[str, str] = field(repr=False)
-    """The parameters of libpq, with the password."""
+    """The parameters of libpq, with the secrets of the URL."""
 
     @staticmethod
     def of(url: str, owner: str) -> PostgresServer:
@@ -58,10 +59,11 @@ class PostgresServer:
         return PostgresServer(f"{shown or 'the default host'}/{database}", parameters)
 
     def message_of(self, error: Exception) -> str:
-        """Returns the first line of an error without the password."""
-        password = self.parameters.get("password")
+        """Returns the first line of an error without the secrets of the URL."""
         text = reason_of(error)
-        return text.replace(password, "***") if password else text
+        for secret in filter(None, map(self.parameters.get, _SECRETS)):
+            text = text.replace(secret, "***")
+        return text
 
 
 class PostgresConnection:

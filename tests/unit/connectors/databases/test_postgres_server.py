@@ -43,6 +43,12 @@ def test_server_is_shown_by_host_port_and_database(url: str, shown: str) -> None
     assert SECRET not in repr(server)
 
 
+@pytest.mark.parametrize("secret", [f":{SECRET}%2F@here/flights", f"@here/flights?sslpassword={SECRET}%2F"])
+def test_message_of_the_server_is_shown_without_the_secrets_of_the_url(secret: str) -> None:
+    server = PostgresServer.of(f"postgresql://me{secret}", "sink")
+    assert server.message_of(Exception(f"role {SECRET}/ does not exist")) == "role *** does not exist"
+
+
 @pytest.mark.parametrize(
     "url",
     [

@@ -30,6 +30,8 @@ pytestmark = pytest.mark.property
 
 RUNS = int(os.environ.get("FLOWSIM_RECOVERY_RUNS", "15"))
 FIRST = int(os.environ.get("FLOWSIM_RECOVERY_SEED", "0"))
+LEGAL = (60084, 60572)
+"""Jobs that laws have called wrong: urgent mails in a yield, and a cancellation behind the barrier of its checkpoint."""
 JUDGED = 4
 """The laws judge every fourth run."""
 RESCALED = 5
@@ -131,7 +133,7 @@ class Disturbed:
         return output
 
 
-@pytest.mark.parametrize("seed", range(FIRST, FIRST + RUNS))
+@pytest.mark.parametrize("seed", [*range(FIRST, FIRST + RUNS), *(() if FIRST else LEGAL)])
 def test_disturbed_job_commits_what_undisturbed_job_does(seed: int) -> None:
     """FLOWSIM_RECOVERY_RUNS sets the number of jobs, FLOWSIM_RECOVERY_SEED the first one."""
     random = Random(seed)

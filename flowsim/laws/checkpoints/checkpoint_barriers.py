@@ -19,10 +19,8 @@ _KINDS: Final = {
         ElementKind.UNALIGNED_BARRIER,
     )
 }
-
-
-_ABORTED: Final = (ElementKind.UNALIGNED_BARRIER, ElementKind.CANCEL_CHECKPOINT_MARKER)
-"""The rows of a checkpoint that the task took at the first barrier, and that a cancellation on another input aborts."""
+_CANCELLATION: Final = int(ElementKind.CANCEL_CHECKPOINT_MARKER)
+_UNALIGNED_BARRIER: Final = int(ElementKind.UNALIGNED_BARRIER)
 
 
 class SentBarriers:
@@ -31,13 +29,19 @@ class SentBarriers:
     def __init__(self, channels: list[int], found: Findings) -> None:
         self._channels = channels
         self._found = found
-        self._last = dict.fromkeys(channels, (0, 0))
-        """The highest id of each channel, and the kind of its last row."""
+        self._last = dict.fromkeys(channels, 0)
+        self._first: dict[int, int] = {}
+        """By channel the checkpoint of the last row, unless that was the second one of its checkpoint."""
+        self._early: set[int] = set()
+        """Checkpoints of which the task received a barrier that may overtake: it answers with the first one."""
         self._sent: dict[int, tuple[int, int, list[int]]] = {}
         """By checkpoint: seq and task of the first one, and the channels that have it."""
 
     def feed(self, facts: Slice) -> None:
-        rows = facts.of("sent")
+        rows, received = facts.of("sent"), facts.of("received")
+        if len(received):
+            overtakes = received.column("kind") == _UNALIGNED_BARRIER
+            self._early.update(received.column("timestamp")[overtakes].tolist() if overtakes.any() else ())
         if not len(rows):
             return
         kinds = rows.column("kind")
@@ -49,15 +53,16 @@ class SentBarriers:
             if kind not in _KINDS:
                 continue
             self._found.examined += 1
-            last, last_kind = self._last.get(channel, (0, 0))
-            is_aborted = checkpoint == last and (last_kind, kind) == _ABORTED
+            last, first = self._last.get(channel, 0), self._first.pop(channel, 0)
+            is_aborted = kind == _CANCELLATION and checkpoint == first and checkpoint in self._early
+            if not is_aborted:
+                self._first[channel] = checkpoint
             if checkpoint <= last and not is_aborted:
                 self._found.broken(
                     "the id of the checkpoint does not increase", (task, seq), task=task, seq=seq, channel=channel,
                     position=position, kind=_KINDS[kind], checkpoint=checkpoint, after=last,
                 )  # fmt: skip
-            if checkpoint >= last:
-                self._last[channel] = checkpoint, kind
+            self._last[channel] = max(last, checkpoint)
             self._sent.setdefault(checkpoint, (seq, task, []))[2].append(channel)
 
     def end(self, whole: bool) -> None:
@@ -89,8 +94,9 @@ _COUNTS: Final = """\
 - Rows examined: CHECKPOINT_BARRIER, UNALIGNED_BARRIER and CANCEL_CHECKPOINT_MARKER rows of `sent`; `timestamp` is the id
   of the checkpoint.
 - A row is a violation when its id is not above the highest id before it on its channel in the same attempt. So there is
-  no second barrier, and no barrier after a cancellation. A CANCEL_CHECKPOINT_MARKER row whose id is that highest id is
-  none if the last row with this id is an UNALIGNED_BARRIER row.
+  no second barrier, and no barrier after a cancellation. Exception: one cancellation right after the barrier or
+  cancellation of the same checkpoint, of which the task has an UNALIGNED_BARRIER in `received`. It sent the first with
+  the first barrier, and another input may end the checkpoint (rule 12.71).
 - 1 for each id of an attempt that was sent on some channels of the task, but not on all of them. In a prefix and in an
   attempt that is not the last one of its task, the highest id does not count.
 """
@@ -102,7 +108,7 @@ LAWS: Final = (
         "order of ids.",
         ("12.5", "12.6", "12.71"),
         Level.ELEMENTS,
-        {"sent": ("channel", "kind", "timestamp", "position")},
+        {"sent": ("channel", "kind", "timestamp", "position"), "received": ("kind", "timestamp")},
         _make,
         _applies,
         counts=_COUNTS,

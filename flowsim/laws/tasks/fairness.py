@@ -22,8 +22,9 @@ COUNTS: Final = """\
   - a mail of the batch of the round that it ends has no RUN row before it (rule 3.12).
 - The second condition does not apply in two cases:
   - The loop waited for mail: a WAIT row at the top level with `suspended` 1 is in the round before its first MAIL row.
-  - The first mail of the round is urgent and was put before the DEFAULT_ACTION row that ended the round before. The
-    batch still contained this mail and was not refilled (rule 3.2).
+  - The first mail of the round is urgent and was put before the DEFAULT_ACTION row that ended the round before, or
+    before a RESUME row of kind YIELD between that row and the first MAIL row. The batch still contained this mail, or the
+    yield took it into the batch, and the batch was not refilled (rule 3.2).
 """
 
 Put = tuple[int, int, int]
@@ -39,7 +40,7 @@ class Rounds:
         self._task = task
         self._found = found
         self._begun = -1
-        """The last start of the default action."""
+        """The last start of the default action, or the end of a yield inside it."""
         self._created: int | None = None
         """When the batch was created."""
         self._is_filled = True
@@ -59,6 +60,11 @@ class Rounds:
         """The loop waits."""
         if suspended and self._created is None:
             self._is_filled = False
+
+    def yielded(self, seq: int) -> None:
+        """A yield ends, which takes the waiting urgent mails into the batch."""
+        if self._created is None:
+            self._begun = seq
 
     def default_action(self, seq: int, suspended: int, earliest: int | None) -> None:
         """The default action begins; ``earliest``: the first PUT of the waiting mails that are not urgent."""

@@ -19,7 +19,7 @@ ID: Final = "mails"
 _MAIL: Final = ("action", "mail", "priority", "urgent")
 _STEP: Final = ("phase", "kind", "priority", "suspended")
 _PUT: Final = int(MailAction.PUT)
-_BEGIN, _WAIT = int(ActionPhase.BEGIN), int(ActionPhase.WAIT)
+_BEGIN, _WAIT, _RESUME = int(ActionPhase.BEGIN), int(ActionPhase.WAIT), int(ActionPhase.RESUME)
 _MAIL_ACTION, _DEFAULT_ACTION = int(ActionKind.MAIL), int(ActionKind.DEFAULT_ACTION)
 _YIELD = int(WaitKind.YIELD)
 
@@ -78,6 +78,8 @@ class Mailbox:
             self._rounds.default_action(seq, suspended, self._earliest())
         elif phase != _WAIT:
             self._level -= 1
+            if phase == _RESUME and kind == _YIELD:
+                self._rounds.yielded(seq)
         else:
             if at_top:
                 self._rounds.wait(suspended)

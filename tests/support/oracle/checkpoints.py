@@ -101,17 +101,17 @@ def checkpoint_barriers(facts: Facts, graph: JobGraph, whole: bool) -> Counts:
     rows = sorted((row[1], row[0], row[3], row[6], row[5]) for row in facts.rows("sent") if row[5] in _BARRIERS)
     rows = [row for row in rows if graph.sent_by(row[0])]
     highest: dict[int, int] = {}
-    kinds: dict[int, int] = {}
     channels: dict[int, dict[int, set[int]]] = defaultdict(lambda: defaultdict(set))
     violations = 0
+    early = {(row[1], row[6]) for row in facts.rows("received") if row[5] == ElementKind.UNALIGNED_BARRIER}
+    """Tasks that sent their barrier of a checkpoint with the first one that they received."""
+    before: dict[int, tuple[int, bool]] = {}
+    """By channel the checkpoint of its last row, and whether that repeats the one before it."""
     for task, _, channel, checkpoint, kind in rows:
-        before = highest.get(channel, 0)
-        is_aborted = (
-            kind == ElementKind.CANCEL_CHECKPOINT_MARKER and kinds.get(channel) == ElementKind.UNALIGNED_BARRIER
-        )
-        violations += checkpoint < before or (checkpoint == before and not is_aborted)
-        if checkpoint >= before:
-            kinds[channel] = kind
+        aborts = kind == ElementKind.CANCEL_CHECKPOINT_MARKER
+        aborts &= before.get(channel) == (checkpoint, False) and (task, checkpoint) in early
+        violations += checkpoint <= highest.get(channel, 0) and not aborts
+        before[channel] = checkpoint, aborts
         highest[channel] = max(checkpoint, highest.get(channel, 0))
         channels[task][checkpoint].add(channel)
     for task, by_checkpoint in channels.items():

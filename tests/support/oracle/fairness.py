@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from flowsim.facts.kinds import ActionKind, ActionPhase, MailAction
+from flowsim.facts.kinds import ActionKind, ActionPhase, MailAction, WaitKind
 from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, Row
@@ -16,6 +16,7 @@ class _Round:
     """What happens at the top level between two default actions."""
 
     begun: int
+    """When the default action before it began, or a yield inside that ended."""
     mails: list[tuple[int, int, int]] = field(default_factory=list)
     """When each began, its number, and whether the default action was suspended."""
     waited: bool = False
@@ -73,6 +74,8 @@ def _judge(findings: Findings, mails: _Mails, actions: list[Row]) -> None:
             current = _Round(seq)
         elif phase == ActionPhase.WAIT and at_top and suspended and not current.mails:
             current.waited = True
+        elif phase == ActionPhase.RESUME and kind == WaitKind.YIELD and not current.mails:
+            current.begun = seq
 
 
 def _joined(mails: _Mails, current: _Round, number: int) -> bool:

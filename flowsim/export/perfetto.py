@@ -169,14 +169,14 @@ class _Trace:
         _, task, _, channel, position, kind, timestamp, *_ = fact.row
         name, values = f"send {_ELEMENT_NAMES[ElementKind(kind)]}", _element_values(channel, kind, timestamp)
         self._writer.instant(
-            self._subtasks[task].elements, time_ns, name, values, begins=_element_flow(channel, position)
+            self._subtasks[task].elements, time_ns, name, values, begins=_element_flow(channel, position, kind)
         )
 
     def add_received(self, fact: Fact, time_ns: int) -> None:
         _, task, _, channel, position, kind, timestamp, *_ = fact.row
         name, values = f"receive {_ELEMENT_NAMES[ElementKind(kind)]}", _element_values(channel, kind, timestamp)
         subtask = self._subtasks[task]
-        self._writer.instant(subtask.elements, time_ns, name, values, ends=_element_flow(channel, position))
+        self._writer.instant(subtask.elements, time_ns, name, values, ends=_element_flow(channel, position, kind))
         if kind == ElementKind.RECORD and timestamp > subtask.highest:
             subtask.highest = timestamp
             self._add_lag(subtask, time_ns)
@@ -222,8 +222,10 @@ class _Trace:
         self._writer.counter(subtask.async_queues[operator], time_ns, queued)
 
 
-def _element_flow(channel: int, position: int) -> int:
-    return channel + 1 << 40 | position
+def _element_flow(channel: int, position: int, kind: int) -> int | None:
+    """None for what has no position of its own: restored elements, and barriers that may overtake."""
+    is_apart = position < 0 or kind in (ElementKind.UNALIGNED_BARRIER, ElementKind.EVENT)
+    return None if is_apart else channel + 1 << 40 | position
 
 
 def _element_values(channel: int, kind: int, timestamp: int) -> dict[str, int]:

@@ -15,8 +15,11 @@ from typer.testing import CliRunner
 from flowsim import MissingExtra, Recording, open_recording, run_scenario
 from flowsim.cli.main import app
 from flowsim.export.perfetto import export_perfetto
-from flowsim.facts.kinds import BufferSide, CreditKind, ElementKind
+from flowsim.facts.kinds import BufferSide, CreditKind, ElementKind, Level
+from flowsim.recording.manifest import RunDescription, RunStatus
+from flowsim.recording.writer import RecordingWriter
 from flowsim.units import MAX_WATERMARK
+from tests.support.jobs.unaligned_job import run_unaligned
 from tests.support.perfetto_trace import ReadTrace, read_trace
 
 SCENARIOS = Path(__file__).parents[3] / "scenarios"
@@ -257,3 +260,14 @@ def test_missing_package_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setitem(__import__("sys").modules, "perfetto.protos.perfetto.trace", None)
     with pytest.raises(MissingExtra, match="needs the extra 'perfetto'"):
         export_perfetto(open_recording(tmp_path / "run"), io.BytesIO())
+
+
+def test_trace_of_restored_job_has_restored_elements_and_barriers_that_overtake(tmp_path: Path) -> None:
+    run = RunDescription.model_validate({"seed": 0, "policy": "fifo", "clock": "virtual"})
+    writer = RecordingWriter(tmp_path / "recording", Level.FULL, run)
+    run_unaligned(writer)
+    writer.finish(RunStatus.COMPLETE)
+    file, recording = io.BytesIO(), open_recording(tmp_path)
+    assert any(position < 0 for position in recording.table("received").column("position").to_pylist())
+    assert export_perfetto(recording, file) > 0
+    assert b"receive unaligned barrier" in file.getvalue()

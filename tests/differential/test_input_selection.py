@@ -231,11 +231,11 @@ class ProcessorMachine(DifferentialMachine):
 
 
 def test_selection_equals_flinks(differential: Differential) -> None:
-    differential.run(SelectionHandlerMachine, examples=40, steps=40)
+    differential.run(SelectionHandlerMachine, examples=60, steps=40)
 
 
 def test_reading_of_several_inputs_equals_flinks(differential: Differential) -> None:
-    differential.run(ProcessorMachine, examples=50, steps=50)
+    differential.run(ProcessorMachine, examples=80, steps=50)
 
 
 def test_next_input_equals_flinks(differential: Differential) -> None:

@@ -364,4 +364,4 @@ class MailboxProcessorMachine(DifferentialMachine):
 
 
 def test_order_of_mails_and_default_actions_equals_flinks(differential: Differential) -> None:
-    differential.run(MailboxProcessorMachine, examples=40, steps=30)
+    differential.run(MailboxProcessorMachine, examples=80, steps=30)

@@ -359,4 +359,4 @@ class NetworkInputMachine(DifferentialMachine):
 
 
 def test_order_of_elements_events_mails_and_recycled_buffers_equals_flinks(differential: Differential) -> None:
-    differential.run(NetworkInputMachine, examples=30, steps=30)
+    differential.run(NetworkInputMachine, examples=60, steps=30)

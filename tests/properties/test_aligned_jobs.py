@@ -68,7 +68,7 @@ def run(
     sources=st.lists(st.tuples(SCRIPTS, strategies()), min_size=1, max_size=3), samples=st.sampled_from([0, 1, 3]),
     seed=st.integers(0, 9),
 )  # fmt: skip
-@settings(max_examples=40)
+@settings(max_examples=60)
 def test_aligned_sources_finish_and_emit_nothing_while_paused(
     sources: list[tuple[list[list[Entry]], WatermarkStrategy]], samples: int, seed: int
 ) -> None:

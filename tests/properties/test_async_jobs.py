@@ -41,7 +41,7 @@ def check(job: RandomJob, run: JobRun) -> None:
             run.claim("no more wait than there is space for", most <= stage.calls.capacity, most)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(async_jobs(max_records=8), schedules())
 def test_output_equals_answers_of_calls_and_laws_hold(job: RandomJob, schedule: Schedule) -> None:
     check(job, run_job(job, schedule=schedule))

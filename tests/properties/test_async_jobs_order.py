@@ -141,7 +141,7 @@ def check_laws(run: JobRun) -> None:
     run.claim("every law holds", not violated, violated)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(source=SCRIPTS, steps=STEPS, conf=job_settings(), schedule=schedules())
 def test_output_keeps_order_or_order_between_watermarks(
     source: ScriptedSource, steps: list[AsyncStep], conf: dict[str, int], schedule: Schedule
@@ -242,7 +242,7 @@ def rows(run: JobRun, *, ordered: bool) -> dict[str, Counter[object]]:
 
 
 @pytest.mark.parametrize("shape", [windows, timers])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(source=SCRIPTS, steps=STEPS, conf=job_settings(max_parallelism=2), schedule=schedules())
 def test_windows_and_timers_equal_those_of_immediate_results(
     shape: Shape, source: ScriptedSource, steps: list[AsyncStep], conf: dict[str, int], schedule: Schedule
@@ -292,7 +292,7 @@ SOME_EMPTY = AsyncStep(
 PAUSES_MS = [1, 1, 1, 1, 40, 1, 1, 1, 1]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     pauses_ms=st.lists(st.sampled_from([1, 10, 50]), max_size=14),
     step=async_steps(tries_again=True, silent_retries=True),

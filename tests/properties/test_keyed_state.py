@@ -65,7 +65,7 @@ steps = st.lists(
 )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(steps, st.integers(1, 20), st.booleans(), st.booleans())
 def test_expired_state_is_never_returned(
     some: list[tuple[str, str, int]], ttl_ms: int, renewed_by_reads: bool, in_background: bool

@@ -101,7 +101,7 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(job, draw(placements(job)), tuple(links), draw(st.sampled_from([0, 0, 1, 3, None])), draw(schedules()))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(cases())
 def test_every_job_finishes_and_loses_nothing(case: Case) -> None:
     graph = case.graph()

@@ -15,7 +15,7 @@ from flowsim.testing import RandomJob, Schedule, SourceStage, Stage, random_jobs
 pytestmark = pytest.mark.property
 
 
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(random_jobs(), schedules())
 def test_output_equals_model_of_graph_and_laws_hold(job: RandomJob, schedule: Schedule) -> None:
     run = run_job(job, schedule=schedule)

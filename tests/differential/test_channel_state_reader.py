@@ -122,16 +122,14 @@ def text(contents: Contents) -> str:
     )
 
 
-def in_order_of_streams(answer: str, *, is_rescaled: bool) -> str:
-    """The order of streams is that of a hash table in Flink; without rescaling its names of old channels have no effect."""
+def in_order_of_streams(answer: str) -> str:
+    """The order of streams is that of a hash table in Flink."""
     if answer == "refused":
         return answer
     lines = []
     for line in answer.split("\n") if answer else []:
         name, *words = line.split(" ")
-        kept = [word for word in words if is_rescaled or not word.startswith("(")]
-        size = 2 if is_rescaled else 1
-        parts = [kept[start : start + size] for start in range(0, len(kept), size)]
+        parts = [words[start : start + 2] for start in range(0, len(words), 2)]
         parts.sort(key=lambda part: part[-1].partition(".")[0])
         lines.append(" ".join([name, *(word for part in parts for word in part)]))
     return "\n".join(lines)
@@ -142,10 +140,7 @@ def test_contents_of_new_channels_equal_flinks(side: str, differential: Differen
     real = differential.flink.java.org.apache.flink.runtime.io.network.partition.consumer.RecoveredGates
 
     def play(script: list[str]) -> Answers:
-        is_rescaled = not script[0].endswith(";-")
         theirs, ours = getattr(real, side)("\n".join(script)), read(side, script)
-        return [in_order_of_streams(theirs, is_rescaled=is_rescaled)], [
-            in_order_of_streams(ours, is_rescaled=is_rescaled)
-        ]
+        return [in_order_of_streams(theirs)], [in_order_of_streams(ours)]
 
     differential.run_scripts(f"SequentialChannelStateReader: {side}", write_script, play, examples=60)

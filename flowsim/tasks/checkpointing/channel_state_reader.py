@@ -21,7 +21,7 @@ from flowsim.streamrecord.events import Event, SubtaskConnectionDescriptor
 
 Handle = TypeVar("Handle", InputChannelStateHandle, ResultSubpartitionStateHandle)
 Contents = list[bytes | Event]
-"""Stored buffers of one channel in their order; after rescaling each follows the name of its old channel."""
+"""Stored buffers of one channel in their order; each follows the name of its old channel."""
 
 
 def read_input_data(
@@ -37,8 +37,8 @@ def read_input_data(
             if len(targets) != 1:
                 # A task processes a buffer once.
                 raise InvariantViolation(f"the stored data of channel {channel} of gate {gate} belongs to {targets}")
-            old = SubtaskConnectionDescriptor(handle.subtask, channel) if mappings else None
-            _add(found.setdefault(InputChannelInfo(gate, targets[0]), []), old, buffer)
+            old = SubtaskConnectionDescriptor(handle.subtask, channel)
+            found.setdefault(InputChannelInfo(gate, targets[0]), []).extend((old, buffer))
     return found
 
 
@@ -52,26 +52,20 @@ def read_output_data(
         for handle, buffer in _in_order_of_streams(state.result_subpartitions, streams):
             partition, subpartition = handle.info
             # The receiver knows the old channel by its own old subtask, which is the old subpartition.
-            old = SubtaskConnectionDescriptor(subpartition, handle.subtask) if mappings else None
+            old = SubtaskConnectionDescriptor(subpartition, handle.subtask)
             targets = mappings[partition].mapped_indexes(subpartition) if mappings else (subpartition,)
             if not targets:
                 raise InvariantViolation(
                     f"the stored data of subpartition {subpartition} of {partition} belongs to none"
                 )
             for target in targets:
-                _add(found.setdefault(ResultSubpartitionInfo(partition, target), []), old, buffer)
+                found.setdefault(ResultSubpartitionInfo(partition, target), []).extend((old, buffer))
     return found
 
 
 def _new_of_old(rescaling: InflightDataRescalingDescriptor) -> list[RescaleMappings]:
     """Returns the new channels of each old one, by gate or partition; nothing if the channels are the old ones."""
     return [each.rescale_mappings.invert() for each in rescaling.gate_or_partition_descriptors]
-
-
-def _add(contents: Contents, old: SubtaskConnectionDescriptor | None, buffer: bytes) -> None:
-    if old is not None:
-        contents.append(old)
-    contents.append(buffer)
 
 
 def _in_order_of_streams(handles: Iterable[Handle], streams: CheckpointStreams) -> Iterator[tuple[Handle, bytes]]:

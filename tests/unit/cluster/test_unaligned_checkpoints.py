@@ -170,10 +170,10 @@ def test_stop_with_savepoint_processes_what_is_in_flight(tmp_path: Path) -> None
     assert stopped.violated() | continued.violated() == set()
 
 
-def retained(tmp_path: Path) -> tuple[list[int], Path]:
+def retained(tmp_path: Path, build: Callable[[DataStream], DataStream] = rebalanced) -> tuple[list[int], Path]:
     """A cancelled job, and its unaligned checkpoint with the committed rows before it."""
     settings = replace(UNALIGNED, directory=str(tmp_path / "first"), retention="RETAIN_ON_CANCELLATION")
-    job = Job(settings=settings)
+    job = Job(build, settings)
     assert job.run(AT_40_MS, CancelJob(60 * NS_PER_MS)).status is JobStatus.CANCELED
     return job.rows, tmp_path / "first" / "chk-1"
 
@@ -188,6 +188,26 @@ def test_retained_checkpoint_is_restored_with_its_in_flight_data(claim: str, par
     assert sorted(before + job.rows) == list(range(RECORDS))
     assert sum(job.stored(StoredAction.RESTORED).values()) > 10
     assert checkpoint.exists() is (claim == "NO_CLAIM"), "a claimed checkpoint is deleted when it is subsumed"
+    assert job.violated() == set()
+
+
+def two_senders(parallelism: int) -> Callable[[DataStream], DataStream]:
+    """``parallelism``: of one sender of `slow`; the other one has 2 subtasks."""
+
+    def build(numbers: DataStream) -> DataStream:
+        one = slowed(numbers.rebalance(), "one")
+        other = slowed(numbers.rebalance(), "other", parallelism)
+        return slowed(one.union(other).rebalance(), "slow")
+
+    return build
+
+
+def test_receiver_of_a_rescaled_and_another_sender_processes_all_in_flight_data(tmp_path: Path) -> None:
+    before, checkpoint = retained(tmp_path, two_senders(1))
+    job = Job(two_senders(3))
+    result = job.run(savepoint=SavepointRestoreSettings(str(checkpoint)))
+    assert (result.status, result.restarts) == (JobStatus.FINISHED, 0)
+    assert sorted(before + job.rows) == sorted([*range(RECORDS)] * 2)
     assert job.violated() == set()
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from flowsim.cluster.job_master.executions import VertexExecutions
 from flowsim.cluster.partitioners import partitioner_class
 from flowsim.errors import BadInput
+from flowsim.graph.job_graph import JobEdge
 from flowsim.state.redistribution.operator_state import OperatorState
 from flowsim.state.redistribution.task_state_assignment import (
     AssignedChannelState,
@@ -64,11 +65,7 @@ def exchanges_of(vertices: Sequence[VertexExecutions]) -> list[Exchange]:
     edges = sorted((each.expansion.edge for vertex in vertices for each in vertex.inputs), key=lambda edge: edge.id)
     found = []
     for edge in edges:
-        partition = sum(other.source is edge.source and other.id < edge.id for other in edges)
-        gate = sum(
-            other.target is edge.target and (other.input_index, other.id) < (edge.input_index, edge.id)
-            for other in edges
-        )
+        partition, gate = partition_and_gate(edge, edges)
         mappers = partitioner_class(edge.partitioner)
         found.append(
             Exchange(
@@ -81,3 +78,11 @@ def exchanges_of(vertices: Sequence[VertexExecutions]) -> list[Exchange]:
             )
         )
     return found
+
+
+def partition_and_gate(edge: JobEdge, edges: Collection[JobEdge]) -> tuple[int, int]:
+    """Returns the indexes of an edge's partition in its source and of its gate in its target."""
+    order = (edge.input_index, edge.id)
+    partition = sum(other.source is edge.source and other.id < edge.id for other in edges)
+    gate = sum(other.target is edge.target and (other.input_index, other.id) < order for other in edges)
+    return partition, gate

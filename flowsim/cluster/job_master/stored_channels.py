@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from flowsim.cluster.job_master.channel_states import partition_and_gate
 from flowsim.cluster.job_master.executions import InputOfVertex, VertexExecutions
 from flowsim.cluster.partitioners import partitioner_class
 from flowsim.facts.element_numbers import element_number
@@ -64,9 +65,7 @@ def channels_of(
         sender = states.get(each.source.operator_ids[-1])
         target = next(vertex for vertex in vertices if vertex.id == edge.target.id)
         receiver = states.get(target.operator_ids[0])
-        partition = sum(other.source is edge.source and other.id < edge.id for other in edges)
-        order = (edge.input_index, edge.id)
-        gate = sum(other.target is edge.target and (other.input_index, other.id) < order for other in edges)
+        partition, gate = partition_and_gate(edge, edges)
         found: dict[tuple[int, int], StoredChannel] = {}
         for subtask, of_receiver in sorted(receiver.subtask_states.items()) if receiver is not None else ():
             for handle in of_receiver.input_channels:

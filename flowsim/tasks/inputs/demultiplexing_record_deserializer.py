@@ -41,22 +41,16 @@ VirtualChannels = Mapping[SubtaskConnectionDescriptor, VirtualChannel]
 class DemultiplexingRecordDeserializer:
     """The deserializer of an input while it reads restored data after rescaling.
 
-    ``channels``: the old channels of each channel, by its index in the input. ``on_select`` is called when the data that
-    follows on a channel comes from another old channel. Flink: DemultiplexingRecordDeserializer.
+    ``channels``: the old channels of each channel, by its index in the input. Flink: DemultiplexingRecordDeserializer.
     """
 
-    __slots__ = ("elements", "_channels", "_selected", "_deserializer", "_on_select")
+    __slots__ = ("elements", "_channels", "_selected", "_deserializer")
 
-    def __init__(
-        self,
-        channels: Sequence[VirtualChannels],
-        on_select: Callable[[InputChannel, SubtaskConnectionDescriptor], None] = lambda channel, old: None,
-    ) -> None:
+    def __init__(self, channels: Sequence[VirtualChannels]) -> None:
         self.elements: Iterator[Element] = iter(())
         self._channels = channels
         self._selected: dict[int, VirtualChannel] = {}
         self._deserializer = RecordDeserializer()
-        self._on_select = on_select
 
     def select(self, channel: InputChannel, descriptor: SubtaskConnectionDescriptor) -> None:
         """Selects the old channel of the data that follows. Raises IllegalState for an unknown one."""
@@ -66,7 +60,6 @@ class DemultiplexingRecordDeserializer:
         if descriptor not in known:
             raise IllegalState(f"Cannot select {descriptor}; known channels are {list(known)}")
         self._selected[channel.index] = known[descriptor]
-        self._on_select(channel, descriptor)
 
     def set_next_buffer(self, channel: InputChannel, received: Received) -> None:
         """Sets the buffer to decode; its old channel must be selected."""

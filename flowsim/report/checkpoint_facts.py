@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from flowsim.facts.checkpoint_tables import CHECKPOINT_TABLES, CHECKPOINTS, RESTARTS
+from flowsim.facts.checkpoint_tables import CHECKPOINT_TABLES, CHECKPOINTS, RESTARTS, STORED_CHANNELS
 from flowsim.facts.kinds import CheckpointAction, RestartAction
 from flowsim.facts.table import Table
 from flowsim.recording.parquet_part import as_numpy
@@ -18,6 +18,8 @@ from flowsim.trace.time import start_of
 
 Ints = npt.NDArray[np.int64]
 
+_OMITTED: Final = ("element_sum", "weighted_sum", "rest_bytes")
+"""Columns of stored in-flight data that nothing shows."""
 _MOST_POINTS: Final = 4
 """Failures, and triggered checkpoints, around which a report in parts has every fact."""
 
@@ -32,7 +34,7 @@ def job_tables(recording: Recording) -> dict[str, dict[str, Ints]]:
 
     Acknowledgements are left out: each task has its own fact of them. Raises BadInput for a damaged part.
     """
-    tables = {table.name: _columns(recording, table) for table in (CHECKPOINTS, RESTARTS)}
+    tables = {table.name: _columns(recording, table) for table in (CHECKPOINTS, RESTARTS, STORED_CHANNELS)}
     return {name: columns for name, columns in tables.items() if len(columns["time_ns"])}
 
 
@@ -51,10 +53,11 @@ def points_of_job(recording: Recording) -> list[tuple[int, int, str]]:
 
 
 def _columns(recording: Recording, table: Table) -> dict[str, Ints]:
+    names = [name for name in table.names if name not in _OMITTED]
     if not recording.row_count(table.name):
-        return {name: np.zeros(0, dtype=np.int64) for name in table.names}
+        return {name: np.zeros(0, dtype=np.int64) for name in names}
     stored = recording.table(table.name)
-    columns = {name: as_numpy(stored[name]).astype(np.int64) for name in table.names}
+    columns = {name: as_numpy(stored[name]).astype(np.int64) for name in names}
     columns["time_ns"] = columns["time_ns"] - start_of(recording)
     wanted = columns["action"] != CheckpointAction.ACKNOWLEDGED if table is CHECKPOINTS else slice(None)
     return {name: bounded(values[wanted]) for name, values in columns.items()}

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from flowsim.facts.checkpoint_tables import STORED_CHANNELS
 from flowsim.facts.schema import GRAPH_TABLES, RECEIVED, STATES, TASK_MANAGERS
 from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.reader import Recording
@@ -80,6 +81,8 @@ _BYTES_OF_WHOLE_FACT: Final = 2.5
 _MOST_FACTS: Final = 4_000_000
 """In a report: what a browser reads within a few seconds."""
 _ATTEMPTS: Final = 4
+_SHARE_OF_CHANNELS: Final = 0.2
+"""Of the budget: at most for the in-flight data of checkpoints."""
 _SHARE_OF_FACTS: Final = 0.95
 """Of a report in parts; the rest is for values of records."""
 
@@ -152,7 +155,7 @@ def build_payload(
         "wording": wording(has_checkpoints(recording)),
         "rules": rule_texts(has_checkpoints(recording)),
     }
-    job = {name: _packed(columns, {}, _JOB) for name, columns in job_tables(recording).items()}
+    job, left_out = _job_sections(recording, budget_bytes)
     left = (budget_bytes - len(_json(head)) - _DIRECTORY_BYTES) * 3 // 4 - sum(len(one.data) for one in job.values())
     contents = None if span is not None or head["facts"] > min(left, _MOST_FACTS) else _whole(recording)
     if contents is None or contents.size > left:
@@ -167,8 +170,18 @@ def build_payload(
         members.append(section.data)
         offset += len(section.data)
     parts = None if contents.parts is None else _described_parts(facts, contents.parts)
-    text = _json({**head, "sections": directory, "omitted": contents.omitted, "parts": parts}).decode()
-    return Payload(text, b64encode(b"".join(members)).decode(), head["facts"], contents.omitted, contents.parts)
+    omitted = (*contents.omitted, *left_out)
+    text = _json({**head, "sections": directory, "omitted": omitted, "parts": parts}).decode()
+    return Payload(text, b64encode(b"".join(members)).decode(), head["facts"], omitted, contents.parts)
+
+
+def _job_sections(recording: Recording, budget_bytes: int) -> tuple[dict[str, _Section], tuple[str, ...]]:
+    """Facts of the job's side, and the tables that are left out: of wide jobs those of many channels."""
+    sections = {name: _packed(columns, {}, _JOB) for name, columns in job_tables(recording).items()}
+    large = sections.get(STORED_CHANNELS.name)
+    if large is None or len(large.data) <= budget_bytes * _SHARE_OF_CHANNELS:
+        return sections, ()
+    return {name: section for name, section in sections.items() if section is not large}, (STORED_CHANNELS.name,)
 
 
 def _whole(recording: Recording) -> _Contents:

@@ -57,6 +57,31 @@ def test_names_of_states_splits_and_committables_are_texts(recording: Recording)
         assert sorted(found.records[number] for number in found.tables[table][column].tolist()) == sorted(expected)
 
 
+def test_stored_in_flight_data_is_in_the_payload_without_its_sums(tmp_path: Path) -> None:
+    recording = recorded("42b", tmp_path / "run")
+
+    columns = decode(build_payload(recording, "out/run")).counts["stored_channels"]
+
+    names = [name for name in TABLES["stored_channels"].names if name in columns]
+    assert {*TABLES["stored_channels"].names} - {*names} == {"element_sum", "weighted_sum", "rest_bytes"}
+    rows = [dict(zip(TABLES["stored_channels"].names, row, strict=True)) for row in recording.rows("stored_channels")]
+    assert len(rows) == 2
+    start_ns = start_of(recording)
+    expected = [[row[name] - start_ns if name == "time_ns" else row[name] for name in names] for row in rows]
+    assert [list(row) for row in zip(*(columns[name].tolist() for name in names), strict=True)] == expected
+
+
+def test_stored_in_flight_data_is_left_out_and_named_if_it_needs_too_much_of_the_budget(tmp_path: Path) -> None:
+    recording = recorded("40b", tmp_path / "run")
+
+    small = build_payload(recording, "out/run", budget_bytes=400)
+
+    assert "stored_channels" in small.omitted
+    assert "stored_channels" in decode(small).head["omitted"]
+    assert "stored_channels" not in decode(small).counts
+    assert "stored_channels" not in build_payload(recording, "out/run", budget_bytes=40_000).omitted
+
+
 def test_failure_and_first_checkpoints_are_points_of_interest(recording: Recording) -> None:
     assert points_of_job(recording) == [
         (1, 150003000, "failure 0"),

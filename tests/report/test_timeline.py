@@ -10,7 +10,7 @@ from flowsim.facts.kinds import ActionPhase, AsyncAction, MailAction, TimerActio
 from flowsim.recording.merged_facts import Fact, Selection, merged_facts
 from flowsim.recording.reader import Recording
 from tests.report.conftest import OpenReport
-from tests.report.test_viewer import columns
+from tests.support.plain_model import columns
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
 

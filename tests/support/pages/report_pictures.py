@@ -46,7 +46,13 @@ PICTURES: Final = (
         "checkpoints",
         "33_aligned_checkpoint_under_skew",
         "#view=checkpoints&t=546109000&from=400000000&to=950000000",
-        700,
+        650,
+    ),
+    Picture(
+        "in_flight",
+        "42b_late_after_unaligned_restore",
+        "#view=checkpoints&checkpoint=1&channel=0&from=0&to=30000000",
+        710,
     ),
     Picture("steps", "12_three_lateness_settings", "#view=steps&fact=3.55", 560),
 )

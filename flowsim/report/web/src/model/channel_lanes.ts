@@ -3,8 +3,10 @@
 import type { Buffer, ChannelFacts, Entry } from "./channels";
 
 export interface LaneOf<Thing> {
-  /** In the order in which they begin; in a channel they also end in this order. */
+  /** In the order in which they begin. */
   things: Thing[];
+  /** The last end of a thing and those before it: barriers that overtake end before them. */
+  reach: Float64Array;
   lanes: Uint16Array;
   count: number;
 }
@@ -35,5 +37,7 @@ function assigned<Thing>(things: Thing[], begin: (thing: Thing) => number, end: 
     ends[lane] = end(thing);
     return lane;
   });
-  return { things, lanes, count: ends.length };
+  let last = -Infinity;
+  const reach = Float64Array.from(things, (thing) => (last = Math.max(last, end(thing))));
+  return { things, reach, lanes, count: ends.length };
 }

@@ -2,7 +2,7 @@
 
 import type { Attempts } from "./attempts";
 import { countUpTo, type Facts } from "./facts";
-import { Credit, Kind, Side } from "./kinds";
+import { Credit, Element, Kind, Side } from "./kinds";
 import type { Names } from "./names";
 
 /** A buffer or event on the way through a channel; places are Infinity for what did not happen. */
@@ -10,6 +10,7 @@ export interface Buffer {
   /** Sequence number on the channel; several of one entry of the queue if it was sent in slices. */
   number: number;
   isEvent: boolean;
+  hasPriority: boolean;
   bytes: number;
   sent: number;
   received: number;
@@ -26,16 +27,20 @@ export interface Entry {
   number: number;
   isEvent: boolean;
   queued: number;
+  /** From here on it goes before all entries without priority; Infinity: it waits in line. */
+  priority: number;
   /** The next entry began, so this one is finished. */
   finished: number;
   gone: number;
 }
 
-/** The elements of a channel in the order of sending: rows in ``sent`` and ``received`` (-1: none), and buffer numbers. */
+/** The elements of a channel in the order of sending: rows in ``sent`` and ``received`` (-1: none), and numbers of buffers. */
 export interface Elements {
   sent: Int32Array;
   received: Int32Array;
   buffer: Int32Array;
+  /** Places of these buffers among all of the channel, -1: none. */
+  bufferAt: Int32Array;
 }
 
 export interface Steps {
@@ -47,6 +52,8 @@ export interface ChannelState {
   channel: number;
   /** Numbers of the queue's entries, the one that leaves next first. */
   queue: number[];
+  /** How many of them, from the first, have priority: they overtake the others. */
+  urgent: number;
   /** Whether the last entry of the queue is still being filled. */
   filling: boolean;
   backlog: number;
@@ -76,6 +83,8 @@ export class ChannelFacts {
   /** By their sequence number: numbers may be missing in a damaged recording. */
   private readonly byNumber = new Map<number, Buffer>();
   private readonly sorted: Record<"queued" | "gone" | "sent" | "received" | "recycled" | "read", number[]>;
+  /** Entries with priority that wait, while the buffers are read. */
+  private readonly urgent: number[] = [];
 
   constructor(
     readonly channel: number,
@@ -90,7 +99,7 @@ export class ChannelFacts {
     const places = (of: number[]) => of.filter(Number.isFinite).sort((one, other) => one - other);
     this.sorted = {
       queued: places(this.entries.map((entry) => entry.queued)),
-      gone: places(this.entries.map((entry) => entry.gone)),
+      gone: runningMaximum(this.entries.map((entry) => entry.gone)),
       sent: places(this.buffers.map((buffer) => buffer.sent)),
       received: places(this.buffers.map((buffer) => buffer.received)),
       recycled: places(this.buffers.filter((buffer) => !buffer.isEvent).map((buffer) => buffer.recycled)),
@@ -111,7 +120,9 @@ export class ChannelFacts {
     const { sorted } = this;
     const gone = countUpTo(sorted.gone, place);
     const queued = countUpTo(sorted.queued, place);
-    const queue = this.entries.slice(gone, queued);
+    const waiting = this.entries.slice(gone, queued).filter((entry) => entry.gone > place);
+    const urgent = waiting.filter((entry) => entry.priority <= place).sort((one, other) => one.priority - other.priority);
+    const queue = [...urgent, ...waiting.filter((entry) => entry.priority > place)];
     const sent = countUpTo(sorted.sent, place);
     const received = countUpTo(sorted.received, place);
     const inFlight = this.buffers.slice(received, sent);
@@ -120,6 +131,7 @@ export class ChannelFacts {
     return {
       channel: this.channel,
       queue: queue.map((entry) => entry.number),
+      urgent: urgent.length,
       filling: last !== undefined && !last.isEvent && last.finished > place,
       backlog: valueAt(this.backlog, place) ?? 0,
       credits: valueAt(this.credits, place),
@@ -158,31 +170,49 @@ export class ChannelFacts {
       if (next < this.resets.length && this.resets[next]! < place) {
         resetBefore(place);
         leaving = this.entries.length;
+        this.urgent.length = 0;
       }
       const number = columns.number![row]!;
-      const isEvent = columns.kind![row] === Kind.EVENT;
+      const kind = columns.kind![row]!;
+      const isEvent = kind !== Kind.DATA;
       const isOfSender = columns.side![row] !== Side.RECEIVED && columns.side![row] !== Side.RECYCLED;
       if (isOfSender) push(this.backlog, place, columns.backlog![row]!);
       switch (columns.side![row]) {
         case Side.QUEUED: {
           const before = this.entries.at(-1);
           if (before && before.finished === Infinity) before.finished = place;
-          this.entries.push({ number, isEvent, queued: place, finished: isEvent ? place : Infinity, gone: Infinity });
+          const priority = kind === Kind.PRIORITY_EVENT ? place : Infinity;
+          if (priority < Infinity) this.urgent.push(this.entries.length);
+          this.entries.push({ number, isEvent, queued: place, priority, finished: isEvent ? place : Infinity, gone: Infinity });
+          break;
+        }
+        case Side.PRIORITIZED: {
+          for (let at = this.entries.length - 1; at >= leaving; at--) {
+            const entry = this.entries[at]!;
+            if (entry.number !== number) continue;
+            entry.priority = place;
+            this.urgent.push(at);
+            break;
+          }
           break;
         }
         case Side.SENT: {
-          const entry = this.entries[leaving];
+          leaving = this.nextInLine(leaving);
+          const at = kind === Kind.PRIORITY_EVENT ? (this.urgent.shift() ?? -1) : leaving;
+          const entry = this.entries[at];
           const buffer = {
-            number, isEvent, bytes: columns.bytes![row]!, sent: place, received: Infinity, firstRead: Infinity,
-            lastRead: Infinity, recycled: Infinity, entry: entry?.number ?? -1, entryAt: entry ? leaving : -1,
+            number, isEvent, hasPriority: kind === Kind.PRIORITY_EVENT, bytes: columns.bytes![row]!, sent: place, received: Infinity, firstRead: Infinity,
+            lastRead: Infinity, recycled: Infinity, entry: entry?.number ?? -1, entryAt: entry ? at : -1,
           };
           this.buffers.push(buffer);
           this.byNumber.set(number, buffer);
           if (columns.credits![row]! >= 0) push(this.credits, place, columns.credits![row]!);
-          if (columns.whole![row] && entry) this.leave(leaving++, place);
+          if (columns.whole![row] && entry) this.leave(at, place);
+          if (columns.whole![row] && at === leaving) leaving++;
           break;
         }
         case Side.SKIPPED:
+          leaving = this.nextInLine(leaving);
           if (columns.whole![row] && this.entries[leaving]) this.leave(leaving++, place);
           break;
         case Side.RECEIVED: {
@@ -216,6 +246,12 @@ export class ChannelFacts {
     push(this.taken, place, 0);
   }
 
+  /** The first entry from a place on that waits in line. */
+  private nextInLine(at: number): number {
+    while (at < this.entries.length && this.entries[at]!.priority < Infinity) at++;
+    return at;
+  }
+
   private leave(at: number, place: number): void {
     const entry = this.entries[at]!;
     entry.gone = place;
@@ -247,13 +283,17 @@ export class ChannelFacts {
     this.credits.values = order.map((at) => values[at]!);
   }
 
-  /** An element ends in the last entry that was queued before it, in the first part of it that was sent after it. */
+  /**
+   * An element ends in the last entry that was queued before it, in the first part of it that was sent after it. A barrier
+   * that may overtake is in no buffer; it has the position of the next element.
+   */
   private readElements(facts: Facts, rows: ChannelRows): Elements {
     const sent = facts.of("sent");
     const received = facts.of("received");
     const count = rows.sent.length;
-    const found = { sent: Int32Array.from(rows.sent), received: new Int32Array(count).fill(-1), buffer: new Int32Array(count) };
-    const buffers = new Int32Array(count).fill(-1);
+    const none = () => new Int32Array(count).fill(-1);
+    const found = { sent: Int32Array.from(rows.sent), received: none(), buffer: none(), bufferAt: none() };
+    const data = [...this.buffers.keys()].filter((buffer) => !this.buffers[buffer]!.isEvent);
     const entries = [...this.entries.keys()].filter((entry) => !this.entries[entry]!.isEvent);
     let entry = -1;
     let at = 0;
@@ -261,27 +301,49 @@ export class ChannelFacts {
       const place = sent.places[row]!;
       while (entry + 1 < entries.length && this.entries[entries[entry + 1]!]!.queued < place) entry++;
       const number = entries[entry] ?? -1;
-      while (at < this.buffers.length && (this.buffers[at]!.entryAt < number || this.buffers[at]!.sent < place)) at++;
-      if (this.buffers[at]?.entryAt === number) buffers[element] = at;
-      found.buffer[element] = this.buffers[buffers[element]!]?.number ?? -1;
+      if (sent.columns.kind![row] === Element.UNALIGNED_BARRIER) return;
+      const buffer = () => this.buffers[data[at]!];
+      while (at < data.length && (buffer()!.entryAt < number || buffer()!.sent < place)) at++;
+      if (buffer()?.entryAt !== number) return;
+      [found.buffer[element], found.bufferAt[element]] = [buffer()!.number, data[at]!];
     });
-    const runs: number[][] = [];
+    const runs: { byPosition: number[]; barriers: Map<number, number> }[] = [];
     rows.sent.forEach((row, element) => {
-      const byPosition = (runs[this.runAt(sent.places[row]!)] ??= []);
-      byPosition[sent.columns.position![row]!] ??= element;
+      const { byPosition, barriers } = (runs[this.runAt(sent.places[row]!)] ??= { byPosition: [], barriers: new Map() });
+      if (sent.columns.kind![row] === Element.UNALIGNED_BARRIER) barriers.set(sent.columns.timestamp![row]!, element);
+      else byPosition[sent.columns.position![row]!] ??= element;
     });
     for (const row of rows.received) {
       const place = received.places[row]!;
-      const element = runs[this.runAt(place)]?.[received.columns.position![row]!];
+      const run = runs[this.runAt(place)];
+      const isBarrier = received.columns.kind![row] === Element.UNALIGNED_BARRIER;
+      const element = isBarrier ? run?.barriers.get(received.columns.timestamp![row]!) : run?.byPosition[received.columns.position![row]!];
       if (element === undefined) continue;
       found.received[element] = row;
-      const buffer = this.buffers[buffers[element]!];
+      const buffer = this.buffers[found.bufferAt[element]!];
       if (!buffer) continue;
       buffer.firstRead = Math.min(buffer.firstRead, place);
       buffer.lastRead = buffer.lastRead === Infinity ? place : Math.max(buffer.lastRead, place);
     }
     return found;
   }
+}
+
+/** How many of the rows, which ascend, are at or before a place. */
+export function countOf(rows: readonly number[], places: ArrayLike<number>, place: number): number {
+  let low = 0;
+  let high = rows.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (places[rows[middle]!]! <= place) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function runningMaximum(values: number[]): number[] {
+  let most = -Infinity;
+  return values.map((value) => (most = Math.max(most, value)));
 }
 
 export interface ChannelRows {
@@ -314,6 +376,26 @@ export class Channels {
       this.read.set(channel, found);
     }
     return found;
+  }
+
+  /** The number of elements that the sender had written at a place, in its attempt; null: not in the report. */
+  writtenUpTo(channel: number, place: number): number | null {
+    return this.nextPosition("sent", channel, this.names.channels.get(channel)?.source ?? -1, place);
+  }
+
+  /** The number of elements that the receiver had read at a place, in its attempt, without restored ones. */
+  readUpTo(channel: number, place: number): number | null {
+    return this.nextPosition("received", channel, this.names.channels.get(channel)?.target ?? -1, place);
+  }
+
+  private nextPosition(table: "sent" | "received", channel: number, task: number, place: number): number | null {
+    const { columns, places } = this.facts.of(table);
+    const rows = this.rowsOf(channel)[table];
+    const row = rows[countOf(rows, places, place) - 1];
+    const first = Math.max(this.attempts.firstPlace(task, place), this.facts.beginOfPart(place, table));
+    if (row === undefined || places[row]! < first) return this.facts.isWhole(table) ? 0 : null;
+    // Restored elements are before position 0; a barrier that may overtake has the position of the next element.
+    return Math.max(0, columns.position![row]! + (columns.kind![row] === Element.UNALIGNED_BARRIER ? 0 : 1));
   }
 
   /** The ends of attempts of its tasks, each followed by a restart. */

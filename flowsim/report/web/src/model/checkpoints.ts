@@ -4,12 +4,19 @@ import type { Attempts } from "./attempts";
 import type { Channels } from "./channels";
 import { countUpTo, type Facts, type Table } from "./facts";
 import type { Head } from "./head";
-import { CheckpointAction, Element, Restart, Step } from "./kinds";
+import { Alignment, CheckpointAction, type Each, Element, Restart, Snapshot, Step, Stored as StoredAction } from "./kinds";
 import type { Names } from "./names";
 
 const NO_TIME = -1;
-const TYPES = ["checkpoint", "full checkpoint", "savepoint", "savepoint of a stop", "savepoint of a stop with drain"];
-const ALIGNMENTS = ["at least once", "aligned", "unaligned", "aligned (forced)"];
+const TYPES: Each<typeof Snapshot, string> = {
+  [Snapshot.CHECKPOINT]: "checkpoint", [Snapshot.FULL_CHECKPOINT]: "full checkpoint", [Snapshot.SAVEPOINT]: "savepoint",
+  [Snapshot.SUSPEND]: "savepoint of a stop", [Snapshot.TERMINATE]: "savepoint of a stop with drain",
+};
+const ALIGNMENTS: Each<typeof Alignment, string> = {
+  [Alignment.AT_LEAST_ONCE]: "at least once", [Alignment.ALIGNED]: "aligned", [Alignment.UNALIGNED]: "unaligned",
+  [Alignment.FORCED_ALIGNED]: "aligned (forced)",
+};
+const BARRIERS: number[] = [Element.CHECKPOINT_BARRIER, Element.UNALIGNED_BARRIER, Element.CANCEL_CHECKPOINT_MARKER];
 
 export type Outcome = "completed" | "aborted" | "rejected" | "open";
 
@@ -19,6 +26,7 @@ export interface Checkpoint {
   id: number;
   type: string;
   alignment: string;
+  isUnaligned: boolean;
   outcome: Outcome;
   /** Why it was aborted or rejected; "" otherwise. */
   reason: string;
@@ -73,10 +81,22 @@ export interface Barrier {
   channel: number;
   checkpoint: number;
   isCancel: boolean;
+  /** It is unaligned, or becomes so after a timeout. */
+  mayOvertake: boolean;
   sent: number;
   /** The number of elements before it in the channel, in this attempt. */
   position: number;
   received: number;
+  /** Its rows in ``sent`` and ``received``, -1: none. */
+  sentRow: number;
+  receivedRow: number;
+}
+
+/** Where a subtask reads and writes barriers, ascending; and the places of those that may overtake, of all subtasks. */
+interface BarrierPlaces {
+  read: readonly number[];
+  written: readonly number[];
+  overtaking: ReadonlySet<number>;
 }
 
 /** A channel at a checkpoint; null: the report does not have the facts. */
@@ -109,7 +129,7 @@ export class Checkpoints {
   private readonly byTask = new Map<number, TaskCheckpoint[]>();
   private readonly byId = new Map<number, TaskCheckpoint[]>();
   private readonly barriersOf = new Map<number, Barrier[]>();
-  private readonly placesOfBarriers = new Map<number, { read: number[]; written: number[] }>();
+  private readonly placesOfBarriers = new Map<number, BarrierPlaces>();
 
   constructor(
     private readonly facts: Facts,
@@ -188,7 +208,7 @@ export class Checkpoints {
     const { rows, columns, places } = this.facts.of("stored_state");
     const found = new Map<string, Stored & { tasks: Set<number> }>();
     for (let row = 0; row < rows; row++) {
-      if (columns.checkpoint![row] !== id || columns.action![row] !== 0) continue;
+      if (columns.checkpoint![row] !== id || columns.action![row] !== StoredAction.STORED) continue;
       const task = this.facts.task[places[row]!]!;
       const vertex = this.names.tasks.get(task)?.vertex ?? -1;
       const [operator, kind, state] = [columns.operator![row]!, columns.kind![row]!, columns.state![row]!];
@@ -210,7 +230,7 @@ export class Checkpoints {
   }
 
   /** Where a subtask reads barriers, and where it writes them, ascending. */
-  barrierPlaces(task: number): { read: readonly number[]; written: readonly number[] } {
+  barrierPlaces(task: number): BarrierPlaces {
     let found = this.placesOfBarriers.get(task);
     if (!found) {
       const all = [...this.barriersOf.values()].flat();
@@ -219,6 +239,7 @@ export class Checkpoints {
       found = {
         read: places((one) => [this.names.channels.get(one.channel)?.target, one.received]),
         written: places((one) => [this.names.channels.get(one.channel)?.source, one.sent]),
+        overtaking: new Set(all.filter((one) => one.mayOvertake).flatMap((one) => [one.sent, one.received])),
       };
       this.placesOfBarriers.set(task, found);
     }
@@ -235,8 +256,9 @@ export class Checkpoints {
       let one = this.known.get(id);
       if (!one) {
         one = {
-          id, type: TYPES[columns.type![row]!] ?? "checkpoint", alignment: ALIGNMENTS[columns.alignment![row]!] ?? "",
-          outcome: "open", reason: "", triggered: NO_TIME, ended: NO_TIME, tasks: -1, bytes: 0, declines: 0,
+          id, type: TYPES[columns.type![row]! as keyof typeof TYPES] ?? "checkpoint",
+          alignment: ALIGNMENTS[columns.alignment![row]! as keyof typeof ALIGNMENTS] ?? "",
+          isUnaligned: columns.alignment![row] === Alignment.UNALIGNED, outcome: "open", reason: "", triggered: NO_TIME, ended: NO_TIME, tasks: -1, bytes: 0, declines: 0,
           restored: [], isSubsumed: false,
         };
         this.all.push(one);
@@ -353,18 +375,22 @@ export class Checkpoints {
     for (const table of ["sent", "received"] as const) {
       const { rows, columns, places } = this.facts.of(table);
       for (let row = 0; row < rows; row++) {
-        const kind = columns.kind![row];
-        if (kind !== Element.BARRIER && kind !== Element.CANCEL_MARKER) continue;
+        const kind = columns.kind![row]!;
+        if (!BARRIERS.includes(kind)) continue;
         const [channel, checkpoint] = [columns.channel![row]!, columns.timestamp![row]!];
         const key = `${channel} ${checkpoint} ${kind}`;
         let one = known.get(key);
         if (!one) {
-          const position = columns.position![row]!;
-          one = { channel, checkpoint, isCancel: kind === Element.CANCEL_MARKER, sent: Infinity, position, received: Infinity };
+          one = {
+            channel, checkpoint, isCancel: kind === Element.CANCEL_CHECKPOINT_MARKER,
+            mayOvertake: kind === Element.UNALIGNED_BARRIER, sent: Infinity, position: columns.position![row]!,
+            received: Infinity, sentRow: -1, receivedRow: -1,
+          };
           known.set(key, one);
           add(this.barriersOf, checkpoint, one);
         }
         one[table] = places[row]!;
+        one[`${table}Row`] = row;
       }
     }
     for (const ofOne of this.barriersOf.values()) ofOne.sort((one, other) => one.channel - other.channel);
@@ -372,34 +398,16 @@ export class Checkpoints {
 
   private before({ channel, sent, position }: Barrier): number | null {
     if (sent === Infinity) return null;
-    const target = this.names.channels.get(channel)?.target ?? -1;
-    const read = this.lastPosition("received", channel, target, sent);
-    return read === null ? null : position - (read + 1);
+    const read = this.channels.readUpTo(channel, sent);
+    return read === null ? null : Math.max(0, position - read);
   }
 
-  private behind({ channel, checkpoint, position }: Barrier): number | null {
+  private behind({ channel, checkpoint, position, mayOvertake }: Barrier): number | null {
     const found = this.names.channels.get(channel);
     const snapshot = this.of(checkpoint).find((one) => one.task === found?.target)?.syncStart ?? Infinity;
     if (!found || snapshot === Infinity) return null;
-    const written = this.lastPosition("sent", channel, found.source, snapshot);
-    return written === null ? null : Math.max(0, written - position);
-  }
-
-  /** The position of the last element at a place, in the attempt of the task; -1: none yet; null: not in the report. */
-  private lastPosition(table: "sent" | "received", channel: number, task: number, place: number): number | null {
-    const { columns, places } = this.facts.of(table);
-    const rows = this.channels.rowsOf(channel)[table];
-    let low = 0;
-    let high = rows.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (places[rows[middle]!]! <= place) low = middle + 1;
-      else high = middle;
-    }
-    const row = rows[low - 1];
-    const first = Math.max(this.attempts.firstPlace(task, place), this.facts.beginOfPart(place, table));
-    if (row === undefined || places[row]! < first) return this.facts.isWhole(table) ? -1 : null;
-    return columns.position![row]!;
+    const written = this.channels.writtenUpTo(channel, snapshot);
+    return written === null ? null : Math.max(0, written - position - (mayOvertake ? 0 : 1));
   }
 }
 

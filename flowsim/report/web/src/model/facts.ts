@@ -106,7 +106,7 @@ export class Facts {
 
   /** The place of a fact of a task by its seq, which is its number in the task; undefined if it is not here. */
   placeOf(task: number, seq: number): number | undefined {
-    if (this.head.omitted.length) return undefined;
+    if (this.head.omitted.some((name) => this.tableNames.includes(name))) return undefined;
     const places = this.placesOf(task);
     if (this.head.parts === null) return places[seq];
     for (const { first, end, seqs } of this.head.parts) {

@@ -179,6 +179,8 @@ export class LateRecords {
   private sentAt(channel: number, position: number): number {
     const { rows, columns, places } = this.facts.of("sent");
     for (let row = 0; row < rows; row++) {
+      // A barrier that may overtake has the position of the next element.
+      if (columns.kind![row] === Element.UNALIGNED_BARRIER) continue;
       if (columns.channel![row] === channel && columns.position![row] === position) return places[row]!;
     }
     return -1;

@@ -6,6 +6,7 @@ import { Checkpoints } from "./checkpoints";
 import { EventTimes } from "./event_time";
 import { Facts } from "./facts";
 import type { Head } from "./head";
+import { InFlight } from "./in_flight";
 import { KeyStates } from "./key_state";
 import { LateRecords } from "./lateness";
 import { Names } from "./names";
@@ -30,6 +31,7 @@ export class Model {
   readonly states: TaskStates;
   readonly channels: Channels;
   readonly checkpoints: Checkpoints;
+  readonly inFlight: InFlight;
   readonly sentences: Sentences;
   readonly eventTimes: EventTimes;
   readonly keyStates: KeyStates;
@@ -45,6 +47,7 @@ export class Model {
     this.states = new TaskStates(facts, this.names.tasks.keys(), this.attempts);
     this.channels = new Channels(facts, this.names, this.attempts);
     this.checkpoints = new Checkpoints(facts, this.names, this.channels, this.attempts, head);
+    this.inFlight = new InFlight(facts, this.names, this.channels, this.attempts, this.checkpoints);
     this.timeline = new Timeline(facts, this.attempts, this.checkpoints);
     this.sentences = new Sentences(facts, this.names, head.wording, (place) => this.states.depthAt(place));
     this.eventTimes = new EventTimes(facts, this.names, head.recording.start_ns);

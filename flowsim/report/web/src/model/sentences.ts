@@ -2,7 +2,7 @@
 
 import type { Facts } from "./facts";
 import type { Phrase, Wording } from "./head";
-import { Async, Element, MAX_PRIORITY, OUTPUT_FULL, Phase, Side, StateChange, Step, Timer, Wait } from "./kinds";
+import { Async, Element, Kind, MAX_PRIORITY, OUTPUT_FULL, Phase, Side, StateChange, Step, Timer, Wait } from "./kinds";
 import type { Names } from "./names";
 import { commas, count, duration, eventTime, joined, NO_TIMESTAMP, oneDecimal, sixDigits, windowText } from "./text";
 
@@ -63,8 +63,9 @@ function element(kind: number, timestamp: number, value = ""): string {
     case Element.END_OF_DATA: return timestamp ? "with drain" : "without drain";
     case Element.END_OF_PARTITION:
     case Element.EVENT: return "";
-    case Element.BARRIER:
-    case Element.CANCEL_MARKER: return `of checkpoint ${timestamp}`;
+    case Element.CHECKPOINT_BARRIER:
+    case Element.UNALIGNED_BARRIER:
+    case Element.CANCEL_CHECKPOINT_MARKER: return `of checkpoint ${timestamp}`;
     default: return eventTime(timestamp);
   }
 }
@@ -88,8 +89,8 @@ const received: Maker = ({ at }, names, wording) => {
 };
 
 const buffers: Maker = ({ at }, names) => {
-  const isEvent = at.kind === 1;
-  const what = isEvent ? "event" : "buffer";
+  const isEvent = at.kind !== Kind.DATA;
+  const what = { [Kind.DATA]: "buffer", [Kind.EVENT]: "event" }[at.kind!] ?? "priority event";
   const target = names.target(at.channel!);
   const source = names.source(at.channel!);
   switch (at.side) {
@@ -108,6 +109,7 @@ const buffers: Maker = ({ at }, names) => {
     }
     case Side.FLUSHED: return plain(`flushes the queue for ${target}, backlog ${at.backlog}`, "5.22");
     case Side.SKIPPED: return plain(`skips a buffer without unread bytes for ${target}, backlog ${at.backlog}`, "5.23");
+    case Side.PRIORITIZED: return plain(`lets event ${at.number} for ${target} overtake, backlog ${at.backlog}`, "5.32");
     default: return plain(`recycles buffer ${at.number} from ${source}`, "6.5");
   }
 };

@@ -47,10 +47,10 @@ export function drawCross({ context, axis, colours }: Drawing, x: number, y: num
   context.stroke();
 }
 
-/** Barriers that a subtask reads, above, and those that it writes, below. */
+/** Barriers that a subtask reads, above, and those that it writes, below; those that may overtake are hollow. */
 export function drawBarriers(store: Store, { context, axis, colours }: Drawing, task: number, y: number, height: number): void {
   const { checkpoints } = store.model;
-  const { read, written } = checkpoints.barrierPlaces(task);
+  const { read, written, overtaking } = checkpoints.barrierPlaces(task);
   const [from, to] = store.range.value.map((value) => store.placeOf(value)) as [number, number];
   for (const [places, tip, base] of [[read, y + 4, y - 4], [written, y + height - 4, y + height + 4]] as const) {
     const first = countUpTo(places, from - 1);
@@ -64,11 +64,16 @@ export function drawBarriers(store: Store, { context, axis, colours }: Drawing, 
       context.lineTo(x - 5, base);
       context.lineTo(x + 5, base);
       context.closePath();
-      context.fillStyle = colours.text;
+      const isHollow = overtaking.has(places[at]!);
       context.strokeStyle = colours.back;
-      context.lineWidth = 2;
+      context.lineWidth = isHollow ? 4 : 2;
       context.stroke();
+      context.fillStyle = isHollow ? colours.back : colours.text;
       context.fill();
+      if (!isHollow) continue;
+      context.strokeStyle = colours.text;
+      context.lineWidth = 1.2;
+      context.stroke();
     }
   }
 }

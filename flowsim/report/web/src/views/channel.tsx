@@ -148,8 +148,9 @@ interface BoxOf {
 }
 
 /** The buffer that is being filled is on the left, the one that leaves next on the right. */
-function senderBoxes({ queue, filling }: ChannelState): BoxOf[] {
+function senderBoxes({ queue, urgent, filling }: ChannelState): BoxOf[] {
   const boxes = queue.map((number, at) => {
+    if (at < urgent) return { kind: "urgent", label: String(number), word: "priority" };
     const isFilling = filling && at === queue.length - 1;
     return { kind: isFilling ? "filling" : "queued", label: String(number), word: isFilling ? "filling" : "full" };
   });
@@ -225,6 +226,7 @@ function Legend() {
     <ul class="legend" aria-label="States of buffers">
       <li><span class="swatch filling" /> being filled</li>
       <li><span class="swatch queued" /> finished, queued at the sender</li>
+      <li><span class="swatch urgent" /> event with priority: a barrier that overtakes</li>
       <li><span class="swatch waits" /> at the receiver, waits</li>
       <li><span class="swatch read" /> being read</li>
       <li><span class="swatch reserved" /> reserved at the receiver</li>
@@ -283,15 +285,15 @@ function bufferAt(of: LaneOf<Buffer>, lane: number, place: number): number | und
   return of.things.find((buffer, n) => of.lanes[n] === lane && buffer.received <= place && place < freedAt(buffer))?.number;
 }
 
-/** Those in view: both ends ascend. */
-function inView<Thing>(store: Store, of: LaneOf<Thing>, begin: (thing: Thing) => number, end: (thing: Thing) => number) {
+/** Those in view: begins and ends ascend; of things that overtake, the ends are those of ``LaneOf.reach``. */
+function inView<Thing>(store: Store, of: LaneOf<Thing>, begin: (thing: Thing) => number, endOf: (at: number) => number) {
   const [from, to] = store.range.value;
   const [first, last] = [store.placeOf(from), store.placeOf(to)];
   let low = 0;
   let high = of.things.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if (end(of.things[middle]!) < first) low = middle + 1;
+    if (endOf(middle) < first) low = middle + 1;
     else high = middle;
   }
   let stop = low;
@@ -305,7 +307,7 @@ function xOf(axis: Axis, place: number): number {
 
 function drawSender(store: Store, drawing: Drawing, of: LaneOf<Entry>, top: number): void {
   const { context, axis, colours } = drawing;
-  const [first, last] = inView(store, of, (entry) => entry.queued, (entry) => entry.gone);
+  const [first, last] = inView(store, of, (entry) => entry.queued, (at) => of.reach[at]!);
   const filling = hatched(context, colours.queued, colours.filling);
   if (of.count > MOST_LANES || last - first > MOST_BARS) {
     drawCounts(drawing, of.things.slice(first, last).map((entry) => [entry.queued, entry.gone]), colours.queued, top);
@@ -315,15 +317,17 @@ function drawSender(store: Store, drawing: Drawing, of: LaneOf<Entry>, top: numb
     const entry = of.things[at]!;
     const y = top + of.lanes[at]! * PITCH;
     const [begin, middle, end] = [axis.x(entry.queued), xOf(axis, Math.min(entry.finished, entry.gone)), xOf(axis, entry.gone)];
+    const urgent = xOf(axis, Math.min(entry.priority, entry.gone));
     bar(context, begin, middle, y, filling);
-    bar(context, middle, end, y, colours.queued);
+    bar(context, middle, urgent, y, colours.queued);
+    bar(context, urgent, end, y, colours.text);
     number(drawing, entry.isEvent ? `e${entry.number}` : String(entry.number), begin, end, y, "#000000", colours.queued);
   }
 }
 
 function drawReceiver(store: Store, drawing: Drawing, of: LaneOf<Buffer>, top: number): void {
   const { context, axis, colours } = drawing;
-  const [first, last] = inView(store, of, (buffer) => buffer.received, freedAt);
+  const [first, last] = inView(store, of, (buffer) => buffer.received, (at) => of.reach[at]!);
   if (of.count > MOST_LANES || last - first > MOST_BARS) {
     const spans = of.things.slice(first, last).map((buffer) => [buffer.received, freedAt(buffer)]);
     drawCounts(drawing, spans, colours.waits, top);
@@ -387,7 +391,7 @@ function drawCounts({ context, axis, colours }: Drawing, spans: number[][], colo
 
 /** From the moment of sending to that of receiving; dashed if the receiver took the buffer later. */
 function drawTransfers(store: Store, { context, axis, colours }: Drawing, of: LaneOf<Buffer>, top: number): void {
-  const [first, last] = inView(store, of, (buffer) => buffer.sent, (buffer) => buffer.received);
+  const [first, last] = inView(store, of, (buffer) => buffer.sent, (at) => of.things[at]!.received);
   if (last - first > MOST_BARS / 8 || of.count > MOST_LANES) return;
   const { time } = store.model.facts;
   context.strokeStyle = colours.text;

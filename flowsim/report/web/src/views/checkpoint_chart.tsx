@@ -1,7 +1,7 @@
 /** Checkpoints over time: one lane of the job, and one per subtask with start delay, alignment and snapshot. */
 
 import { useCallback, useMemo } from "preact/hooks";
-import type { Checkpoint, TaskCheckpoint } from "../model/checkpoints";
+import type { Checkpoint, Cut, TaskCheckpoint } from "../model/checkpoints";
 import { count } from "../model/text";
 import type { Store } from "../store";
 import { drawAxis, drawLabel } from "../ui/axis";
@@ -18,13 +18,21 @@ const NARROW = 3;
 const CROSS = 8;
 /** Between more channels the lines would hide the lanes. */
 const MOST_LINES = 80;
+/** Of more elements that wait in a channel, only some have a line. */
+const MOST_ELEMENTS = 24;
 
-export function CheckpointChart({ store, chosen }: { store: Store; chosen: Checkpoint | undefined }) {
+interface ChartProps {
+  store: Store;
+  chosen: Checkpoint | undefined;
+  cut: Cut | undefined;
+}
+
+export function CheckpointChart({ store, chosen, cut }: ChartProps) {
   const { model } = store;
   const tasks = useMemo(() => [...model.names.tasks.keys()], [model]);
   const y = (row: number) => TOP + row * PITCH;
   const bottom = y(tasks.length + 1) - 4;
-  const draw = useCallback((drawing: Drawing) => drawChart(store, drawing, tasks, chosen, bottom), [store, tasks, chosen]);
+  const draw = useCallback((drawing: Drawing) => drawChart(store, drawing, tasks, chosen, cut, bottom), [store, tasks, chosen, cut?.barrier]);
   const pick = (x: number, at: number, axis: Axis) => {
     const row = Math.floor((at - TOP + 6) / PITCH);
     const task = tasks[row - 1];
@@ -43,7 +51,8 @@ export function CheckpointChart({ store, chosen }: { store: Store; chosen: Check
         <li><span class="swatch part-alignment" /> alignment: until the last barrier</li>
         <li><span class="swatch part-sync" /> synchronous part</li>
         <li><span class="swatch part-async" /> asynchronous part, a low bar</li>
-        <li>▼ reads a barrier, ▲ writes a barrier</li>
+        <li>▼ reads a barrier, ▲ writes a barrier; ▽ △ a barrier that may overtake</li>
+        {cut && <li><span class="swatch element-line" /> elements in front of the barrier in channel {cut.barrier.channel}</li>}
         <li>× failed, declined or lost</li>
       </ul>
     </>
@@ -68,7 +77,7 @@ function atTask(store: Store, axis: Axis, task: number, x: number): number | und
   return found.at(-1)?.checkpoint;
 }
 
-function drawChart(store: Store, drawing: Drawing, tasks: number[], chosen: Checkpoint | undefined, bottom: number): void {
+function drawChart(store: Store, drawing: Drawing, tasks: number[], chosen: Checkpoint | undefined, cut: Cut | undefined, bottom: number): void {
   const { context, axis } = drawing;
   const { checkpoints, names } = store.model;
   drawAxis(store, drawing, 0, bottom);
@@ -89,6 +98,7 @@ function drawChart(store: Store, drawing: Drawing, tasks: number[], chosen: Chec
     for (const one of checkpoints.ofTask(task)) drawDelay(store, drawing, one, y);
     for (const one of checkpoints.ofTask(task)) drawTask(drawing, one, y);
   });
+  if (cut) drawElements(store, drawing, tasks, cut);
   if (chosen) drawLines(store, drawing, tasks, chosen);
   context.restore();
   tasks.forEach((task, at) => {
@@ -177,6 +187,26 @@ function drawTask(drawing: Drawing, one: TaskCheckpoint, y: number): void {
   bar(one.syncEnd, one.written, LANE / 2, LANE / 2, colours.waits);
   if (end === one.acknowledged) return;
   if (end < Infinity) drawCross(drawing, x(end), y + LANE / 2);
+}
+
+/** Elements that were in the channel when the barrier was written: their lines cross that of a barrier that overtakes them. */
+function drawElements(store: Store, { context, axis, colours }: Drawing, tasks: number[], { barrier }: Cut): void {
+  const { facts, inFlight, names } = store.model;
+  const ends = names.channels.get(barrier.channel);
+  const elements = barrier.sent === Infinity ? null : inFlight.unread(barrier, barrier.sent);
+  if (!ends || !elements) return;
+  const [sent, received] = [facts.of("sent").places, facts.of("received").places];
+  const [from, to] = [tasks.indexOf(ends.source) + 1, tasks.indexOf(ends.target) + 1];
+  const every = Math.ceil(elements.length / MOST_ELEMENTS);
+  context.strokeStyle = colours.queued;
+  context.lineWidth = 0.8;
+  elements.forEach((element, at) => {
+    if (element.sent < 0 || element.received < 0 || (at % every && at !== elements.length - 1)) return;
+    context.beginPath();
+    context.moveTo(axis.x(sent[element.sent]!), TOP + from * PITCH + (from < to ? LANE : 0));
+    context.lineTo(axis.x(received[element.received]!), TOP + to * PITCH + (from < to ? 0 : LANE));
+    context.stroke();
+  });
 }
 
 /** The barriers of the chosen checkpoint on their way. */

@@ -1,15 +1,14 @@
 /** Checkpoints and restarts: each checkpoint in every subtask, what channels held at the cut, failures and attempts. */
 
 import { useMemo } from "preact/hooks";
-import type { ComponentChildren } from "preact";
-import type { Checkpoint, Failure, TaskCheckpoint } from "../model/checkpoints";
+import type { Checkpoint, Cut, Failure, TaskCheckpoint } from "../model/checkpoints";
 import { commas, count, duration, moment } from "../model/text";
 import type { Store } from "../store";
+import { At, Moment, MOST_ROWS, Table } from "../ui/table";
 import { CheckpointChart } from "./checkpoint_chart";
+import { ChannelAtCut, chosenCut, InFlightData, Restores } from "./checkpoint_in_flight";
 import type { View } from "./view";
 
-/** Rows of a table; more are left out. */
-const MOST_ROWS = 200;
 const MOST_NAMES = 8;
 
 function CheckpointsView({ store }: { store: Store }) {
@@ -18,6 +17,8 @@ function CheckpointsView({ store }: { store: Store }) {
   const chosen = checkpoints.get(store.selection.value.checkpoint) ?? taken[0];
   const select = (one: Checkpoint | undefined) => one && store.select({ checkpoint: one.id });
   const at = chosen ? taken.indexOf(chosen) : -1;
+  const cuts = useMemo(() => (chosen ? checkpoints.cuts(chosen.id) : []), [store, chosen]);
+  const cut = chosen && chosenCut(store, chosen, cuts);
   return (
     <>
       {chosen && (
@@ -35,8 +36,8 @@ function CheckpointsView({ store }: { store: Store }) {
         </div>
       )}
       {notes(store).map((note) => <p class="note" key={note}>{note}</p>)}
-      <CheckpointChart store={store} chosen={chosen} />
-      {chosen && <Detail store={store} one={chosen} />}
+      <CheckpointChart store={store} chosen={chosen} cut={cut} />
+      {chosen && <Detail store={store} one={chosen} cuts={cuts} cut={cut} />}
       <History store={store} chosen={chosen} />
       <Failures store={store} />
     </>
@@ -68,60 +69,38 @@ function notes({ model }: Store): string[] {
   return found;
 }
 
-interface TableProps {
-  caption: string;
-  heads: string[];
-  left?: number;
-  note?: string;
-  children: ComponentChildren;
+interface DetailProps {
+  store: Store;
+  one: Checkpoint;
+  cuts: Cut[];
+  cut: Cut | undefined;
 }
 
-/** The first column and those without a number are texts. */
-function Table({ caption, heads, left = 0, note = "", children }: TableProps) {
-  return (
-    <div class="scroll" role="group" aria-label={caption} tabIndex={0}>
-      <table class="checkpoints">
-        <caption>{caption}</caption>
-        <thead>
-          <tr>{heads.map((head) => <th key={head} scope="col">{head}</th>)}</tr>
-        </thead>
-        <tbody>{children}</tbody>
-      </table>
-      {note && <p class="faint">{note}</p>}
-      {left > 0 && <p class="faint">and {commas(left)} more</p>}
-    </div>
-  );
-}
-
-function Moment({ store, place }: { store: Store; place: number }) {
-  if (place === Infinity) return <>-</>;
-  return <button class="rule" onClick={() => store.go(place)}>{moment(store.model.facts.time[place]!)}</button>;
-}
-
-function At({ store, time, id }: { store: Store; time: number; id?: number }) {
-  if (time < 0) return <>-</>;
-  return <button class="rule" onClick={() => store.go(store.model.checkpoints.placeOf(time, id))}>{moment(time)}</button>;
-}
-
-function Detail({ store, one }: { store: Store; one: Checkpoint }) {
+function Detail({ store, one, cuts, cut }: DetailProps) {
   const { checkpoints, names } = store.model;
   const tasks = checkpoints.of(one.id);
   const waiting = checkpoints.withoutBarrier(one);
   const stored = useMemo(() => checkpoints.stored(one.id), [store, one]);
   return (
     <section aria-label={`The chosen checkpoint${store.whose}`} class="checkpoint">
-      <h2>{one.type[0]!.toUpperCase() + one.type.slice(1)} {one.id}: {sentence(one)}</h2>
+      <h2>{one.type[0]!.toUpperCase() + one.type.slice(1)} {one.id}: {sentence(store, one)}</h2>
+      {cut && <ChannelAtCut store={store} one={one} cut={cut} />}
       {tasks.length > 0 && (
         <Table
           caption={`Subtasks of checkpoint ${one.id}${store.whose}`}
-          heads={["subtask", "acknowledged", "start delay", "alignment", "processed meanwhile", "synchronous", "asynchronous", "state"]}
+          heads={[
+            "subtask", "acknowledged", "start delay", "alignment", "processed in flight", "persisted in flight",
+            "unaligned", "synchronous", "asynchronous", "state",
+          ]}
           left={tasks.length - MOST_ROWS}
           note={waiting.length ? `No barrier had arrived at ${listed(waiting.map((task) => names.shortTask(task)))} when the checkpoint was aborted.` : ""}
         >
           {tasks.slice(0, MOST_ROWS).map((task) => <TaskRow key={task.task} store={store} one={task} />)}
         </Table>
       )}
-      <Cuts store={store} one={one} />
+      <Cuts store={store} one={one} cuts={cuts} chosen={cut} />
+      <InFlightData store={store} one={one} cut={cut} />
+      <Restores store={store} one={one} />
       {stored.length > 0 && (
         <Table caption={`State in checkpoint ${one.id}${store.whose}`} heads={["operator", "state", "subtasks", "entries"]} left={stored.length - MOST_ROWS}>
           {stored.slice(0, MOST_ROWS).map((state) => (
@@ -144,10 +123,11 @@ function listed(names: string[]): string {
   return names.length > MOST_NAMES ? `${shown} and ${commas(names.length - MOST_NAMES)} more` : shown;
 }
 
-function sentence(one: Checkpoint): string {
+function sentence({ model: { checkpoints, inFlight } }: Store, one: Checkpoint): string {
   const parts = [outcomeOf(one)];
+  const isLate = !one.isUnaligned && checkpoints.of(one.id).some((task) => inFlight.isUnaligned(task));
   if (one.triggered >= 0 && one.ended >= 0) parts[0] += ` after ${duration(one.ended - one.triggered)}`;
-  if (one.alignment) parts.push(one.alignment);
+  if (one.alignment) parts.push(one.alignment + (isLate ? ", after a timeout unaligned" : ""));
   if (one.tasks >= 0) parts.push(count(one.tasks, "subtask"));
   if (one.bytes) parts.push(`${commas(one.bytes)} bytes`);
   if (one.declines) parts.push(count(one.declines, "decline"));
@@ -160,13 +140,14 @@ function isAligning({ isTriggered, aligned, acknowledged }: TaskCheckpoint): boo
 }
 
 function TaskRow({ store, one }: { store: Store; one: TaskCheckpoint }) {
-  const { checkpoints, names, attempts } = store.model;
+  const { checkpoints, inFlight, names, attempts } = store.model;
   const value = (name: string, text: (value: number) => string) => {
     const found = checkpoints.metric(one, name);
     return <td>{found === null ? "-" : text(found)}</td>;
   };
   const bytes = (value: number) => `${commas(value)} bytes`;
   const attempt = attempts.at(one.task, one.begin);
+  const isUnaligned = inFlight.isUnaligned(one);
   return (
     <tr>
       <td>{names.shortTask(one.task)}{attempt > 0 && `, attempt ${attempt}`}</td>
@@ -177,6 +158,8 @@ function TaskRow({ store, one }: { store: Store; one: TaskCheckpoint }) {
       {value("start_delay_ns", duration)}
       {value("alignment_ns", duration)}
       {value("alignment_bytes", bytes)}
+      {value("persisted_bytes", bytes)}
+      <td>{isUnaligned === null ? "-" : isUnaligned ? "yes" : "no"}</td>
       {value("sync_ms", (ms) => `${commas(ms)} ms`)}
       {value("async_ms", (ms) => `${commas(ms)} ms`)}
       {value("state_bytes", bytes)}
@@ -184,39 +167,55 @@ function TaskRow({ store, one }: { store: Store; one: TaskCheckpoint }) {
   );
 }
 
-function Cuts({ store, one }: { store: Store; one: Checkpoint }) {
-  const { checkpoints, names } = store.model;
-  const cuts = useMemo(() => checkpoints.cuts(one.id), [store, one]);
+function Cuts({ store, one, cuts, chosen }: { store: Store; one: Checkpoint; cuts: Cut[]; chosen: Cut | undefined }) {
+  const { names, inFlight } = store.model;
   if (!cuts.length) return null;
-  const held = (value: number | null) => (value === null ? "-" : commas(value));
+  const held = (value: number | null | undefined) => (value === null || value === undefined ? "-" : commas(value));
   return (
     <Table
       caption={`Channels at checkpoint ${one.id}${store.whose}`}
-      heads={["channel", "barrier written", "barrier read", "elements in front of it", "elements behind it"]}
+      heads={["channel", "barrier", "written", "read", "elements in front of it", "overtaken", "elements behind it"]}
       left={cuts.length - MOST_ROWS}
-      note="In front: when the barrier was written; these elements belong to the checkpoint. Behind: at the snapshot of the receiver; a restart repeats them."
+      note="In front: when the barrier was written; these elements belong to the checkpoint. Overtaken: those of them that are read behind the barrier. Behind: at the snapshot of the receiver; a restart repeats them."
     >
-      {cuts.slice(0, MOST_ROWS).map(({ barrier, before, behind }) => (
-        <tr key={barrier.channel}>
-          <td><button class="rule" onClick={() => store.select({ channel: barrier.channel })}>{names.channel(barrier.channel)}</button></td>
-          <td><Moment store={store} place={barrier.sent} /></td>
-          <td><Moment store={store} place={barrier.received} /></td>
-          <td>{held(before)}</td>
-          <td>{held(behind)}</td>
-        </tr>
-      ))}
+      {cuts.slice(0, MOST_ROWS).map((cut) => {
+        const { barrier, before, behind } = cut;
+        return (
+          <tr key={barrier.channel} aria-current={cut === chosen ? "true" : undefined}>
+            <td><button class="rule" onClick={() => store.select({ channel: barrier.channel })}>{names.channel(barrier.channel)}</button></td>
+            <td>{wordOf(store, one, cut)}</td>
+            <td><Moment store={store} place={barrier.sent} /></td>
+            <td><Moment store={store} place={barrier.received} /></td>
+            <td>{held(before)}</td>
+            <td>{held(inFlight.overtaken(barrier)?.length)}</td>
+            <td>{held(behind)}</td>
+          </tr>
+        );
+      })}
     </Table>
   );
 }
 
+function wordOf(store: Store, one: Checkpoint, { barrier }: Cut): string {
+  if (!barrier.mayOvertake) return "aligned";
+  if (one.isUnaligned) return "unaligned";
+  const overtakes = store.model.inFlight.overtakes(barrier);
+  return overtakes === null ? "with a timeout" : overtakes ? "unaligned after its timeout" : "aligned, with a timeout";
+}
+
 function History({ store, chosen }: { store: Store; chosen: Checkpoint | undefined }) {
-  const { all } = store.model.checkpoints;
+  const { checkpoints, inFlight } = store.model;
+  const { all } = checkpoints;
   if (!all.length) return null;
   const shown = around(all, chosen ? all.indexOf(chosen) : 0);
+  const bytes = (value: number | null) => (value === null ? "-" : `${commas(value)} bytes`);
   return (
     <Table
       caption={`All checkpoints${store.whose}`}
-      heads={["checkpoint", "type", "result", "triggered", "duration", "subtasks", "state", "restored"]}
+      heads={[
+        "checkpoint", "type", "result", "triggered", "duration", "subtasks", "state", "processed in flight",
+        "persisted in flight", "restored",
+      ]}
       left={all.length - shown.length}
     >
       {shown.map((one, at) => (
@@ -228,6 +227,8 @@ function History({ store, chosen }: { store: Store; chosen: Checkpoint | undefin
           <td>{one.triggered >= 0 && one.ended >= 0 ? duration(one.ended - one.triggered) : "-"}</td>
           <td>{one.tasks < 0 ? "-" : commas(one.tasks)}</td>
           <td>{one.bytes ? `${commas(one.bytes)} bytes` : "-"}</td>
+          <td>{bytes(inFlight.sum(one.id, "alignment_bytes"))}</td>
+          <td>{bytes(inFlight.sum(one.id, "persisted_bytes"))}</td>
           <td>{one.restored.length ? one.restored.map((time) => <At key={time} store={store} time={time} />) : "-"}</td>
         </tr>
       ))}

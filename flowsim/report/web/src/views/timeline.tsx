@@ -362,7 +362,7 @@ function Legend({ store, names }: { store: Store; names: TrackName[] }) {
         </li>
       ))}
       {names.includes("timers") && <li>◆ fires, × is cancelled</li>}
-      {names.includes("checkpoints") && <li>▼ reads a barrier, ▲ writes a barrier</li>}
+      {names.includes("checkpoints") && <li>▼ reads a barrier, ▲ writes a barrier; ▽ △ a barrier that may overtake</li>}
       {store.model.attempts.isRestarted && <li>× ends with its attempt, or fails</li>}
     </ul>
   );

@@ -294,16 +294,22 @@ class Script(ParallelSourceFunction, CheckpointedFunction):
 
 
 class Holder:
-    """Waits in the first element of each hold."""
+    """Waits in the first element of each hold.
 
-    def __init__(self, board: Board) -> None:
+    ``end_batch`` lets the time of the wait pass inside the element, so that mails of this time precede those that the
+    element causes.
+    """
+
+    def __init__(self, board: Board, end_batch: Callable[[], None] = lambda: None) -> None:
         self.board = board
         self.last = board.hold
+        self.end_batch = end_batch
 
     def wait(self, clock: TaskClock) -> None:
         if self.board.is_holding and self.board.hold != self.last:
             self.last = self.board.hold
             clock.now_ns += HOLD_MS * NS_PER_MS
+            self.end_batch()
 
 
 class KeyedFn(KeyedProcessFunction, CheckpointedFunction):
@@ -409,7 +415,7 @@ class Probe(StreamOperator):
         self.board = board
 
     def open(self) -> None:
-        self.holder = Holder(self.board)
+        self.holder = Holder(self.board, self.ctx.mailbox_executor._give_others_time)
         self.board.counts[self.board.at("open", self.ctx.attempt_number)] += 1
 
     def _note(self, *event: Any) -> None:

@@ -27,7 +27,7 @@ _SIZES: Final = {"B": 1, "KiB": 1024, "MiB": 1024 * 1024}
 class Strict(BaseModel):
     """Base of all scenario models: an unknown key is an error, and a value of another type is not converted."""
 
-    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config: ClassVar[ConfigDict] = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 def shown(value: object) -> str:

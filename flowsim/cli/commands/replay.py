@@ -14,7 +14,7 @@ from flowsim.cli.commands.validate import Folder
 from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.options import AllowPath, AllowPython, Json, Limit
 from flowsim.cli.progress import run_progress
-from flowsim.cli.scenarios import compiled_as_recorded, savepoint_as_recorded
+from flowsim.cli.recorded_scenarios import compiled_as_recorded, savepoint_as_recorded
 from flowsim.errors import BadInput
 from flowsim.limits import limits_of
 from flowsim.recording.reader import Recording

@@ -31,7 +31,8 @@ from flowsim.cli.options import (
     default_out,
 )
 from flowsim.cli.progress import count_progress, run_progress
-from flowsim.cli.scenarios import ALLOW_PYTHON_NEEDED, compiled_scenario, write_warnings
+from flowsim.cli.recorded_scenarios import ALLOW_PYTHON_NEEDED
+from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cli.summary import run_data, run_waits, show_run
 from flowsim.cli.verdicts import OpenedRuns, report_data, show_report
 from flowsim.cluster.job_execution import JobStatus

@@ -12,7 +12,7 @@ from flowsim.cli.exit_code import ExitCode
 from flowsim.cli.judging import Judge, laws_that_begin_with
 from flowsim.cli.options import AllowPath, AllowPython, Engine, Json, Limit, Master, Remote
 from flowsim.cli.progress import count_progress
-from flowsim.cli.scenarios import recompute_plan
+from flowsim.cli.recorded_scenarios import recompute_plan
 from flowsim.cli.verdicts import OpenedRuns, report_data, show_report
 from flowsim.errors import BadInput
 from flowsim.limits import limits_of

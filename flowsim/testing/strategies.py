@@ -110,8 +110,8 @@ def _events(steps: list[tuple[str, int, int, int]]) -> list[Event]:
 _KINDS: Final = (*["record"] * 6, *["watermark"] * 3, "sleep", "idle")
 """The kinds of script entries, mostly records and watermarks; examples shrink to records only."""
 
-_Step = tuple[str, object, int, int, int]
-"""A tuple: kind, value of a record, ms of event-time progress, ms behind the newest time, ms of a pause."""
+_Step = tuple[str, object, int]
+"""A tuple: kind, value of a record, and ms: of a record after the newest one, of a watermark behind it, of a pause."""
 
 
 def scripted_sources(
@@ -130,24 +130,39 @@ def scripted_sources(
     counterexamples, longer.
     """
     value = st.tuples(keys(3), st.integers(0, 9)) if values is None else values
-    behind = st.integers(0, max_out_of_orderness_ms)
-    step = st.tuples(st.sampled_from(_KINDS), value, st.integers(0, 15), behind, st.integers(1, max_sleep_ms))
-    script = st.lists(step, min_size=min_entries, max_size=max_entries).map(_script)
+    after = st.integers(-max_out_of_orderness_ms, 15)
+    # Half the distance of records, so that some records are late.
+    behind = st.integers(0, max_out_of_orderness_ms // 2)
+    pause = st.integers(1, max_sleep_ms)
+
+    # An entry draws only what it has: Hypothesis removes an entry at once if it consists of few draws.
+    @st.composite
+    def steps(draw: st.DrawFn) -> _Step:
+        match kind := draw(st.sampled_from(_KINDS)):
+            case "record":
+                return kind, draw(value), draw(after)
+            case "watermark":
+                return kind, None, draw(behind)
+            case "sleep":
+                return kind, None, draw(pause)
+            case _:
+                return kind, None, 0
+
+    script = st.lists(steps(), min_size=min_entries, max_size=max_entries).map(_script)
     return st.lists(script, min_size=min_subtasks, max_size=max_subtasks).map(lambda scripts: ScriptedSource(*scripts))
 
 
 def _script(steps: list[_Step]) -> list[Entry]:
     newest_ms, watermark_ms = 0, INT_MIN
     entries: list[Entry] = []
-    for kind, value, gap_ms, behind_ms, millis in steps:
+    for kind, value, millis in steps:
         match kind:
             case "record":
-                newest_ms += gap_ms
-                entries.append(record(value, newest_ms - behind_ms))
+                entries.append(record(value, newest_ms + millis))
+                newest_ms = max(newest_ms, newest_ms + millis)
             case "watermark":
-                # Half the distance of records, so that some records are late.
-                if newest_ms - behind_ms // 2 > watermark_ms:
-                    watermark_ms = newest_ms - behind_ms // 2
+                if newest_ms - millis > watermark_ms:
+                    watermark_ms = newest_ms - millis
                     entries.append(watermark(watermark_ms))
             case "sleep":
                 entries.append(sleep(millis))

@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 FLINK_STAMP := $(VENV)/.flink-installed
+SPARK_CLASSES := $(VENV)/spark-classes.jsa
 # Three on two cores: the workers of Spark and Flink wait for their virtual machines.
 WORKERS ?= 3
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
@@ -15,7 +16,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 p
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test compiled-tests test-reports hostile coverage lint format docs notebooks site changelog bench bench-judge soak lock \
+.PHONY: help install demo test pytest compiled-tests test-reports hostile coverage lint format docs notebooks site changelog bench bench-judge soak lock \
 	report-assets report-pictures clean
 
 help: ## Shows this list.
@@ -38,12 +39,20 @@ $(FLINK_STAMP): $(STAMP) requirements-flink.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements-flink.lock
 	@touch $@
 
+# Java starts a dozen times in the tests.
+$(SPARK_CLASSES): $(STAMP)
+	@echo "Preparing the classes of Spark for the tests (40 s) ..."
+	@$(BIN)/python -m tests.support.spark_classes
+
 demo: $(STAMP) ## Runs scenario 01 over all flights, recorded in full, and judges it on Spark.
 	$(BIN)/flowsim run scenarios/01_nyc_flights.yaml --record full --out out/demo --validate --engine spark --allow-python
 	$(BIN)/flowsim report out/demo
 
-test: $(FLINK_STAMP) ## Everything that must be green: ruff, mypy, import-linter, pytest.
-	@$(MAKE) --no-print-directory -j2 lint compiled-tests
+# The static checks run beside the first tests; if one fails, make says so after the last test.
+test: $(FLINK_STAMP) $(SPARK_CLASSES) ## Everything that must be green: ruff, mypy, import-linter, pytest.
+	@$(MAKE) --no-print-directory -j2 lint pytest
+
+pytest: compiled-tests
 	$(BIN)/python -m pytest -q -n $(WORKERS)
 
 # Else every worker compiles all tests itself, at the same time.

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, core, settings
 
 from flowsim.validation.spark_session import spark_session
+from tests.support.spark_classes import WITH_ARCHIVE
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -36,9 +37,8 @@ SKIPS_ARE_FAILURES = os.environ.get("FLOWSIM_SKIPS_ARE_FAILURES", "") not in (""
 # Jobs that a shell starts in the background ignore SIGINT, and so would the processes that the tests start.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# Many small plans run once each: what Java's second compiler would make of them is never earned back. Without it Java keeps
-# room for a fifth of the code, and once that is full compiles nothing any more.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=256m -XX:+UseSerialGC")
+# Java keeps room for a fifth of the code without its second compiler, and once that is full compiles nothing any more.
+os.environ.setdefault("SPARK_SUBMIT_OPTS", f"{WITH_ARCHIVE} -XX:ReservedCodeCacheSize=256m")
 
 # `ci` tries the same examples on every run, so that a red test is red for everybody; `deep` looks for new ones.
 settings.register_profile(

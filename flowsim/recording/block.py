@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from struct import Struct
 from typing import Final
 
@@ -59,6 +60,18 @@ def make_append(pack_into, _size, buffer, end_of_block, on_full):
 """
 
 
+_Functions = tuple[Append, Callable[[], bytes], Callable[[Stamp], Append]]
+
+
+@cache
+def _make_append(columns: tuple[str, ...]) -> Callable[..., _Functions]:
+    """Returns the maker of a block's functions; compiling it takes longer than recording a small job's rows."""
+    scope: dict[str, Callable[..., _Functions]] = {}
+    unstamped = (name for name in columns if name not in _STAMPS)
+    exec(_APPEND_SOURCE.format(columns=", ".join(columns), unstamped=", ".join(unstamped)), scope)
+    return scope["make_append"]
+
+
 class Block:
     """At most ``rows_max`` packed rows of a fact table.
 
@@ -78,11 +91,7 @@ class Block:
         # The buffer contains stored rows. Their task_attempt stays 0 here: the writer sets other values.
         layout = Struct("<" + "".join(column.code for column in table.columns))
         self.row_size = row_size = Struct(table.struct_format).size
-        scope: dict[str, Callable[..., tuple[Append, Callable[[], bytes], Callable[[Stamp], Append]]]] = {}
-        unstamped = (name for name in table.names if name not in _STAMPS)
-        exec(_APPEND_SOURCE.format(columns=", ".join(table.names), unstamped=", ".join(unstamped)), scope)
         buffer = bytearray(min(_FIRST_ROWS, rows_max) * row_size)
-        make_append = scope["make_append"]
-        self.append, self.take, self.stamped = make_append(
+        self.append, self.take, self.stamped = _make_append(tuple(table.names))(
             layout.pack_into, row_size, buffer, rows_max * row_size, on_full
         )

@@ -16,6 +16,8 @@ from typing import Final
 
 from playwright.sync_api import Browser, sync_playwright
 
+from flowsim.report.picture import BROWSERS
+
 ROOT: Final = Path(__file__).parents[2]
 SCENARIOS: Final = (
     "28_async_two_designs", "03_slow_sink_backpressure", "22_watermark_alignment", "01_nyc_flights",
@@ -48,7 +50,7 @@ length => new Promise(done => {
 
 def main() -> None:
     """Prints one line per recording."""
-    path = shutil.which("chromium") or shutil.which("google-chrome")
+    path = next(filter(None, map(shutil.which, BROWSERS)), None)
     if path is None:
         sys.exit("Chromium is missing: apt-get update && apt-get install -y --no-install-recommends chromium")
     print("scenario, CPU s to write, MB, s to open, frames per second by view")

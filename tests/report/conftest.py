@@ -18,6 +18,7 @@ from flowsim.recording.reader import Recording
 from flowsim.report.laws import law_data
 from flowsim.report.page import page as html_of
 from flowsim.report.payload import build_payload
+from flowsim.report.picture import BROWSERS
 from flowsim.validation.judge import open_runs, validate
 
 SCENARIOS = Path(__file__).parents[2] / "scenarios"
@@ -25,9 +26,9 @@ FLIGHTS = "data/nyc_flights_2013.csv.gz"
 MOST_FLIGHTS = 1500
 UNTIL = "200ms"
 """The observations of the weather of a year have no end before 8 s."""
-BROWSERS = ("chromium", "google-chrome")
 HOW_TO_INSTALL = (
-    "Chromium is missing; install it with: apt-get update && apt-get install -y --no-install-recommends chromium"
+    "Chromium is missing; install it with: apt-get update && apt-get install -y --no-install-recommends "
+    "chromium-headless-shell"
 )
 
 OpenReport = Callable[..., Page]

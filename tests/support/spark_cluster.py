@@ -15,11 +15,12 @@ from pathlib import Path
 import pyspark
 
 from flowsim.validation.java import find_java, java_home_for_spark
+from tests.support.spark_classes import WITH_ARCHIVE
 
 HOST = "127.0.0.1"
 _HOME = Path(pyspark.__file__).parent
 _READY_WITHIN_S = 90
-_SMALL = {"JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC", "SPARK_DAEMON_MEMORY": "512m"}
+_SMALL = {"JDK_JAVA_OPTIONS": WITH_ARCHIVE, "SPARK_DAEMON_MEMORY": "512m"}
 """Of daemons, and of the executors that they start."""
 
 

@@ -58,10 +58,11 @@ def cut_slices(facts: Facts, reads: Mapping[str, set[str]], epochs: int, random:
             for row in facts.static_rows(table):
                 described.setdefault(int(row[task]), []).append(row)
             continue
+        seq = names.index("seq")
         for row in facts.rows(table):
-            by_task.setdefault(row[task], []).append((row[names.index("seq")], table, row))
+            by_task.setdefault(row[task], []).append((row[seq], table, row))
     for rows in by_task.values():
-        rows.sort(key=lambda entry: entry[0])
+        rows.sort(key=itemgetter(0))
     bounds = {task: sorted(random.randint(0, len(rows)) for _ in range(epochs - 1)) for task, rows in by_task.items()}
     tasks = sorted(by_task.keys() | described.keys())
     for epoch in range(epochs):

@@ -141,6 +141,11 @@ class JobFailed(FlowsimError):
         self.place = place
         self.timer = timer
 
+    @property
+    def is_timeout(self) -> bool:
+        """True if an asynchronous call did not end in time."""
+        return isinstance(self.cause, ElementFailed) and isinstance(self.cause.__cause__, TimeoutError)
+
     def advised(self, advice: str) -> JobFailed:
         """Returns the same failure with advice at the end of its message."""
         failed = JobFailed(self.task, self.operator, self.record, self.cause, self.place, self.timer, advice)
@@ -177,6 +182,25 @@ class RunTooLong(FlowsimError):
 
 class WouldBlock(FlowsimError):
     """A ``*_nowait`` method of the core has no result yet; the shell waits and calls the method again."""
+
+
+class VirtualClockRefusal(BadInput):
+    """Code on the virtual clock requested a service that only the real clock has."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name} is not available on the virtual clock: {why}; use --clock real")
+        self.name = name
+
+
+class AnswerFromThread(VirtualClockRefusal):
+    """Another thread answered ``record`` of ``operator`` on the virtual clock."""
+
+    def __init__(self, operator: str, record: object) -> None:
+        super().__init__(
+            "completing a ResultFuture in another thread", "threads would make the run depend on the machine"
+        )
+        self.operator = operator
+        self.record = record
 
 
 def did_you_mean(name: str, known: Iterable[str], *, is_listed: bool = False) -> str:

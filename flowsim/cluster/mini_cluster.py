@@ -26,7 +26,7 @@ from flowsim.cluster.run_events import CheckedEvents, RunEvents
 from flowsim.cluster.run_result import attempts_of, failures_of, summary
 from flowsim.cluster.started_actors import StartedActors
 from flowsim.cluster.wait_for_report import wait_for_report
-from flowsim.errors import BadInput, Deadlock, ElementFailed, InvariantViolation, JobFailed, RunTooLong
+from flowsim.errors import AnswerFromThread, BadInput, Deadlock, InvariantViolation, JobFailed, RunTooLong
 from flowsim.facts import schema
 from flowsim.facts.tracer import Recorder
 from flowsim.garbage_collection import without_garbage_collection
@@ -34,7 +34,6 @@ from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.graph.execution_graph import create_execution_graph, describe
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import StreamGraph
-from flowsim.sim.asyncio_services import AnswerFromThread
 from flowsim.sim.policy import FifoPolicy, SchedulingPolicy, SeededRandomPolicy
 from flowsim.sim.real_clock import run_real
 from flowsim.sim.rng import RandomStreams
@@ -220,7 +219,7 @@ class MiniCluster:
         """
         for error in errors:
             failure = self._failure
-            if failure is None or (isinstance(error, AnswerFromThread) and _is_timeout(failure)):
+            if failure is None or (isinstance(error, AnswerFromThread) and failure.is_timeout):
                 # Virtual time did not wait for the thread, so the timeout is misleading.
                 self._failure = job_failed(task.name, error)
                 self._failure.__cause__ = error
@@ -394,7 +393,3 @@ def execute(graph: StreamGraph, options: RunOptions) -> JobExecutionResult:
     if result.error is not None:
         raise result.error
     return result
-
-
-def _is_timeout(failure: JobFailed) -> bool:
-    return isinstance(failure.cause, ElementFailed) and isinstance(failure.cause.__cause__, TimeoutError)

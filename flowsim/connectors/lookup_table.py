@@ -9,7 +9,6 @@ from typing import Final
 
 from flowsim.connectors.files.columns import columns_of, reason_of
 from flowsim.connectors.files.csv_diagnosis import position_of
-from flowsim.connectors.files.csv_file import CsvFile
 from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.errors import BadInput, SourcePosition
 from flowsim.operators.async_wait.latency import MAX_LATENCY_NS, TraceLatency
@@ -50,6 +49,8 @@ def read_lookup_table(
     Raises BadInput, with ``file:line:column`` if known: for a file that cannot be read, a missing column, a field of
     another type, a row without key, a duplicate key, or more than a million rows.
     """
+    from flowsim.connectors.files.csv_file import CsvFile
+
     file = input_file_of(path)
     name = str(file.path)
     if key_column not in columns:
@@ -116,6 +117,8 @@ def _of_lines(file: InputFile, scale: int, unit: str) -> list[int]:
 
 
 def _of_column(file: InputFile, column: str, scale: int, unit: str) -> list[int]:
+    from flowsim.connectors.files.csv_file import CsvFile
+
     found: list[int] = []
     for rows in CsvFile(file, columns_of({column: "double"}, f"trace of latencies {str(file.path)!r}")).blocks():
         for (value,) in rows:

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
-from flowsim.cluster.checkpoint_folders import checkpoint_folders, locked_folders
-from flowsim.cluster.mini_cluster import JobExecutionResult, RunOptions, execute
-from flowsim.cluster.recorded_run import execute_recorded
 from flowsim.datastream.building.network_settings import NETWORK_SETTINGS, checked_number
 from flowsim.datastream.building.operator_factories import MakeOperator
 from flowsim.datastream.building.transformation import (
@@ -25,6 +22,9 @@ from flowsim.errors import BadInput, JobFailed, MissingTimestamp, NoTimestamp, d
 from flowsim.facts.kinds import Level
 from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
 from flowsim.recording.distinct_values import VALUES_BYTES
+
+if TYPE_CHECKING:
+    from flowsim.cluster.job_execution import JobExecutionResult
 
 DEFAULT_JOB_NAME = "Flink Streaming Job"
 
@@ -101,6 +101,8 @@ class JobBuilder:
 
     def flowsim_settings(self, **settings: object) -> Self:
         """Sets fields of ``RunOptions``, by name, for the runs that ``execute`` starts; not in PyFlink."""
+        from flowsim.cluster.job_execution import RunOptions
+
         known = [field.name for field in fields(RunOptions)]
         for name in settings:
             if name not in known:
@@ -210,6 +212,10 @@ class JobBuilder:
             raise
 
     def _execute(self, job_name: str | None) -> JobExecutionResult:
+        from flowsim.cluster.checkpoint_folders import checkpoint_folders, locked_folders
+        from flowsim.cluster.mini_cluster import RunOptions, execute
+        from flowsim.cluster.recorded_run import execute_recorded
+
         graph = self.stream_graph(job_name)
         self._operators.clear()
         options = RunOptions(**self._run_settings)  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.recording.parquet_part import check_replaceable
+from flowsim.recording.written_file import check_replaceable
 
 _GZIP_LEVEL: Final = 6
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.recording.parquet_part import write_file
+from flowsim.recording.written_file import write_file
 
 SCENARIO_FILE: Final = "scenario.yaml"
 PROGRESS_FILE: Final = "progress.json"

@@ -6,11 +6,8 @@ begin and end with tasks if tasks are small.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from errno import EEXIST
 from itertools import pairwise
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -146,27 +143,6 @@ def _groups(tasks: TaskRows, rows: int) -> list[int]:
     if size:
         groups.append(size)
     return groups or [rows]
-
-
-def check_replaceable(path: Path) -> None:
-    """Raises OSError for a device, pipe or socket, which a rename would replace by a file."""
-    if path.exists() and not path.is_file() and not path.is_dir():
-        raise OSError(EEXIST, "it is not a regular file")
-
-
-def write_file(path: Path, content: bytes | pa.Buffer, *, durable: bool = False) -> None:
-    """Writes a temporary file and renames it, so that readers see either the complete file or none.
-
-    ``durable`` also waits for the disk.
-    """
-    check_replaceable(path)
-    aside = path.with_name(f".{path.name}.tmp")
-    with aside.open("wb") as file:
-        file.write(memoryview(content))
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
-    os.replace(aside, path)
 
 
 def _encoding(column: str) -> str:

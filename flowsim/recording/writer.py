@@ -53,8 +53,8 @@ from flowsim.recording.parquet_part import (
     part_bytes,
     part_name,
     sorted_by_task,
-    write_file,
 )
+from flowsim.recording.written_file import write_file
 
 ROWS_PER_EPOCH: Final = 1 << 16
 

@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 
 from flowsim.errors import BadInput
-from flowsim.recording.parquet_part import write_file
+from flowsim.recording.written_file import write_file
 
 _HEIGHT_PX = 720
 

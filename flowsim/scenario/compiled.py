@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from flowsim.cluster.checkpoint_folders import checkpoint_folders
 from flowsim.cluster.failures import RunFailure
-from flowsim.cluster.job_execution import Progress, RunOptions
 from flowsim.cluster.run_actions import RunAction
 from flowsim.connectors.files.input_file import InputFile
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.facts.tracer import Recorder
 from flowsim.faults.catalogue import Fault
-from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.scenario.context import CompiledSink
 from flowsim.scenario.features.expect import ExpectModel
 from flowsim.scenario.loader import Scenario
 from flowsim.scenario.settings import RunSettings
 from flowsim.scenario.slow_windows import slow_windows
+
+if TYPE_CHECKING:
+    from flowsim.cluster.job_execution import Progress, RunOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,12 +70,17 @@ class CompiledScenario:
     @property
     def checkpoint_folders(self) -> tuple[Path, ...]:
         """The folders in which the run writes checkpoints and savepoints."""
+        from flowsim.cluster.checkpoint_folders import checkpoint_folders
+
         return checkpoint_folders(self.env.settings.checkpointing, self.actions)
 
     def run_options(
         self, recorder: Recorder | None = None, on_progress: Callable[[Progress], None] | None = None
     ) -> RunOptions:
         """Returns the options of the run; the caller sets the recorder, at level ``run.record``."""
+        from flowsim.cluster.job_execution import RunOptions
+        from flowsim.faults.faulty_components import with_faults
+
         run = self.run
         options = RunOptions(
             seed=run.seed,

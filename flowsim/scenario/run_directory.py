@@ -11,7 +11,7 @@ from typing import Final
 from flowsim.errors import BadInput
 from flowsim.recording.directory import locked_room
 from flowsim.recording.directory_lock import LOCK, DirectoryLock
-from flowsim.recording.parquet_part import write_file
+from flowsim.recording.written_file import write_file
 
 RECORDING: Final = "recording"
 RUN_FILE: Final = "run.json"

@@ -12,29 +12,12 @@ from itertools import count
 from typing import Any, NoReturn, TypeVar
 from weakref import ReferenceType, ref
 
-from flowsim.errors import BadInput
+from flowsim.errors import VirtualClockRefusal
 from flowsim.sim.handles import OrderedTask
 
 _OUTSIDE = "processes, sockets and files do not wait for virtual time"
 
 _THREADS = "threads would make the run depend on the machine"
-
-
-class VirtualClockRefusal(BadInput):
-    """Code on the virtual clock requested a service that only the real clock has."""
-
-    def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"{name} is not available on the virtual clock: {why}; use --clock real")
-        self.name = name
-
-
-class AnswerFromThread(VirtualClockRefusal):
-    """Another thread answered ``record`` of ``operator`` on the virtual clock."""
-
-    def __init__(self, operator: str, record: object) -> None:
-        super().__init__("completing a ResultFuture in another thread", _THREADS)
-        self.operator = operator
-        self.record = record
 
 
 def _refuse(name: str, why: str) -> Callable[..., NoReturn]:

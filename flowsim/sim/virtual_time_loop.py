@@ -12,8 +12,8 @@ from contextvars import Context, copy_context
 from itertools import count, repeat
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
 
-from flowsim.errors import Deadlock, FlowsimError, InvariantViolation
-from flowsim.sim.asyncio_services import AsyncioServices, VirtualClockRefusal
+from flowsim.errors import Deadlock, FlowsimError, InvariantViolation, VirtualClockRefusal
+from flowsim.sim.asyncio_services import AsyncioServices
 from flowsim.sim.handles import VirtualHandle, VirtualTimer
 from flowsim.sim.policy import ChoiceRecorder, FifoPolicy, SchedulingPolicy
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from flowsim.errors import BadInput
-from flowsim.recording.parquet_part import write_file
+from flowsim.recording.written_file import write_file
 from flowsim.studies.run import remove_run
 
 RUNS: Final = "runs"

@@ -8,9 +8,8 @@ from collections.abc import Callable, Coroutine
 from contextlib import suppress
 from typing import Any, Final
 
-from flowsim.errors import BadInput
+from flowsim.errors import AnswerFromThread, BadInput
 from flowsim.mailbox.task_mailbox import MailboxClosedException
-from flowsim.sim.asyncio_services import AnswerFromThread
 from flowsim.sim.close_down import throw_away
 from flowsim.sim.scheduler import Timer
 from flowsim.tasks.processing_time import TaskTimers

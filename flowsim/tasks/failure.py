@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from flowsim.errors import ElementFailed, EscapedExit, JobFailed, NullKey
+from flowsim.errors import AnswerFromThread, ElementFailed, EscapedExit, JobFailed, NullKey
 from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner
 from flowsim.operators.null_fields import named, null_fields, null_fields_of
 from flowsim.operators.sources.manual_source_output import ManualSourceOutput
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.sources.source_output_with_watermarks import SourceOutputWithWatermarks
 from flowsim.operators.stream_operator import StreamOperator
-from flowsim.sim.asyncio_services import AnswerFromThread
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.units import NO_TIMESTAMP
 

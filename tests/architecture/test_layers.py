@@ -38,6 +38,7 @@ OF_RECORDINGS = {
     "part_reader",
     "reader",
     "recorded_file",
+    "written_file",
     "spark_views",
 }
 """What reads them; what writes them is no part of the judge."""

@@ -29,12 +29,33 @@ LATE_IMPORTS = {
     ("testing/pytest_plugin.py", "flowsim.errors"): "every pytest run loads the plugin where flowsim is installed",
     ("testing/pytest_plugin.py", "flowsim.testing.bounds"): "the same",
     ("testing/pytest_plugin.py", "flowsim.testing.schedule"): "the same",
+    (
+        "scenario/compiled.py",
+        "flowsim.cluster.checkpoint_folders",
+    ): "a job is described, checked and drawn without running",
+    ("scenario/compiled.py", "flowsim.cluster.job_execution"): "the same",
+    ("scenario/compiled.py", "flowsim.faults.faulty_components"): "the same",
+    ("datastream/job_builder.py", "flowsim.cluster.checkpoint_folders"): "the same",
+    ("datastream/job_builder.py", "flowsim.cluster.job_execution"): "the same",
+    ("datastream/job_builder.py", "flowsim.cluster.mini_cluster"): "the same",
+    ("datastream/job_builder.py", "flowsim.cluster.recorded_run"): "the same",
+    ("connectors/files/parquet.py", "flowsim.connectors.files.parquet_file"): "pyarrow and numpy take 0.1 s",
+    ("connectors/files/file_sources.py", "flowsim.connectors.files.parquet_file"): "the same",
+    ("connectors/files/csv.py", "flowsim.connectors.files.csv_file"): "the same",
+    ("connectors/lookup_table.py", "flowsim.connectors.files.csv_file"): "the same",
+    ("scenario/graph_checks.py", "flowsim.laws.catalogue"): "imports every law, which few scenarios name",
     ("__main__.py", "flowsim.cli.main"): "signals are in hand before anything else is imported",
 }
 
 
 def modules() -> list[str]:
     return sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def syntax_is_forgotten() -> Iterator[None]:
+    yield
+    tree.cache_clear()
 
 
 @cache

@@ -69,6 +69,13 @@ def _python(folder: str) -> tuple[tuple[str, str, Nodes], ...]:
     return tuple(_parsed(folder))
 
 
+@pytest.fixture(autouse=True, scope="module")
+def syntax_is_forgotten() -> Iterator[None]:
+    """Millions of nodes, which would slow the garbage collector in all later tests of this process."""
+    yield
+    _python.cache_clear()
+
+
 def _parsed(folder: str) -> Iterator[tuple[str, str, Nodes]]:
     for path in sorted((ROOT / folder).rglob("*.py")):
         if path != Path(__file__):

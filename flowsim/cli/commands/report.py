@@ -15,8 +15,8 @@ from flowsim.cli.options import Json, Limit
 from flowsim.cli.progress import count_progress
 from flowsim.errors import BadInput
 from flowsim.limits import DEFAULT_LIMITS, Limits, limits_of
-from flowsim.recording.parquet_part import write_file
 from flowsim.recording.reader import Recording
+from flowsim.recording.written_file import write_file
 from flowsim.report.against import first_difference
 from flowsim.report.exact_parts import ExactPart
 from flowsim.report.laws import law_data

@@ -16,7 +16,7 @@ from flowsim.cli.recorded_scenarios import recompute_plan
 from flowsim.cli.verdicts import OpenedRuns, report_data, show_report
 from flowsim.errors import BadInput
 from flowsim.limits import limits_of
-from flowsim.recording.parquet_part import write_file
+from flowsim.recording.written_file import write_file
 from flowsim.validation.junit import to_junit
 
 Recordings = Annotated[

@@ -18,9 +18,8 @@ from flowsim.connectors.databases.database_sink import BATCH_ROWS, DatabaseSink
 from flowsim.connectors.databases.postgres_server import PostgresConnection, PostgresServer
 from flowsim.connectors.files.columns import Column, ColumnType
 from flowsim.connectors.sinks.sink import DeliveryGuarantee
-from flowsim.errors import BadInput, ValueNotAllowed
+from flowsim.errors import BadInput, ValueNotAllowed, VirtualClockRefusal
 from flowsim.operators.sink import InitContext
-from flowsim.sim.asyncio_services import VirtualClockRefusal
 
 _TYPES: Final = {
     ColumnType.STRING: "text",

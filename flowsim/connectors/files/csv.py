@@ -6,15 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import compress
 from operator import length_hint
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from flowsim.connectors.files.columns import Column, Rows, columns_of
-from flowsim.connectors.files.csv_file import CsvFile
 from flowsim.connectors.files.file_sources import FilesReader, Paths, files_as_params, files_of, files_on_request
 from flowsim.connectors.source import unexpected_state
 from flowsim.connectors.split_assignment import Assignment, SplitsOnRequest, checked_assignment
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.operators.sources.source_output import ReaderOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, Value
+
+if TYPE_CHECKING:
+    from flowsim.connectors.files.csv_file import CsvFile
 
 
 class CsvSource:
@@ -68,6 +71,8 @@ class CsvSource:
         if split_by is not None and assignment == "dynamic":
             raise BadInput(f"{owner}: split_by gives each subtask a fixed share: remove it, or the dynamic assignment")
         self.split_by = split_by
+        from flowsim.connectors.files.csv_file import CsvFile
+
         self._files = [CsvFile(one, self.columns, delimiter, rows) for one in files]
         for file in self._files:
             file.check()

@@ -10,7 +10,6 @@ from pathlib import Path
 from flowsim.connectors.files.columns import Column, RowFile, Rows, columns_of
 from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.connectors.files.json_lines_file import JsonLinesFile
-from flowsim.connectors.files.parquet import ParquetFile
 from flowsim.connectors.source import unexpected_state
 from flowsim.connectors.split_assignment import Assignment, SplitRequests, SplitsOnRequest, checked_assignment
 from flowsim.errors import BadInput
@@ -82,6 +81,8 @@ class ParquetSource(_FileSource):
     def __init__(
         self, path: Paths, columns: Mapping[str, str] | None = None, *, assignment: Assignment = "fixed"
     ) -> None:
+        from flowsim.connectors.files.parquet_file import ParquetFile
+
         files = files_of(path, "parquet source")
         owner = f"parquet source {str(files[0].path)!r}"
         first = ParquetFile(files[0], None if columns is None else columns_of(columns, owner))

@@ -9,8 +9,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, TextIO
 
-import pyarrow as pa
-
 from flowsim.errors import BadInput
 from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
 
@@ -119,6 +117,8 @@ class _Decompressed(_Bytes):
     """The content of a ``.gz`` file."""
 
     def __init__(self, file: InputFile, raw: _RawBytes) -> None:
+        import pyarrow as pa
+
         self._file = file
         self._raw = raw
         self._bytes = 0

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import gc
 import re
 import signal
 from collections.abc import Callable, Iterator
 from itertools import count
 
 import pytest
-from greenlet import GreenletExit, getcurrent, greenlet
+from greenlet import GreenletExit
 
 from flowsim.cluster.job_execution import JobStatus, RunOptions
 from flowsim.cluster.mini_cluster import execute
@@ -24,22 +23,16 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.tasks.task_state import TaskState
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
+from tests.support.greenlets import no_greenlet_is_left
 from tests.support.jobs.event_log import Log, LogsLifeCycle
 from tests.support.jobs.small_jobs import SmallJob
 
 
-def live_greenlets() -> int:
-    getcurrent()  # That of the thread itself is counted from its first use on.
-    gc.collect()
-    return sum(1 for found in gc.get_objects() if isinstance(found, greenlet) and found and not found.dead)
-
-
 @pytest.fixture(autouse=True, scope="module")
-def no_greenlet_is_left() -> Iterator[None]:
-    """However the jobs of these tests end: a suspended greenlet would never be collected (D3)."""
-    before = live_greenlets()
-    yield
-    assert live_greenlets() == before
+def every_greenlet_ends() -> Iterator[None]:
+    """However the jobs of these tests end."""
+    with no_greenlet_is_left():
+        yield
 
 
 class LogsRecords(LogsLifeCycle):

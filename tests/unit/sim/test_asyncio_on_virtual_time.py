@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from flowsim.sim.asyncio_services import RefusingLoop, VirtualClockRefusal
+from flowsim.errors import VirtualClockRefusal
+from flowsim.sim.asyncio_services import RefusingLoop
 from flowsim.sim.run_virtual import run_virtual
 from flowsim.sim.virtual_time_loop import VirtualTimeLoop
 

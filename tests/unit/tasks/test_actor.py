@@ -9,10 +9,10 @@ import gc
 import signal
 import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from greenlet import greenlet
 
 import flowsim.tasks.actor
 from flowsim.errors import Deadlock, InvariantViolation
@@ -21,6 +21,7 @@ from flowsim.sim.real_clock import RealClock, run_real
 from flowsim.sim.run_virtual import run_virtual
 from flowsim.sim.virtual_time_loop import START_NS, VirtualTimeLoop
 from flowsim.tasks.actor import Actor
+from tests.support.greenlets import no_greenlet_is_left
 
 Bodies = Callable[[VirtualTimeLoop, list[Actor]], list[Callable[[], None]]]
 
@@ -38,11 +39,6 @@ def run_bodies(bodies: Bodies, **options: object) -> list[Actor]:
 
     run_virtual(main, **options)  # type: ignore[arg-type]
     return actors
-
-
-def live_greenlets() -> int:
-    gc.collect()
-    return sum(1 for found in gc.get_objects() if isinstance(found, greenlet) and found and not found.dead)
 
 
 def test_bridge_awaits_at_one_place() -> None:
@@ -385,7 +381,6 @@ def test_body_shares_context_of_its_task() -> None:
 
 @pytest.mark.parametrize("ending", ["deadlock", "failure", "interrupt", "main returns"])
 def test_blocked_actors_are_ended_for_every_end_of_run(ending: str) -> None:
-    before = live_greenlets()
     unwound: list[int] = []
     actors: list[Actor] = []
 
@@ -410,15 +405,12 @@ def test_blocked_actors_are_ended_for_every_end_of_run(ending: str) -> None:
             await asyncio.wait(tasks)
 
     expected = {"deadlock": Deadlock, "failure": LookupError, "interrupt": KeyboardInterrupt}
-    if ending in expected:
-        with pytest.raises(expected[ending]):
+    with no_greenlet_is_left():
+        with pytest.raises(expected[ending]) if ending in expected else nullcontext():
             run_virtual(main)
-    else:
-        run_virtual(main)
-    assert unwound == list(range(1_000))
-    assert all(actor.is_done for actor in actors)
-    actors.clear()
-    assert live_greenlets() == before
+        assert unwound == list(range(1_000))
+        assert all(actor.is_done for actor in actors)
+        actors.clear()
 
 
 def test_closing_abandoned_loop_ends_its_greenlets() -> None:

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from flowsim.connectors.files.columns import columns_of
-from flowsim.connectors.files.parquet import BATCH_ROWS, ParquetFile
+from flowsim.connectors.files.parquet_file import BATCH_ROWS, ParquetFile
 from flowsim.errors import BadInput
 
 

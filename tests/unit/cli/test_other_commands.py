@@ -17,6 +17,7 @@ from flowsim.cli.main import CommandEntry, CommandGroup
 from flowsim.faults.catalogue import FAULT_KINDS
 from flowsim.laws.catalogue import LAW_IDS
 from flowsim.scenario.json_schema import json_schema
+from tests.unit.cli.conftest import Flowsim
 
 DROP = "faults: [{fault: drop_element, operator: sums, at: 5}]\n"
 
@@ -194,20 +195,35 @@ def test_every_command_has_help(flowsim: Any, command: str) -> None:
     assert "Usage:" in called.out
 
 
-HEAVY = ("pyspark", "pyarrow", "numpy", "pandas", "flowsim.cluster", "flowsim.datastream", "flowsim.scenario")
-
-
-@pytest.mark.parametrize("arguments", ["--help", "--version", "nosuch", "--nosuch run"])
-def test_start_of_command_group_loads_no_heavy_module(arguments: str) -> None:
+def loaded(arguments: str, modules: tuple[str, ...], folder: Path) -> str:
+    """Which of these modules a command imports in a new process."""
     program = (
         "import atexit, sys\n"
-        f"atexit.register(lambda: print('loaded:', [module for module in {HEAVY!r} if module in sys.modules]))\n"
+        f"atexit.register(lambda: print('loaded:', *(module for module in {modules!r} if module in sys.modules)))\n"
         f"sys.argv[1:] = {arguments.split()!r}\n"
         "from flowsim.cli.main import main\n"
         "main()\n"
     )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
-    assert run.stdout.splitlines()[-1] == "loaded: []"
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=60, check=False)
+    return run.stdout.splitlines()[-1]
+
+
+HEAVY = ("pyspark", "pyarrow", "numpy", "pandas", "flowsim.cluster", "flowsim.datastream", "flowsim.scenario")
+
+
+@pytest.mark.parametrize("arguments", ["--help", "--version", "nosuch", "--nosuch run"])
+def test_start_of_command_group_loads_no_heavy_module(arguments: str, tmp_path: Path) -> None:
+    assert loaded(arguments, HEAVY, tmp_path) == "loaded:"
+
+
+def test_check_loads_no_runtime_and_run_no_pandas(flowsim: Flowsim, tmp_path: Path) -> None:
+    """The fixture writes tiny.yaml, whose sink writes Parquet."""
+    of_runs = ("flowsim.cluster.mini_cluster", "flowsim.tasks", "pyarrow", "numpy")
+    assert loaded("check tiny.yaml", ("flowsim.scenario", "flowsim.laws", "pandas", *of_runs), tmp_path) == (
+        "loaded: flowsim.scenario"
+    )
+    assert loaded("run tiny.yaml", ("pandas", *of_runs), tmp_path) == " ".join(["loaded:", *of_runs])
 
 
 @pytest.mark.parametrize("name", sorted(CommandGroup().commands))

@@ -8,7 +8,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from flowsim.connectors.files.columns import columns_of
-from flowsim.connectors.files.parquet_file import BATCH_ROWS, ParquetFile
+from flowsim.connectors.files.csv_file import ARROW_TYPES
+from flowsim.connectors.files.parquet_file import BATCH_ROWS, ParquetFile, ParquetPart
 from flowsim.errors import BadInput
 
 
@@ -112,3 +113,27 @@ def test_truncated_file_is_refused(tmp_path: Path) -> None:
     path.write_bytes(content)
     with pytest.raises(BadInput, match="cannot be read after row 0: "):
         list(file.blocks())
+
+
+@pytest.mark.parametrize(
+    ("column", "values"),
+    [
+        ("string", ("a", None, "", "\u00fc\U0001f600")),
+        ("int", (2**31 - 1, None, -(2**31))),
+        ("long", (2**63 - 1, -(2**63), 0)),
+        ("double", (1.5, None, float("inf"), -0.0)),
+        ("boolean", (True, None, False, True, True, False, True, True, False, None, True)),
+        ("boolean", (False, True)),
+        ("long", (None, None)),
+    ],
+)
+def test_written_column_equals_that_of_arrow(tmp_path: Path, column: str, values: tuple[object, ...]) -> None:
+    """The writer makes columns without ``pa.array``, which would import pandas."""
+    columns = columns_of({"c": column}, "test")
+    part = ParquetPart(tmp_path / "rows.parquet", columns, 65_536)
+    for value in values:
+        part.write_row((value,))
+    part.finish()
+    part.close()
+    written_by_arrow = pa.table({"c": pa.array(values, ARROW_TYPES[columns[0].type])})
+    assert pq.read_table(tmp_path / "rows.parquet").equals(written_by_arrow)

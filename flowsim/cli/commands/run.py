@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 from rich.console import Console
 
 from flowsim.cli.command import Answer, command, duration_argument, size_argument
 from flowsim.cli.exit_code import ExitCode
-from flowsim.cli.judging import Judge, RecomputePlan
 from flowsim.cli.options import (
     AllowPath,
     AllowPython,
@@ -30,19 +29,18 @@ from flowsim.cli.options import (
     Until,
     default_out,
 )
-from flowsim.cli.progress import count_progress, run_progress
-from flowsim.cli.recorded_scenarios import ALLOW_PYTHON_NEEDED
+from flowsim.cli.progress import run_progress
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cli.summary import run_data, run_waits, show_run
-from flowsim.cli.verdicts import OpenedRuns, report_data, show_report
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.facts.kinds import Level
 from flowsim.graph.checkpoint_settings import CLAIM_MODES, SavepointRestoreSettings
-from flowsim.recording.reader import Recording
-from flowsim.scenario.expectations import law_is_as_expected
 from flowsim.scenario.runner import ScenarioRun, broken_invariant, resolved_settings, run_compiled
-from flowsim.validation.verdict import Report
+
+if TYPE_CHECKING:
+    from flowsim.cli.judged_run import JudgedRun, RunJudge
+    from flowsim.cli.judging import EngineName
 
 Out = Annotated[
     Path | None,
@@ -116,7 +114,7 @@ def run(
     json_output: Json = False,
 ) -> Answer:
     """Run a scenario. Options override --set, and --set overrides the scenario's settings."""
-    judge = Judge(engine, master, remote)
+    judge = _judge(validate, engine, master, remote)
     savepoint = _savepoint(from_savepoint, claim_mode, allow_non_restored_state)
     directory = out or default_out(scenario)
     until_ns = duration_argument("--until", until)
@@ -130,7 +128,7 @@ def run(
         raise BadInput("--record-state: state changes are recorded at level full only; add --record full")
     if validate and settings.record is Level.OFF:
         raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
-    if validate:
+    if judge is not None:
         judge.require(compiled.recompute is not None and allow_python)
     write_warnings(compiled)
     with run_progress(compiled.scenario.model.name, json_output) as progress:
@@ -149,8 +147,18 @@ def run(
         )
     if broken_invariant(done.result.error) is not None and not compiled.faults:
         raise InvariantViolation(str(done.result.error))
-    report = _judged(judge, done, directory, allow_python, json_output) if validate else None
-    return _answer(done, directory, report)
+    judged = None if judge is None else judge.judge(done, directory, allow_python, json_output)
+    return _answer(done, directory, judged)
+
+
+def _judge(validate: bool, engine: EngineName, master: str | None, remote: str | None) -> RunJudge | None:
+    """Returns the judge of a run with ``--validate``; raises BadInput for options that exclude each other."""
+    if not validate and engine == "auto" and master is None and remote is None:
+        return None
+    from flowsim.cli.judged_run import RunJudge
+
+    judge = RunJudge(engine, master, remote)
+    return judge if validate else None
 
 
 def _savepoint(path: Path | None, claim_mode: str | None, allow: bool) -> SavepointRestoreSettings | None:
@@ -162,53 +170,22 @@ def _savepoint(path: Path | None, claim_mode: str | None, allow: bool) -> Savepo
     return None
 
 
-_ENDS = {"failed": "failed", "deadlocked": "deadlocked", "canceled": "was canceled"}
-
-
-def _judged(judge: Judge, done: ScenarioRun, out: Path, allow_python: bool, quiet: bool) -> Report:
-    plans: list[RecomputePlan] = []
-    recompute = done.compiled.recompute
-    if recompute is not None:
-        status = done.result.status
-        is_ended = any(action.ends_the_job for action in done.compiled.scenario.model.actions)
-        whole = status is JobStatus.FINISHED and not is_ended
-        not_run = "" if whole else f"the job {_ENDS.get(status.value, 'was stopped')}, its results are incomplete"
-        not_run = not_run if allow_python else ALLOW_PYTHON_NEEDED
-        plans.append(RecomputePlan(0, recompute.script.name, recompute, out, not_run))
-    with count_progress("judging", quiet) as progress:
-        return judge.judge([out], [Recording.open(out)], plans, progress)
-
-
-def _answer(done: ScenarioRun, out: Path, report: Report | None) -> Answer:
-    unexpected = [] if report is None else unexpected_laws(done, report)
-    error = None if report is None else report.error
+def _answer(done: ScenarioRun, out: Path, judged: JudgedRun | None) -> Answer:
+    unexpected = [] if judged is None else judged.unexpected
+    error = None if judged is None else judged.report.error
     code = exit_code(done, unexpected) if error is None else ExitCode.BAD_INPUT
 
     waits = run_waits(done)
     document: dict[str, Any] = {**run_data(done, waits), "out": str(out), "exit_code": int(code)}
-    if report is not None:
-        runs = OpenedRuns([Recording.open(out)], [out])
-        document["validation"] = {**report_data(report, runs), "unexpected": unexpected}
+    if judged is not None:
+        document["validation"] = judged.data()
 
     def show(console: Console) -> None:
         show_run(console, done, waits)
-        if report is not None:
-            show_report(console, report, OpenedRuns([Recording.open(out)], [out]))
-        for text in unexpected:
-            console.print(text, style="bold red", soft_wrap=True)
+        if judged is not None:
+            judged.show(console)
 
     return Answer(document, show, code, error)
-
-
-def unexpected_laws(done: ScenarioRun, report: Report) -> list[str]:
-    """Returns one line per law with an unexpected verdict."""
-    expect = done.compiled.scenario.model.expect
-    lines = []
-    for line in report.lines:
-        law, verdict = line.outcome.law, line.outcome.verdict
-        if not law_is_as_expected(expect, law, verdict):
-            lines.append(f"expected law {law}: {expect.laws.get(law, 'holds')}, found: {verdict.value}")
-    return lines
 
 
 def exit_code(done: ScenarioRun, unexpected: list[str]) -> ExitCode:

@@ -223,7 +223,8 @@ def test_check_loads_no_runtime_and_run_no_pandas(flowsim: Flowsim, tmp_path: Pa
     assert loaded("check tiny.yaml", ("flowsim.scenario", "flowsim.laws", "pandas", *of_runs), tmp_path) == (
         "loaded: flowsim.scenario"
     )
-    assert loaded("run tiny.yaml", ("pandas", *of_runs), tmp_path) == " ".join(["loaded:", *of_runs])
+    of_laws = ("flowsim.laws.catalogue", "flowsim.validation")
+    assert loaded("run tiny.yaml", ("pandas", *of_laws, *of_runs), tmp_path) == " ".join(["loaded:", *of_runs])
 
 
 @pytest.mark.parametrize("name", sorted(CommandGroup().commands))

@@ -103,8 +103,8 @@ site: $(STAMP) ## Builds the documentation site below build/site; the first time
 changelog: $(STAMP) ## Moves the fragments of changelog.d to CHANGELOG.md, under the version of the package.
 	$(BIN)/towncrier build --yes --version "$$($(BIN)/python -c 'from flowsim import __version__; print(__version__)')"
 
-bench: $(STAMP) ## Prints the benchmark table; QUICK=1 ends within 50 seconds.
-	$(BIN)/python tests/benchmarks/bench.py $(if $(QUICK),--quick)
+bench: $(STAMP) ## Prints the benchmark tables; QUICK=1: in a minute; COMPARE=REV: ratios to a revision; APPEND=1: for the docs' plot.
+	$(BIN)/python tests/benchmarks/$(if $(COMPARE),compare.py $(COMPARE),bench.py $(if $(QUICK),--quick) $(if $(APPEND),--append))
 
 bench-judge: $(STAMP) ## Times the judge on a recording of FACTS facts (10,000,000), in process and on Spark; SLIDING=1: sliding windows.
 	$(BIN)/python tests/benchmarks/bench_judge.py --facts $(or $(FACTS),10000000) \

@@ -1,4 +1,7 @@
-"""Measures W1 on flowsim and on its alternatives, and the wiring of channels: `make bench`, or `make bench QUICK=1`.
+"""Measures W1 on flowsim and on its alternatives, other jobs, and the wiring of channels: `make bench`.
+
+`make bench QUICK=1` ends within a minute; `make bench COMPARE=REV` compares with a revision; `make bench APPEND=1` adds
+the figures to docs/benchmarks.jsonl.
 
 CPU seconds, medians of interleaved rounds, every result verified. The ratios say something, the absolute figures are
 those of this machine at this moment.
@@ -12,7 +15,9 @@ import platform
 
 import baselines
 import flowsim_variants
+import history
 import wiring
+from jobs import JOBS, MeasuredJob, measure_jobs
 from rich.console import Console
 from rich.table import Table
 from rounds import Measured, WrongResult, measure
@@ -28,7 +33,9 @@ def options() -> argparse.Namespace:
     parser.add_argument("--records", type=int, help="records of W1 (default 300000, quick 100000)")
     parser.add_argument("--rounds", type=int, help="interleaved rounds (default 7, quick 5)")
     parser.add_argument("--only", metavar="TEXT", help="only the variants whose name contains TEXT, and the bare loop")
+    parser.add_argument("--no-jobs", action="store_true", help="skip the other jobs")
     parser.add_argument("--no-wiring", action="store_true", help="skip the wiring of channels")
+    parser.add_argument("--append", action="store_true", help="also adds the figures to docs/benchmarks.jsonl")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
     chosen = parser.parse_args()
     chosen.records = chosen.records or (100_000 if chosen.quick else 300_000)
@@ -45,7 +52,7 @@ def ns_per_fact(measured: dict[str, Measured], name: str) -> float | None:
     return None
 
 
-def report(measured: dict[str, Measured], wired: list[WiringCost]) -> dict[str, object]:
+def report(measured: dict[str, Measured], jobs: list[MeasuredJob], wired: list[WiringCost]) -> dict[str, object]:
     """All figures as plain values."""
     bare_seconds = measured[baselines.BARE].median_seconds
     simpy = measured.get(baselines.SIMPY)
@@ -66,6 +73,17 @@ def report(measured: dict[str, Measured], wired: list[WiringCost]) -> dict[str, 
                 "ns_per_fact": ns_per_fact(measured, one.name),
             }
             for one in measured.values()
+        ],
+        "jobs": [
+            {
+                "job": one.name,
+                "rounds": len(one.seconds_each),
+                "microseconds_each": one.microseconds_each,
+                "times_bare_loop": one.times_bare_loop,
+                "times_bare_loop_min": min(one.times_bare),
+                "times_bare_loop_max": max(one.times_bare),
+            }
+            for one in jobs
         ],
         "wiring": [
             {"wiring": cost.name, "channels": cost.n**2, "cpu_seconds": cost.cpu_seconds, "megabytes": cost.megabytes}
@@ -99,6 +117,16 @@ def throughput_table(measured: dict[str, Measured]) -> Table:
     return table
 
 
+def jobs_table(jobs: list[MeasuredJob]) -> Table:
+    table = Table(title="Other jobs, each record (or schedule) compared with a record of the bare loop of W1")
+    for column in ("job", "us each", "x bare loop (min .. max)"):
+        table.add_column(column, justify="left" if column == "job" else "right")
+    for one in jobs:
+        spread = f"{min(one.times_bare):.1f} .. {max(one.times_bare):.1f}"
+        table.add_row(one.name, f"{one.microseconds_each:.2f}", f"{one.times_bare_loop:.1f} ({spread})")
+    return table
+
+
 def wiring_table(wired: list[WiringCost]) -> Table:
     table = Table(title="Wiring channels, each in a process of its own")
     for column in ("wiring", "channels", "CPU s", "MB"):
@@ -119,18 +147,26 @@ def main() -> None:
     with progress.status("preparing") as status:
         try:
             measured = measure(variants, chosen.records, chosen.rounds, status.update)
+            jobs = tuple(job for job in JOBS if not chosen.no_jobs and (not chosen.only or chosen.only in job.name))
+            other = measure_jobs(jobs, baselines.VARIANTS[0].run, chosen.records, chosen.rounds, status.update)
         except WrongResult as wrong:
             raise SystemExit(f"benchmark stopped: {wrong}") from None
         status.update("wiring channels")
         sizes = () if chosen.no_wiring else (100, 1_000)
         wired = [wiring.measure(name, n) for n in sizes for name in wiring.WIRINGS]
+    figures = report(measured, other, wired)
+    if chosen.append:
+        history.append(figures)
+        history.draw()
     if chosen.json:
-        print(json.dumps(report(measured, wired), indent=2))
+        print(json.dumps(figures, indent=2))
         return
     console = Console()
     if not console.is_terminal:
         console = Console(width=140)
     console.print(throughput_table(measured))
+    if other:
+        console.print(jobs_table(other))
     if wired:
         console.print(wiring_table(wired))
 

@@ -249,9 +249,14 @@ class TaskTrace:
         self, operator: int, entry: int, action: kinds.AsyncAction, kind: ElementKind, timestamp: int, fingerprint: int,
         attempt: int, rows: int, queued: int,
     ) -> None:  # fmt: skip
-        """Records a step of an async element; while the task waits, the loop's clock may be later."""
+        """Records a step of an async element; while the task waits, the loop's clock may be later.
+
+        The task itself puts an element. Its timeout counts from the task's clock, which on the real clock stands still
+        while a batch works.
+        """
+        now_ns = self.clock.now_ns if action is kinds.AsyncAction.PUT else self._now_ns()
         self._async(
-            self._next(), self.task, operator, self._now_ns(), entry, action, kind, timestamp, fingerprint, attempt, rows,
+            self._next(), self.task, operator, now_ns, entry, action, kind, timestamp, fingerprint, attempt, rows,
             queued,
         )  # fmt: skip
 

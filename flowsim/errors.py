@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Final
 
@@ -90,7 +90,14 @@ class ValueNotAllowed(FlowsimError):
 
 
 class NullKey(ValueNotAllowed):
-    """The key of a record is None (rule 1.22)."""
+    """The key of a record is None (rule 1.22).
+
+    ``target``: the operator whose key it is, None if unknown; ``key_selector`` returned the key for ``value``.
+    """
+
+    target: str | None = None
+    key_selector: Callable[[object], object] | None = None
+    value: object = None
 
 
 class MissingExtra(BadInput):

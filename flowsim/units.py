@@ -20,6 +20,9 @@ NO_TIMESTAMP: Final = -(2**63)
 MAX_WATERMARK: Final = 2**63 - 1
 """The end of event time: Flink's ``Watermark.MAX_WATERMARK`` (rule 0.4)."""
 
+ORDINARY_TIMESTAMP: Final = 2**61
+"""Timestamps of at most this size are compared first: compiled code compares larger ones through objects."""
+
 NS_PER_MS: Final = 1_000_000
 NS_PER_SECOND: Final = 1_000_000_000
 

@@ -31,6 +31,7 @@ from flowsim.network.writers.partitioner import StreamPartitioner
 from flowsim.network.writers.record_writer import Flusher, RecordWriter
 from flowsim.operators.operator_components import OperatorComponents
 from flowsim.operators.stream_operator import StreamOperator
+from flowsim.operators.task_clock import TaskClock
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.batches import BatchBudget, Batches
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
@@ -45,7 +46,6 @@ from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
 from flowsim.tasks.stream_task import StreamTask
-from flowsim.tasks.task_clock import TaskClock
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve, ValveOutput
 
 
@@ -126,7 +126,7 @@ class SubtaskComponents:
         inputs: list[StreamTaskNetworkInput] = []
         for index, united in enumerate(gates):
             gate: InputGate = united[0] if len(united) == 1 else UnionInputGate(united)
-            output = StreamTaskNetworkOutput(chain.input_of_head(index), index, task.trace)
+            output = StreamTaskNetworkOutput(chain.input_of_head(index), chain.wrappers[0].name, index, task.trace)
             valve = self.create_valve(sum(each.count for each in united), output)
             deserializer = self.create_deserializer()
             inputs.append(StreamTaskNetworkInput(gate, output, valve, deserializer, can_emit_batch, task.trace))

@@ -20,6 +20,7 @@ from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
+from flowsim.operators.task_clock import TaskClock
 from flowsim.operators.windowing.tumbling_window_operator import without_shortcuts
 from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.sim.rng import RandomStreams
@@ -31,9 +32,8 @@ from flowsim.tasks.inputs.demultiplexing_record_deserializer import RecordFilter
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.operator_deployment import OperatorDeployment
-from flowsim.tasks.operator_outputs import ChainingOutput, OperatorOutput, OutputEdge
+from flowsim.tasks.operator_outputs import ChainingOutput, CopyingChainingOutput, OperatorOutput, OutputEdge
 from flowsim.tasks.stream_task import StreamTask
-from flowsim.tasks.task_clock import TaskClock
 from flowsim.units import NS_PER_MS
 
 OnDeploy = Callable[[int, StreamTask], TaskCheckpointing | None]
@@ -208,11 +208,11 @@ class Deployment:
         successors = vertex.consumers_of(chained)
         out_edges = [edge for edge in self.execution.job.out_edges(vertex) if edge.source_operator == chained.index]
         copies = self._copies(operator, len(successors) + len(out_edges))
-        counts = task.trace is not None
         edges = [OutputEdge(edge.side_output, writers[edge.id]) for edge in out_edges]
         for successor in successors:
-            output_to = ChainingOutput(wrappers[successor.index].operator, copies=copies, counts=counts)
-            edges.append(OutputEdge(successor.input_tag, output_to))
+            consumer = wrappers[successor.index]
+            output = (CopyingChainingOutput if copies else ChainingOutput)(consumer.operator, consumer.name)
+            edges.append(OutputEdge(successor.input_tag, output))
         return edges
 
     def _set_up(
@@ -226,7 +226,7 @@ class Deployment:
         node, vertex = chained.node, subtask.vertex
         random = self.streams.stream("operator", vertex.id, chained.index, subtask.index)
         output = OperatorOutput(edges, random.randrange)
-        executor = task.mailbox_processor.executor(chained.chain_index)
+        executor = task.mailbox_processor.executor(chained.chain_index, node.name)
         processing_time = task.create_processing_time(chained.index, executor)
         deployed = OperatorDeployment(
             subtask,

@@ -10,6 +10,7 @@ from flowsim.errors import BadInput, FlowsimError
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.operators.stream_operator import OperatorInput, Value
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
+from flowsim.streamrecord.output import CountingOutput
 from flowsim.tasks.inputs.multiple_input_processor import network_inputs
 from flowsim.tasks.operator_outputs import OutputEdge
 from flowsim.tasks.stream_task import StreamTask
@@ -51,7 +52,7 @@ class AttemptFailures:
             )
 
 
-class FailingInput:
+class FailingInput(OperatorInput):
     """Counts the records of an attempt before the head of its chain gets them."""
 
     __slots__ = ("_operator", "_failures")
@@ -74,14 +75,14 @@ class FailingInput:
         self._operator.process_latency_marker(marker)
 
 
-class FailingOutput:
+class FailingOutput(CountingOutput):
     """Counts the records that a source emits, before its consumers get them."""
 
-    __slots__ = ("_failures", "records_out")
+    __slots__ = ("_failures",)
 
     def __init__(self, failures: AttemptFailures) -> None:
+        super().__init__()
         self._failures = failures
-        self.records_out = 0
 
     def collect(self, value: Value, timestamp: int | None) -> None:
         self._failures.on_record()

@@ -17,19 +17,17 @@ from flowsim.operators.async_wait.stream_element_queue import (
     WatermarkQueueEntry,
 )
 from flowsim.operators.async_wait.unordered_stream_element_queue import UnorderedStreamElementQueue
-from flowsim.operators.stream_operator import Output, Value
-from flowsim.operators.user_functions import RuntimeContext
-from flowsim.streamrecord.elements import LatencyMarker, OutputTag, StreamElement, WatermarkStatus
+from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.operators.stream_operator import Value
+from flowsim.streamrecord.elements import LatencyMarker, StreamElement, WatermarkStatus
+from flowsim.streamrecord.output import Output
 from flowsim.timers.processing_time_service import TimerHandle
 
 
-class DiscardingOutput:
+class DiscardingOutput(Output):
     """An output that drops all elements."""
 
     def collect(self, value: Value, timestamp: int | None) -> None:
-        return
-
-    def collect_side(self, tag: OutputTag, value: Value, timestamp: int | None) -> None:
         return
 
     def emit_watermark(self, timestamp: int) -> None:

@@ -70,13 +70,13 @@ from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner, Rebal
 from flowsim.network.writers.record_writer import Flusher, RecordWriter
 from flowsim.operators.operator_components import OperatorComponents
 from flowsim.operators.stream_operator import StreamOperator
+from flowsim.operators.task_clock import TaskClock
 from flowsim.tasks.batches import Batches
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
 from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.stream_task import StreamTask
-from flowsim.tasks.task_clock import TaskClock
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve, ValveOutput
 
 _MAILBOXES: Final[dict[str, Callable[[Callable[[], None], TaskTrace | None, Callable[[], bool]], TaskMailbox]]] = {

@@ -17,7 +17,7 @@ from flowsim.network.writers.partitioner import (
     StreamPartitioner,
     Value,
 )
-from flowsim.network.writers.record_writer import Collect, Flusher, RecordWriter
+from flowsim.network.writers.record_writer import Flusher, RecordWriter
 from flowsim.streamrecord.codec import RECORD_LENGTH, Element
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.streamrecord.events import CheckpointBarrier, Event, StopMode
@@ -32,8 +32,8 @@ class MisroutingPartitioner(KeyGroupStreamPartitioner):
 
     __slots__ = ()
 
-    def route(self, index: object, key: Value) -> int:
-        self.routes[index] = subpartition = (super().route(index, key) + 1) % self.channels
+    def route(self, index: object, key: Value, value: Value) -> int:
+        self.routes[index] = subpartition = (super().route(index, key, value) + 1) % self.channels
         return subpartition
 
 
@@ -57,7 +57,7 @@ class SkippingPartitioner(RebalancePartitioner):
 class FaultyRecordWriter(RecordWriter):
     """A writer with faults of writers; a faulty partitioner is a separate component."""
 
-    __slots__ = ("_faults", "_regressions_at", "_watermarks")
+    __slots__ = ("_faults", "_regressions_at", "_losses_at", "_watermarks", "_records")
 
     def __init__(
         self,
@@ -73,12 +73,18 @@ class FaultyRecordWriter(RecordWriter):
         super().__init__(partition, partitioner, timeout_ms, first_channel, random, trace, flusher)
         self._faults = {fault.fault for fault in faults}
         self._regressions_at = [fault.at for fault in faults if fault.fault == "watermark_goes_back"]
+        self._losses_at = [fault.at for fault in faults if fault.fault == "lose_record_in_chain"]
         self._watermarks = 0
+        self._records = 0
         for fault in faults:
-            if fault.fault == "lose_record_in_chain":
-                self.collect = LosingCollect(self.collect, fault.at)
-            elif fault.fault == "leak_segment":
+            if fault.fault == "leak_segment":
                 partition.pool.request_segment(0)
+
+    def collect(self, value: Value, timestamp: int | None) -> None:
+        number = self._records
+        self._records += 1
+        if number not in self._losses_at:
+            super().collect(value, timestamp)
 
     def emit_watermark(self, timestamp: int) -> None:
         position = self._watermarks
@@ -111,22 +117,6 @@ class FaultyRecordWriter(RecordWriter):
             subpartition.add(builder.create_consumer_from_beginning())
             builder.finish()
             builder.close()
-
-
-class LosingCollect:
-    """Loses record ``at`` before the writer gets it."""
-
-    __slots__ = ("_collect", "_at", "_records")
-
-    def __init__(self, collect: Collect, at: int) -> None:
-        self._collect = collect
-        self._at = at
-        self._records = 0
-
-    def __call__(self, value: Value, timestamp: int | None) -> None:
-        self._records += 1
-        if self._records != self._at + 1:
-            self._collect(value, timestamp)
 
 
 # Received elements.

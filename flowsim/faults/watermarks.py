@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Final
 
 from flowsim.streamrecord.elements import WatermarkStatus
-from flowsim.watermark.generators import WatermarkGenerator, WatermarkOutput
+from flowsim.watermark.generators import WatermarkGenerator
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve, ValveOutput
+from flowsim.watermark.watermark_output import WatermarkOutput
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 
 _AHEAD_MS: Final = 7

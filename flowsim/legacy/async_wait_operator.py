@@ -8,6 +8,7 @@ from typing import Final, Literal, NoReturn, Protocol
 
 from flowsim.errors import BadInput, ElementFailed
 from flowsim.facts.kinds import AsyncAction
+from flowsim.failure_location import note_record
 from flowsim.legacy.stream_element_queues import (
     UNNUMBERED,
     DoneWatermarkEntry,
@@ -22,10 +23,11 @@ from flowsim.operators.async_wait.async_observer import AsyncTrace
 from flowsim.operators.async_wait.result_future import AsyncFunction, checked_results
 from flowsim.operators.async_wait.stored_elements import StoredElements
 from flowsim.operators.async_wait.stream_element_queue import checked_capacity, describe_pending
-from flowsim.operators.stream_operator import OperatorContext, Output, Value
+from flowsim.operators.stream_operator import OperatorContext, Value
 from flowsim.operators.user_functions import FunctionOperator
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.streamrecord.elements import StreamElement, StreamRecord
+from flowsim.streamrecord.output import Output
 from flowsim.values.closed_set import copy_value
 from flowsim.values.java_long import wrapped
 
@@ -58,7 +60,7 @@ class LegacyThreads(Protocol):
         """Stops the emitter."""
 
 
-@dataclass(slots=True)
+@dataclass
 class LegacyOperatorContext(OperatorContext):
     """The context of an operator with an emitter thread (rule 11.30)."""
 
@@ -299,7 +301,7 @@ class LegacyAsyncWaitOperator(FunctionOperator):
             self._facts.emit(entry, len(self._queue))
 
     def _hand_on(self, value: Value, timestamp: int | None, entry: FutureRecordEntry) -> None:
-        """Emits the results of a record. The record is an argument so that a failure report of the task shows it."""
+        """Emits the results of a record."""
         if entry.error is not None:
             self._raise(value, timestamp, entry.error)
         try:
@@ -310,7 +312,9 @@ class LegacyAsyncWaitOperator(FunctionOperator):
         entry.emit_result(self.output)
 
     def _raise(self, value: Value, timestamp: int | None, error: BaseException) -> NoReturn:
-        raise ElementFailed(f"could not complete the element: {type(error).__name__}: {error}", timestamp) from error
+        failed = ElementFailed(f"could not complete the element: {type(error).__name__}: {error}", timestamp)
+        note_record(failed, self.ctx.operator_name, value, timestamp)
+        raise failed from error
 
     def trace_step(self, entry: FutureRecordEntry, action: AsyncAction) -> None:
         """Records the step FAIL or TIMEOUT of an element."""

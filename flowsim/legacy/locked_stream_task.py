@@ -24,6 +24,7 @@ from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import OperatorContext
+from flowsim.operators.task_clock import TaskClock
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.actor import Actor
@@ -34,7 +35,6 @@ from flowsim.tasks.operator_deployment import OperatorDeployment
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
 from flowsim.tasks.source_operator_stream_task import SourceOperatorStreamTask
 from flowsim.tasks.stream_task import TaskComponents
-from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.task_state import TaskState
 
 

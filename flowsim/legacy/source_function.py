@@ -9,9 +9,9 @@ from typing import Any, Protocol
 
 from flowsim.connectors.source import Source, enumerator_factory_of
 from flowsim.errors import BadInput
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.sources.source_reader import SourceReader
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
-from flowsim.operators.user_functions import RuntimeContext
 
 
 class SourceContext(Protocol):

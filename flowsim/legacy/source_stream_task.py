@@ -12,6 +12,7 @@ from flowsim.legacy.stream_source import StreamSource
 from flowsim.mailbox.task_mailbox import MailboxState
 from flowsim.network.completion import Completion
 from flowsim.operators.stream_operator import DataInputStatus, StreamOperator
+from flowsim.operators.task_clock import TaskClock
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.batches import BatchBudget
@@ -19,7 +20,6 @@ from flowsim.tasks.checkpointing.task_checkpoints import TaskCheckpoints
 from flowsim.tasks.finished_operator_chain import FinishedOperatorChain
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
-from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.task_state import TaskState
 from flowsim.units import NO_TIMESTAMP
 

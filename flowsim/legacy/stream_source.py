@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from flowsim.failure_location import OperatorCall
 from flowsim.legacy.source_function import ReaderSourceFunction, SourceContext, SourceFunction
 from flowsim.operators.checkpointed_function import initialize_function, snapshot_function
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.sources.latency_marker_emitter import LatencyMarkerEmitter
 from flowsim.operators.sources.manual_source_output import ManualReaderOutput
 from flowsim.operators.sources.reader_state import ReaderState
-from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.stream_operator import OperatorContext, StreamOperator, Value
 from flowsim.state.snapshots.operator_state_backend import OperatorStateBackend
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
+from flowsim.streamrecord.output import Output
 from flowsim.units import MAX_WATERMARK
 
 
@@ -78,7 +80,8 @@ class StreamSource(StreamOperator):
         if self._latency_ms:
             self._markers = LatencyMarkerEmitter(self.ctx, self.output, self._latency_ms)
         if not self._is_cancelled:
-            self.function.run(context)
+            with OperatorCall(self.ctx.operator_name):
+                self.function.run(context)
 
     def cancel(self) -> None:
         """Requests, once, that the function returns."""

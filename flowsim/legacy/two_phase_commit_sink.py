@@ -7,8 +7,9 @@ from collections.abc import Callable
 from typing import Final, Generic, TypeVar
 
 from flowsim.errors import BadInput, FlowsimError
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import StreamOperator, Value
-from flowsim.operators.user_functions import FunctionLife, RuntimeContext
+from flowsim.operators.user_functions import FunctionLife
 from flowsim.state.snapshots.snapshot_contexts import (
     OperatorListState,
     StateInitializationContext,

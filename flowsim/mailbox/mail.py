@@ -7,6 +7,7 @@ from enum import Enum
 from typing import Final, Generic, TypeVar
 
 from flowsim.errors import WouldBlock
+from flowsim.failure_location import note_operator
 
 MIN_PRIORITY: Final = -1
 """Priority of the main mailbox executor (rule 3.8)."""
@@ -28,20 +29,32 @@ class MailOptions(Enum):
 class Mail:
     """A command with a priority and a description. Flink: Mail."""
 
-    __slots__ = ("command", "priority", "urgent", "description", "number")
+    __slots__ = ("command", "priority", "urgent", "description", "operator", "number")
 
     def __init__(
-        self, command: Callable[[], None], priority: int, description: str, options: MailOptions = MailOptions.DEFAULT
+        self,
+        command: Callable[[], None],
+        priority: int,
+        description: str,
+        options: MailOptions = MailOptions.DEFAULT,
+        operator: str | None = None,
     ) -> None:
+        """``operator``: the operator whose code it runs, for failures; None for the task's own mails."""
         self.command: Callable[[], None] = command
         self.priority: int = MIN_PRIORITY if options is MailOptions.DEFERRABLE else priority  # rule 3.7
         self.urgent: bool = options is MailOptions.URGENT
         self.description: str = description
+        self.operator: str | None = operator
         self.number: int = -1
         """Number of the mail in its mailbox, assigned when the mail is enqueued."""
 
     def run(self) -> None:
-        self.command()
+        try:
+            self.command()
+        except BaseException as error:
+            if self.operator is not None:
+                note_operator(error, self.operator)
+            raise
 
     def try_cancel(self) -> None:
         """Cancels a command that is a future; other commands are only dropped (rule 3.9)."""

@@ -16,10 +16,10 @@ class MailboxExecutor:
 
     ``yield_to(priority, block)`` runs one mail of at least that priority inside the current action and returns whether
     it did; with ``block`` it waits for one. ``give_others_time`` lets the cost of the work so far pass, so that mails
-    of other tasks can arrive. The task provides both functions.
+    of other tasks can arrive. The task provides both functions. ``operator``: its name, for failures.
     """
 
-    __slots__ = ("mailbox", "priority", "_yield_to", "_is_suspended", "_give_others_time")
+    __slots__ = ("mailbox", "priority", "operator", "_yield_to", "_is_suspended", "_give_others_time")
 
     def __init__(
         self,
@@ -28,9 +28,11 @@ class MailboxExecutor:
         yield_to: Callable[[int, bool], bool],
         is_default_action_suspended: Callable[[], bool] = lambda: False,
         give_others_time: Callable[[], None] = lambda: None,
+        operator: str | None = None,
     ) -> None:
         self.mailbox = mailbox
         self.priority = priority
+        self.operator = operator
         self._yield_to = yield_to
         self._is_suspended = is_default_action_suspended
         self._give_others_time = give_others_time
@@ -39,7 +41,7 @@ class MailboxExecutor:
         self, command: Callable[[], None], description: str, options: MailOptions = MailOptions.DEFAULT
     ) -> None:
         """Enqueues a mail; raises MailboxClosedException if the mailbox is quiesced."""
-        self.mailbox.put(Mail(command, self.priority, description, options))
+        self.mailbox.put(Mail(command, self.priority, description, options, self.operator))
 
     def submit(self, command: Callable[[], T], description: str) -> MailFuture[T]:
         """Enqueues a command with a result; the returned future is cancelled if the mail is dropped."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import BadInput
 from flowsim.mailbox.mail import MailOptions
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stored_namespaces import restore_timers, restored_namespace, stored_namespace, stored_timers
-from flowsim.operators.stream_operator import KeySelector, MailboxExecutor, OperatorContext, Output, StreamOperator
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.stream_operator import KeySelector, MailboxExecutor, OperatorContext, StreamOperator
 from flowsim.state.key_group_range import assign_to_key_group
 from flowsim.state.keyed_state import KeyedStateBackend, KeyedStateStore
 from flowsim.state.observed_state_backend import ObservedStateBackend
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext
 from flowsim.state.snapshots.stored_streams import KeyedStateStream, StoredCell, TimerStream
 from flowsim.state.state_changes import StateChanges
+from flowsim.streamrecord.output import Output
 from flowsim.timers.internal_time_service_manager import InternalTimeServiceManager, TimersOfKeyGroup
 from flowsim.timers.key_groups import KeyGroups
 from flowsim.timers.recorded_timer_service import KeyFacts
@@ -56,6 +59,7 @@ class MailboxWatermarkProcessor:
         self._progress()
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class KeyedOperator(StreamOperator):
     """An operator of a keyed stream, with a current key and timers (rules 7.20, 9.17).
 

@@ -6,8 +6,9 @@ from collections.abc import Callable
 
 from flowsim.errors import MissingTimestamp
 from flowsim.operators.null_fields import named, null_fields
-from flowsim.operators.stream_operator import Output, Value, checked_timestamp
+from flowsim.operators.stream_operator import Value, checked_timestamp
 from flowsim.streamrecord.elements import OutputTag
+from flowsim.streamrecord.output import Output
 from flowsim.units import NO_TIMESTAMP
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 

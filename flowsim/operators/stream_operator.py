@@ -1,4 +1,4 @@
-"""The interface between an operator and its task. Flink: StreamOperator, Output, StreamOperatorFactory.
+"""The interface between an operator and its task. Flink: StreamOperator, StreamOperatorFactory.
 
 Records are two arguments, ``(value, timestamp)``, timestamp in ms or None; there is no object per record. Everything
 here is synchronous: an operator that must wait calls its ``MailboxExecutor`` (D3) and never awaits."""
@@ -11,6 +11,8 @@ from enum import Enum
 from random import Random
 from typing import Protocol
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import BadInput
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mail import MailOptions
@@ -18,12 +20,14 @@ from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.latency_stats import LatencyStats
 from flowsim.operators.operator_components import OperatorComponents
+from flowsim.operators.task_clock import TaskClock
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.keyed_state import KeyedStateStore
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.state.snapshots.stored_streams import KeyedStateStream, TimerStream
-from flowsim.streamrecord.elements import LatencyMarker, OutputTag, StreamElement, WatermarkStatus
+from flowsim.streamrecord.elements import LatencyMarker, StreamElement, WatermarkStatus
 from flowsim.streamrecord.operator_event import OperatorEvent
+from flowsim.streamrecord.output import Output
 from flowsim.timers.internal_timer_service import CancellationContext
 from flowsim.timers.processing_time_service import ProcessingTimeService
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
@@ -64,38 +68,27 @@ Value = object
 KeySelector = Callable[[Value], Value]
 
 
-class TaskClock(Protocol):
-    """The task's clock inside a batch: loop time plus the cost of the batch so far, in ns."""
-
-    now_ns: int
-    batch_end_ns: int
-    """The time at which a source returns: a timer is due, a mail waits, the output is full or the budget is used up."""
-
-
-class Output(Protocol):
-    """The output of an operator. Flink: Output."""
-
-    def collect(self, value: Value, timestamp: int | None) -> None: ...
-
-    def collect_side(self, tag: OutputTag, value: Value, timestamp: int | None) -> None: ...
-
-    def emit_watermark(self, timestamp: int) -> None: ...
-
-    def emit_watermark_status(self, status: WatermarkStatus) -> None: ...
-
-    def emit_latency_marker(self, marker: LatencyMarker) -> None: ...
-
-
-class OperatorInput(Protocol):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class OperatorInput:
     """One input of an operator, called by its task. Flink: Input."""
 
-    def process_element(self, value: Value, timestamp: int | None, /) -> None: ...
+    __slots__ = ()
 
-    def process_watermark(self, timestamp: int, /) -> None: ...
+    def process_element(self, value: Value, timestamp: int | None) -> None:
+        """Processes one user record."""
+        raise NotImplementedError
 
-    def process_watermark_status(self, status: WatermarkStatus, /) -> None: ...
+    def process_watermark(self, timestamp: int) -> None:
+        """Advances event time to ``timestamp`` ms."""
+        raise NotImplementedError
 
-    def process_latency_marker(self, marker: LatencyMarker, /) -> None: ...
+    def process_watermark_status(self, status: WatermarkStatus) -> None:
+        """Processes a status."""
+        raise NotImplementedError
+
+    def process_latency_marker(self, marker: LatencyMarker) -> None:
+        """Processes a latency marker."""
+        raise NotImplementedError
 
 
 class MailboxExecutor(Protocol):
@@ -113,7 +106,8 @@ class MailboxExecutor(Protocol):
         """True if a mail waits; first lets the cost of the work so far pass (rule 3.23)."""
 
 
-@dataclass(slots=True)
+@mypyc_attr(allow_interpreted_subclasses=True)
+@dataclass
 class OperatorContext:
     """Everything that a task provides to its operators. Flink: StreamOperatorParameters and RuntimeContext."""
 
@@ -169,7 +163,8 @@ class OperatorContext:
     """The number of earlier attempts of the subtask."""
 
 
-class StreamOperator:
+@mypyc_attr(allow_interpreted_subclasses=True)
+class StreamOperator(OperatorInput):
     """Base of all operators: one input, one main output. Flink: AbstractStreamOperator, OneInputStreamOperator.
 
     Life cycle (section 4): ``setup`` -> ``open`` (tail to head) -> elements -> ``end_input`` (drain only) -> ``finish``
@@ -180,11 +175,12 @@ class StreamOperator:
     own ``process_watermark`` gets the combined watermark of the inputs (``operator_inputs``).
     """
 
-    __slots__ = ("ctx", "output", "collect", "clock", "cost_ns", "records_in", "records_dropped", "latency_stats")
+    __slots__ = ("ctx", "output", "collector", "clock", "cost_ns", "records_in", "records_dropped", "latency_stats")
 
     ctx: OperatorContext
     output: Output
-    collect: Callable[[Value, int | None], None]
+    collector: Output
+    """Takes the records of the main output."""
     clock: TaskClock
 
     is_source: bool = False
@@ -194,7 +190,7 @@ class StreamOperator:
         """Initializes the operator; called once, before ``open``."""
         self.ctx = ctx
         self.output = output
-        self.collect = output.collect
+        self.collector = output.collector
         self.clock = ctx.clock
         self.cost_ns: int = ctx.cost_ns
         self.records_in: int = 0
@@ -222,10 +218,6 @@ class StreamOperator:
 
     def open(self) -> None:
         """Called before the first element."""
-
-    def process_element(self, value: Value, timestamp: int | None) -> None:
-        """Processes one user record."""
-        raise NotImplementedError
 
     def process_watermark(self, timestamp: int) -> None:
         """Advances event time to ``timestamp`` ms: fires due timers, then forwards the watermark (rule 8.15)."""

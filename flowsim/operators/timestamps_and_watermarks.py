@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from flowsim.operators.missing_timestamps import MissingTimestamps
-from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value
+from flowsim.operators.stream_operator import OperatorContext, StreamOperator, Value
 from flowsim.streamrecord.elements import WatermarkStatus
-from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
+from flowsim.streamrecord.output import Output
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, ORDINARY_TIMESTAMP
 from flowsim.watermark.generators import WatermarkGenerator
 from flowsim.watermark.idleness import PausableRelativeClock
 from flowsim.watermark.recorded_watermarks import ObservedGenerator, RecordedWatermarks
@@ -67,16 +68,16 @@ class TimestampsAndWatermarksOperator(StreamOperator):
         self.records_in += 1
         previous = NO_TIMESTAMP if timestamp is None else timestamp
         extract = self._extract
-        if extract is None:
-            new_timestamp = previous
-        else:
-            new_timestamp = extract(value, previous)
-            if type(new_timestamp) is not int or new_timestamp > MAX_WATERMARK or new_timestamp < NO_TIMESTAMP:
-                self._missing.handle(value, new_timestamp, previous)
-                self.records_dropped += 1
-                return
+        new_timestamp = previous if extract is None else extract(value, previous)
+        if type(new_timestamp) is not int or (
+            (new_timestamp > ORDINARY_TIMESTAMP or new_timestamp < -ORDINARY_TIMESTAMP)
+            and (new_timestamp > MAX_WATERMARK or new_timestamp < NO_TIMESTAMP)
+        ):
+            self._missing.handle(value, new_timestamp, previous)
+            self.records_dropped += 1
+            return
         # Rule 8.3: the record is emitted first, so that its watermark follows it.
-        self.collect(value, new_timestamp)
+        self.collector.collect(value, new_timestamp)
         self._generator.on_event(value, new_timestamp, self.watermark_output)
 
     def process_watermark(self, timestamp: int) -> None:

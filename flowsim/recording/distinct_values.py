@@ -21,7 +21,7 @@ ValueColumns = tuple[list[int], list[int], list[bytes]]
 """The columns of table ``record_values``, as lists, because many small tuples would burden the garbage collector."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ValueCounts:
     """The counts of the stored values.
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from dataclasses import dataclass, field
-from typing import Final, NoReturn, Protocol
+from typing import Final, Protocol
 
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.state.key_group_range import KeyGroupRange, assign_to_key_group
@@ -29,19 +28,6 @@ class Cells(Protocol):
     def remove(self, place: Place, /) -> object: ...
 
 
-class _NoKeySet(dict[Place, object]):
-    """The cells before any key is set; every access raises an error, as in Flink."""
-
-    def get(self, place: Place, default: object = None) -> NoReturn:
-        raise _no_key_set(place)
-
-    def pop(self, place: Place, default: object = None) -> NoReturn:
-        raise _no_key_set(place)
-
-    def __setitem__(self, place: Place, content: object) -> NoReturn:
-        raise _no_key_set(place)
-
-
 def _no_key_set(place: Place) -> BadInput:
     return BadInput(
         f"state {place[0]!r}: no key is set: keyed state is available only while the operator processes a "
@@ -49,14 +35,17 @@ def _no_key_set(place: Place) -> BadInput:
     )
 
 
-_NO_KEY_SET: Final = _NoKeySet()
+_NO_KEY_SET: Final[dict[Place, object]] = {}
+"""The cells before any key is set; never read or changed."""
 
 
-@dataclass(slots=True)
 class _HeldKey:
-    key: object
-    key_group: int
-    cells: dict[Place, object] = field(default_factory=dict)
+    __slots__ = ("key", "key_group", "cells")
+
+    def __init__(self, key: object, key_group: int) -> None:
+        self.key = key
+        self.key_group = key_group
+        self.cells: dict[Place, object] = {}
 
 
 class KeyCells:
@@ -114,17 +103,21 @@ class KeyCells:
 
     def get(self, place: Place) -> object:
         """Returns the content of a cell of the current key; None for an empty cell."""
-        return self._cells.get(place)
+        cells = self._cells
+        if cells is _NO_KEY_SET:
+            raise _no_key_set(place)
+        return cells.get(place)
 
     def put(self, place: Place, content: object) -> None:
         """Sets a cell of the current key; raises ValueNotAllowed if the current key is None."""
-        if self._cells is _NOTHING:
+        if self._cells is _NOTHING or self._cells is _NO_KEY_SET:
+            self.key_for(place)
             self._cells = self._hold_current_key()
         self._cells[place] = content
 
     def fold(self, place: Place, value: object, function: Callable[[object, object], object]) -> None:
         """Replaces the content of a cell by ``function(content, value)``; the result None empties the cell."""
-        content = function(self._cells.get(place), value)
+        content = function(self.get(place), value)
         if content is None:
             self.remove(place)
         else:
@@ -132,6 +125,7 @@ class KeyCells:
 
     def remove(self, place: Place) -> object:
         """Empties a cell of the current key and returns its content; None if the cell was empty."""
+        self.key_for(place)
         content = self._cells.pop(place, None)
         if not self._cells and self._cells is not _NOTHING:
             held = self._held.pop(self.current_key_id)

@@ -21,7 +21,7 @@ DEFAULT_LOWER_BOUND_MAX_PARALLELISM: Final = 1 << 7
 _WORD: Final = 0xFFFFFFFF
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class KeyGroupRange:
     """The key groups from ``start`` to ``end``, both inclusive; empty when ``end < start``. Flink: KeyGroupRange."""
 

@@ -21,6 +21,7 @@ from typing import Final, Protocol
 
 import msgpack
 import msgspec
+from mypy_extensions import mypyc_attr
 
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.values.encoding import decode_extension, encode_into
@@ -71,6 +72,7 @@ class Recyclable(Protocol):
     def recycle(self) -> None: ...
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class ElementDecoder:
     """Decodes the bytes of one channel after the other; one decoder serves a whole gate.
 

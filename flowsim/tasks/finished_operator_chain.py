@@ -73,7 +73,7 @@ class FinishedOnRestoreWatermarks:
                 writer.emit_watermark(MAX_WATERMARK)
 
 
-class FinishedOnRestoreInput:
+class FinishedOnRestoreInput(OperatorInput):
     """One input of such a task: only MAX_WATERMARK comes, because its producers were finished too.
 
     Flink: FinishedOnRestoreInput.
@@ -86,18 +86,18 @@ class FinishedOnRestoreInput:
         self._task = task
         self._watermarks = watermarks
 
-    def process_element(self, value: Value, timestamp: int | None, /) -> None:
+    def process_element(self, value: Value, timestamp: int | None) -> None:
         self._refuse(f"the record {value!r:.80}")
 
-    def process_watermark(self, timestamp: int, /) -> None:
+    def process_watermark(self, timestamp: int) -> None:
         if timestamp != MAX_WATERMARK:
             self._refuse(f"the watermark {timestamp}")
         self._watermarks.on_maximum()
 
-    def process_watermark_status(self, status: WatermarkStatus, /) -> None:
+    def process_watermark_status(self, status: WatermarkStatus) -> None:
         self._refuse(f"the status {status.name}")
 
-    def process_latency_marker(self, marker: LatencyMarker, /) -> None:
+    def process_latency_marker(self, marker: LatencyMarker) -> None:
         self._refuse("a latency marker")
 
     def _refuse(self, element: str) -> None:

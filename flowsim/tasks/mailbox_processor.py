@@ -94,10 +94,15 @@ class MailboxProcessor:
         self._actions = 0
         self._waits = 0
 
-    def executor(self, priority: int = MIN_PRIORITY) -> MailboxExecutor:
-        """Returns the executor of the task (-1) or of an operator (its chain index) (rule 3.20)."""
+    def executor(self, priority: int = MIN_PRIORITY, operator: str | None = None) -> MailboxExecutor:
+        """Returns the executor of the task (-1) or of an operator (its chain index and name) (rule 3.20)."""
         return MailboxExecutor(
-            self.mailbox, priority, self.yield_to, lambda: self.suspension is not None, self._give_others_time
+            self.mailbox,
+            priority,
+            self.yield_to,
+            lambda: self.suspension is not None,
+            self._give_others_time,
+            operator,
         )
 
     @property

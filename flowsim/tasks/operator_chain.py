@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from flowsim.facts.kinds import LifeEvent
 from flowsim.facts.tracer import TaskTrace
+from flowsim.failure_location import OperatorCall
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.stream_operator import OperatorInput, StreamOperator
@@ -95,7 +96,8 @@ class OperatorChain:
             if initialize_state is not None:
                 initialize_state(place)
             wrapper.is_open = True
-            wrapper.operator.open()
+            with OperatorCall(wrapper.name):
+                wrapper.operator.open()
             self._life(wrapper, LifeEvent.OPEN)
 
     def end_input_of_head(self) -> None:
@@ -105,7 +107,8 @@ class OperatorChain:
     def end_input_of_head_of(self, input_id: int) -> None:
         """Ends one of several inputs of the head, counted from 1, with drain (rule 7.27)."""
         head = self.wrappers[0]
-        head.operator.end_input_of(input_id)
+        with OperatorCall(head.name):
+            head.operator.end_input_of(input_id)
         self._life(head, LifeEvent.END_INPUT)
 
     def finish(self, mode: StopMode) -> None:
@@ -158,7 +161,8 @@ class OperatorChain:
             wrapper.is_open = False
             wrapper.processing_time.quiesce()
             try:
-                wrapper.operator.close()
+                with OperatorCall(wrapper.name):
+                    wrapper.operator.close()
             except BaseException as error:
                 errors.append(error)
             self._life(wrapper, LifeEvent.CLOSE)
@@ -166,7 +170,8 @@ class OperatorChain:
             raise errors[0]
 
     def _end_input(self, wrapper: OperatorWrapper) -> None:
-        wrapper.operator.end_input()
+        with OperatorCall(wrapper.name):
+            wrapper.operator.end_input()
         self._life(wrapper, LifeEvent.END_INPUT)
 
     def trace_counts(self) -> None:

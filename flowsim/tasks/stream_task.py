@@ -18,6 +18,7 @@ from flowsim.network.outbox import Outbox
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.network.writers.record_writer_delegate import NonRecordWriter, RecordWriterDelegate, record_writer_delegate
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, StreamOperator
+from flowsim.operators.task_clock import TaskClock
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import StopMode
@@ -35,7 +36,6 @@ from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.operator_deployment import OperatorDeployment
 from flowsim.tasks.operator_events import OperatorEvents
 from flowsim.tasks.processing_time import OperatorProcessingTimeService, TaskTimers
-from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.task_state import TaskState
 from flowsim.timers.internal_timer_service import CancellationContext
 

@@ -27,8 +27,8 @@ from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.async_wait.async_wait_operator import OutputMode
 from flowsim.operators.async_wait.result_future import ResultFuture
 from flowsim.operators.async_wait.retry_strategies import AsyncRetryStrategy
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.user_functions import RuntimeContext
 from flowsim.units import NS_PER_MS
 
 

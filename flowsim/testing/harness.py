@@ -26,8 +26,10 @@ from flowsim.mailbox.mail import Mail, MailOptions
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.operator_components import OperatorComponents
 from flowsim.operators.stream_operator import KeySelector, OperatorContext, StreamOperator, Value
+from flowsim.operators.task_clock import TaskClock
 from flowsim.state.key_group_range import compute_key_group_range_for_operator_index
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
+from flowsim.streamrecord.output import Output
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 
 Emitted = (
@@ -40,17 +42,17 @@ Emitted = (
 """``('rec', value, timestamp)``, ``('wm', timestamp)``, ``('st', status)``, ``('side', tag id, value, timestamp)``."""
 
 
-class ManualClock:
+class ManualClock(TaskClock):
     """The task's clock, which the test and the cost of records advance.
 
     Its ``batch_end_ns`` lets a source run to its end.
     """
 
-    __slots__ = ("now_ns", "batch_end_ns")
+    __slots__ = ()
 
     def __init__(self, now_ns: int) -> None:
-        self.now_ns: int = now_ns
-        self.batch_end_ns: int = MAX_WATERMARK
+        super().__init__(now_ns)
+        self.batch_end_ns = MAX_WATERMARK
 
 
 class ManualTimer:
@@ -169,7 +171,7 @@ class QueueingMailboxExecutor:
         return True
 
 
-class CollectingOutput:
+class CollectingOutput(Output):
     """Keeps all output in order."""
 
     __slots__ = ("emitted",)

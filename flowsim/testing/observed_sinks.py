@@ -14,14 +14,8 @@ from flowsim.connectors.sinks.sink_writer_checkpoints import CommittingSinkWrite
 from flowsim.connectors.sinks.sink_writer_operator import SinkWriterOperator
 from flowsim.errors import InvariantViolation
 from flowsim.graph.stream_graph import StreamNode, TwoPhaseCommit
-from flowsim.operators.sink import (
-    InitContext,
-    SinkOperator,
-    SinkWriter,
-    StatefulSinkWriter,
-    SupportsWriterState,
-    WriterFactory,
-)
+from flowsim.operators.sink import InitContext, SinkWriter, StatefulSinkWriter, SupportsWriterState, WriterFactory
+from flowsim.operators.sink_operator import SinkOperator
 from flowsim.operators.stream_operator import StreamOperator, Value
 
 _OWN: Final = 0

@@ -19,7 +19,7 @@ from flowsim.datastream.functions import CoMapFunction, KeyedProcessFunction
 from flowsim.datastream.partitioning import partitioned
 from flowsim.datastream.state import ValueStateDescriptor
 from flowsim.errors import BadInput
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.testing.async_calls import AsyncStep
 
 Number = int

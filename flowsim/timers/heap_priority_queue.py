@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 from typing import Any, Final, Generic, TypeVar
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import InvariantViolation
 from flowsim.timers.internal_timer import NOT_IN_QUEUE, InternalTimer
 from flowsim.timers.key_groups import KeyGroups
@@ -34,6 +36,7 @@ class _KeyGroupSet(dict[tuple[int, object, N], InternalTimer[N]]):
         self.largest = 0
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class HeapPriorityQueueSet(Generic[N]):
     """Timers by timestamp, without duplicates. Flink: HeapPriorityQueueSet.
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
+from mypy_extensions import mypyc_attr
+
+from flowsim.failure_location import note_timer
 from flowsim.timers.heap_priority_queue import HeapPriorityQueueSet
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.key_groups import KeyGroups
@@ -46,8 +48,7 @@ class CancellationContext:
         self.is_cancelled: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class TimersSnapshot(Generic[N]):
+class TimersSnapshot(NamedTuple, Generic[N]):
     """The timers of one key group, in the order of Flink's sets. Flink: InternalTimersSnapshot (rule 9.15)."""
 
     event_time: tuple[tuple[int, object, object, N], ...]
@@ -55,6 +56,7 @@ class TimersSnapshot(Generic[N]):
     processing_time: tuple[tuple[int, object, object, N], ...]
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class InternalTimerService(Generic[N]):
     """The timers of one operator under one name. Flink: InternalTimerServiceImpl.
 
@@ -158,7 +160,11 @@ class InternalTimerService(Generic[N]):
         )
         while not cancellation.is_cancelled and (timer := poll(timestamp)) is not None:
             set_current_key(timer.key, timer.key_id)
-            on_event_time(timer)
+            try:
+                on_event_time(timer)
+            except BaseException as error:
+                note_timer(error, timer.key, timer.timestamp)
+                raise
             self.fired_timers += 1
             if should_stop is not None and should_stop():
                 return False
@@ -170,7 +176,11 @@ class InternalTimerService(Generic[N]):
         queue, cancellation = self.processing_time_timers, self._cancellation
         while not cancellation.is_cancelled and (timer := queue.poll(timestamp)) is not None:
             self.key_context.set_current_key(timer.key, timer.key_id)
-            self.triggerable.on_processing_time(timer)
+            try:
+                self.triggerable.on_processing_time(timer)
+            except BaseException as error:
+                note_timer(error, timer.key, timer.timestamp)
+                raise
             self.fired_timers += 1
         self.start()
 

@@ -32,7 +32,7 @@ _NONE: Final = _encode(None)
 _digest: Final = xxhash.xxh3_64_intdigest
 
 
-def encode_into(buffer: bytearray, timestamp: int | None, value: object) -> None:
+def encode_into(buffer: bytearray, timestamp: object, value: object) -> None:
     """Appends one record to ``buffer``; raises ValueNotAllowed and leaves ``buffer`` unchanged.
 
     ``timestamp`` must be an int64 or None: it is checked where timestamps are assigned. If the encoder still rejects

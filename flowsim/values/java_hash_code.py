@@ -170,6 +170,7 @@ def _hash_by_value(value: object) -> int:
 
 def _hash_declared(value: object, declared: TypeInformation) -> int:
     kind, arguments = declared.kind, declared.arguments
+    is_number = type(value) is int  # a bool is none
     match kind, value:
         case TypeKind.STRING, str():
             return _string(value)
@@ -177,9 +178,9 @@ def _hash_declared(value: object, declared: TypeInformation) -> int:
             return ord(value)
         case TypeKind.BOOLEAN, bool():
             return 1231 if value else 1237
-        case ((TypeKind.BYTE | TypeKind.SHORT | TypeKind.INT), int()) if type(value) is int and _fits(value, kind):
+        case ((TypeKind.BYTE | TypeKind.SHORT | TypeKind.INT), int()) if is_number and _fits(value, kind):
             return value
-        case TypeKind.LONG, int() if type(value) is int and INT_MIN <= value <= INT_MAX:
+        case TypeKind.LONG, int() if is_number and INT_MIN <= value <= INT_MAX:
             return _long(value)
         case TypeKind.DOUBLE, float():
             return _double(value)

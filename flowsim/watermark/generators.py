@@ -4,20 +4,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Protocol
+
+from mypy_extensions import mypyc_attr
 
 from flowsim.errors import BadInput
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-
-
-class WatermarkOutput(Protocol):
-    """The output of a generator, which drops watermarks that do not increase (rule 8.5). Flink: WatermarkOutput."""
-
-    def emit_watermark(self, timestamp: int) -> None: ...
-
-    def mark_idle(self) -> None: ...
-
-    def mark_active(self) -> None: ...
+from flowsim.watermark.watermark_output import WatermarkOutput
 
 
 def checked_watermark(watermark: object, what: str) -> int:
@@ -27,6 +19,7 @@ def checked_watermark(watermark: object, what: str) -> int:
     raise BadInput(f"{what}: expected whole milliseconds of 64 bits, got {watermark!r:.60}")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class WatermarkGenerator(ABC):
     """Emits watermarks at each event or periodically. Flink: WatermarkGenerator."""
 
@@ -99,8 +92,8 @@ class PerRecordBoundedWatermarks(BoundedOutOfOrdernessWatermarks):
         return False
 
 
-PunctuatedWatermark = Callable[[object, int], int | None]
-"""A function ``(value, timestamp) -> watermark`` in ms, or None."""
+PunctuatedWatermark = Callable[[object, int], object]
+"""A function ``(value, timestamp) -> watermark`` in ms, or None; what it returns is checked."""
 
 
 class PunctuatedWatermarks(WatermarkGenerator):

@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from flowsim.units import NS_PER_MS
-from flowsim.watermark.generators import (
-    WatermarkGenerator,
-    WatermarkOutput,
-)
+from flowsim.watermark.generators import WatermarkGenerator
+from flowsim.watermark.watermark_output import WatermarkOutput
 
 
 class PausableRelativeClock:

@@ -2,29 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from flowsim.facts.kinds import ElementKind
 from flowsim.facts.tracer import TaskTrace
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import NO_TIMESTAMP
-from flowsim.watermark.generators import WatermarkGenerator, WatermarkOutput
+from flowsim.watermark.generators import WatermarkGenerator
 from flowsim.watermark.status_watermark_valve import ValveOutput
+from flowsim.watermark.watermark_output import WatermarkOutput
 
 
 class ObservedGenerator(WatermarkGenerator):
     """Counts the records of a generator and keeps their highest timestamp; used only while recording."""
 
-    __slots__ = ("on_event", "seen", "_inner")
-
-    on_event: Callable[[object, int, WatermarkOutput], None]  # type: ignore[assignment]  # set per instance
-    """Called for every record; a closure, because this is faster."""
-    seen: Callable[[], tuple[int, int]]
-    """Returns the number of records and their highest timestamp in ms."""
+    __slots__ = ("records", "max_timestamp", "_inner")
 
     def __init__(self, inner: WatermarkGenerator) -> None:
+        self.records = 0
+        self.max_timestamp = NO_TIMESTAMP
+        """The highest timestamp in ms."""
         self._inner = inner
-        self.on_event, self.seen = _observing(inner.on_event)
+
+    def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
+        self.records += 1
+        if timestamp > self.max_timestamp:
+            self.max_timestamp = timestamp
+        self._inner.on_event(value, timestamp, output)
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
         self._inner.on_periodic_emit(output)
@@ -32,20 +34,9 @@ class ObservedGenerator(WatermarkGenerator):
     def has_pending_effect(self, emitted: int) -> bool:
         return self._inner.has_pending_effect(emitted)
 
-
-def _observing(
-    on_event: Callable[[object, int, WatermarkOutput], None],
-) -> tuple[Callable[[object, int, WatermarkOutput], None], Callable[[], tuple[int, int]]]:
-    records, max_timestamp = 0, NO_TIMESTAMP
-
-    def observe(value: object, timestamp: int, output: WatermarkOutput) -> None:
-        nonlocal records, max_timestamp
-        records += 1
-        if timestamp > max_timestamp:
-            max_timestamp = timestamp
-        on_event(value, timestamp, output)
-
-    return observe, lambda: (records, max_timestamp)
+    def seen(self) -> tuple[int, int]:
+        """Returns the number of records and their highest timestamp in ms."""
+        return self.records, self.max_timestamp
 
 
 WHOLE_OPERATOR = -1

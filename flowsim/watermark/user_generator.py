@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from flowsim.units import NO_TIMESTAMP
-from flowsim.watermark.generators import WatermarkGenerator, WatermarkOutput, checked_watermark
+from flowsim.watermark.generators import WatermarkGenerator, checked_watermark
+from flowsim.watermark.watermark_output import WatermarkOutput
 
 
 class AnyGenerator(Protocol):

@@ -7,7 +7,7 @@ from flowsim.watermark.combined_watermark_status import (
     PartialWatermark,
     PartialWatermarkListener,
 )
-from flowsim.watermark.generators import WatermarkOutput
+from flowsim.watermark.watermark_output import WatermarkOutput
 
 
 class WatermarkOutputMultiplexer:

@@ -48,7 +48,7 @@ class WatermarkAlignmentParams:
         return min(watermark + self.max_allowed_watermark_drift_ms, MAX_WATERMARK)
 
 
-TimestampExtractor = Callable[[object, int], int]
+TimestampExtractor = Callable[[object, int], object]
 """A function ``(value, record_timestamp) -> timestamp`` in ms; ``record_timestamp`` is ``NO_TIMESTAMP`` if there was
 none."""
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from flowsim.errors import BadInput
 from flowsim.operators.functions.interval_join import IntervalBounds, IntervalJoinOperator, JoinContext
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.harness import MultipleInputOperatorHarness
 from tests.support.flink.machine import Differential

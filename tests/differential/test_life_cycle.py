@@ -19,8 +19,9 @@ from flowsim.legacy.source_function import LegacySource
 from flowsim.legacy.stream_source import StreamSource
 from flowsim.operators.inputs.combined_input import combined_inputs
 from flowsim.operators.sources.source import SourceOperator
-from flowsim.operators.stream_operator import OperatorContext, OperatorInput, Output, StreamOperator
+from flowsim.operators.stream_operator import OperatorContext, OperatorInput, StreamOperator
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.streamrecord.output import Output
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from tests.support.flink.gateway import Flink
 from tests.support.flink.machine import Differential
@@ -56,7 +57,7 @@ class LogsLifeCycle(StreamOperator):
         self.records_in += 1
         if self.tells:
             self.note(f"record {value[0] if isinstance(value, tuple) else value}")
-        self.collect(value, timestamp)
+        self.output.collect(value, timestamp)
 
     def process_watermark(self, timestamp: int) -> None:
         self.note("max watermark" if timestamp == MAX_WATERMARK else "watermark")
@@ -71,7 +72,7 @@ class LogsLifeCycle(StreamOperator):
     def finish(self) -> None:
         self.note("finish")
         if self.keeps:
-            self.collect(-1, None)
+            self.output.collect(-1, None)
 
     def close(self) -> None:
         self.note("close")

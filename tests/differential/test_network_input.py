@@ -22,7 +22,8 @@ from flowsim.network.gates.input_channel import InputChannel
 from flowsim.network.gates.input_gate import AvailabilityHelper
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
-from flowsim.operators.stream_operator import DataInputStatus
+from flowsim.operators.stream_operator import DataInputStatus, OperatorInput
+from flowsim.operators.task_clock import TaskClock
 from flowsim.streamrecord.codec import (
     encode_latency_marker_into,
     encode_record_into,
@@ -37,7 +38,6 @@ from flowsim.tasks.inputs.network_input import (
 )
 from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
 from flowsim.tasks.mailbox_processor import MailboxProcessor
-from flowsim.tasks.task_clock import TaskClock
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 from tests.support.flink.machine import Differential, DifferentialMachine
 from tests.support.flink.named_events import event_buffer
@@ -62,7 +62,7 @@ class LoggingClient(PartitionRequestClient):
         self._log(f"processed {channel.channel_id}")
 
 
-class OurTask:
+class OurTask(OperatorInput):
     """Our input under a mailbox loop, as in ``StreamTask``; ``inside``: whether the task itself is running."""
 
     def __init__(self, channels: int, exclusive: int, emits_batches: bool) -> None:
@@ -91,7 +91,7 @@ class OurTask:
         self.channels = [
             channel for i in range(channels) if isinstance(channel := self.gate.channel(i), RemoteInputChannel)
         ]
-        output = StreamTaskNetworkOutput(self, 0, None)
+        output = StreamTaskNetworkOutput(self, "head", 0, None)
         valve = StatusWatermarkValve(channels, output)
         can_emit_batch = CanEmitBatchOfRecordsChecker(self.clock, emits_batches)
         self.input = StreamTaskNetworkInput(self.gate, output, valve, RecordDeserializer(), can_emit_batch, None)

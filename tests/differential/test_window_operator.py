@@ -46,6 +46,7 @@ from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.operators.windowing.windows import MergeCallback, TimeWindow, Window
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.state.descriptors import ReducingStateDescriptor, ValueStateDescriptor
+from flowsim.streamrecord.output import Output
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from flowsim.values.types import Types
@@ -179,7 +180,7 @@ class Describing(ProcessWindowFunction[Any, Any, Any, Any]):
             context.window_state().get_state(FIRED).clear()
 
 
-class LogOutput:
+class LogOutput(Output):
     """Writes down what is emitted as the Java side does."""
 
     def __init__(self, log: Log) -> None:

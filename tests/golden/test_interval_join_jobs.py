@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from flowsim.operators.functions.interval_join import IntervalBounds, IntervalJoinOperator, JoinContext
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.streamrecord.elements import OutputTag, WatermarkStatus
 from flowsim.testing.harness import Emitted, MultipleInputOperatorHarness
 from flowsim.units import MAX_WATERMARK

@@ -13,9 +13,9 @@ from flowsim.watermark.generators import (
     AscendingTimestampsWatermarks,
     BoundedOutOfOrdernessWatermarks,
     WatermarkGenerator,
-    WatermarkOutput,
 )
 from flowsim.watermark.idleness import WatermarksWithIdleness
+from flowsim.watermark.watermark_output import WatermarkOutput
 from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
 
 DATA = Path(__file__).parent / "data" / "component"

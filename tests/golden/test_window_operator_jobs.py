@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from flowsim.operators.functions.process import KeyedProcessOperator, ProcessContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
-from flowsim.operators.user_functions import RuntimeContext
 from flowsim.operators.windowing.assigners.session_windows import EventTimeSessionWindows
 from flowsim.operators.windowing.assigners.sliding_windows import SlidingEventTimeWindows
 from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows

@@ -88,7 +88,7 @@ class Probe(StreamOperator):
     def process_element(self, value: object, timestamp: int | None) -> None:
         self.records_in += 1
         self.seen.append(("rec", value, timestamp))
-        self.collect(value, timestamp)
+        self.output.collect(value, timestamp)
 
     def process_watermark(self, timestamp: int) -> None:
         self.seen.append(("wm", timestamp))

@@ -34,7 +34,7 @@ class Passing(MultipleInputOperator):
     def process_element_of(self, input_id: int, value: Value, timestamp: int | None) -> None:
         assert isinstance(value, tuple)
         assert (value[0] > 0) == (input_id == 2)
-        self.collect(value, timestamp)
+        self.output.collect(value, timestamp)
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.user_functions import RuntimeContext
 from flowsim.operators.windowing.assigners.session_windows import (
     DynamicEventTimeSessionWindows,
     EventTimeSessionWindows,

@@ -10,8 +10,9 @@ from flowsim.connectors.sinks.sink_writer_checkpoints import (
     SinkWriterCheckpoints,
 )
 from flowsim.errors import BadInput
-from flowsim.operators.sink import SinkOperator
-from flowsim.operators.stream_operator import Output, Value
+from flowsim.operators.sink_operator import SinkOperator
+from flowsim.operators.stream_operator import Value
+from flowsim.streamrecord.output import Output
 
 
 class CommittableRecords:

@@ -50,7 +50,7 @@ from flowsim.operators.functions.field_accessor import Field
 from flowsim.operators.functions.grouped_reduce import GroupedReduceOperator
 from flowsim.operators.functions.process import KeyedProcessOperator, ProcessOperator
 from flowsim.operators.inputs.reading_order import Reading, reading_order
-from flowsim.operators.sink import SinkOperator
+from flowsim.operators.sink_operator import SinkOperator
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.sources.source_reader import AssignedReader
 from flowsim.operators.stream_operator import StreamOperator

@@ -12,8 +12,9 @@ from flowsim.datastream.output_tag import OutputTag
 from flowsim.errors import BadInput
 from flowsim.values.durations import Duration, Time, millis_of
 from flowsim.watermark import watermark_strategy as runtime
-from flowsim.watermark.generators import NoWatermarks, WatermarkOutput
+from flowsim.watermark.generators import NoWatermarks
 from flowsim.watermark.user_generator import AnyGenerator
+from flowsim.watermark.watermark_output import WatermarkOutput
 from flowsim.watermark.watermark_strategy import DEFAULT_UPDATE_INTERVAL_MS, WatermarkAlignmentParams
 
 __all__ = ["TimestampAssigner", "WatermarkGenerator", "WatermarkOutput", "WatermarkStrategy"]

@@ -46,7 +46,7 @@ from flowsim.operators.checkpointed_function import (
     FunctionInitializationContext,
     FunctionSnapshotContext,
 )
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.state.keyed_state import KeyedStateStore
 
 __all__ = [

@@ -13,8 +13,8 @@ from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.async_wait import result_future as core
 from flowsim.operators.async_wait.result_future import ResultFuture
 from flowsim.operators.async_wait.simulated_calls import SimulatedAsyncFunction
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.user_functions import RuntimeContext
 
 OnLoop = Callable[[Callable[[], None], str, object], None]
 """The signature of ``AsyncCalls.on_loop``."""

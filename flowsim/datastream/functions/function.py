@@ -7,7 +7,7 @@ from abc import ABC
 from typing import TypeVar
 
 from flowsim.errors import BadInput
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 
 F = TypeVar("F")
 

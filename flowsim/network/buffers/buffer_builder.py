@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 from flowsim.network.buffers.buffer import (
     BufferRecycler,
@@ -136,8 +136,8 @@ class BufferConsumer:
 
     __slots__ = ("_builder", "_buffer", "_position", "_seen", "_seen_finished")
 
-    event: None = None
-    data_type = DataType.DATA_BUFFER
+    event: ClassVar[None] = None
+    data_type: ClassVar[DataType] = DataType.DATA_BUFFER
 
     def __init__(self, builder: BufferBuilder, buffer: NetworkBuffer, position: int) -> None:
         self._builder = builder
@@ -193,8 +193,8 @@ class EventConsumer:
 
     __slots__ = ("event", "data_type", "_has_priority")
 
-    is_finished = True
-    is_data_available = True
+    is_finished: ClassVar[bool] = True
+    is_data_available: ClassVar[bool] = True
 
     def __init__(self, event: Event, has_priority: bool = False) -> None:
         self.event = event

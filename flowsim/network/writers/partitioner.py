@@ -7,7 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from random import Random
+from typing import ClassVar
 
+from mypy_extensions import mypyc_attr
+
+from flowsim.errors import NullKey
 from flowsim.state.key_group_range import assign_to_key_group, compute_operator_index_for_key_group
 from flowsim.state.redistribution.subtask_state_mapper import SubtaskStateMapper
 from flowsim.values.java_hash_code import java_hash
@@ -24,16 +28,17 @@ ALWAYS_ALIGNED = POINTWISE | {"BROADCAST", "CUSTOM"}
 """The partitioners whose stored records could not be given to other subtasks (rule 12.19)."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class StreamPartitioner:
     """Chooses one subpartition per user record (rule 2.1). Flink: StreamPartitioner."""
 
     __slots__ = ("channels",)
 
-    name: str
-    is_broadcast = False
-    downstream_subtask_state_mapper = SubtaskStateMapper.ARBITRARY
+    name: ClassVar[str]
+    is_broadcast: ClassVar[bool] = False
+    downstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.ARBITRARY
     """How the stored input of a receiver is redistributed (rule 12.97)."""
-    upstream_subtask_state_mapper = SubtaskStateMapper.ARBITRARY
+    upstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.ARBITRARY
     """How the stored output of a sender is redistributed (rule 12.97)."""
 
     def __init__(self, channels: int) -> None:
@@ -48,9 +53,9 @@ class ForwardPartitioner(StreamPartitioner):
     """Selects the only channel. Flink: ForwardPartitioner."""
 
     __slots__ = ()
-    name = "FORWARD"
-    downstream_subtask_state_mapper = SubtaskStateMapper.UNSUPPORTED
-    upstream_subtask_state_mapper = SubtaskStateMapper.UNSUPPORTED
+    name: ClassVar[str] = "FORWARD"
+    downstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.UNSUPPORTED
+    upstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.UNSUPPORTED
 
     def select_channel(self, value: Value) -> int:
         return 0
@@ -60,19 +65,20 @@ class GlobalPartitioner(StreamPartitioner):
     """Selects the first subtask for every record. Flink: GlobalPartitioner."""
 
     __slots__ = ()
-    name = "GLOBAL"
-    downstream_subtask_state_mapper = SubtaskStateMapper.FIRST
+    name: ClassVar[str] = "GLOBAL"
+    downstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.FIRST
 
     def select_channel(self, value: Value) -> int:
         return 0
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class RebalancePartitioner(StreamPartitioner):
     """Selects channels round robin from a random start. Flink: RebalancePartitioner."""
 
     __slots__ = ("_last",)
-    name = "REBALANCE"
-    downstream_subtask_state_mapper = SubtaskStateMapper.ROUND_ROBIN
+    name: ClassVar[str] = "REBALANCE"
+    downstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.ROUND_ROBIN
 
     def __init__(self, channels: int, random: Random) -> None:
         super().__init__(channels)
@@ -87,9 +93,9 @@ class RescalePartitioner(StreamPartitioner):
     """Selects channels round robin in the local group, from channel 0. Flink: RescalePartitioner."""
 
     __slots__ = ("_last",)
-    name = "RESCALE"
-    downstream_subtask_state_mapper = SubtaskStateMapper.UNSUPPORTED
-    upstream_subtask_state_mapper = SubtaskStateMapper.UNSUPPORTED
+    name: ClassVar[str] = "RESCALE"
+    downstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.UNSUPPORTED
+    upstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.UNSUPPORTED
 
     def __init__(self, channels: int) -> None:
         super().__init__(channels)
@@ -104,8 +110,8 @@ class ShufflePartitioner(StreamPartitioner):
     """Selects a channel at random, uniformly. Flink: ShufflePartitioner."""
 
     __slots__ = ("_random",)
-    name = "SHUFFLE"
-    downstream_subtask_state_mapper = SubtaskStateMapper.ROUND_ROBIN
+    name: ClassVar[str] = "SHUFFLE"
+    downstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.ROUND_ROBIN
 
     def __init__(self, channels: int, random: Random) -> None:
         super().__init__(channels)
@@ -119,15 +125,16 @@ class BroadcastPartitioner(StreamPartitioner):
     """Selects every channel. Flink: BroadcastPartitioner."""
 
     __slots__ = ()
-    name = "BROADCAST"
-    downstream_subtask_state_mapper = SubtaskStateMapper.UNSUPPORTED
-    upstream_subtask_state_mapper = SubtaskStateMapper.UNSUPPORTED
-    is_broadcast = True
+    name: ClassVar[str] = "BROADCAST"
+    downstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.UNSUPPORTED
+    upstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.UNSUPPORTED
+    is_broadcast: ClassVar[bool] = True
 
     def select_channel(self, value: Value) -> int:
         raise TypeError("a broadcast partitioner does not choose a channel")
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class KeyGroupStreamPartitioner(StreamPartitioner):
     """Selects the channel by the key group of the record's key (rule 1.18). Flink: KeyGroupStreamPartitioner.
 
@@ -135,8 +142,8 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
     """
 
     __slots__ = ("key_selector", "key_type", "max_parallelism", "target", "routes", "identities")
-    name = "HASH"
-    downstream_subtask_state_mapper = SubtaskStateMapper.RANGE
+    name: ClassVar[str] = "HASH"
+    downstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.RANGE
 
     def __init__(self, channels: int, key_selector: KeySelector, key_type: str | None, max_parallelism: int) -> None:
         super().__init__(channels)
@@ -156,20 +163,24 @@ class KeyGroupStreamPartitioner(StreamPartitioner):
         kind = type(key)
         index = key if kind is str or kind is int else state_key(key)
         subpartition = self.routes.get(index)
-        return subpartition if subpartition is not None else self.route(index, key)
+        return subpartition if subpartition is not None else self.route(index, key, value)
 
-    def route(self, index: object, key: Value) -> int:
-        """Returns the subpartition of a new key; ``index`` is the key's ``state_key``."""
-        group = assign_to_key_group(key, self.max_parallelism, self.key_type)
+    def route(self, index: object, key: Value, value: Value) -> int:
+        """Returns the subpartition of a new key, that of ``value``; ``index`` is the key's ``state_key``."""
+        try:
+            group = assign_to_key_group(key, self.max_parallelism, self.key_type)
+        except NullKey as error:
+            error.target, error.key_selector, error.value = self.target, self.key_selector, value
+            raise
         subpartition = compute_operator_index_for_key_group(self.max_parallelism, self.channels, group)
         self.routes[index] = subpartition
         return subpartition
 
     def register_key(
-        self, key_id: object, key: Value, describe: Callable[[int, int, str, str], None]
+        self, key_id: object, key: Value, value: Value, describe: Callable[[int, int, str, str], None]
     ) -> tuple[int, int, int]:
         """Returns (subpartition, Java hash, fingerprint) of a new key, and passes the key to ``describe``."""
-        identity = (self.route(key_id, key), java_hash(key, self.key_type), key_fingerprint(key, self.key_type))
+        identity = (self.route(key_id, key, value), java_hash(key, self.key_type), key_fingerprint(key, self.key_type))
         self.identities[key_id] = identity
         describe(identity[2], identity[1], *key_json(key, self.key_type))
         return identity
@@ -182,8 +193,8 @@ class CustomPartitionerWrapper(StreamPartitioner):
     """
 
     __slots__ = ("_partition", "_key_selector")
-    name = "CUSTOM"
-    downstream_subtask_state_mapper = SubtaskStateMapper.FULL
+    name: ClassVar[str] = "CUSTOM"
+    downstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.FULL
 
     def __init__(self, channels: int, partition: Callable[[Value, int], int], key_selector: KeySelector) -> None:
         super().__init__(channels)

@@ -8,6 +8,7 @@ from typing import Final, Literal, NoReturn
 
 from flowsim.errors import BadInput, ElementFailed
 from flowsim.facts.kinds import AsyncAction, SystemTimer
+from flowsim.failure_location import OperatorCall, note_record
 from flowsim.mailbox.mail import MailFuture
 from flowsim.mailbox.task_mailbox import MailboxClosedException
 from flowsim.operators.async_wait.async_observer import AsyncTrace, RecordedTimer
@@ -25,10 +26,11 @@ from flowsim.operators.async_wait.stream_element_queue import (
     describe_pending,
 )
 from flowsim.operators.async_wait.unordered_stream_element_queue import UnorderedStreamElementQueue
-from flowsim.operators.stream_operator import OperatorContext, Output, Value
+from flowsim.operators.stream_operator import OperatorContext, Value
 from flowsim.operators.user_functions import FunctionOperator
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.streamrecord.elements import StreamElement, StreamRecord
+from flowsim.streamrecord.output import Output
 from flowsim.timers.processing_time_service import TimerHandle
 from flowsim.values.closed_set import copy_value
 from flowsim.values.java_long import wrapped
@@ -205,36 +207,44 @@ class AsyncWaitOperator(FunctionOperator):
         self.trace_given(entry, AsyncAction.TIMEOUT, 0)
         self._call(self.function.timeout, entry.value, entry.timestamp, future)
 
-    # Methods that call user code have the record as an argument: a failure report of the task shows it.
+    # Methods that call user code note the record on an error: they are called from mails, too.
 
     def _call(
         self, method: Callable[[Value, ResultFuture], None], value: Value, timestamp: int | None, future: ResultFuture
     ) -> None:
-        method(value, future)
+        try:
+            method(value, future)
+        except BaseException as error:
+            note_record(error, self.ctx.operator_name, value, timestamp)
+            raise
 
     def supplied(self, value: Value, timestamp: int | None, supplier: Callable[[], Sequence[Value]]) -> Sequence[Value]:
         """Computes the results of this record with a supplier, now and in the task."""
-        return supplier()
+        with self._call_for(value, timestamp):
+            return supplier()
 
     def wants_retry(
         self, value: Value, timestamp: int | None, results: Sequence[Value] | None, error: BaseException | None
     ) -> bool:
         """Returns True if the predicates request a retry after this outcome."""
-        if results is not None:
-            return self._retry_result is not None and self._retry_result(results)
-        return error is not None and self._retry_exception is not None and self._retry_exception(error)
+        with self._call_for(value, timestamp):
+            if results is not None:
+                return self._retry_result is not None and self._retry_result(results)
+            return error is not None and self._retry_exception is not None and self._retry_exception(error)
 
     def may_retry(self, value: Value, timestamp: int | None, attempts: int) -> bool:
         """Returns True if the strategy allows another call after ``attempts``."""
-        return self.retry_strategy.can_retry(attempts)
+        with self._call_for(value, timestamp):
+            return self.retry_strategy.can_retry(attempts)
 
     def pause_ms(self, value: Value, timestamp: int | None, attempts: int) -> int:
         """Returns the strategy's pause before the next call. Raises BadInput if it is not a whole number."""
-        pause = self.retry_strategy.get_backoff_time_millis(attempts)
-        if type(pause) is not int:
-            name = type(self.retry_strategy).__name__
-            raise BadInput(f"get_backoff_time_millis of {name} must return whole milliseconds, got {pause!r:.100}")
-        return pause
+        with self._call_for(value, timestamp):
+            pause = self.retry_strategy.get_backoff_time_millis(attempts)
+            if type(pause) is not int:
+                name = type(self.retry_strategy).__name__
+                raise BadInput(f"get_backoff_time_millis of {name} must return whole milliseconds, got {pause!r:.100}")
+            return pause
 
     def await_retry(self, handler: RetryableResultHandlerDelegator) -> None:
         self.awaiting_retry[handler.entry.number] = handler
@@ -283,7 +293,12 @@ class AsyncWaitOperator(FunctionOperator):
             self.ctx.fail_externally(fail)
 
     def _raise(self, value: Value, timestamp: int | None, error: BaseException) -> NoReturn:
-        raise ElementFailed(f"could not complete the element: {type(error).__name__}: {error}", timestamp) from error
+        failed = ElementFailed(f"could not complete the element: {type(error).__name__}: {error}", timestamp)
+        note_record(failed, self.ctx.operator_name, value, timestamp)
+        raise failed from error
+
+    def _call_for(self, value: Value, timestamp: int | None) -> OperatorCall:
+        return OperatorCall(self.ctx.operator_name, (value, timestamp))
 
     def trace_given(self, entry: StreamRecordQueueEntry, action: AsyncAction, attempt: int) -> None:
         """Records that the function is called with the record, now or in a retry."""

@@ -11,8 +11,8 @@ from flowsim.errors import BadInput
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.async_wait.latency import Latency
 from flowsim.operators.async_wait.result_future import ResultFuture
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.user_functions import RuntimeContext
 
 Results = Callable[[Value], Sequence[Value]]
 Predicate = Callable[[Value], object]

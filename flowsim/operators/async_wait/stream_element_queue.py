@@ -8,8 +8,9 @@ from typing import Final, Protocol
 
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.operators.async_wait.result_future import checked_results
-from flowsim.operators.stream_operator import Output, Value
+from flowsim.operators.stream_operator import Value
 from flowsim.streamrecord.elements import StreamElement, StreamRecord, Watermark
+from flowsim.streamrecord.output import Output
 from flowsim.units import NO_TIMESTAMP
 
 

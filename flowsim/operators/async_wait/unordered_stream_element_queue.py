@@ -11,8 +11,9 @@ from flowsim.operators.async_wait.stream_element_queue import (
     WatermarkQueueEntry,
     checked_capacity,
 )
-from flowsim.operators.stream_operator import Output, Value
+from flowsim.operators.stream_operator import Value
 from flowsim.streamrecord.elements import StreamElement
+from flowsim.streamrecord.output import Output
 
 
 class Segment:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.operators.stream_operator import Value
 from flowsim.operators.user_functions import FunctionOperator, UserFunction
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class MapOperator(FunctionOperator):
     """Emits one record for each input record, with the same timestamp. Flink: StreamMap."""
 
@@ -20,7 +23,7 @@ class MapOperator(FunctionOperator):
     def process_element(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns
         self.records_in += 1
-        self.collect(self._map(value), timestamp)
+        self.collector.collect(self._map(value), timestamp)
 
 
 class FilterOperator(FunctionOperator):
@@ -36,7 +39,7 @@ class FilterOperator(FunctionOperator):
         self.clock.now_ns += self.cost_ns
         self.records_in += 1
         if self._accepts(value):
-            self.collect(value, timestamp)
+            self.collector.collect(value, timestamp)
         else:
             self.records_dropped += 1
 
@@ -61,6 +64,6 @@ class FlatMapOperator(FunctionOperator):
         self.records_in += 1
         results = self._flat_map(value)
         if results is not None:
-            collect = self.collect
+            collector = self.collector
             for result in results:
-                collect(result, timestamp)
+                collector.collect(result, timestamp)

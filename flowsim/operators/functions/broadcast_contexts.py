@@ -7,12 +7,13 @@ from typing import Protocol
 
 from flowsim.errors import BadInput
 from flowsim.operators.functions.process import ProcessContext, TimerService
-from flowsim.operators.stream_operator import Output, Value
+from flowsim.operators.stream_operator import Value
 from flowsim.state.broadcast_state import BroadcastState, OperatorStateStore, ReadOnlyBroadcastState
 from flowsim.state.descriptors import MapStateDescriptor, StateDescriptor
 from flowsim.state.snapshots.snapshot_contexts import OperatorBroadcastState, StateInitializationContext
 from flowsim.state.states import State
 from flowsim.streamrecord.elements import OutputTag
+from flowsim.streamrecord.output import Output
 from flowsim.units import NO_TIMESTAMP
 
 

@@ -14,11 +14,13 @@ from flowsim.operators.functions.broadcast_contexts import (
 from flowsim.operators.functions.process import KeyedFunctionOperator, KeyedTimerService, ReadOnlyTimerService
 from flowsim.operators.inputs.combined_input import combined_inputs
 from flowsim.operators.inputs.multiple_input import MultipleInputOperator
-from flowsim.operators.stream_operator import OperatorContext, OperatorInput, Output, Value
-from flowsim.operators.user_functions import FunctionLife, Results, RuntimeContext, UserFunction, emit_results
+from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.operators.stream_operator import OperatorContext, OperatorInput, Value
+from flowsim.operators.user_functions import FunctionLife, Results, UserFunction, emit_results
 from flowsim.state.descriptors import MapStateDescriptor, StateDescriptor
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.state.states import State
+from flowsim.streamrecord.output import Output
 from flowsim.values.keys import state_key
 
 

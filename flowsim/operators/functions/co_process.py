@@ -11,8 +11,10 @@ from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.inputs.combined_input import ProcessElement, combined_inputs
 from flowsim.operators.inputs.multiple_input import MultipleInputOperator
 from flowsim.operators.inputs.reading_order import ReadingOrder, recording_reads
-from flowsim.operators.stream_operator import KeySelector, OperatorContext, OperatorInput, Output, Value
-from flowsim.operators.user_functions import FunctionLife, Results, RuntimeContext, UserFunction, emit_results
+from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.operators.stream_operator import KeySelector, OperatorContext, OperatorInput, Value
+from flowsim.operators.user_functions import FunctionLife, Results, UserFunction, emit_results
+from flowsim.streamrecord.output import Output
 from flowsim.values.keys import state_key
 
 
@@ -70,7 +72,7 @@ class CoMapOperator(_FunctionOfTwoInputs):
     def process_element_of(self, input_id: int, value: Value, timestamp: int | None) -> None:
         result = self._maps[input_id - 1](value)
         if result is not None:
-            self.collect(result, timestamp)
+            self.collector.collect(result, timestamp)
 
 
 class CoFlatMapOperator(_FunctionOfTwoInputs):
@@ -92,7 +94,7 @@ class CoFlatMapOperator(_FunctionOfTwoInputs):
         results = self._flat_maps[input_id - 1](value)
         if results is not None:
             for result in results:
-                self.collect(result, timestamp)
+                self.collector.collect(result, timestamp)
 
 
 class CoProcessOperator(_FunctionOfTwoInputs):

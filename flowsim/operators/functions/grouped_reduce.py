@@ -37,7 +37,7 @@ class GroupedReduceOperator(KeyedOperator):
         before = self._reduced.value()
         now = value if before is None else self._reduce(before, value)
         self._reduced.update(now)
-        self.collect(now, timestamp)
+        self.collector.collect(now, timestamp)
 
     def close(self) -> None:
         self._life.close()

@@ -14,11 +14,12 @@ from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.inputs.combined_input import ProcessElement, combined_inputs
 from flowsim.operators.inputs.reading_order import ReadingOrder, recording_reads
 from flowsim.operators.keyed_operator import KeyedOperator
-from flowsim.operators.stream_operator import KeySelector, OperatorContext, OperatorInput, Output, Value
+from flowsim.operators.stream_operator import KeySelector, OperatorContext, OperatorInput, Value
 from flowsim.operators.user_functions import FunctionLife, Results, UserFunction, emit_results
 from flowsim.state.descriptors import MapStateDescriptor
 from flowsim.state.states import MapState
 from flowsim.streamrecord.elements import OutputTag
+from flowsim.streamrecord.output import Output
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
 from flowsim.timers.recorded_timer_service import KeyFacts

@@ -9,9 +9,11 @@ from typing import Protocol
 
 from flowsim.errors import BadInput
 from flowsim.operators.keyed_operator import KeyedOperator
-from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator, Value, checked_timestamp
-from flowsim.operators.user_functions import FunctionLife, Results, RuntimeContext, UserFunction, emit_results
+from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.operators.stream_operator import OperatorContext, StreamOperator, Value, checked_timestamp
+from flowsim.operators.user_functions import FunctionLife, Results, UserFunction, emit_results
 from flowsim.streamrecord.elements import OutputTag
+from flowsim.streamrecord.output import Output
 from flowsim.timers.internal_time_service_manager import no_window
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from flowsim.operators.stream_operator import StreamOperator, Value
+from flowsim.operators.stream_operator import OperatorInput, StreamOperator, Value
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.watermark.combined_watermark_status import IndexedCombinedWatermarkStatus
 
 ProcessElement = Callable[[Value, int | None], None]
 
 
-class CombinedInput:
+class CombinedInput(OperatorInput):
     """One of several inputs: passes records on, and combines its event time with that of the other inputs.
 
     Flink: AbstractInput.
     """
 
-    __slots__ = ("process_element", "_operator", "_index", "_combined")
+    __slots__ = ("_process_element", "_operator", "_index", "_combined")
 
     def __init__(
         self,
@@ -26,10 +26,13 @@ class CombinedInput:
         process_element: ProcessElement,
         combined: IndexedCombinedWatermarkStatus,
     ) -> None:
-        self.process_element = process_element
+        self._process_element = process_element
         self._operator = operator
         self._index = index
         self._combined = combined
+
+    def process_element(self, value: Value, timestamp: int | None) -> None:
+        self._process_element(value, timestamp)
 
     def process_watermark(self, timestamp: int) -> None:
         """Passes a watermark to the operator if the combined watermark increased."""

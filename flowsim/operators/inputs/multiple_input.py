@@ -7,7 +7,8 @@ from __future__ import annotations
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.inputs.combined_input import ProcessElement, combined_inputs
 from flowsim.operators.inputs.reading_order import ReadingOrder, recording_reads
-from flowsim.operators.stream_operator import OperatorContext, OperatorInput, Output, StreamOperator, Value
+from flowsim.operators.stream_operator import OperatorContext, OperatorInput, StreamOperator, Value
+from flowsim.streamrecord.output import Output
 
 
 class MultipleInputOperator(StreamOperator):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from flowsim.operators.stream_operator import OperatorContext, Output
+from flowsim.operators.stream_operator import OperatorContext
 from flowsim.streamrecord.elements import LatencyMarker
+from flowsim.streamrecord.output import Output
 
 
 class LatencyMarkerEmitter:

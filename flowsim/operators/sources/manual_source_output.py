@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
+from flowsim.failure_location import note_record
 from flowsim.operators.sources.source_output import SourceOutput
-from flowsim.operators.stream_operator import OperatorContext, Output, Value, checked_timestamp
+from flowsim.operators.stream_operator import OperatorContext, Value, checked_timestamp
 from flowsim.streamrecord.elements import WatermarkStatus
+from flowsim.streamrecord.output import Output
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
-from flowsim.watermark.generators import WatermarkOutput
 from flowsim.watermark.idleness import PausableRelativeClock
+from flowsim.watermark.watermark_output import WatermarkOutput
 from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
 from flowsim.watermark.watermark_to_data_output import MainWatermarkOutput
 
@@ -22,15 +24,13 @@ class ManualSourceOutput:
     Flink: SourceContext (ManualWatermarkContext).
     """
 
-    __slots__ = ("records", "cost_ns", "_clock", "_collect", "_watermarks", "_idle", "_operator_name")
+    __slots__ = ("records", "cost_ns", "_clock", "_collector", "_watermarks", "_idle", "_operator_name")
 
-    def __init__(
-        self, ctx: OperatorContext, collect: Callable[[Value, int | None], None], watermarks: WatermarkOutput
-    ) -> None:
+    def __init__(self, ctx: OperatorContext, collector: Output, watermarks: WatermarkOutput) -> None:
         self.records = 0
         self.cost_ns = ctx.cost_ns
         self._clock = ctx.clock
-        self._collect = collect
+        self._collector = collector
         self._watermarks = watermarks
         self._idle = False
         self._operator_name = ctx.operator_name
@@ -38,14 +38,18 @@ class ManualSourceOutput:
     def collect(self, value: Value, timestamp: int | None) -> None:
         self._clock.now_ns += self.cost_ns
         self.records += 1
-        # ``checked_timestamp`` inlined, because a call would cost twice as much.
-        if timestamp is not None and (
-            type(timestamp) is not int or timestamp > MAX_WATERMARK or timestamp < NO_TIMESTAMP
-        ):
-            checked_timestamp(timestamp, f"{self._operator_name}: timestamp of a record")
-        if self._idle:
-            self.mark_active()
-        self._collect(value, timestamp)
+        try:
+            # ``checked_timestamp`` inlined, because a call would cost twice as much.
+            if timestamp is not None and (
+                type(timestamp) is not int or timestamp > MAX_WATERMARK or timestamp < NO_TIMESTAMP
+            ):
+                checked_timestamp(timestamp, f"{self._operator_name}: timestamp of a record")
+            if self._idle:
+                self.mark_active()
+            self._collector.collect(value, timestamp)
+        except BaseException as error:
+            note_record(error, self._operator_name, value, None)
+            raise
 
     def collect_batch(self, values: Iterator[Value]) -> bool:
         clock = self._clock
@@ -104,7 +108,7 @@ class ManualReaderOutput(ManualSourceOutput):
 
     def __init__(self, ctx: OperatorContext, output: Output) -> None:
         self._as_it_is = _AsItIs(output)
-        super().__init__(ctx, output.collect, self._as_it_is)
+        super().__init__(ctx, output.collector, self._as_it_is)
         self._ctx = ctx
         self._output = output
         self._splits: dict[str, ManualSourceOutput] = {}
@@ -132,7 +136,7 @@ class ManualReaderOutput(ManualSourceOutput):
         if split is None:
             multiplexer = self._multiplexer or self._merge_splits()
             multiplexer.register_new_output(split_id)
-            split = ManualSourceOutput(self._ctx, self._collect, multiplexer.immediate_output(split_id))
+            split = ManualSourceOutput(self._ctx, self._collector, multiplexer.immediate_output(split_id))
             split.cost_ns = self.cost_ns
             self._splits[split_id] = split
         return split

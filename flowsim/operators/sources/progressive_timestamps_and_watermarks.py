@@ -8,7 +8,8 @@ from flowsim.operators.missing_timestamps import MissingTimestamps
 from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.sources.source_output_with_watermarks import SourceOutputWithWatermarks
 from flowsim.operators.sources.split_local_outputs import SplitLocalOutputs
-from flowsim.operators.stream_operator import OperatorContext, Output
+from flowsim.operators.stream_operator import OperatorContext
+from flowsim.streamrecord.output import Output
 from flowsim.watermark.idleness import PausableRelativeClock
 from flowsim.watermark.recorded_watermarks import ObservedGenerator, RecordedWatermarks
 from flowsim.watermark.status_watermark_valve import ValveOutput
@@ -54,9 +55,9 @@ class StreamingReaderOutput(SourceOutputWithWatermarks):
             stream = facts = RecordedWatermarks(ctx.trace, ctx.operator_index, observed, output)
         self.main_watermarks = main = ctx.components.create_main_watermark_output(stream, listener)
         self.missing = MissingTimestamps(strategy, output, ctx.operator_name)
-        super().__init__(ctx, output.collect, strategy.timestamp_extractor, self.missing, generator, main, main)
+        super().__init__(ctx, output.collector, strategy.timestamp_extractor, self.missing, generator, main, main)
         self.splits = SplitLocalOutputs(
-            ctx, output.collect, strategy, main.split_local_output, waiting, listener, facts, self.missing
+            ctx, output.collector, strategy, main.split_local_output, waiting, listener, facts, self.missing
         )
         self._on_first_split = on_first_split
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from flowsim.errors import BadInput, InvariantViolation
+from flowsim.failure_location import note_operator, note_place
 from flowsim.operators.sources.latency_marker_emitter import LatencyMarkerEmitter
 from flowsim.operators.sources.manual_source_output import ManualReaderOutput
 from flowsim.operators.sources.progressive_timestamps_and_watermarks import StreamingReaderOutput
@@ -12,13 +13,14 @@ from flowsim.operators.sources.reader_state import ReaderState
 from flowsim.operators.sources.source_alignment import SourceAlignment
 from flowsim.operators.sources.source_events import AddSplitEvent, NoMoreSplitsEvent, ReaderRegistrationEvent
 from flowsim.operators.sources.source_reader import AssignedReader, SourceReader, SplitReader
-from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, Output, StreamOperator, Value
+from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, StreamOperator, Value
 from flowsim.state.snapshots.snapshot_contexts import (
     StateInitializationContext,
     StateSnapshotContext,
 )
 from flowsim.streamrecord.events import StopMode
 from flowsim.streamrecord.operator_event import OperatorEvent
+from flowsim.streamrecord.output import Output
 from flowsim.units import MAX_WATERMARK
 from flowsim.watermark.idleness import PausableRelativeClock
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
@@ -178,6 +180,10 @@ class SourceOperator(StreamOperator):
             return DataInputStatus.NOTHING_AVAILABLE
         try:
             status = self._reader.poll_next(self.source_output)
+        except BaseException as error:
+            note_operator(error, self.ctx.operator_name)
+            note_place(error, self.place_of_record)
+            raise
         finally:
             output = self.source_output
             self.records_in = output.total_records

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.operators.missing_timestamps import MissingTimestamps
 from flowsim.operators.sources.source_output_with_watermarks import SourceOutputWithWatermarks
-from flowsim.operators.stream_operator import OperatorContext, Value
+from flowsim.operators.stream_operator import OperatorContext
 from flowsim.streamrecord.elements import WatermarkStatus
-from flowsim.watermark.generators import WatermarkOutput
+from flowsim.streamrecord.output import Output
 from flowsim.watermark.idleness import PausableRelativeClock
 from flowsim.watermark.recorded_watermarks import ObservedGenerator, RecordedWatermarks
+from flowsim.watermark.watermark_output import WatermarkOutput
 from flowsim.watermark.watermark_output_multiplexer import WatermarkOutputMultiplexer
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 from flowsim.watermark.watermark_to_data_output import WatermarkUpdateListener
@@ -36,7 +37,7 @@ class SplitLocalOutputs:
         "index_of",
         "released_records",
         "_ctx",
-        "_collect",
+        "_collector",
         "_strategy",
         "_input_clock",
         "_multiplexer",
@@ -50,7 +51,7 @@ class SplitLocalOutputs:
     def __init__(
         self,
         ctx: OperatorContext,
-        collect: Callable[[Value, int | None], None],
+        collector: Output,
         strategy: WatermarkStrategy,
         output: WatermarkOutput,
         input_clock: PausableRelativeClock,
@@ -62,7 +63,7 @@ class SplitLocalOutputs:
         """The number of every split so far; a split that is created again gets a new number."""
         self.released_records = 0
         self._ctx = ctx
-        self._collect = collect
+        self._collector = collector
         self._strategy = strategy
         self._input_clock = input_clock
         self._multiplexer = WatermarkOutputMultiplexer(output)
@@ -106,7 +107,7 @@ class SplitLocalOutputs:
         deferred = self._multiplexer.deferred_output(split_id)
         extract = self._strategy.timestamp_extractor
         output = SourceOutputWithWatermarks(
-            self._ctx, self._collect, extract, self._missing, generator, immediate, deferred
+            self._ctx, self._collector, extract, self._missing, generator, immediate, deferred
         )
         return _Split(output, clock)
 

@@ -8,7 +8,7 @@ from flowsim.operators.user_functions import emit_results
 from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner
 from flowsim.operators.windowing.evictors import Evictor, TimestampedValue
 from flowsim.operators.windowing.triggers.trigger import AnyTrigger
-from flowsim.operators.windowing.window_contents import Pane
+from flowsim.operators.windowing.window_contents import Pane, WindowContents
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
 from flowsim.operators.windowing.window_observer import PaneSummary, WindowObserver
 from flowsim.operators.windowing.window_operator import WindowOperator
@@ -80,7 +80,7 @@ class EvictingWindowOperator(WindowOperator):
         return len(pane), total, xor
 
 
-class EvictableContents:
+class EvictableContents(WindowContents):
     """Keeps every record with its timestamp, in the order of arrival. Flink: ListState."""
 
     __slots__ = ("timestamp",)

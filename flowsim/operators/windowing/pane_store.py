@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.operators.windowing.window_contents import Pane, WindowContents
 from flowsim.operators.windowing.windows import Window, check_window
 
@@ -11,6 +13,7 @@ KeyId = object
 """The identity of a key: ``values.state_key`` of the key."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class PaneStore:
     """The panes (contents of a window and key) of one operator; ``contents`` creates, extends and merges them.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import BadInput
 from flowsim.operators.stream_operator import Value
 
@@ -30,33 +32,41 @@ class MergingAggregateFunction(AggregateFunction, Protocol):
         """Merges two accumulators; the result may be one of them."""
 
 
-class WindowContents(Protocol):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class WindowContents:
     """Creates, extends, merges and reads panes.
 
     A pane that is None counts as missing, as in Flink's state: the next record creates a new pane, and the window does
     not fire.
     """
 
+    __slots__ = ()
+
     def create(self, value: Value) -> Pane:
         """Creates a pane with one record."""
+        raise NotImplementedError
 
     def add(self, value: Value, pane: Pane) -> Pane:
         """Adds a record and returns the pane, which may be the same object."""
+        raise NotImplementedError
 
     def check_can_merge(self) -> None:
         """Raises BadInput unless ``merge`` is possible; called for merging windows."""
+        raise NotImplementedError
 
     def merge(self, pane: Pane, other: Pane) -> Pane:
         """Merges two panes and returns the result, which may be the first pane.
 
         The second pane is not used afterwards.
         """
+        raise NotImplementedError
 
     def result(self, pane: Pane) -> object:
         """Returns the argument of the window function; None means that the function is not called."""
+        raise NotImplementedError
 
 
-class ListContents:
+class ListContents(WindowContents):
     """Keeps every record, in the order of arrival. Flink: ListState."""
 
     __slots__ = ()
@@ -84,7 +94,7 @@ class ListContents:
         return list(pane)
 
 
-class ReducingContents:
+class ReducingContents(WindowContents):
     """Keeps one value, reduced with each new record. Flink: ReducingState."""
 
     __slots__ = ("_reduce",)
@@ -108,22 +118,23 @@ class ReducingContents:
         return pane
 
 
-class AggregatingContents:
+class AggregatingContents(WindowContents):
     """Keeps an accumulator. Flink: AggregatingState."""
 
-    __slots__ = ("_function", "add", "result")
-
-    add: Callable[[Value, Pane], Pane]
-    result: Callable[[Pane], object]
+    __slots__ = ("_function", "_add")
 
     def __init__(self, function: AggregateFunction) -> None:
         self._function = function
-        # The user's methods directly, to save a call per record and window.
-        self.add = function.add
-        self.result = function.get_result
+        self._add = function.add
 
     def create(self, value: Value) -> Pane:
-        return self.add(value, self._function.create_accumulator())
+        return self._add(value, self._function.create_accumulator())
+
+    def add(self, value: Value, pane: Pane) -> Pane:
+        return self._add(value, pane)
+
+    def result(self, pane: Pane) -> object:
+        return self._function.get_result(pane)
 
     def check_can_merge(self) -> None:
         """Raises BadInput unless the function has ``merge``."""

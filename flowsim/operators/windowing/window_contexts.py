@@ -7,7 +7,7 @@ from typing import Protocol, overload
 
 from flowsim.errors import BadInput
 from flowsim.operators.metric_group import MetricGroup
-from flowsim.operators.user_functions import KeyedStateStore, RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.windowing.triggers.trigger import MergingStateDescriptor
 from flowsim.operators.windowing.windows import TimeWindow, Window
 from flowsim.state.descriptors import (
@@ -18,6 +18,7 @@ from flowsim.state.descriptors import (
     StateDescriptor,
     ValueStateDescriptor,
 )
+from flowsim.state.keyed_state import KeyedStateStore
 from flowsim.state.states import AggregatingState, ListState, MapState, MergingState, ReducingState, State, ValueState
 from flowsim.timers.internal_timer_service import InternalTimerService
 

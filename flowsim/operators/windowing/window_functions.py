@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Generic, Protocol, TypeVar
 
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.user_functions import KeyedStateStore, Results, RuntimeContext, UserFunction
+from flowsim.operators.user_functions import Results, UserFunction
 from flowsim.operators.windowing.windows import Window
+from flowsim.state.keyed_state import KeyedStateStore
 
 
 class WindowContext(Protocol):

@@ -5,11 +5,14 @@ Flink: WindowOperator (rules 10.8-10.10, 10.15).
 
 from __future__ import annotations
 
-from flowsim.operators.windowing.windows import Window
+from mypy_extensions import mypyc_attr
+
+from flowsim.operators.windowing.windows import Window, check_window
 from flowsim.timers.internal_timer_service import InternalTimerService
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, as_long
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class WindowLifetime:
     """Lateness and cleanup of the windows of one operator; times in ms. Processing-time windows have no lateness."""
 
@@ -24,9 +27,12 @@ class WindowLifetime:
     def cleanup_time(self, window: Window) -> int:
         """Returns the time in ms at which the window's state is removed (rule 10.8)."""
         max_timestamp = window.max_timestamp()
+        if type(max_timestamp) is not int:
+            check_window(window)
+        end: int = max_timestamp
         if not self.is_event_time:
-            return max_timestamp
-        cleanup_time = max_timestamp + self.allowed_lateness_ms
+            return end
+        cleanup_time = end + self.allowed_lateness_ms
         return cleanup_time if cleanup_time < MAX_WATERMARK else MAX_WATERMARK
 
     def is_cleanup_time(self, window: Window, time: int) -> bool:

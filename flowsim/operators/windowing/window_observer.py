@@ -144,7 +144,7 @@ class RecordedPane:
         self.fingerprint_xor = fingerprint
 
 
-class RecordedContents:
+class RecordedContents(WindowContents):
     """Wraps window contents, and counts and fingerprints the records added to them (table ``window_fire``)."""
 
     __slots__ = ("_contents", "_observer")

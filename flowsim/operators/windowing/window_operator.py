@@ -7,11 +7,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from random import Random
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.operators.keyed_operator import KeyedOperator
-from flowsim.operators.stream_operator import OperatorContext, Output, Value
-from flowsim.operators.user_functions import FunctionLife, RuntimeContext, emit_results
+from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.operators.stream_operator import OperatorContext, Value
+from flowsim.operators.user_functions import FunctionLife, emit_results
 from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner
 from flowsim.operators.windowing.merging_windows import MergingWindows, merging_assigner
 from flowsim.operators.windowing.observed_panes import ObservedPaneStore
@@ -34,11 +37,13 @@ from flowsim.operators.windowing.windows import Window
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext
 from flowsim.state.snapshots.stored_streams import StoredCell
 from flowsim.streamrecord.elements import OutputTag
+from flowsim.streamrecord.output import Output
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.timers.internal_timer_service import InternalTimerService
 from flowsim.values.keys import state_key
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class WindowOperator(KeyedOperator):
     """Windows of a keyed stream. Flink: WindowOperator.
 

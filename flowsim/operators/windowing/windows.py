@@ -6,7 +6,7 @@ Rules 10.1, 10.5 and 10.6.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final, NamedTuple, Protocol, TypeVar, final
+from typing import Any, Final, NamedTuple, Protocol, TypeVar, final
 
 from flowsim.operators.stream_operator import checked_timestamp
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
@@ -33,8 +33,11 @@ class Window(Protocol):
     @property
     def end(self) -> int: ...
 
-    def max_timestamp(self) -> int:
-        """Returns the last millisecond that belongs to the window."""
+    def max_timestamp(self) -> Any:
+        """Returns the last millisecond that belongs to the window.
+
+        An int; ``check_window`` refuses whatever else a user-defined window returns.
+        """
 
     def java_hash(self) -> int:
         """Returns Java's hash code.

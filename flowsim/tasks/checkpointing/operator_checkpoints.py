@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from flowsim.failure_location import OperatorCall
 from flowsim.operators.checkpointed_function import initialize_function, snapshot_function
 from flowsim.state.redistribution.operator_state import KeyGroupsStateHandle, OperatorSubtaskState
 from flowsim.state.redistribution.operator_state_handle import OperatorStateHandle, StateMetaInfo
@@ -117,28 +118,33 @@ class OperatorCheckpoints:
 
     def _initialize(self, context: StateInitializationContext) -> None:
         operator = self._wrapper.operator
-        operator.initialize_state(context)
-        initialize_function(operator.user_function, context, operator.keyed_states)
+        with OperatorCall(self._wrapper.name):
+            operator.initialize_state(context)
+            initialize_function(operator.user_function, context, operator.keyed_states)
 
     def prepare_snapshot_pre_barrier(self, checkpoint_id: int) -> None:
-        self._wrapper.operator.prepare_snapshot_pre_barrier(checkpoint_id)
+        with OperatorCall(self._wrapper.name):
+            self._wrapper.operator.prepare_snapshot_pre_barrier(checkpoint_id)
 
     def snapshot_state(self, checkpoint_id: int, timestamp_ms: int, options: CheckpointOptions) -> OperatorSnapshot:
         """Copies the state: first the operator, then its states, in the order of rule 12.65."""
         operator = self._wrapper.operator
         operator.clock.now_ns += self._sync_latency_ns
         context = StateSnapshotContext(checkpoint_id, timestamp_ms)
-        operator.snapshot_state(context)
-        snapshot_function(operator.user_function, context)
-        keyed, timers = operator.snapshot_keyed_state()
+        with OperatorCall(self._wrapper.name):
+            operator.snapshot_state(context)
+            snapshot_function(operator.user_function, context)
+            keyed, timers = operator.snapshot_keyed_state()
         write = _Write(self._streams, checkpoint_id, self.operator_id, operator.ctx.subtask_index)
         return OperatorSnapshot(self._wrapper, write, self._operator_state.snapshot(), keyed, timers)
 
     def notify_checkpoint_complete(self, checkpoint_id: int) -> None:
-        self._wrapper.operator.notify_checkpoint_complete(checkpoint_id)
+        with OperatorCall(self._wrapper.name):
+            self._wrapper.operator.notify_checkpoint_complete(checkpoint_id)
 
     def notify_checkpoint_aborted(self, checkpoint_id: int) -> None:
-        self._wrapper.operator.notify_checkpoint_aborted(checkpoint_id)
+        with OperatorCall(self._wrapper.name):
+            self._wrapper.operator.notify_checkpoint_aborted(checkpoint_id)
 
     def notify_checkpoint_subsumed(self, checkpoint_id: int) -> None:
         """Does nothing: no operator of flowsim uses it."""
@@ -147,7 +153,8 @@ class OperatorCheckpoints:
 def initialize_without_checkpoints(wrapper: OperatorWrapper) -> None:
     """Lets a function with state declare it, in a job that never stores it."""
     operator, context = wrapper.operator, StateInitializationContext(OperatorStateBackend(wrapper.name))
-    initialize_function(operator.user_function, context, operator.keyed_states)
+    with OperatorCall(wrapper.name):
+        initialize_function(operator.user_function, context, operator.keyed_states)
 
 
 class FailingCheckpoints(OperatorCheckpoints):

@@ -13,6 +13,7 @@ from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData,
 from flowsim.network.checkpointing.checkpointable import CheckpointableTask
 from flowsim.network.checkpointing.input_gates import BarrierEventHandler
 from flowsim.network.gates.input_channel import InputChannel
+from flowsim.operators.task_clock import TaskClock
 from flowsim.state.redistribution.operator_state import OperatorSubtaskState, TaskStateSnapshot
 from flowsim.state.snapshots.stored_streams import CheckpointStreams
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
@@ -22,7 +23,6 @@ from flowsim.tasks.checkpointing.operator_chain_checkpoints import OperatorChain
 from flowsim.tasks.checkpointing.state_facts import record_state
 from flowsim.tasks.checkpointing.state_size import size_of_states
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
-from flowsim.tasks.task_clock import TaskClock
 
 
 class RecordedTask(Protocol):

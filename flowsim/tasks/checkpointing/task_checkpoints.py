@@ -18,6 +18,7 @@ from flowsim.network.completion import Completion
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.outbox import Outbox
 from flowsim.network.writers.record_writer import RecordWriter
+from flowsim.operators.task_clock import TaskClock
 from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
@@ -48,7 +49,6 @@ from flowsim.tasks.inputs.multiple_input_processor import network_inputs
 from flowsim.tasks.inputs.network_input import StreamTaskNetworkInput
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
-from flowsim.tasks.task_clock import TaskClock
 from flowsim.tasks.task_state import TaskState
 from flowsim.units import NS_PER_MS
 

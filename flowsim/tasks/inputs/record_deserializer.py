@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from itertools import chain
 from typing import Protocol
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.network.gates.input_channel import Received
 from flowsim.streamrecord.codec import CutElement, Element, ElementDecoder
 
@@ -17,6 +19,7 @@ class DecodedChannel(Protocol):
     """The beginning of an element that continues in the next buffer."""
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class RecordDeserializer:
     """Decodes one buffer at a time, of any channel of a task input (rule 7.16). Flink: RecordDeserializer.
 

@@ -22,15 +22,11 @@ from flowsim.state.redistribution.operator_state_handle import DistributionMode
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
 from flowsim.streamrecord.operator_event import AcknowledgeCheckpointEvent, OperatorEvent
+from flowsim.streamrecord.output import Output
+from flowsim.testing.harness import ManualClock
 from flowsim.values.encoding import decode_value, encode_value
 
 NEVER = 1 << 62
-
-
-@dataclass
-class Clock:
-    now_ns: int = 0
-    batch_end_ns: int = NEVER
 
 
 class NoTimers:
@@ -67,7 +63,7 @@ class OneListState:
         return self.state
 
 
-class Records:
+class Records(Output):
     """The records that a subtask has emitted; a restore takes back those after its checkpoint."""
 
     def __init__(self, records: Sequence[Value] = ()) -> None:
@@ -89,7 +85,7 @@ class Records:
 class Subtask:
     """One attempt of one subtask, with the events in both directions."""
 
-    def __init__(self, source: Source, index: int, parallelism: int, clock: Clock) -> None:
+    def __init__(self, source: Source, index: int, parallelism: int, clock: ManualClock) -> None:
         self.name = f"source ({index + 1}/{parallelism})"
         self.clock = clock
         self.to_coordinator: deque[OperatorEvent] = deque()
@@ -189,7 +185,7 @@ class CoordinatedSource:
         assert factory is not None
         self.source = source
         self.parallelism = parallelism
-        self.clock = Clock()
+        self.clock = ManualClock(0)
         self.backlog: list[bool] = []
         self.coordinator: SourceCoordinator[object] = SourceCoordinator("source", factory, parallelism, self)
         self.holder = OperatorCoordinatorHolder("source", self.coordinator, DirectExecutor())

@@ -31,8 +31,8 @@ from flowsim.operators.async_wait.retry_strategies import (
     FixedDelayRetryStrategy,
     retry_params,
 )
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import StreamOperator, Value
-from flowsim.operators.user_functions import RuntimeContext
 from flowsim.testing.async_calls import CallNote, Reply, ScriptedCalls, TimeoutReply
 from flowsim.units import NS_PER_MS
 from tests.support.described import described_functions as functions

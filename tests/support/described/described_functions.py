@@ -34,7 +34,8 @@ from flowsim.datastream.state import (
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import NO_TIMESTAMP
-from flowsim.watermark.generators import WatermarkGenerator, WatermarkOutput
+from flowsim.watermark.generators import WatermarkGenerator
+from flowsim.watermark.watermark_output import WatermarkOutput
 from tests.support.described.script_writer import STATUS
 
 Event = tuple[int, str, int, list[int]]
@@ -79,7 +80,7 @@ class Statuses(StreamOperator):
         if value[3][:1] == [STATUS]:
             self.output.emit_watermark_status(WatermarkStatus.ACTIVE if value[3][1] else WatermarkStatus.IDLE)
         else:
-            self.collect(value, timestamp)
+            self.output.collect(value, timestamp)
 
 
 def number_of(event: Event) -> int:

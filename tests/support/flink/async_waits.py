@@ -19,8 +19,16 @@ from flowsim.operators.async_wait.retry_strategies import (
     ExponentialBackoffDelayRetryStrategy,
     FixedDelayRetryStrategy,
 )
-from flowsim.operators.user_functions import RuntimeContext
-from flowsim.streamrecord.elements import LatencyMarker, StreamElement, StreamRecord, Watermark, WatermarkStatus
+from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.streamrecord.elements import (
+    LatencyMarker,
+    OutputTag,
+    StreamElement,
+    StreamRecord,
+    Watermark,
+    WatermarkStatus,
+)
+from flowsim.streamrecord.output import Output
 from flowsim.tasks.failure import job_failed
 from flowsim.testing.harness import ManualClock, OneInputOperatorHarness
 from flowsim.units import NS_PER_MS
@@ -184,7 +192,7 @@ def _throw(message: str) -> Any:
     raise ScriptedError(message)
 
 
-class LogOutput:
+class LogOutput(Output):
     """The output."""
 
     def __init__(self, log: list[str]) -> None:
@@ -193,7 +201,7 @@ class LogOutput:
     def collect(self, value: object, timestamp: int | None) -> None:
         self._log.append(f"rec {value} {'null' if timestamp is None else timestamp}")
 
-    def collect_side(self, tag: object, value: object, timestamp: int | None) -> None:
+    def collect_side(self, tag: OutputTag, value: object, timestamp: int | None) -> None:
         raise AssertionError("an async operator has no side outputs")
 
     def emit_watermark(self, timestamp: int) -> None:

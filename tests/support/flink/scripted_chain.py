@@ -12,7 +12,8 @@ from flowsim.connectors.script import Entry, RecordEntry, WatermarkEntry
 from flowsim.mailbox.mail import MailOptions
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.operators.keyed_operator import KeyedOperator
-from flowsim.operators.stream_operator import OperatorContext, Output, StreamOperator
+from flowsim.operators.stream_operator import OperatorContext, StreamOperator
+from flowsim.streamrecord.output import Output
 from flowsim.timers.internal_time_service_manager import no_window
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.units import NS_PER_MS
@@ -52,11 +53,11 @@ class Scripted:
     def play(self, action: list[Any]) -> None:
         match action:
             case ["forward", value]:
-                self.operator.collect(value, None)
+                self.operator.output.collect(value, None)
             case ["emit", name, count]:
                 self.log(f"emits {name}")
                 for _ in range(count):
-                    self.operator.collect(f"{name} {count} {FILLER}", None)
+                    self.operator.output.collect(f"{name} {count} {FILLER}", None)
                 self.log(f"emitted {name}")
             case ["mail", target, options, name, actions]:
                 described = f"mail {name}"

@@ -50,8 +50,8 @@ from flowsim.operators.checkpointed_function import (
 )
 from flowsim.operators.sink import InitContext
 from flowsim.operators.stream_operator import StreamOperator
+from flowsim.operators.task_clock import TaskClock
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
-from flowsim.tasks.task_clock import TaskClock
 from flowsim.units import NS_PER_MS
 from tests.support.described.described_broadcasts import RULES, KeyedLooking
 from tests.support.described.described_functions import KeyedBoth, States, Timers
@@ -425,7 +425,7 @@ class Probe(StreamOperator):
         self.records_in += 1
         self.holder.wait(self.clock)
         self._note("rec", value, timestamp)
-        self.collect(value, timestamp)
+        self.output.collect(value, timestamp)
 
     def process_watermark(self, timestamp: int) -> None:
         self.holder.wait(self.clock)
@@ -464,14 +464,14 @@ class Trace(StreamOperator):
         self.records_in += 1
         is_event = isinstance(value, tuple)
         self._note("element", value[0] if is_event else value)
-        self.collect(["x", value[1], value[0]] if is_event else value, timestamp)
+        self.output.collect(["x", value[1], value[0]] if is_event else value, timestamp)
         if self.name == "t1":
             self.board.counts[self.board.at("recv", self.ctx.attempt_number)] += 1
 
     def prepare_snapshot_pre_barrier(self, checkpoint_id: int) -> None:
         self._note("prepareSnapshotPreBarrier", checkpoint_id)
         if not self.has_ended:
-            self.collect(["pre", self.name, checkpoint_id], None)
+            self.output.collect(["pre", self.name, checkpoint_id], None)
 
     def snapshot_state(self, context: StateSnapshotContext) -> None:
         self._note("snapshotState", context.checkpoint_id)

@@ -28,7 +28,7 @@ class LogsLifeCycle(StreamOperator):
         self.records_in += 1
         self.clock.now_ns += self.cost_ns
         self.note_record(value)
-        self.collect(value, timestamp)
+        self.output.collect(value, timestamp)
 
     def process_watermark(self, timestamp: int) -> None:
         self.note("max watermark" if timestamp == MAX_WATERMARK else f"watermark {timestamp}")

@@ -73,7 +73,7 @@ class LoggedOperator(StreamOperator):
         self.count += 1
         if self.log.fails_at.get(self.ctx.operator_name) == f"record {self.count}":
             self._call(f"record {self.count}")
-        self.collect(value, timestamp)
+        self.output.collect(value, timestamp)
 
     def prepare_snapshot_pre_barrier(self, checkpoint_id: int) -> None:
         self._call(f"prepare {checkpoint_id}")

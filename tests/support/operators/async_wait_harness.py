@@ -14,7 +14,7 @@ from flowsim.mailbox.task_mailbox import TaskMailbox
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator, OutputMode
 from flowsim.operators.async_wait.result_future import ResultFuture
 from flowsim.operators.async_wait.retry_strategies import NO_RETRY_STRATEGY, AsyncRetryStrategy
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import StreamElement
 from flowsim.testing.harness import OneInputOperatorHarness

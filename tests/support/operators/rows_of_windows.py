@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.windowing.window_functions import WindowContext
 from flowsim.operators.windowing.windows import Window
 

@@ -12,7 +12,7 @@ from flowsim.datastream import ResultFutureFunction
 from flowsim.facts.kinds import AsyncAction, ElementKind, Level
 from flowsim.operators.async_wait.async_wait_operator import AsyncWaitOperator, OutputMode
 from flowsim.operators.async_wait.result_future import ResultFuture
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.small_jobs import SmallJob

@@ -52,7 +52,7 @@ class LogsRecords(LogsLifeCycle):
 
     def finish(self) -> None:
         super().finish()
-        self.collect(f"bye from {self.ctx.operator_name}", None)
+        self.output.collect(f"bye from {self.ctx.operator_name}", None)
 
 
 def logging_job(
@@ -134,7 +134,7 @@ class LateMail(LogsRecords):
 
     def finish(self) -> None:
         self.note("finish")
-        self.ctx.mailbox_executor.execute(lambda: self.collect("from a mail", None), "late mail")
+        self.ctx.mailbox_executor.execute(lambda: self.output.collect("from a mail", None), "late mail")
 
 
 def test_mails_put_by_finish_run_before_next_operator_ends() -> None:

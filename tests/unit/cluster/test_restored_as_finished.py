@@ -98,7 +98,7 @@ class Restores(StreamOperator):
 
     def process_element(self, value: object, timestamp: int | None) -> None:
         self.records_in += 1
-        self.collect(value, timestamp)
+        self.output.collect(value, timestamp)
 
 
 @pytest.mark.parametrize("chain", [True, False])

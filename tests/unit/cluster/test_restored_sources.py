@@ -28,7 +28,7 @@ from flowsim.operators.checkpointed_function import (
     FunctionInitializationContext,
     FunctionSnapshotContext,
 )
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.state.descriptors import ListStateDescriptor

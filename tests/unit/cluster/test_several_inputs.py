@@ -29,11 +29,11 @@ class Tagging(MultipleInputOperator):
     """Emits what came and on which input, and the ends."""
 
     def process_element_of(self, input_id: int, value: Value, timestamp: int | None) -> None:
-        self.collect((input_id, value), timestamp)
+        self.output.collect((input_id, value), timestamp)
 
     def end_input_of(self, input_id: int) -> None:
         super().end_input_of(input_id)
-        self.collect(("end", input_id), None)
+        self.output.collect(("end", input_id), None)
 
 
 def tagging(count: int = 2, reading: Reading = "any") -> Callable[[], StreamOperator]:

@@ -199,7 +199,7 @@ class LongRecords(StreamOperator):
     def process_element(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns
         self.records_in += 1
-        self.collect((value, "x" * 500), timestamp)
+        self.output.collect((value, "x" * 500), timestamp)
 
 
 def test_asynchronous_part_lasts_as_its_bytes_say() -> None:

@@ -13,15 +13,11 @@ from flowsim.operators.sources.source_reader import CheckpointedReader
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, Value
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
+from flowsim.streamrecord.output import Output
+from flowsim.testing.harness import ManualClock
 from flowsim.values.encoding import decode_value, encode_value
 
 NEVER = 1 << 62
-
-
-@dataclass
-class Clock:
-    now_ns: int = 1
-    batch_end_ns: int = NEVER
 
 
 class NoTimers:
@@ -34,7 +30,7 @@ class NoMailbox:
 
 
 @dataclass
-class Emitted:
+class Emitted(Output):
     """What came out, in order: ``(value, timestamp)``, ``("wm", timestamp)``, ``"IDLE"``, ``"ACTIVE"``."""
 
     elements: list[object] = field(default_factory=list)
@@ -65,7 +61,7 @@ def context() -> MakeContext:
     def make(subtask: int = 0, parallelism: int = 1, *, cost_ns: int = 1000, seed: int = 0) -> OperatorContext:
         return OperatorContext(
             operator_name="test", operator_index=0, task_name="test", subtask_index=subtask, parallelism=parallelism,
-            max_parallelism=128, key_group_range=KeyGroupRange(0, 127), key_selector=None, key_type=None, clock=Clock(),
+            max_parallelism=128, key_group_range=KeyGroupRange(0, 127), key_selector=None, key_type=None, clock=ManualClock(1),
             processing_time=NoTimers(),  # type: ignore[arg-type]
             mailbox_executor=NoMailbox(),  # type: ignore[arg-type]
             random=Random(f"{seed}/{subtask}"), cost_ns=cost_ns, trace=None,

@@ -25,7 +25,7 @@ from flowsim.datastream.common import Duration
 from flowsim.errors import JobFailed
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.async_wait.result_future import ResultFuture
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.coroutines import BOTH_CLOCKS, UNMARKED, asks, failure_of, nothing_left_behind, results_of
 

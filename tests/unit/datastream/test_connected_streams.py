@@ -172,7 +172,7 @@ class Sum(MultipleInputOperator):
     def process_element_of(self, input_id: int, value: object, timestamp: int | None) -> None:
         assert isinstance(value, int)
         self.total += value
-        self.collect((input_id, self.total), timestamp)
+        self.output.collect((input_id, self.total), timestamp)
 
     def end_input_of(self, input_id: int) -> None:
         self.third_ended = self.third_ended or input_id == 3
@@ -193,7 +193,7 @@ def test_connected_streams_run_user_defined_operator() -> None:
     class Second(MultipleInputOperator):
         def process_element_of(self, input_id: int, value: object, timestamp: int | None) -> None:
             if input_id == 2:
-                self.collect(value, timestamp)
+                self.output.collect(value, timestamp)
 
     env = environment()
     connected = env.from_collection([1]).connect(env.from_collection([2]))

@@ -58,7 +58,7 @@ class Probe(StreamOperator):
         self.records_in += 1
         is_event = isinstance(value, tuple) and len(value) == 4
         self.note("rec", list(value[:3]) if is_event else value, timestamp)  # type: ignore[index]
-        self.collect(value, timestamp)
+        self.output.collect(value, timestamp)
 
     def process_watermark(self, timestamp: int) -> None:
         self.note("wm", timestamp)

@@ -12,7 +12,7 @@ from flowsim.datastream.functions import TwoPhaseCommitSinkFunction
 from flowsim.errors import BadInput
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
 from flowsim.legacy.two_phase_commit_sink import CommitOfTransactionFailed, StreamSink
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.testing.harness import OneInputOperatorHarness
 from tests.support.operators.sink_job import State, StateStore

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from flowsim.operators.functions.process import KeyedProcessOperator, ProcessContext
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK
 

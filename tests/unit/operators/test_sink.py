@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from flowsim.operators.sink import InitContext, SinkOperator
+from flowsim.operators.sink import InitContext
+from flowsim.operators.sink_operator import SinkOperator
 from flowsim.operators.stream_operator import Value
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.units import MAX_WATERMARK

@@ -12,11 +12,11 @@ import pytest
 
 from flowsim.errors import BadInput
 from flowsim.mailbox.task_mailbox import MailboxClosedException
+from flowsim.operators.task_clock import TaskClock
 from flowsim.sim.run_virtual import run_virtual
 from flowsim.sim.virtual_time_loop import START_NS, VirtualTimeLoop
 from flowsim.tasks.async_calls import TaskAsyncCalls
 from flowsim.tasks.processing_time import TaskTimers
-from flowsim.tasks.task_clock import TaskClock
 from tests.support.jobs.coroutines import UNMARKED, nothing_left_behind
 
 pytestmark = UNMARKED

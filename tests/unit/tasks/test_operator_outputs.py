@@ -30,7 +30,7 @@ class Noting(StreamOperator):
 def test_watermark_gauge_while_idle_depends_on_number_of_consumers(consumers: int, while_idle: int) -> None:
     """In Flink one output has the gauge itself, several share one that comes before them."""
     operators = [Noting() for _ in range(consumers)]
-    edges = [OutputEdge(None, ChainingOutput(operator, copies=False, counts=False)) for operator in operators]
+    edges = [OutputEdge(None, ChainingOutput(operator, "noting")) for operator in operators]
     output = OperatorOutput(edges, lambda count: 0)
     assert output.current_watermark == NO_TIMESTAMP
     output.emit_watermark(5)

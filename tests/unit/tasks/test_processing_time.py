@@ -38,7 +38,7 @@ class Alarm(StreamOperator):
     def on_timer(self, timestamp_ms: int) -> None:
         self.fired.append((timestamp_ms - START_MS, self.clock.now_ns / NS_PER_MS - START_MS))
         if self.emits:
-            self.collect(timestamp_ms - START_MS, None)
+            self.output.collect(timestamp_ms - START_MS, None)
 
     def finish(self) -> None:
         self.fired.append((-1, self.clock.now_ns / NS_PER_MS - START_MS))
@@ -69,7 +69,7 @@ class LastWords(Alarm):
 
     def finish(self) -> None:
         for _ in range(100):
-            self.collect("a record as long as a segment of the network, or nearly so", None)
+            self.output.collect("a record as long as a segment of the network, or nearly so", None)
         super().finish()
 
 
@@ -110,7 +110,7 @@ def test_timers_fire_during_soft_back_pressure() -> None:
     class Passing(Alarm):
         def process_element(self, value: object, timestamp: int | None) -> None:
             super().process_element(value, timestamp)
-            self.collect("x" * 20, timestamp)
+            self.output.collect("x" * 20, timestamp)
 
     many = job.operator(
         job.values(lambda _: range(200)), "alarm", "alarm", lambda: Passing(fired, (10, 30), emits=True)

@@ -6,9 +6,9 @@ import pytest
 
 from flowsim.errors import BadInput
 from flowsim.units import NO_TIMESTAMP
-from flowsim.watermark.generators import WatermarkOutput
 from flowsim.watermark.recorded_watermarks import ObservedGenerator
 from flowsim.watermark.user_generator import WatchedGenerator, watched
+from flowsim.watermark.watermark_output import WatermarkOutput
 from flowsim.watermark.watermark_strategy import WatermarkStrategy
 
 

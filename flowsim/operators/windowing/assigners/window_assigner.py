@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeGuard, TypeVar
 
 from flowsim.errors import BadInput, NoTimestamp
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.windowing import windows as window_types
 from flowsim.operators.windowing.triggers.time_triggers import EndOfStreamTrigger, NeverTrigger
 from flowsim.operators.windowing.triggers.trigger import AnyTrigger

@@ -55,7 +55,7 @@ class ContinuousTrigger(Trigger[object, Window]):
 
     def next_fire_time(self, base_ms: int, window: Window, fire_time: ReducingState) -> int:
         """Stores and returns ``base_ms`` plus the interval, or the end of the window if that is earlier."""
-        next_ms = min(wrapped(base_ms + self.interval_ms), window.max_timestamp())
+        next_ms: int = min(wrapped(base_ms + self.interval_ms), window.max_timestamp())
         fire_time.add(next_ms)
         return next_ms
 

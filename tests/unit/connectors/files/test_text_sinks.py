@@ -15,7 +15,8 @@ from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.print import PrintSink
 from flowsim.datastream.building.operator_factories import sink_operator
 from flowsim.errors import ValueNotAllowed
-from flowsim.operators.stream_operator import OperatorContext, Output
+from flowsim.operators.stream_operator import OperatorContext
+from flowsim.streamrecord.output import Output
 from flowsim.values.row import Row
 
 FIELDS = {"name": "string", "count": "int", "at": "long", "share": "double", "ok": "boolean"}

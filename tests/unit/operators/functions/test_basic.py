@@ -8,7 +8,7 @@ import pytest
 
 from flowsim.errors import BadInput
 from flowsim.operators.functions.basic import FilterOperator, FlatMapOperator, MapOperator
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.state.descriptors import ValueStateDescriptor
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.testing.harness import OneInputOperatorHarness

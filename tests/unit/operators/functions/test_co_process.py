@@ -16,8 +16,8 @@ from flowsim.operators.functions.co_process import (
 from flowsim.operators.functions.process import ProcessContext
 from flowsim.operators.inputs.multiple_input import MultipleInputOperator
 from flowsim.operators.inputs.reading_order import StrictTurns
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import Value
-from flowsim.operators.user_functions import RuntimeContext
 from flowsim.state.descriptors import ValueStateDescriptor
 from flowsim.streamrecord.elements import OutputTag, WatermarkStatus
 from flowsim.testing.harness import MultipleInputOperatorHarness
@@ -31,10 +31,10 @@ class Tagging(MultipleInputOperator):
     """Emits what came and on which input, and the ends."""
 
     def process_element_of(self, input_id: int, value: Value, timestamp: int | None) -> None:
-        self.collect((input_id, value), timestamp)
+        self.output.collect((input_id, value), timestamp)
 
     def end_input_of(self, input_id: int) -> None:
-        self.collect(("end", input_id), None)
+        self.output.collect(("end", input_id), None)
 
 
 def test_each_input_has_its_own_process_and_end_methods() -> None:

@@ -11,7 +11,7 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.functions.interval_join import IntervalBounds, IntervalJoinOperator, JoinContext
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.testing.harness import MultipleInputOperatorHarness, OneInputOperatorHarness

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.windowing.assigners.session_windows import EventTimeSessionWindows, ProcessingTimeSessionWindows
 from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner
 from flowsim.operators.windowing.evicting_window_operator import EvictingWindowOperator

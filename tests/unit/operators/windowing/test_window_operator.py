@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.operators.user_functions import RuntimeContext
+from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.windowing.assigners.sliding_windows import SlidingEventTimeWindows
 from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows
 from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from mypy_extensions import i64, mypyc_attr
 
+
+@mypyc_attr(allow_interpreted_subclasses=True)
 class TaskClock:
     """Loop time plus the cost of the running batch so far, in nanoseconds.
 
-    Operators add their cost to ``now_ns``; loops that emit stop when ``now_ns`` reaches ``batch_end_ns``.
+    Operators add their cost to ``now_ns``; loops that emit stop when ``now_ns`` reaches ``batch_end_ns``: a timer is
+    due, a mail waits, the output is full or the budget is used up.
     """
 
     __slots__ = ("now_ns", "batch_end_ns")
+
+    now_ns: i64
+    batch_end_ns: i64
 
     def __init__(self, now_ns: int) -> None:
         self.now_ns = now_ns

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import FireCause, WindowResult
-from flowsim.operators.stream_operator import OperatorContext, Output, Value
+from flowsim.operators.stream_operator import OperatorContext, Value
 from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows, WindowStagger
 from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner
 from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger
@@ -13,6 +13,7 @@ from flowsim.operators.windowing.window_functions import InternalWindowFunction
 from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.operators.windowing.windows import TimeWindow, Window
 from flowsim.streamrecord.elements import OutputTag
+from flowsim.streamrecord.output import Output
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.units import MAX_WATERMARK
 from flowsim.values.keys import state_key

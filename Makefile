@@ -16,13 +16,18 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 p
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help install demo test pytest compiled-tests test-reports hostile coverage lint format docs notebooks site changelog bench bench-judge soak lock \
+.PHONY: help install core demo test pytest test-pure compiled-tests test-reports hostile coverage lint format docs notebooks site changelog bench \
+	bench-judge soak lock \
 	report-assets report-pictures clean
 
 help: ## Shows this list.
 	@sed -n 's/^\([a-z-]*\):[^#]*## /  make \1\t/p' $(MAKEFILE_LIST)
 
-install: $(STAMP) ## Creates .venv with everything in it; quick when it is there and up to date.
+install: core ## Creates .venv with everything in it and compiles the core; quick when it is there and up to date.
+
+# Without a C compiler and Python's headers the core stays pure Python; the script says so and ends well.
+core: $(STAMP)
+	@$(BIN)/python compile_core.py
 
 # The versions are pinned in requirements.lock, so what the project is built with is installed too: no isolated build.
 $(STAMP): pyproject.toml requirements.lock
@@ -44,32 +49,35 @@ $(SPARK_CLASSES): $(STAMP)
 	@echo "Preparing the classes of Spark for the tests (40 s) ..."
 	@$(BIN)/python -m tests.support.spark_classes
 
-demo: $(STAMP) ## Runs scenario 01 over all flights, recorded in full, and judges it on Spark.
+demo: core ## Runs scenario 01 over all flights, recorded in full, and judges it on Spark.
 	$(BIN)/flowsim run scenarios/01_nyc_flights.yaml --record full --out out/demo --validate --engine spark --allow-python
 	$(BIN)/flowsim report out/demo
 
 # The static checks run beside the first tests; if one fails, make says so after the last test.
-test: $(FLINK_STAMP) $(SPARK_CLASSES) ## Everything that must be green: ruff, mypy, import-linter, pytest.
+test: $(FLINK_STAMP) $(SPARK_CLASSES) core ## Everything that must be green: ruff, mypy, import-linter, pytest.
 	@$(MAKE) --no-print-directory -j2 lint pytest
 
 pytest: compiled-tests
 	$(BIN)/python -m pytest -q -n $(WORKERS)
 
+test-pure: core ## The unit and golden tests and half of the properties in pure Python; make test runs what is installed.
+	FLOWSIM_PURE=1 $(BIN)/python -m pytest -q -n $(WORKERS) -m "not spark" tests/unit tests/golden tests/properties --half-of-properties
+
 # Else every worker compiles all tests itself, at the same time.
-compiled-tests: $(STAMP)
+compiled-tests: core
 	@mkdir -p build
 	@$(BIN)/python -m pytest -q --collect-only > build/collected.txt || { tail -n 40 build/collected.txt; exit 1; }
 
-test-reports: $(STAMP) ## Every view of the reports of all scenarios in Chromium, in light and dark colours; make test opens one.
+test-reports: core ## Every view of the reports of all scenarios in Chromium, in light and dark colours; make test opens one.
 	$(BIN)/python -m pytest -q -n $(WORKERS) tests/report/test_scenarios.py --all-reports
 
-hostile: $(STAMP) ## Every case of tests/hostile; make test runs about 100 of them.
+hostile: core ## Every case of tests/hostile; make test runs about 100 of them.
 	$(BIN)/python -m pytest -q tests/hostile tests/unit/laws/test_implausible_descriptions.py --hostile
 
 # Without Spark and without the real Flink, which measure other code than the core's. TESTS: what pytest runs.
 coverage: $(STAMP) ## Runs the tests under coverage; fails where a core package is below its floor. Report: build/coverage/html.
 	rm -rf build/coverage && mkdir -p build/coverage
-	$(BIN)/coverage run -m pytest -q -n $(WORKERS) -m "not spark and not differential" $(TESTS)
+	FLOWSIM_PURE=1 $(BIN)/coverage run -m pytest -q -n $(WORKERS) -m "not spark and not differential" $(TESTS)
 	$(BIN)/coverage combine --quiet
 	$(BIN)/coverage html --quiet --directory build/coverage/html
 	$(BIN)/coverage json --quiet -o build/coverage/report.json
@@ -103,14 +111,14 @@ site: $(STAMP) ## Builds the documentation site below build/site; the first time
 changelog: $(STAMP) ## Moves the fragments of changelog.d to CHANGELOG.md, under the version of the package.
 	$(BIN)/towncrier build --yes --version "$$($(BIN)/python -c 'from flowsim import __version__; print(__version__)')"
 
-bench: $(STAMP) ## Prints the benchmark tables; QUICK=1: in a minute; COMPARE=REV: ratios to a revision; APPEND=1: for the docs' plot.
+bench: core ## Prints the benchmark tables; QUICK=1: in a minute; COMPARE=REV: ratios to a revision; APPEND=1: for the docs' plot.
 	$(BIN)/python tests/benchmarks/$(if $(COMPARE),compare.py $(COMPARE),bench.py $(if $(QUICK),--quick) $(if $(APPEND),--append))
 
-bench-judge: $(STAMP) ## Times the judge on a recording of FACTS facts (10,000,000), in process and on Spark; SLIDING=1: sliding windows.
+bench-judge: core ## Times the judge on a recording of FACTS facts (10,000,000), in process and on Spark; SLIDING=1: sliding windows.
 	$(BIN)/python tests/benchmarks/bench_judge.py --facts $(or $(FACTS),10000000) \
 		$(if $(SLIDING),--sliding)
 
-soak: $(STAMP) ## Runs RECORDS records (5,000,000), recorded in full, and a long sliding window; prints memory, time and ratios.
+soak: core ## Runs RECORDS records (5,000,000), recorded in full, and a long sliding window; prints memory, time and ratios.
 	$(BIN)/python tests/benchmarks/soak.py --records $(or $(RECORDS),5000000)
 
 lock: ## Renews requirements.lock from what pyproject.toml allows today.
@@ -129,5 +137,5 @@ report-pictures: $(STAMP) ## Takes the pictures of docs/report.md in Chromium; a
 	$(BIN)/python -m tests.support.pages.report_pictures
 
 clean: ## Removes what was built, recorded and cached; keeps .venv.
-	rm -rf build dist out spark-warehouse metastore_db derby.log .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
+	rm -rf build flowsim/_compiled dist out spark-warehouse metastore_db derby.log .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

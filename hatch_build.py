@@ -1,10 +1,14 @@
 """Adds what commands read from outside of the package to a wheel: pages of docs/, the JSON Schema and the scenarios.
 
-An editable installation reads these files from the checkout, so they exist once.
+An editable installation reads these files from the checkout, so they exist once. With FLOWSIM_COMPILE=1 a wheel also
+carries the compiled core, and is for one Python and platform.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +20,15 @@ TOO_LARGE = {"scenarios/data/nyc_flights_2013.csv.gz"}
 
 PAGES = ("docs/flink_rules.md", "docs/finishing.md", "docs/async_designs.md", "docs/tutorial/*.md", "docs/lessons/*.md")
 """The rules, the lessons, and the pages whose sections lessons show."""
+
+
+COMPILERS = ("mypy>=2.4,<2.5", "setuptools>=75")
+"""What compile_core.py needs."""
+
+
+def is_compiled() -> bool:
+    """Whether the wheel carries the compiled core."""
+    return os.environ.get("FLOWSIM_COMPILE") == "1"
 
 
 def shipped_files(root: Path) -> list[str]:
@@ -31,6 +44,16 @@ class ShippedFiles(BuildHookInterface):  # type: ignore[type-arg]
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Maps each file to its place in ``flowsim/shipped``."""
-        if version != "editable":
-            names = shipped_files(Path(self.root))
-            build_data["force_include"].update({name: f"flowsim/shipped/{name}" for name in names})
+        if version == "editable":
+            return
+        names = shipped_files(Path(self.root))
+        build_data["force_include"].update({name: f"flowsim/shipped/{name}" for name in names})
+        if is_compiled():
+            subprocess.run([sys.executable, "compile_core.py"], cwd=self.root, check=True)
+            build_data["force_include"]["flowsim/_compiled"] = "flowsim/_compiled"
+            build_data["pure_python"] = False
+            build_data["infer_tag"] = True
+
+    def dependencies(self) -> list[str]:
+        """What pip installs for the build besides hatchling."""
+        return list(COMPILERS) if is_compiled() else []

@@ -7,7 +7,10 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+from flowsim.compiled_modules import install as _load_compiled_modules
 
 if TYPE_CHECKING:
     from flowsim.api import open_recording, report_recording, run_scenario, validate_recording
@@ -68,6 +71,9 @@ __all__ = [
     "Limits",
     "__version__",
 ]
+
+
+_load_compiled_modules(Path(__file__).resolve().parent)
 
 
 def __getattr__(name: str) -> object:

@@ -74,6 +74,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="the reports of all scenarios, in light and dark colours (default: one, always the same)",
     )
     parser.addoption(
+        "--half-of-properties", action="store_true", help="every second test of tests/properties, always the same"
+    )
+    parser.addoption(
         "--hostile", action="store_true", help="all cases of tests/hostile (default: about 100, always the same)"
     )
 
@@ -126,8 +129,13 @@ def flink_tallies(request: pytest.FixtureRequest) -> dict[str, list[int]]:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Tests that use the Spark session get the mark ``spark``, and run first: they take longest."""
+    if config.option.half_of_properties:
+        properties = sorted(item.nodeid for item in items if item.nodeid.startswith("tests/properties/"))
+        left_out = frozenset(properties[1::2])
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left_out])
+        items[:] = [item for item in items if item.nodeid not in left_out]
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker("spark")

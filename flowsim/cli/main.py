@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from flowsim.cli.exit_code import ExitCode
+from flowsim.compiled_modules import COMPILED, execution_mode
 from flowsim.distribution import __version__
 
 _PACKAGE: Final = "flowsim.cli.commands"
@@ -102,14 +103,18 @@ app = typer.Typer(
 
 def _version(is_given: bool) -> None:
     if is_given:
-        typer.echo(f"flowsim {__version__}")
+        mode = execution_mode()
+        typer.echo(f"flowsim {__version__} ({mode if mode == COMPILED else f'pure Python: {mode}'})")
         raise typer.Exit
 
 
 @app.callback()
 def flowsim(
     version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+        bool,
+        typer.Option(
+            "--version", callback=_version, is_eager=True, help="Print the version, and whether the core is compiled."
+        ),
     ] = False,
 ) -> None:
     """Options of flowsim itself."""

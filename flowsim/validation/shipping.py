@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 _NEEDED: Final = (
     "__init__.py",
+    "compiled_modules.py",
     "distribution.py",
     "errors.py",
     "garbage_collection.py",

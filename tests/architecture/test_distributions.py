@@ -16,9 +16,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from packaging.tags import sys_tags
+from packaging.utils import parse_wheel_filename
 
 import flowsim
-from flowsim.distribution import DISTRIBUTION
+from flowsim.compiled_modules import COMPILED, execution_mode
+from flowsim.distribution import DISTRIBUTION, __version__
 
 REPOSITORY = Path(__file__).parents[2]
 
@@ -68,13 +71,14 @@ def run_in(folder: Path, installed: Path, *arguments: str) -> str:
 
 
 SOURCES_OF_THE_VIEWER = "flowsim/report/web/"
+COMPILED_CORE = "flowsim/_compiled/"
 
 
 def files_of_the_package() -> set[str]:
     """Every file below flowsim/ that is source, typing mark or data, but for the sources of the viewer of reports."""
     paths = (path for path in (REPOSITORY / "flowsim").rglob("*") if path.is_file())
     names = {path.relative_to(REPOSITORY).as_posix() for path in paths if "__pycache__" not in path.parts}
-    return {name for name in names if not name.startswith(SOURCES_OF_THE_VIEWER)}
+    return {name for name in names if not name.startswith((SOURCES_OF_THE_VIEWER, COMPILED_CORE))}
 
 
 FLIGHTS = "scenarios/data/nyc_flights_2013.csv.gz"
@@ -103,6 +107,21 @@ def test_wheel_has_exactly_the_package_and_the_files_that_commands_read(distribu
     assert distributions.wheel.stat().st_size < LARGEST_WHEEL
 
 
+@pytest.mark.skipif(execution_mode() != COMPILED, reason="the core is not compiled: `make install` needs a C compiler")
+def test_wheel_with_compiled_core_is_for_this_platform_and_runs_it(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path), str(REPOSITORY)]
+    environment = os.environ | {"FLOWSIM_COMPILE": "1"}
+    subprocess.run(command, env=environment, capture_output=True, timeout=240, check=True)
+    (wheel,) = tmp_path.glob("*.whl")
+    assert next(sys_tags()) in parse_wheel_filename(wheel.name)[3]
+    target = tmp_path / "installed"
+    with zipfile.ZipFile(wheel) as opened:
+        opened.extractall(target)
+    assert run_in(tmp_path, target, "-m", "flowsim", "--version") == f"flowsim {__version__} (compiled)\n"
+    program = "import flowsim.streamrecord.codec as one; print(one.__file__)"
+    assert run_in(tmp_path, target, "-c", program).startswith(str(target / "flowsim/_compiled/flowsim/streamrecord"))
+
+
 def content_of(name: str) -> bytes:
     return (REPOSITORY / name).read_bytes()
 
@@ -129,7 +148,8 @@ def test_sdist_has_files_for_building_and_testing(distributions: Distributions) 
         "flowsim/report/web/package-lock.json", "flowsim/report/web/src/main.tsx",
         "CHANGELOG.md", "CONTRIBUTING.md", "Dockerfile", "LICENSE", "Makefile", "README.md", "pyproject.toml",
         "requirements.lock", ".ci/run", ".github/pull_request_template.md", ".importlinter", "changelog.d/README.md",
-        "hatch_build.py", "scenarios/data/nyc_flights_2013.csv.gz", "scenarios/data/README.md", "tests/conftest.py",
+        "compile_core.ini", "compile_core.py", "hatch_build.py",
+        "scenarios/data/nyc_flights_2013.csv.gz", "scenarios/data/README.md", "tests/conftest.py",
         "tests/architecture/test_distributions.py",
     }  # fmt: skip
     assert wanted - names == set()

@@ -22,7 +22,7 @@ SHIPPED = (
     "SECURITY.md", "changelog.d", "docs", "flowsim", "mkdocs.yml", "pyproject.toml", "requirements.lock",
     "requirements-flink.lock", "scenarios", "tests",
 )  # fmt: skip
-BINARY = {".gz", ".parquet", ".pyc", ".png"}
+BINARY = {".gz", ".parquet", ".pyc", ".png", ".so", ".pyd"}
 
 
 def shipped_texts() -> Iterator[Path]:

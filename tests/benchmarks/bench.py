@@ -1,7 +1,7 @@
 """Measures W1 on flowsim and on its alternatives, other jobs, and the wiring of channels: `make bench`.
 
 `make bench QUICK=1` ends within a minute; `make bench COMPARE=REV` compares with a revision; `make bench APPEND=1` adds
-the figures to docs/benchmarks.jsonl.
+the figures to docs/benchmarks.jsonl. Where the extra `flink` and a JDK are installed, W1 also runs on the real Flink.
 
 CPU seconds, medians of interleaved rounds, every result verified. The ratios say something, the absolute figures are
 those of this machine at this moment.
@@ -12,8 +12,10 @@ from __future__ import annotations
 import argparse
 import json
 import platform
+from collections.abc import Callable
 
 import baselines
+import flink_w1
 import flowsim_variants
 import history
 import wiring
@@ -23,6 +25,8 @@ from rich.table import Table
 from rounds import Measured, WrongResult, measure
 from wiring import WiringCost
 from workload import Variant
+
+from flowsim.compiled_modules import execution_mode
 
 ALL_VARIANTS: tuple[Variant, ...] = (*baselines.VARIANTS, *flowsim_variants.VARIANTS)
 
@@ -34,6 +38,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--rounds", type=int, help="interleaved rounds (default 7, quick 5)")
     parser.add_argument("--only", metavar="TEXT", help="only the variants whose name contains TEXT, and the bare loop")
     parser.add_argument("--no-jobs", action="store_true", help="skip the other jobs")
+    parser.add_argument("--no-flink", action="store_true", help="skip the real Flink")
     parser.add_argument("--no-wiring", action="store_true", help="skip the wiring of channels")
     parser.add_argument("--append", action="store_true", help="also adds the figures to docs/benchmarks.jsonl")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of tables")
@@ -57,7 +62,11 @@ def report(measured: dict[str, Measured], jobs: list[MeasuredJob], wired: list[W
     bare_seconds = measured[baselines.BARE].median_seconds
     simpy = measured.get(baselines.SIMPY)
     return {
-        "machine": {"python": platform.python_version(), "system": platform.platform()},
+        "machine": {
+            "python": platform.python_version(),
+            "system": platform.platform(),
+            "core": execution_mode(),
+        },
         "w1": [
             {
                 "variant": one.name,
@@ -94,7 +103,9 @@ def report(measured: dict[str, Measured], jobs: list[MeasuredJob], wired: list[W
 
 def throughput_table(measured: dict[str, Measured]) -> Table:
     some = next(iter(measured.values()))
-    title = f"W1, {some.records} records, medians of {len(some.cpu_seconds)} interleaved rounds"
+    title = (
+        f"W1, {some.records} records, medians of {len(some.cpu_seconds)} interleaved rounds; core: {execution_mode()}"
+    )
     table = Table(title=title, caption="all results verified")
     table.add_column("variant")
     columns = ("k records / CPU s", "x bare", "x SimPy", "CPU s (min .. max)", "facts / record", "ns / fact")
@@ -136,6 +147,22 @@ def wiring_table(wired: list[WiringCost]) -> Table:
     return table
 
 
+def add_flink(
+    measured: dict[str, Measured], chosen: argparse.Namespace, on_progress: Callable[[str], object]
+) -> str | None:
+    """Adds the real Flink, and returns None; or returns what is missing for it."""
+    if chosen.no_flink or (chosen.only and chosen.only not in flink_w1.NAME):
+        return None
+    on_progress(flink_w1.NAME)
+    try:
+        measured[flink_w1.NAME] = flink_w1.measure_flink(chosen.records, chosen.rounds)
+    except flink_w1.Missing as missing:
+        return str(missing)
+    except WrongResult as wrong:
+        raise SystemExit(f"benchmark stopped: {wrong}") from None
+    return None
+
+
 def main() -> None:
     chosen = options()
     variants = tuple(
@@ -151,6 +178,7 @@ def main() -> None:
             other = measure_jobs(jobs, baselines.VARIANTS[0].run, chosen.records, chosen.rounds, status.update)
         except WrongResult as wrong:
             raise SystemExit(f"benchmark stopped: {wrong}") from None
+        no_flink = add_flink(measured, chosen, status.update)
         status.update("wiring channels")
         sizes = () if chosen.no_wiring else (100, 1_000)
         wired = [wiring.measure(name, n) for n in sizes for name in wiring.WIRINGS]
@@ -165,6 +193,8 @@ def main() -> None:
     if not console.is_terminal:
         console = Console(width=140)
     console.print(throughput_table(measured))
+    if no_flink:
+        console.print(f"Without the real Flink: {no_flink}")
     if other:
         console.print(jobs_table(other))
     if wired:

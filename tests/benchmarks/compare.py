@@ -2,7 +2,7 @@
 
 Both run their own benchmark in turns, one round at a time. CPU seconds are divided by those of the bare loop in the same
 round, so that a slow moment of the machine cancels out. A ratio is that of the checkout divided by that of REV; below 1
-the checkout is faster.
+the checkout is faster. Both are compiled first, if they can be; with FLOWSIM_PURE=1 both are compared in pure Python.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def main() -> int:
     parser.add_argument("--only", metavar="TEXT", help="only the variants and jobs whose name contains TEXT")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     chosen = parser.parse_args()
-    arguments = ["--rounds", "1", "--records", str(chosen.records), "--no-wiring", "--json"]
+    arguments = ["--rounds", "1", "--records", str(chosen.records), "--no-wiring", "--no-flink", "--json"]
     if chosen.only:
         arguments += ["--only", chosen.only]
     try:
@@ -47,6 +47,9 @@ def main() -> int:
     _git("worktree", "prune")
     _git("worktree", "add", "--detach", str(other), commit)
     try:
+        for tree in (ROOT, other):
+            if (tree / "compile_core.py").exists():
+                subprocess.run([sys.executable, "compile_core.py"], cwd=tree, check=True, stdout=sys.stderr)
         ratios = compared(other, chosen.rounds, arguments)
     finally:
         _git("worktree", "remove", "--force", str(other))

@@ -24,6 +24,7 @@ def append(figures: dict[str, Any], history: Path = HISTORY) -> None:
         "revision": revision + changed,
         "date": date,
         "python": figures["machine"]["python"],
+        "core": figures["machine"]["core"],
         "w1_times_bare_loop": {row["variant"]: round(row["times_bare_loop"], 4) for row in figures["w1"]},
         "ns_per_fact": {row["variant"]: round(row["ns_per_fact"]) for row in figures["w1"] if row["ns_per_fact"]},
         "job_times_bare_loop": {row["job"]: round(row["times_bare_loop"], 2) for row in figures["jobs"]},

@@ -12,8 +12,8 @@ from flowsim.checkpoints.storage.stream_store import StreamStore
 from flowsim.operators.functions.grouped_reduce import GroupedReduceOperator
 from flowsim.operators.keyed_operator import KeyedOperator
 from flowsim.operators.stream_operator import StreamOperator
+from flowsim.operators.windowing.aligned_window_operator import create_window_operator
 from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows
-from flowsim.operators.windowing.tumbling_window_operator import create_window_operator
 from flowsim.operators.windowing.window_contents import ReducingContents
 from flowsim.operators.windowing.window_functions import PassThroughWindowFunction
 from flowsim.tasks.checkpointing.state_size import size_of_stream

@@ -16,7 +16,7 @@ def run_benchmark(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_variants_agree_and_figures_are_json() -> None:
-    finished = run_benchmark("--records", "12345", "--rounds", "1", "--no-wiring", "--no-jobs", "--json")
+    finished = run_benchmark("--records", "12345", "--rounds", "1", "--no-wiring", "--no-flink", "--no-jobs", "--json")
     assert finished.returncode == 0, finished.stderr
     figures = json.loads(finished.stdout)
     assert next(row["variant"] for row in figures["w1"]) == "bare loop"
@@ -118,7 +118,7 @@ sys.path.insert(0, {str(SCRIPT.parent)!r})
 import history
 history._git = lambda *arguments: "abc1234 2026-01-31" if arguments[0] == "log" else ""
 figures = {{
-    "machine": {{"python": "3.11"}},
+    "machine": {{"python": "3.11", "core": "compiled"}},
     "w1": [{{"variant": "flowsim, virtual clock", "times_bare_loop": 0.2, "ns_per_fact": None}}],
     "jobs": [{{"job": "W2", "times_bare_loop": 50.0, "microseconds_each": 16.0}}],
 }}

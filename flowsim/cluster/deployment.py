@@ -21,7 +21,7 @@ from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.operators.task_clock import TaskClock
-from flowsim.operators.windowing.tumbling_window_operator import without_shortcuts
+from flowsim.operators.windowing.aligned_window_operator import without_shortcuts
 from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler

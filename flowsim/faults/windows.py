@@ -7,6 +7,7 @@ from typing import Final
 
 from flowsim.operators.functions.interval_join import IntervalJoinOperator, JoinSide, LatePolicy, Partners
 from flowsim.operators.stream_operator import Value
+from flowsim.operators.windowing.aligned_window_operator import without_shortcuts
 from flowsim.operators.windowing.pane_store import PaneStore
 from flowsim.operators.windowing.triggers.trigger import (
     AnyTrigger,
@@ -15,7 +16,6 @@ from flowsim.operators.windowing.triggers.trigger import (
     TriggerContext,
     TriggerResult,
 )
-from flowsim.operators.windowing.tumbling_window_operator import without_shortcuts
 from flowsim.operators.windowing.window_contents import WindowContents
 from flowsim.operators.windowing.window_joins import Pairs
 from flowsim.operators.windowing.window_lifetime import WindowLifetime
@@ -126,7 +126,7 @@ WINDOW_FAULTS: Final = frozenset(
 def faulty_window_operator(operator: WindowOperator, faults: Collection[str]) -> WindowOperator:
     """Returns the operator with the faults that apply to windows; call it before the operator's set-up.
 
-    The general operator replaces a ``TumblingWindowOperator``, whose fast path bypasses its components.
+    The general operator replaces a ``AlignedWindowOperator``, whose fast path bypasses its components.
     """
     joined = operator.joined
     if joined is not None and "window_join_forgets_pair" in faults:

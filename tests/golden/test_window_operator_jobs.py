@@ -18,11 +18,11 @@ from flowsim.operators.functions.process import KeyedProcessOperator, ProcessCon
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
+from flowsim.operators.windowing.aligned_window_operator import create_window_operator
 from flowsim.operators.windowing.assigners.session_windows import EventTimeSessionWindows
 from flowsim.operators.windowing.assigners.sliding_windows import SlidingEventTimeWindows
 from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows
 from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner
-from flowsim.operators.windowing.tumbling_window_operator import create_window_operator
 from flowsim.operators.windowing.window_contents import ListContents
 from flowsim.operators.windowing.window_functions import InternalProcessWindowFunction, WindowContext
 from flowsim.operators.windowing.window_operator import WindowOperator

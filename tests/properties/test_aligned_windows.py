@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES
 from flowsim.facts.tracer import TaskTrace
+from flowsim.operators.windowing.aligned_window_operator import AlignedWindowOperator
+from flowsim.operators.windowing.assigners.sliding_windows import SlidingEventTimeWindows
 from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows
 from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger
-from flowsim.operators.windowing.tumbling_window_operator import TumblingWindowOperator
 from flowsim.operators.windowing.window_contents import (
     AggregatingContents,
     ListContents,
@@ -93,7 +94,8 @@ def timers_of(operator: WindowOperator) -> object:
 
 @given(
     commands=COMMANDS,
-    size=st.sampled_from([1, 3, 10]),
+    windows=st.sampled_from([1, 1, 2, 5]),
+    slide=st.sampled_from([1, 3, 10]),
     offset=st.integers(-11, 11),
     lateness=st.sampled_from([0, 1, 7, MAX_WATERMARK]),
     side_output=st.booleans(),
@@ -101,11 +103,22 @@ def timers_of(operator: WindowOperator) -> object:
     recorded=st.booleans(),
 )
 def test_fast_path_equals_general_path(
-    commands: list[Command], size: int, offset: int, lateness: int, side_output: bool, contents: str, recorded: bool
+    commands: list[Command],
+    windows: int,
+    slide: int,
+    offset: int,
+    lateness: int,
+    side_output: bool,
+    contents: str,
+    recorded: bool,
 ) -> None:
-    assigner = TumblingEventTimeWindows(size, offset % size)
+    assigner: TumblingEventTimeWindows | SlidingEventTimeWindows
+    if windows == 1:
+        assigner = TumblingEventTimeWindows(slide, offset % slide)
+    else:
+        assigner = SlidingEventTimeWindows(windows * slide, slide, offset % slide)
     tag = LATE if side_output else None
-    fast = TumblingWindowOperator(assigner, CONTENTS[contents](), PassThroughWindowFunction(), lateness, tag)
+    fast = AlignedWindowOperator(assigner, CONTENTS[contents](), PassThroughWindowFunction(), lateness, tag)
     general = WindowOperator(
         assigner, CONTENTS[contents](), PassThroughWindowFunction(), EventTimeTrigger(), lateness, tag
     )

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from flowsim.operators.runtime_context import RuntimeContext
 from flowsim.operators.stream_operator import Value
+from flowsim.operators.windowing.aligned_window_operator import create_window_operator
 from flowsim.operators.windowing.assigners.session_windows import (
     DynamicEventTimeSessionWindows,
     EventTimeSessionWindows,
@@ -26,7 +27,6 @@ from flowsim.operators.windowing.triggers.count_triggers import CountTrigger, De
 from flowsim.operators.windowing.triggers.nested_triggers import ProcessingTimeoutTrigger, PurgingTrigger
 from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger
 from flowsim.operators.windowing.triggers.trigger import Trigger
-from flowsim.operators.windowing.tumbling_window_operator import create_window_operator
 from flowsim.operators.windowing.window_contents import ListContents
 from flowsim.operators.windowing.window_functions import InternalProcessWindowFunction, WindowContext
 from flowsim.operators.windowing.window_operator import WindowOperator

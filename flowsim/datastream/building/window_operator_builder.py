@@ -21,6 +21,7 @@ from flowsim.datastream.functions.function import has_life_cycle, isolated
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.errors import BadInput
 from flowsim.operators.stream_operator import StreamOperator
+from flowsim.operators.windowing.aligned_window_operator import create_window_operator
 from flowsim.operators.windowing.assigners.session_windows import (
     DynamicEventTimeSessionWindows,
     DynamicProcessingTimeSessionWindows,
@@ -52,7 +53,6 @@ from flowsim.operators.windowing.triggers.time_triggers import (
     ProcessingTimeTrigger,
 )
 from flowsim.operators.windowing.triggers.trigger import AnyTrigger
-from flowsim.operators.windowing.tumbling_window_operator import create_window_operator
 from flowsim.operators.windowing.window_contents import (
     AggregatingContents,
     ListContents,

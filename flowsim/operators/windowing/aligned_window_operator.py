@@ -1,9 +1,12 @@
-"""A fast window operator for the most frequent case. Flink: WindowOperator, TumblingEventTimeWindows."""
+"""A fast window operator for the most frequent case: aligned windows in event time. Flink: WindowOperator."""
 
 from __future__ import annotations
 
+from typing import Final
+
 from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.operators.stream_operator import OperatorContext, Value
+from flowsim.operators.windowing.assigners.sliding_windows import SlidingEventTimeWindows
 from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows, WindowStagger
 from flowsim.operators.windowing.assigners.window_assigner import AnyWindowAssigner
 from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger
@@ -11,12 +14,15 @@ from flowsim.operators.windowing.triggers.trigger import AnyTrigger
 from flowsim.operators.windowing.window_contents import Pane, WindowContents
 from flowsim.operators.windowing.window_functions import InternalWindowFunction
 from flowsim.operators.windowing.window_operator import WindowOperator
-from flowsim.operators.windowing.windows import TimeWindow, Window
+from flowsim.operators.windowing.windows import FAR, TimeWindow, Window
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.streamrecord.output import Output
 from flowsim.timers.internal_timer import InternalTimer
 from flowsim.units import MAX_WATERMARK
 from flowsim.values.keys import state_key
+
+MOST_WINDOWS: Final = 1000
+"""Records in more windows than this use the general operator."""
 
 _NOTHING_OPEN = MAX_WATERMARK + 1
 # Stored once: the lookup of an enum member takes longer than the rest of a firing.
@@ -24,39 +30,43 @@ _FIRE = WindowResult.FIRE
 _EVENT_TIME_TIMER = FireCause.EVENT_TIME_TIMER
 
 
-class TumblingWindowOperator(WindowOperator):
+OpenWindow = tuple[Window, int, dict[object, Pane]]
+"""A window, its last millisecond, and its panes by key."""
+
+
+class AlignedWindowOperator(WindowOperator):
     """Behaves exactly as ``WindowOperator`` for each record and timer, but costs less.
 
-    A window is *open* while the watermark has not reached its last millisecond. If a record's window is open and its
-    key has a pane, the record is only added: the trigger would return CONTINUE, and both timers exist (rules 9.1,
-    10.15, 10.17). All other records use the general code. The last used window is remembered, because records arrive
-    roughly in order.
+    The windows are tumbling, or sliding by a part of their size. So all records between two starts of windows, which are
+    ``slide_ms`` apart, belong to the same windows. A window is *open* while the watermark has not reached its last
+    millisecond. If all windows of a record are open, and its key has a pane in one of them, the record is only added to
+    this pane: the trigger would return CONTINUE, and both timers exist (rules 9.1, 10.15, 10.17). All other records use
+    the general code. The last windows are remembered, because records arrive roughly in order.
     """
 
     __slots__ = (
         "_size_ms",
+        "_slide_ms",
         "_phase_ms",
         "_start",
         "_end",
-        "_window",
-        "_panes",
+        "_windows",
         "_open",
         "_first_close",
         "_lateness_ms",
         "_contents",
     )
 
-    _open: dict[int, tuple[Window, dict[object, Pane]]]
-    """The open windows and their panes, by window start."""
-    _window: Window
-    _panes: dict[object, Pane]
-    """Panes of the remembered window [``_start``, ``_end``), which is open; the interval is empty if no window is
-    remembered.
+    _open: dict[int, list[OpenWindow]]
+    """The open windows of the records between two starts, by the earlier start."""
+    _windows: list[OpenWindow]
+    """The windows of the records from ``_start`` to ``_end`` (exclusive), all open; this interval is empty if no
+    windows are remembered.
     """
 
     def __init__(
         self,
-        assigner: TumblingEventTimeWindows,
+        assigner: TumblingEventTimeWindows | SlidingEventTimeWindows,
         contents: WindowContents,
         window_function: InternalWindowFunction,
         allowed_lateness_ms: int = 0,
@@ -64,7 +74,10 @@ class TumblingWindowOperator(WindowOperator):
     ) -> None:
         super().__init__(assigner, contents, window_function, EventTimeTrigger(), allowed_lateness_ms, late_tag)
         self._size_ms = assigner.size_ms
-        self._phase_ms = assigner.phase_ms
+        if isinstance(assigner, SlidingEventTimeWindows):
+            self._slide_ms, self._phase_ms = assigner.slide_ms, assigner.offset_ms
+        else:
+            self._slide_ms, self._phase_ms = assigner.size_ms, assigner.phase_ms
 
     def setup(self, ctx: OperatorContext, output: Output) -> None:
         super().setup(ctx, output)
@@ -72,7 +85,7 @@ class TumblingWindowOperator(WindowOperator):
         self._lateness_ms = self.lifetime.allowed_lateness_ms
         self._open = {}
         self._first_close = _NOTHING_OPEN
-        self._forget_last_window()
+        self._forget_last_windows()
 
     def process_element(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns
@@ -83,13 +96,13 @@ class TumblingWindowOperator(WindowOperator):
         if self.observer is not None:
             self.observer.on_element(value, timestamp, key, key_id, self.timers.current_watermark)
         if timestamp is not None:
-            if self._start <= timestamp < self._end or self._select_open_window(timestamp):
-                panes = self._panes
-                pane = panes.get(key_id)
-                if pane is not None:
-                    panes[key_id] = self._contents.add(value, pane)
-                else:
-                    self._create_pane(value, key, key_id)
+            if self._start <= timestamp < self._end or self._select_open_windows(timestamp):
+                for window, last, panes in self._windows:
+                    pane = panes.get(key_id)
+                    if pane is not None:
+                        panes[key_id] = self._contents.add(value, pane)
+                    else:
+                        self._create_pane(window, last, panes, value, key, key_id)
                 return
             self.process_in_windows(value, timestamp, key, key_id)
             self._remember_if_open(timestamp)
@@ -122,48 +135,57 @@ class TumblingWindowOperator(WindowOperator):
             self._window_context.at = window
             self.window_function.clear(self._window_context)
 
-    def _create_pane(self, value: Value, key: Value, key_id: object) -> None:
-        """Creates the pane for a key's first record in the remembered window; registers trigger and cleanup timers."""
+    def _create_pane(
+        self, window: Window, last: int, panes: dict[object, Pane], value: Value, key: Value, key_id: object
+    ) -> None:
+        """Creates the pane for a key's first record in an open window; registers trigger and cleanup timers."""
         self.current_key = key
         self.current_key_id = key_id
         self._move_state(key, key_id)
-        self._panes[key_id] = self._contents.create(value)
-        window = self._window
-        self.timers.register_event_time_timer(window, self._end - 1)
+        panes[key_id] = self._contents.create(value)
+        self.timers.register_event_time_timer(window, last)
         if self._lateness_ms:
             self.lifetime.register_cleanup_timer(window, self.timers)
 
-    def _select_open_window(self, timestamp: int) -> bool:
-        """Remembers the window of ``timestamp``; returns False if this window is not open."""
-        start = timestamp - (timestamp - self._phase_ms) % self._size_ms
-        open_window = self._open.get(start)
-        if open_window is None:
+    def _select_open_windows(self, timestamp: int) -> bool:
+        """Remembers the windows of ``timestamp``; returns False unless all of them are known to be open."""
+        start = timestamp - (timestamp - self._phase_ms) % self._slide_ms
+        windows = self._open.get(start)
+        if windows is None:
             return False
         self._start = start
-        self._end = start + self._size_ms
-        self._window, self._panes = open_window
+        self._end = start + self._slide_ms
+        self._windows = windows
         return True
 
     def _remember_if_open(self, timestamp: int) -> None:
-        start = timestamp - (timestamp - self._phase_ms) % self._size_ms
-        last = start + self._size_ms - 1
-        window = TimeWindow(start, last + 1)
-        panes = self.panes.by_window.get(window)
-        if panes is not None and last > self.timers.current_watermark:
-            self._open[start] = (window, panes)
-            self._first_close = min(self._first_close, last)
-            self._select_open_window(timestamp)
+        if not -FAR < timestamp < FAR:
+            return
+        size_ms, slide_ms = self._size_ms, self._slide_ms
+        latest = timestamp - (timestamp - self._phase_ms) % slide_ms
+        watermark = self.timers.current_watermark
+        windows: list[OpenWindow] = []
+        last = latest
+        for start in range(latest, latest - size_ms, -slide_ms):
+            last = start + size_ms - 1
+            window = TimeWindow(start, last + 1)
+            panes = self.panes.by_window.get(window)
+            if panes is None or last <= watermark:
+                return
+            windows.append((window, last, panes))
+        self._open[latest] = windows
+        self._first_close = min(self._first_close, last)
+        self._select_open_windows(timestamp)
 
     def _close_up_to(self, watermark: int) -> None:
-        last_offset = self._size_ms - 1
-        self._open = {start: opened for start, opened in self._open.items() if start + last_offset > watermark}
-        self._first_close = min(self._open, default=_NOTHING_OPEN) + last_offset
-        self._forget_last_window()
+        # The last window of a list ends first.
+        self._open = {start: windows for start, windows in self._open.items() if windows[-1][1] > watermark}
+        self._first_close = min([windows[-1][1] for windows in self._open.values()], default=_NOTHING_OPEN)
+        self._forget_last_windows()
 
-    def _forget_last_window(self) -> None:
+    def _forget_last_windows(self) -> None:
         self._start = self._end = 0
-        self._window = TimeWindow(0, 0)
-        self._panes = {}
+        self._windows = []
 
 
 _TRIGGER_METHODS = ("on_element", "on_event_time", "on_processing_time", "clear")
@@ -184,17 +206,17 @@ def create_window_operator(
     """
     trigger = trigger if trigger is not None else assigner.get_default_trigger(None)
     if (
-        isinstance(assigner, TumblingEventTimeWindows)
-        and _is_plain_tumbling(assigner)
+        isinstance(assigner, TumblingEventTimeWindows | SlidingEventTimeWindows)
+        and _is_aligned(assigner)
         and _is_plain_event_time(trigger)
     ):
-        return TumblingWindowOperator(assigner, contents, window_function, allowed_lateness_ms, late_tag)
+        return AlignedWindowOperator(assigner, contents, window_function, allowed_lateness_ms, late_tag)
     return WindowOperator(assigner, contents, window_function, trigger, allowed_lateness_ms, late_tag)
 
 
 def without_shortcuts(operator: WindowOperator) -> WindowOperator:
     """Returns the general operator instead of the fast one, which skips its components; call before ``setup``."""
-    if not isinstance(operator, TumblingWindowOperator):
+    if not isinstance(operator, AlignedWindowOperator):
         return operator
     lateness_ms, contents = operator.lifetime.allowed_lateness_ms, operator.panes.contents
     general = WindowOperator(
@@ -204,15 +226,18 @@ def without_shortcuts(operator: WindowOperator) -> WindowOperator:
     return general
 
 
-def _is_plain_tumbling(assigner: TumblingEventTimeWindows) -> bool:
-    """True if the size alone determines where windows begin, and no subclass overrides the assignment."""
-    kind = type(assigner)
-    return (
-        assigner.stagger is WindowStagger.ALIGNED
-        and kind.assign_windows is TumblingEventTimeWindows.assign_windows
-        and kind.window_of is TumblingEventTimeWindows.window_of
-        and kind.is_event_time is TumblingEventTimeWindows.is_event_time
-    )
+def _is_aligned(assigner: TumblingEventTimeWindows | SlidingEventTimeWindows) -> bool:
+    """True if size and slide alone determine where windows begin, and no subclass overrides the assignment."""
+    kind: type = type(assigner)
+    base: type
+    if isinstance(assigner, TumblingEventTimeWindows):
+        methods, base = ("assign_windows", "window_of", "is_event_time"), TumblingEventTimeWindows
+        is_regular = assigner.stagger is WindowStagger.ALIGNED
+    else:
+        methods, base = ("assign_windows", "windows_of", "is_event_time"), SlidingEventTimeWindows
+        windows, rest = divmod(assigner.size_ms, assigner.slide_ms)
+        is_regular = rest == 0 and windows <= MOST_WINDOWS and assigner.size_ms < FAR
+    return is_regular and all(getattr(kind, name) is getattr(base, name) for name in methods)
 
 
 def _is_plain_event_time(trigger: AnyTrigger) -> bool:

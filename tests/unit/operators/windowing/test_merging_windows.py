@@ -9,6 +9,7 @@ import pytest
 
 from flowsim.errors import BadInput
 from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.operators.windowing.aligned_window_operator import create_window_operator
 from flowsim.operators.windowing.assigners.session_windows import EventTimeSessionWindows, ProcessingTimeSessionWindows
 from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner
 from flowsim.operators.windowing.evicting_window_operator import EvictingWindowOperator
@@ -17,7 +18,6 @@ from flowsim.operators.windowing.triggers.count_triggers import CountTrigger, De
 from flowsim.operators.windowing.triggers.nested_triggers import PurgingTrigger
 from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger
 from flowsim.operators.windowing.triggers.trigger import OnMergeContext, Trigger, TriggerContext, TriggerResult
-from flowsim.operators.windowing.tumbling_window_operator import create_window_operator
 from flowsim.operators.windowing.window_contents import (
     AggregatingContents,
     ListContents,

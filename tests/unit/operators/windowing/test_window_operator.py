@@ -9,6 +9,7 @@ import pytest
 
 from flowsim.errors import BadInput
 from flowsim.operators.runtime_context import RuntimeContext
+from flowsim.operators.windowing.aligned_window_operator import AlignedWindowOperator, create_window_operator
 from flowsim.operators.windowing.assigners.sliding_windows import SlidingEventTimeWindows
 from flowsim.operators.windowing.assigners.tumbling_windows import TumblingEventTimeWindows
 from flowsim.operators.windowing.assigners.window_assigner import WindowAssigner
@@ -16,7 +17,6 @@ from flowsim.operators.windowing.triggers.count_triggers import CountTrigger
 from flowsim.operators.windowing.triggers.nested_triggers import PurgingTrigger
 from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger
 from flowsim.operators.windowing.triggers.trigger import Trigger, TriggerContext, TriggerResult
-from flowsim.operators.windowing.tumbling_window_operator import TumblingWindowOperator, create_window_operator
 from flowsim.operators.windowing.window_contents import (
     AggregatingContents,
     ListContents,
@@ -357,11 +357,14 @@ def test_fast_path_is_used_only_for_common_assigner_and_trigger() -> None:
         def assign_windows(self, element: object, timestamp: int | None, context: Any) -> list[TimeWindow]:
             return [TimeWindow(0, 1)]
 
-    assert type(windowed()) is TumblingWindowOperator
-    assert type(windowed(assigner=Subclass(5), trigger=EventTimeTrigger())) is TumblingWindowOperator
+    assert type(windowed()) is AlignedWindowOperator
+    assert type(windowed(assigner=Subclass(5), trigger=EventTimeTrigger())) is AlignedWindowOperator
     assert type(windowed(assigner=Shifted(5))) is WindowOperator
     assert type(windowed(trigger=CountTrigger(1))) is WindowOperator
-    assert type(windowed(assigner=SlidingEventTimeWindows(5, 5))) is WindowOperator
+    assert type(windowed(assigner=SlidingEventTimeWindows(10, 5))) is AlignedWindowOperator
+    assert type(windowed(assigner=SlidingEventTimeWindows(12, 5))) is WindowOperator
+    assert type(windowed(assigner=SlidingEventTimeWindows(5, 10))) is WindowOperator
+    assert type(windowed(assigner=SlidingEventTimeWindows(5005, 5))) is WindowOperator
 
 
 def test_negative_lateness_is_refused() -> None:

@@ -9,6 +9,7 @@ import pytest
 from flowsim.facts.kinds import FireCause, Level, WindowResult
 from flowsim.facts.schema import TABLES
 from flowsim.facts.tracer import TaskTrace
+from flowsim.operators.windowing.aligned_window_operator import create_window_operator
 from flowsim.operators.windowing.assigners.session_windows import (
     DynamicEventTimeSessionWindows,
     EventTimeSessionWindows,
@@ -19,7 +20,6 @@ from flowsim.operators.windowing.triggers.count_triggers import CountTrigger
 from flowsim.operators.windowing.triggers.nested_triggers import PurgingTrigger
 from flowsim.operators.windowing.triggers.time_triggers import EventTimeTrigger
 from flowsim.operators.windowing.triggers.trigger import TriggerContext, TriggerResult
-from flowsim.operators.windowing.tumbling_window_operator import create_window_operator
 from flowsim.operators.windowing.window_contents import ListContents, ReducingContents, WindowContents
 from flowsim.operators.windowing.window_functions import PassThroughWindowFunction
 from flowsim.operators.windowing.window_operator import WindowOperator

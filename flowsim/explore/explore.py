@@ -22,9 +22,6 @@ from flowsim.scenario.runner import ScenarioRun, run_compiled
 EXPLORED_BOUNDS: Final = RunBounds(steps=10_000_000)
 """The bounds of an explored run by default: some minutes."""
 
-Compile = Callable[[], CompiledScenario]
-"""Compiles the job again for every run, so that runs do not share operator state."""
-
 _PREFIX = {
     JobStatus.FINISHED: RunStatus.COMPLETE,
     JobStatus.STOPPED: RunStatus.STOPPED,
@@ -101,7 +98,7 @@ class Exploration:
 
 
 def explore(
-    compile: Compile,
+    compiled: CompiledScenario,
     strategy: Strategy,
     seeds: Iterable[int],
     *,
@@ -114,6 +111,8 @@ def explore(
 ) -> Exploration:
     """Runs one schedule per seed, until the first finding or, with ``until_violation=False``, to the last seed.
 
+    The scenario is compiled once: a run depends on nothing that another run left.
+
     ``budget_records`` 1 lets the policy choose after every element; None uses the scenario's. A run that reaches its
     ``bounds`` is a finding. Raises BadInput for a scenario that cannot be explored, and InvariantViolation.
     """
@@ -122,7 +121,7 @@ def explore(
     found = Exploration()
     for seed in seeds:
         step = explore_once(
-            compile(), strategy, seed, record=record, budget_records=budget_records, until_ns=until_ns, bounds=bounds
+            compiled, strategy, seed, record=record, budget_records=budget_records, until_ns=until_ns, bounds=bounds
         )
         found.add(step)
         if on_step is not None:

@@ -26,7 +26,6 @@ from flowsim.explore.strategies import Strategy, strategy_of, strategy_of_token
 from flowsim.explore.token import Token
 from flowsim.facts.kinds import Level
 from flowsim.laws.law import Verdict
-from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.runner import broken_invariant
 from flowsim.trace.links import evidence_link, report_command, report_link
 
@@ -77,16 +76,13 @@ def explore(
     until_ns = duration_argument("--until", until)
     with TemporaryDirectory(prefix="flowsim-explore-") as out, count_progress("exploring", json_output) as progress:
 
-        def compiled() -> CompiledScenario:
-            return compiled_scenario(scenario, Path(out), set_, allow_python, allow_path, limit, until_ns)
-
         def on_step(step: Step, so_far: Exploration) -> None:
             progress(so_far.runs, len(plan.seeds), f"seed {step.seed}, {so_far.distinct} distinct")
 
-        checked = compiled()
+        compiled = compiled_scenario(scenario, Path(out), set_, allow_python, allow_path, limit, until_ns)
         if plan.token is not None:
-            plan.token.check_scenario(checked.scenario.digest())
-        write_warnings(checked)
+            plan.token.check_scenario(compiled.scenario.digest())
+        write_warnings(compiled)
         progress(0, len(plan.seeds))
         found = explore_seeds(
             compiled,
@@ -103,7 +99,7 @@ def explore(
     def again(step: Step) -> str:
         return shlex.join(["flowsim", "run", str(scenario), "--seed", str(step.seed), *options])
 
-    code = exit_code(found, bool(compiled().faults))
+    code = exit_code(found, bool(compiled.faults))
     first = found.first_finding
     see = None if first is None else report_command(str(default_out(scenario)), _link(first))
     document = exploration_data(found, None if first is None else again(first)) | {"exit_code": int(code)}

@@ -15,9 +15,10 @@ from flowsim.facts.kinds import Level
 from flowsim.facts.schema import CHOICES
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
-from flowsim.scenario.loader import load_text
+from flowsim.scenario.loader import load_scenario, load_text
 from flowsim.scenario.runner import run_compiled
 
+REPOSITORY = Path(__file__).parents[3]
 TWO_SOURCES = """\
 flowsim: 1
 name: two
@@ -39,25 +40,41 @@ def compile_two(faults: str = "") -> CompiledScenario:
 
 
 def test_random_schedules_differ_by_seed_and_repeat_for_equal_seeds() -> None:
-    first = explore(compile_two, RandomSchedules(), range(6))
+    first = explore(compile_two(), RandomSchedules(), range(6))
     assert (first.runs, first.distinct, first.findings) == (6, 6, [])
-    assert explore(compile_two, RandomSchedules(), range(6)).digests == first.digests
+    assert explore(compile_two(), RandomSchedules(), range(6)).digests == first.digests
+
+
+SLOW = ("01", "03", "06", "07", "09", "14", "22", "32", "33", "40", "41d", "43")
+SHIPPED = [path for path in sorted((REPOSITORY / "scenarios").glob("*.yaml")) if not path.stem.startswith(SLOW)]
+
+
+@pytest.mark.parametrize("scenario", SHIPPED, ids=lambda path: path.stem)
+def test_run_of_scenario_is_the_same_after_other_runs_of_it(scenario: Path, tmp_path: Path) -> None:
+    def compiled() -> CompiledScenario:
+        return compile_scenario(load_scenario(scenario), out_dir=tmp_path / "out", allow_python=True)
+
+    def digest(job: CompiledScenario, seed: int) -> str | None:
+        return run_compiled(job, seed=seed, policy="random", record=Level.ELEMENTS, budget_records=1).digest
+
+    job = compiled()
+    first, second, again = [digest(job, seed) for seed in (1, 2, 1)]
+    assert first is not None
+    assert (again, digest(compiled(), 2)) == (first, second)
 
 
 def test_fifo_schedule_gives_same_recording_for_every_seed() -> None:
-    assert explore(compile_two, FifoSchedules(), range(4)).distinct == 1
+    assert explore(compile_two(), FifoSchedules(), range(4)).distinct == 1
 
 
 def test_exploration_stops_at_first_finding_unless_disabled() -> None:
     reported: list[Step] = []
-    found = explore(
-        lambda: compile_two(STALE), RandomSchedules(), range(10, 20), on_step=lambda step, _: reported.append(step)
-    )
+    found = explore(compile_two(STALE), RandomSchedules(), range(10, 20), on_step=lambda step, _: reported.append(step))
     assert [step.seed for step in reported] == [10]
     assert found.first_finding is reported[0]
     assert [outcome.law for outcome in reported[0].violated] == ["channel-fifo"]
     assert [outcome.what for outcome in reported[0].unmet] == ["rows of sink all"]
-    everything = explore(lambda: compile_two(STALE), RandomSchedules(), range(3), until_violation=False)
+    everything = explore(compile_two(STALE), RandomSchedules(), range(3), until_violation=False)
     assert (everything.runs, len(everything.findings)) == (3, 3)
 
 
@@ -87,7 +104,7 @@ def test_laws_without_examined_rows_are_named() -> None:
     )
     folder = Path("/nowhere")
     found = explore(
-        lambda: compile_scenario(load_text(keyed, "empty.yaml", folder), out_dir=folder / "out"),
+        compile_scenario(load_text(keyed, "empty.yaml", folder), out_dir=folder / "out"),
         RandomSchedules(), range(2),
     )  # fmt: skip
     assert found.never_examined == ("key-routing",)
@@ -95,11 +112,11 @@ def test_laws_without_examined_rows_are_named() -> None:
 
 def test_exploration_without_recording_or_with_unknown_policy_is_refused() -> None:
     with pytest.raises(BadInput, match="use recording level elements or full"):
-        explore(compile_two, RandomSchedules(), range(1), record=Level.OFF)
+        explore(compile_two(), RandomSchedules(), range(1), record=Level.OFF)
     with pytest.raises(BadInput, match="there is no policy 'pct'"):
         strategy_of("pct")
 
 
 def test_exploration_without_seeds_has_no_finding() -> None:
     assert Exploration().first_finding is None
-    assert explore(compile_two, RandomSchedules(), ()).runs == 0
+    assert explore(compile_two(), RandomSchedules(), ()).runs == 0

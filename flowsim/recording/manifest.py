@@ -26,6 +26,7 @@ from flowsim.recording.written_file import write_file
 
 MANIFEST: Final = "manifest.json"
 WALL: Final = "wall.json"
+_JSON_SPACE: Final = b" \t\r\n"
 _HASHED: Final = {"format_version", "status", "level", "run", "rows", "facts_digest", "failure", "record_values"}
 _DEPENDENCIES: Final = ("greenlet", "msgpack", "msgspec", "numpy", "pyarrow", "pydantic", "uvloop", "xxhash")
 
@@ -166,6 +167,9 @@ def read_manifest(directory: Path, limits: Limits = DEFAULT_LIMITS) -> Manifest:
     path = directory / MANIFEST
     try:
         content = recorded_bytes(path, limits.description_bytes, "description_bytes")
+        if content.lstrip(_JSON_SPACE)[:1] == b"[":
+            # pydantic would turn the whole list into objects, only to refuse it: forty times its size, for seconds.
+            raise BadInput(f"{path}: damaged manifest: file: expected an object, got a list")
         with without_garbage_collection():
             manifest = Manifest.model_validate_json(content)
         manifest.recorded_level  # noqa: B018

@@ -251,8 +251,8 @@ class TaskTrace:
     ) -> None:  # fmt: skip
         """Records a step of an async element; while the task waits, the loop's clock may be later.
 
-        The task itself puts an element. Its timeout counts from the task's clock, which on the real clock stands still
-        while a batch works.
+        The task itself puts an element. Its timeout counts from the task's clock, which on the real clock does
+        not advance while a batch works.
         """
         now_ns = self.clock.now_ns if action is kinds.AsyncAction.PUT else self._now_ns()
         self._async(

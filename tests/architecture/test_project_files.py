@@ -19,7 +19,8 @@ REPOSITORY = Path(__file__).parents[2]
 SHIPPED = (
     ".ci", ".dockerignore", ".github", ".gitignore", ".importlinter", ".pre-commit-config.yaml", "CHANGELOG.md",
     "CITATION.cff", "CODE_OF_CONDUCT.md", "CONTRIBUTING.md", "Dockerfile", "LICENSE", "Makefile", "README.md",
-    "SECURITY.md", "changelog.d", "docs", "flowsim", "mkdocs.yml", "pyproject.toml", "requirements.lock",
+    "SECURITY.md", "changelog.d", "compile_core.ini", "compile_core.py", "docs", "flowsim", "hatch_build.py",
+    "mkdocs.yml", "pyproject.toml", "requirements.lock",
     "requirements-flink.lock", "scenarios", "tests",
 )  # fmt: skip
 BINARY = {".gz", ".parquet", ".pyc", ".png", ".so", ".pyd"}

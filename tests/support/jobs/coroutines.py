@@ -79,6 +79,7 @@ def failure_of(function: AsyncFunction, values: Iterable[object] = (1, 2, 3), **
 @contextmanager
 def nothing_left_behind(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
     """What runs inside logs nothing of asyncio's, and its garbage raises nothing."""
+    gc.freeze()  # not the garbage of earlier tests, such as tasks of a deadlock
     with caplog.at_level(logging.DEBUG, logger="asyncio"):
         yield
         # What a test made is young.

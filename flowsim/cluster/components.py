@@ -31,8 +31,8 @@ from flowsim.network.writers.partitioner import StreamPartitioner
 from flowsim.network.writers.record_writer import Flusher, RecordWriter
 from flowsim.operators.operator_components import OperatorComponents
 from flowsim.operators.stream_operator import StreamOperator
-from flowsim.operators.task_clock import TaskClock
 from flowsim.sim.scheduler import Scheduler
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.batches import BatchBudget, Batches
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
 from flowsim.tasks.inputs.multiple_input_processor import StreamMultipleInputProcessor

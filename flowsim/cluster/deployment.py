@@ -20,11 +20,11 @@ from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
-from flowsim.operators.task_clock import TaskClock
 from flowsim.operators.windowing.aligned_window_operator import without_shortcuts
 from flowsim.operators.windowing.window_operator import WindowOperator
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.batches import BatchBudget
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
 from flowsim.tasks.finished_operator_chain import FinishedOperatorChain

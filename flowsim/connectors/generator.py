@@ -14,7 +14,7 @@ from flowsim.connectors.source import unexpected_state
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
-from flowsim.operators.task_clock import TaskClock
+from flowsim.task_clock import TaskClock
 from flowsim.values.closed_set import INT_MAX, INT_MIN, check
 
 _MOST_DEVIATIONS: Final = 10

@@ -21,7 +21,7 @@ from flowsim.connectors.source import unexpected_state
 from flowsim.connectors.split_assignment import SplitRequests
 from flowsim.operators.sources.source_output import ReaderOutput, SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
-from flowsim.operators.task_clock import TaskClock
+from flowsim.task_clock import TaskClock
 from flowsim.units import NS_PER_MS
 
 

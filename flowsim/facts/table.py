@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
+from struct import Struct, calcsize
 from typing import Final
 
 from flowsim.facts.kinds import Level
@@ -58,6 +59,12 @@ class Table:
     def struct_format(self) -> str:
         """The little-endian, unpadded ``struct`` format of a stored row."""
         return "<" + "".join(c.code for c in self.stored_columns)
+
+    @cached_property
+    def layout(self) -> Struct:
+        """The layout of a stored row whose ``task_attempt`` is 0 and has no name."""
+        attempt = "" if not self.has_attempt else f"{calcsize(TASK_ATTEMPT.code)}x"
+        return Struct("<" + "".join(c.code for c in self.columns) + attempt)
 
     @cached_property
     def names(self) -> tuple[str, ...]:

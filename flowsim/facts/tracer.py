@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
+from librt.strings import write_i32_le, write_i64_le
+from mypy_extensions import i32, i64, mypyc_attr, u8
+
 from flowsim.facts import kinds, schema
 from flowsim.facts.checkpoint_trace import CheckpointTrace
 from flowsim.facts.kinds import (
@@ -17,6 +20,8 @@ from flowsim.facts.kinds import (
     ElementKind,
     Level,
 )
+from flowsim.facts.row_buffer import RowBuffer
+from flowsim.task_clock import TaskClock
 from flowsim.values.encoding import encode_record, fingerprint_frame
 
 Append = Callable[..., None]
@@ -30,25 +35,19 @@ class Clock(Protocol):
     def now_ns(self) -> int: ...
 
 
-class Stamp(Protocol):
-    """The values for the common first columns of a task's facts: sequence number, task and time."""
-
-    task: int
-    seq: int
-    clock: Clock
-
-
-class SeenValues(Protocol):
+@mypyc_attr(allow_interpreted_subclasses=True)
+class SeenValues:
     """Stores the value of each fingerprint (table ``record_values``)."""
 
-    known: set[int]
-    """Fingerprints that are already stored."""
+    __slots__ = ("known",)
 
-    def wants(self, fingerprint: int) -> bool:
-        """True if the record with this new fingerprint would be stored."""
+    def __init__(self) -> None:
+        self.known: set[int] = set()
+        """Fingerprints that are already stored; always the same set."""
 
-    def add(self, fingerprint: int, encoded: bytes | bytearray) -> None:
-        """Stores a record with a new fingerprint."""
+    def add(self, fingerprint: int, encoded: bytes) -> None:
+        """Stores a record with a new fingerprint, or leaves it out."""
+        raise NotImplementedError
 
 
 class Recorder(Protocol):
@@ -65,8 +64,8 @@ class Recorder(Protocol):
     def appender(self, table: schema.Table) -> Append:
         """Returns the append function of one fact table; called once per task and table, not per row."""
 
-    def stamped_appender(self, table: schema.Table, stamp: Stamp) -> Append:
-        """Returns an append function that adds ``seq``, ``task`` and ``time_ns``; takes the other columns."""
+    def row_buffer(self, table: schema.Table) -> RowBuffer:
+        """Returns the rows of a fact table that every level records."""
 
     def static(self, table: schema.Table, rows: Sequence[tuple[int | str, ...]]) -> None:
         """Adds rows to a description table."""
@@ -75,88 +74,35 @@ class Recorder(Protocol):
         """Starts a new attempt of a task; its facts from this ``seq`` on belong to that attempt."""
 
 
-def stamping(append: Append, table: schema.Table, stamp: Stamp) -> Append:
-    """Makes a stamping append function from a plain append function."""
-    before_time = table.names.index("time_ns") - 2
-    task = stamp.task
-
-    def append_stamped(*rest: int) -> None:
-        seq = stamp.seq
-        stamp.seq = seq + 1
-        if before_time:
-            append(seq, task, *rest[:before_time], stamp.clock.now_ns, *rest[before_time:])
-        else:
-            append(seq, task, stamp.clock.now_ns, *rest)
-
-    return append_stamped
-
-
-class Sent(Protocol):
-    """Records that an element was put on a channel."""
-
-    def __call__(
-        self, channel: int, position: int, kind: ElementKind, timestamp: int, fingerprint: int, key_hash: int, key: int
-    ) -> None: ...
-
-
-class Received(Protocol):
-    """Records that an element was decoded from a channel."""
-
-    def __call__(
-        self, channel: int, position: int, kind: ElementKind, timestamp: int, fingerprint: int, epoch: int
-    ) -> None: ...
-
-
-class WindowIntake(Protocol):
-    """Records that a record entered a window operator."""
-
-    def __call__(
-        self,
-        operator: int,
-        key_hash: int,
-        key: int,
-        timestamp: int,
-        fingerprint: int,
-        watermark: int,
-        gap: int,
-        side: int,
-    ) -> None: ...
-
-
-class JoinPair(Protocol):
-    """Records that an interval join called its function for two records."""
-
-    def __call__(
-        self, operator: int, key_hash: int, key: int, left_fingerprint: int, right_fingerprint: int, timestamp: int
-    ) -> None: ...
-
-
 class TaskTrace:
     """Stamps the facts of one task with its id, its next sequence number and its clock."""
 
     __slots__ = (
         "task", "seq", "clock", "level", "recorder", "values",
-        "sent", "received", "_task_watermark", "window_intake", "join_pair", "_fire", "_late",
+        "_sent", "_received", "_task_watermark", "_intake", "_pairs", "_fire", "_late", "_known",
         "_merge", "_window_join", "_generated", "_alignment", "_async",
         "seen_value", "seen_fingerprint", "_loop_clock",
         "_counts", "_life", "_times", "_metrics", "_latencies", "_buffers", "_credits", "_segments", "_buffer_sizes", "_mails",
         "_actions", "_timers", "_system_timers", "_state_changes", "_keys", "_states", "checkpoints",
     )  # fmt: skip
 
-    def __init__(self, task: int, clock: Clock, recorder: Recorder, loop_clock: Clock | None = None) -> None:
-        self.task: int = task
-        self.seq: int = 0
-        self.clock: Clock = clock
-        self._loop_clock = clock if loop_clock is None else loop_clock
+    task: i32
+    seq: i64
+
+    def __init__(self, task: int, clock: TaskClock, recorder: Recorder, loop_clock: Clock | None = None) -> None:
+        self.task = task
+        self.seq = 0
+        self.clock = clock
+        self._loop_clock: Clock = clock if loop_clock is None else loop_clock
         self.level: Level = recorder.level
         self.recorder: Recorder = recorder
         self.values: SeenValues = recorder.values
         appender = recorder.appender
-        # The facts of every record: the recorder does everything beyond packing in one call.
-        self.sent: Sent = recorder.stamped_appender(schema.SENT, self)
-        self.received: Received = recorder.stamped_appender(schema.RECEIVED, self)
-        self.window_intake: WindowIntake = recorder.stamped_appender(schema.WINDOW_INTAKE, self)
-        self.join_pair: JoinPair = recorder.stamped_appender(schema.JOIN_PAIRS, self)
+        self._known: set[int] = recorder.values.known
+        self._sent = recorder.row_buffer(schema.SENT)
+        self._received = recorder.row_buffer(schema.RECEIVED)
+        self._intake = recorder.row_buffer(schema.WINDOW_INTAKE)
+        self._pairs = recorder.row_buffer(schema.JOIN_PAIRS)
         self._task_watermark = appender(schema.TASK_WATERMARK)
         self._fire = appender(schema.WINDOW_FIRE)
         self._late = appender(schema.LATE_DROP)
@@ -208,6 +154,93 @@ class TaskTrace:
     def _now_ns(self) -> int:
         """Returns the time of an effect from outside the task, in ns: while a task waits, its clock stands still."""
         return max(self.clock.now_ns, self._loop_clock.now_ns)
+
+    # The facts of every record write their columns themselves, in the order of the table.
+
+    def sent(
+        self, channel: i32, position: i64, kind: u8, timestamp: i64, fingerprint: i64, key_hash: i32, key: i64
+    ) -> None:
+        """Records that an element was put on a channel."""
+        rows = self._sent
+        seq = self.seq
+        self.seq = seq + 1
+        out = rows.out
+        write_i64_le(out, seq)
+        write_i32_le(out, self.task)
+        write_i64_le(out, self.clock.now_ns)
+        write_i32_le(out, channel)
+        write_i64_le(out, position)
+        out.append(kind)
+        write_i64_le(out, timestamp)
+        write_i64_le(out, fingerprint)
+        write_i32_le(out, key_hash)
+        write_i64_le(out, key)
+        rows.end_row()
+
+    def received(self, channel: i32, position: i64, kind: u8, timestamp: i64, fingerprint: i64, epoch: i64) -> None:
+        """Records that an element was decoded from a channel."""
+        rows = self._received
+        seq = self.seq
+        self.seq = seq + 1
+        out = rows.out
+        write_i64_le(out, seq)
+        write_i32_le(out, self.task)
+        write_i64_le(out, self.clock.now_ns)
+        write_i32_le(out, channel)
+        write_i64_le(out, position)
+        out.append(kind)
+        write_i64_le(out, timestamp)
+        write_i64_le(out, fingerprint)
+        write_i64_le(out, epoch)
+        rows.end_row()
+
+    def window_intake(
+        self,
+        operator: i32,
+        key_hash: i32,
+        key: i64,
+        timestamp: i64,
+        fingerprint: i64,
+        watermark: i64,
+        gap: i64,
+        side: u8,
+    ) -> None:
+        """Records that a record entered a window operator."""
+        rows = self._intake
+        seq = self.seq
+        self.seq = seq + 1
+        out = rows.out
+        write_i64_le(out, seq)
+        write_i32_le(out, self.task)
+        write_i32_le(out, operator)
+        write_i64_le(out, self.clock.now_ns)
+        write_i32_le(out, key_hash)
+        write_i64_le(out, key)
+        write_i64_le(out, timestamp)
+        write_i64_le(out, fingerprint)
+        write_i64_le(out, watermark)
+        write_i64_le(out, gap)
+        out.append(side)
+        rows.end_row()
+
+    def join_pair(
+        self, operator: i32, key_hash: i32, key: i64, left_fingerprint: i64, right_fingerprint: i64, timestamp: i64
+    ) -> None:
+        """Records that an interval join called its function for two records."""
+        rows = self._pairs
+        seq = self.seq
+        self.seq = seq + 1
+        out = rows.out
+        write_i64_le(out, seq)
+        write_i32_le(out, self.task)
+        write_i32_le(out, operator)
+        write_i64_le(out, self.clock.now_ns)
+        write_i32_le(out, key_hash)
+        write_i64_le(out, key)
+        write_i64_le(out, left_fingerprint)
+        write_i64_le(out, right_fingerprint)
+        write_i64_le(out, timestamp)
+        rows.end_row()
 
     def task_watermark(self, input_index: int, kind: ElementKind, timestamp: int) -> None:
         self._task_watermark(self._next(), self.task, self.clock.now_ns, input_index, kind, timestamp)
@@ -345,16 +378,14 @@ class TaskTrace:
 
     def fingerprint(self, timestamp: int | None, value: object) -> int:
         """Returns the fingerprint of a record, and stores a new value; raises ValueNotAllowed."""
-        encoded = encode_record(timestamp, value)
+        return self.fingerprint_encoded(encode_record(timestamp, value))
+
+    def fingerprint_encoded(self, encoded: bytes) -> int:
+        """Returns the fingerprint of an encoded record, and stores a new value."""
         number = fingerprint_frame(encoded)
-        if number not in self.values.known:
+        if number not in self._known:
             self.values.add(number, encoded)
         return number
-
-    def unknown_value(self, fingerprint: int, timestamp: int | None, value: object) -> None:
-        """Stores a decoded record with a new fingerprint."""
-        if self.values.wants(fingerprint):
-            self.values.add(fingerprint, encode_record(timestamp, value))
 
     def system_timer(
         self, operator: int, action: kinds.TimerAction, kind: kinds.SystemTimer, entry: int, timestamp: int

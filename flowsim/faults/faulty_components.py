@@ -70,7 +70,7 @@ from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner, Rebal
 from flowsim.network.writers.record_writer import Flusher, RecordWriter
 from flowsim.operators.operator_components import OperatorComponents
 from flowsim.operators.stream_operator import StreamOperator
-from flowsim.operators.task_clock import TaskClock
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.batches import Batches
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
 from flowsim.tasks.inputs.record_deserializer import RecordDeserializer

@@ -11,8 +11,8 @@ from flowsim.legacy.source_thread import SourceThread
 from flowsim.mailbox.mail import MIN_PRIORITY, Mail
 from flowsim.mailbox.task_mailbox import TaskMailbox
 from flowsim.operators.stream_operator import DataInputStatus
-from flowsim.operators.task_clock import TaskClock
 from flowsim.streamrecord.events import StopMode
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.batches import Batches
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.mailbox_processor import MailboxProcessor

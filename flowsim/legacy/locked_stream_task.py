@@ -24,9 +24,9 @@ from flowsim.network.buffers.local_buffer_pool import LocalBufferPool
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import OperatorContext
-from flowsim.operators.task_clock import TaskClock
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.actor import Actor
 from flowsim.tasks.batches import BatchBudget, Batches
 from flowsim.tasks.inputs.task_input import TaskInput

@@ -12,9 +12,9 @@ from flowsim.legacy.stream_source import StreamSource
 from flowsim.mailbox.task_mailbox import MailboxState
 from flowsim.network.completion import Completion
 from flowsim.operators.stream_operator import DataInputStatus, StreamOperator
-from flowsim.operators.task_clock import TaskClock
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.batches import BatchBudget
 from flowsim.tasks.checkpointing.task_checkpoints import TaskCheckpoints
 from flowsim.tasks.finished_operator_chain import FinishedOperatorChain

@@ -9,8 +9,8 @@ from flowsim.graph.edge_expansion import Subtask
 from flowsim.legacy.async_designs import has_legacy_async_operator
 from flowsim.legacy.locked_stream_task import LockedStreamTask
 from flowsim.legacy.source_stream_task import SourceStreamTask, SourceTaskComponents
-from flowsim.operators.task_clock import TaskClock
 from flowsim.sim.scheduler import Scheduler
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.batches import BatchBudget
 
 

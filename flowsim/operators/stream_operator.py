@@ -20,7 +20,6 @@ from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.input_selection import InputSelectable
 from flowsim.operators.latency_stats import LatencyStats
 from flowsim.operators.operator_components import OperatorComponents
-from flowsim.operators.task_clock import TaskClock
 from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.keyed_state import KeyedStateStore
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
@@ -28,6 +27,7 @@ from flowsim.state.snapshots.stored_streams import KeyedStateStream, TimerStream
 from flowsim.streamrecord.elements import LatencyMarker, StreamElement, WatermarkStatus
 from flowsim.streamrecord.operator_event import OperatorEvent
 from flowsim.streamrecord.output import Output
+from flowsim.task_clock import TaskClock
 from flowsim.timers.internal_timer_service import CancellationContext
 from flowsim.timers.processing_time_service import ProcessingTimeService
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from flowsim.facts.tracer import SeenValues
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values.record_text import record_texts
 
@@ -35,8 +36,8 @@ class ValueCounts:
     too_large: int
 
 
-class DistinctValues:
-    """Stores each record at the first occurrence of its fingerprint. Implements ``facts.tracer.SeenValues``.
+class DistinctValues(SeenValues):
+    """Stores each record at the first occurrence of its fingerprint.
 
     Half of the size is for all values. When it is full, only fingerprints that end in one 0 bit are stored, then two,
     and so on. The k-th sample gets 1 / (2 k (k + 1)) of the size: all samples together fit, and each covers more
@@ -47,7 +48,6 @@ class DistinctValues:
     """
 
     __slots__ = (
-        "known",
         "limit_bytes",
         "_size",
         "_largest",
@@ -63,7 +63,7 @@ class DistinctValues:
 
     def __init__(self, limit_bytes: int = VALUES_BYTES) -> None:
         """Creates an empty store. ``limit_bytes`` 0: nothing is stored."""
-        self.known: set[int] = set()
+        super().__init__()
         self.limit_bytes: int = limit_bytes
         self._size = limit_bytes - limit_bytes // 8
         self._largest = limit_bytes // _LARGEST
@@ -71,17 +71,13 @@ class DistinctValues:
         self._mask = 0 if limit_bytes else -1
         self._left = self._size // 2
         self._numbers: list[int] = []
-        self._encoded: list[bytes | bytearray] = []
+        self._encoded: list[bytes] = []
         self._stored = 0
         self._bytes = 0
         self._too_large = 0
 
-    def wants(self, fingerprint: int) -> bool:
-        """Returns True if an unknown fingerprint belongs to the current sample."""
-        return not fingerprint & self._mask
-
-    def add(self, fingerprint: int, encoded: bytes | bytearray) -> None:
-        """Adds a record with an unknown fingerprint; ``encoded`` is stored and must not change."""
+    def add(self, fingerprint: int, encoded: bytes) -> None:
+        """Adds a record with an unknown fingerprint, if it belongs to the current sample."""
         if fingerprint & self._mask:
             return
         size = len(encoded) + ROW_BYTES

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from flowsim.facts.kinds import Level
+from flowsim.facts.row_buffer import RowBuffer
 from flowsim.facts.schema import FACT_TABLES, RECORD_VALUES, STATIC_TABLES, TABLES, Table
-from flowsim.facts.tracer import Append, Stamp, stamping
+from flowsim.facts.tracer import Append
 from flowsim.recording.attempts import Attempts
 from flowsim.recording.digest import content_hashes, facts_digest
 from flowsim.recording.distinct_values import VALUES_BYTES, DistinctValues
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class MemoryRecorder:
-    """A list of tuples per table. Implements ``facts.tracer.Recorder`` and ``laws.facts.Facts``."""
+    """Packed rows per fact table. Implements ``facts.tracer.Recorder`` and ``laws.facts.Facts``."""
 
     def __init__(self, level: Level, values_bytes: int = VALUES_BYTES, records_state: bool = False) -> None:
         """``values_bytes``: the size limit of table ``record_values`` in bytes."""
@@ -29,23 +30,17 @@ class MemoryRecorder:
         self.records_state = records_state
         self.values: DistinctValues = DistinctValues(values_bytes)
         self._attempts = Attempts()
-        self._facts: dict[str, list[tuple[int, ...]]] = {t.name: [] for t in FACT_TABLES}
+        self._buffers = {t.name: RowBuffer(t) for t in FACT_TABLES}
+        self._unpacked: dict[str, list[tuple[int, ...]]] = {t.name: [] for t in FACT_TABLES}
         self._static: dict[str, list[tuple[int | str, ...]]] = {t.name: [] for t in STATIC_TABLES}
 
     def appender(self, table: Table) -> Append:
         """Returns the append function of one fact table; it drops rows of tables above the level."""
-        if table.level > self.level:
-            return ignore
-        add = self._facts[table.name].append
+        return self._buffers[table.name].append if table.level <= self.level else ignore
 
-        def append(*row: int) -> None:
-            add(row)
-
-        return append
-
-    def stamped_appender(self, table: Table, stamp: Stamp) -> Append:
-        """Returns an append function that adds the common first columns of a task's facts."""
-        return stamping(self.appender(table), table, stamp)
+    def row_buffer(self, table: Table) -> RowBuffer:
+        """Returns the rows of a fact table that every level records."""
+        return self._buffers[table.name]
 
     def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
         """Adds rows to a description table."""
@@ -59,8 +54,8 @@ class MemoryRecorder:
         """Returns the attempt of its task in which a fact was recorded."""
         return self._attempts.of(task, seq)
 
-    def _stored(self, table: Table) -> list[tuple[int, ...]]:
-        rows = self._facts[table.name]
+    def _stored(self, table: Table) -> Sequence[tuple[int, ...]]:
+        rows = self.rows(table.name)
         if not table.has_attempt:
             return rows
         seq, task = table.names.index("seq"), table.names.index("task")
@@ -68,7 +63,10 @@ class MemoryRecorder:
 
     def rows(self, table: str) -> Sequence[tuple[int, ...]]:
         """Returns the rows of a fact table in the order in which they were recorded."""
-        return self._facts[table]
+        buffer, unpacked = self._buffers[table], self._unpacked[table]
+        if len(buffer) != len(unpacked):
+            unpacked = self._unpacked[table] = buffer.rows()
+        return unpacked
 
     def static_rows(self, table: str) -> Sequence[tuple[int | str, ...]]:
         """Returns the rows of a description table."""

@@ -17,10 +17,10 @@ import pyarrow as pa
 
 from flowsim.errors import InvariantViolation, RecordingFailed
 from flowsim.facts.kinds import Level
+from flowsim.facts.row_buffer import RowBuffer
 from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, KEYS, RECORD_VALUES, STATES, STATIC_TABLES, TABLES, Table
-from flowsim.facts.tracer import Append, Stamp
+from flowsim.facts.tracer import Append
 from flowsim.recording.attempts import Attempts
-from flowsim.recording.block import Block
 from flowsim.recording.digest import (
     NO_TASK,
     ContentHashes,
@@ -103,7 +103,7 @@ class RecordingWriter:
         self._epochs = 0
         self._closed = False
         self._tables = [t for t in FACT_TABLES if t.level <= level]
-        self._blocks = {t.name: Block(t, rows_per_epoch, self._close_epoch) for t in self._tables}
+        self._buffers = {t.name: RowBuffer(t, rows_per_epoch, self._close_epoch) for t in self._tables}
         self._static: dict[str, list[tuple[int | str, ...]]] = {t.name: [] for t in STATIC_TABLES}
         self._hashes = {t.name: ContentHashes() for t in (*self._tables, *STATIC_TABLES)}
         self._rows = dict.fromkeys(self._hashes, 0)
@@ -115,13 +115,12 @@ class RecordingWriter:
 
     def appender(self, table: Table) -> Append:
         """Returns the append function of one fact table for all tasks; it drops rows of tables above the level."""
-        block = self._blocks.get(table.name)
-        return ignore if block is None else block.append
+        buffer = self._buffers.get(table.name)
+        return ignore if buffer is None else buffer.append
 
-    def stamped_appender(self, table: Table, stamp: Stamp) -> Append:
-        """Returns an append function that adds the common first columns, which saves a call per fact."""
-        block = self._blocks.get(table.name)
-        return ignore if block is None else block.stamped(stamp)
+    def row_buffer(self, table: Table) -> RowBuffer:
+        """Returns the rows of all tasks in a fact table that every level records."""
+        return self._buffers[table.name]
 
     def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
         """Adds rows to a description table; for a graph table only before the first epoch closes."""
@@ -164,13 +163,13 @@ class RecordingWriter:
         ``running`` and its complete epochs. In this case raises RecordingFailed, now and at every later call.
         """
         if self._failure is not None:
-            for block in self._blocks.values():
-                block.take()
+            for buffer in self._buffers.values():
+                buffer.take()
             raise self._failure
         parts: dict[str, PartDescription] = {}
         try:
             for table in self._tables:
-                rows = self._blocks[table.name].take()
+                rows = self._buffers[table.name].take()
                 if rows:
                     parts[table.name] = self._write_facts(table, rows)
             for table in _GROWING:

@@ -8,9 +8,9 @@ from flowsim.facts.kinds import LifeEvent
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.connections.view_reader import CreditBasedSequenceNumberingViewReader
 from flowsim.network.writers.record_writer import RecordWriter
-from flowsim.operators.task_clock import TaskClock
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.tasks.task_state import TaskState

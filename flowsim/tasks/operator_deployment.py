@@ -13,8 +13,8 @@ from flowsim.graph.stream_graph import JobSettings
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.stream_operator import OperatorContext
-from flowsim.operators.task_clock import TaskClock
 from flowsim.streamrecord.operator_event import OperatorEvent
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
 from flowsim.timers.internal_timer_service import CancellationContext
 

@@ -8,8 +8,8 @@ import heapq
 from collections.abc import Callable
 
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
-from flowsim.operators.task_clock import TaskClock
 from flowsim.sim.scheduler import Scheduler, Timer
+from flowsim.task_clock import TaskClock
 from flowsim.timers.processing_time_service import ProcessingTimeCallback
 from flowsim.units import NS_PER_MS
 

@@ -18,11 +18,11 @@ from flowsim.network.outbox import Outbox
 from flowsim.network.writers.record_writer import RecordWriter
 from flowsim.network.writers.record_writer_delegate import NonRecordWriter, RecordWriterDelegate, record_writer_delegate
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext, StreamOperator
-from flowsim.operators.task_clock import TaskClock
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import StopMode
 from flowsim.streamrecord.operator_event import OperatorEvent
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.actor import Actor
 from flowsim.tasks.async_calls import TaskAsyncCalls
 from flowsim.tasks.batches import BatchBudget, Batches

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from flowsim.operators.task_clock import TaskClock
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.timer_gauge import NanosecondClock, TimerGauge
 from flowsim.watermark.idleness import PausableRelativeClock
 

@@ -205,15 +205,15 @@ def fingerprint(timestamp: int | None, value: object) -> int:
     return _digest(encode_record(timestamp, value)) >> 1
 
 
-def fingerprint_decoded(timestamp: int | None, value: object) -> int:
-    """Returns the ``fingerprint`` of a decoded record, whose value needs no check."""
+def encode_decoded(timestamp: int | None, value: object) -> bytes:
+    """Returns the bytes of a decoded record, whose value needs no check."""
     if type(value) is tuple:
         for item in value:
             if type(item) not in SCALARS:
                 break
         else:
-            return _digest(_encoder.encode((timestamp, value))) >> 1
-    return fingerprint(timestamp, value)
+            return _encode((timestamp, value))
+    return encode_record(timestamp, value)
 
 
 def fingerprint_frame(frame: bytes | bytearray | memoryview) -> int:

@@ -8,7 +8,7 @@ from hypothesis.stateful import initialize, rule
 from flowsim.graph.network_memory import create_gate_buffers_spec
 from flowsim.network.gates.buffer_debloater import BufferDebloater, BufferSizeEMA, ThroughputCalculator
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
-from flowsim.operators.task_clock import TaskClock
+from flowsim.task_clock import TaskClock
 from flowsim.units import NS_PER_MS
 from tests.support.flink.machine import Differential, DifferentialMachine
 

@@ -12,7 +12,7 @@ from hypothesis.stateful import initialize, precondition, rule
 from flowsim.errors import InvariantViolation
 from flowsim.mailbox.mail import MAX_PRIORITY, MailFuture, MailOptions
 from flowsim.mailbox.task_mailbox import MailboxClosedException, MailboxState, TaskMailbox
-from flowsim.operators.task_clock import TaskClock
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.mailbox_processor import MailboxProcessor, Suspension
 from flowsim.tasks.time_buckets import PeriodTimer
 from tests.support.flink.machine import Differential, DifferentialMachine

@@ -23,7 +23,6 @@ from flowsim.network.gates.input_gate import AvailabilityHelper
 from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.operators.stream_operator import DataInputStatus, OperatorInput
-from flowsim.operators.task_clock import TaskClock
 from flowsim.streamrecord.codec import (
     encode_latency_marker_into,
     encode_record_into,
@@ -31,6 +30,7 @@ from flowsim.streamrecord.codec import (
     encode_watermark_into,
 )
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.inputs.network_input import (
     CanEmitBatchOfRecordsChecker,
     StreamTaskNetworkInput,

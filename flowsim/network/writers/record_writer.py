@@ -19,7 +19,7 @@ from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrier, Event, StopMode
 from flowsim.streamrecord.output import CountingOutput
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values.encoding import encode_into, encode_record, fingerprint_frame
+from flowsim.values.encoding import encode_into, encode_record
 
 _RECORD = ElementKind.RECORD
 """The element kind of records, stored because an enum member lookup costs more than packing the value."""
@@ -116,7 +116,7 @@ class RecordWriter(CountingOutput):
         encode_into(data, timestamp, value)
         self.records_out += 1
         if route is not None:
-            self._record_sent(index, timestamp, data[start:], route)
+            self._record_sent(index, timestamp, bytes(data[start:]), route)
         builder.committed = size = len(data)
         if size >= builder.capacity:
             self.partition.on_unicast_full(index, builder)
@@ -232,15 +232,13 @@ class RecordWriter(CountingOutput):
             self._positions[index] = position + (kind is not ElementKind.UNALIGNED_BARRIER)
             self.trace.sent(self.first_channel + index, position, kind, timestamp, 0, 0, 0)
 
-    def _record_sent(self, index: int, timestamp: int | None, frame: bytearray, route: ObservedPartitioner) -> None:
+    def _record_sent(self, index: int, timestamp: int | None, frame: bytes, route: ObservedPartitioner) -> None:
         trace = self.trace
         if trace is None:
             return
         position = self._positions[index]
         self._positions[index] = position + 1
-        number = fingerprint_frame(frame)
-        if number not in trace.values.known:
-            trace.values.add(number, frame)
+        number = trace.fingerprint_encoded(frame)
         at = NO_TIMESTAMP if timestamp is None else timestamp
         trace.sent(self.first_channel + index, position, _RECORD, at, number, route.key_hash, route.key)
 
@@ -249,14 +247,12 @@ class RecordWriter(CountingOutput):
         frame = encode_record(timestamp, value)
         self.records_out += 1
         if trace is not None:
-            printed = fingerprint_frame(frame)
-            if printed not in trace.values.known:
-                trace.values.add(printed, frame)
+            number = trace.fingerprint_encoded(frame)
             at = NO_TIMESTAMP if timestamp is None else timestamp
             for index in range(partition.count):
                 position = self._positions[index]
                 self._positions[index] = position + 1
-                trace.sent(self.first_channel + index, position, _RECORD, at, printed, 0, 0)
+                trace.sent(self.first_channel + index, position, _RECORD, at, number, 0, 0)
         partition.broadcast(frame)
         if self.timeout_ms == 0:
             partition.flush_all()

@@ -13,12 +13,12 @@ from flowsim.network.checkpointing.checkpoint_metrics import CheckpointMetaData,
 from flowsim.network.checkpointing.checkpointable import CheckpointableTask
 from flowsim.network.checkpointing.input_gates import BarrierEventHandler
 from flowsim.network.gates.input_channel import InputChannel
-from flowsim.operators.task_clock import TaskClock
 from flowsim.state.redistribution.operator_state import OperatorSubtaskState, TaskStateSnapshot
 from flowsim.state.snapshots.stored_streams import CheckpointStreams
 from flowsim.streamrecord.checkpoint_exception import CheckpointException
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import CheckpointBarrier, Event
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.checkpointing.operator_chain_checkpoints import OperatorChainCheckpoints, OperatorSnapshotFutures
 from flowsim.tasks.checkpointing.state_facts import record_state
 from flowsim.tasks.checkpointing.state_size import size_of_states

@@ -18,13 +18,13 @@ from flowsim.network.completion import Completion
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.outbox import Outbox
 from flowsim.network.writers.record_writer import RecordWriter
-from flowsim.operators.task_clock import TaskClock
 from flowsim.sim.scheduler import Scheduler, Timer
 from flowsim.state.redistribution.channel_state_handles import InputChannelInfo
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import CheckpointBarrier, Event
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.checkpointing.async_operations import AsyncOperations
 from flowsim.tasks.checkpointing.channel_recovery import ChannelRecovery
 from flowsim.tasks.checkpointing.channel_state_writer import (

@@ -12,7 +12,6 @@ from flowsim.network.gates.checkpointed_input_gate import CheckpointedInputGate
 from flowsim.network.gates.input_channel import InputChannel, Received
 from flowsim.network.gates.input_gate import EndOfDataStatus, InputGate
 from flowsim.operators.stream_operator import DataInputStatus, OperatorInput, Value
-from flowsim.operators.task_clock import TaskClock
 from flowsim.streamrecord.codec import LATENCY_MARKER_LENGTH, WATERMARK_LENGTH, Element, latency_marker
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.streamrecord.events import (
@@ -24,11 +23,12 @@ from flowsim.streamrecord.events import (
     Event,
     SubtaskConnectionDescriptor,
 )
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.inputs.demultiplexing_record_deserializer import DemultiplexingRecordDeserializer
 from flowsim.tasks.inputs.record_deserializer import RecordDeserializer
 from flowsim.tasks.operator_chain import OperatorChain
 from flowsim.units import NO_TIMESTAMP
-from flowsim.values.encoding import fingerprint_decoded
+from flowsim.values.encoding import encode_decoded
 from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 
 BUFFERS_PER_BATCH = 16
@@ -260,9 +260,7 @@ class StreamTaskNetworkInput:
         channel = self._last_channel
         position = channel.position
         channel.position = position + 1
-        number = fingerprint_decoded(timestamp, value)
-        if number not in trace.values.known:
-            trace.unknown_value(number, timestamp, value)
+        number = trace.fingerprint_encoded(encode_decoded(timestamp, value))
         trace.seen_value, trace.seen_fingerprint = value, number
         at = NO_TIMESTAMP if timestamp is None else timestamp
         trace.received(channel.channel_id, position, _RECORD, at, number, self.output.watermarks)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from typing import Any
 
 from flowsim.facts import schema
 from flowsim.facts.kinds import (
@@ -35,6 +36,7 @@ from flowsim.facts.kinds import (
 )  # fmt: skip
 from flowsim.facts.tracer import TaskTrace
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.task_clock import TaskClock
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 KEYS = {"a": (97, 1000, 0), "b": (98, 1001, 1), "c": (99, 1002, 1)}
@@ -53,16 +55,15 @@ SCRIPT: tuple[tuple[int, str] | int | None, ...] = (
 )  # fmt: skip
 
 
-class Clock:
-    """Counts up, so that no two facts have the same time."""
+class TickingTrace:
+    """Advances the clock before each fact, so that no two facts have the same time."""
 
-    def __init__(self) -> None:
-        self._now = 0
+    def __init__(self, trace: TaskTrace) -> None:
+        self._trace = trace
 
-    @property
-    def now_ns(self) -> int:
-        self._now += 1
-        return self._now
+    def __getattr__(self, name: str) -> Any:
+        self._trace.clock.now_ns += 1
+        return getattr(self._trace, name)
 
 
 class FactSet:
@@ -117,8 +118,8 @@ class TinyJob:
 
     def __init__(self, level: Level, lateness_ms: int = LATENESS_MS) -> None:
         self.recorder = MemoryRecorder(level)
-        clock = Clock()
-        self.traces = [TaskTrace(task, clock, self.recorder) for task in range(5)]
+        clock = TaskClock(0)
+        self.traces = [TickingTrace(TaskTrace(task, clock, self.recorder)) for task in range(5)]
         self.lateness_ms = lateness_ms
         self.sent = dict.fromkeys(CHANNELS, 0)
         self.balance = dict.fromkeys(CHANNELS, 0)

@@ -50,8 +50,8 @@ from flowsim.operators.checkpointed_function import (
 )
 from flowsim.operators.sink import InitContext
 from flowsim.operators.stream_operator import StreamOperator
-from flowsim.operators.task_clock import TaskClock
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
+from flowsim.task_clock import TaskClock
 from flowsim.units import NS_PER_MS
 from tests.support.described.described_broadcasts import RULES, KeyedLooking
 from tests.support.described.described_functions import KeyedBoth, States, Timers

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from flowsim.facts.checkpoint_tables import (
     CHECKPOINT_METRICS,
     CHECKPOINT_STEPS,
@@ -39,14 +37,10 @@ from flowsim.state.snapshots.stored_streams import (
     TimerStream,
 )
 from flowsim.streamrecord.checkpoint_exception import CheckpointFailureReason
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.checkpointing.state_facts import record_state
 from flowsim.values.encoding import fingerprint
 from flowsim.values.java_long import wrapped
-
-
-@dataclass
-class _Clock:
-    now_ns: int = 7
 
 
 class _Streams:
@@ -69,7 +63,7 @@ def test_reasons_have_the_names_of_flink():
 
 def test_facts_of_the_job_are_numbered_over_both_tables():
     facts = MemoryRecorder(Level.ELEMENTS)
-    job = JobTrace(_Clock(), facts)
+    job = JobTrace(TaskClock(7), facts)
     job.checkpoint(1, CheckpointAction.TRIGGERED, SnapshotKind.CHECKPOINT, 4, 0)
     job.failure(0, task=2, attempt=0, delay_ms=1000)
     job.restart(0, task=2, attempt=1, checkpoint=-1)
@@ -102,7 +96,7 @@ def test_facts_of_the_job_are_numbered_over_both_tables():
 
 def test_facts_of_a_task_have_its_sequence_numbers():
     facts = MemoryRecorder(Level.ELEMENTS)
-    trace = TaskTrace(3, _Clock(), facts)
+    trace = TaskTrace(3, TaskClock(7), facts)
     trace.checkpoints.step(1, CheckpointStep.ALIGNMENT_START, channel=2)
     trace.checkpoints.step(1, CheckpointStep.DECLINE, reason=CheckpointReason.CHECKPOINT_DECLINED)
     trace.checkpoints.metrics(1, 10, 20, 30, 0, 1, 2, 99)
@@ -138,7 +132,7 @@ def test_stored_state_is_recorded_per_state_and_key_group():
         managed_keyed=(KeyGroupsStateHandle("keyed", KeyGroupRange(0, 1)),),
         raw_keyed=(KeyGroupsStateHandle("timers", KeyGroupRange(0, 3)),),
     )
-    record_state(TaskTrace(3, _Clock(), facts), 1, 9, StoredAction.RESTORED, state, streams)
+    record_state(TaskTrace(3, TaskClock(7), facts), 1, 9, StoredAction.RESTORED, state, streams)
 
     def row(seq: int, kind: StoredKind, name: str, group: int, *entries: object) -> tuple[int, ...]:
         total = wrapped(sum(fingerprint(None, entry) for entry in entries))

@@ -62,7 +62,7 @@ def test_facts_of_undescribed_task_are_refused_as_damaged() -> None:
 
 def test_prefix_checked_as_whole_run_violates_laws() -> None:
     facts = tiny_job(Level.ELEMENTS)
-    facts.cut(lambda row: int(row["time_ns"]) < 108)
+    facts.cut(lambda row: int(row["time_ns"]) < 112)
     broken = {outcome.law for outcome in check_all(facts, "complete") if outcome.verdict is Verdict.VIOLATED}
     assert broken == {"channel-end", "channel-fifo", "conservation", "life-cycle", "task-watermark"}
 

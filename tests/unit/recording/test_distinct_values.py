@@ -16,6 +16,7 @@ from flowsim.recording.manifest import RecordedValues, RunDescription, RunStatus
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
+from flowsim.task_clock import TaskClock
 from flowsim.trace.record_values import RecordValues
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values.encoding import encode_record, fingerprint
@@ -30,10 +31,6 @@ sinks: {all: {input: sums, collect: {}}}
 """
 
 
-class Clock:
-    now_ns = 1
-
-
 def fill(values: DistinctValues, count: int, start: int = 0) -> None:
     for number in range(start, start + count):
         encoded = encode_record(number, ("some text", number))
@@ -44,10 +41,10 @@ def fill(values: DistinctValues, count: int, start: int = 0) -> None:
 
 def test_each_record_value_is_kept_once_in_order_of_first_occurrence() -> None:
     recorder = MemoryRecorder(Level.ELEMENTS)
-    one, two = TaskTrace(0, Clock(), recorder), TaskTrace(1, Clock(), recorder)
+    one, two = TaskTrace(0, TaskClock(1), recorder), TaskTrace(1, TaskClock(1), recorder)
     numbers = [trace.fingerprint(at, value) for trace in (one, two) for at, value in ((None, "b"), (5, ("a", 1)))]
     assert numbers[:2] == numbers[2:]
-    two.unknown_value(fingerprint(5, ("a", 2)), 5, ("a", 2))
+    two.fingerprint_encoded(encode_record(5, ("a", 2)))
     assert recorder.static_rows(RECORD_VALUES.name) == [
         (numbers[0], NO_TIMESTAMP, '"b"'),
         (numbers[1], 5, '["a",1]'),
@@ -116,7 +113,7 @@ def test_manifest_has_counts_of_kept_values(tmp_path: Path) -> None:
 
 def test_changed_value_is_refused_as_damage(tmp_path: Path) -> None:
     writer = RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription(), rows_per_epoch=2)
-    trace = TaskTrace(0, Clock(), writer)
+    trace = TaskTrace(0, TaskClock(1), writer)
     for number in range(5):
         trace.sent(0, number, ElementKind.RECORD, 0, trace.fingerprint(0, number), 0, 0)
     writer.finish(RunStatus.COMPLETE)
@@ -131,7 +128,7 @@ def test_changed_value_is_refused_as_damage(tmp_path: Path) -> None:
 
 def test_value_of_a_fact_is_in_its_epoch_or_an_earlier_one(tmp_path: Path) -> None:
     writer = RecordingWriter(tmp_path, Level.ELEMENTS, RunDescription(), rows_per_epoch=3)
-    trace = TaskTrace(0, Clock(), writer)
+    trace = TaskTrace(0, TaskClock(1), writer)
     for number in range(10):
         trace.sent(0, number, ElementKind.RECORD, 0, trace.fingerprint(0, number % 4), 0, 0)
     writer.finish(RunStatus.COMPLETE)

@@ -17,19 +17,16 @@ from flowsim.recording.manifest import FailureReport, RunDescription, RunStatus,
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
+from flowsim.task_clock import TaskClock
 
 BIG = 2**63 - 1
-
-
-class Clock:
-    now_ns = 1
 
 
 def record(recorder: Recorder, rows: int) -> None:
     """Two tasks, several tables of very different sizes, extreme values, text and keys that appear during the run."""
     recorder.static(schema.TASKS, [(0, 0, 0, "source", 0, 1, 128, 0), (1, 1, 1, 'sink "ö" 字', 0, 1, 128, 1)])
     choose = recorder.appender(schema.CHOICES)
-    clock = Clock()
+    clock = TaskClock(1)
     sender, receiver = TaskTrace(0, clock, recorder), TaskTrace(1, clock, recorder)
     for i in range(rows):
         clock.now_ns += 1000
@@ -294,7 +291,7 @@ def test_rows_of_every_table_read_back_equal(tmp_path: Path, table: schema.Table
 
 def test_attempt_of_fact_follows_from_begins_of_attempts(tmp_path: Path) -> None:
     def facts(recorder: Recorder) -> None:
-        clock = Clock()
+        clock = TaskClock(1)
         one, two = TaskTrace(1, clock, recorder), TaskTrace(2, clock, recorder)
         for number in range(40):
             if number in (10, 25):

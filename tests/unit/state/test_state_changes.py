@@ -27,6 +27,7 @@ from flowsim.state.observed_state_backend import ObservedStateBackend
 from flowsim.state.state_changes import StateChanges
 from flowsim.state.state_ttl_config import TtlBuilder
 from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, State, ValueState
+from flowsim.task_clock import TaskClock
 from flowsim.timers.recorded_timer_service import KeyFacts
 from flowsim.values.types import Types
 
@@ -34,10 +35,6 @@ LONG, STRING = Types.LONG(), Types.STRING()
 PUT, ADD, REMOVE, CLEAR, EXPIRE = StateAction
 
 Shown = tuple[StateAction, int, str]
-
-
-class Clock:
-    now_ns = 5
 
 
 class Mean:
@@ -74,7 +71,7 @@ class Backend(ObservedStateBackend):
 
     def __init__(self, key: str | None = "k") -> None:
         self.recorder = MemoryRecorder(Level.FULL, records_state=True)
-        trace = TaskTrace(0, Clock(), self.recorder)
+        trace = TaskTrace(0, TaskClock(5), self.recorder)
         changes = StateChanges(trace, 2, KeyFacts(trace, None))
         super().__init__(KeyGroupRange(0, 127), 128, None, lambda: self.now, changes)
         self.now = 100

@@ -12,9 +12,9 @@ import pytest
 
 from flowsim.errors import BadInput
 from flowsim.mailbox.task_mailbox import MailboxClosedException
-from flowsim.operators.task_clock import TaskClock
 from flowsim.sim.run_virtual import run_virtual
 from flowsim.sim.virtual_time_loop import START_NS, VirtualTimeLoop
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.async_calls import TaskAsyncCalls
 from flowsim.tasks.processing_time import TaskTimers
 from tests.support.jobs.coroutines import UNMARKED, nothing_left_behind

@@ -9,8 +9,8 @@ from flowsim.facts.kinds import ActionKind, ActionPhase, Level
 from flowsim.facts.tracer import TaskTrace
 from flowsim.mailbox.mail import MailOptions
 from flowsim.mailbox.task_mailbox import MailboxClosedException, TaskMailbox
-from flowsim.operators.task_clock import TaskClock
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.task_clock import TaskClock
 from flowsim.tasks.mailbox_processor import MailboxProcessor
 from flowsim.tasks.time_buckets import PeriodTimer, TimeBuckets
 

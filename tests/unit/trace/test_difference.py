@@ -13,11 +13,8 @@ from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
 from flowsim.sim.virtual_time_loop import START_NS
+from flowsim.task_clock import TaskClock
 from flowsim.trace.difference import differences
-
-
-class Clock:
-    now_ns = START_NS - 1_000_000
 
 
 def recorded(
@@ -26,7 +23,7 @@ def recorded(
     """Two tasks that emit watermarks; ``changed``: other times, by their number in task 1."""
     writer = RecordingWriter(directory, Level.ELEMENTS, RunDescription(), rows_per_epoch=rows_per_epoch)
     writer.static(schema.TASKS, [(task, 0, 0, f"map ({task + 1}/2)", task, 2, 128, 1) for task in range(2)])
-    clock = Clock()
+    clock = TaskClock(START_NS - 1_000_000)
     traces = [TaskTrace(task, clock, writer) for task in range(2)]
     choose = writer.appender(schema.CHOICES)
     for number in range(marks):

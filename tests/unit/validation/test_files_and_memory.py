@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.facts.kinds import Level
-from flowsim.facts.schema import Table
-from flowsim.facts.tracer import Append, Stamp, stamping
+from flowsim.facts.schema import FACT_TABLES, RECORD_VALUES, STATIC_TABLES
 from flowsim.laws.catalogue import LAW_IDS
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome
@@ -30,48 +28,44 @@ SOME = CASES[::5]
 """Writing a recording takes longer than the run; files are compared with memory in tests of the laws, too."""
 
 
-class Both:
-    """Hands every fact to memory and to files."""
+class Remembered(MemoryRecorder):
+    """Remembers what is told it, for a writer of files."""
 
-    def __init__(self, directory: Path) -> None:
-        self.level = Level.FULL
-        self.memory = MemoryRecorder(self.level)
-        self.records_state = self.memory.records_state
-        self.files = RecordingWriter(directory, self.level, RunDescription())
-        self.values = self.files.values
-
-    def appender(self, table: Table) -> Append:
-        to_memory, to_files = self.memory.appender(table), self.files.appender(table)
-
-        def append(*row: int) -> None:
-            to_memory(*row)
-            to_files(*row)
-
-        return append
-
-    def stamped_appender(self, table: Table, stamp: Stamp) -> Append:
-        return stamping(self.appender(table), table, stamp)
+    def __init__(self) -> None:
+        super().__init__(Level.FULL)
+        self.attempts: list[tuple[int, int]] = []
 
     def begin_attempt(self, task: int, seq: int) -> None:
-        self.memory.begin_attempt(task, seq)
-        self.files.begin_attempt(task, seq)
+        super().begin_attempt(task, seq)
+        self.attempts.append((task, seq))
 
-    def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
-        self.memory.static(table, rows)
-        self.files.static(table, rows)
+    def write(self, directory: Path, end: RunStatus) -> None:
+        """Hands every fact to files."""
+        files = RecordingWriter(directory, self.level, RunDescription())
+        for table in STATIC_TABLES:
+            if table is not RECORD_VALUES:
+                files.static(table, self.static_rows(table.name))
+        for task, seq in self.attempts:
+            files.begin_attempt(task, seq)
+        for table in FACT_TABLES:
+            append = files.appender(table)
+            for row in self.rows(table.name):
+                append(*row)
+        files.finish(end)
 
 
 @pytest.fixture(scope="module")
 def judged(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[RunStatus, Outcomes, Outcomes]]:
     """By case: how it ended, and its outcomes from memory and from files."""
     folder = tmp_path_factory.mktemp("faults")
-    recorders = [Both(folder / str(number) / "recording") for number in range(len(SOME))]
+    recorders = [Remembered() for _ in SOME]
+    recordings = [folder / str(number) for number in range(len(SOME))]
     from_memory: list[tuple[RunStatus, Outcomes]] = []
-    for case, recorder in zip(SOME, recorders, strict=True):
+    for case, recorder, folder in zip(SOME, recorders, recordings, strict=True):
         end = ENDS[run_case(case, recorder).status]
-        recorder.files.finish(end)
-        from_memory.append((end, {outcome.law: outcome for outcome in check_all(recorder.memory, end.value)}))
-    report = validate(open_runs([recorder.files.directory.parent for recorder in recorders]))
+        recorder.write(folder / "recording", end)
+        from_memory.append((end, {outcome.law: outcome for outcome in check_all(recorder, end.value)}))
+    report = validate(open_runs(recordings))
     return {
         case.name: (end, mine, report.of(run))
         for run, (case, (end, mine)) in enumerate(zip(SOME, from_memory, strict=True))

@@ -15,8 +15,8 @@ from flowsim.network.buffers.local_buffer_pool import UNLIMITED, LocalBufferPool
 from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.errors import BufferPoolDestroyed, IllegalArgument, InsufficientNetworkBuffers
 from flowsim.network.partitions.result_partition import ResultPartition
-from flowsim.operators.task_clock import TaskClock
 from flowsim.recording.memory import MemoryRecorder
+from flowsim.task_clock import TaskClock
 from tests.support.network import Waits
 
 _HELD = {SegmentAction.TAKEN: 1, SegmentAction.RETURNED: -1}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowsim.network.gates.buffer_debloater import BufferDebloater, BufferSizeEMA, ThroughputCalculator
-from flowsim.operators.task_clock import TaskClock
+from flowsim.task_clock import TaskClock
 from flowsim.units import NS_PER_MS
 
 

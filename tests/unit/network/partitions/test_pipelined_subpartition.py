@@ -14,10 +14,10 @@ from flowsim.network.errors import IllegalState
 from flowsim.network.partitions.channel_state import ChannelStateFuture
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_subpartition import REFUSED
-from flowsim.operators.task_clock import TaskClock
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.checkpoint_options import CheckpointOptions
 from flowsim.streamrecord.events import CheckpointBarrier, EndOfData, StopMode
+from flowsim.task_clock import TaskClock
 from tests.support.barriers import ALIGNED, TIMEOUTABLE, UNALIGNED
 from tests.support.network import Listener
 

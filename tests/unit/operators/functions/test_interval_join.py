@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from flowsim.errors import BadInput
-from flowsim.facts.kinds import Level
+from flowsim.facts.kinds import Level, TimerAction
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.functions.interval_join import IntervalBounds, IntervalJoinOperator, JoinContext
 from flowsim.operators.runtime_context import RuntimeContext
@@ -163,7 +163,7 @@ def test_cleanup_timers_of_both_buffers_are_distinguished() -> None:
         operator.inputs[0].process_element("a", 9)
         operator.inputs[1].process_element("a", 9)
         joined.process_watermark(MAX_WATERMARK)
-    namespaces = [(row[4].name, row[9], row[11]) for row in recorder.rows("timers")]
+    namespaces = [(TimerAction(row[4]).name, row[9], row[11]) for row in recorder.rows("timers")]
     assert namespaces == [("REGISTER", 1, 1), ("REGISTER", 2, 2), ("FIRE", 1, 1), ("FIRE", 2, 2)]
 
 

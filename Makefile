@@ -14,6 +14,8 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 p
 
 # Commands, demos and tests start Python hundreds of times: what it has compiled is kept, whatever the surroundings say.
 export PYTHONDONTWRITEBYTECODE =
+# The threads of numpy's linear algebra would wait actively at the start of each.
+export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
 .PHONY: help install core demo test pytest test-pure compiled-tests test-reports hostile coverage lint format docs notebooks site changelog bench \

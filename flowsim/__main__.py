@@ -13,9 +13,13 @@ from types import FrameType
 _INTERRUPTED = 130
 _AS_CTRL_C = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP
 
+_ONE_BLAS_THREAD = ("OPENBLAS_NUM_THREADS", "1")
+"""The threads of numpy's linear algebra, which flowsim does not use, would wait actively for a tenth of a second."""
+
 
 def main() -> None:
     """Runs the command line. SIGTERM and SIGHUP end it as Ctrl-C does, unless the parent process ignores them."""
+    os.environ.setdefault(*_ONE_BLAS_THREAD)
     handled = [number for number in (signal.SIGINT, *_AS_CTRL_C) if signal.getsignal(number) is not signal.SIG_IGN]
     for number in handled:
         signal.signal(number, _quit)

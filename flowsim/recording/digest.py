@@ -13,8 +13,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from struct import Struct
 from typing import Final
 
+import numpy as np
+
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FORMAT_VERSION, RECORD_VALUES, STATIC_TABLES, Table
+from flowsim.recording.value_columns import ValueColumns
 
 NO_TASK: Final = -1
 """The task number of facts without a task."""
@@ -62,25 +65,15 @@ def packed(table: Table, rows: Sequence[Sequence[int | str]]) -> bytes:
     """Returns the bytes of rows for a table's digest."""
     if table is RECORD_VALUES:
         numbers, timestamps, texts = ([row[place] for row in rows] for place in range(3))
-        return packed_values(numbers, timestamps, [str(text).encode() for text in texts])  # type: ignore[arg-type]
+        lines = [f"{text}\n".encode() for text in texts]
+        bounds = np.cumsum([0, *map(len, lines)])
+        return ValueColumns(
+            np.array(numbers, np.int64), np.array(timestamps, np.int64), b"".join(lines), bounds
+        ).packed()
     if is_static(table):
         return b"".join(canonical_json(list(row)) + b"\n" for row in rows)
     pack = Struct(table.struct_format).pack
     return b"".join(pack(*row) for row in rows)
-
-
-_VALUE: Final = Struct("<qq").pack
-
-
-def packed_values(numbers: Sequence[int], timestamps: Sequence[int], texts: Sequence[bytes]) -> bytes:
-    """Returns the bytes of rows of table ``record_values``.
-
-    Their JSON has no line breaks; encoding a whole row as JSON would take three times as long.
-    """
-    pieces: list[bytes] = [b"\n"] * (3 * len(texts))
-    pieces[0::3] = map(_VALUE, numbers, timestamps)
-    pieces[1::3] = texts
-    return b"".join(pieces)
 
 
 def canonical_json(value: object) -> bytes:

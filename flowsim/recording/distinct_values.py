@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from flowsim.facts.tracer import SeenValues
+from flowsim.recording.value_columns import Integers, ValueColumns
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values.record_text import record_texts
 
@@ -15,11 +18,10 @@ VALUES_BYTES: Final = 64 << 20
 ROW_BYTES: Final = 16
 """The size of a value in bytes in addition to its encoded record: fingerprint and timestamp."""
 
+_LINE_BREAK: Final = ord("\n")
+
 _LARGEST: Final = 256
 """A divisor: a record that needs more than the size divided by this number is omitted."""
-
-ValueColumns = tuple[list[int], list[int], list[bytes]]
-"""The columns of table ``record_values``, as lists, because many small tuples would burden the garbage collector."""
 
 
 @dataclass(frozen=True)
@@ -104,8 +106,11 @@ class DistinctValues(SeenValues):
         encoded, self._encoded = self._encoded, []
         self._stored += len(numbers)
         self._bytes += sum(map(len, encoded)) + ROW_BYTES * len(numbers)
-        timestamps, texts = record_texts(encoded)
-        return numbers, [NO_TIMESTAMP if one is None else one for one in timestamps], texts
+        timestamps, lines = record_texts(encoded)
+        bounds: Integers = np.zeros(len(numbers) + 1, np.int64)
+        bounds[1:] = np.flatnonzero(np.frombuffer(lines, np.uint8) == _LINE_BREAK) + 1
+        times = [NO_TIMESTAMP if one is None else one for one in timestamps]
+        return ValueColumns(np.array(numbers, np.int64), np.array(times, np.int64), lines, bounds)
 
     @property
     def counts(self) -> ValueCounts:

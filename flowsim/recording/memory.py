@@ -71,8 +71,9 @@ class MemoryRecorder:
     def static_rows(self, table: str) -> Sequence[tuple[int | str, ...]]:
         """Returns the rows of a description table."""
         if table == RECORD_VALUES.name:
-            numbers, timestamps, texts = self.values.take()
-            self._static[table] += zip(numbers, timestamps, map(bytes.decode, texts), strict=True)
+            taken = self.values.take()
+            texts = taken.lines.decode().split("\n")[:-1]
+            self._static[table] += zip(taken.numbers.tolist(), taken.timestamps.tolist(), texts, strict=True)
         return self._static[table]
 
     def table(self, table: str) -> pa.Table:

@@ -15,7 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flowsim.facts.schema import Column, Table
+from flowsim.facts.schema import RECORD_VALUES, Column, Table
+from flowsim.recording.value_columns import ValueColumns
 
 _ARROW: Final = {"q": pa.int64(), "i": pa.int32(), "h": pa.int16(), "b": pa.int8(), "s": pa.string()}
 _NUMPY: Final = {"q": "<i8", "i": "<i4", "h": "<i2", "b": "i1"}
@@ -73,6 +74,16 @@ def _of_texts(values: Sequence[int | str | bytes]) -> pa.Array:
     encoded = [value if isinstance(value, bytes) else str(value).encode() for value in values]
     ends = np.cumsum([0, *map(len, encoded)]).astype(np.int32)
     return pa.StringArray.from_buffers(len(encoded), pa.py_buffer(ends), pa.py_buffer(b"".join(encoded)))
+
+
+def from_values(columns: ValueColumns) -> pa.Table:
+    """Converts rows of table ``record_values`` to columns."""
+    numbers, timestamps, lines, bounds = columns
+    ends = (bounds - np.arange(len(bounds))).astype(np.int32)
+    texts = pa.StringArray.from_buffers(len(numbers), pa.py_buffer(ends), pa.py_buffer(lines.translate(None, b"\n")))
+    integers = zip(RECORD_VALUES.stored_columns, (numbers, timestamps), strict=False)
+    arrays = [*(_of_numbers(column, values) for column, values in integers), texts]
+    return pa.Table.from_arrays(arrays, schema=arrow_schema(RECORD_VALUES))
 
 
 def to_packed(table: Table, columns: pa.Table) -> npt.NDArray[np.void]:

@@ -28,11 +28,10 @@ from flowsim.recording.digest import (
     content_hashes,
     facts_digest,
     packed,
-    packed_values,
     sha256,
 )
 from flowsim.recording.directory import locked_room
-from flowsim.recording.distinct_values import VALUES_BYTES, DistinctValues, ValueColumns
+from flowsim.recording.distinct_values import VALUES_BYTES, DistinctValues
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription, marker_path
 from flowsim.recording.graph_file import GRAPH, graph_bytes
 from flowsim.recording.manifest import (
@@ -47,13 +46,14 @@ from flowsim.recording.manifest import (
 from flowsim.recording.memory import ignore
 from flowsim.recording.parquet_part import (
     TaskRows,
-    from_lists,
     from_packed,
     from_rows,
+    from_values,
     part_bytes,
     part_name,
     sorted_by_task,
 )
+from flowsim.recording.value_columns import ValueColumns
 from flowsim.recording.written_file import write_file
 
 ROWS_PER_EPOCH: Final = 1 << 16
@@ -176,8 +176,8 @@ class RecordingWriter:
                 if self._static[table.name]:
                     parts[table.name] = self._write_descriptions(table, self._static[table.name])
             values = self.values.take()
-            if values[0]:
-                parts[RECORD_VALUES.name] = self._write_values(RECORD_VALUES, values)
+            if len(values.numbers):
+                parts[RECORD_VALUES.name] = self._write_values(values)
             if not parts:
                 return
             graph = self._write_graph()
@@ -208,9 +208,9 @@ class RecordingWriter:
             start += count
         return self._write_part(table, from_packed(table, packed), tasks)
 
-    def _write_values(self, table: Table, columns: ValueColumns) -> PartDescription:
-        self._hashes[table.name].update(NO_TASK, packed_values(*columns))
-        return self._write_part(table, from_lists(table, columns), ())
+    def _write_values(self, columns: ValueColumns) -> PartDescription:
+        self._hashes[RECORD_VALUES.name].update(NO_TASK, columns.packed())
+        return self._write_part(RECORD_VALUES, from_values(columns), ())
 
     def _write_descriptions(self, table: Table, rows: list[tuple[int | str, ...]]) -> PartDescription:
         place = table.names.index("task")

@@ -13,8 +13,8 @@ from flowsim.values.keys import jsonable
 from flowsim.values.row import Row
 
 Encoded = bytes | bytearray
-Texts = tuple[list[int | None], list[bytes]]
-"""The timestamps of some records, and their values as JSON in UTF-8."""
+Texts = tuple[list[int | None], bytes]
+"""The timestamps of some records, and their values as JSON in UTF-8, a line each."""
 
 _BATCH: Final = 256
 """Number of records per batch: so few that the garbage collector does not run meanwhile."""
@@ -34,16 +34,16 @@ def record_texts(encoded: Sequence[Encoded]) -> Texts:
 
     >>> from flowsim.values.encoding import encode_record
     >>> record_texts([encode_record(7, ("a", float("nan"), [True]))])
-    ([7], [b'["a","NaN",[true]]'])
+    ([7], b'["a","NaN",[true]]\\n')
     """
     timestamps: list[int | None] = []
-    texts: list[bytes] = []
+    lines: list[bytes] = []
     for start in range(0, len(encoded), _BATCH):
         batch = encoded[start : start + _BATCH]
-        more = _flat_texts(batch) or _texts(batch)
-        timestamps += more[0]
-        texts += more[1]
-    return timestamps, texts
+        found, text = _flat_texts(batch) or _texts(batch)
+        timestamps += found
+        lines.append(text)
+    return timestamps, b"".join(lines)
 
 
 def _flat_texts(encoded: Sequence[Encoded]) -> Texts | None:
@@ -53,11 +53,14 @@ def _flat_texts(encoded: Sequence[Encoded]) -> Texts | None:
     except msgspec.ValidationError:
         return None
     values = [value for _, value in records]
-    texts = _encode_lines(values).split(b"\n")[: len(records)]
-    for place, text in enumerate(texts):
-        if b"null" in text and text.count(b"null") != _nones(values[place]):  # perhaps a float that JSON lacks
-            texts[place] = _texts(encoded[place : place + 1])[1][0]
-    return [timestamp for timestamp, _ in records], texts
+    lines = _encode_lines(values)
+    if b"null" in lines:
+        texts = lines.splitlines(keepends=True)
+        for place, text in enumerate(texts):
+            if b"null" in text and text.count(b"null") != _nones(values[place]):  # perhaps a float that JSON lacks
+                texts[place] = _texts(encoded[place : place + 1])[1]
+        lines = b"".join(texts)
+    return [timestamp for timestamp, _ in records], lines
 
 
 def _nones(value: _Scalar | list[_Scalar]) -> int:
@@ -67,10 +70,10 @@ def _nones(value: _Scalar | list[_Scalar]) -> int:
 def _texts(encoded: Sequence[Encoded]) -> Texts:
     records: list[Any] = [decode_value(one) for one in encoded]
     texts = [
-        json.dumps(_named(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
+        json.dumps(_named(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
         for _, value in records
     ]
-    return [timestamp for timestamp, _ in records], texts
+    return [timestamp for timestamp, _ in records], "".join(texts).encode()
 
 
 def _named(value: object) -> object:

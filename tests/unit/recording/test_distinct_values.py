@@ -56,7 +56,8 @@ def test_each_record_value_is_kept_once_in_order_of_first_occurrence() -> None:
 def test_values_beyond_limit_are_sampled_within_the_limit(limit_bytes: int) -> None:
     values, count = DistinctValues(limit_bytes), 100_000
     fill(values, count)
-    numbers, timestamps, texts = values.take()
+    columns = values.take()
+    numbers, timestamps = columns.numbers.tolist(), columns.timestamps.tolist()
     found = values.counts
     assert (found.stored, len(set(numbers)), found.too_large) == (len(numbers), len(numbers), 0)
     size = sum(len(encode_record(at, ("some text", at))) + ROW_BYTES for at in timestamps)
@@ -65,7 +66,7 @@ def test_values_beyond_limit_are_sampled_within_the_limit(limit_bytes: int) -> N
     assert found.one_in > 1
     last = {number for number in numbers if not number & (found.one_in - 1)}
     assert values.known == last
-    assert texts[-1] == f'["some text",{timestamps[-1]}]'.encode()
+    assert columns.lines.splitlines()[-1] == f'["some text",{timestamps[-1]}]'.encode()
 
 
 def test_kept_values_do_not_depend_on_when_rows_are_taken() -> None:
@@ -74,8 +75,8 @@ def test_kept_values_do_not_depend_on_when_rows_are_taken() -> None:
     taken: list[int] = []
     for start in range(0, 3000, 100):
         fill(by_and_by, 100, start)
-        taken += by_and_by.take()[0]
-    assert taken == at_once.take()[0]
+        taken += by_and_by.take().numbers.tolist()
+    assert taken == at_once.take().numbers.tolist()
     assert by_and_by.counts == at_once.counts
 
 
@@ -85,14 +86,14 @@ def test_too_large_value_is_left_out_and_counted() -> None:
         number = fingerprint(None, value)
         if number not in values.known:
             values.add(number, encode_record(None, value))
-    assert values.take()[2] == [f'"{"y" * 50}"'.encode()]
+    assert values.take().lines == f'"{"y" * 50}"\n'.encode()
     assert (values.counts.stored, values.counts.distinct, values.counts.too_large) == (1, 2, 1)
 
 
 def test_limit_zero_keeps_no_value() -> None:
     values = DistinctValues(0)
     fill(values, 10)
-    assert (values.take(), values.known, values.counts.stored) == (([], [], []), set(), 0)
+    assert (len(values.take().numbers), values.known, values.counts.stored) == (0, set(), 0)
 
 
 def test_manifest_has_counts_of_kept_values(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ class EncodedColumn:
 
 
 def _texts(encoded: Sequence[bytes]) -> list[bytes]:
-    return record_texts([_RECORD_WITHOUT_TIMESTAMP + one for one in encoded])[1]
+    return record_texts([_RECORD_WITHOUT_TIMESTAMP + one for one in encoded])[1].split(b"\n")[:-1]
 
 
 # Not pa.array: it imports pandas if installed, which takes longer than writing a checkpoint.

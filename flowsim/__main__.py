@@ -5,6 +5,7 @@ Installs the signal handlers before any other import, so that an early Ctrl-C al
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -23,11 +24,15 @@ def main() -> None:
     handled = [number for number in (signal.SIGINT, *_AS_CTRL_C) if signal.getsignal(number) is not signal.SIG_IGN]
     for number in handled:
         signal.signal(number, _quit)
+    # Imports create much that stays: the search for garbage leaves it out, now and later.
+    gc.disable()
     from flowsim.cli.main import load_called
     from flowsim.cli.main import main as command_line
 
     # Code in C that an import calls may drop the exception of an interrupt.
     load_called(sys.argv[1:])
+    gc.freeze()
+    gc.enable()
     for number in handled:
         signal.signal(number, signal.default_int_handler if number is signal.SIGINT else _interrupt)
     command_line()

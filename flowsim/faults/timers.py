@@ -18,7 +18,7 @@ from flowsim.units import MAX_WATERMARK
 N = TypeVar("N", bound=Hashable)
 
 
-class DuplicatingTimerQueue(HeapPriorityQueueSet[N]):
+class DuplicatingTimerQueue(HeapPriorityQueueSet):
     """A queue that keeps the first timer that is removed."""
 
     __slots__ = ("_has_duplicated",)
@@ -27,7 +27,7 @@ class DuplicatingTimerQueue(HeapPriorityQueueSet[N]):
         super().__init__(key_groups)
         self._has_duplicated = False
 
-    def poll(self, until: int = MAX_WATERMARK) -> InternalTimer[N] | None:
+    def poll(self, until: int = MAX_WATERMARK) -> InternalTimer | None:
         timer = super().poll(until)
         if timer is not None and not self._has_duplicated:
             self._has_duplicated = True
@@ -35,7 +35,7 @@ class DuplicatingTimerQueue(HeapPriorityQueueSet[N]):
         return timer
 
 
-class LosingTimerQueue(HeapPriorityQueueSet[N]):
+class LosingTimerQueue(HeapPriorityQueueSet):
     """A queue that drops the first timer that is added."""
 
     __slots__ = ("_has_lost",)
@@ -44,7 +44,7 @@ class LosingTimerQueue(HeapPriorityQueueSet[N]):
         super().__init__(key_groups)
         self._has_lost = False
 
-    def add(self, timer: InternalTimer[N]) -> bool:
+    def add(self, timer: InternalTimer) -> bool:
         if not self._has_lost:
             self._has_lost = True
             return False

@@ -6,8 +6,7 @@ heap, and the order of ties is visible in a job's output. So this heap moves its
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, Final, Generic, TypeVar
+from typing import Final
 
 from mypy_extensions import mypyc_attr
 
@@ -17,17 +16,15 @@ from flowsim.timers.key_groups import KeyGroups
 from flowsim.units import MAX_WATERMARK
 from flowsim.values.java_hash_map import capacity_after, in_order_of_bins
 
-N = TypeVar("N", bound=Hashable)
-
-_BEFORE_ALL: Final[InternalTimer[Any]] = InternalTimer(-(2**64), None, None, None)
+_BEFORE_ALL: Final[InternalTimer] = InternalTimer(-(2**64), None, None, None)
 
 
 _MOST_REMEMBERED: Final = 100_000
 """Maximum number of keys whose key group is cached."""
 
 
-class _KeyGroupSet(dict[tuple[int, object, N], InternalTimer[N]]):
-    """The timers of one key group by identity, and the highest number of timers so far."""
+class _KeyGroupSet(dict[InternalTimer, InternalTimer]):
+    """The timers of one key group, and the highest number of timers so far."""
 
     __slots__ = ("largest",)
 
@@ -37,7 +34,7 @@ class _KeyGroupSet(dict[tuple[int, object, N], InternalTimer[N]]):
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
-class HeapPriorityQueueSet(Generic[N]):
+class HeapPriorityQueueSet:
     """Timers by timestamp, without duplicates. Flink: HeapPriorityQueueSet.
 
     The heap is 1-based: the children of index i are 2i and 2i+1. The same timers are also stored by key group, for
@@ -50,18 +47,18 @@ class HeapPriorityQueueSet(Generic[N]):
     def __init__(self, key_groups: KeyGroups | None = None) -> None:
         """``key_groups`` None: all keys are in one key group."""
         # Index 0 is a sentinel before all timers, so that no timer rises above index 1.
-        self._heap: list[InternalTimer[N]] = [_BEFORE_ALL]
+        self._heap: list[InternalTimer] = [_BEFORE_ALL]
         self._key_groups = key_groups if key_groups is not None else KeyGroups()
-        self._sets: dict[int, _KeyGroupSet[N]] = {}
-        self._set_of: dict[object, _KeyGroupSet[N]] = {}
+        self._sets: dict[int, _KeyGroupSet] = {}
+        self._set_of: dict[object, _KeyGroupSet] = {}
 
     def __len__(self) -> int:
         return len(self._heap) - 1
 
-    def __contains__(self, timer: InternalTimer[N]) -> bool:
-        return timer.identity in self._set_for(timer)
+    def __contains__(self, timer: InternalTimer) -> bool:
+        return timer in self._set_for(timer)
 
-    def timers_of_key_group(self, key_group: int) -> list[InternalTimer[N]]:
+    def timers_of_key_group(self, key_group: int) -> list[InternalTimer]:
         """Returns the timers in the iteration order of Flink's set, a Java hash map. Flink: getSubsetForKeyGroup."""
         held = self._sets.get(key_group)
         if held is None:
@@ -71,15 +68,15 @@ class HeapPriorityQueueSet(Generic[N]):
         return in_order_of_bins(held.values(), groups.timer_hash, capacity)
 
     @property
-    def in_heap_order(self) -> list[InternalTimer[N]]:
+    def in_heap_order(self) -> list[InternalTimer]:
         """The timers in the order of the heap's array, in which the heap backend stores them."""
         return self._heap[1:]
 
-    def _set_for(self, timer: InternalTimer[N]) -> _KeyGroupSet[N]:
+    def _set_for(self, timer: InternalTimer) -> _KeyGroupSet:
         held = self._set_of.get(timer.key_id)
         return self._find_set(timer) if held is None else held
 
-    def _find_set(self, timer: InternalTimer[N]) -> _KeyGroupSet[N]:
+    def _find_set(self, timer: InternalTimer) -> _KeyGroupSet:
         if len(self._set_of) >= _MOST_REMEMBERED:
             self._set_of.clear()
         group = self._key_groups.of(timer.key)
@@ -89,20 +86,18 @@ class HeapPriorityQueueSet(Generic[N]):
         self._set_of[timer.key_id] = held
         return held
 
-    def peek(self) -> InternalTimer[N] | None:
+    def peek(self) -> InternalTimer | None:
         """Returns the earliest timer, or None."""
         heap = self._heap
         return heap[1] if len(heap) > 1 else None
 
-    def add(self, timer: InternalTimer[N]) -> bool:
+    def add(self, timer: InternalTimer) -> bool:
         """Adds the timer unless an equal timer exists; returns True if ``timer`` is the new head."""
         held = self._set_of.get(timer.key_id)
         if held is None:
             held = self._find_set(timer)
-        identity = timer.identity
-        if identity in held:
+        if held.setdefault(timer, timer) is not timer:
             return False
-        held[identity] = timer
         if len(held) > held.largest:
             held.largest = len(held)
         heap = self._heap
@@ -113,7 +108,7 @@ class HeapPriorityQueueSet(Generic[N]):
             self._sift_up(timer, index)
         return timer.index == 1
 
-    def poll(self, until: int = MAX_WATERMARK) -> InternalTimer[N] | None:
+    def poll(self, until: int = MAX_WATERMARK) -> InternalTimer | None:
         """Removes the earliest timer if it is due by ``until`` (ms), and returns it; otherwise None."""
         heap = self._heap
         if len(heap) == 1:
@@ -124,16 +119,16 @@ class HeapPriorityQueueSet(Generic[N]):
         held = self._set_of.get(timer.key_id)
         if held is None:
             held = self._find_set(timer)
-        del held[timer.identity]
+        del held[timer]
         last = heap.pop()
         if last is not timer:
             self._sift_down(last, 1)
         timer.index = NOT_IN_QUEUE
         return timer
 
-    def remove(self, timer: InternalTimer[N]) -> bool:
+    def remove(self, timer: InternalTimer) -> bool:
         """Removes the timer equal to ``timer``, if any; True if it was the head."""
-        stored = self._set_for(timer).pop(timer.identity, None)
+        stored = self._set_for(timer).pop(timer, None)
         if stored is None:
             return False
         index = stored.index
@@ -151,7 +146,7 @@ class HeapPriorityQueueSet(Generic[N]):
         if heap[index] is last:
             self._sift_up(last, index)
 
-    def _sift_up(self, timer: InternalTimer[N], index: int) -> None:
+    def _sift_up(self, timer: InternalTimer, index: int) -> None:
         heap = self._heap
         timestamp = timer.timestamp
         parent = heap[index >> 1]
@@ -163,7 +158,7 @@ class HeapPriorityQueueSet(Generic[N]):
         heap[index] = timer
         timer.index = index
 
-    def _sift_down(self, timer: InternalTimer[N], index: int) -> None:
+    def _sift_down(self, timer: InternalTimer, index: int) -> None:
         heap = self._heap
         last = len(heap) - 1
         timestamp = timer.timestamp
@@ -190,7 +185,7 @@ class HeapPriorityQueueSet(Generic[N]):
         for index in range(1, len(heap)):
             timer, parent = heap[index], heap[index >> 1]
             held = self._sets[self._key_groups.of(timer.key)]
-            if timer.index != index or held.get(timer.identity) is not timer:
+            if timer.index != index or held.get(timer) is not timer:
                 raise InvariantViolation(f"timer queue: the timer at index {index} is misplaced", (repr(timer),))
             if timer.timestamp < parent.timestamp:
                 raise InvariantViolation(f"timer queue: {timer!r} is earlier than its parent", (repr(parent),))

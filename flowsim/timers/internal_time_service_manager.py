@@ -26,7 +26,7 @@ N = TypeVar("N", bound=Hashable)
 TimersOfKeyGroup = Mapping[str, TimersSnapshot[Any]]
 """The timers of one key group, by the name of their service."""
 
-CreateQueue = Callable[[KeyGroups], HeapPriorityQueueSet[Any]]
+CreateQueue = Callable[[KeyGroups], HeapPriorityQueueSet]
 """Creates the queue of one time domain of a service. Flink: PriorityQueueSetFactory."""
 
 
@@ -83,7 +83,7 @@ class InternalTimeServiceManager:
         self._in_order: list[InternalTimerService[Any]] = []
 
     def internal_timer_service(
-        self, name: str, triggerable: Triggerable[N], window_of: Callable[[N], tuple[int, int]]
+        self, name: str, triggerable: Triggerable, window_of: Callable[[N], tuple[int, int]]
     ) -> InternalTimerService[N]:
         """Returns the service of that name, which is created on the first call.
 
@@ -100,7 +100,7 @@ class InternalTimeServiceManager:
         return service
 
     def _create(
-        self, name: str, triggerable: Triggerable[N], window_of: Callable[[N], tuple[int, int]]
+        self, name: str, triggerable: Triggerable, window_of: Callable[[N], tuple[int, int]]
     ) -> InternalTimerService[N]:
         if self._trace is None or self._key_facts is None:
             return InternalTimerService(

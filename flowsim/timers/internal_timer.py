@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Final, Generic, TypeVar
+from typing import Any, Final
 
-N = TypeVar("N", bound=Hashable)
+from mypy_extensions import mypyc_attr
 
 NOT_IN_QUEUE: Final = -1
 
 
-class InternalTimer(Generic[N]):
+@mypyc_attr(acyclic=True)
+class InternalTimer:
     """A callback at ``timestamp`` (ms) for a key and a namespace (a window, or None). Flink: InternalTimer.
 
-    ``key_id`` identifies the key (``values.state_key``): 1, True and 1.0 are three keys. Two timers are the same timer
-    exactly if their ``identity`` is equal (rule 9.1). ``index`` is the timer's position in its queue, maintained by the
-    queue.
+    ``key_id`` identifies the key (``values.state_key``): 1, True and 1.0 are three keys. Two timers are equal exactly if
+    timestamp, key and namespace are equal (rule 9.1). ``index`` is the timer's position in its queue, maintained by the
+    queue. Nothing in a timer refers to the timer, so Python's search for garbage need not know it.
     """
 
-    __slots__ = ("timestamp", "key", "key_id", "namespace", "identity", "index")
+    __slots__ = ("timestamp", "key", "key_id", "namespace", "index", "_hash")
 
-    def __init__(self, timestamp: int, key: object, key_id: object, namespace: N) -> None:
+    def __init__(self, timestamp: int, key: object, key_id: object, namespace: Any) -> None:
         self.timestamp: int = timestamp
         self.key: object = key
         self.key_id: object = key_id
-        self.namespace: N = namespace
-        self.identity: tuple[int, object, N] = (timestamp, key_id, namespace)
+        self.namespace: Any = namespace
         self.index: int = NOT_IN_QUEUE
+        self._hash: int = hash((timestamp, key_id, namespace))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, InternalTimer)
+            and self.timestamp == other.timestamp
+            and bool(self.key_id == other.key_id)
+            and bool(self.namespace == other.namespace)
+        )
 
     def __repr__(self) -> str:
         return f"InternalTimer(timestamp={self.timestamp}, key={self.key!r}, namespace={self.namespace!r})"

@@ -31,12 +31,12 @@ class KeyContext(Protocol):
     def set_current_key(self, key: object, key_id: object) -> None: ...
 
 
-class Triggerable(Protocol[N]):
+class Triggerable(Protocol):
     """Called when a timer fires. Flink: Triggerable."""
 
-    def on_event_time(self, timer: InternalTimer[N]) -> None: ...
+    def on_event_time(self, timer: InternalTimer) -> None: ...
 
-    def on_processing_time(self, timer: InternalTimer[N]) -> None: ...
+    def on_processing_time(self, timer: InternalTimer) -> None: ...
 
 
 class CancellationContext:
@@ -84,10 +84,10 @@ class InternalTimerService(Generic[N]):
         name: str,
         key_context: KeyContext,
         processing_time: ProcessingTimeService,
-        triggerable: Triggerable[N],
+        triggerable: Triggerable,
         key_groups: KeyGroups | None = None,
         cancellation: CancellationContext | None = None,
-        create_queue: Callable[[KeyGroups], HeapPriorityQueueSet[N]] = HeapPriorityQueueSet,
+        create_queue: Callable[[KeyGroups], HeapPriorityQueueSet] = HeapPriorityQueueSet,
     ) -> None:
         """``key_groups`` None: all keys are in one key group; ``cancellation`` None: the task is never cancelled."""
         self.name: str = name
@@ -96,11 +96,11 @@ class InternalTimerService(Generic[N]):
         """Number of fired timers. Flink: numFiredTimers (rule 9.14)."""
         self.key_context: KeyContext = key_context
         self._processing_time = processing_time
-        self.triggerable: Triggerable[N] = triggerable
+        self.triggerable: Triggerable = triggerable
         self._key_groups = key_groups if key_groups is not None else KeyGroups()
         self._cancellation = cancellation if cancellation is not None else CancellationContext()
-        self.event_time_timers: HeapPriorityQueueSet[N] = create_queue(self._key_groups)
-        self.processing_time_timers: HeapPriorityQueueSet[N] = create_queue(self._key_groups)
+        self.event_time_timers: HeapPriorityQueueSet = create_queue(self._key_groups)
+        self.processing_time_timers: HeapPriorityQueueSet = create_queue(self._key_groups)
         self._next_timer: TimerHandle | None = None
 
     def current_processing_time_ms(self) -> int:
@@ -210,11 +210,11 @@ class InternalTimerService(Generic[N]):
             for timer in self._as_read([InternalTimer(*parts) for parts in timers]):
                 queue.add(timer)
 
-    def _as_read(self, timers: list[InternalTimer[N]]) -> list[InternalTimer[N]]:
+    def _as_read(self, timers: list[InternalTimer]) -> list[InternalTimer]:
         """Returns the timers in the order of the hash set into which Flink reads a snapshot."""
         return in_order_of_bins(timers, self._key_groups.timer_hash, capacity_for(len(timers)))
 
-    def _timer(self, namespace: N, timestamp: int) -> InternalTimer[N]:
+    def _timer(self, namespace: N, timestamp: int) -> InternalTimer:
         context = self.key_context
         return InternalTimer(timestamp, context.current_key, context.current_key_id, namespace)
 
@@ -224,5 +224,5 @@ class InternalTimerService(Generic[N]):
         self.processing_time_timers.validate()
 
 
-def _timers_of(queue: HeapPriorityQueueSet[N], key_group: int) -> tuple[tuple[int, object, object, N], ...]:
+def _timers_of(queue: HeapPriorityQueueSet, key_group: int) -> tuple[tuple[int, object, object, N], ...]:
     return tuple([(t.timestamp, t.key, t.key_id, t.namespace) for t in queue.timers_of_key_group(key_group)])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from flowsim.state.key_group_range import KeyGroupRange, assign_to_key_group
 from flowsim.timers.internal_timer import InternalTimer
@@ -40,7 +40,7 @@ class KeyGroups:
         """The initial number of bins of the timer set of each key group. Flink: HeapPriorityQueueSet."""
         return capacity_for(1 + _QUEUE_CAPACITY // max(len(self.range), 1))
 
-    def timer_hash(self, timer: InternalTimer[Any]) -> int:
+    def timer_hash(self, timer: InternalTimer) -> int:
         """Returns Java's hash code of a timer. Flink: TimerHeapInternalTimer."""
         when = timer.timestamp & _LONG
         return 31 * (31 * (when ^ (when >> 32)) + key_hash(timer.key, self.key_type)) + namespace_hash(timer.namespace)

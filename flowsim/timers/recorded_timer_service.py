@@ -71,7 +71,7 @@ class TimerTrace(Generic[N]):
         self._window_of = window_of
         self._service = service
 
-    def record(self, action: TimerAction, domain: TimeDomain, timer: InternalTimer[N], watermark: int) -> None:
+    def record(self, action: TimerAction, domain: TimeDomain, timer: InternalTimer, watermark: int) -> None:
         self.record_under(timer.key, timer.key_id, action, domain, timer, watermark)
 
     def record_under(
@@ -80,7 +80,7 @@ class TimerTrace(Generic[N]):
         key_id: object,
         action: TimerAction,
         domain: TimeDomain,
-        timer: InternalTimer[N],
+        timer: InternalTimer,
         watermark: int,
     ) -> None:
         """Records a timer with the current key, which may differ from the timer's key."""
@@ -98,20 +98,20 @@ class _TracingTriggerable(Generic[N]):
 
     service: InternalTimerService[N]
 
-    def __init__(self, triggerable: Triggerable[N], timer_trace: TimerTrace[N], key_context: KeyContext) -> None:
+    def __init__(self, triggerable: Triggerable, timer_trace: TimerTrace[N], key_context: KeyContext) -> None:
         self._triggerable = triggerable
         self._timer_trace = timer_trace
         self._key_context = key_context
 
-    def on_event_time(self, timer: InternalTimer[N]) -> None:
+    def on_event_time(self, timer: InternalTimer) -> None:
         self._record(_EVENT_TIME, timer)
         self._triggerable.on_event_time(timer)
 
-    def on_processing_time(self, timer: InternalTimer[N]) -> None:
+    def on_processing_time(self, timer: InternalTimer) -> None:
         self._record(_PROCESSING_TIME, timer)
         self._triggerable.on_processing_time(timer)
 
-    def _record(self, domain: TimeDomain, timer: InternalTimer[N]) -> None:
+    def _record(self, domain: TimeDomain, timer: InternalTimer) -> None:
         context = self._key_context
         self._timer_trace.record_under(
             context.current_key, context.current_key_id, _FIRE, domain, timer, self.service.current_watermark
@@ -128,11 +128,11 @@ class TracedInternalTimerService(InternalTimerService[N]):
         name: str,
         key_context: KeyContext,
         processing_time: ProcessingTimeService,
-        triggerable: Triggerable[N],
+        triggerable: Triggerable,
         timer_trace: TimerTrace[N],
         key_groups: KeyGroups | None = None,
         cancellation: CancellationContext | None = None,
-        create_queue: Callable[[KeyGroups], HeapPriorityQueueSet[N]] = HeapPriorityQueueSet,
+        create_queue: Callable[[KeyGroups], HeapPriorityQueueSet] = HeapPriorityQueueSet,
     ) -> None:
         tracing = _TracingTriggerable(triggerable, timer_trace, key_context)
         super().__init__(name, key_context, processing_time, tracing, key_groups, cancellation, create_queue)

@@ -130,7 +130,7 @@ class OurServices:
         }
         methods[what](namespace, timestamp)
 
-    def fired(self, name: str, domain: int, timer: InternalTimer[Any]) -> None:
+    def fired(self, name: str, domain: int, timer: InternalTimer) -> None:
         at = timer.timestamp
         watermark = self.services[name].current_watermark
         self.reported.append(
@@ -205,10 +205,10 @@ class RecordsFirings:
         self.owner = owner
         self.name = name
 
-    def on_event_time(self, timer: InternalTimer[Any]) -> None:
+    def on_event_time(self, timer: InternalTimer) -> None:
         self.owner.fired(self.name, 0, timer)
 
-    def on_processing_time(self, timer: InternalTimer[Any]) -> None:
+    def on_processing_time(self, timer: InternalTimer) -> None:
         self.owner.fired(self.name, 1, timer)
 
 
@@ -284,8 +284,8 @@ queue_commands = st.one_of(
 def test_queue_moves_and_set_order_equal_flinks(differential: Differential) -> None:
     real = differential.flink.java.flowsim.differential.TimerQueues
 
-    def answer(queue: HeapPriorityQueueSet[None], command: tuple[Any, ...], groups: int) -> str:
-        def text(timer: InternalTimer[None] | None) -> str:
+    def answer(queue: HeapPriorityQueueSet, command: tuple[Any, ...], groups: int) -> str:
+        def text(timer: InternalTimer | None) -> str:
             return "-" if timer is None else f"{timer.key},{timer.timestamp}"
 
         match command:
@@ -314,9 +314,7 @@ def test_queue_moves_and_set_order_equal_flinks(differential: Differential) -> N
                 )
             )
         theirs = real.run("\n".join(lines)).split("\n")
-        queue: HeapPriorityQueueSet[None] = HeapPriorityQueueSet(
-            KeyGroups(KeyGroupRange(0, groups - 1), groups, "STRING")
-        )
+        queue: HeapPriorityQueueSet = HeapPriorityQueueSet(KeyGroups(KeyGroupRange(0, groups - 1), groups, "STRING"))
         with differential.comparing("HeapPriorityQueueSet", commands=len(some)):
             for command, expected in zip(some, theirs, strict=True):
                 assert answer(queue, command, groups) == expected, command

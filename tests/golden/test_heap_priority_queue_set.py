@@ -12,11 +12,11 @@ from flowsim.timers.internal_timer import InternalTimer
 DATA = Path(__file__).parent / "data" / "component" / "heap_priority_queue_set.jsonl.gz"
 
 
-def element(timer: InternalTimer[None] | None) -> list[object] | None:
+def element(timer: InternalTimer | None) -> list[object] | None:
     return None if timer is None else [timer.key, timer.timestamp]
 
 
-def run(queue: HeapPriorityQueueSet[None], command: list[object]) -> object:
+def run(queue: HeapPriorityQueueSet, command: list[object]) -> object:
     match command:
         case ["add", str(key), int(timestamp)]:
             return queue.add(InternalTimer(timestamp, key, key, None))
@@ -35,7 +35,7 @@ def test_every_step_equals_flinks() -> None:
         cases = [json.loads(line) for line in lines]
     assert len(cases) == 400
     for case in cases:
-        queue: HeapPriorityQueueSet[None] = HeapPriorityQueueSet()
+        queue: HeapPriorityQueueSet = HeapPriorityQueueSet()
         for number, (command, expected) in enumerate(zip(case["cmds"], case["out"], strict=True)):
             assert [run(queue, command), len(queue)] == expected, (case["id"], number, command)
             queue.validate()

@@ -41,12 +41,12 @@ class Rig:
         self.scheduled.append(SystemTimer(timestamp_ms, callback))
         return self.scheduled[-1]
 
-    def on_event_time(self, timer: InternalTimer[None]) -> None:
+    def on_event_time(self, timer: InternalTimer) -> None:
         self.fired.append(["ev", timer.key, timer.timestamp, self.current_key])
         if timer.timestamp % 7 == 0:
             self.service.register_event_time_timer(None, timer.timestamp + 3)
 
-    def on_processing_time(self, timer: InternalTimer[None]) -> None:
+    def on_processing_time(self, timer: InternalTimer) -> None:
         self.fired.append(["pt", timer.key, timer.timestamp, self.current_key])
         if timer.timestamp % 7 == 0:
             self.service.register_processing_time_timer(None, timer.timestamp + 3)

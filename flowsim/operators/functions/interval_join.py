@@ -310,7 +310,7 @@ class IntervalJoinOperator(KeyedOperator):
         """The current watermark in ms."""
         return self._timers.current_watermark
 
-    def on_event_time(self, timer: InternalTimer[str]) -> None:
+    def on_event_time(self, timer: InternalTimer) -> None:
         """Removes the records of this timer (rule 10.36)."""
         lower_ms, upper_ms = self._bounds.lower_ms, self._bounds.upper_ms
         if timer.namespace == CLEANUP_LEFT:
@@ -320,6 +320,6 @@ class IntervalJoinOperator(KeyedOperator):
             waited_ms = -lower_ms if lower_ms <= 0 else 0
             self._sides[1].own.remove(wrapped(timer.timestamp - waited_ms))
 
-    def on_processing_time(self, timer: InternalTimer[str]) -> None:
+    def on_processing_time(self, timer: InternalTimer) -> None:
         """Never called: interval joins have no processing-time timers."""
         raise AssertionError(f"an interval join registers no processing-time timer: {timer!r}")

@@ -238,11 +238,11 @@ class KeyedFunctionOperator(KeyedOperator):
         super().open()
         self._life.open(self.runtime_context)
 
-    def on_event_time(self, timer: InternalTimer[None]) -> None:
+    def on_event_time(self, timer: InternalTimer) -> None:
         self._context.set_current(timer.timestamp, timer.timestamp, timer.key, TimeDomain.EVENT_TIME)
         emit_results(self._on_timer(timer.timestamp, self._context), timer.timestamp, self.output)
 
-    def on_processing_time(self, timer: InternalTimer[None]) -> None:
+    def on_processing_time(self, timer: InternalTimer) -> None:
         self._context.set_current(timer.timestamp, timer.timestamp, timer.key, TimeDomain.PROCESSING_TIME)
         emit_results(self._on_timer(timer.timestamp, self._context), None, self.output, timer.timestamp)
 

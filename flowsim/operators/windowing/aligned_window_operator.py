@@ -115,7 +115,7 @@ class AlignedWindowOperator(WindowOperator):
             self._close_up_to(timestamp)
         super().process_watermark(timestamp)
 
-    def on_event_time(self, timer: InternalTimer[Window]) -> None:
+    def on_event_time(self, timer: InternalTimer) -> None:
         """Fires the window at its end and cleans it up at its cleanup time; the trigger has no state to clear."""
         window = timer.namespace
         last = window.end - 1

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.stream_operator import Value
@@ -132,6 +134,7 @@ class GapObserver(WindowObserver):
         self._record_element(*self._element, wrapped(sum(window.end - window.start for window in windows)))
 
 
+@mypyc_attr(acyclic=True)
 class RecordedPane:
     """A pane with a summary of the records added to it; the wrapped pane may have become None."""
 

@@ -212,7 +212,7 @@ class WindowOperator(KeyedOperator):
 
     # Timers.
 
-    def on_event_time(self, timer: InternalTimer[Window]) -> None:
+    def on_event_time(self, timer: InternalTimer) -> None:
         """Calls the trigger, then cleans the window up if the timer is its cleanup time (rules 10.13-10.16)."""
         window = timer.namespace
         state_window = window if self.merging is None else self.merging.state_window(window)
@@ -225,7 +225,7 @@ class WindowOperator(KeyedOperator):
         if self.lifetime.is_event_time and self.lifetime.is_cleanup_time(window, timer.timestamp):
             self._clear_window(window, state_window)
 
-    def on_processing_time(self, timer: InternalTimer[Window]) -> None:
+    def on_processing_time(self, timer: InternalTimer) -> None:
         """Does the same as ``on_event_time``, for processing time (rule 10.13)."""
         window = timer.namespace
         state_window = window if self.merging is None else self.merging.state_window(window)

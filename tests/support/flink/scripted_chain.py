@@ -113,11 +113,11 @@ class KeyedScriptedOperator(ScriptedOperator, KeyedOperator):
         self.set_current_key("key", "key")
         super().process_element(value, timestamp)
 
-    def on_event_time(self, timer: InternalTimer[None]) -> None:
+    def on_event_time(self, timer: InternalTimer) -> None:
         name = f"event timer {timer.timestamp}"
         self.scripted.play_as(name, self.scripted.script.get(name, []))
 
-    def on_processing_time(self, timer: InternalTimer[None]) -> None:
+    def on_processing_time(self, timer: InternalTimer) -> None:
         raise AssertionError("the script registers none")
 
 

@@ -9,11 +9,11 @@ from flowsim.timers.heap_priority_queue import HeapPriorityQueueSet
 from flowsim.timers.internal_timer import InternalTimer
 
 
-def timer(timestamp: int, key: object, namespace: str = "") -> InternalTimer[str]:
+def timer(timestamp: int, key: object, namespace: str = "") -> InternalTimer:
     return InternalTimer(timestamp, key, key, namespace)
 
 
-def drained(queue: HeapPriorityQueueSet[str]) -> list[object]:
+def drained(queue: HeapPriorityQueueSet) -> list[object]:
     keys = []
     while (head := queue.poll()) is not None:
         keys.append(head.key)
@@ -23,7 +23,7 @@ def drained(queue: HeapPriorityQueueSet[str]) -> list[object]:
 
 def test_ties_have_order_of_flinks_binary_heap() -> None:
     """Rule 9.3, the executed example: neither insertion order nor the order of Python's heapq."""
-    queue: HeapPriorityQueueSet[str] = HeapPriorityQueueSet()
+    queue: HeapPriorityQueueSet = HeapPriorityQueueSet()
     for key in "abcde":
         queue.add(timer(10, key))
     queue.add(timer(7, "z"))
@@ -32,7 +32,7 @@ def test_ties_have_order_of_flinks_binary_heap() -> None:
 
 def test_equal_timer_is_added_once_and_namespace_distinguishes_timers() -> None:
     """Rule 9.1."""
-    queue: HeapPriorityQueueSet[str] = HeapPriorityQueueSet()
+    queue: HeapPriorityQueueSet = HeapPriorityQueueSet()
     assert queue.add(timer(5, "a"))
     assert not queue.add(timer(5, "a"))
     queue.add(timer(5, "a", "window"))
@@ -42,7 +42,7 @@ def test_equal_timer_is_added_once_and_namespace_distinguishes_timers() -> None:
 
 
 def test_add_and_remove_report_whether_head_changed() -> None:
-    queue: HeapPriorityQueueSet[str] = HeapPriorityQueueSet()
+    queue: HeapPriorityQueueSet = HeapPriorityQueueSet()
     assert queue.add(timer(5, "a"))
     assert not queue.add(timer(6, "b"))
     assert queue.add(timer(4, "c"))
@@ -55,7 +55,7 @@ def test_add_and_remove_report_whether_head_changed() -> None:
 
 @given(st.lists(st.tuples(st.sampled_from(["add", "add", "remove", "poll"]), st.integers(0, 6), st.integers(0, 4))))
 def test_timers_are_polled_once_by_timestamp(commands: list[tuple[str, int, int]]) -> None:
-    queue: HeapPriorityQueueSet[str] = HeapPriorityQueueSet()
+    queue: HeapPriorityQueueSet = HeapPriorityQueueSet()
     expected: set[tuple[int, int]] = set()
     for command, timestamp, key in commands:
         if command == "add":

@@ -49,20 +49,20 @@ class TimerHarness:
 
     def service_named(self, name: str) -> InternalTimerService[str]:
         """Records the name of the service with each of its timers if it is not the first service."""
-        owner: Triggerable[str] = self if name == "timers" else _Named(self, name)
+        owner: Triggerable = self if name == "timers" else _Named(self, name)
         self.set_current_key("a", "a")
         return self.manager.internal_timer_service(name, owner, lambda namespace: (0, len(namespace)))
 
     def set_current_key(self, key: object, key_id: object) -> None:
         self.current_key, self.current_key_id = key, key_id
 
-    def on_event_time(self, timer: InternalTimer[str]) -> None:
+    def on_event_time(self, timer: InternalTimer) -> None:
         self._fire("event", timer)
 
-    def on_processing_time(self, timer: InternalTimer[str]) -> None:
+    def on_processing_time(self, timer: InternalTimer) -> None:
         self._fire("processing", timer)
 
-    def _fire(self, domain: str, timer: InternalTimer[str]) -> None:
+    def _fire(self, domain: str, timer: InternalTimer) -> None:
         assert self.current_key is timer.key
         self.fired.append((domain, self.current_key, timer.timestamp))
         self.then.get(timer.timestamp, lambda: None)()
@@ -80,10 +80,10 @@ class _Named:
         self.harness = harness
         self.name = name
 
-    def on_event_time(self, timer: InternalTimer[str]) -> None:
+    def on_event_time(self, timer: InternalTimer) -> None:
         self.harness.fired.append((self.name, timer.key, timer.timestamp))
 
-    def on_processing_time(self, timer: InternalTimer[str]) -> None:
+    def on_processing_time(self, timer: InternalTimer) -> None:
         self.harness.fired.append((self.name, timer.key, timer.timestamp))
 
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from mypy_extensions import i64, mypyc_attr
+
+
+class Clock(Protocol):
+    """The clock of a task: integer nanoseconds (rule 0.5: above 0)."""
+
+    @property
+    def now_ns(self) -> int: ...
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -11,7 +11,8 @@ from flowsim.cluster.network_environment import NetworkEnvironment
 from flowsim.cluster.task_failures import AttemptFailures, TaskFailures, fail_in_input, fail_in_source
 from flowsim.cluster.watermark_alignment import WatermarkAlignment
 from flowsim.errors import BadInput
-from flowsim.facts.tracer import Recorder, TaskTrace
+from flowsim.facts.recorder import Recorder
+from flowsim.facts.tracer import TaskTrace
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.execution_graph import ExecutionGraph, input_count
 from flowsim.graph.job_graph import ChainedOperator, JobEdge

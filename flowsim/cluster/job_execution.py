@@ -14,7 +14,7 @@ from flowsim.cluster.job_master.snapshot_requests import RequestedSnapshot
 from flowsim.cluster.job_status import JobStatus
 from flowsim.cluster.run_actions import RunAction
 from flowsim.cluster.run_bounds import UNBOUNDED, RunBounds
-from flowsim.facts.tracer import Recorder
+from flowsim.facts.recorder import Recorder
 from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
 from flowsim.graph.job_graph import JobGraph
 from flowsim.limits import DEFAULT_LIMITS, Limits

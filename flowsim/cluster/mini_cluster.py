@@ -28,7 +28,7 @@ from flowsim.cluster.started_actors import StartedActors
 from flowsim.cluster.wait_for_report import wait_for_report
 from flowsim.errors import AnswerFromThread, BadInput, Deadlock, InvariantViolation, JobFailed, RunTooLong
 from flowsim.facts import schema
-from flowsim.facts.tracer import Recorder
+from flowsim.facts.recorder import Recorder
 from flowsim.garbage_collection import without_garbage_collection
 from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.graph.execution_graph import create_execution_graph, describe

@@ -11,7 +11,8 @@ from flowsim.facts.kinds import (
     SnapshotKind,
     StoredAction,
 )
-from flowsim.facts.tracer import Clock, Recorder
+from flowsim.facts.recorder import Recorder
+from flowsim.task_clock import Clock
 
 
 class JobTrace:

@@ -5,14 +5,9 @@ A component keeps ``trace: TaskTrace | None``; with None the component records n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol
-
-from librt.strings import write_i32_le, write_i64_le
-from mypy_extensions import i32, i64, mypyc_attr, u8
-
 from flowsim.facts import kinds, schema
 from flowsim.facts.checkpoint_trace import CheckpointTrace
+from flowsim.facts.element_trace import ElementTrace
 from flowsim.facts.kinds import (
     ActionPhase,
     BufferKind,
@@ -20,91 +15,25 @@ from flowsim.facts.kinds import (
     ElementKind,
     Level,
 )
-from flowsim.facts.row_buffer import RowBuffer
-from flowsim.task_clock import TaskClock
-from flowsim.values.encoding import encode_record, fingerprint_frame
-
-Append = Callable[..., None]
-"""Takes the values of one row, in the order of the table's columns."""
+from flowsim.facts.recorder import Recorder
+from flowsim.task_clock import Clock, TaskClock
 
 
-class Clock(Protocol):
-    """The clock of a task: integer nanoseconds (rule 0.5: above 0)."""
-
-    @property
-    def now_ns(self) -> int: ...
-
-
-@mypyc_attr(allow_interpreted_subclasses=True)
-class SeenValues:
-    """Stores the value of each fingerprint (table ``record_values``)."""
-
-    __slots__ = ("known",)
-
-    def __init__(self) -> None:
-        self.known: set[int] = set()
-        """Fingerprints that are already stored; always the same set."""
-
-    def add(self, fingerprint: int, encoded: bytes) -> None:
-        """Stores a record with a new fingerprint, or leaves it out."""
-        raise NotImplementedError
-
-
-class Recorder(Protocol):
-    """Stores facts: in memory (``recording.memory``) or in Parquet parts (``recording.writer``)."""
-
-    level: Level
-    records_state: bool
-    """True if state changes are recorded at level full."""
-
-    @property
-    def values(self) -> SeenValues:
-        """The stored values of records."""
-
-    def appender(self, table: schema.Table) -> Append:
-        """Returns the append function of one fact table; called once per task and table, not per row."""
-
-    def row_buffer(self, table: schema.Table) -> RowBuffer:
-        """Returns the rows of a fact table that every level records."""
-
-    def static(self, table: schema.Table, rows: Sequence[tuple[int | str, ...]]) -> None:
-        """Adds rows to a description table."""
-
-    def begin_attempt(self, task: int, seq: int) -> None:
-        """Starts a new attempt of a task; its facts from this ``seq`` on belong to that attempt."""
-
-
-class TaskTrace:
+class TaskTrace(ElementTrace):
     """Stamps the facts of one task with its id, its next sequence number and its clock."""
 
     __slots__ = (
-        "task", "seq", "clock", "level", "recorder", "values",
-        "_sent", "_received", "_task_watermark", "_intake", "_pairs", "_fire", "_late", "_known",
-        "_merge", "_window_join", "_generated", "_alignment", "_async",
-        "seen_value", "seen_fingerprint", "_loop_clock",
-        "_counts", "_life", "_times", "_metrics", "_latencies", "_buffers", "_credits", "_segments", "_buffer_sizes", "_mails",
-        "_actions", "_timers", "_system_timers", "_state_changes", "_keys", "_states", "checkpoints",
+        "level", "recorder", "checkpoints", "_loop_clock", "_late", "_merge", "_window_join", "_generated", "_alignment",
+        "_async", "_counts", "_life", "_times", "_metrics", "_latencies", "_buffers", "_credits", "_segments",
+        "_buffer_sizes", "_mails", "_actions", "_timers", "_system_timers", "_state_changes", "_keys", "_states",
     )  # fmt: skip
 
-    task: i32
-    seq: i64
-
     def __init__(self, task: int, clock: TaskClock, recorder: Recorder, loop_clock: Clock | None = None) -> None:
-        self.task = task
-        self.seq = 0
-        self.clock = clock
+        super().__init__(task, clock, recorder)
         self._loop_clock: Clock = clock if loop_clock is None else loop_clock
         self.level: Level = recorder.level
         self.recorder: Recorder = recorder
-        self.values: SeenValues = recorder.values
         appender = recorder.appender
-        self._known: set[int] = recorder.values.known
-        self._sent = recorder.row_buffer(schema.SENT)
-        self._received = recorder.row_buffer(schema.RECEIVED)
-        self._intake = recorder.row_buffer(schema.WINDOW_INTAKE)
-        self._pairs = recorder.row_buffer(schema.JOIN_PAIRS)
-        self._task_watermark = appender(schema.TASK_WATERMARK)
-        self._fire = appender(schema.WINDOW_FIRE)
         self._late = appender(schema.LATE_DROP)
         self._merge = appender(schema.WINDOW_MERGE)
         self._window_join = appender(schema.WINDOW_JOINS)
@@ -128,9 +57,6 @@ class TaskTrace:
         self.checkpoints: CheckpointTrace = CheckpointTrace(task, self._next, self._now_ns, appender)
         self._keys: set[int] = set()
         self._states: dict[int, dict[tuple[str, str], int]] = {}
-        self.seen_value: object = None
-        self.seen_fingerprint: int = 0
-        """Fingerprint of ``seen_value``, the last decoded record, for use by the head operator."""
 
     @property
     def full(self) -> TaskTrace | None:
@@ -146,113 +72,9 @@ class TaskTrace:
         """Starts the next attempt of the task; ``seq`` continues."""
         self.recorder.begin_attempt(self.task, self.seq)
 
-    def _next(self) -> int:
-        seq = self.seq
-        self.seq = seq + 1
-        return seq
-
     def _now_ns(self) -> int:
         """Returns the time of an effect from outside the task, in ns: while a task waits, its clock stands still."""
         return max(self.clock.now_ns, self._loop_clock.now_ns)
-
-    # The facts of every record write their columns themselves, in the order of the table.
-
-    def sent(
-        self, channel: i32, position: i64, kind: u8, timestamp: i64, fingerprint: i64, key_hash: i32, key: i64
-    ) -> None:
-        """Records that an element was put on a channel."""
-        rows = self._sent
-        seq = self.seq
-        self.seq = seq + 1
-        out = rows.out
-        write_i64_le(out, seq)
-        write_i32_le(out, self.task)
-        write_i64_le(out, self.clock.now_ns)
-        write_i32_le(out, channel)
-        write_i64_le(out, position)
-        out.append(kind)
-        write_i64_le(out, timestamp)
-        write_i64_le(out, fingerprint)
-        write_i32_le(out, key_hash)
-        write_i64_le(out, key)
-        rows.end_row()
-
-    def received(self, channel: i32, position: i64, kind: u8, timestamp: i64, fingerprint: i64, epoch: i64) -> None:
-        """Records that an element was decoded from a channel."""
-        rows = self._received
-        seq = self.seq
-        self.seq = seq + 1
-        out = rows.out
-        write_i64_le(out, seq)
-        write_i32_le(out, self.task)
-        write_i64_le(out, self.clock.now_ns)
-        write_i32_le(out, channel)
-        write_i64_le(out, position)
-        out.append(kind)
-        write_i64_le(out, timestamp)
-        write_i64_le(out, fingerprint)
-        write_i64_le(out, epoch)
-        rows.end_row()
-
-    def window_intake(
-        self,
-        operator: i32,
-        key_hash: i32,
-        key: i64,
-        timestamp: i64,
-        fingerprint: i64,
-        watermark: i64,
-        gap: i64,
-        side: u8,
-    ) -> None:
-        """Records that a record entered a window operator."""
-        rows = self._intake
-        seq = self.seq
-        self.seq = seq + 1
-        out = rows.out
-        write_i64_le(out, seq)
-        write_i32_le(out, self.task)
-        write_i32_le(out, operator)
-        write_i64_le(out, self.clock.now_ns)
-        write_i32_le(out, key_hash)
-        write_i64_le(out, key)
-        write_i64_le(out, timestamp)
-        write_i64_le(out, fingerprint)
-        write_i64_le(out, watermark)
-        write_i64_le(out, gap)
-        out.append(side)
-        rows.end_row()
-
-    def join_pair(
-        self, operator: i32, key_hash: i32, key: i64, left_fingerprint: i64, right_fingerprint: i64, timestamp: i64
-    ) -> None:
-        """Records that an interval join called its function for two records."""
-        rows = self._pairs
-        seq = self.seq
-        self.seq = seq + 1
-        out = rows.out
-        write_i64_le(out, seq)
-        write_i32_le(out, self.task)
-        write_i32_le(out, operator)
-        write_i64_le(out, self.clock.now_ns)
-        write_i32_le(out, key_hash)
-        write_i64_le(out, key)
-        write_i64_le(out, left_fingerprint)
-        write_i64_le(out, right_fingerprint)
-        write_i64_le(out, timestamp)
-        rows.end_row()
-
-    def task_watermark(self, input_index: int, kind: ElementKind, timestamp: int) -> None:
-        self._task_watermark(self._next(), self.task, self.clock.now_ns, input_index, kind, timestamp)
-
-    def window_fire(
-        self, operator: int, key_hash: int, key: int, window_start: int, window_end: int, watermark: int,
-        rows: int, fingerprint_sum: int, fingerprint_xor: int, result: kinds.WindowResult, cause: kinds.FireCause, at: int,
-    ) -> None:  # fmt: skip
-        self._fire(
-            self._next(), self.task, operator, self.clock.now_ns, key_hash, key, window_start, window_end, watermark,
-            rows, fingerprint_sum, fingerprint_xor, result, cause, at,
-        )  # fmt: skip
 
     def window_merge(
         self, operator: int, key_hash: int, key: int, absorbed: tuple[int, int], into: tuple[int, int], watermark: int
@@ -375,17 +197,6 @@ class TaskTrace:
             window[1],
             service,
         )
-
-    def fingerprint(self, timestamp: int | None, value: object) -> int:
-        """Returns the fingerprint of a record, and stores a new value; raises ValueNotAllowed."""
-        return self.fingerprint_encoded(encode_record(timestamp, value))
-
-    def fingerprint_encoded(self, encoded: bytes) -> int:
-        """Returns the fingerprint of an encoded record, and stores a new value."""
-        number = fingerprint_frame(encoded)
-        if number not in self._known:
-            self.values.add(number, encoded)
-        return number
 
     def system_timer(
         self, operator: int, action: kinds.TimerAction, kind: kinds.SystemTimer, entry: int, timestamp: int

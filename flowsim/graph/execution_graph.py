@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
 from flowsim.facts import schema
-from flowsim.facts.tracer import Recorder
+from flowsim.facts.recorder import Recorder
 from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
 from flowsim.graph.edge_links import links_of_edges
 from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex

@@ -7,7 +7,7 @@ from typing import Final
 
 import numpy as np
 
-from flowsim.facts.tracer import SeenValues
+from flowsim.facts.recorder import SeenValues
 from flowsim.recording.value_columns import Integers, ValueColumns
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values.record_text import record_texts
@@ -73,12 +73,12 @@ class DistinctValues(SeenValues):
         self._mask = 0 if limit_bytes else -1
         self._left = self._size // 2
         self._numbers: list[int] = []
-        self._encoded: list[bytes] = []
+        self._encoded: list[bytes | bytearray] = []
         self._stored = 0
         self._bytes = 0
         self._too_large = 0
 
-    def add(self, fingerprint: int, encoded: bytes) -> None:
+    def add(self, fingerprint: int, encoded: bytes | bytearray) -> None:
         """Adds a record with an unknown fingerprint, if it belongs to the current sample."""
         if fingerprint & self._mask:
             return

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from flowsim.facts.kinds import Level
+from flowsim.facts.recorder import Append
 from flowsim.facts.row_buffer import RowBuffer
 from flowsim.facts.schema import FACT_TABLES, RECORD_VALUES, STATIC_TABLES, TABLES, Table
-from flowsim.facts.tracer import Append
 from flowsim.recording.attempts import Attempts
 from flowsim.recording.digest import content_hashes, facts_digest
 from flowsim.recording.distinct_values import VALUES_BYTES, DistinctValues

@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from flowsim.errors import InvariantViolation, RecordingFailed
 from flowsim.facts.kinds import Level
+from flowsim.facts.recorder import Append
 from flowsim.facts.row_buffer import RowBuffer
 from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, KEYS, RECORD_VALUES, STATES, STATIC_TABLES, TABLES, Table
-from flowsim.facts.tracer import Append
 from flowsim.recording.attempts import Attempts
 from flowsim.recording.digest import (
     NO_TASK,

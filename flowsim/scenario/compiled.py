@@ -11,7 +11,7 @@ from flowsim.cluster.failures import RunFailure
 from flowsim.cluster.run_actions import RunAction
 from flowsim.connectors.files.input_file import InputFile
 from flowsim.datastream.environment import StreamExecutionEnvironment
-from flowsim.facts.tracer import Recorder
+from flowsim.facts.recorder import Recorder
 from flowsim.faults.catalogue import Fault
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.scenario.context import CompiledSink

@@ -17,6 +17,7 @@ from flowsim.values.encoding import encode_value
 from flowsim.values.row import Row
 from flowsim.values.types import TypeInformation, TypeKind, Types, as_type
 
+_encode_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 _NAN: Final = (float, "NaN")
 _ZERO: Final = (float, 0.0)
 _MINUS_ZERO: Final = (float, "-0.0")
@@ -122,7 +123,7 @@ def key_json(key: object, key_type: str | TypeInformation | None = None) -> tupl
     declared = as_type(key_type)
     if declared is None or declared.kind is TypeKind.PICKLED_BYTE_ARRAY:
         declared = infer_type(key)
-    return declared.name, json.dumps(jsonable(key), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return declared.name, _encode_json(jsonable(key))
 
 
 def jsonable(value: object) -> object:

@@ -40,9 +40,10 @@ OF_RECORDINGS = {
     "recorded_file",
     "written_file",
     "spark_views",
+    "value_columns",
 }
 """What reads them; what writes them is no part of the judge."""
-OF_PARTS = {"digest", "epoch_marker", "parquet_pages", "parquet_part", "part_reader", "recorded_file"}
+OF_PARTS = {"digest", "epoch_marker", "parquet_pages", "parquet_part", "part_reader", "recorded_file", "value_columns"}
 """What laws need of recordings: the files of epochs, and nothing of the manifest."""
 
 

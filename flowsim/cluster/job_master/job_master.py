@@ -27,7 +27,7 @@ from flowsim.cluster.job_master.snapshot_requests import RunningJob, SnapshotReq
 from flowsim.cluster.run_actions import SnapshotAction
 from flowsim.errors import FlowsimError
 from flowsim.facts.job_trace import JobTrace
-from flowsim.facts.tracer import Recorder
+from flowsim.facts.recorder import Recorder
 from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.sim.rng import RandomStreams

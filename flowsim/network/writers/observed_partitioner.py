@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from mypy_extensions import i64
+
 from flowsim.facts.tracer import TaskTrace
 from flowsim.network.writers.partitioner import CustomPartitionerWrapper, KeyGroupStreamPartitioner, StreamPartitioner
 from flowsim.values.keys import state_key
@@ -13,6 +15,8 @@ class ObservedPartitioner:
     """Chooses the channel as its partitioner does."""
 
     __slots__ = ("key_hash", "key", "_partitioner")
+
+    key: i64
 
     def __init__(self, partitioner: StreamPartitioner) -> None:
         self.key_hash = 0

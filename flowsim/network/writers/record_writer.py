@@ -21,7 +21,7 @@ from flowsim.streamrecord.output import CountingOutput
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values.encoding import encode_into, encode_record
 
-_RECORD = ElementKind.RECORD
+_RECORD: Final = ElementKind.RECORD
 """The element kind of records, stored because an enum member lookup costs more than packing the value."""
 
 
@@ -116,7 +116,7 @@ class RecordWriter(CountingOutput):
         encode_into(data, timestamp, value)
         self.records_out += 1
         if route is not None:
-            self._record_sent(index, timestamp, bytes(data[start:]), route)
+            self._record_sent(index, timestamp, data[start:], route)
         builder.committed = size = len(data)
         if size >= builder.capacity:
             self.partition.on_unicast_full(index, builder)
@@ -232,7 +232,7 @@ class RecordWriter(CountingOutput):
             self._positions[index] = position + (kind is not ElementKind.UNALIGNED_BARRIER)
             self.trace.sent(self.first_channel + index, position, kind, timestamp, 0, 0, 0)
 
-    def _record_sent(self, index: int, timestamp: int | None, frame: bytes, route: ObservedPartitioner) -> None:
+    def _record_sent(self, index: int, timestamp: int | None, frame: bytearray, route: ObservedPartitioner) -> None:
         trace = self.trace
         if trace is None:
             return

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Protocol
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from flowsim.facts.kinds import FireCause, WindowResult
 from flowsim.facts.tracer import TaskTrace
@@ -42,6 +42,7 @@ class WindowObserver:
     contain tagged records of two streams.
     """
 
+    fingerprint: i64
     __slots__ = ("fingerprint", "_trace", "_operator_index", "_key_facts", "_operator", "_is_join")
 
     def __init__(
@@ -69,8 +70,11 @@ class WindowObserver:
         key_hash, key_number = self._key_facts.of(operator.current_key, operator.current_key_id)
         watermark = operator.timers.current_watermark
         start, end = window.start, window.end
-        fired = (*summary, result, cause, NO_TIMESTAMP if at is None else at)
-        self._trace.window_fire(self._operator_index, key_hash, key_number, start, end, watermark, *fired)
+        rows, total, exclusive_or = summary
+        fired_at = NO_TIMESTAMP if at is None else at
+        self._trace.window_fire(
+            self._operator_index, key_hash, key_number, start, end, watermark, rows, total, exclusive_or, result, cause, fired_at
+        )  # fmt: skip
 
     def on_merge(self, merged: Collection[Window], into: Window) -> None:
         """Called when several windows were merged into another window."""
@@ -140,7 +144,11 @@ class RecordedPane:
 
     __slots__ = ("pane", "rows", "fingerprint_sum", "fingerprint_xor")
 
-    def __init__(self, pane: Pane, fingerprint: int) -> None:
+    rows: i64
+    fingerprint_sum: i64
+    fingerprint_xor: i64
+
+    def __init__(self, pane: Pane, fingerprint: i64) -> None:
         self.pane = pane
         self.rows = 1
         self.fingerprint_sum = fingerprint >> 31

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
+from typing import Final
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.facts.tracer import TaskTrace
@@ -34,7 +35,7 @@ from flowsim.watermark.status_watermark_valve import StatusWatermarkValve
 BUFFERS_PER_BATCH = 16
 """Number of buffers after which a task ends its batch, even if its work costs nothing."""
 
-_RECORD = ElementKind.RECORD
+_RECORD: Final = ElementKind.RECORD
 _WITHOUT_POSITION = (ElementKind.UNALIGNED_BARRIER, ElementKind.EVENT)
 
 

@@ -12,8 +12,8 @@ from flowsim.datastream import AsyncDataStream, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, Time, Types, WatermarkStrategy
 from flowsim.datastream.window import SlidingEventTimeWindows
 from flowsim.facts.kinds import Level
+from flowsim.facts.recorder import Recorder
 from flowsim.facts.schema import TABLES, TASK_ATTEMPT
-from flowsim.facts.tracer import Recorder
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
 from flowsim.operators.async_wait.latency import UniformLatency
 from flowsim.operators.async_wait.simulated_calls import SimulatedAsyncFunction

@@ -35,7 +35,7 @@ from flowsim.connectors.partition_log import Partition
 from flowsim.connectors.script import Entry, record, sleep, watermark
 from flowsim.datastream import DataStream, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy
-from flowsim.facts.tracer import Recorder
+from flowsim.facts.recorder import Recorder
 from flowsim.graph.checkpoint_settings import CheckpointSettings, RestartStrategySettings, SavepointRestoreSettings
 from flowsim.legacy.source_function import LegacySource
 from flowsim.units import NS_PER_MS

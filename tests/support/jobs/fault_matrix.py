@@ -22,7 +22,7 @@ from flowsim.datastream import (
 )
 from flowsim.datastream.common import Duration, Time, Types, WatermarkStrategy
 from flowsim.datastream.window import EventTimeSessionWindows, TimeWindow, TumblingEventTimeWindows
-from flowsim.facts.tracer import Recorder
+from flowsim.facts.recorder import Recorder
 from flowsim.faults.catalogue import Fault
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import StreamGraph

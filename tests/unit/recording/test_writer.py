@@ -12,7 +12,8 @@ import pytest
 from flowsim.errors import BadInput, InvariantViolation, RecordingFailed
 from flowsim.facts import kinds, schema
 from flowsim.facts.kinds import ElementKind, Level
-from flowsim.facts.tracer import Recorder, TaskTrace
+from flowsim.facts.recorder import Recorder
+from flowsim.facts.tracer import TaskTrace
 from flowsim.recording.manifest import FailureReport, RunDescription, RunStatus, scenario_text
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.reader import Recording

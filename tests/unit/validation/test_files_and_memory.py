@@ -29,7 +29,7 @@ SOME = CASES[::5]
 
 
 class Remembered(MemoryRecorder):
-    """Remembers what is told it, for a writer of files."""
+    """Remembers attempts, too, for a writer of files."""
 
     def __init__(self) -> None:
         super().__init__(Level.FULL)

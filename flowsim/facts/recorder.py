@@ -1,0 +1,54 @@
+"""What stores facts: the interface of the recorders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from mypy_extensions import mypyc_attr
+
+from flowsim.facts.kinds import Level
+from flowsim.facts.row_buffer import RowBuffer
+from flowsim.facts.schema import Table
+
+Append = Callable[..., None]
+"""Takes the values of one row, in the order of the table's columns."""
+
+
+@mypyc_attr(allow_interpreted_subclasses=True)
+class SeenValues:
+    """Stores the value of each fingerprint (table ``record_values``)."""
+
+    __slots__ = ("known",)
+
+    def __init__(self) -> None:
+        self.known: set[int] = set()
+        """Fingerprints that are already stored; always the same set."""
+
+    def add(self, fingerprint: int, encoded: bytes | bytearray) -> None:
+        """Stores a record with a new fingerprint, or leaves it out."""
+        raise NotImplementedError
+
+
+class Recorder(Protocol):
+    """Stores facts: in memory (``recording.memory``) or in Parquet parts (``recording.writer``)."""
+
+    level: Level
+    records_state: bool
+    """True if state changes are recorded at level full."""
+
+    @property
+    def values(self) -> SeenValues:
+        """The stored values of records."""
+
+    def appender(self, table: Table) -> Append:
+        """Returns the append function of one fact table; called once per task and table, not per row."""
+
+    def row_buffer(self, table: Table) -> RowBuffer:
+        """Returns the rows of a fact table that every level records."""
+
+    def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
+        """Adds rows to a description table."""
+
+    def begin_attempt(self, task: int, seq: int) -> None:
+        """Starts a new attempt of a task; its facts from this ``seq`` on belong to that attempt."""

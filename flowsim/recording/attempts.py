@@ -28,6 +28,12 @@ class Attempts:
         """Starts the next attempt of a task; facts from this ``seq`` on belong to it."""
         self._begins.setdefault(task, []).append(seq)
 
+    def copy(self) -> Attempts:
+        """Returns the attempts so far."""
+        copied = Attempts()
+        copied._begins = {task: [*begins] for task, begins in self._begins.items()}
+        return copied
+
     def of(self, task: int, seq: int) -> int:
         """Returns the attempt of one fact."""
         begins = self._begins.get(task)

@@ -6,8 +6,9 @@ import hashlib
 import platform
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -62,11 +63,22 @@ _GROWING: Final = (KEYS, STATES)
 """The description tables that get rows during the run."""
 
 
+@dataclass(frozen=True)
+class _Epoch:
+    """What one epoch adds to the recording."""
+
+    facts: list[tuple[Table, bytes]]
+    descriptions: list[tuple[Table, list[tuple[int | str, ...]]]]
+    values: ValueColumns
+    attempts: Attempts
+
+
 class RecordingWriter:
     """Stores the facts of one run in a directory. Implements ``facts.tracer.Recorder``.
 
     All tables close their parts together, when one of them has ``rows_per_epoch`` rows; the epoch's marker is written
-    last. So the recording of a killed process has all complete epochs, and memory is bounded by one block per table.
+    last. A thread writes an epoch while the run goes on with the next one. So the recording of a killed process has all
+    epochs but the last two, and memory is bounded by two blocks per table.
     """
 
     def __init__(
@@ -109,7 +121,10 @@ class RecordingWriter:
         self._rows = dict.fromkeys(self._hashes, 0)
         self._last_marker = ""
         self._graph_hash = ""
-        self._failure: RecordingFailed | None = None
+        self._is_graph_complete = False
+        self._thread: ThreadPoolExecutor | None = None
+        self._writing: Future[None] | None = None
+        """The epoch that the thread writes, or the last that it wrote."""
         self._lock = locked_room(self.directory)
         self._write_manifest(RunStatus.RUNNING, None)
 
@@ -124,7 +139,7 @@ class RecordingWriter:
 
     def static(self, table: Table, rows: Sequence[tuple[int | str, ...]]) -> None:
         """Adds rows to a description table; for a graph table only before the first epoch closes."""
-        if self._graph_hash and table not in _GROWING:
+        if self._is_graph_complete and table not in _GROWING:
             raise InvariantViolation("the execution graph changed after it was written")
         self._static[table.name].extend(rows)
 
@@ -142,10 +157,14 @@ class RecordingWriter:
         try:
             return self._finish(status, failure, wall or {})
         finally:
+            if self._thread is not None:
+                self._thread.shutdown()
             self._lock.release()
 
     def _finish(self, status: RunStatus, failure: FailureReport | None, wall: Mapping[str, object]) -> Manifest:
-        self._close_epoch()
+        last = self._take_epoch()
+        self.wait()
+        self._write_epoch(last)
         ended_s = time.time()
         about = {
             "started_s": self._started_s, "ended_s": ended_s, "elapsed_s": ended_s - self._started_s,
@@ -157,27 +176,41 @@ class RecordingWriter:
         return self._write_manifest(status, failure)
 
     def _close_epoch(self) -> None:
-        """Writes the rows since the last epoch: a part per table with rows, then the marker.
+        """Hands the rows since the last epoch to the thread, as soon as it has written the epoch before.
 
         After a disk error the epoch is dropped completely and nothing more is written: the recording keeps its status
-        ``running`` and its complete epochs. In this case raises RecordingFailed, now and at every later call.
+        ``running`` and its complete epochs. In this case raises RecordingFailed at the end of the next epoch, and at
+        every later call.
         """
-        if self._failure is not None:
-            for buffer in self._buffers.values():
-                buffer.take()
-            raise self._failure
+        epoch = self._take_epoch()
+        self.wait()
+        if self._thread is None:
+            self._thread = ThreadPoolExecutor(1, thread_name_prefix="flowsim-recording")
+        self._writing = self._thread.submit(self._write_epoch, epoch)
+
+    def _take_epoch(self) -> _Epoch:
+        facts = [(table, rows) for table in self._tables if (rows := self._buffers[table.name].take())]
+        descriptions = [(table, self._static[table.name]) for table in _GROWING if self._static[table.name]]
+        for table in _GROWING:
+            self._static[table.name] = []
+        self._is_graph_complete = True
+        return _Epoch(facts, descriptions, self.values.take(), self._attempts.copy())
+
+    def wait(self) -> None:
+        """Waits until all complete epochs are written; raises RecordingFailed if one could not be."""
+        if self._writing is not None:
+            self._writing.result()
+
+    def _write_epoch(self, epoch: _Epoch) -> None:
+        """Writes a part per table with rows, then the marker."""
         parts: dict[str, PartDescription] = {}
         try:
-            for table in self._tables:
-                rows = self._buffers[table.name].take()
-                if rows:
-                    parts[table.name] = self._write_facts(table, rows)
-            for table in _GROWING:
-                if self._static[table.name]:
-                    parts[table.name] = self._write_descriptions(table, self._static[table.name])
-            values = self.values.take()
-            if len(values.numbers):
-                parts[RECORD_VALUES.name] = self._write_values(values)
+            for table, rows in epoch.facts:
+                parts[table.name] = self._write_facts(table, rows, epoch.attempts)
+            for table, described in epoch.descriptions:
+                parts[table.name] = self._write_descriptions(table, described)
+            if len(epoch.values.numbers):
+                parts[RECORD_VALUES.name] = self._write_values(epoch.values)
             if not parts:
                 return
             graph = self._write_graph()
@@ -190,18 +223,15 @@ class RecordingWriter:
             kept = "its first epoch" if self._epochs == 1 else f"its {self._epochs} complete epochs"
             judged = f"; {kept} can be checked as a prefix" if self._epochs else ""
             reason = error.strerror or error
-            self._failure = RecordingFailed(f"{self.directory}: the recording cannot be written: {reason}{judged}")
-            raise self._failure from error
-        for table in _GROWING:
-            self._static[table.name] = []
+            raise RecordingFailed(f"{self.directory}: the recording cannot be written: {reason}{judged}") from error
         self._last_marker = sha256(marker)
         for name, part in parts.items():
             self._rows[name] += part.rows
         self._epochs += 1
 
-    def _write_facts(self, table: Table, rows: bytes) -> PartDescription:
+    def _write_facts(self, table: Table, rows: bytes, attempts: Attempts) -> PartDescription:
         packed, tasks = sorted_by_task(table, rows)
-        packed = self._attempts.filled(packed, tasks)
+        packed = attempts.filled(packed, tasks)
         hashes, start = self._hashes[table.name], 0
         for task, count in tasks or ((NO_TASK, len(packed)),):
             hashes.update(task, packed[start : start + count].tobytes())

@@ -108,7 +108,7 @@ def test_equal_facts_give_equal_files_except_wall_json(tmp_path: Path) -> None:
 
 
 def test_full_table_closes_epoch_in_every_table(tmp_path: Path) -> None:
-    write(tmp_path, rows=100, rows_per_epoch=30)
+    write(tmp_path, rows=100, rows_per_epoch=30).wait()
     markers = sorted((tmp_path / "epochs").iterdir())
     assert [path.name for path in markers] == ["00000.json", "00001.json", "00002.json"]
     for epoch, marker in enumerate(markers):
@@ -206,16 +206,17 @@ def test_epoch_with_write_error_is_dropped_and_none_follows(tmp_path: Path) -> N
     choose = writer.appender(schema.CHOICES)
     for step in range(15):
         choose(step, 0, 2)
+    writer.wait()
     (tmp_path / "epochs" / "00001.json").mkdir()
-    for step in range(15, 19):
-        choose(step, 0, 2)
-    with pytest.raises(RecordingFailed):
-        choose(19, 0, 2)
-    (tmp_path / "epochs" / "00001.json").rmdir()
-    for step in range(20, 29):
+    for step in range(15, 29):
         choose(step, 0, 2)
     with pytest.raises(RecordingFailed):
         choose(29, 0, 2)
+    (tmp_path / "epochs" / "00001.json").rmdir()
+    for step in range(30, 39):
+        choose(step, 0, 2)
+    with pytest.raises(RecordingFailed):
+        choose(39, 0, 2)
     with pytest.raises(RecordingFailed):
         writer.finish(RunStatus.FAILED)
     recording = Recording.open(tmp_path)

@@ -37,15 +37,17 @@ LATENCY_MARKER_LENGTH: Final = 4
 _STATUS_KIND: Final = 2
 _LATENCY_MARKER_KIND: Final = 3
 
-_append: Final = msgspec.msgpack.Encoder().encode_into
+_encoder: Final = msgspec.msgpack.Encoder()
+_encode: Final = _encoder.encode
+_append: Final = _encoder.encode_into
 
 encode_record_into: Final = encode_into
 """Appends a record: ``(buffer, timestamp, value)``; raises ValueNotAllowed and leaves the buffer unchanged."""
 
 
-def encode_watermark_into(buffer: bytearray, timestamp: int) -> None:
-    """Appends a watermark of ``timestamp`` ms."""
-    _append((timestamp,), buffer, -1)
+def encode_watermark(timestamp: int) -> bytes:
+    """Returns the bytes of a watermark of ``timestamp`` ms."""
+    return _encode((timestamp,))
 
 
 def encode_status_into(buffer: bytearray, status: WatermarkStatus) -> None:

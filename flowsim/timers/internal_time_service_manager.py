@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, TypeVar
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import BadInput
 from flowsim.facts.tracer import TaskTrace
 from flowsim.timers.heap_priority_queue import HeapPriorityQueueSet
@@ -35,6 +37,7 @@ def no_window(namespace: object) -> tuple[int, int]:
     return 0, 0
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class InternalTimeServiceManager:
     """Creates the timer services of an operator and advances them together. Flink: InternalTimeServiceManagerImpl.
 

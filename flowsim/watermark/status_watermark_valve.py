@@ -5,6 +5,8 @@ from __future__ import annotations
 from heapq import heapify, heappop, heappush, heapreplace
 from typing import Final, Protocol
 
+from mypy_extensions import mypyc_attr
+
 from flowsim.errors import InvariantViolation
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.units import NO_TIMESTAMP
@@ -21,6 +23,7 @@ class ValveOutput(Protocol):
     def emit_watermark_status(self, status: WatermarkStatus) -> None: ...
 
 
+@mypyc_attr(allow_interpreted_subclasses=True)
 class StatusWatermarkValve:
     """Computes the event time of a task input: the minimum over its aligned channels, never decreasing.
 

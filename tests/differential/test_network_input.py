@@ -27,7 +27,7 @@ from flowsim.streamrecord.codec import (
     encode_latency_marker_into,
     encode_record_into,
     encode_status_into,
-    encode_watermark_into,
+    encode_watermark,
 )
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.task_clock import TaskClock
@@ -240,7 +240,7 @@ def encode(words: list[str], encoded: bytearray) -> None:
             value = f"{number} {'x' * int(padding)}"
             encode_record_into(encoded, None if timestamp == "-" else int(timestamp), value)
         case ["w", timestamp]:
-            encode_watermark_into(encoded, int(timestamp))
+            encoded += encode_watermark(int(timestamp))
         case ["m", time]:
             encode_latency_marker_into(encoded, LatencyMarker(int(time), 0, 0))
         case _:

@@ -19,7 +19,7 @@ from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE, Buffer
 from flowsim.network.writers.partitioner import BroadcastPartitioner, CustomPartitionerWrapper, StreamPartitioner
 from flowsim.network.writers.record_writer import NO_FLUSHER, RecordWriter
-from flowsim.streamrecord.codec import encode_latency_marker_into, encode_watermark_into
+from flowsim.streamrecord.codec import encode_latency_marker_into, encode_watermark
 from flowsim.streamrecord.elements import LatencyMarker
 from flowsim.streamrecord.events import EndOfData, StopMode
 from flowsim.values.encoding import encode_record
@@ -33,7 +33,7 @@ SPARE_SEGMENTS = 64
 
 def watermark_length(timestamp: int) -> int:
     frame = bytearray()
-    encode_watermark_into(frame, timestamp)
+    frame += encode_watermark(timestamp)
     return len(frame)
 
 

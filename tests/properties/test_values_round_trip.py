@@ -16,7 +16,7 @@ from flowsim.streamrecord.codec import (
     encode_latency_marker_into,
     encode_record_into,
     encode_status_into,
-    encode_watermark_into,
+    encode_watermark,
     latency_marker,
 )
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
@@ -203,7 +203,7 @@ def encode(elements: list[Sent]) -> bytes:
             case LatencyMarker():
                 encode_latency_marker_into(buffer, element)
             case int():
-                encode_watermark_into(buffer, element)
+                buffer += encode_watermark(element)
             case _:
                 encode_record_into(buffer, *element)
     return bytes(buffer)

@@ -12,10 +12,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pacsv
 
+from flowsim.connectors.files.arrow_values import arrow_values
 from flowsim.connectors.files.columns import Column, ColumnType, Rows
 from flowsim.connectors.files.csv_diagnosis import check_quotes, explain_failure, find_cell, header_of, line_of_row
 from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.errors import BadInput, did_you_mean
+from flowsim.recording.parquet_part import as_numpy
 
 ROWS_AT_ONCE: Final = 4096
 """Rows per block. Measured on the flights file: larger blocks are not faster; memory is a small multiple of a block."""
@@ -88,7 +90,7 @@ class CsvFile:
             if wanted is None:
                 wanted = pa.array(values, chosen.type)
             mask = pc.is_in(chosen, value_set=wanted)
-            positions = pc.indices_nonzero(mask).to_numpy() + before
+            positions = as_numpy(pa.chunked_array([pc.indices_nonzero(mask)])) + before
             kept = batch.filter(mask)
             before += batch.num_rows
             skipped = bisect_left(positions, first_row)
@@ -182,15 +184,7 @@ def _is_valid(text: str, column_type: ColumnType) -> bool:
 
 
 def _rows(batch: pa.RecordBatch) -> Rows:
-    return list(zip(*(_python_values(column) for column in batch.columns), strict=True))
-
-
-def _python_values(column: pa.Array) -> list[object]:
-    if column.null_count:
-        values: list[object] = column.to_pylist()
-    else:
-        values = column.to_numpy(zero_copy_only=False).tolist()
-    return values
+    return list(zip(*(arrow_values(column) for column in batch.columns), strict=True))
 
 
 def _none_first(value: object) -> tuple[bool, object]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from flowsim.connectors.files.arrow_values import arrow_values
 from flowsim.connectors.files.columns import Column, ColumnType, Rows, reason_of
 from flowsim.connectors.files.csv_file import ARROW_TYPES
 from flowsim.connectors.files.input_file import InputFile, input_file_of
@@ -193,11 +194,7 @@ def _values(array: pa.Array) -> list[object]:
         array = array.dictionary_decode()
     if pa.types.is_timestamp(array.type):
         array = _milliseconds(array)
-    if array.null_count:
-        values: list[object] = array.to_pylist()
-    else:
-        values = array.to_numpy(zero_copy_only=False).tolist()
-    return values
+    return arrow_values(array)
 
 
 _TICKS_PER_MS: Final = {"us": 1_000, "ns": 1_000_000}

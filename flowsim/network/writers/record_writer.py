@@ -14,15 +14,17 @@ from flowsim.facts.tracer import TaskTrace
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.writers.observed_partitioner import ObservedPartitioner, observed_partitioner
 from flowsim.network.writers.partitioner import StreamPartitioner
-from flowsim.streamrecord.codec import encode_latency_marker_into, encode_status_into, encode_watermark_into
+from flowsim.streamrecord.codec import encode_latency_marker_into, encode_status_into, encode_watermark
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.streamrecord.events import CancelCheckpointMarker, CheckpointBarrier, Event, StopMode
 from flowsim.streamrecord.output import CountingOutput
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values.encoding import encode_into, encode_record
 
+# Stored, because an enum member lookup costs more than packing a fact.
 _RECORD: Final = ElementKind.RECORD
-"""The element kind of records, stored because an enum member lookup costs more than packing the value."""
+_WATERMARK: Final = ElementKind.WATERMARK
+_IDLE: Final = WatermarkStatus.IDLE
 
 
 class Flusher(Protocol):
@@ -126,11 +128,8 @@ class RecordWriter(CountingOutput):
 
     def emit_watermark(self, timestamp: int) -> None:
         """Emits a watermark to every subpartition, unless the announced status is IDLE (rules 5.8, 8.18)."""
-        if self._status is WatermarkStatus.IDLE:
-            return
-        frame = bytearray()
-        encode_watermark_into(frame, timestamp)
-        self._broadcast_emit(bytes(frame), ElementKind.WATERMARK, timestamp)
+        if self._status is not _IDLE:
+            self._broadcast_emit(encode_watermark(timestamp), _WATERMARK, timestamp)
 
     def emit_watermark_status(self, status: WatermarkStatus) -> None:
         """Emits a status if it differs from the last one (rule 5.8)."""

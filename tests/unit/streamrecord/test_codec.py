@@ -12,7 +12,7 @@ from flowsim.streamrecord.codec import (
     encode_latency_marker_into,
     encode_record_into,
     encode_status_into,
-    encode_watermark_into,
+    encode_watermark,
     latency_marker,
 )
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
@@ -31,7 +31,7 @@ def test_elements_are_msgpack_arrays_distinguished_by_length() -> None:
     buffer = bytearray()
     encode_record_into(buffer, 5, ("a", 1))
     encode_record_into(buffer, None, [1])
-    encode_watermark_into(buffer, MAX_WATERMARK)
+    buffer += encode_watermark(MAX_WATERMARK)
     encode_status_into(buffer, WatermarkStatus.IDLE)
     encode_latency_marker_into(buffer, LatencyMarker(7, 1, 2))
     unpacker = msgpack.Unpacker(use_list=False)
@@ -53,7 +53,7 @@ def test_row_is_extension_of_values_and_names() -> None:
 
 def test_elements_are_decoded_in_order() -> None:
     buffer = bytearray()
-    encode_watermark_into(buffer, 3)
+    buffer += encode_watermark(3)
     encode_record_into(buffer, None, {"k": [Row(1)]})
     encode_latency_marker_into(buffer, LatencyMarker(7, 1, 2))
     decoder = ElementDecoder()

@@ -88,13 +88,15 @@ class ElementDecoder:
     element there.
     """
 
-    __slots__ = ("_slice", "_buffer", "_unpacker", "_elements", "_end", "_tracked")
+    __slots__ = ("_slice", "_buffer", "_unpacker", "_elements", "_begin", "_end", "_tracked")
 
     TRACKED_BYTES = 1024
 
     _slice: memoryview
     _unpacker: msgpack.Unpacker
-    """The unpacker of one slice. Its internal buffers are large, so that an idle gate has no unpacker."""
+    """The unpacker of one slice. Its internal buffers are large, so that an idle gate has no unpacker; one that decoded a
+    slice completely is used for the next slice of any gate.
+    """
     _elements: Iterator[Element]
 
     def __init__(self) -> None:
@@ -107,7 +109,8 @@ class ElementDecoder:
             encoded = self.take_tail() + encoded
         self._slice = memoryview(encoded)
         self._buffer = buffer
-        self._unpacker = _unpacker()
+        self._unpacker = _SPARE.pop() if _SPARE else _unpacker()
+        self._begin: int = self._unpacker.tell()
         self._tracked = False
         self._elements = chain.from_iterable(self._parts())
 
@@ -137,6 +140,7 @@ class ElementDecoder:
             buffer.recycle()
         self._slice = memoryview(b"")
         self._unpacker = _IDLE
+        self._begin = 0
         self._elements = iter(())
         self._end: int | None = 0
         self._tracked = True
@@ -155,18 +159,22 @@ class ElementDecoder:
         yield self._tracked_part()
 
     def _tracked_part(self) -> Iterator[Element]:
-        position, size = self._unpacker.tell, len(self._slice)
-        for element in self._unpacker:
-            end = self._end = position()
+        unpacker, begin, size = self._unpacker, self._begin, len(self._slice)
+        for element in unpacker:
+            end = self._end = unpacker.tell() - begin
             if end == size:
                 self._clear()
+                if not _SPARE and size <= _SPARE_BYTES:
+                    _SPARE.append(unpacker)
+                yield element
+                return
             yield element
 
     def _position(self) -> int:
         """Returns the position in the slice after the last returned element."""
         if not self._tracked:
             # Iteration has not passed a cut element yet, so the unpacker's position is at the end of an element.
-            behind: int = self._unpacker.tell()
+            behind: int = self._unpacker.tell() - self._begin
             return behind
         return self._end if self._end is not None else self._search()
 
@@ -225,3 +233,8 @@ def _unpacker() -> msgpack.Unpacker:
 
 _IDLE: Final = _unpacker()
 """The unpacker of decoders without bytes: an unpacker takes 40 KB, and in a large job most decoders are empty."""
+
+_SPARE: Final[list[msgpack.Unpacker]] = []
+"""At most one unpacker that has no bytes: to create one costs as much as to decode three elements."""
+_SPARE_BYTES: Final = 1 << 16
+"""An unpacker that decoded a larger slice has a larger buffer, too, and is not kept."""

@@ -169,3 +169,23 @@ def test_buffer_ending_inside_element_is_kept_until_tail_is_taken(count: int) ->
     assert (buffer.recycled, decoder.is_consumed) == (0, False)
     assert decoder.take_tail() == records(1)[:-1]
     assert (buffer.recycled, decoder.is_consumed) == (1, True)
+
+
+def test_iteration_over_a_decoded_slice_takes_nothing_from_the_next_slice() -> None:
+    """Decoders share an unpacker, and a task may decode its next slice before it asks for more of the last."""
+    buffer = bytearray()
+    for number in range(3):
+        encode_record_into(buffer, number, ("key", number))
+    whole = bytes(buffer)
+    first, second = ElementDecoder(), ElementDecoder()
+    first.feed(whole)
+    elements = iter(first)
+    assert [next(elements) for _ in range(3)] == [(number, ("key", number)) for number in range(3)]
+    second.feed(whole[:-1])
+    assert list(elements) == []
+    assert list(second) == [(number, ("key", number)) for number in range(2)]
+    second.feed(whole[-1:])
+    assert list(second) == [(2, ("key", 2))]
+    first.feed(whole)
+    next(iter(first))
+    assert first.take_tail() == whole[len(whole) // 3 :]

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from mypy_extensions import i64
+
 from flowsim.errors import BadInput
 from flowsim.values.java_hash_code import key_hash
 from flowsim.values.types import TypeInformation
@@ -44,13 +46,14 @@ class KeyGroupRange:
         return len(self)
 
 
-def murmur_hash(code: int) -> int:
+def murmur_hash(code: i64) -> i64:
     """Returns Flink's hash of a 32-bit hash code: MurmurHash3 of its 4 bytes, made non-negative (rule 1.19).
 
     >>> murmur_hash(97)
     1455541201
     """
-    h = (code & _WORD) * 0xCC9E2D51 & _WORD
+    h: i64 = code & _WORD
+    h = h * 0xCC9E2D51 & _WORD
     h = ((h << 15) | (h >> 17)) & _WORD
     h = h * 0x1B873593 & _WORD
     h = ((h << 13) | (h >> 19)) & _WORD

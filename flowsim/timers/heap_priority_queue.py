@@ -23,14 +23,14 @@ _MOST_REMEMBERED: Final = 100_000
 """Maximum number of keys whose key group is cached."""
 
 
-class _KeyGroupSet(dict[InternalTimer, InternalTimer]):
+class _KeyGroupSet:
     """The timers of one key group, and the highest number of timers so far."""
 
-    __slots__ = ("largest",)
+    __slots__ = ("timers", "largest")
 
     def __init__(self) -> None:
-        super().__init__()
-        self.largest = 0
+        self.timers: dict[InternalTimer, InternalTimer] = {}
+        self.largest: int = 0
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)
@@ -56,7 +56,7 @@ class HeapPriorityQueueSet:
         return len(self._heap) - 1
 
     def __contains__(self, timer: InternalTimer) -> bool:
-        return timer in self._set_for(timer)
+        return timer in self._set_for(timer).timers
 
     def timers_of_key_group(self, key_group: int) -> list[InternalTimer]:
         """Returns the timers in the iteration order of Flink's set, a Java hash map. Flink: getSubsetForKeyGroup."""
@@ -65,7 +65,7 @@ class HeapPriorityQueueSet:
             return []
         groups = self._key_groups
         capacity = capacity_after(held.largest, groups.first_capacity)
-        return in_order_of_bins(held.values(), groups.timer_hash, capacity)
+        return in_order_of_bins(held.timers.values(), groups.timer_hash, capacity)
 
     @property
     def in_heap_order(self) -> list[InternalTimer]:
@@ -96,10 +96,11 @@ class HeapPriorityQueueSet:
         held = self._set_of.get(timer.key_id)
         if held is None:
             held = self._find_set(timer)
-        if held.setdefault(timer, timer) is not timer:
+        timers = held.timers
+        if timers.setdefault(timer, timer) is not timer:
             return False
-        if len(held) > held.largest:
-            held.largest = len(held)
+        if len(timers) > held.largest:
+            held.largest = len(timers)
         heap = self._heap
         index = timer.index = len(heap)
         heap.append(timer)
@@ -119,7 +120,7 @@ class HeapPriorityQueueSet:
         held = self._set_of.get(timer.key_id)
         if held is None:
             held = self._find_set(timer)
-        del held[timer]
+        del held.timers[timer]
         last = heap.pop()
         if last is not timer:
             self._sift_down(last, 1)
@@ -128,7 +129,7 @@ class HeapPriorityQueueSet:
 
     def remove(self, timer: InternalTimer) -> bool:
         """Removes the timer equal to ``timer``, if any; True if it was the head."""
-        stored = self._set_for(timer).pop(timer, None)
+        stored = self._set_for(timer).timers.pop(timer, None)
         if stored is None:
             return False
         index = stored.index
@@ -185,10 +186,10 @@ class HeapPriorityQueueSet:
         for index in range(1, len(heap)):
             timer, parent = heap[index], heap[index >> 1]
             held = self._sets[self._key_groups.of(timer.key)]
-            if timer.index != index or held.get(timer) is not timer:
+            if timer.index != index or held.timers.get(timer) is not timer:
                 raise InvariantViolation(f"timer queue: the timer at index {index} is misplaced", (repr(timer),))
             if timer.timestamp < parent.timestamp:
                 raise InvariantViolation(f"timer queue: {timer!r} is earlier than its parent", (repr(parent),))
-        in_sets = sum(len(held) for held in self._sets.values())
+        in_sets = sum(len(held.timers) for held in self._sets.values())
         if in_sets != len(heap) - 1:
             raise InvariantViolation(f"timer queue: {in_sets} in the sets, {len(heap) - 1} in the heap")

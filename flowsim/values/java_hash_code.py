@@ -11,6 +11,8 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from mypy_extensions import i64
+
 from flowsim.errors import NullKey, ValueNotAllowed
 from flowsim.values.closed_set import INT_MAX, INT_MIN
 from flowsim.values.row import Row
@@ -33,7 +35,7 @@ def java_hash(value: object, declared: str | TypeInformation | None = None) -> i
     >>> java_hash("user-1"), java_hash(-1), java_hash(-1, "INT")
     (-836031825, 0, -1)
     """
-    h = _hash(value, as_type(declared)) & _WORD
+    h = _hash(value, None if declared is None else as_type(declared)) & _WORD
     return h - 0x100000000 if h & 0x80000000 else h
 
 
@@ -73,9 +75,9 @@ def _fits(value: int, kind: TypeKind) -> bool:
     return -half <= value < half
 
 
-def _long(value: int) -> int:
-    bits = value & 0xFFFFFFFFFFFFFFFF
-    return bits ^ (bits >> 32)
+def _long(value: i64) -> i64:
+    # Java's shift fills with zeros, which only changes bits above the lower 32.
+    return value ^ (value >> 32)
 
 
 def _double(value: float) -> int:

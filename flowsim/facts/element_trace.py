@@ -161,7 +161,7 @@ class ElementTrace:
         return self.fingerprint_encoded(encode_record(timestamp, value))
 
     def fingerprint_encoded(self, encoded: bytes | bytearray) -> i64:
-        """Returns the fingerprint of an encoded record, and stores a new value; the bytes must not change later."""
+        """Returns the fingerprint of an encoded record, and stores a new value."""
         number = fingerprint_frame(encoded)
         if number not in self._known:
             self.values.add(number, encoded)

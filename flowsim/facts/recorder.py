@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from mypy_extensions import mypyc_attr
+from mypy_extensions import i64, mypyc_attr
 
 from flowsim.facts.kinds import Level
 from flowsim.facts.row_buffer import RowBuffer
@@ -25,8 +25,8 @@ class SeenValues:
         self.known: set[int] = set()
         """Fingerprints that are already stored; always the same set."""
 
-    def add(self, fingerprint: int, encoded: bytes | bytearray) -> None:
-        """Stores a record with a new fingerprint, or leaves it out."""
+    def add(self, fingerprint: i64, encoded: bytes | bytearray) -> None:
+        """Stores a copy of a record with a new fingerprint, or leaves the record out."""
         raise NotImplementedError
 
 

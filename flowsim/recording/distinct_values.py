@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from librt.strings import BytesWriter, write_i64_le
+from mypy_extensions import i64
 
 from flowsim.facts.recorder import SeenValues
 from flowsim.recording.value_columns import Integers, ValueColumns
@@ -57,11 +59,19 @@ class DistinctValues(SeenValues):
         "_left",
         "_sample",
         "_numbers",
-        "_encoded",
+        "_records",
+        "_sizes",
         "_stored",
         "_bytes",
         "_too_large",
     )
+
+    _largest: i64
+    _mask: i64
+    _left: i64
+    _numbers: BytesWriter
+    _records: BytesWriter
+    _sizes: BytesWriter
 
     def __init__(self, limit_bytes: int = VALUES_BYTES) -> None:
         """Creates an empty store. ``limit_bytes`` 0: nothing is stored."""
@@ -72,23 +82,25 @@ class DistinctValues(SeenValues):
         self._sample = 0
         self._mask = 0 if limit_bytes else -1
         self._left = self._size // 2
-        self._numbers: list[int] = []
-        self._encoded: list[bytes | bytearray] = []
+        self._numbers = BytesWriter()
+        self._records = BytesWriter()
+        self._sizes = BytesWriter()
         self._stored = 0
         self._bytes = 0
         self._too_large = 0
 
-    def add(self, fingerprint: int, encoded: bytes | bytearray) -> None:
+    def add(self, fingerprint: i64, encoded: bytes | bytearray) -> None:
         """Adds a record with an unknown fingerprint, if it belongs to the current sample."""
         if fingerprint & self._mask:
             return
-        size = len(encoded) + ROW_BYTES
+        size: i64 = len(encoded) + ROW_BYTES
         if size > self._largest:
             self._too_large += 1
             size = ROW_BYTES
         else:
-            self._numbers.append(fingerprint)
-            self._encoded.append(encoded)
+            write_i64_le(self._numbers, fingerprint)
+            write_i64_le(self._sizes, len(encoded))
+            self._records.write(encoded)
         self.known.add(fingerprint)
         self._left -= size
         if self._left < 0:
@@ -102,15 +114,18 @@ class DistinctValues(SeenValues):
 
     def take(self) -> ValueColumns:
         """Returns the rows added since the last call."""
-        numbers, self._numbers = self._numbers, []
-        encoded, self._encoded = self._encoded, []
+        numbers: Integers = np.frombuffer(self._numbers.getvalue(), "<i8")
+        sizes: Integers = np.frombuffer(self._sizes.getvalue(), "<i8")
+        records = self._records.getvalue()
+        for writer in (self._numbers, self._sizes, self._records):
+            writer.truncate(0)
         self._stored += len(numbers)
-        self._bytes += sum(map(len, encoded)) + ROW_BYTES * len(numbers)
-        timestamps, lines = record_texts(encoded)
+        self._bytes += len(records) + ROW_BYTES * len(numbers)
+        timestamps, lines = record_texts(records, [0, *np.cumsum(sizes).tolist()])
         bounds: Integers = np.zeros(len(numbers) + 1, np.int64)
         bounds[1:] = np.flatnonzero(np.frombuffer(lines, np.uint8) == _LINE_BREAK) + 1
-        times = [NO_TIMESTAMP if one is None else one for one in timestamps]
-        return ValueColumns(np.array(numbers, np.int64), np.array(times, np.int64), lines, bounds)
+        times: Integers = np.array([NO_TIMESTAMP if one is None else one for one in timestamps], np.int64)
+        return ValueColumns(numbers, times, lines, bounds)
 
     @property
     def counts(self) -> ValueCounts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, Final
 
 import msgspec
@@ -12,7 +13,6 @@ from flowsim.values.encoding import decode_value
 from flowsim.values.keys import jsonable
 from flowsim.values.row import Row
 
-Encoded = bytes | bytearray
 Texts = tuple[list[int | None], bytes]
 """The timestamps of some records, and their values as JSON in UTF-8, a line each."""
 
@@ -26,49 +26,51 @@ _decode_flat: Final = msgspec.msgpack.Decoder(list[tuple[int | None, _Scalar | l
 _encode_lines: Final = msgspec.json.Encoder().encode_lines
 
 
-def record_texts(encoded: Sequence[Encoded]) -> Texts:
-    """Returns the texts of records that ``values.encoding`` encoded.
+def record_texts(records: bytes, bounds: Sequence[int]) -> Texts:
+    """Returns the texts of records that ``values.encoding`` encoded; n is ``records[bounds[n] : bounds[n + 1]]``.
 
     The JSON is the same as for keys (``keys.key_json``), but a Row with field names, or a dict with only text keys, is
     an object.
 
     >>> from flowsim.values.encoding import encode_record
-    >>> record_texts([encode_record(7, ("a", float("nan"), [True]))])
+    >>> record = encode_record(7, ("a", float("nan"), [True]))
+    >>> record_texts(record, (0, len(record)))
     ([7], b'["a","NaN",[true]]\\n')
     """
     timestamps: list[int | None] = []
     lines: list[bytes] = []
-    for start in range(0, len(encoded), _BATCH):
-        batch = encoded[start : start + _BATCH]
-        found, text = _flat_texts(batch) or _texts(batch)
+    for start in range(0, len(bounds) - 1, _BATCH):
+        batch = bounds[start : start + _BATCH + 1]
+        found, text = _flat_texts(records, batch) or _texts(records, batch)
         timestamps += found
         lines.append(text)
     return timestamps, b"".join(lines)
 
 
-def _flat_texts(encoded: Sequence[Encoded]) -> Texts | None:
+def _flat_texts(records: bytes, bounds: Sequence[int]) -> Texts | None:
     """Returns the texts of a batch of scalars and flat tuples (fast path); None if the batch has other values."""
+    count = len(bounds) - 1
     try:
-        records = _decode_flat(b"".join((_ARRAY, len(encoded).to_bytes(2, "big"), *encoded)))
+        decoded = _decode_flat(b"".join((_ARRAY, count.to_bytes(2, "big"), records[bounds[0] : bounds[-1]])))
     except msgspec.ValidationError:
         return None
-    values = [value for _, value in records]
+    values = [value for _, value in decoded]
     lines = _encode_lines(values)
     if b"null" in lines:
         texts = lines.splitlines(keepends=True)
         for place, text in enumerate(texts):
             if b"null" in text and text.count(b"null") != _nones(values[place]):  # perhaps a float that JSON lacks
-                texts[place] = _texts(encoded[place : place + 1])[1]
+                texts[place] = _texts(records, bounds[place : place + 2])[1]
         lines = b"".join(texts)
-    return [timestamp for timestamp, _ in records], lines
+    return [timestamp for timestamp, _ in decoded], lines
 
 
 def _nones(value: _Scalar | list[_Scalar]) -> int:
     return value.count(None) if isinstance(value, list) else int(value is None)
 
 
-def _texts(encoded: Sequence[Encoded]) -> Texts:
-    records: list[Any] = [decode_value(one) for one in encoded]
+def _texts(encoded: bytes, bounds: Sequence[int]) -> Texts:
+    records: list[Any] = [decode_value(encoded[start:end]) for start, end in pairwise(bounds)]
     texts = [
         json.dumps(_named(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False) + "\n"
         for _, value in records

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import accumulate
 
 import pytest
 
 from flowsim.values.encoding import encode_record
-from flowsim.values.record_text import record_texts
+from flowsim.values.record_text import Texts, record_texts
 from flowsim.values.row import Row
 
 TEXTS: list[tuple[object, str]] = [
@@ -33,9 +34,13 @@ TEXTS: list[tuple[object, str]] = [
 ]
 
 
+def texts_of(encoded: list[bytes]) -> Texts:
+    return record_texts(b"".join(encoded), [0, *accumulate(map(len, encoded))])
+
+
 @pytest.mark.parametrize(("value", "text"), TEXTS)
 def test_value_is_json(value: object, text: str) -> None:
-    assert record_texts([encode_record(5, value)]) == ([5], f"{text}\n".encode())
+    assert texts_of([encode_record(5, value)]) == ([5], f"{text}\n".encode())
     json.loads(text)
 
 
@@ -43,17 +48,17 @@ def test_records_of_a_batch_are_independent() -> None:
     flat = [(value, text) for value, text in TEXTS if type(value) in (int, str, tuple) and "[[" not in text]
     for chosen in (flat, TEXTS, flat * 500, TEXTS * 100):
         encoded = [encode_record(None if place % 2 else place, value) for place, (value, _) in enumerate(chosen)]
-        timestamps, lines = record_texts(encoded)
+        timestamps, lines = texts_of(encoded)
         assert lines == "".join(f"{text}\n" for _, text in chosen).encode()
         assert timestamps == [None if place % 2 else place for place in range(len(chosen))]
 
 
 def test_empty_batch_has_no_texts() -> None:
-    assert record_texts([]) == ([], b"")
+    assert texts_of([]) == ([], b"")
 
 
 def test_absent_values_and_not_a_number_differ_in_text() -> None:
     values = [None, (None, 1.0), (None, float("nan")), "null", ("null", None), float("nan")]
     encoded = [encode_record(None, value) for value in values]
     texts = [b"null", b"[null,1.0]", b'[null,"NaN"]', b'"null"', b'["null",null]', b'"NaN"']
-    assert record_texts(encoded)[1].splitlines() == texts
+    assert texts_of(encoded)[1].splitlines() == texts

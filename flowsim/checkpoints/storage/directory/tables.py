@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Final
 
 import msgpack
@@ -168,7 +169,9 @@ class EncodedColumn:
 
 
 def _texts(encoded: Sequence[bytes]) -> list[bytes]:
-    return record_texts([_RECORD_WITHOUT_TIMESTAMP + one for one in encoded])[1].split(b"\n")[:-1]
+    records = [_RECORD_WITHOUT_TIMESTAMP + one for one in encoded]
+    bounds = [0, *accumulate(map(len, records))]
+    return record_texts(b"".join(records), bounds)[1].split(b"\n")[:-1]
 
 
 # Not pa.array: it imports pandas if installed, which takes longer than writing a checkpoint.

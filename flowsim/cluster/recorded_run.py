@@ -12,10 +12,10 @@ from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOpti
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.errors import BadInput, InvariantViolation, JobFailed
 from flowsim.facts.kinds import Level
+from flowsim.facts.recorder import VALUES_BYTES
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.plan_size import check_plan_size
 from flowsim.graph.stream_graph import StreamGraph
-from flowsim.recording.distinct_values import VALUES_BYTES
 from flowsim.recording.manifest import FailureReport, Manifest, RunDescription, RunStatus
 from flowsim.recording.writer import RecordingWriter
 

@@ -20,8 +20,8 @@ from flowsim.datastream.building.transformation import (
 from flowsim.datastream.common.configuration import Configuration
 from flowsim.errors import BadInput, JobFailed, MissingTimestamp, NoTimestamp, did_you_mean
 from flowsim.facts.kinds import Level
+from flowsim.facts.recorder import VALUES_BYTES
 from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
-from flowsim.recording.distinct_values import VALUES_BYTES
 
 if TYPE_CHECKING:
     from flowsim.cluster.job_execution import JobExecutionResult

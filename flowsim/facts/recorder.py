@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Protocol
+from typing import Final, Protocol
 
 from mypy_extensions import i64, mypyc_attr
 
 from flowsim.facts.kinds import Level
 from flowsim.facts.row_buffer import RowBuffer
 from flowsim.facts.schema import Table
+
+VALUES_BYTES: Final = 64 << 20
+"""The default size of the stored values of records, in bytes."""
 
 Append = Callable[..., None]
 """Takes the values of one row, in the order of the table's columns."""

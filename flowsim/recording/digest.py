@@ -8,7 +8,6 @@ digest, and the facts of one task can be checked without other tasks.
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from struct import Struct
 from typing import Final
@@ -17,6 +16,7 @@ import numpy as np
 
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FORMAT_VERSION, RECORD_VALUES, STATIC_TABLES, Table
+from flowsim.recording.canonical import canonical_json, sha256
 from flowsim.recording.value_columns import ValueColumns
 
 NO_TASK: Final = -1
@@ -74,16 +74,6 @@ def packed(table: Table, rows: Sequence[Sequence[int | str]]) -> bytes:
         return b"".join(canonical_json(list(row)) + b"\n" for row in rows)
     pack = Struct(table.struct_format).pack
     return b"".join(pack(*row) for row in rows)
-
-
-def canonical_json(value: object) -> bytes:
-    """Returns JSON with sorted keys, no spaces and only ASCII: equal values give equal bytes."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode()
-
-
-def sha256(content: bytes) -> str:
-    """Returns the SHA-256 as hexadecimal digits."""
-    return hashlib.sha256(content).hexdigest()
 
 
 def facts_digest(level: Level, table_digests: Mapping[str, str]) -> str:

@@ -9,13 +9,10 @@ import numpy as np
 from librt.strings import BytesWriter, write_i64_le
 from mypy_extensions import i64
 
-from flowsim.facts.recorder import SeenValues
+from flowsim.facts.recorder import VALUES_BYTES, SeenValues
 from flowsim.recording.value_columns import Integers, ValueColumns
 from flowsim.units import NO_TIMESTAMP
 from flowsim.values.record_text import record_texts
-
-VALUES_BYTES: Final = 64 << 20
-"""The default size of the stored values, in bytes."""
 
 ROW_BYTES: Final = 16
 """The size of a value in bytes in addition to its encoded record: fingerprint and timestamp."""

@@ -14,7 +14,7 @@ from typing import Final
 from flowsim.facts.schema import TABLES
 from flowsim.garbage_collection import without_garbage_collection
 from flowsim.limits import DEFAULT_LIMITS, Limits
-from flowsim.recording.digest import canonical_json, sha256
+from flowsim.recording.canonical import canonical_json, sha256
 from flowsim.recording.recorded_file import damaged, recorded_bytes
 
 EPOCHS: Final = "epochs"

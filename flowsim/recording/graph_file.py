@@ -10,7 +10,7 @@ import msgspec
 
 from flowsim.facts.schema import GRAPH_TABLES
 from flowsim.limits import DEFAULT_LIMITS, Limits
-from flowsim.recording.digest import canonical_json, sha256
+from flowsim.recording.canonical import canonical_json, sha256
 from flowsim.recording.recorded_file import damaged, recorded_bytes
 
 GRAPH: Final = "graph.json"

@@ -20,7 +20,7 @@ from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FORMAT_VERSION, TABLES
 from flowsim.garbage_collection import without_garbage_collection
 from flowsim.limits import DEFAULT_LIMITS, Limits
-from flowsim.recording.digest import canonical_json, sha256
+from flowsim.recording.canonical import canonical_json, sha256
 from flowsim.recording.recorded_file import recorded_bytes
 from flowsim.recording.written_file import write_file
 

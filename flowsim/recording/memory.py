@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from flowsim.facts.kinds import Level
-from flowsim.facts.recorder import Append
+from flowsim.facts.recorder import VALUES_BYTES, Append
 from flowsim.facts.row_buffer import RowBuffer
 from flowsim.facts.schema import FACT_TABLES, RECORD_VALUES, STATIC_TABLES, TABLES, Table
 from flowsim.recording.attempts import Attempts
 from flowsim.recording.digest import content_hashes, facts_digest
-from flowsim.recording.distinct_values import VALUES_BYTES, DistinctValues
+from flowsim.recording.distinct_values import DistinctValues
 from flowsim.recording.frames import known_table, to_arrow, to_pandas
 from flowsim.recording.parquet_part import from_rows
 

@@ -18,21 +18,14 @@ import pyarrow as pa
 
 from flowsim.errors import InvariantViolation, RecordingFailed
 from flowsim.facts.kinds import Level
-from flowsim.facts.recorder import Append
+from flowsim.facts.recorder import VALUES_BYTES, Append
 from flowsim.facts.row_buffer import RowBuffer
 from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, KEYS, RECORD_VALUES, STATES, STATIC_TABLES, TABLES, Table
 from flowsim.recording.attempts import Attempts
-from flowsim.recording.digest import (
-    NO_TASK,
-    ContentHashes,
-    canonical_json,
-    content_hashes,
-    facts_digest,
-    packed,
-    sha256,
-)
+from flowsim.recording.canonical import canonical_json, sha256
+from flowsim.recording.digest import NO_TASK, ContentHashes, content_hashes, facts_digest, packed
 from flowsim.recording.directory import locked_room
-from flowsim.recording.distinct_values import VALUES_BYTES, DistinctValues
+from flowsim.recording.distinct_values import DistinctValues
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription, marker_path
 from flowsim.recording.graph_file import GRAPH, graph_bytes
 from flowsim.recording.manifest import (

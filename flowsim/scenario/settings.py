@@ -10,7 +10,7 @@ from pydantic import Field
 
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.facts.kinds import Level
-from flowsim.recording.distinct_values import VALUES_BYTES
+from flowsim.facts.recorder import VALUES_BYTES
 from flowsim.scenario.features.checkpointing import (
     CheckpointingModel,
     RestartStrategyModel,

@@ -28,6 +28,7 @@ THE_JUDGE_MAY_IMPORT = {
     "flowsim.values.types",
 }
 OF_RECORDINGS = {
+    "canonical",
     "digest",
     "epoch_marker",
     "frames",
@@ -43,7 +44,16 @@ OF_RECORDINGS = {
     "value_columns",
 }
 """What reads them; what writes them is no part of the judge."""
-OF_PARTS = {"digest", "epoch_marker", "parquet_pages", "parquet_part", "part_reader", "recorded_file", "value_columns"}
+OF_PARTS = {
+    "canonical",
+    "digest",
+    "epoch_marker",
+    "parquet_pages",
+    "parquet_part",
+    "part_reader",
+    "recorded_file",
+    "value_columns",
+}
 """What laws need of recordings: the files of epochs, and nothing of the manifest."""
 
 

@@ -24,7 +24,7 @@ import pyarrow as pa
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from flowsim.facts.schema import FORMAT_VERSION, GRAPH_TABLES, TABLES, Table
-from flowsim.recording.digest import sha256
+from flowsim.recording.canonical import sha256
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription
 from flowsim.recording.graph_file import graph_bytes
 from flowsim.recording.parquet_part import arrow_schema, as_numpy, part_bytes

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from flowsim.checkpoints.storage.directory.tables import STATE_TABLES
 from flowsim.checkpoints.storage.job_checkpoint_storage import storage_for
-from flowsim.recording.digest import canonical_json, sha256
+from flowsim.recording.canonical import canonical_json, sha256
 from tests.hostile.case import Call, Make
 from tests.support.checkpoints.stored_job import written
 from tests.support.json_values import replaced

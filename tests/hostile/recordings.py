@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from flowsim.api import run_scenario
 from flowsim.facts.schema import TABLES
-from flowsim.recording.digest import canonical_json, sha256
+from flowsim.recording.canonical import canonical_json, sha256
 from flowsim.recording.parquet_part import arrow_schema
 from tests.hostile.case import Call, Make
 from tests.support.json_values import replaced

@@ -25,7 +25,7 @@ from flowsim.facts.schema import (
     TABLES,
     TEXT_TABLES,
 )
-from flowsim.recording.digest import sha256
+from flowsim.recording.canonical import sha256
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription
 from flowsim.recording.graph_file import graph_bytes
 from flowsim.recording.memory import MemoryRecorder

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from flowsim.cluster.job_execution import JobStatus
@@ -165,12 +165,26 @@ JOBS = st.builds(
 )  # fmt: skip
 
 
+SPLIT_THAT_ENDS_EARLY = Job(
+    first=ScriptedSource([end(split="p0"), sleep(40), record(("a", 4), 12, split="p1"), sleep(40)], gap_ms=5),
+    second=None,
+    strategies=(Strategy("none", 0, 60), Strategy("none", 0, None)),
+    between=None,
+    narrow="",
+    interruptible=False,
+    interval_ms=4,
+    settings={},
+)
+"""The source is idle 28 ms after the only record: its split had ended, and the operator itself had no record."""
+
+
 def violated(run: JobRun) -> list[object]:
     return [outcome for outcome in run.outcomes if outcome.verdict is Verdict.VIOLATED]
 
 
 @settings(max_examples=80, deadline=None)
 @given(JOBS, schedules())
+@example(SPLIT_THAT_ENDS_EARLY, Schedule("fifo", 0, 4096))
 def test_event_time_laws_hold(job: Job, schedule: Schedule) -> None:
     run = run_job(job.build(), schedule=schedule)
     assert run.result.status is JobStatus.FINISHED, run.result.report

@@ -23,6 +23,8 @@ _STRAIGHT: Final = ("map", "filter", "flat_map")
 """Kinds of operators that emit only while they process a record."""
 _TIMED: Final = ("bounded", "monotonous", "none")
 """Kinds of strategies that become idle only by their timeout."""
+_OF_SPLITS: Final = frozenset(("splits", "assignment", "files", "split_by", "partitions"))
+"""Parameters of sources whose records come from splits: each split has its own timeout, and may end before it."""
 Moment = tuple[int, int]
 """A sequence number and ``time_ns``."""
 
@@ -69,7 +71,11 @@ class TaskStatuses:
         for operator in graph.operators_of(task.vertex):
             strategy = strategy_of(operator) or {}
             idle_ms = strategy.get("idle_ms")
-            if strategy.get("kind") not in _TIMED or not isinstance(idle_ms, int):
+            if (
+                strategy.get("kind") not in _TIMED
+                or not isinstance(idle_ms, int)
+                or _OF_SPLITS & operator.params.keys()
+            ):
                 continue
             found_edges = self._paths.edges_of(
                 operator, lambda behind: behind.kind in _STRAIGHT and not behind.input_tag
@@ -168,7 +174,8 @@ _COUNTS: Final = """\
   that the task sent earlier over suitable edges. A suitable edge has only operators of the kinds `map`, `filter` and
   `flat_map` between the operator and itself, and no side output on the way. IDLE is too early when its `time_ns` is at
   most T + `idle_ms`. This is checked only if `params.watermarks` has `idle_ms` and the kind `bounded`, `monotonous` or
-  `none`, and the operator has no earlier row of a single split. (Back pressure and alignment only delay IDLE.)
+  `none`, the operator has no earlier row of a single split, and `params` has none of `splits`, `assignment`, `files`,
+  `split_by` and `partitions`. (Back pressure and alignment only delay IDLE.)
 """
 
 LAWS: Final = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise, repeat
 from operator import itemgetter
@@ -180,20 +181,32 @@ def slices_in_memory(facts: AttemptFacts, reads: Mapping[str, set[str]]) -> Iter
     Attempts are separated only if ``reads`` has column ``task_attempt``.
     """
     by_task: dict[tuple[int, int], dict[str, list[Row]]] = {}
-    for table in reads:
-        names = TABLES[table].names
-        place = names.index("task")
-        rows: Sequence[Row] = facts.rows(table) if "seq" in names else facts.static_rows(table)
-        seq = names.index("seq") if TASK_ATTEMPT.name in reads[table] and "seq" in names else None
-        for row in rows:
-            attempt = 0 if seq is None else facts.attempt(row[place], row[seq])
-            by_task.setdefault((row[place], attempt), {}).setdefault(table, []).append(row)
+    for table, columns in reads.items():
+        for key, rows in _by_attempt(facts, table, TASK_ATTEMPT.name in columns).items():
+            by_task.setdefault(key, {})[table] = rows
     for task, attempt in sorted(by_task):
         found = by_task[task, attempt]
         for table, of_task in found.items():
             if "seq" in TABLES[table].names:
                 _check_order(task, table, of_task)
         yield Slice(task, {name: TupleRows(TABLES[name].names, rows) for name, rows in found.items()}, attempt)
+
+
+def _by_attempt(facts: AttemptFacts, table: str, separate: bool) -> Mapping[tuple[int, int], list[Row]]:
+    """The rows of a table by task and attempt; attempt 0 if attempts are not separate."""
+    names = TABLES[table].names
+    place = names.index("task")
+    if separate and "seq" in names:
+        seq = names.index("seq")
+        by_attempt: dict[tuple[int, int], list[Row]] = defaultdict(list)
+        for row in facts.rows(table):
+            by_attempt[row[place], facts.attempt(row[place], row[seq])].append(row)
+        return by_attempt
+    by_task: dict[int, list[Row]] = defaultdict(list)
+    rows: Sequence[Row] = facts.rows(table) if "seq" in names else facts.static_rows(table)
+    for row in rows:
+        by_task[row[place]].append(row)
+    return {(task, 0): rows for task, rows in by_task.items()}
 
 
 def slices_of_attempts(task: int, tables: Mapping[str, ColumnRows]) -> Iterator[Slice]:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from functools import partial
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -55,23 +56,24 @@ class Sums:
         hashes = _hashes(*columns[1:])[order]
         channel, position = columns[0][order], columns[1][order]
         block = position >> _BLOCK_BITS
-        same = channel[1:] == channel[:-1]
-        starts = np.flatnonzero(np.append(True, ~same | (block[1:] != block[:-1])))
-        parts = (
-            channel[starts],
-            block[starts],
-            np.diff(np.append(starts, len(channel))),
-            np.add.reduceat(hashes, starts),
-        )
-        for of, number, count, total in zip(*(part.tolist() for part in parts), strict=True):
+        begins = np.ones(len(channel), bool)
+        np.not_equal(channel[1:], channel[:-1], out=begins[1:])
+        of_channels = [*begins.nonzero()[0].tolist(), len(channel)]
+        begins[1:] |= block[1:] != block[:-1]
+        starts = begins.nonzero()[0]
+        counts = [end - start for start, end in pairwise([*starts.tolist(), len(channel)])]
+        parts = channel[starts].tolist(), block[starts].tolist(), counts, np.add.reduceat(hashes, starts).tolist()
+        for of, number, count, total in zip(*parts, strict=True):
             before, summed = self.blocks.get((side, of, number), (0, 0))
             self.blocks[side, of, number] = before + count, (summed + total) % 2**64
-        ends = [*(np.flatnonzero(~same) + 1).tolist(), len(channel)]
-        for start, end in zip([0, *ends], ends, strict=False):
+        for start, end in pairwise(of_channels):
             self._follow(side, int(channel[start]), position[start:end], found)
 
     def _follow(self, side: int, channel: int, position: Ints, found: Findings) -> None:
         top, last = self._last.get((side, channel), (-(2**63), -(2**63)))
+        if position[0] > top and (position[1:] > position[:-1]).all():
+            self._last[side, channel] = int(position[-1]), int(position[-1])
+            return
         highest = np.maximum.accumulate(np.append(top, position))
         self._last[side, channel] = int(highest[-1]), int(position[-1])
         for row in np.flatnonzero(position <= highest[:-1]).tolist():

@@ -89,7 +89,12 @@ class Mailbox:
 
     def _earliest(self) -> int | None:
         """The first PUT of the waiting mails that are not urgent."""
-        return min((self._waiting[next(iter(line))][0] for line in self._lines.values() if line), default=None)
+        found: int | None = None
+        for line in self._lines.values():
+            if line:
+                put = self._waiting[next(iter(line))][0]
+                found = put if found is None or put < found else found
+        return found
 
     def _put(self, seq: int, mail: int, priority: int, urgent: int) -> None:
         if mail in self._ran_unput:

@@ -121,11 +121,17 @@ def flowsim(
 
 
 def load_called(arguments: Sequence[str]) -> None:
-    """Imports the command that is called. An import that fails is reported by ``main``, which imports it again."""
+    """Imports the command that is called. An import that fails is reported by ``main``, which imports it again.
+
+    Also builds the validator of scenarios if the command has imported it: code in C would drop an interrupt there.
+    """
     name = next((argument for argument in arguments if not argument.startswith("-")), None)
     if name in _COMMANDS:
         with contextlib.suppress(Exception):
             importlib.import_module(f"{_PACKAGE}.{_COMMANDS[name][0]}")
+            scenarios = sys.modules.get("flowsim.scenario.scenario_model")
+            if scenarios is not None:
+                scenarios.ScenarioModel.model_rebuild()
 
 
 def main() -> None:

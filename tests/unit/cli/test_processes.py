@@ -116,6 +116,19 @@ def test_ctrl_c_during_start_exits_130_without_traceback(tmp_path: Path, delay_s
     assert (process.returncode, "Traceback" in err) == (130, False), err
 
 
+@pytest.mark.parametrize("command", ["run", "check", "explore", "study", "graph", "learn"])
+def test_validator_of_scenarios_is_built_before_interrupts_raise(command: str) -> None:
+    """Pydantic builds it in C, which prints and drops the exception of an interrupt."""
+    program = (
+        "from flowsim.cli.main import load_called\n"
+        f"load_called(['{command}', 'endless.yaml'])\n"
+        "from flowsim.scenario.scenario_model import ScenarioModel\n"
+        "print(ScenarioModel.__pydantic_complete__)\n"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert run.stdout == "True\n"
+
+
 def test_full_disk_exits_74_and_keeps_complete_epochs(tmp_path: Path) -> None:
     (tmp_path / "endless.yaml").write_text(
         ENDLESS.replace("  files: {input: kept, chaining: never, parquet: {}}\n", "")

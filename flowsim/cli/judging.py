@@ -12,8 +12,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from flowsim.errors import BadInput, MissingExtra, did_you_mean
-from flowsim.laws.catalogue import LAW_IDS
 from flowsim.laws.law import Outcome, Verdict
+from flowsim.laws.law_ids import LAW_IDS
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.reader import Recording
 from flowsim.scenario.compiled import Recompute

@@ -1,4 +1,4 @@
-"""All laws: every module of this package with a tuple ``LAWS`` adds its own, so a new law is a new file."""
+"""All laws: every module of this package with a tuple ``LAWS`` adds its own, so a new law is a new file and its id."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ def _laws() -> Iterator[Law]:
 
 
 LAWS: Final[tuple[Law, ...]] = tuple(_laws())
-LAW_IDS: Final = tuple(law.id for law in LAWS)
 
 
 def common_terms(law: Law) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import BufferTimeoutError, create_job_graph
 from flowsim.graph.placement import PlacementError
 from flowsim.graph.stream_graph import StreamGraph
+from flowsim.laws.law_ids import LAW_IDS
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.features.expect import ExpectModel
 from flowsim.scenario.loader import Scenario
@@ -43,12 +44,9 @@ def check_generators_end(model: ScenarioModel, until_ns: int | None, problems: P
 
 def check_expectations(expect: ExpectModel, model: ScenarioModel, problems: Problems, at: Path = ("expect",)) -> None:
     """Reports unknown laws, sinks and nodes in expectations, which are the value at path ``at`` of the document."""
-    if expect.laws:
-        from flowsim.laws.catalogue import LAW_IDS  # imports every law: only for a scenario that names one
-
-        for law in expect.laws:
-            if law not in LAW_IDS:
-                problems.at_key((*at, "laws", law), f"there is no law {law!r}{did_you_mean(law, LAW_IDS)}")
+    for law in expect.laws:
+        if law not in LAW_IDS:
+            problems.at_key((*at, "laws", law), f"there is no law {law!r}{did_you_mean(law, LAW_IDS)}")
     for sink in expect.rows:
         if sink not in model.sinks:
             problems.at_key((*at, "rows", sink), f"there is no sink {sink!r}{did_you_mean(sink, model.sinks)}")

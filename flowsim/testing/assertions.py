@@ -9,8 +9,9 @@ from flowsim.cluster.run_bounds import RunBounds
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
-from flowsim.laws.catalogue import LAW_IDS, LAWS
+from flowsim.laws.catalogue import LAWS
 from flowsim.laws.law import Outcome, Verdict
+from flowsim.laws.law_ids import LAW_IDS
 from flowsim.testing.runs import Job, JobRun, run_job
 from flowsim.testing.schedule import FIFO, Schedule, some_schedules
 from flowsim.values.encoding import encode_value

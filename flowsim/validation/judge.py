@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from flowsim.errors import BadInput, did_you_mean
-from flowsim.laws.catalogue import LAW_IDS, LAWS
+from flowsim.laws.catalogue import LAWS
 from flowsim.laws.files import RecordedFiles
 from flowsim.laws.graph_check import checked_job_graph
 from flowsim.laws.judge import Errand, Judgement, Judging, applicable, judging
 from flowsim.laws.law import Law, Outcome
+from flowsim.laws.law_ids import LAW_IDS
 from flowsim.recording.reader import Recording
 from flowsim.validation.in_process import InProcess, Progress
 from flowsim.validation.recorded_run import RecordedRun, Work

@@ -44,7 +44,6 @@ LATE_IMPORTS = {
     ("connectors/files/csv.py", "flowsim.connectors.files.csv_file"): "the same",
     ("connectors/lookup_table.py", "flowsim.connectors.files.csv_file"): "the same",
     ("cli/commands/run.py", "flowsim.cli.judged_run"): "imports every law and Spark's adapters, for --validate only",
-    ("scenario/graph_checks.py", "flowsim.laws.catalogue"): "imports every law, which few scenarios name",
     ("__main__.py", "flowsim.cli.main"): "signals are in hand before anything else is imported",
 }
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from flowsim.laws.catalogue import LAW_IDS
+from flowsim.laws.law_ids import LAW_IDS
 from flowsim.validation.judge import open_runs, validate
 from tests.benchmarks.bench_judge import write
 from tests.benchmarks.big_recording import BigJob

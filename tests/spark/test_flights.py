@@ -18,8 +18,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from flowsim.facts.kinds import Level
-from flowsim.laws.catalogue import LAW_IDS, LAWS
+from flowsim.laws.catalogue import LAWS
 from flowsim.laws.law import Verdict
+from flowsim.laws.law_ids import LAW_IDS
 from flowsim.validation.judge import open_runs, validate
 from flowsim.validation.on_spark import OnSpark
 from flowsim.validation.recompute import recompute

@@ -21,7 +21,7 @@ from flowsim import (
     run_scenario,
     validate_recording,
 )
-from flowsim.laws.catalogue import LAW_IDS
+from flowsim.laws.law_ids import LAW_IDS
 from flowsim.recording.manifest import RunStatus
 from flowsim.simulation import JobStatus, Verdict
 

@@ -15,8 +15,9 @@ from flowsim.cli.judging import laws_that_begin_with
 from flowsim.cli.options import Json
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.faults.catalogue import FAULT_KINDS
-from flowsim.laws.catalogue import LAW_IDS, LAWS, common_terms
+from flowsim.laws.catalogue import LAWS, common_terms
 from flowsim.laws.law import Law
+from flowsim.laws.law_ids import LAW_IDS
 from flowsim.scenario.json_schema import json_schema
 
 OneLaw = Annotated[

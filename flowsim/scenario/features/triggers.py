@@ -84,9 +84,6 @@ class TriggerChoiceModel(Strict, json_schema_extra=exactly_one_of(*TRIGGER_KINDS
 
 NamedTrigger = Literal["event_time", "processing_time", "never", "end_of_stream"]
 TriggerModel = NamedTrigger | TriggerChoiceModel
-# The two models above refer to this union.
-TimeoutTriggerModel.model_rebuild()
-TriggerChoiceModel.model_rebuild()
 
 EvictorKind = Literal["count", "time", "delta", "python"]
 EVICTOR_KINDS: tuple[EvictorKind, ...] = get_args(EvictorKind)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import types
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, TypeGuard, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from flowsim.errors import did_you_mean
@@ -148,17 +149,22 @@ def _known_keys(model: type[BaseModel], path: Path) -> list[str]:
     here: list[object] = [model]
     for part in path:
         here = [inner for annotation in here for inner in _step(annotation, part)]
-    fields = [pair for kind in here if _is_model(kind) for pair in kind.model_fields.items()]  # type: ignore[attr-defined]
-    return [field.alias or name for name, field in fields]
+    return [key for kind in here if _is_model(kind) for key in _fields(kind)]
 
 
-def _is_model(kind: object) -> bool:
+def _is_model(kind: object) -> TypeGuard[type[BaseModel]]:
     return isinstance(kind, type) and issubclass(kind, BaseModel)
 
 
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Returns the fields by key."""
+    model.model_rebuild()  # until then, annotations of models that contain each other are names
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
 def _step(annotation: object, part: str | int) -> list[object]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        found = {field.alias or name: field for name, field in annotation.model_fields.items()}.get(str(part))
+    if _is_model(annotation):
+        found = _fields(annotation).get(str(part))
         return [] if found is None else _plain_types(found.annotation)
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is dict:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from flowsim.laws.catalogue import LAW_IDS, LAWS
+from flowsim.laws.catalogue import LAWS
+from flowsim.laws.law_ids import LAW_IDS
 
 OF_CHECKPOINTS: Final = frozenset(
     law.id for law in LAWS if law.machine.__module__.startswith("flowsim.laws.checkpoints")

@@ -6,7 +6,7 @@ import pytest
 from typer.testing import CliRunner
 
 from flowsim.cli.main import CommandGroup, app
-from flowsim.laws.catalogue import LAW_IDS
+from flowsim.laws.law_ids import LAW_IDS
 
 
 def asked(**variables: str) -> str:

@@ -16,7 +16,7 @@ import pytest
 from flowsim import __version__
 from flowsim.cli.main import CommandEntry, CommandGroup
 from flowsim.faults.catalogue import FAULT_KINDS
-from flowsim.laws.catalogue import LAW_IDS
+from flowsim.laws.law_ids import LAW_IDS
 from flowsim.scenario.json_schema import json_schema
 from tests.unit.cli.conftest import Flowsim
 
@@ -220,11 +220,14 @@ def test_start_of_command_group_loads_no_heavy_module(arguments: str, tmp_path: 
 
 def test_check_loads_no_runtime_and_run_no_pandas(flowsim: Flowsim, tmp_path: Path) -> None:
     """The fixture writes tiny.yaml, whose sink writes Parquet."""
+    tiny = (tmp_path / "tiny.yaml").read_text()
+    (tmp_path / "expects.yaml").write_text(tiny + "  laws: {channel-fifo: holds}\n")
     of_runs = ("flowsim.cluster.mini_cluster", "flowsim.tasks", "pyarrow", "numpy")
-    assert loaded("check tiny.yaml", ("flowsim.scenario", "flowsim.laws", "pandas", *of_runs), tmp_path) == (
-        "loaded: flowsim.scenario"
-    )
     of_laws = ("flowsim.laws.catalogue", "flowsim.validation")
+    for checked in ("tiny.yaml", "expects.yaml"):
+        assert flowsim("check", checked).code == 0
+        heavy = ("flowsim.scenario", *of_laws, "pandas", *of_runs)
+        assert loaded(f"check {checked}", heavy, tmp_path) == "loaded: flowsim.scenario"
     assert loaded("run tiny.yaml", ("pandas", *of_laws, *of_runs), tmp_path) == " ".join(["loaded:", *of_runs])
 
 

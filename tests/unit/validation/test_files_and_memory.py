@@ -9,9 +9,9 @@ import pytest
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES, RECORD_VALUES, STATIC_TABLES
-from flowsim.laws.catalogue import LAW_IDS
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome
+from flowsim.laws.law_ids import LAW_IDS
 from flowsim.recording.manifest import RunDescription, RunStatus
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.writer import RecordingWriter

@@ -1,4 +1,4 @@
-"""Law watermark-monotone: watermarks increase on every channel and in every task (rules 5.8, 8.5, 8.9)."""
+"""Law watermark-monotone: watermarks increase on every channel and in every task (rules 4.10, 5.8, 8.5, 8.9)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from flowsim.laws.event_time.paths import IDLE, STATUS, WATERMARK
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law, needs_channels
 from flowsim.laws.slices import Slice
-from flowsim.units import NO_TIMESTAMP
+from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 ID: Final = "watermark-monotone"
 _LEAST: Final = NO_TIMESTAMP - 1
@@ -21,8 +21,9 @@ _UNKNOWN: Final = (_LEAST, False)
 class Monotone:
     """Stores the last watermark of every channel and every input of one task."""
 
-    def __init__(self, task: int, found: Findings) -> None:
-        self._task = task
+    def __init__(self, task: Task, found: Findings) -> None:
+        self._task = task.task
+        self._is_source = task.inputs == 0
         self._found = found
         self._channels: dict[int, tuple[int, bool]] = {}
         """The last watermark since the channel became idle, and whether IDLE was the last mark."""
@@ -37,6 +38,9 @@ class Monotone:
                     before = _LEAST if is_idle else before
                     continue
                 self._found.examined += 1
+                if self._is_source and value < before == MAX_WATERMARK:
+                    # Rule 4.10: the mail of a periodic emission that was due before the source ended still runs.
+                    continue
                 if is_idle:
                     # Rule 5.8: an idle output drops watermarks.
                     self._broken("a watermark is sent while idle", seq, channel=channel, timestamp=value)
@@ -61,13 +65,14 @@ class Monotone:
 
 
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Monotone:
-    return Monotone(task.task, found[ID])
+    return Monotone(task, found[ID])
 
 
 _COUNTS: Final = """\
 - Not applicable: no row in `channels`. Rows examined: WATERMARK rows of `sent` and of `task_watermark`.
 - For the WATERMARK and STATUS rows of one channel in `sent`, a WATERMARK is a violation when
-  - its timestamp is not above that of the WATERMARK before, and no IDLE is between them;
+  - its timestamp is not above that of the WATERMARK before, and no IDLE is between them; a source that is drained may
+    send watermarks after `MAX`, because a periodic emission that was due still runs (rule 4.10);
   - the row directly before is IDLE: an idle output drops watermarks (rule 5.8).
 - A WATERMARK row of `task_watermark` is a violation when its timestamp is not above that of the WATERMARK row before
   with the same task and input.
@@ -77,7 +82,7 @@ LAWS: Final = (
     Law(
         ID,
         "Watermarks strictly increase in every task, and on every channel while it is active.",
-        ("5.8", "8.5", "8.9"),
+        ("4.10", "5.8", "8.5", "8.9"),
         Level.ELEMENTS,
         {"sent": ("channel", "kind", "timestamp"), "task_watermark": ("input", "kind", "timestamp")},
         _make,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import JobGraph
+from flowsim.units import MAX_WATERMARK
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, not_applicable
 from tests.support.oracle.valve_model import ACTIVE, IDLE, Emission, ValveModel
@@ -28,7 +29,8 @@ def watermark_monotone(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
             examined += 1
     findings = Findings(examined)
     for channel in sorted(on_channels):
-        _judge_channel(findings, channel, sorted(on_channels[channel]))
+        is_source = graph.tasks[graph.channels[channel].source_task].inputs == 0
+        _judge_channel(findings, channel, sorted(on_channels[channel]), is_source)
     for task, input_index in sorted(in_tasks):
         before: int | None = None
         for seq, timestamp in sorted(in_tasks[task, input_index]):
@@ -45,10 +47,13 @@ def watermark_monotone(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     return findings.outcome("watermark-monotone")
 
 
-def _judge_channel(findings: Findings, channel: int, elements: list[tuple[int, int, int]]) -> None:
+def _judge_channel(findings: Findings, channel: int, elements: list[tuple[int, int, int]], is_source: bool) -> None:
     before: int | None = None
     after_idle = False
     for position, kind, timestamp in elements:
+        # Rule 4.10: periodic emissions that were due before a source was drained follow its last watermark.
+        if kind == ElementKind.WATERMARK and is_source and before == MAX_WATERMARK and timestamp < before:
+            continue
         if kind == ElementKind.STATUS:
             after_idle = timestamp == IDLE
             before = None if after_idle else before

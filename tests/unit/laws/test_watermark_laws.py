@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from flowsim.explore.explore import judged_in_memory
 from flowsim.facts.kinds import ElementKind, Level
+from flowsim.facts.schema import TABLES
 from flowsim.laws.catalogue import LAWS
 from flowsim.laws.event_time.valve_model import ValveModel
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
+from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.loader import load_scenario
+from flowsim.scenario.runner import run_compiled
+from flowsim.units import MAX_WATERMARK
 from tests.support.facts.fact_builder import FactBuilder
 from tests.support.facts.slicing import BuiltFacts, judged_in_slices
 from tests.support.facts.tiny_job import FactSet, tiny_job
 from tests.support.flink.golden import cases
 
+SCENARIOS = Path(__file__).parents[3] / "scenarios"
 WATERMARK, STATUS = ElementKind.WATERMARK, ElementKind.STATUS
 
 
@@ -24,10 +32,10 @@ def judge(facts: FactSet, law: str, status: str = "complete") -> Outcome:
     return next(outcome for outcome in check_all(facts, status) if outcome.law == law)
 
 
-def with_channel(elements: list[tuple[ElementKind, int]]) -> FactSet:
-    """The tiny job with these elements, and nothing else, on channel 0."""
+def with_channel(elements: list[tuple[ElementKind, int]], channel: int = 0) -> FactSet:
+    """The tiny job with these elements, and nothing else, on a channel; the source sends on channel 0."""
     facts = tiny_job()
-    like = facts.find("sent", channel=0)
+    like = facts.find("sent", channel=channel)
     facts.tables["sent"] = []
     facts.tables["task_watermark"] = []
     for position, (kind, timestamp) in enumerate(elements):
@@ -45,12 +53,31 @@ def with_channel(elements: list[tuple[ElementKind, int]]) -> FactSet:
         ([(WATERMARK, 5), (STATUS, 0), (WATERMARK, 3)], 1),
         ([(STATUS, -1), (WATERMARK, 3), (WATERMARK, 4)], 1),
         ([(WATERMARK, 5), (STATUS, -1), (WATERMARK, 6), (WATERMARK, 6)], 2),
+        ([(WATERMARK, 5), (WATERMARK, MAX_WATERMARK), (WATERMARK, 4), (WATERMARK, 6)], 0),
+        ([(WATERMARK, 5), (WATERMARK, MAX_WATERMARK), (WATERMARK, 6), (WATERMARK, MAX_WATERMARK)], 1),
     ],
 )
 def test_channel_watermarks_increase_while_active(elements: list[tuple[ElementKind, int]], violations: int) -> None:
     outcome = judge(with_channel(elements), "watermark-monotone")
     assert outcome.violations == violations
     assert outcome.rows_examined == sum(kind is WATERMARK for kind, _ in elements)
+
+
+def test_watermark_after_the_last_one_violates_in_task_that_is_no_source() -> None:
+    facts = with_channel([(WATERMARK, 5), (WATERMARK, MAX_WATERMARK), (WATERMARK, 4), (WATERMARK, 6)], channel=4)
+    assert facts.find("channels", channel=4)["source_task"] == 1
+    assert judge(facts, "watermark-monotone").violations == 1
+
+
+def test_source_that_is_drained_at_a_periodic_emission_violates_nothing() -> None:
+    """Rule 4.10: the emission that was due at the time of the stop runs after the last watermark."""
+    scenario = load_scenario(SCENARIOS / "08b_stop_without_drain.yaml", ("actions=[{stop: {at: 3 s, drain: true}}]",))
+    run = run_compiled(compile_scenario(scenario, out_dir=Path("never-written")), record=Level.FULL)
+    assert run.facts is not None
+    kind, timestamp = (TABLES["sent"].names.index(name) for name in ("kind", "timestamp"))
+    sent = [row[timestamp] for row in run.facts.rows("sent") if row[kind] == WATERMARK]
+    assert sent[-2:] == [MAX_WATERMARK, 2989]
+    assert [outcome.law for outcome in judged_in_memory(run) if outcome.verdict is Verdict.VIOLATED] == []
 
 
 def test_task_watermark_that_does_not_increase_violates() -> None:

@@ -185,7 +185,7 @@ def _sampled_values(run: ScenarioRun) -> str:
 
 def _met_without_being_declared(run: ScenarioRun) -> int:
     """Counts the met expectations that the scenario does not declare, such as the default status of a run."""
-    if "job" in run.compiled.scenario.model.expect.model_fields_set:
+    if run.compiled.scenario.model.expect.declares_job:
         return 0
     return sum(outcome.what == "job" and bool(outcome.met) for outcome in run.expectations)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -40,11 +40,17 @@ class Step:
     outcomes: tuple[Outcome, ...]
     expectations: tuple[ExpectationOutcome, ...]
     error: Exception | None
+    expected_verdicts: Mapping[str, str]
+    """The verdict of each law that the scenario names."""
 
     @property
     def violated(self) -> tuple[Outcome, ...]:
-        """The laws that this run violated."""
-        return tuple(outcome for outcome in self.outcomes if outcome.verdict is Verdict.VIOLATED)
+        """The laws that this run violated, without those of which the scenario expects it."""
+        return tuple(
+            outcome
+            for outcome in self.outcomes
+            if outcome.verdict is Verdict.VIOLATED and self.expected_verdicts.get(outcome.law) != Verdict.VIOLATED.value
+        )
 
     @property
     def unmet(self) -> tuple[ExpectationOutcome, ...]:
@@ -52,9 +58,24 @@ class Step:
         return tuple(outcome for outcome in self.expectations if outcome.met is False)
 
     @property
+    def is_violation(self) -> bool:
+        """True if this run violated a law or reached its bounds."""
+        return bool(self.violated) or isinstance(self.error, RunTooLong)
+
+    @property
     def is_finding(self) -> bool:
-        """True if this run violated a law, did not meet an expectation, or reached its bounds."""
-        return bool(self.violated or self.unmet) or isinstance(self.error, RunTooLong)
+        """True if this run is a violation, or did not meet an expectation on every schedule."""
+        return self.is_violation or bool(self.unmet)
+
+
+@dataclass(slots=True)
+class Unmet:
+    """An expectation on every schedule that some runs did not meet: its first outcome, and their number."""
+
+    first: ExpectationOutcome
+    step: Step
+    """The first of these runs."""
+    runs: int = 0
 
 
 @dataclass(slots=True)
@@ -68,6 +89,10 @@ class Exploration:
     verdicts: dict[str, dict[Verdict, int]] = field(default_factory=dict)
     """Number of runs per law and verdict."""
     rows_examined: dict[str, int] = field(default_factory=dict)
+    unmet: dict[str, Unmet] = field(default_factory=dict)
+    """The expectations on every schedule that a run did not meet, by their description."""
+    expected_verdicts: Mapping[str, str] = field(default_factory=dict)
+    """The verdict of each law that the scenario names."""
 
     @property
     def distinct(self) -> int:
@@ -76,13 +101,21 @@ class Exploration:
 
     @property
     def first_finding(self) -> Step | None:
-        return self.findings[0] if self.findings else None
+        """The first violation; without one, the first run that did not meet an expectation."""
+        return next((step for step in self.findings if step.is_violation), next(iter(self.findings), None))
 
     @property
     def never_examined(self) -> tuple[str, ...]:
-        """Laws that applied but examined no row in any run; the runs show nothing about these laws."""
+        """Laws that applied but examined no row in any run, unless the scenario expects that.
+
+        The runs show nothing about these laws.
+        """
         return tuple(
-            law for law, counts in self.verdicts.items() if Verdict.VACUOUS in counts and not self.rows_examined[law]
+            law
+            for law, counts in self.verdicts.items()
+            if Verdict.VACUOUS in counts
+            and not self.rows_examined[law]
+            and self.expected_verdicts.get(law) != Verdict.VACUOUS.value
         )
 
     def add(self, step: Step) -> None:
@@ -93,6 +126,8 @@ class Exploration:
             counts = self.verdicts.setdefault(outcome.law, {})
             counts[outcome.verdict] = counts.get(outcome.verdict, 0) + 1
             self.rows_examined[outcome.law] = self.rows_examined.get(outcome.law, 0) + outcome.rows_examined
+        for expectation in step.unmet:
+            self.unmet.setdefault(expectation.what, Unmet(expectation, step)).runs += 1
         if step.is_finding:
             self.findings.append(step)
 
@@ -109,16 +144,17 @@ def explore(
     on_step: Callable[[Step, Exploration], object] | None = None,
     bounds: RunBounds = EXPLORED_BOUNDS,
 ) -> Exploration:
-    """Runs one schedule per seed, until the first finding or, with ``until_violation=False``, to the last seed.
+    """Runs one schedule per seed, until the first violation or, with ``until_violation=False``, to the last seed.
 
-    The scenario is compiled once: a run depends on nothing that another run left.
+    The scenario is compiled once: a run depends on nothing that another run left. A run that does not meet an
+    expectation on every schedule is a finding, but does not end the exploration.
 
     ``budget_records`` 1 lets the policy choose after every element; None uses the scenario's. A run that reaches its
-    ``bounds`` is a finding. Raises BadInput for a scenario that cannot be explored, and InvariantViolation.
+    ``bounds`` is a violation. Raises BadInput for a scenario that cannot be explored, and InvariantViolation.
     """
     if record is Level.OFF:
         raise BadInput("explore checks the recording of every run: use recording level elements or full, not off")
-    found = Exploration()
+    found = Exploration(expected_verdicts=compiled.expect.laws)
     for seed in seeds:
         step = explore_once(
             compiled, strategy, seed, record=record, budget_records=budget_records, until_ns=until_ns, bounds=bounds
@@ -126,7 +162,7 @@ def explore(
         found.add(step)
         if on_step is not None:
             on_step(step, found)
-        if step.is_finding and until_violation:
+        if step.is_violation and until_violation:
             break
     return found
 
@@ -155,7 +191,16 @@ def explore_once(
         bounds=bounds,
     )
     outcomes: Sequence[Outcome] = judged_in_memory(run)
-    return Step(seed, token, run.result.status, run.digest or "", tuple(outcomes), run.expectations, run.result.error)
+    return Step(
+        seed,
+        token,
+        run.result.status,
+        run.digest or "",
+        tuple(outcomes),
+        run.expectations,
+        run.result.error,
+        compiled.expect.laws,
+    )
 
 
 def judged_in_memory(run: ScenarioRun) -> list[Outcome]:

@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from flowsim.checkpoints.checkpoint_statistics import CheckpointStatsCounts
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, TaskSummary
 from flowsim.facts.schema import TABLES
 from flowsim.laws.law import Verdict
 from flowsim.laws.slices import Facts
-from flowsim.scenario.features.expect import ExpectModel, FactsModel, MeasureModel, SelectionModel, number_of
+from flowsim.scenario.features.expect import (
+    ExpectModel,
+    FactsModel,
+    MeasureModel,
+    RunExpectationsModel,
+    SelectionModel,
+    number_of,
+)
 from flowsim.scenario.scenario_model import ScenarioModel
 
 Records = Sequence[tuple[object, int | None]]
+"""Values with their timestamps."""
+_ENDED_WELL = (JobStatus.FINISHED.value, JobStatus.STOPPED.value, JobStatus.CANCELED.value)
 _CUT_SHORT = "the caller stopped the run early"
+_OTHER_SCHEDULE = "it describes the seed, policy and batches of the scenario, not those of this run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,45 +38,66 @@ class ExpectationOutcome:
     reason: str = ""
 
 
-def judge_expectations(
-    model: ScenarioModel, result: JobExecutionResult, sink_rows: Mapping[str, int], cut_short: bool, costs_pass: bool
-) -> tuple[ExpectationOutcome, ...]:
-    """Checks the status of the job, the rows of sinks, back pressure, checkpoints and restarts.
+@dataclass(frozen=True, slots=True)
+class FinishedRun:
+    """What a run showed, as far as expectations can ask for it."""
 
-    ``cut_short``: the caller, not the scenario, ended the run early, so counts are meaningless. ``costs_pass``: the
-    costs of records take time, which is so only on the virtual clock; otherwise waiting depends only on the machine.
-    """
-    expect, names = model.expect, model.graph_names()
-    outcomes = [_job(expect, result, cut_short)]
-    for sink, rows in expect.rows.items():
-        what, found = f"rows of sink {sink}", sink_rows[sink]
-        if cut_short:
-            outcomes.append(ExpectationOutcome(what, str(rows), str(found), None, _CUT_SHORT))
-        else:
-            outcomes.append(ExpectationOutcome(what, str(rows), str(found), found == rows))
-    for name, share in expect.back_pressured_at_least.items():
-        waited = _back_pressured_share(result.tasks, names[name])
-        what = f"back-pressured share of {name}"
-        met: bool | None = waited >= share
-        reason = ""
-        if not costs_pass and not met:
-            met, reason = None, "costs take no time on the real clock"
-        outcomes.append(ExpectationOutcome(what, f">= {share:.2f}", f"{waited:.2f}", met, reason))
-    for what, expected, counted in _recovery(expect, result):
-        met, reason = (None, _CUT_SHORT) if cut_short else (counted == str(expected), "")
-        outcomes.append(ExpectationOutcome(what, str(expected), counted, met, reason))
+    result: JobExecutionResult
+    sinks: Mapping[str, tuple[int, Records | None]]
+    """The number of rows of each sink and, of a collect sink, its records."""
+    facts: Callable[[], Facts | None]
+    """Opens the recording; None: nothing was recorded."""
+    is_cut_short: bool
+    """True if the caller, not the scenario, ended the run early: counts are meaningless."""
+    has_other_schedule: bool
+    """True if the seed, the policy or the batches are not the scenario's."""
+    costs_pass: bool
+    """True on the virtual clock, where costs take time; on the real clock, waiting depends only on the machine."""
+
+
+def judge_expectations(model: ScenarioModel, run: FinishedRun) -> tuple[ExpectationOutcome, ...]:
+    """Returns one outcome per expectation, the status of the job first, then those of every schedule."""
+    expect = model.expect
+    outcomes = [_job(expect, run), *_block(model, expect.every_schedule, run)]
+    for outcome in _block(model, expect, run):
+        is_judged = outcome.met is None or not run.has_other_schedule
+        outcomes.append(outcome if is_judged else replace(outcome, met=None, reason=_OTHER_SCHEDULE))
     return tuple(outcomes)
 
 
-def _recovery(expect: ExpectModel, result: JobExecutionResult) -> Iterator[tuple[str, int, str]]:
-    """Yields each expected number of checkpoints and restarts: its description, the expected and the found number."""
-    counts = result.checkpoints
+def _block(model: ScenarioModel, expect: RunExpectationsModel, run: FinishedRun) -> Iterator[ExpectationOutcome]:
+    """Yields the outcomes of a block of expectations, without the status of the job."""
+    for outcome in _counts(expect, run):
+        yield replace(outcome, met=None, reason=_CUT_SHORT) if run.is_cut_short else outcome
+    for name, share in expect.back_pressured_at_least.items():
+        waited = _back_pressured_share(run.result.tasks, model.graph_names()[name])
+        met: bool | None = waited >= share
+        reason = ""
+        if not run.costs_pass and not met:
+            met, reason = None, "costs take no time on the real clock"
+        yield ExpectationOutcome(f"back-pressured share of {name}", f">= {share:.2f}", f"{waited:.2f}", met, reason)
+    for sink, rows in expect.results.items():
+        yield _judge_rows(sink, rows, run.sinks[sink][1] or (), run.is_cut_short)
+    facts = run.facts() if expect.facts else None
+    for fact in expect.facts:
+        yield _judge_fact(model, fact, facts, run.is_cut_short)
+
+
+def _counts(expect: RunExpectationsModel, run: FinishedRun) -> Iterator[ExpectationOutcome]:
+    """Yields the outcomes of the numbers of rows, checkpoints and restarts."""
+    for sink, rows in expect.rows.items():
+        yield _count_outcome(f"rows of sink {sink}", rows, str(run.sinks[sink][0]))
+    counts = run.result.checkpoints
     if expect.checkpoints is not None:
         for name, number in expect.checkpoints.numbers.items():
             found = "a job without checkpoints" if counts is None else str(_counted(counts)[name])
-            yield f"{name} checkpoints", number, found
+            yield _count_outcome(f"{name} checkpoints", number, found)
     if expect.restarts is not None:
-        yield "restarts", expect.restarts, str(result.restarts)
+        yield _count_outcome("restarts", expect.restarts, str(run.result.restarts))
+
+
+def _count_outcome(what: str, expected: int, found: str) -> ExpectationOutcome:
+    return ExpectationOutcome(what, str(expected), found, found == str(expected))
 
 
 def _counted(counts: CheckpointStatsCounts) -> dict[str, int]:
@@ -84,14 +115,16 @@ def law_is_as_expected(expect: ExpectModel, law: str, verdict: Verdict) -> bool:
     return verdict not in (Verdict.VIOLATED, Verdict.VACUOUS)
 
 
-def _job(expect: ExpectModel, result: JobExecutionResult, cut_short: bool) -> ExpectationOutcome:
-    found = result.status.value
-    if cut_short and result.status is JobStatus.STOPPED:
-        return ExpectationOutcome("job", expect.job, found, None, _CUT_SHORT)
-    # Without `expect.job`, a job that `until:`, an action or a fault ends early meets the expectation.
-    is_default = "job" not in expect.model_fields_set
-    met = found == expect.job or (is_default and result.status in (JobStatus.STOPPED, JobStatus.CANCELED))
-    return ExpectationOutcome("job", expect.job, found, met)
+def _job(expect: ExpectModel, run: FinishedRun) -> ExpectationOutcome:
+    declaring = expect.every_schedule if "job" in expect.every_schedule.model_fields_set else expect
+    status, expected = run.result.status, declaring.job
+    if run.is_cut_short and status is JobStatus.STOPPED:
+        return ExpectationOutcome("job", expected, status.value, None, _CUT_SHORT)
+    # Without `expect.job`, a job that `until:`, an action or a fault ends early meets the expectation. So does, under
+    # another schedule, a job that ends well although the scenario expects it to fail under its own.
+    is_lenient = not expect.declares_job or (declaring is expect and run.has_other_schedule)
+    accepted = {expected, *(_ENDED_WELL if is_lenient else ())}
+    return ExpectationOutcome("job", expected, status.value, status.value in accepted)
 
 
 def _back_pressured_share(tasks: tuple[TaskSummary, ...], node: str) -> float:
@@ -106,16 +139,6 @@ def _back_pressured_share(tasks: tuple[TaskSummary, ...], node: str) -> float:
 
 def _runs(task_name: str, node: str) -> bool:
     return node in task_name.rpartition(" (")[0].split(" -> ")
-
-
-def judge_results(
-    expect: ExpectModel, collected: Mapping[str, Records], cut_short: bool
-) -> tuple[ExpectationOutcome, ...]:
-    """Returns one outcome per entry of ``expect.results``.
-
-    ``collected`` has the records of each collect sink, with timestamps.
-    """
-    return tuple(_judge_rows(sink, rows, collected[sink], cut_short) for sink, rows in expect.results.items())
 
 
 def _judge_rows(sink: str, rows: Sequence[Sequence[object]], records: Records, cut_short: bool) -> ExpectationOutcome:
@@ -142,11 +165,6 @@ def _plain(cell: object) -> object:
 
 def _count(rows: Sequence[object]) -> str:
     return f"{len(rows)} rows"
-
-
-def judge_facts(model: ScenarioModel, facts: Facts | None, cut_short: bool) -> tuple[ExpectationOutcome, ...]:
-    """Returns one outcome per entry of ``expect.facts``; ``facts`` None: nothing was recorded."""
-    return tuple(_judge_fact(model, expected, facts, cut_short) for expected in model.expect.facts)
 
 
 def _judge_fact(model: ScenarioModel, expected: FactsModel, facts: Facts | None, cut_short: bool) -> ExpectationOutcome:

@@ -12,7 +12,7 @@ from flowsim.graph.placement import PlacementError
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.law_ids import LAW_IDS
 from flowsim.scenario.compiled import CompiledScenario
-from flowsim.scenario.features.expect import ExpectModel
+from flowsim.scenario.features.expect import ExpectModel, RunExpectationsModel
 from flowsim.scenario.loader import Scenario
 from flowsim.scenario.scenario_model import ScenarioModel
 from flowsim.scenario.yaml.positions import Path
@@ -47,6 +47,12 @@ def check_expectations(expect: ExpectModel, model: ScenarioModel, problems: Prob
     for law in expect.laws:
         if law not in LAW_IDS:
             problems.at_key((*at, "laws", law), f"there is no law {law!r}{did_you_mean(law, LAW_IDS)}")
+    for within, block in expect.blocks:
+        _check_block(block, model, problems, (*at, *within))
+
+
+def _check_block(expect: RunExpectationsModel, model: ScenarioModel, problems: Problems, at: Path) -> None:
+    """Reports unknown sinks and nodes of one block of expectations."""
     for sink in expect.rows:
         if sink not in model.sinks:
             problems.at_key((*at, "rows", sink), f"there is no sink {sink!r}{did_you_mean(sink, model.sinks)}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -25,7 +26,7 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.reader import Recording
 from flowsim.recording.writer import RecordingWriter
 from flowsim.scenario.compiled import CompiledScenario
-from flowsim.scenario.expectations import ExpectationOutcome, judge_expectations, judge_facts, judge_results
+from flowsim.scenario.expectations import ExpectationOutcome, FinishedRun, judge_expectations
 from flowsim.scenario.run_description import describe_run, input_digests
 from flowsim.scenario.run_directory import RunDirectory
 from flowsim.scenario.settings import RunSettings
@@ -134,22 +135,30 @@ def run_compiled(
             bounds=bounds,
             savepoint=savepoint,
         )
-        wall = _wall(compiled, savepoint)
         options = with_faults(options, (*compiled.faults, *faults))
-        cluster, result, manifest = run_and_close(compiled.stream_graph(), options, writer, wall)
-    result = _advised(result)
-    sinks = _sinks(compiled, cluster, result)
-    cut_short = until_ns is not None and result.status is JobStatus.STOPPED
-    rows = {sink.name: sink.rows for sink in sinks}
-    model = compiled.scenario.model
-    expectations = judge_expectations(model, result, rows, cut_short, settings.clock == "virtual")
-    collected = {sink.name: sink.records for sink in sinks if sink.records is not None}
-    expectations += judge_results(model.expect, collected, cut_short)
+        cluster, ended, manifest = run_and_close(compiled.stream_graph(), options, writer, _wall(compiled, savepoint))
+    result, sinks = _advised(ended), _sinks(compiled, cluster, ended)
     recording = None if writer is None else writer.directory
-    if model.expect.facts:
-        kept = facts if recording is None else Recording.open(recording)
-        expectations += judge_facts(model, kept, cut_short)
+    finished = FinishedRun(
+        result,
+        sinks={sink.name: (sink.rows, sink.records) for sink in sinks},
+        facts=(lambda: facts) if recording is None else partial(Recording.open, recording),
+        is_cut_short=until_ns is not None and result.status is JobStatus.STOPPED,
+        has_other_schedule=_has_other_schedule(compiled, settings, schedule, budget_records),
+        costs_pass=settings.clock == "virtual",
+    )
+    expectations = judge_expectations(compiled.scenario.model, finished)
     return ScenarioRun(compiled, settings, result, recording, manifest, facts, sinks, expectations)
+
+
+def _has_other_schedule(
+    compiled: CompiledScenario, settings: RunSettings, schedule: SchedulingPolicy, budget_records: int | None
+) -> bool:
+    """Returns True if the caller changed what decides the order of a run: its seed, its policy, or its batches."""
+    own_budget = compiled.scenario.model.settings.budget_records
+    budget = own_budget if budget_records is None else budget_records
+    own = compiled.run.seed, compiled.run.policy, own_budget
+    return (settings.seed, schedule.name, budget) != own
 
 
 def _check(

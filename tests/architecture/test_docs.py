@@ -299,6 +299,7 @@ SECTIONS: dict[str, list[type[Strict]]] = {
     "buffer_debloat": [network.BufferDebloatModel],
     "Faults": [faults.FaultModel],
     "Expect": [expect.ExpectModel],
+    "every_schedule": [expect.RunExpectationsModel],
     "expected checkpoints": [expect.ExpectedCheckpointsModel],
     "Facts": [expect.FactsModel],
     "Recompute": [expect.RecomputeModel],

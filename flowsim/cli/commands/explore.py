@@ -46,7 +46,7 @@ Budget = Annotated[
     ),
 ]
 UntilViolation = Annotated[
-    bool, typer.Option("--until-violation/--all-seeds", help="Stop at the first finding, or run all seeds.")
+    bool, typer.Option("--until-violation/--all-seeds", help="Stop at the first violated law, or run all seeds.")
 ]
 TokenText = Annotated[
     str | None,
@@ -184,6 +184,17 @@ def exploration_data(found: Exploration, again: str | None) -> dict[str, Any]:
             for law, counts in found.verdicts.items()
         },
         "never_examined": list(found.never_examined),
+        "unmet": [
+            {
+                "what": what,
+                "runs": unmet.runs,
+                "expected": unmet.first.expected,
+                "found": unmet.first.found,
+                "seed": unmet.step.seed,
+                "token": str(unmet.step.token),
+            }
+            for what, unmet in found.unmet.items()
+        ],
         "first_finding": None
         if step is None
         else {
@@ -211,6 +222,13 @@ def _show(console: Console, found: Exploration, again: Callable[[Step], str], se
     console.print(f"{found.runs} runs, {found.distinct} distinct recordings, {len(found.findings)} with findings")
     for law in found.never_examined:
         console.print(f"{law}: it examined no row in any run", style="yellow")
+    for what, one in found.unmet.items():
+        console.print(
+            f"expected {what}: {one.first.expected}, not met in {one.runs:,} of {found.runs:,} runs; "
+            f"seed {one.step.seed} found: {one.first.found}",
+            style="red",
+            soft_wrap=True,
+        )
     step = found.first_finding
     if step is None:
         return

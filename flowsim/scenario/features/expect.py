@@ -117,17 +117,13 @@ class ExpectedCheckpointsModel(Strict):
         return self
 
 
-class ExpectModel(Strict):
-    """The expected properties of a run; if one does not hold, the exit code is 1."""
+class RunExpectationsModel(Strict):
+    """Expected properties of a run that depend on its schedule, unless the job is written so that they do not."""
 
-    laws: dict[Annotated[str, Field(max_length=60)], VerdictName] = Field(
-        default_factory=dict,
-        description="The expected verdict of each law. A law that is not named must be neither violated nor vacuous.",
-    )
     job: Literal["finished", "failed", "stopped", "canceled", "deadlocked"] = Field(
         default="finished",
-        description="The expected status of the job at its end. If this key is missing, `stopped` is also "
-        "accepted with `settings.until`, and `canceled` with a cancel action.",
+        description="The expected status of the job at its end. If this key is missing, `stopped` and `canceled` are "
+        "also accepted.",
     )
     rows: dict[Name, RowCount] = Field(default_factory=dict, description="Number of rows that each sink receives.")
     results: Annotated[dict[Name, Annotated[list[Row], Field(max_length=10_000)]], Field(max_length=100)] = Field(
@@ -145,6 +141,38 @@ class ExpectModel(Strict):
     facts: Annotated[list[FactsModel], Field(max_length=100)] = Field(
         default_factory=list, description="What the recording must contain."
     )
+
+
+class ExpectModel(RunExpectationsModel):
+    """The expected properties of a run; if one does not hold, the exit code is 1.
+
+    Those outside ``every_schedule`` describe the run with the scenario's own seed, policy and batches.
+    """
+
+    laws: dict[Annotated[str, Field(max_length=60)], VerdictName] = Field(
+        default_factory=dict,
+        description="The expected verdict of each law. A law that is not named must be neither violated nor vacuous.",
+    )
+    every_schedule: RunExpectationsModel = Field(
+        default_factory=RunExpectationsModel,
+        description="Properties that every run has, with any seed, policy and batches; `flowsim explore` checks them.",
+    )
+
+    @property
+    def blocks(self) -> tuple[tuple[tuple[str, ...], RunExpectationsModel], ...]:
+        """Both blocks of expectations, each with its path below ``expect``."""
+        return ((), self), (("every_schedule",), self.every_schedule)
+
+    @property
+    def declares_job(self) -> bool:
+        """True if one of the blocks names the status of the job."""
+        return any("job" in block.model_fields_set for _, block in self.blocks)
+
+    @model_validator(mode="after")
+    def _one_status(self) -> Self:
+        if all("job" in block.model_fields_set for _, block in self.blocks):
+            raise ValueError("job and every_schedule.job cannot be combined: keep one of them")
+        return self
 
 
 class RecomputeModel(Strict):

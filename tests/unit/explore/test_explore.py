@@ -29,7 +29,7 @@ operators:
   both: {input: [left, right], map: {add: {m: n * 2}}}
 sinks:
   all: {input: both, collect: {}}
-expect: {rows: {all: 6}}
+expect: {every_schedule: {rows: {all: 6}}}
 """
 STALE = "faults: [{fault: drop_element, operator: both, at: 1}]\n"
 
@@ -78,6 +78,60 @@ def test_exploration_stops_at_first_finding_unless_disabled() -> None:
     assert (everything.runs, len(everything.findings)) == (3, 3)
 
 
+ORDER = TWO_SOURCES.replace("{every_schedule: {rows: {all: 6}}}", "EXPECT")
+FIFO_ORDER = "results: {all: [[1, 2], [4, 8], [2, 4], [5, 10], [3, 6], [6, 12]]}"
+
+
+def explore_order(expect: str, **options: bool) -> Exploration:
+    text = ORDER.replace("EXPECT", expect) + "settings: {buffer_timeout: 0, budget_records: 1}\n"
+    compiled = compile_scenario(load_text(text, "two.yaml", Path("/nowhere")), out_dir=Path("/nowhere/out"))
+    assert [outcome.met for outcome in run_compiled(compiled).expectations] == [True] * 2
+    return explore(compiled, RandomSchedules(), range(1, 31), **options)
+
+
+def test_expectation_of_the_scenarios_own_schedule_is_not_checked_under_others() -> None:
+    found = explore_order(f"{{{FIFO_ORDER}}}")
+    assert (found.runs, found.findings, found.unmet) == (30, [], {})
+
+
+def test_expectation_of_every_schedule_counts_runs_without_hiding_later_seeds() -> None:
+    found = explore_order(f"{{every_schedule: {{{FIFO_ORDER}}}}}")
+    assert found.runs == 30
+    unmet = found.unmet["results of sink all"]
+    assert 0 < unmet.runs == len(found.findings)
+    assert found.first_finding is found.findings[0] is unmet.step
+
+
+def test_violation_after_unmet_expectation_ends_exploration_and_comes_first() -> None:
+    faulty = compile_two("faults: [{fault: drop_element, operator: both, at: 1}]\n")
+    honest = explore_order(f"{{every_schedule: {{{FIFO_ORDER}}}}}")
+    found = Exploration()
+    found.add(honest.findings[0])
+    violation = explore_once(faulty, RandomSchedules(), 1)
+    found.add(violation)
+    assert (honest.findings[0].is_violation, violation.is_violation) == (False, True)
+    assert found.first_finding is violation
+
+
+@pytest.mark.parametrize(
+    ("expect", "fault", "findings"),
+    [
+        ("{laws: {channel-fifo: violated}}", STALE, 0),
+        ("{laws: {channel-fifo: violated}, every_schedule: {rows: {all: 4}}}", STALE, 0),
+        ("{laws: {channel-fifo: violated}, every_schedule: {rows: {all: 5}}}", STALE, 3),
+        ("{}", STALE, 3),
+        ("{every_schedule: {job: failed}}", "", 3),
+        ("{job: failed}", "", 0),
+        ("{}", "", 0),
+    ],
+)
+def test_findings_depend_on_expected_verdicts_and_status(expect: str, fault: str, findings: int) -> None:
+    text = ORDER.replace("EXPECT", expect) + fault
+    compiled = compile_scenario(load_text(text, "two.yaml", Path("/nowhere")), out_dir=Path("/nowhere/out"))
+    found = explore(compiled, RandomSchedules(), range(1, 4), until_violation=False)
+    assert len(found.findings) == findings
+
+
 def test_recorded_choices_reproduce_run_as_script() -> None:
     random = run_compiled(compile_two(), seed=5, policy="random", record=Level.FULL, budget_records=1)
     assert random.facts is not None
@@ -108,6 +162,9 @@ def test_laws_without_examined_rows_are_named() -> None:
         RandomSchedules(), range(2),
     )  # fmt: skip
     assert found.never_examined == ("key-routing",)
+    expected = keyed.replace("expect: {", "expect: {laws: {key-routing: vacuous}, ")
+    job = compile_scenario(load_text(expected, "empty.yaml", folder), out_dir=folder / "out")
+    assert explore(job, RandomSchedules(), range(2)).never_examined == ()
 
 
 def test_exploration_without_recording_or_with_unknown_policy_is_refused() -> None:

@@ -79,6 +79,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
         "--hostile", action="store_true", help="all cases of tests/hostile (default: about 100, always the same)"
     )
+    parser.addoption(
+        "--explored-seeds",
+        type=int,
+        metavar="N",
+        help="schedules of every shipped scenario but the flights (default: 3, or 1 of those that take long)",
+    )
 
 
 @pytest.hookimpl(trylast=True)

@@ -46,6 +46,7 @@ def test_random_schedules_differ_by_seed_and_repeat_for_equal_seeds() -> None:
 
 
 SLOW = ("01", "03", "06", "07", "09", "14", "22", "32", "33", "40", "41d", "43")
+SMALL = [path for path in sorted((REPOSITORY / "scenarios").glob("*.yaml")) if not path.stem.startswith("01")]
 SHIPPED = [path for path in sorted((REPOSITORY / "scenarios").glob("*.yaml")) if not path.stem.startswith(SLOW)]
 
 
@@ -61,6 +62,14 @@ def test_run_of_scenario_is_the_same_after_other_runs_of_it(scenario: Path, tmp_
     first, second, again = [digest(job, seed) for seed in (1, 2, 1)]
     assert first is not None
     assert (again, digest(compiled(), 2)) == (first, second)
+
+
+@pytest.mark.parametrize("scenario", SMALL, ids=lambda path: path.stem)
+def test_shipped_scenario_has_no_finding(scenario: Path, pytestconfig: pytest.Config, tmp_path: Path) -> None:
+    seeds = pytestconfig.getoption("--explored-seeds") or (3 if scenario in SHIPPED else 1)
+    job = compile_scenario(load_scenario(scenario), out_dir=tmp_path / "out", allow_python=True)
+    found = explore(job, RandomSchedules(), range(1, 1 + seeds), until_violation=False)
+    assert (found.findings, found.never_examined) == ([], ())
 
 
 def test_fifo_schedule_gives_same_recording_for_every_seed() -> None:

@@ -102,7 +102,8 @@ ANSWERS: dict[str, tuple[list[list[str]], list[list[str]]]] = {
     ),
     "09_async_order": (
         [_timeout(f"{ms} ms") for ms in (51, 60, 65, 70)],
-        [_timeout("75 ms"), _timeout("90 ms"), _timeout("70 ms")[:1], _timeout("70 ms", "{select: {key: str(number), number: number}}")],
+        [_timeout("75 ms"), _timeout("90 ms"), _timeout("70 ms")[:1],
+         _timeout("70 ms", "{select: {key: str(number), number: number}}")],
     ),
     "10_async_capacity": ([_capacities(4, 2), _capacities(4, 4), _capacities(5, 3)], [_capacities(3, 2), _capacities(4, 1)]),
     "11_async_retries": (

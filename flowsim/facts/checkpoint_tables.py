@@ -58,9 +58,9 @@ STORED_CHANNELS = Table(
      Column("channel", "i", "its channel id; -1: restored with another parallelism"),
      Column("task_id", "i", "the task that receives it: of a stored one that of ``target``; restored with another parallelism "
             "there is a row for each task, with the records that belong to its key groups"),
-     Column("input_buffers", "i", "number of buffers that the receiver stored"),
+     Column("input_buffers", "i", "number of buffers that the receiver stored, without those of 0 bytes (rule 12.84)"),
      Column("input_bytes", "q", "their size"),
-     Column("output_buffers", "i", "number of buffers that the sender stored"),
+     Column("output_buffers", "i", "number of buffers that the sender stored, likewise"),
      Column("output_bytes", "q", "their size; restored with another parallelism these four are 0"),
      Column("elements", "q", "number of elements in these buffers; restored with another parallelism only of records"),
      Column("element_sum", "q", "sum of their numbers: of a record its fingerprint, of another element a number from kind and "

@@ -1,4 +1,7 @@
-"""The in-flight data of a checkpoint, assigned to other subtasks beside TaskStateAssignment (rules 12.97 to 12.102, 12.105)."""
+"""The in-flight data of a checkpoint, assigned to other subtasks beside TaskStateAssignment (rules 12.97 to 12.105).
+
+Also which vertices are restored, and which start as new (rule 12.100).
+"""
 
 from __future__ import annotations
 
@@ -51,6 +54,7 @@ def write_script(random: Random) -> list[str]:
     for _ in range(random.randint(1, 3)):
         old = [each if random.random() < 0.4 else random.randint(1, 5) for each in parallelism]
         script += [f"old {vertex} {number}" for vertex, number in enumerate(old)]
+        script += [f"state {vertex} {str(random.random() < 0.5).lower()}" for vertex, _ in enumerate(parallelism)]
         script += write_handles(random, old, operators, edges)
         if not has_one_edge and random.random() < 0.1:
             script += write_handles_inside_a_chain(random, operators, edges)
@@ -104,6 +108,8 @@ class Played:
         self.parallelism = [parallelism for parallelism, _ in numbers]
         self.operators = [operators for _, operators in numbers]
         self.old = list(self.parallelism)
+        self.has_state = [False] * len(self.parallelism)
+        """Whether the operators of a vertex have state beside in-flight data."""
         self.inputs: dict[tuple[int, int, int], list[InputChannelStateHandle]] = {}
         self.outputs: dict[tuple[int, int, int], list[ResultSubpartitionStateHandle]] = {}
         self.handles = 0
@@ -120,10 +126,14 @@ class Played:
         match command.split(" "):
             case ["old", vertex, parallelism]:
                 self.old[int(vertex)] = int(parallelism)
+            case ["state", vertex, has_state]:
+                self.has_state[int(vertex)] = has_state == "true"
             case ["assign"]:
                 return self.assign()
             case ["task", vertex, subtask]:
-                return described(self.assigned[int(vertex)][int(subtask)]) if self.assigned else "nothing"
+                return (
+                    described(self.assigned[int(vertex)][int(subtask)]) if int(vertex) in self.assigned else "nothing"
+                )
             case [side, *numbers]:
                 self.store(side, *map(int, numbers))
         return ""
@@ -148,7 +158,12 @@ class Played:
                 for vertex, of_vertex in states.items()
             }
             assignment = TaskStateAssignment(vertices, self.exchanges)
-            self.assigned = {vertex: assignment.assign(vertex) for vertex in vertices}
+            assigned = {vertex: assignment.assign(vertex) for vertex in vertices}
+            self.assigned = {
+                vertex: tasks
+                for vertex, tasks in assigned.items()
+                if self.has_state[vertex] or assignment.has_channel_state(vertex)
+            }
         except BadInput as refused:
             return str(refused).split("\n")[0]
         return ""

@@ -19,7 +19,8 @@ from tests.support.jobs.unaligned_job_writer import UnalignedJobWriter
 
 FIXED = (0, 1, 3, 5, 10, 240)
 """Kinds of their own; the last one has a stateless task, which is restored as new."""
-FIXED_UNALIGNED = (67, 86, 134)
+FIXED_UNALIGNED = (67, 86, 134, 987802, 987817)
+"""In the last two a stateless task is restored with the id of the checkpoint, because its sender stored outputs."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -10,7 +10,6 @@ from flowsim.errors import BadInput
 from flowsim.graph.job_graph import JobEdge
 from flowsim.state.redistribution.operator_state import OperatorState
 from flowsim.state.redistribution.task_state_assignment import (
-    AssignedChannelState,
     Exchange,
     TaskStateAssignment,
     VertexChannelState,
@@ -18,13 +17,12 @@ from flowsim.state.redistribution.task_state_assignment import (
 )
 
 
-def assigned_channel_states(
+def channel_state_assignment(
     vertices: Sequence[VertexExecutions], states: Mapping[str, OperatorState]
-) -> dict[int, list[AssignedChannelState]]:
-    """Returns the in-flight data of each subtask, by vertex. Raises BadInput if it cannot be redistributed."""
+) -> TaskStateAssignment:
+    """Returns the assignment of the in-flight data. Raises BadInput if it is of a channel that the job does not have."""
     exchanges = exchanges_of(vertices)
-    assignment = TaskStateAssignment(stored_channel_states(vertices, states, exchanges), exchanges)
-    return {vertex.id: assignment.assign(vertex.id) for vertex in vertices}
+    return TaskStateAssignment(stored_channel_states(vertices, states, exchanges), exchanges)
 
 
 def stored_channel_states(

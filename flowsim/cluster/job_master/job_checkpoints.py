@@ -30,7 +30,7 @@ from flowsim.checkpoints.storage.checkpoints_cleaner import CheckpointsCleaner
 from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
 from flowsim.checkpoints.storage.completed_checkpoint_store import CheckpointIdCounter, CompletedCheckpointStore
 from flowsim.cluster.job_master.channel_checks import check_channel_states
-from flowsim.cluster.job_master.channel_states import assigned_channel_states
+from flowsim.cluster.job_master.channel_states import channel_state_assignment
 from flowsim.cluster.job_master.executions import JobExecutions, SubtaskExecutions, TaskExecution, VertexExecutions
 from flowsim.cluster.job_master.job_manager_actor import JobManagerActor
 from flowsim.cluster.job_master.recorded_statistics import RecordedStatistics
@@ -180,15 +180,22 @@ class JobCheckpoints:
             state.operator_states.values(), known, allow_non_restored_state=allow_non_restored_state
         )
         drops = checkpoint.checkpoint_id == self.settings.without_channel_state_id
-        channel_states = assigned_channel_states(self._executions.vertices, {} if drops else state.operator_states)
+        assignment = channel_state_assignment(self._executions.vertices, {} if drops else state.operator_states)
+        channel_states = {vertex.id: assignment.assign(vertex.id) for vertex in self._executions.vertices}
         self._restores_channel_state = any(
             each.inputs or each.outputs for subtasks in channel_states.values() for each in subtasks
         )
         for vertex in self._executions.vertices:
             states = [state.operator_states[each] for each in vertex.operator_ids if each in state.operator_states]
             is_finished = all(each in state.fully_finished_operators for each in vertex.operator_ids)
-            of_vertex = channel_states[vertex.id]
-            self._assign(vertex, states, of_vertex, checkpoint.checkpoint_id, is_finished=is_finished)
+            has_state = any(each.has_state for each in states) or assignment.has_channel_state(vertex.id)
+            if is_finished or has_state:
+                of_vertex = channel_states[vertex.id]
+                self._assign(vertex, states, of_vertex, checkpoint.checkpoint_id, is_finished=is_finished)
+            else:
+                # The vertex starts as new: it knows of no restored checkpoint.
+                for subtask in vertex.task_vertices:
+                    self._restores.pop(subtask.id, None)
 
     def _assign(
         self,
@@ -199,12 +206,6 @@ class JobCheckpoints:
         *,
         is_finished: bool,
     ) -> None:
-        """A vertex whose subtasks reported no state starts as new: it knows of no restored checkpoint."""
-        has_channel_state = any(each.is_needed for each in channel_states)
-        if not is_finished and not has_channel_state and not any(state.has_state for state in states):
-            for subtask in vertex.task_vertices:
-                self._restores.pop(subtask.id, None)
-            return
         parallelism = len(vertex.task_vertices)
         assigned: list[dict[str, OperatorSubtaskState]] = [{} for _ in range(parallelism)]
         for state in states:

@@ -12,6 +12,7 @@ from flowsim.facts.element_numbers import element_number
 from flowsim.facts.kinds import ElementKind
 from flowsim.graph.job_graph import JobEdge
 from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner
+from flowsim.state.redistribution.channel_state_handles import InputChannelStateHandle, ResultSubpartitionStateHandle
 from flowsim.state.redistribution.operator_state import OperatorState
 from flowsim.state.snapshots.stored_streams import CheckpointStreams
 from flowsim.streamrecord.codec import LATENCY_MARKER_LENGTH, RECORD_LENGTH, WATERMARK_LENGTH, Element, ElementDecoder
@@ -56,7 +57,7 @@ def channels_of(
 ) -> Iterator[tuple[InputOfVertex, VertexExecutions, dict[tuple[int, int], StoredChannel]]]:
     """Yields each edge, its target, and its channels with data by old source subtask and old target subtask.
 
-    Raises BadInput if a stream is missing or damaged.
+    A buffer that was stored without bytes has no data (rule 12.84). Raises BadInput if a stream is missing or damaged.
     """
     inputs = sorted((each for vertex in vertices for each in vertex.inputs), key=lambda each: each.edge.id)
     edges = [each.edge for each in inputs]
@@ -69,15 +70,21 @@ def channels_of(
         found: dict[tuple[int, int], StoredChannel] = {}
         for subtask, of_receiver in sorted(receiver.subtask_states.items()) if receiver is not None else ():
             for handle in of_receiver.input_channels:
-                if handle.info.gate == gate:
-                    stored = found.setdefault((handle.info.channel, subtask), StoredChannel())
-                    stored.inputs += buffers_of(handle, streams)
+                buffers = _with_bytes(handle, streams) if handle.info.gate == gate else []
+                if buffers:
+                    found.setdefault((handle.info.channel, subtask), StoredChannel()).inputs += buffers
         for subtask, of_sender in sorted(sender.subtask_states.items()) if sender is not None else ():
             for output in of_sender.result_subpartitions:
-                if output.info.partition == partition:
-                    stored = found.setdefault((subtask, output.info.subpartition), StoredChannel())
-                    stored.outputs += buffers_of(output, streams)
+                buffers = _with_bytes(output, streams) if output.info.partition == partition else []
+                if buffers:
+                    found.setdefault((subtask, output.info.subpartition), StoredChannel()).outputs += buffers
         yield each, target, found
+
+
+def _with_bytes(
+    handle: InputChannelStateHandle | ResultSubpartitionStateHandle, streams: CheckpointStreams
+) -> list[bytes]:
+    return [buffer for buffer in buffers_of(handle, streams) if buffer]
 
 
 class StoredChannels:

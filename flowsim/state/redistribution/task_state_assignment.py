@@ -144,6 +144,17 @@ class TaskStateAssignment:
             )
         ]
 
+    def has_channel_state(self, vertex: int) -> bool:
+        """Returns True if a vertex, a sender of it or a receiver of it stored data.
+
+        Flink: hasUpstreamOutputStates, hasDownstreamInputStates. The data need not be of an exchange with this vertex: a
+        sender counts with all its outputs, a receiver with all its inputs (rule 12.100).
+        """
+        own = self.vertices[vertex]
+        senders = (self.vertices[each.source].outputs for each in self.exchanges if each.target == vertex)
+        receivers = (self.vertices[each.target].inputs for each in self.exchanges if each.source == vertex)
+        return any(any(of_subtask) for state in (own.inputs, own.outputs, *senders, *receivers) for of_subtask in state)
+
     def _inputs(self, vertex: int, incoming: Sequence[Exchange]) -> Sequence[Sequence[InputChannelStateHandle]]:
         state = self.vertices[vertex]
         if self._keeps_inputs(vertex):

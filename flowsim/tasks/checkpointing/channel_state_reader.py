@@ -69,14 +69,15 @@ def _new_of_old(rescaling: InflightDataRescalingDescriptor) -> list[RescaleMappi
 
 
 def _in_order_of_streams(handles: Iterable[Handle], streams: CheckpointStreams) -> Iterator[tuple[Handle, bytes]]:
-    """Yields the buffers of one stream after the other, each stream from its beginning to its end."""
+    """Yields the buffers with bytes of one stream after the other, each stream from its beginning to its end."""
     places: dict[str, list[tuple[int, Handle, bytes]]] = {}
     for handle in handles:
         buffers = zip(handle.offsets, buffers_of(handle, streams), strict=True)
         places.setdefault(handle.stream, []).extend((offset, handle, buffer) for offset, buffer in buffers)
     for of_stream in places.values():
         for _, handle, buffer in sorted(of_stream, key=itemgetter(0)):
-            yield handle, buffer
+            if buffer:
+                yield handle, buffer
 
 
 def buffers_of(

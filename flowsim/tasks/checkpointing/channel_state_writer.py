@@ -141,7 +141,10 @@ class _StoredResult(ChannelStateWriteResult):
         super().__init__(Completion(), Completion())
         self.checkpoint_id = checkpoint_id
         self.inputs: list[tuple[InputChannelInfo, bytes]] = []
-        """The buffers in the order of their arrival; so are ``outputs``."""
+        """The buffers in the order of their arrival; so are ``outputs``.
+
+        A buffer whose bytes had all been read is stored without bytes: its channel counts as stored (rule 12.84).
+        """
         self.outputs: list[tuple[ResultSubpartitionInfo, bytes]] = []
         self._channels = channels
         self._pending = 0
@@ -176,7 +179,7 @@ class _StoredResult(ChannelStateWriteResult):
         if future.payloads is None:
             self.result_subpartitions.fail(IllegalState(future.failure or "the data of a subpartition is not known"))
         else:
-            _keep(self.outputs, subpartition, future.payloads)
+            self.outputs.extend((subpartition, payload) for payload in future.payloads)
         self._complete_output()
 
     def _complete_output(self) -> None:
@@ -251,7 +254,7 @@ class TaskChannelStateWriter:
     def add_input_data(self, checkpoint_id: int, channel: InputChannelInfo, payloads: Sequence[bytes]) -> None:
         result = self._open.get(checkpoint_id)
         if result is not None:
-            _keep(result.inputs, channel, payloads)
+            result.inputs.extend((channel, payload) for payload in payloads)
 
     def add_output_data(
         self, checkpoint_id: int, subpartition: ResultSubpartitionInfo, payloads: Sequence[bytes]
@@ -259,7 +262,7 @@ class TaskChannelStateWriter:
         """Stores data that was queued in ``subpartition`` when the barrier overtook it."""
         result = self._open.get(checkpoint_id)
         if result is not None:
-            _keep(result.outputs, subpartition, payloads)
+            result.outputs.extend((subpartition, payload) for payload in payloads)
 
     def add_output_data_future(
         self, checkpoint_id: int, subpartition: ResultSubpartitionInfo, future: ChannelStateFuture
@@ -311,8 +314,3 @@ class PartitionChannelState:
     def add_output_data_future(self, checkpoint_id: int, subpartition: int, future: ChannelStateFuture) -> None:
         info = ResultSubpartitionInfo(self._partition, subpartition)
         self._writer.add_output_data_future(checkpoint_id, info, future)
-
-
-def _keep(data: list[tuple[Info, bytes]], info: Info, payloads: Iterable[bytes]) -> None:
-    """Adds buffers that are not empty."""
-    data.extend((info, payload) for payload in payloads if payload)

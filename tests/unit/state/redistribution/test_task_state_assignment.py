@@ -105,6 +105,37 @@ def test_gate_without_data_beside_one_with_data_has_no_state() -> None:
         assert each.input_rescaling.gate_or_partition_descriptors[1] is NO_STATE
 
 
+def chain_of_three(stored: str, vertex: int) -> TaskStateAssignment:
+    """0 -> 1 -> 2, and 0 -> 3; ``vertex`` stored data at one side."""
+    edges = [(0, 0, 1, 0), (1, 0, 2, 0), (0, 1, 3, 0)]
+    mapper = SubtaskStateMapper.ARBITRARY
+    exchanges = [Exchange(source, partition, target, gate, mapper, mapper) for source, partition, target, gate in edges]
+    inputs = [[received(0, 0)]] if stored == "input" else [()]
+    outputs = [[written(0, 0)]] if stored == "output" else [()]
+    nothing = VertexChannelState(1, [()], [()])
+    vertices = {each: VertexChannelState(1, inputs, outputs) if each == vertex else nothing for each in range(4)}
+    return TaskStateAssignment(vertices, exchanges)
+
+
+@pytest.mark.parametrize(
+    ("stored", "vertex", "restored"),
+    [
+        ("nothing", 0, []),
+        ("output", 0, [0, 1, 3]),
+        ("input", 1, [0, 1]),
+        ("output", 1, [1, 2]),
+        ("input", 2, [1, 2]),
+        ("input", 3, [0, 3]),
+    ],
+)
+def test_data_in_flight_concerns_its_vertex_all_receivers_of_outputs_and_all_senders_of_inputs(
+    stored: str, vertex: int, restored: list[int]
+) -> None:
+    """Rule 12.100: vertex 3 reads another output of vertex 0 than the one that stored data."""
+    assignment = chain_of_three(stored, vertex)
+    assert [each for each in range(4) if assignment.has_channel_state(each)] == restored
+
+
 def test_data_of_a_pointwise_exchange_is_refused_after_rescaling() -> None:
     """Rule 12.98."""
     mapper = SubtaskStateMapper.UNSUPPORTED

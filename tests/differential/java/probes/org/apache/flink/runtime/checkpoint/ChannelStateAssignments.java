@@ -27,12 +27,14 @@ import org.apache.flink.runtime.state.memory.ByteStreamStateHandle;
 /**
  * The in-flight data of a checkpoint, assigned to the subtasks of a restored job by a real StateAssignmentOperation.
  *
- * <p>Commands: old VERTEX PARALLELISM, input or output VERTEX OPERATOR SUBTASK GATE CHANNEL (operators are counted from the
- * head), assign, task VERTEX SUBTASK. A handle is named by its number.
+ * <p>Commands: old VERTEX PARALLELISM, state VERTEX BOOLEAN (whether its operators have state beside in-flight data),
+ * input or output VERTEX OPERATOR SUBTASK GATE CHANNEL (operators are counted from the head), assign, task VERTEX SUBTASK.
+ * A handle is named by its number.
  */
 public final class ChannelStateAssignments {
     private final ScriptedExecutionGraph graph;
     private final int[] oldParallelism;
+    private final boolean[] hasState;
     private final List<Stored> stored = new ArrayList<>();
 
     private static final class Stored {
@@ -49,6 +51,7 @@ public final class ChannelStateAssignments {
         graph = new ScriptedExecutionGraph(words[0], words[1]);
         oldParallelism =
                 IntStream.range(0, graph.vertexCount()).map(i -> graph.jobVertex(i).getParallelism()).toArray();
+        hasState = new boolean[graph.vertexCount()];
     }
 
     /** The answers to a script: its first line describes the graph, each of the others is a command. */
@@ -67,6 +70,9 @@ public final class ChannelStateAssignments {
         switch (words[0]) {
             case "old":
                 oldParallelism[Integer.parseInt(words[1])] = Integer.parseInt(words[2]);
+                return "";
+            case "state":
+                hasState[Integer.parseInt(words[1])] = Boolean.parseBoolean(words[2]);
                 return "";
             case "assign":
                 return assign();
@@ -96,7 +102,11 @@ public final class ChannelStateAssignments {
                 OperatorID id = operator(vertex, operator);
                 OperatorState state = new OperatorState("", "", id, oldParallelism[i], 128);
                 for (int subtask = 0; subtask < oldParallelism[i]; subtask++) {
-                    state.putState(subtask, state(i, operator, subtask));
+                    OperatorSubtaskState ofSubtask = state(i, operator, subtask);
+                    // A task without any state acknowledges null.
+                    if (hasState[i] || ofSubtask.hasState()) {
+                        state.putState(subtask, ofSubtask);
+                    }
                 }
                 states.put(id, state);
             }

@@ -53,6 +53,9 @@ class ScriptedSource:
     at once. The source emits event time itself, as Flink's legacy ``SourceContext`` does: watermarks pass unchanged,
     and a subtask that ends while idle sends no last watermark.
 
+    With a watermark strategy, the strategy generates the watermarks, and an ``idle`` entry marks the subtask or split idle
+    until the strategy emits its next watermark, as a reader of Flink does.
+
     Entries may name a split: ``record("a", 1, split="p0")``. All splits of a subtask exist from the beginning, and
     ``end(split="p0")`` ends one. While alignment pauses a split, the entries of that split wait and the entries of
     other splits continue. When only waiting entries are left, the splits without entries have ended.

@@ -46,7 +46,9 @@ class ScriptEntryModel(Strict, json_schema_extra=exactly_one_of(*ENTRY_KINDS)):
     watermark: Int64 | None = Field(default=None, description="Event time in ms.")
     sleep: DurationMs | None = Field(default=None, description="Pauses the subtask for this time.")
     idle: Literal[True] | None = Field(
-        default=None, description="Declares the subtask idle until its next record or watermark."
+        default=None,
+        description="Declares the subtask, or its split, idle until its next watermark; without `watermarks` also until its "
+        "next record.",
     )
     end: Literal[True] | None = Field(
         default=None, description="Ends the input of the subtask, or of its split, at this entry."
@@ -82,10 +84,13 @@ class ScriptModel(Strict):
         "each script is a split.",
     )
 
-    @property
-    def has_event_time_entries(self) -> bool:
-        """True if an entry is a watermark or idleness."""
-        return any(one.watermark is not None or one.idle for entries in self.subtasks for one in entries)
+    def first_of(self, kind: EntryKind) -> tuple[int, int] | None:
+        """Returns the subtask and the index of the first entry of a kind; None without one."""
+        for subtask, entries in enumerate(self.subtasks):
+            for index, entry in enumerate(entries):
+                if getattr(entry, kind) is not None:
+                    return subtask, index
+        return None
 
 
 def compile_collection(
@@ -109,6 +114,24 @@ def compile_script(
     return context.attempt(
         path, lambda: script.ScriptedSource(*scripts, gap_ms=model.gap, assignment=model.assignment)
     ), schema
+
+
+def check_event_time_entries(context: CompileContext, path: Path, model: ScriptModel, *, legacy: bool) -> None:
+    """Refuses entries of the script at ``path`` that its source's watermark strategy contradicts; raises Failed."""
+    watermark = model.first_of("watermark")
+    if watermark is not None:
+        raise context.fail(
+            (*path, "subtasks", *watermark, "watermark"),
+            "the watermarks of this source generate its watermarks: remove the watermark entries of the script, or "
+            "watermarks (idle entries can stay)",
+        )
+    idle = model.first_of("idle")
+    if idle is not None and legacy:
+        raise context.fail(
+            (*path, "subtasks", *idle, "idle"),
+            "with legacy, an operator after the source generates the watermarks, and ignores the idleness of the "
+            "source (rule 8.7): remove the idle entries, legacy or watermarks",
+        )
 
 
 def _entry(context: CompileContext, path: Path, model: ScriptEntryModel, schema: RecordSchema) -> script.Entry:

@@ -28,7 +28,13 @@ from flowsim.scenario.sources.generated_sources import (
     compile_generator,
     compile_partitioned_generator,
 )
-from flowsim.scenario.sources.scripted_sources import CollectionModel, ScriptModel, compile_collection, compile_script
+from flowsim.scenario.sources.scripted_sources import (
+    CollectionModel,
+    ScriptModel,
+    check_event_time_entries,
+    compile_collection,
+    compile_script,
+)
 from flowsim.scenario.sources.watermarks import WatermarksModel, watermark_strategy
 from flowsim.scenario.types import (
     DurationNs,
@@ -138,8 +144,6 @@ class SourceModel(Strict, json_schema_extra=exactly_one_of(*SOURCE_KINDS)):
     @model_validator(mode="after")
     def _one_kind(self) -> SourceModel:
         _ = self.chosen
-        if self.script is not None and self.watermarks is not None and self.script.has_event_time_entries:
-            raise ValueError("the script emits its own watermarks, remove them or watermarks")
         return self
 
 
@@ -151,6 +155,8 @@ def compile_source(context: CompileContext, name: str, model: SourceModel) -> Co
     source, schema = SOURCE_KINDS[kind](context, (*path, kind), value, parallelism)
     strategy = WatermarkStrategy.no_watermarks()
     if model.watermarks is not None:
+        if model.script is not None:
+            check_event_time_entries(context, (*path, kind), model.script, legacy=model.legacy)
         strategy = watermark_strategy(context, (*path, "watermarks"), model.watermarks, schema)
     if model.legacy:
         stream = context.attempt(path, lambda: context.env.add_source(LegacySource(source), name))

@@ -75,9 +75,13 @@ def formula(row: Row, bound_ms: int) -> str:
 
 def idle_cause(facts: RunFacts, task: int, operator: Operator, row: Row) -> Cause:
     """Why a strategy declared its output idle."""
-    idle_ms = number_of(strategy_of(operator) or {}, "idle_ms")
-    text = (
-        f"{facts.operator_in(task, operator.operator)} declared itself idle: it had no record for more than its idle timeout of "
-        f"{duration_text(idle_ms * NS_PER_MS)}."
-    )
-    return Cause(text, ("8.4",), place_of(row))
+    strategy, name = strategy_of(operator) or {}, facts.operator_in(task, operator.operator)
+    idle_ms = number_of(strategy, "idle_ms")
+    if not idle_ms:
+        # Without a timeout only the reader, or a generator of the user, declares the output idle.
+        return Cause(f"{name} was declared idle by its reader or its watermark generator.", ("8.6",), place_of(row))
+    timeout = f"no record for more than its idle timeout of {duration_text(idle_ms * NS_PER_MS)}"
+    if strategy.get("kind") == "custom":
+        text = f"{name} was declared idle by its reader or its watermark generator, or it had {timeout}."
+        return Cause(text, ("8.4", "8.6"), place_of(row))
+    return Cause(f"{name} declared itself idle: it had {timeout}.", ("8.4",), place_of(row))

@@ -106,15 +106,20 @@ def _idleness(facts: RunFacts, task: int, operator: Operator, seen: Row | None) 
     status = rows.equal(kind=ElementKind.STATUS).last()
     now_ns = facts.until_ns or facts.end_ns
     timeout = duration_text(idle_ms * NS_PER_MS)
+    if status is not None and status["timestamp"] == -1:
+        by = (
+            f", after its idle timeout of {timeout}"
+            if idle_ms
+            else ": its reader or its watermark generator declared this"
+        )
+        text = (
+            f"{operator.name} is idle since {facts.moment(status['time_ns'])}{by}. Other channels need not wait for it, but "
+            "idleness creates no watermark."
+        )
+        return Cause(text, ("8.4" if idle_ms else "8.6",), place_of(status))
     if not idle_ms:
         text = f"{operator.name} is not idle, because no idle timeout is set: the watermark waits for it for ever."
         return Cause(text, ("8.4",), place)
-    if status is not None and status["timestamp"] == -1:
-        text = (
-            f"{operator.name} is idle since {facts.moment(status['time_ns'])}, after its idle timeout of {timeout}. Other "
-            "channels need not wait for it, but idleness creates no watermark."
-        )
-        return Cause(text, ("8.4",), place_of(status))
     since = "" if seen is None else f", and its last record came {duration_text(max(0, now_ns - seen['time_ns']))} ago"
     text = (
         f"{operator.name} is not idle: its idle timeout is {timeout}{since}. The timeout does not run while the task waits "

@@ -191,3 +191,34 @@ def test_record_in_many_windows_lists_the_newest(ask: Ask) -> None:
     assert [line.split(" is closed")[0] for line in rule.details] == [
         f"window [{n}, {n + 10})" for n in range(9, 3, -1)
     ]
+
+
+@pytest.mark.parametrize(
+    ("idle_after", "text"),
+    [
+        ("", "was declared idle by its reader or its watermark generator."),
+        (
+            ", idle_after: 1 h",
+            "its reader or its watermark generator, or it had no record for more than its idle timeout of 1 h 0 min 0 s.",
+        ),
+    ],
+)
+def test_chain_leads_to_reader_that_marked_its_source_idle(idle_after: str, text: str, ask: Ask) -> None:
+    scenario = f"""\
+flowsim: 1
+name: marked
+sources:
+  topic:
+    script:
+      fields: {{t: long}}
+      subtasks: [[{{record: [5], step: 0}}, {{idle: true}}, {{record: [5], step: 3}}, {{sleep: 1 s}}]]
+    watermarks: {{timestamp: t, emit: every_record{idle_after}}}
+  other:
+    script: {{fields: {{t: long}}, subtasks: [[{{record: [50], step: 2}}, {{sleep: 1 s}}]]}}
+    watermarks: {{timestamp: t, emit: every_record}}
+operators:
+  counts: {{input: [topic, other], key_by: "'all'", window: {{tumbling: 10 ms}}, aggregate: {{n: count()}}}}
+sinks: {{out: {{input: counts, collect: {{}}}}}}
+settings: {{buffer_timeout: 0}}
+"""
+    assert text in text_of(ask(scenario, "late"))

@@ -299,3 +299,25 @@ def test_elements_on_the_way_are_counted_at_level_elements(ask: Ask) -> None:
     assert "where they are is not recorded without --record full" in text
     assert "15 elements sent and not read" in text
     assert "in the sender's queue" not in text
+
+
+MARKED = """\
+flowsim: 1
+name: marked
+sources:
+  topic:
+    script:
+      fields: {at_ms: long}
+      subtasks: [[{record: [30]}, {idle: true}, {sleep: 1 h}]]
+    watermarks: {timestamp: at_ms, emit: every_record}
+operators:
+  seen: {input: topic, key_by: "'all'", window: {tumbling: 100 ms}, aggregate: {n: count()}}
+sinks: {out: {input: seen, collect: {}}}
+actions: [{stop: {at: 2 s, drain: false}}]
+"""
+
+
+def test_source_that_its_reader_marked_idle_is_not_called_timed_out(ask: Ask) -> None:
+    marked = text_of(ask(MARKED, "no-output", "[0, 100)", at_ms=1000))
+    assert "Source: topic is idle since 0.001000 ms: its reader or its watermark generator declared this." in marked
+    assert "timeout" not in marked

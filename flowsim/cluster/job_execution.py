@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Literal
+from typing import TYPE_CHECKING, Literal, NoReturn
 
 from flowsim.checkpoints.checkpoint_statistics import CheckpointStatsCounts
 from flowsim.cluster.components import Components
@@ -18,6 +18,7 @@ from flowsim.facts.recorder import Recorder
 from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
 from flowsim.graph.job_graph import JobGraph
 from flowsim.limits import DEFAULT_LIMITS, Limits
+from flowsim.not_simulated import missing_attribute
 from flowsim.operators.latency_stats import Latency
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
@@ -233,6 +234,11 @@ class JobExecutionResult:
     """The results of actions that request checkpoints and savepoints, in the order of the actions."""
     checkpoints: CheckpointStatsCounts | None = None
     """The numbers of checkpoints; None for a job without."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise missing_attribute(self, name)
 
     @property
     def summary(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Self
+from typing import TYPE_CHECKING, Literal, NoReturn, Self
 
 from flowsim.datastream.building.network_settings import NETWORK_SETTINGS, checked_number
 from flowsim.datastream.building.operator_factories import MakeOperator
@@ -22,6 +22,7 @@ from flowsim.errors import BadInput, JobFailed, MissingTimestamp, NoTimestamp, d
 from flowsim.facts.kinds import Level
 from flowsim.facts.recorder import VALUES_BYTES
 from flowsim.graph.stream_graph import JobSettings, OperatorDescription, StreamGraph
+from flowsim.not_simulated import missing_attribute
 
 if TYPE_CHECKING:
     from flowsim.cluster.job_execution import JobExecutionResult
@@ -72,6 +73,11 @@ class JobBuilder:
         self._recording: tuple[str | Path, Level, int, bool] | None = None
         self._operators: list[Transformation] = []
         self._next_id = 1
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise missing_attribute(self, name)
 
     # Settings.
 

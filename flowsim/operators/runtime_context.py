@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from random import Random
+from typing import TYPE_CHECKING, NoReturn
 
 from flowsim.errors import BadInput
+from flowsim.not_simulated import missing_attribute
 from flowsim.operators.async_calls import AsyncCalls
 from flowsim.operators.metric_group import MetricGroup
 from flowsim.operators.stream_operator import OperatorContext
@@ -34,6 +36,11 @@ class RuntimeContext:
         self._store = store
         self._why_no_state = why_no_state
         self._metrics = MetricGroup()
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise missing_attribute(self, name)
 
     def get_task_name(self) -> str:
         """Returns the name of the whole chain, such as ``Source: lines -> words``."""

@@ -16,6 +16,7 @@ from flowsim.graph.checkpoint_settings import (
     RestartStrategySettings,
 )
 from flowsim.graph.stream_graph import BufferDebloatSettings
+from flowsim.not_simulated import refuse_option
 from flowsim.units import duration_ms
 
 
@@ -103,7 +104,7 @@ _BYTES: Final = {"b": 1, "": 1, "kb": 1 << 10, "k": 1 << 10, "mb": 1 << 20, "m":
 
 
 class Configuration:
-    """Option keys and values; an unknown key raises BadInput, which names the most similar key. PyFlink: Configuration."""
+    """Option keys and values; an unknown key raises BadInput with the reason or the most similar key. PyFlink: Configuration."""
 
     def __init__(self, other: Configuration | None = None) -> None:
         self._values: dict[str, object] = {} if other is None else dict(other._values)
@@ -155,6 +156,7 @@ class Configuration:
 
     def _set(self, key: str, value: object) -> Configuration:
         if key not in OPTIONS:
+            refuse_option(key)
             raise BadInput(f"configuration: unknown key {key!r}{did_you_mean(key, list(OPTIONS))}")
         _read(key, value)
         self._values[key] = value

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import replace
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NoReturn, Self, TypeVar
 
 from flowsim.datastream.building.network_settings import checked_exchange
 from flowsim.datastream.building.operator_factories import AnyKeySelector, MakeOperator
@@ -19,6 +19,7 @@ from flowsim.datastream.building.transformation import (
 from flowsim.datastream.job_builder import JobBuilder
 from flowsim.errors import BadInput
 from flowsim.graph.stream_graph import ChainingStrategy, OperatorDescription, PartitionerSpec
+from flowsim.not_simulated import missing_attribute
 from flowsim.operators.stream_operator import KeySelector
 from flowsim.values.durations import Duration
 from flowsim.values.types import TypeInformation
@@ -32,6 +33,11 @@ class OperatorHandle:
 
     def __init__(self, env: JobBuilder) -> None:
         self._env = env
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise missing_attribute(self, name)
 
     def _operator(self, setting: str) -> Transformation:
         """Returns the operator that ``setting`` applies to."""

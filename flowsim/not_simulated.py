@@ -1,0 +1,107 @@
+"""What Flink has and flowsim does not simulate, by option keys and names: the messages for users who ask for it.
+
+`docs/deviations.md` lists the same features with the same sentences; a test compares them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from flowsim.errors import BadInput
+
+
+@dataclass(frozen=True, slots=True)
+class NotSimulated:
+    """A feature of Flink, the options and methods that ask for it, and what flowsim has instead."""
+
+    feature: str
+    instead: str
+    options: tuple[str, ...] = ()
+    """Option keys; one that ends with a dot is the prefix of others."""
+    methods: tuple[str, ...] = ()
+    """Methods of PyFlink, of any class."""
+
+    def has_option(self, key: str) -> bool:
+        """Returns True if the option belongs to this feature."""
+        return any(key == option or (option[-1] == "." and key.startswith(option)) for option in self.options)
+
+    def message(self, asked: str) -> str:
+        """Returns the message for a user who asked for ``asked``."""
+        return f"{asked}: flowsim does not simulate this ({self.feature}): {self.instead}"
+
+
+NOT_SIMULATED: Final = (
+    NotSimulated(
+        "rescaling a running job",
+        "stop the job with a savepoint, and start it from the savepoint with another parallelism",
+        ("jobmanager.scheduler", "jobmanager.adaptive-scheduler.", "jobmanager.adaptive-batch-scheduler.",
+         "scheduler-mode", "web.rescale."),
+    ),
+    NotSimulated(
+        "state backends other than the heap",
+        "keyed state is on the heap, as with Flink's hashmap backend; results do not depend on the backend",
+        ("state.backend", "state.backend.", "state.latency-track.", "state.size-track.", "table.exec.async-state.enabled"),
+        ("set_state_backend", "get_state_backend", "enable_async_state"),
+    ),
+    NotSimulated(
+        "incremental and changelog checkpoints",
+        "every checkpoint contains the whole state; what is restored is the same",
+        ("execution.checkpointing.incremental", "state.changelog.", "dstl."),
+        ("enable_changelog_state_backend", "is_changelog_state_backend_enabled"),
+    ),
+    NotSimulated(
+        "file merging of checkpoints",
+        "each checkpoint has the files of docs/checkpoint_directory.md",
+        ("execution.checkpointing.file-merging.",),
+    ),
+    NotSimulated(
+        "local recovery",
+        "state is restored from the checkpoint's directory, or from memory without one, in no simulated time",
+        ("execution.state-recovery.from-local", "execution.checkpointing.local-backup.", "state.local-recovery.",
+         "taskmanager.state.local."),
+    ),
+    NotSimulated(
+        "BATCH mode",
+        "jobs run in STREAMING mode; a blocking exchange (`exchange: blocking`) lets an operator start after the end of its "
+        "input",
+        ("execution.runtime-mode", "execution.batch-shuffle-mode", "execution.batch.", "execution.sorted-inputs.",
+         "execution.batch-state-backend.enabled", "jobmanager.partition.hybrid."),
+        ("set_runtime_mode",),
+    ),
+    NotSimulated(
+        "slots",
+        "every subtask has a task manager of its own unless `task_managers` assigns it, and no job waits for a slot",
+        ("taskmanager.numberOfTaskSlots", "taskmanager.load-balance.mode", "cluster.", "slot.", "slotmanager.",
+         "jobmanager.future-pool.size"),
+        ("set_resources", "set_default_local_parallelism", "get_default_local_parallelism"),
+    ),
+    NotSimulated(
+        "heartbeats and high availability",
+        "task managers and the job manager are lost exactly where the failures of a scenario say so",
+        ("heartbeat.", "high-availability", "high-availability.", "akka.", "pekko.", "rest.", "jobmanager.rpc.",
+         "taskmanager.registration.", "job-result-store."),
+    ),
+    NotSimulated(
+        "accumulators",
+        "count in state, emit the counts, or read them from the recording (`flowsim metrics`)",
+        methods=("add_accumulator", "get_accumulator", "get_accumulator_result", "get_all_accumulator_results",
+                 "get_accumulators"),
+    ),
+)  # fmt: skip
+
+
+def refuse_option(key: str) -> None:
+    """Raises BadInput if an option belongs to a feature that is not simulated."""
+    for feature in NOT_SIMULATED:
+        if feature.has_option(key):
+            raise BadInput(feature.message(f"configuration: {key}"))
+
+
+def missing_attribute(owner: object, name: str) -> AttributeError:
+    """Returns the error for an attribute that ``owner`` does not have, with the reason if the name is known."""
+    asked = f"{type(owner).__name__}.{name}"
+    for feature in NOT_SIMULATED:
+        if name in feature.methods:
+            return AttributeError(feature.message(asked), name=name, obj=owner)
+    return AttributeError(f"{type(owner).__name__!r} object has no attribute {name!r}", name=name, obj=owner)

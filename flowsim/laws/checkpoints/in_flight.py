@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from flowsim.facts.element_numbers import FACTOR
-from flowsim.facts.kinds import AlignmentType, ElementKind, Level, StoredAction
+from flowsim.facts.kinds import AlignmentType, ElementKind, Level, LifeEvent, StoredAction
 from flowsim.facts.schema import RECOVERED_FIRST
 from flowsim.laws.checkpoints.needs import SYNC_START, alignments
 from flowsim.laws.job_graph import JobGraph, Task
@@ -25,6 +25,7 @@ _EVENTS: Final = int(ElementKind.END_OF_DATA)
 """The first kind of events, which are never stored."""
 _UNALIGNED_BARRIER: Final = int(ElementKind.UNALIGNED_BARRIER)
 _EVENT: Final = int(ElementKind.EVENT)
+_RESTORED_AS_FINISHED: Final = int(LifeEvent.RESTORED_AS_FINISHED)
 _BARRIERS: Final = (int(ElementKind.CHECKPOINT_BARRIER), _UNALIGNED_BARRIER)
 _COLUMNS: Final = ("channel", "position", "kind", "timestamp", "fingerprint")
 
@@ -71,6 +72,8 @@ class InFlight:
     """The flows of one attempt of a task at the cuts of its checkpoints."""
 
     attempt: int = 0
+    is_finished: bool = False
+    """True if the attempt was restored as finished."""
     sent: dict[tuple[int, int], Sums] = field(default_factory=dict)
     """By channel and checkpoint: before the barrier."""
     overtaking: set[tuple[int, int]] = field(default_factory=set)
@@ -94,6 +97,8 @@ class InFlightOfTask:
 
     def feed(self, facts: Slice) -> None:
         self._flows.attempt, self._is_fed = facts.attempt, True
+        if facts.has("lifecycle"):
+            self._flows.is_finished |= bool((facts.of("lifecycle").column("event") == _RESTORED_AS_FINISHED).any())
         if facts.has("sent"):
             self._feed_sent(facts.of("sent"))
         received, start = facts.of("received"), 0
@@ -278,6 +283,8 @@ def compare(graph: JobGraph, answers: Mapping[int, object], whole: bool, found: 
                 what = "elements of a channel were stored whose barrier overtakes nothing"
             elif not overtakes:
                 continue  # Law checkpoint-cut examines these channels.
+            elif sender.is_finished and not contained.elements:
+                continue  # Rule 12.100: the sender has no state. It sends its last watermark again after a restore.
             elif contained.elements != between.elements:
                 what = "other numbers of elements are between the cuts and stored"
             else:
@@ -311,7 +318,12 @@ def _restored_applies(graph: JobGraph) -> str:
     return needs_channels(graph) or ("" if restored else "no in-flight data was restored")
 
 
-_READS: Final = {"sent": _COLUMNS, "received": _COLUMNS, "checkpoint_steps": ("checkpoint", "step")}
+_READS: Final = {
+    "sent": _COLUMNS,
+    "received": _COLUMNS,
+    "checkpoint_steps": ("checkpoint", "step"),
+    "lifecycle": ("event",),
+}
 _TERMS: Final = """\
 - The *number* of a record is its `fingerprint`, that of another element `timestamp` times 0x1E3779B97F4A7C15 plus `kind`.
   Elements are rows of a lower kind than END_OF_DATA. Two sequences are *equal* if they have as many elements, and
@@ -326,7 +338,9 @@ _CUT_COUNTS: Final = f"""\
   `stored_channels`, then those that the sender sends. *Between the cuts* are those before the barrier in `sent` (all, if
   there is none) without those that were received before the snapshot.
 - A violation: there is an UNALIGNED_BARRIER in `sent`, and the elements of the STORED row (none without a row) are not
-  equal to those between the cuts; or there is none, and a STORED row has elements; or its `rest_bytes` are not 0.
+  equal to those between the cuts; or there is none, and a STORED row has elements; or its `rest_bytes` are not 0. If the
+  attempt of the sender has a RESTORED_AS_FINISHED row in `lifecycle`, a channel may be stored without elements: such a
+  task has no state, and sends its last watermark again after a restore (rule 12.100).
 """
 _RESTORED_COUNTS: Final = f"""\
 - Not applicable: no row in `channels`, or no RESTORED row in `stored_channels`.
@@ -344,7 +358,7 @@ LAWS: Final = (
         CUT,
         "An unaligned checkpoint stores exactly the elements that were sent before the sender's barrier and not received "
         "before the receiver's snapshot, in their order; channels whose barriers overtake nothing have none.",
-        ("12.18", "12.83", "12.84", "12.86", "12.88"),
+        ("12.18", "12.83", "12.84", "12.86", "12.88", "12.100"),
         Level.ELEMENTS,
         _READS,
         _make,

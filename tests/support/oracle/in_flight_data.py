@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 from flowsim.facts.element_numbers import element_number
-from flowsim.facts.kinds import CheckpointStep, ElementKind, StoredAction
+from flowsim.facts.kinds import CheckpointStep, ElementKind, LifeEvent, StoredAction
 from flowsim.facts.schema import RECOVERED_FIRST
 from flowsim.laws.job_graph import JobGraph
 from flowsim.laws.job_history import NO_CHECKPOINT, StoredChannelEvent
@@ -114,6 +114,7 @@ def in_flight_cut(facts: Facts, graph: JobGraph, whole: bool) -> Counts:
         for event in graph.history.stored_channels
         if event.action == StoredAction.STORED
     }
+    finished = {row[1] for row in facts.rows("lifecycle") if row[4] == LifeEvent.RESTORED_AS_FINISHED}
     examined = violations = 0
     for channel in graph.channels.values():
         sender = sent.get((channel.source_task, channel.channel), Flow(()))
@@ -131,7 +132,9 @@ def in_flight_cut(facts: Facts, graph: JobGraph, whole: bool) -> Counts:
             between = _behind(_without(first, recovered), _without(last, receiver.live_before(at)))
             event = stored.get((checkpoint, channel.channel))
             contained = Sums() if event is None else Sums.stored([event])
-            is_wrong = contained != between and (overtakes or contained.elements != 0)
+            # Rule 12.100: a sender that was restored as finished stores nothing.
+            may_be_empty = not overtakes or channel.source_task in finished
+            is_wrong = contained != between and not (may_be_empty and contained.elements == 0)
             violations += is_wrong or (event is not None and event.rest_bytes != 0)
     return examined, violations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final, NamedTuple
 
@@ -84,6 +84,13 @@ class JobHistory:
             if event.action == RestartAction.RESTART:
                 found[event.task_id] = max(event.attempt, found.get(event.task_id, 0))
         return found
+
+    def attempts_at(self, time_ns: int | None) -> Mapping[int, int]:
+        """The attempt of each restarted task at a time; None: the last one."""
+        if time_ns is None:
+            return self.last_attempts
+        until = [event for event in self.restarts if event.time_ns <= time_ns]
+        return replace(self, restarts=tuple(until)).last_attempts
 
     @cached_property
     def failures_of_restarts(self) -> Mapping[int, tuple[int, ...]]:

@@ -45,6 +45,7 @@ def _in_tasks(rows: Rows, tasks: frozenset[int] | None) -> Rows:
 
 
 def _explained(facts: RunFacts, drop: Row, same: Rows) -> WhyAnswer:
+    facts = facts.in_attempt_of(drop, "late_drop")
     task, operator = drop["task"], facts.operator(drop["task"], drop["operator"])
     name = facts.operator_in(task, drop["operator"])
     fate = "goes to the late side output" if drop["side_output"] else "is dropped and only counted"
@@ -156,6 +157,7 @@ def _in_time(facts: RunFacts, record: str, wanted: Ints, tasks: frozenset[int] |
             f"{record!r} did not arrive at a window or an interval join, and only these can drop late records; "
             "ask 'order' or 'no-output' about it"
         )
+    facts = facts.in_attempt_of(row, "window_intake")
     task, operator = row["task"], facts.operator(row["task"], row["operator"])
     name = facts.operator_in(task, row["operator"])
     plan = None if operator is None else window_plan(operator)

@@ -8,6 +8,7 @@ from flowsim.facts.kinds import ElementKind, LifeEvent, TimeDomain, TimerAction
 from flowsim.laws.java_key import owner_subtask
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import window_plan
+from flowsim.recording.manifest import RunStatus
 from flowsim.trace.places import Place
 from flowsim.trace.sentence import count_text
 from flowsim.trace.time import event_time
@@ -16,11 +17,13 @@ from flowsim.why.answer import Cause
 from flowsim.why.event_time.held_watermark import held_causes
 from flowsim.why.event_time.open_pane import open_pane_causes, pane_text
 from flowsim.why.event_time.panes import panes_of, pending
+from flowsim.why.restarts import attempt_text, early_end_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waiting import chain
 from flowsim.why.waits.channel_flow import flow_of
+from flowsim.why.waits.source import source_causes
 from flowsim.why.waits.task_state import Doing, TaskState, state_of
-from flowsim.why.waits.waits_for_input import arrival_cause, source_causes
+from flowsim.why.waits.waits_for_input import arrival_cause
 from flowsim.why.waits.waits_in_element import entry_text, is_async, queue_of
 
 
@@ -95,6 +98,7 @@ def output_text(facts: RunFacts, one: OperatorAt) -> Cause:
     at = "" if facts.until_ns is None else f" by {facts.moment(facts.until_ns)}"
     if count is None:
         return Cause(f"The recording does not show how many rows {one.name} has {verb}{at}.")
+    at = next((text for task in one.tasks(facts) if (text := attempt_text(facts, task))), "") + at
     if not count:
         return Cause(f"{one.name} has {verb} no row{at}.")
     text = f"{one.name} has {verb} {count_text(count, 'row')}{at}."
@@ -106,7 +110,7 @@ def results_missing(facts: RunFacts, one: OperatorAt, tasks: frozenset[int] | No
     seen: set[tuple[int, int]] = set()
     while (one.operator.vertex, one.operator.operator) not in seen:
         seen.add((one.operator.vertex, one.operator.operator))
-        found = _own(facts, one, tasks)
+        found = _ended_early(facts, one, tasks) or _own(facts, one, tasks)
         if found:
             return found
         operator = one.operator
@@ -126,6 +130,20 @@ def results_missing(facts: RunFacts, one: OperatorAt, tasks: frozenset[int] | No
         if following is None:
             return _source_ended(facts, one)
         one = following
+    return []
+
+
+def _ended_early(facts: RunFacts, one: OperatorAt, tasks: frozenset[int] | None) -> list[Cause]:
+    """A task of the operator that failed or was canceled, and has not been restarted by the moment.
+
+    Of a job that failed as a whole, the chain goes on with what was open then.
+    """
+    if facts.until_ns is None and facts.recording.status is RunStatus.FAILED:
+        return []
+    for task in one.tasks(facts):
+        found = early_end_causes(facts, task) if tasks is None or task in tasks else []
+        if found:
+            return found
     return []
 
 
@@ -162,7 +180,7 @@ def _timers(facts: RunFacts, task: int, operator: Operator) -> list[Cause]:
     if operator.kind in ("window", "async_wait", "watermarks"):
         return []
     open_: dict[tuple[int, ...], Row] = {}
-    for row in facts.rows("timers", task).equal(operator=operator.operator):
+    for row in facts.rows_of_state("timers", task).equal(operator=operator.operator):
         timer = row["domain"], row["timestamp"], row["key"], row["service"]
         if row["action"] == TimerAction.REGISTER:
             open_[timer] = row

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from copy import copy
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
 
-from flowsim.facts.kinds import Level, WaitKind
-from flowsim.facts.schema import ACTIONS, TABLES, Table
+from flowsim.facts.checkpoint_tables import CHECKPOINT_STEPS
+from flowsim.facts.kinds import CheckpointStep, Level, WaitKind
+from flowsim.facts.schema import ACTIONS, TABLES, TASK_ATTEMPT, Table
 from flowsim.laws.graph_check import checked_job_graph
 from flowsim.laws.job_graph import Channel, JobGraph, Operator
+from flowsim.laws.job_history import NO_CHECKPOINT
 from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.parquet_part import as_numpy
 from flowsim.recording.reader import Recording
@@ -76,13 +80,20 @@ class Rows:
         return self.row(-1) if self._length else None
 
 
+Attempts = dict[int, tuple[int, int]]
+"""The first row and the end of each attempt of a task in a table."""
+
+
 def place_of(row: Row) -> Place:
     """The position of a fact."""
     return Place(row["task"], row["seq"], row["time_ns"])
 
 
 class RunFacts:
-    """The facts of a run up to ``until_ns`` on its clock; None: all. Tables are read on first use."""
+    """The facts of a run up to ``until_ns`` on its clock; None: all. Tables are read on first use.
+
+    The facts of a task are those of one attempt: the attempt at the moment of the facts, without a moment the last one.
+    """
 
     def __init__(self, recording: Recording, until_ns: int | None = None) -> None:
         self.recording = recording
@@ -90,22 +101,44 @@ class RunFacts:
         self.graph: JobGraph = checked_job_graph(recording)
         self.start_ns = start_of(recording)
         self.until_ns = until_ns
-        self._tables: dict[str, tuple[Rows, dict[int, tuple[int, int]]]] = {}
+        self._attempts = self.graph.history.attempts_at(until_ns)
+        self._tables: dict[str, tuple[Rows, dict[int, Attempts]]] = {}
+
+    def _copy(self, until_ns: int | None, attempts: Mapping[int, int]) -> RunFacts:
+        """Facts up to another time, with other attempts, from the same recording."""
+        facts = copy(self)
+        facts.until_ns, facts._attempts = until_ns, attempts
+        facts.__dict__.pop("end_ns", None)
+        return facts
 
     def until(self, time_ns: int) -> RunFacts:
         """The facts up to and including a time."""
-        facts = RunFacts(self.recording, time_ns)
-        facts.names, facts._tables = self.names, self._tables
-        return facts
+        return self._copy(time_ns, self.graph.history.attempts_at(time_ns))
 
     @property
     def whole(self) -> RunFacts:
-        """The facts of the whole run."""
-        if self.until_ns is None:
-            return self
-        facts = RunFacts(self.recording)
-        facts.names, facts._tables = self.names, self._tables
-        return facts
+        """The facts after the moment, too: of each task those of the same attempt."""
+        return self._copy(None, self._attempts)
+
+    @property
+    def of_run(self) -> RunFacts:
+        """The facts of the whole run: of each task those of its last attempt."""
+        return self._copy(None, self.graph.history.last_attempts)
+
+    def attempt_of(self, task: int) -> int:
+        """The attempt of a task whose facts these are, from 0."""
+        return self._attempts.get(task, 0)
+
+    def in_attempt_of(self, row: Row, table: str) -> RunFacts:
+        """The facts of the attempts that the tasks had at a fact of ``table``, up to the same moment as these."""
+        history, task = self.graph.history, row["task"]
+        rows, of_task = self._read(table)
+        of_row = max(attempt for attempt, (begin, _) in of_task[task].items() if rows["seq"][begin] <= row["seq"])
+        attempts = history.attempts_at(row["time_ns"])
+        if attempts.get(task, 0) != of_row:
+            # The task restarted at the time of the fact, after it.
+            attempts = history.attempts_at(row["time_ns"] - 1)
+        return self._copy(self.until_ns, attempts)
 
     def has(self, *tables: str) -> bool:
         """Whether the level of the recording includes these tables."""
@@ -116,9 +149,37 @@ class RunFacts:
         return self.recording.level >= Level.FULL
 
     def rows(self, table: str, task: int) -> Rows:
-        """The rows of one task up to the moment."""
+        """The rows of the attempt of one task up to the moment."""
+        return self._rows(table, task, self.attempt_of(task))
+
+    def rows_of_attempts(self, table: str, task: int) -> list[Rows]:
+        """The rows of each attempt of one task up to the moment."""
+        return [self._rows(table, task, attempt) for attempt in range(self.attempt_of(task) + 1)]
+
+    def rows_of_state(self, table: str, task: int) -> Rows:
+        """The rows of one task up to the moment that its state contains.
+
+        Those of its attempt, and before them those of earlier attempts up to the snapshots from which it was restored.
+        """
+        attempt, parts = self.attempt_of(task), [self.rows(table, task)]
+        while attempt and (checkpoint := self.graph.history.restored(task, attempt)) != NO_CHECKPOINT:
+            attempt, snapshot = self._snapshot(task, attempt, checkpoint)
+            if snapshot is not None:
+                parts.append(self._rows(table, task, attempt).before(snapshot["seq"]))
+        return Rows({name: np.concatenate([part[name] for part in reversed(parts)]) for name in TABLES[table].names})
+
+    def _snapshot(self, task: int, before: int, checkpoint: int) -> tuple[int, Row | None]:
+        """The last attempt before another one that took a checkpoint, and the fact of its snapshot; attempt 0 if none did."""
+        for attempt in reversed(range(before)):
+            steps = self._rows("checkpoint_steps", task, attempt)
+            snapshot = steps.equal(step=CheckpointStep.SYNC_START, checkpoint=checkpoint).first()
+            if snapshot is not None:
+                return attempt, snapshot
+        return 0, None
+
+    def _rows(self, table: str, task: int, attempt: int) -> Rows:
         rows, of_task = self._read(table)
-        begin, end = of_task.get(task, (0, 0))
+        begin, end = of_task[task].get(attempt, (0, 0)) if task in of_task else (0, 0)
         if self.until_ns is not None and begin < end:
             # On the real clock a task's time may decrease: the facts up to the last one at or before the moment.
             before = np.flatnonzero(rows["time_ns"][begin:end] <= self.until_ns)
@@ -126,24 +187,26 @@ class RunFacts:
         return rows.cut(begin, end)
 
     def all_rows(self, table: str) -> Rows:
-        """The rows of all tasks up to the moment, by time and task."""
+        """The rows of all tasks and attempts up to the moment, by time and task."""
         rows = self._read(table)[0]
         if self.until_ns is not None:
             rows = rows.where(rows["time_ns"] <= self.until_ns)
         order = np.lexsort((rows["seq"], rows["task"], rows["time_ns"]))
         return Rows({name: rows[name][order] for name in TABLES[table].names})
 
-    def _read(self, table: str) -> tuple[Rows, dict[int, tuple[int, int]]]:
+    def _read(self, table: str) -> tuple[Rows, dict[int, Attempts]]:
         if table not in self._tables:
             stored = self.recording.table(table)
             columns = {name: as_numpy(stored[name]).astype(np.int64) for name in TABLES[table].names}
+            attempts = as_numpy(stored[TASK_ATTEMPT.name]).astype(np.int64)
             self._check(TABLES[table], columns)
             order = np.lexsort((columns["seq"], columns["task"]))
-            columns = {name: column[order] for name, column in columns.items()}
-            tasks, begins = np.unique(columns["task"], return_index=True)
-            ends = np.append(begins, len(columns["task"]))[1:]
-            bounds = zip(tasks.tolist(), zip(begins.tolist(), ends.tolist(), strict=True), strict=True)
-            self._tables[table] = Rows(columns), dict(bounds)
+            columns, attempts = {name: column[order] for name, column in columns.items()}, attempts[order]
+            found: dict[int, Attempts] = {}
+            changes = np.flatnonzero((np.diff(columns["task"]) != 0) | (np.diff(attempts) != 0)) + 1
+            for begin, end in pairwise([0, *changes.tolist(), len(attempts)]) if len(attempts) else ():
+                found.setdefault(int(columns["task"][begin]), {})[int(attempts[begin])] = begin, end
+            self._tables[table] = Rows(columns), found
         return self._tables[table]
 
     def _check(self, table: Table, columns: dict[str, Ints]) -> None:
@@ -155,6 +218,8 @@ class RunFacts:
                 known = list(map(int, WaitKind))
             if not known and column.name not in ids:
                 continue
+            if table is CHECKPOINT_STEPS:
+                known.append(-1)  # Not of a channel.
             unknown = columns[column.name][~np.isin(columns[column.name], known)]
             if len(unknown):
                 what = f"column {column.name} has the value {int(unknown[0])}, which has no meaning"

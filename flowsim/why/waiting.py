@@ -12,6 +12,7 @@ from flowsim.trace.time import duration_text
 from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.event_time.generators import strategy_of
+from flowsim.why.restarts import early_end_causes
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waits.mailbox import held_up_causes
 from flowsim.why.waits.task_state import WAITS, Doing, TaskState, shares, state_of, waits_of, work_lines
@@ -126,6 +127,8 @@ def _causes(facts: RunFacts, state: TaskState, is_asked: bool) -> tuple[list[Cau
             return [_busy_cause(facts, state, is_bottleneck=False), *held_up_causes(facts, state)], None
         case Doing.NOT_STARTED:
             return _not_started(facts, state)
+        case Doing.ENDED:
+            return early_end_causes(facts, state.task), None
         case _:
             return [], None
 

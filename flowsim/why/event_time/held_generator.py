@@ -16,8 +16,8 @@ from flowsim.why.event_time.alignment import alignment_causes, paused_row
 from flowsim.why.event_time.generators import formula, strategy_of
 from flowsim.why.run_facts import Row, RunFacts, place_of
 from flowsim.why.waiting import chain
+from flowsim.why.waits.source import source_causes
 from flowsim.why.waits.task_state import Doing, state_of
-from flowsim.why.waits.waits_for_input import source_causes
 
 
 def watermark_text(timestamp: int) -> str:

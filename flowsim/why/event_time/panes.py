@@ -63,7 +63,7 @@ def panes_of(facts: RunFacts, task: int, operator: Operator, plan: WindowPlan) -
 
     Raises BadInput if there are too many.
     """
-    intakes = facts.rows("window_intake", task).equal(operator=operator.operator)
+    intakes = facts.rows_of_state("window_intake", task).equal(operator=operator.operator)
     of_each = plan.size_ms // plan.slide_ms if plan.shape == "sliding" else 1
     if of_each >= MOST_WINDOWS or len(intakes) * of_each > _MOST_ASSIGNED:
         raise BadInput(
@@ -92,7 +92,7 @@ def panes_of(facts: RunFacts, task: int, operator: Operator, plan: WindowPlan) -
                         into.intakes += panes.pop(one).intakes
                 window = into.window
             pane_of(intake["key"], window).intakes.append(intake)
-    for fire in facts.rows("window_fire", task).equal(operator=operator.operator):
+    for fire in facts.rows_of_state("window_fire", task).equal(operator=operator.operator):
         pane_of(fire["key"], (fire["window_start"], fire["window_end"])).fires.append(fire)
     return list(panes.values())
 

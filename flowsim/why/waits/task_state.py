@@ -131,26 +131,39 @@ def _open_action(facts: RunFacts, task: int) -> Row | None:
 
 
 def waits_of(facts: RunFacts, task: int) -> dict[Doing, list[tuple[Row, int]]]:
-    """All waits of a task with their ends in ns, by kind; a mail wait inside a yield belongs to the yield."""
+    """All waits of a task with their ends in ns, by kind; a mail wait inside a yield belongs to the yield.
+
+    A wait that does not end itself ends with the attempt, if that has ended, otherwise at the moment of the facts.
+    """
+    life = facts.rows("lifecycle", task).equal(operator=-1)
+    ended = life.where(np.isin(life["event"], list(_ENDS))).first()
+    last_ns = facts.end_ns if ended is None else ended["time_ns"]
     found: dict[Doing, list[tuple[Row, int]]] = {kind: [] for kind in WAITS}
     for begin, is_inside, end in _outer_waits(facts, task):
-        found[kind_of(begin, is_inside)].append((begin, facts.end_ns if end is None else end["time_ns"]))
+        found[kind_of(begin, is_inside)].append((begin, last_ns if end is None else end["time_ns"]))
     return found
 
 
 def shares(facts: RunFacts, task: int) -> str:
     """How the task spent the run, from table ``task_times``; '' if it was not recorded."""
-    row = facts.whole.rows("task_times", task).last()
-    if row is None:
+    times = _last_of_attempts(facts, "task_times", task)
+    if not times:
         return ""
-    parts = {
-        "busy": row["busy_ns"], "waiting for input": row["idle_ns"], "soft back pressure": row["soft_backpressured_ns"],
-        "hard back pressure": row["hard_backpressured_ns"],
+    names = {
+        "busy": "busy_ns", "waiting for input": "idle_ns", "soft back pressure": "soft_backpressured_ns",
+        "hard back pressure": "hard_backpressured_ns",
     }  # fmt: skip
+    parts = {name: sum(row[column] for row in times) for name, column in names.items()}
     whole = sum(parts.values())
     if not whole:
         return ""
     return "in the whole run: " + ", ".join(f"{name} {value / whole:.0%}" for name, value in parts.items())
+
+
+def _last_of_attempts(facts: RunFacts, table: str, task: int, **values: int) -> list[Row]:
+    """The last row of a table of totals in each attempt of the run that has one."""
+    of_attempts = facts.of_run.rows_of_attempts(table, task)
+    return [row for rows in of_attempts if (row := rows.equal(**values).last()) is not None]
 
 
 def waiting_mails(facts: RunFacts, task: int) -> list[Row]:
@@ -169,10 +182,9 @@ def work_lines(facts: RunFacts, task: int) -> tuple[str, ...]:
     read = facts.rows("received", task).equal(kind=ElementKind.RECORD)
     if len(read):
         lines.append(f"the last record it read is number {len(read):,}, at {facts.moment(int(read['time_ns'][-1]))}")
-    times = facts.whole.rows("task_times", task).last()
-    counts = facts.whole.rows("operator_counts", task).equal(operator=0).last()
-    records = 0 if counts is None else counts["records_in"]
-    if times is not None and records:
-        cost = duration_text(times["busy_ns"] // records)
+    busy_ns = sum(row["busy_ns"] for row in _last_of_attempts(facts, "task_times", task))
+    records = sum(row["records_in"] for row in _last_of_attempts(facts, "operator_counts", task, operator=0))
+    if busy_ns and records:
+        cost = duration_text(busy_ns // records)
         lines.append(f"in the whole run it was busy for {cost} per record, for {count_text(records, 'record')}")
     return tuple(lines)

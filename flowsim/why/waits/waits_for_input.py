@@ -1,4 +1,4 @@
-"""Why a task has no input: what its channels contain, and what their senders do; of a source, when it has records."""
+"""Why a task has no input: what its channels contain, and what their senders do."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from flowsim.trace.sentence import count_text
 from flowsim.trace.time import duration_text
 from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause
-from flowsim.why.event_time.alignment import alignment_causes, paused_row
 from flowsim.why.run_facts import RunFacts, place_of
 from flowsim.why.waits.channel_flow import ChannelFlow, flow_of, flow_text
+from flowsim.why.waits.source import source_causes
 from flowsim.why.waits.task_state import Doing, TaskState, state_of
+from flowsim.why.waits.waits_in_element import open_call_causes
 
 _FIRST_ASKED = (Doing.SOFT, Doing.HARD, Doing.YIELD, Doing.LOCK, Doing.BUSY, Doing.NOT_STARTED, Doing.IDLE)
 """Of several senders, the one that explains most."""
@@ -20,7 +21,7 @@ _FIRST_ASKED = (Doing.SOFT, Doing.HARD, Doing.YIELD, Doing.LOCK, Doing.BUSY, Doi
 def input_causes(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int | None]:
     """The causes, and the task that has to work before this one can continue; None if there is none."""
     if not facts.graph.tasks[state.task].inputs:
-        return source_causes(facts, state.task), None
+        return [*source_causes(facts, state.task), *open_call_causes(facts, state.task)], None
     flows = [flow_of(facts, channel) for channel in facts.received_by(state.task)]
     under_way = [flow for flow in flows if flow.in_flight > 0]
     if under_way:
@@ -32,31 +33,6 @@ def input_causes(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int | 
         sender = state_of(facts, flow.channel.source_task)
         return causes, sender.task if sender.doing in (Doing.SOFT, Doing.HARD, Doing.YIELD, Doing.LOCK) else None
     return _no_sender_has_sent(facts, state, flows)
-
-
-def source_causes(facts: RunFacts, task: int) -> list[Cause]:
-    """Why a source emits nothing at the moment."""
-    paused = paused_row(facts, task)
-    if paused is not None:
-        return alignment_causes(facts, task, paused)
-    sent = facts.rows("sent", task).equal(kind=ElementKind.RECORD)
-    later = facts.whole.rows("sent", task).equal(kind=ElementKind.RECORD)
-    last = sent.last()
-    following = later.row(len(sent)) if len(later) > len(sent) else None
-    so_far = (
-        "has emitted no record so far"
-        if last is None
-        else f"emitted its last record at {facts.moment(last['time_ns'])}"
-    )
-    if following is not None:
-        after = f"; the next one comes at {facts.moment(following['time_ns'])}"
-    elif facts.recording.is_complete:
-        after = ", and there is no other one until its end" if last is not None else ", and has none until its end"
-    else:
-        after = ", and the recording has no other one" if last is not None else ", and the recording has none"
-    text = f"{facts.task(task)} is a source and has no record to read: it {so_far}{after}."
-    row = last or facts.rows("lifecycle", task).last()
-    return [Cause(text, ("4.5", "3.12"), None if row is None else place_of(row))]
 
 
 def arrival_cause(facts: RunFacts, flow: ChannelFlow, flows: list[ChannelFlow]) -> Cause:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from flowsim.facts.kinds import AsyncAction, ElementKind
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import number_of
-from flowsim.trace.sentence import record_text
+from flowsim.trace.sentence import count_text, record_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, RunFacts, place_of
@@ -61,6 +61,17 @@ def entry_text(facts: RunFacts, task: int, entry: Entry) -> str:
     until = "no result in the recording" if done is None else f"result at {facts.moment(done['time_ns'])}"
     again = f" (call {entry.invoked['attempt']})" if entry.invoked["attempt"] > 1 else ""
     return f"{text}, called at {facts.moment(entry.invoked['time_ns'])}{again}, {until}"
+
+
+def open_call_causes(facts: RunFacts, task: int) -> list[Cause]:
+    """The elements in the queues of a task that waits for input: a result is a mail, which it runs as soon as it comes."""
+    causes = []
+    for operator in facts.operators_of(task):
+        entries = queue_of(facts, task, operator.operator) if is_async(operator) else []
+        if entries:
+            text = f"{operator.name} has {count_text(len(entries), 'element')} in its queue; the task runs each result as a mail."
+            causes.append(Cause(text, ("11.4", "11.13"), place_of(entries[0].put), _lines(facts, task, entries)))
+    return causes
 
 
 def is_async(operator: Operator) -> bool:

@@ -20,13 +20,17 @@ def check_replaceable(path: Path) -> None:
 def write_file(path: Path, content: bytes | pa.Buffer, *, durable: bool = False) -> None:
     """Writes a temporary file and renames it, so that readers see either the complete file or none.
 
-    ``durable`` also waits for the disk.
+    ``durable`` also waits for the disk. After an exception no temporary file remains.
     """
     check_replaceable(path)
     aside = path.with_name(f".{path.name}.tmp")
-    with aside.open("wb") as file:
-        file.write(memoryview(content))
-        if durable:
-            file.flush()
-            os.fsync(file.fileno())
-    os.replace(aside, path)
+    try:
+        with aside.open("wb") as file:
+            file.write(memoryview(content))
+            if durable:
+                file.flush()
+                os.fsync(file.fileno())
+        os.replace(aside, path)
+    except BaseException:
+        aside.unlink(missing_ok=True)
+        raise

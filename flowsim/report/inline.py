@@ -7,8 +7,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
-from flowsim.errors import BadInput
-from flowsim.recording.written_file import write_file
+from flowsim.scenario.new_file import new_file
 
 _HEIGHT_PX = 720
 
@@ -32,12 +31,8 @@ class RecordingReport:
 
     def write(self, path: str | Path) -> None:
         """Writes the page to a file; raises BadInput if this is not possible."""
-        file = Path(path)
-        try:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            write_file(file, self.html.encode())
-        except OSError as error:
-            raise BadInput(f"{file}: cannot be written: {error.strerror or error}") from None
+        with new_file("report", Path(path)) as file:
+            file.write(self.html.encode())
 
     def __repr__(self) -> str:
         return f"<RecordingReport {self.facts} facts, {len(self.html.encode()) / 1e6:.2f} MB>"

@@ -1,4 +1,4 @@
-"""The directory of a run: ``recording/``, ``sinks/<name>/`` and ``run.json``, and the removal of an old run."""
+"""The directory of a run: ``recording/``, ``sinks/<name>/``, ``run.json`` and written files; removal of an old run."""
 
 from __future__ import annotations
 
@@ -20,8 +20,43 @@ _PART: Final = re.compile(r"\.?part-\d+(-\d+){0,2}\.(parquet|csv|jsonl)(\.inprog
 _AT_TOP: Final = re.compile(rf"\.?{re.escape(RUN_FILE)}(\.tmp)?")
 
 
+def add_to_run(file: Path) -> None:
+    """Adds a file that flowsim has written, such as a report, to the run in whose directory it lies, if it lies in one.
+
+    Raises OSError.
+    """
+    file = file.absolute()
+    for base in file.parents:
+        content = _marker(base)
+        if content is None:
+            continue
+        relative = file.relative_to(base)
+        listed = content.get("files")
+        files = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+        if relative.as_posix() not in files and relative.parts[0] not in (RECORDING, RUN_FILE):
+            _write_marker(base, content | {"files": sorted([*files, relative.as_posix()])})
+        return
+
+
+def _marker(directory: Path) -> dict[str, object] | None:
+    """Returns the content of ``run.json``; None if the directory is not that of a run."""
+    try:
+        content = json.loads((directory / RUN_FILE).read_bytes())
+    except (OSError, ValueError):
+        return None
+    return content if isinstance(content, dict) and content.get(_KEY) == 1 else None
+
+
+def _write_marker(directory: Path, content: dict[str, object]) -> None:
+    write_file(directory / RUN_FILE, json.dumps(content, indent=2).encode() + b"\n")
+
+
 class RunDirectory:
-    """The directory ``OUT`` of one run. ``run.json`` marks it as flowsim's and lists the folders of the sinks."""
+    """The directory ``OUT`` of one run.
+
+    ``run.json`` marks it as flowsim's and lists the folders of the sinks, those of checkpoints, and files that commands
+    wrote into the directory.
+    """
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path)
@@ -49,7 +84,7 @@ class RunDirectory:
             content: dict[str, object] = {_KEY: 1, "scenario": scenario, "sinks": inside}
             kept |= {folder.relative_to(base) for folder in checkpoint_folders if folder.is_relative_to(base)}
             content |= {"checkpoints": sorted(folder.as_posix() for folder in kept)} if kept else {}
-            write_file(self.path / RUN_FILE, json.dumps(content, indent=2).encode() + b"\n")
+            _write_marker(self.path, content)
         except OSError as error:
             self.end()
             raise BadInput(f"{self.path}: cannot be used as output directory: {error.strerror or error}") from None
@@ -70,36 +105,36 @@ class RunDirectory:
         if all(_AT_TOP.fullmatch(path.name) and path.name != RUN_FILE for path in found):
             _unlink(found)  # a start that was interrupted
             return set()
-        folders = self._folders("sinks")
-        kept = {folder for folder in self._folders("checkpoints") if (self.path / folder).is_dir()}
-        parts = self._checked(found, folders, kept)
+        folders, files = self._listed("sinks"), self._listed("files")
+        kept = {folder for folder in self._listed("checkpoints") if (self.path / folder).is_dir()}
+        parts = self._checked(found, folders, kept, files)
         if self.recording in found:
             locked_room(self.recording).release()  # checks before it removes
             self.recording.rmdir()
         _unlink(parts)
-        _remove_empty(self.path, folders, kept)
+        _remove_empty(self.path, [*folders, *(file.parent for file in files)], kept)
         # Last: an interrupted removal leaves a directory that is still marked as flowsim's.
         _unlink(path for path in found if _AT_TOP.fullmatch(path.name))
         return kept
 
-    def _folders(self, kind: str) -> list[Path]:
-        """Returns the folders of the earlier run; raises BadInput if the directory is not flowsim's."""
-        try:
-            content = json.loads((self.path / RUN_FILE).read_bytes())
-            if content[_KEY] == 1:
-                listed = content["sinks"] if kind == "sinks" else content.get(kind, ())
-                return [folder for folder in map(Path, listed) if _stays_inside(folder)]
-        except (OSError, ValueError, TypeError, KeyError):
-            pass
+    def _listed(self, kind: str) -> list[Path]:
+        """Returns the folders or files of the earlier run; raises BadInput if the directory is not flowsim's."""
+        content = _marker(self.path)
+        listed = None if content is None else content.get(kind, None if kind == "sinks" else [])
+        if isinstance(listed, list) and all(isinstance(name, str) for name in listed):
+            return [path for path in map(Path, listed) if _stays_inside(path)]
         raise BadInput(
             f"{self.path}: is not empty and not the output of an earlier run (it has no {RUN_FILE} that flowsim wrote); "
             "choose another directory with --out"
         )
 
-    def _checked(self, found: Sequence[Path], folders: Sequence[Path], kept: set[Path]) -> list[Path]:
-        """Returns the files of sinks; raises BadInput for files that flowsim did not write."""
+    def _checked(
+        self, found: Sequence[Path], folders: Sequence[Path], kept: set[Path], files: Sequence[Path]
+    ) -> list[Path]:
+        """Returns the files of sinks and of commands; raises BadInput for files that flowsim did not write."""
         parts: list[Path] = []
         ours = {folder for each in (*folders, *kept) for folder in (each, *each.parents)}
+        ours |= {folder for file in files for folder in file.parents}
         for path in found:
             if (path == self.recording and not path.is_symlink()) or _AT_TOP.fullmatch(path.name):
                 continue
@@ -109,12 +144,8 @@ class RunDirectory:
                     continue
                 if inner.is_dir() and not inner.is_symlink() and relative in ours:
                     continue
-                if (
-                    inner.is_symlink()
-                    or inner.is_dir()
-                    or relative.parent not in folders
-                    or not _PART.fullmatch(inner.name)
-                ):
+                is_part = relative.parent in folders and _PART.fullmatch(inner.name) is not None
+                if not inner.is_file() or inner.is_symlink() or not (is_part or relative in files):
                     raise BadInput(
                         f"{self.path}: holds {relative.as_posix()}, which no run of flowsim wrote; "
                         "choose another directory with --out"

@@ -10,12 +10,12 @@ import typer
 from flowsim.cli.command import Answer, command
 from flowsim.cli.options import Json, Limit
 from flowsim.errors import BadInput
-from flowsim.export.new_file import new_file
 from flowsim.export.perfetto import export_perfetto
 from flowsim.export.speedscope import export_speedscope
 from flowsim.facts.kinds import Level
 from flowsim.limits import limits_of
 from flowsim.recording.reader import Recording
+from flowsim.scenario.new_file import new_file
 
 RecordingPath = Annotated[
     Path, typer.Argument(metavar="RECORDING", help="The output directory of 'flowsim run --out'.", show_default=False)

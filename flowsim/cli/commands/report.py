@@ -16,13 +16,13 @@ from flowsim.cli.progress import count_progress
 from flowsim.errors import BadInput
 from flowsim.limits import DEFAULT_LIMITS, Limits, limits_of
 from flowsim.recording.reader import Recording
-from flowsim.recording.written_file import write_file
 from flowsim.report.against import first_difference
 from flowsim.report.exact_parts import ExactPart
 from flowsim.report.laws import law_data
 from flowsim.report.page import Against, page, viewer_bytes
 from flowsim.report.payload import BUDGET_BYTES, Span, build_payload
 from flowsim.report.picture import find_browser, picture
+from flowsim.scenario.new_file import new_file
 from flowsim.trace.links import LINK_PARTS, VIEWS
 from flowsim.trace.sentence import count_text
 from flowsim.trace.time import moment_ns
@@ -227,8 +227,5 @@ def _judged(path: Path, recording: Recording, quiet: bool) -> dict[str, Any]:
 
 
 def _write(option: str, path: Path, content: bytes) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, content)
-    except OSError as error:
-        raise BadInput(f"{option}: {path}: cannot be written: {error.strerror or error}") from None
+    with new_file(option, path) as file:
+        file.write(content)

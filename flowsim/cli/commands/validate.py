@@ -14,9 +14,8 @@ from flowsim.cli.options import AllowPath, AllowPython, Engine, Json, Limit, Mas
 from flowsim.cli.progress import count_progress
 from flowsim.cli.recorded_scenarios import recompute_plan
 from flowsim.cli.verdicts import OpenedRuns, report_data, show_report
-from flowsim.errors import BadInput
 from flowsim.limits import limits_of
-from flowsim.recording.written_file import write_file
+from flowsim.scenario.new_file import new_file
 from flowsim.validation.junit import to_junit
 
 Recordings = Annotated[
@@ -69,17 +68,10 @@ def validate(
         with count_progress("judging", json_output) as progress:
             report = judge.judge(recordings, opened, [plan for plan in plans if plan is not None], progress)
     if junit is not None:
-        _write(junit, to_junit(report))
+        with new_file("--junit", junit) as file:
+            file.write(to_junit(report).encode())
 
     runs = OpenedRuns(opened, recordings)
     code = ExitCode.BAD_INPUT if report.errors else ExitCode.FINE if report.passed else ExitCode.BROKEN
     document = {**report_data(report, runs), "exit_code": int(code)}
     return Answer(document, lambda console: show_report(console, report, runs), code, report.error)
-
-
-def _write(path: Path, content: str) -> None:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_file(path, content.encode())
-    except OSError as error:
-        raise BadInput(f"--junit: {path}: cannot be written: {error.strerror or error}") from None

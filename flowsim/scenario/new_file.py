@@ -1,4 +1,4 @@
-"""A file that appears under its name only when it is complete."""
+"""A file that a command or a caller asks for: complete or not there, and part of a run if it lies in its directory."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.recording.written_file import check_replaceable
+from flowsim.scenario.run_directory import add_to_run
 
 _GZIP_LEVEL: Final = 6
 
@@ -20,7 +21,8 @@ _GZIP_LEVEL: Final = 6
 def new_file(option: str, path: Path) -> Iterator[BufferedIOBase]:
     """Opens a temporary file beside ``path`` and renames it at the end; after an exception nothing remains.
 
-    A file whose name ends with ``.gz`` is compressed. Raises BadInput, which names the option, if it cannot be written.
+    A file in the directory of a run belongs to the run: the next run there removes it. A file whose name ends with ``.gz``
+    is compressed. Raises BadInput, which names the option, if it cannot be written.
     """
     aside = path.with_name(f".{path.name}.tmp")
     try:
@@ -37,5 +39,6 @@ def new_file(option: str, path: Path) -> Iterator[BufferedIOBase]:
                 aside.unlink()
                 raise
         os.replace(aside, path)
+        add_to_run(path)
     except OSError as error:
         raise BadInput(f"{option}: {path}: cannot be written: {error.strerror or error}") from None

@@ -1,0 +1,69 @@
+"""Every pair of commands that write into the directory of a run works twice, one after the other, in one directory."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.conftest import Flowsim
+
+SCENARIO = """\
+flowsim: 1
+name: twice
+sources: {rows: {collection: {fields: {n: long}, rows: [[1], [2]]}}}
+sinks: {kept: {input: rows, csv: {}}}
+"""
+WRITERS = {
+    "run": ["run", "job.yaml", "--out", "out", "--record", "full"],
+    "report": ["report", "out"],
+    "html": ["report", "out", "--html", "out/pages/view.html"],
+    "export": ["export", "out", "--perfetto", "out/trace.perfetto", "--speedscope", "out/speed.json.gz"],
+    "junit": ["validate", "out", "--engine", "python", "--junit", "out/laws.xml"],
+    "replay": ["replay", "out", "--out", "again"],
+    "checkpoints": ["checkpoints", "out"],
+    "metrics": ["metrics", "out"],
+    "trace": ["trace", "out"],
+    "why": ["why", "out"],
+}
+
+
+@pytest.fixture
+def job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.yaml").write_text(SCENARIO)
+    return tmp_path
+
+
+@pytest.mark.parametrize("pair", list(permutations(WRITERS, 2)), ids="-".join)
+def test_pair_of_commands_works_twice_in_one_directory(pair: tuple[str, str], flowsim: Flowsim, job: Path) -> None:
+    assert flowsim(*WRITERS["run"]).code == 0
+    for name in (*pair, *pair):
+        called = flowsim(*WRITERS[name])
+        assert called.code == 0, (name, called.err)
+
+
+def test_run_removes_what_commands_wrote_and_nothing_else(flowsim: Flowsim, job: Path) -> None:
+    for name in ("run", "report", "html", "export", "junit", "run"):
+        assert flowsim(*WRITERS[name]).code == 0
+    assert sorted(path.relative_to(job / "out").as_posix() for path in (job / "out").iterdir()) == [
+        "recording",
+        "run.json",
+        "sinks",
+    ]
+    assert flowsim(*WRITERS["report"]).code == 0
+    (job / "out/notes.txt").write_text("mine")
+    called = flowsim(*WRITERS["run"])
+    assert (called.code, "holds notes.txt, which no run of flowsim wrote" in called.err) == (2, True)
+    assert (job / "out/report.html").exists()
+    assert (job / "out/notes.txt").read_text() == "mine"
+
+
+def test_listed_file_outside_the_directory_stays(flowsim: Flowsim, job: Path) -> None:
+    assert flowsim(*WRITERS["run"]).code == 0
+    (job / "precious.txt").write_text("mine")
+    marker = job / "out/run.json"
+    marker.write_text(marker.read_text().replace("{", '{"files": ["../precious.txt", "/etc/passwd"],', 1))
+    assert flowsim(*WRITERS["run"]).code == 0
+    assert (job / "precious.txt").read_text() == "mine"

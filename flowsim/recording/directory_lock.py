@@ -63,6 +63,22 @@ class DirectoryLock:
             self._file = -1
 
 
+def writer_of(directory: Path) -> str:
+    """Names the run that is writing in a directory, with its process and host; '' if none is, or if none can be known."""
+    try:
+        file = os.open(directory / LOCK, os.O_RDWR)
+    except OSError:
+        return ""
+    try:
+        if fcntl is not None:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return _owner(file)
+    finally:
+        os.close(file)
+    return ""
+
+
 def _owner(file: int) -> str:
     try:
         content = json.loads(os.pread(file, 1000, 0))

@@ -17,6 +17,8 @@ from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, STATIC_TABLES, TABLE
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.notebook_html import html_block, html_table
 from flowsim.recording.digest import NO_TASK, ContentHashes, content_hashes, facts_digest, is_static, packed
+from flowsim.recording.directory import foreign_file
+from flowsim.recording.directory_lock import writer_of
 from flowsim.recording.epoch_marker import EpochMarker, read_markers
 from flowsim.recording.frames import known_table, to_arrow, to_pandas
 from flowsim.recording.graph_file import GraphRow, read_graph
@@ -87,7 +89,16 @@ class Recording:
             )
         recording = cls(directory, manifest, markers, location, limits)
         recording._compare_rows()
+        recording._compare_digests()
         return recording
+
+    @property
+    def how_it_broke_off(self) -> str:
+        """Why a recording has the status running: its run goes on, or its process was killed; '' for another status."""
+        if self.status is not RunStatus.RUNNING:
+            return ""
+        writer = writer_of(self.directory)
+        return f"the run goes on ({writer})" if writer else "the run was killed"
 
     @property
     def status(self) -> RunStatus:
@@ -99,7 +110,13 @@ class Recording:
         return self.manifest.status is RunStatus.COMPLETE
 
     def verify(self, tables: Collection[str] = tuple(TABLES)) -> None:
-        """Checks the hash and the columns of every part of these tables. Raises BadInput for the first that differs."""
+        """Checks the hash and the columns of every part of these tables. Raises BadInput for the first that differs.
+
+        Also raises BadInput for a file in a finished recording that is not part of it.
+        """
+        foreign = None if self.status is RunStatus.RUNNING else foreign_file(self.directory, self.markers)
+        if foreign is not None:
+            raise BadInput(f"{self.directory}: holds {foreign}, which is not part of the recording: remove it")
         for epoch, marker in enumerate(self.markers):
             for table in marker.parts:
                 if table in tables:
@@ -242,6 +259,16 @@ class Recording:
         if table not in self._rows:
             self._rows[table] = _as_tuples(self.table(table).select(TABLES[table].names))
         return self._rows[table]
+
+    def _compare_digests(self) -> None:
+        """Raises BadInput unless the digests of the tables, of the facts and of the manifest fit together."""
+        manifest = self.manifest
+        if self.status is RunStatus.RUNNING:
+            return
+        if facts_digest(self.level, manifest.table_digests) != manifest.facts_digest:
+            raise damaged(self.directory / MANIFEST, "its digests of tables do not fit its digest of facts")
+        if manifest.hashed() != manifest.digest:
+            raise damaged(self.directory / MANIFEST, "its digest does not fit its content")
 
     def _compare_rows(self) -> None:
         if self.status is RunStatus.RUNNING:

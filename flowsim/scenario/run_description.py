@@ -115,8 +115,6 @@ def rerun_of(manifest: Manifest) -> Rerun:
         raise BadInput(f"it ran under the policy '{run.policy}', which only its own program can create")
     if "faults" in run.options:
         raise BadInput("its faults were switched on by a Python program, not by the scenario")
-    if manifest.status is RunStatus.RUNNING:
-        raise BadInput("its run was killed, so it has no digest to compare with; run the scenario again instead")
     if manifest.status is RunStatus.CANCELED and manifest.failure is not None:
         raise BadInput("its run was interrupted at an unknown point; run the scenario again instead")
     policy: Literal["fifo", "random"] = "random" if run.policy == "random" else "fifo"

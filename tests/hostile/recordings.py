@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -18,6 +19,7 @@ from flowsim.facts.schema import TABLES
 from flowsim.recording.canonical import canonical_json, sha256
 from flowsim.recording.parquet_part import arrow_schema
 from tests.hostile.case import Call, Make
+from tests.support.facts.signed_manifest import signed
 from tests.support.json_values import replaced
 
 RECORDING: Final = "given"
@@ -184,7 +186,7 @@ def repeated(table: str, column: str, value: object, rows: int) -> Callable[[pa.
 
 
 def sign(directory: Path, table: str | None = None, rows: int | None = None) -> None:
-    """Computes the hashes of a recording again: those of its parts, its graph and its epochs."""
+    """Computes the hashes of a recording again: those of its parts, its graph, its epochs and its manifest."""
     graph, before = sha256((directory / "graph.json").read_bytes()), ""
     for path in sorted((directory / "epochs").iterdir()):
         try:
@@ -206,6 +208,8 @@ def sign(directory: Path, table: str | None = None, rows: int | None = None) -> 
     given["last_marker"] = before
     if table is not None and rows is not None:
         given["rows"][table] = rows
+    with suppress(ValueError, KeyError):
+        given = signed(given)
     manifest.write_bytes(json.dumps(given).encode())
 
 

@@ -51,6 +51,11 @@ def replay(
     """Run a recorded scenario again. Exit code 1: the new recording differs."""
     opened = Recording.open(recording, limits=limits_of(limit or ()))
     opened.verify()
+    if opened.how_it_broke_off:
+        raise BadInput(
+            f"{recording}: cannot be replayed: {opened.how_it_broke_off}, so there is no digest to compare with; "
+            "wait for the end of the run, or run the scenario again"
+        )
     if out is not None and opened.directory.resolve().is_relative_to(out.resolve()):
         raise BadInput(f"--out {out}: contains the recording to replay; choose another directory")
     if out is not None:

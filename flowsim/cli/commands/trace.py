@@ -19,7 +19,6 @@ from flowsim.errors import BadInput, FlowsimError
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import TABLES
 from flowsim.limits import Limits, limits_of
-from flowsim.recording.manifest import RunStatus
 from flowsim.recording.merged_facts import Fact, Selection
 from flowsim.recording.reader import Recording
 from flowsim.trace.job_facts import NO_TASK, THE_JOB, facts_with_job, has_job_facts, job_sentence
@@ -179,8 +178,9 @@ def _notes(output: TraceOutput) -> list[str]:
         notes.append(
             f"recorded at level {level}, without: {', '.join(missing)}; they need --record {Level.FULL.name.lower()}"
         )
-    if recording.status is RunStatus.RUNNING:
-        notes.append(f"the run was killed: the trace ends with its last complete epoch, {len(recording.epochs)} in all")
+    if recording.how_it_broke_off:
+        epochs = len(recording.epochs)
+        notes.append(f"{recording.how_it_broke_off}: the trace ends with its last complete epoch, {epochs:,} in all")
     elif not recording.is_complete:
         notes.append(f"the run did not finish: it {_STATUS_TEXT.get(recording.status.value, recording.status.value)}")
     if output.names.on_real_clock:

@@ -12,7 +12,6 @@ from rich.console import Console
 from flowsim.cli.command import Answer, command
 from flowsim.cli.options import Json, Limit
 from flowsim.limits import limits_of
-from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
 from flowsim.trace.time import moment_ns
 from flowsim.why.answer import Cause, WhyAnswer, cause_data, cause_lines, command_text
@@ -114,8 +113,9 @@ def _questions(path: Path, facts: RunFacts) -> Answer:
 
 def _notes(facts: RunFacts) -> list[str]:
     recording = facts.recording
-    if recording.status is RunStatus.RUNNING:
-        return [f"the run was killed: the recording ends with its last complete epoch, {len(recording.epochs)} in all"]
+    if recording.how_it_broke_off:
+        epochs = len(recording.epochs)
+        return [f"{recording.how_it_broke_off}: the recording ends with its last complete epoch, {epochs:,} in all"]
     if not recording.is_complete:
         return [f"the run did not finish: its status is {recording.status.value}"]
     return []

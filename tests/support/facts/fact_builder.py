@@ -29,6 +29,7 @@ from flowsim.recording.canonical import sha256
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription
 from flowsim.recording.graph_file import graph_bytes
 from flowsim.recording.memory import MemoryRecorder
+from tests.support.facts.signed_manifest import signed
 
 _ARROW = {"q": pa.int64(), "i": pa.int32(), "h": pa.int16(), "b": pa.int8(), "s": pa.string()}
 Row = dict[str, int | str]
@@ -122,7 +123,7 @@ class FactBuilder:
             "versions": {},
         }
         if status != "running":
-            manifest |= {"epochs": epochs, "last_marker": before, "rows": total}
+            manifest = signed(manifest | {"epochs": epochs, "last_marker": before, "rows": total})
         (root / "manifest.json").write_text(json.dumps(manifest))
         return folder
 

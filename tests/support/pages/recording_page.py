@@ -59,6 +59,11 @@ padding in the order of the columns. Rows of `keys`, `states` and the graph are 
 its tasks. `facts_digest` covers the digests of all tables and the level. `digest` also covers the description of the run
 in the manifest, without versions. So the digest does not depend on the storage of the facts.
 
+**Changes after the run.** Every command refuses a finished recording whose digests do not fit together or whose files do
+not fit their markers. `replay` also refuses files that are not part of the recording. No digest covers `versions` and
+`wall.json`: `replay` only shows versions that differ, and takes from `wall.json` only the folders in which it looks for
+input files (whose SHA-256 the manifest has) and for the savepoint of the run (of which it has the digest).
+
 **Record values.** Facts identify a record by its fingerprint. Table `record_values` contains the value of each
 fingerprint once per run, in the epoch of the first fact with this fingerprint or in an earlier one. Setting
 `record_values` limits the size (64 MiB by default): a value counts with its encoded bytes plus 16. When half of the size

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.recording.directory_lock import DirectoryLock
 from flowsim.recording.reader import Recording
+from tests.support.facts.signed_manifest import signed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -147,13 +149,75 @@ def test_stopped_and_failed_runs_replay_equal(flowsim: Any, write: Any) -> None:
     assert flowsim("replay", "failed").code == 0
 
 
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"table_digests": {}}, "its digests of tables do not fit its digest of facts"),
+        ({"facts_digest": "0" * 64}, "its digests of tables do not fit its digest of facts"),
+        ({"status": "stopped"}, "its digest does not fit its content"),
+        ({"digest": "0" * 64}, "its digest does not fit its content"),
+        ({"last_marker": "0" * 64}, "are complete, or one of them was changed"),
+    ],
+)
+@pytest.mark.parametrize("command", ["replay", "validate", "why", "report", "trace", "metrics"])
+def test_changed_manifest_is_refused(
+    flowsim: Any, command: str, change: dict[str, Any], message: str, tmp_path: Path
+) -> None:
+    flowsim("run", "tiny.yaml")
+    path = tmp_path / "out/tiny/recording/manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | change))
+    called = flowsim(command, "out/tiny")
+    assert (called.code, message in called.err) == (2, True), called.err
+
+
+@pytest.mark.parametrize(
+    "name", ["notes.txt", "sent/part-00007.parquet", "epochs/00003.json", "more/part-00000.parquet"]
+)
+def test_replay_refuses_file_that_is_not_part_of_the_recording(flowsim: Any, name: str, tmp_path: Path) -> None:
+    flowsim("run", "tiny.yaml")
+    file = tmp_path / "out/tiny/recording" / name
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(b"")
+    called = flowsim("replay", "out/tiny")
+    assert called.code == 2
+    assert "which is not part of the recording: remove it" in called.err or "was changed" in called.err
+
+
+def test_versions_and_wall_clock_do_not_matter_to_a_replay(flowsim: Any, tmp_path: Path) -> None:
+    flowsim("run", "tiny.yaml")
+    folder = tmp_path / "out/tiny/recording"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | {"versions": {"flowsim": "0.0.1"}}))
+    wall = json.loads((folder / "wall.json").read_text())
+    (folder / "wall.json").write_text(json.dumps(wall | {"started_s": 0, "machine": "another"}))
+    assert flowsim("replay", "out/tiny").code == 0
+
+
+def test_replay_of_a_run_that_goes_on_says_so(flowsim: Any, tmp_path: Path) -> None:
+    flowsim("run", "tiny.yaml")
+    folder = tmp_path / "out/tiny/recording"
+    manifest = json.loads((folder / "manifest.json").read_text())
+    begun = {key: manifest[key] for key in ("format_version", "level", "run", "versions")}
+    (folder / "manifest.json").write_text(json.dumps(begun | {"status": "running"}))
+    called = flowsim("replay", "out/tiny")
+    assert (called.code, "the run was killed" in called.err) == (2, True)
+    lock = DirectoryLock(folder)
+    try:
+        for command in ("replay", "trace", "why"):
+            called = flowsim(command, "out/tiny", *(["no-output"] if command == "why" else []))
+            text = called.out + called.err
+            assert "the run goes on (another run (process" in text
+            assert "killed" not in text
+    finally:
+        lock.release()
+
+
 def test_different_replay_exits_1_and_names_tables(flowsim: Any, tmp_path: Path) -> None:
     flowsim("run", "tiny.yaml")
     path = tmp_path / "out/tiny/recording/manifest.json"
     manifest = json.loads(path.read_text())
-    manifest["facts_digest"] = "0" * 64
     manifest["table_digests"]["sent"] = "0" * 64
-    path.write_text(json.dumps(manifest))
+    path.write_text(json.dumps(signed(manifest)))
     called = flowsim("replay", "out/tiny", "--json")
     assert (called.code, called.document["same"], called.document["different_tables"]) == (1, False, ["sent"])
 
@@ -169,7 +233,7 @@ def test_different_replay_prints_first_different_row_in_words(flowsim: Any, tmp_
     path = tmp_path / "out/tiny/recording/manifest.json"
     manifest = json.loads(path.read_text())
     manifest["run"]["seed"] = 4
-    path.write_text(json.dumps(manifest))
+    path.write_text(json.dumps(signed(manifest)))
     called = flowsim("replay", "out/tiny", "--json")
     assert (called.code, called.document["same"]) == (1, False)
     found = {one["table"]: one for one in called.document["first_differences"]}

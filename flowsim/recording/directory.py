@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from flowsim.errors import BadInput
 from flowsim.facts.schema import TABLES
 from flowsim.recording.directory_lock import LOCK, DirectoryLock
-from flowsim.recording.epoch_marker import EPOCHS, EpochMarker, marker_path
+from flowsim.recording.epoch_marker import EPOCHS
 from flowsim.recording.graph_file import GRAPH
 from flowsim.recording.manifest import MANIFEST, WALL
-from flowsim.recording.parquet_part import part_name
 
 _OF_TABLE: Final = re.compile(r"\.?part-\d{5,}\.parquet(\.tmp)?")
 _OF_EPOCHS: Final = re.compile(r"\.?\d{5,}\.json(\.tmp)?")
@@ -62,19 +60,6 @@ def make_room(directory: Path) -> None:
         _remove(directory, found)
     except OSError as error:
         raise BadInput(f"{directory}: cannot be used for a recording: {error.strerror}") from None
-
-
-def foreign_file(directory: Path, markers: Sequence[EpochMarker]) -> Path | None:
-    """Returns a file of a finished recording that its epochs do not list; None if there is none."""
-    listed = {Path(MANIFEST), Path(WALL), Path(GRAPH), Path(LOCK)}
-    for epoch, marker in enumerate(markers):
-        listed |= {marker_path(Path(), epoch), *(Path(table) / part_name(epoch) for table in marker.parts)}
-    folders = {parent for path in listed for parent in path.parents}
-    for path in sorted(directory.rglob("*")):
-        relative = path.relative_to(directory)
-        if relative not in (folders if path.is_dir() and not path.is_symlink() else listed):
-            return relative
-    return None
 
 
 def _is_ours(relative: Path, path: Path) -> bool:

@@ -17,9 +17,9 @@ from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, STATIC_TABLES, TABLE
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.notebook_html import html_block, html_table
 from flowsim.recording.digest import NO_TASK, ContentHashes, content_hashes, facts_digest, is_static, packed
-from flowsim.recording.directory import foreign_file
 from flowsim.recording.directory_lock import writer_of
 from flowsim.recording.epoch_marker import EpochMarker, read_markers
+from flowsim.recording.file_list import foreign_file
 from flowsim.recording.frames import known_table, to_arrow, to_pandas
 from flowsim.recording.graph_file import GraphRow, read_graph
 from flowsim.recording.manifest import MANIFEST, Manifest, RunStatus, read_manifest

@@ -30,7 +30,9 @@ THE_JUDGE_MAY_IMPORT = {
 OF_RECORDINGS = {
     "canonical",
     "digest",
+    "directory_lock",
     "epoch_marker",
+    "file_list",
     "frames",
     "graph_file",
     "manifest",

@@ -12,14 +12,14 @@ import sys
 from types import FrameType
 
 _INTERRUPTED = 130
-_AS_CTRL_C = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]  # Windows has no SIGHUP
+_AS_CTRL_C = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 _ONE_BLAS_THREAD = ("OPENBLAS_NUM_THREADS", "1")
 """The threads of numpy's linear algebra, which flowsim does not use, would wait actively for a tenth of a second."""
 
 
 def main() -> None:
-    """Runs the command line. SIGTERM and SIGHUP end it as Ctrl-C does, unless the parent process ignores them."""
+    """Runs the command line. SIGTERM and SIGHUP end it as Ctrl-C does; a signal that the parent ignores stays ignored."""
     os.environ.setdefault(*_ONE_BLAS_THREAD)
     handled = [number for number in (signal.SIGINT, *_AS_CTRL_C) if signal.getsignal(number) is not signal.SIG_IGN]
     for number in handled:
@@ -34,18 +34,19 @@ def main() -> None:
     gc.freeze()
     gc.enable()
     for number in handled:
-        signal.signal(number, signal.default_int_handler if number is signal.SIGINT else _interrupt)
-    command_line()
+        signal.signal(number, signal.default_int_handler)
+    try:
+        command_line()
+    except SystemExit as ended:
+        # At its end Python restores the handlers of signals: a further one would replace the exit code.
+        for number in handled if ended.code == _INTERRUPTED else ():
+            signal.signal(number, signal.SIG_IGN)
+        raise
 
 
 def _quit(number: int, frame: FrameType | None) -> None:
     """Exits at once: the command has opened nothing that must be closed."""
     os._exit(_INTERRUPTED)
-
-
-def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Calls the current handler of Ctrl-C for another signal."""
-    signal.raise_signal(signal.SIGINT)
 
 
 if __name__ == "__main__":

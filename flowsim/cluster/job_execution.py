@@ -234,6 +234,8 @@ class JobExecutionResult:
     """The results of actions that request checkpoints and savepoints, in the order of the actions."""
     checkpoints: CheckpointStatsCounts | None = None
     """The numbers of checkpoints; None for a job without."""
+    is_interrupted: bool = False
+    """True if Ctrl-C, SIGTERM or SIGHUP canceled the job."""
 
     if not TYPE_CHECKING:
 
@@ -246,3 +248,11 @@ class JobExecutionResult:
         failure = f": {self.error}" if self.error is not None else ""
         seconds = Decimal(self.elapsed_ns).scaleb(-9).normalize()
         return f"{self.job_name} {self.status.value} after {seconds:f} s, {self.records_read:,} records read{failure}"
+
+
+class RunInterrupted(KeyboardInterrupt):
+    """Ctrl-C, SIGTERM or SIGHUP canceled a run, which has ended in order; ``result`` has what it did until then."""
+
+    def __init__(self, result: JobExecutionResult) -> None:
+        super().__init__()
+        self.result = result

@@ -14,6 +14,7 @@ from flowsim.cluster.job_execution import (
     JobExecutionResult,
     JobStatus,
     Progress,
+    RunInterrupted,
     RunOptions,
     latency_summaries,
     missing_timestamp_summaries,
@@ -26,7 +27,7 @@ from flowsim.cluster.run_events import CheckedEvents, RunEvents
 from flowsim.cluster.run_result import attempts_of, failures_of, summary
 from flowsim.cluster.started_actors import StartedActors
 from flowsim.cluster.wait_for_report import wait_for_report
-from flowsim.errors import AnswerFromThread, BadInput, Deadlock, InvariantViolation, JobFailed, RunTooLong
+from flowsim.errors import AnswerFromThread, Deadlock, InvariantViolation, JobFailed, RunTooLong
 from flowsim.facts import schema
 from flowsim.facts.recorder import Recorder
 from flowsim.garbage_collection import without_garbage_collection
@@ -34,7 +35,7 @@ from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.graph.execution_graph import create_execution_graph, describe
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import StreamGraph
-from flowsim.sim.policy import FifoPolicy, SchedulingPolicy, SeededRandomPolicy
+from flowsim.sim.policy import policy_of
 from flowsim.sim.real_clock import run_real
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.run_virtual import run_virtual
@@ -87,10 +88,14 @@ class MiniCluster:
         self._failure: JobFailed | None = None
         self._too_long: RunTooLong | None = None
         self._status = JobStatus.FINISHED
+        self._is_interrupted = False
         self._report = ""
 
     def run(self) -> JobExecutionResult:
-        """Runs the job to its end; the result reports a failure or deadlock."""
+        """Runs the job to its end; the result reports a failure or deadlock.
+
+        Raises RunInterrupted after an interrupt, and KeyboardInterrupt if a second one broke off the end of the run.
+        """
         recorder = self._options.recorder
         if recorder is not None:
             describe(self.execution, recorder)
@@ -106,6 +111,10 @@ class MiniCluster:
                 raise
             self._failure = JobFailed("network", None, None, broken)
             self._status = JobStatus.FAILED
+        except KeyboardInterrupt:
+            if not self._is_interrupted:
+                raise
+            raise RunInterrupted(self._result()) from None
         finally:
             # After any end of the run, even by a second Ctrl-C, no spilled files remain.
             if self.deployment is not None:
@@ -123,7 +132,7 @@ class MiniCluster:
             end_ns = bounds.virtual_ns if is_bounded else until_ns
             run_virtual(
                 self._main,
-                policy=self._policy(),
+                policy=policy_of(options.policy, self._streams),
                 until_ns=None if end_ns is None else START_NS + end_ns,
                 on_until=partial(self._on_bound, f"{bounds.virtual_ms} ms of virtual time")
                 if is_bounded
@@ -133,16 +142,6 @@ class MiniCluster:
                 max_steps=bounds.steps,
                 on_max_steps=partial(self._on_bound, f"{bounds.steps} steps"),
             )
-
-    def _policy(self) -> SchedulingPolicy:
-        policy = self._options.policy
-        if policy == "fifo":
-            return FifoPolicy()
-        if policy == "random":
-            return SeededRandomPolicy(self._streams)
-        if isinstance(policy, str):
-            raise BadInput(f"unknown policy '{policy}'; there are: fifo, random")
-        return policy
 
     async def _main(self, scheduler: Scheduler) -> None:
         self._scheduler = scheduler
@@ -181,6 +180,10 @@ class MiniCluster:
             if self._status is JobStatus.STOPPED:
                 for task in deployment.tasks:
                     task.chain.retain_results()
+        except asyncio.CancelledError:
+            # An interrupt cancels the job: checkpoints are retained as after the action.
+            self._status, self._ended_ns, self._is_interrupted = JobStatus.CANCELED, scheduler.now_ns, True
+            raise
         finally:
             master.close(_END_OF_JOB[self._status])
             await self._end_tasks(deployment)
@@ -384,6 +387,7 @@ class MiniCluster:
             0 if master is None else master.failover.number_of_restarts,
             self._events.requested_snapshots(master),
             None if master is None or master.checkpoints is None else master.checkpoints.statistics.counts,
+            self._is_interrupted,
         )
 
 

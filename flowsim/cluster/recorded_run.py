@@ -8,7 +8,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
-from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunOptions
+from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, RunInterrupted, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.errors import BadInput, InvariantViolation, JobFailed
 from flowsim.facts.kinds import Level
@@ -18,6 +18,7 @@ from flowsim.graph.plan_size import check_plan_size
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.recording.manifest import FailureReport, Manifest, RunDescription, RunStatus
 from flowsim.recording.writer import RecordingWriter
+from flowsim.sim.interrupts import interrupts_of_run
 
 _RUN_STATUS = {
     JobStatus.FINISHED: RunStatus.COMPLETE,
@@ -38,21 +39,28 @@ def run_and_close(
     """Runs a job and closes its recording; the result reports a failed job.
 
     ``writer`` None: nothing is recorded. ``wall`` is stored beside the recording and is not part of its digest. Raises
-    BadInput, InvariantViolation or KeyboardInterrupt after the recording was closed.
+    BadInput or InvariantViolation after the recording was closed, and so KeyboardInterrupt if a second interrupt broke off
+    the end of the run; after the first one, the result is that of an interrupted job.
     """
-    try:
-        cluster = MiniCluster(graph, options)
-        result = cluster.run()
-    except KeyboardInterrupt:
-        if writer is not None:
-            writer.finish(RunStatus.CANCELED, _INTERRUPTED, wall)
-        raise
-    except (BadInput, InvariantViolation) as error:
-        if writer is not None:
-            cause = _without_addresses(f"{type(error).__name__}: {error}")
-            writer.finish(RunStatus.FAILED, FailureReport(task="", operator=None, record=None, cause=cause), wall)
-        raise
-    manifest = None if writer is None else writer.finish(_RUN_STATUS[result.status], failure_report(result), wall)
+    with interrupts_of_run() as interrupts:
+        try:
+            cluster = MiniCluster(graph, options)
+            result = cluster.run()
+            interrupts.end()
+        except RunInterrupted as interrupted:
+            result = interrupted.result
+        except KeyboardInterrupt:
+            if writer is not None:
+                writer.finish(RunStatus.CANCELED, _INTERRUPTED, wall)
+            raise
+        except (BadInput, InvariantViolation) as error:
+            interrupts.end()
+            if writer is not None:
+                cause = _without_addresses(f"{type(error).__name__}: {error}")
+                writer.finish(RunStatus.FAILED, FailureReport(task="", operator=None, record=None, cause=cause), wall)
+            raise
+        failure = _INTERRUPTED if result.is_interrupted else failure_report(result)
+        manifest = None if writer is None else writer.finish(_RUN_STATUS[result.status], failure, wall)
     return cluster, result, manifest
 
 
@@ -77,6 +85,8 @@ def execute_recorded(
     )
     writer = RecordingWriter(directory, level, run, values_bytes=record_values_bytes, records_state=record_state)
     _, result, _ = run_and_close(graph, replace(options, recorder=writer), writer)
+    if result.is_interrupted:
+        raise RunInterrupted(result)
     if result.error is not None:
         raise result.error
     return result

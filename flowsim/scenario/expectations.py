@@ -118,7 +118,7 @@ def law_is_as_expected(expect: ExpectModel, law: str, verdict: Verdict) -> bool:
 def _job(expect: ExpectModel, run: FinishedRun) -> ExpectationOutcome:
     declaring = expect.every_schedule if "job" in expect.every_schedule.model_fields_set else expect
     status, expected = run.result.status, declaring.job
-    if run.is_cut_short and status is JobStatus.STOPPED:
+    if run.is_cut_short and status in (JobStatus.STOPPED, JobStatus.CANCELED):
         return ExpectationOutcome("job", expected, status.value, None, _CUT_SHORT)
     # Without `expect.job`, a job that `until:`, an action or a fault ends early meets the expectation. So does, under
     # another schedule, a job that ends well although the scenario expects it to fail under its own.

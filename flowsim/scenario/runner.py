@@ -31,7 +31,7 @@ from flowsim.scenario.run_description import describe_run, input_digests
 from flowsim.scenario.run_directory import RunDirectory
 from flowsim.scenario.settings import RunSettings
 from flowsim.scenario.timestamps import ADVICE, MISSING_ADVICE
-from flowsim.sim.policy import FifoPolicy, SchedulingPolicy, SeededRandomPolicy
+from flowsim.sim.policy import SchedulingPolicy, policy_of
 from flowsim.sim.rng import RandomStreams
 
 PolicyName = Literal["fifo", "random"]
@@ -91,6 +91,14 @@ class ScenarioRun:
         return html_block("ScenarioRun", self.result.summary, html_table((), [*rows, *where]))
 
 
+class ScenarioInterrupted(KeyboardInterrupt):
+    """Ctrl-C, SIGTERM or SIGHUP canceled the job of a scenario; ``run`` has what it did until then."""
+
+    def __init__(self, run: ScenarioRun) -> None:
+        super().__init__()
+        self.run = run
+
+
 def run_compiled(
     compiled: CompiledScenario,
     *,
@@ -113,11 +121,11 @@ def run_compiled(
     ``out`` must be the directory that the scenario was compiled for; an earlier run there is replaced, other contents
     raise BadInput. Without ``out`` facts stay in memory. ``faults`` are added to the scenario's. ``savepoint``: the
     snapshot from which the job starts. The result reports a failed or deadlocked job. Raises BadInput,
-    InvariantViolation, or KeyboardInterrupt after the recording was closed.
+    InvariantViolation, or KeyboardInterrupt (ScenarioInterrupted with the run) after the recording was closed.
     """
     name = policy if isinstance(policy, str) else None
     settings = resolved_settings(compiled.run, seed, name, clock, record, until_ns, record_values_bytes, record_state)
-    schedule: SchedulingPolicy = policy_of(settings) if policy is None or isinstance(policy, str) else policy
+    schedule = policy_of(settings.policy if policy is None else policy, RandomStreams(settings.seed))
     _check(compiled, settings.clock, savepoint)
     run = describe_run(compiled, settings, schedule, until_ns, budget_records, faults, savepoint)
     with _recorder(compiled, out, settings, run) as (writer, facts):
@@ -143,12 +151,19 @@ def run_compiled(
         result,
         sinks={sink.name: (sink.rows, sink.records) for sink in sinks},
         facts=(lambda: facts) if recording is None else partial(Recording.open, recording),
-        is_cut_short=until_ns is not None and result.status is JobStatus.STOPPED,
+        is_cut_short=result.is_interrupted or (until_ns is not None and result.status is JobStatus.STOPPED),
         has_other_schedule=_has_other_schedule(compiled, settings, schedule, budget_records),
         costs_pass=settings.clock == "virtual",
     )
     expectations = judge_expectations(compiled.scenario.model, finished)
-    return ScenarioRun(compiled, settings, result, recording, manifest, facts, sinks, expectations)
+    return _uninterrupted(ScenarioRun(compiled, settings, result, recording, manifest, facts, sinks, expectations))
+
+
+def _uninterrupted(run: ScenarioRun) -> ScenarioRun:
+    """Returns the run, or raises ScenarioInterrupted with it."""
+    if run.result.is_interrupted:
+        raise ScenarioInterrupted(run)
+    return run
 
 
 def _has_other_schedule(
@@ -250,11 +265,6 @@ def resolved_settings(
         record_values_bytes=settings.record_values_bytes if record_values_bytes is None else record_values_bytes,
         record_state=settings.record_state if record_state is None else record_state,
     )
-
-
-def policy_of(settings: RunSettings) -> SchedulingPolicy:
-    """Returns the policy of that name, with the run's seed."""
-    return SeededRandomPolicy(RandomStreams(settings.seed)) if settings.policy == "random" else FifoPolicy()
 
 
 def broken_invariant(error: Exception | None) -> InvariantViolation | None:

@@ -113,3 +113,14 @@ class ScriptedPolicy:
 
     def describe(self) -> dict[str, object]:
         return {"policy": self.name, "choices": list(self._choices), "costs": self._costs.describe()}
+
+
+def policy_of(policy: str | SchedulingPolicy, streams: RandomStreams) -> SchedulingPolicy:
+    """Returns a policy, or the one with this name. Raises BadInput."""
+    if policy == "fifo":
+        return FifoPolicy()
+    if policy == "random":
+        return SeededRandomPolicy(streams)
+    if isinstance(policy, str):
+        raise BadInput(f"unknown policy '{policy}'; there are: fifo, random")
+    return policy

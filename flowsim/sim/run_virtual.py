@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Coroutine
 from contextvars import copy_context
-from types import FrameType
 from typing import Any, TypeVar
 
 from flowsim.errors import InvariantViolation
 from flowsim.sim.close_down import drop, ended, error_of
+from flowsim.sim.interrupts import interrupts_of_run
 from flowsim.sim.policy import ChoiceRecorder, SchedulingPolicy
 from flowsim.sim.virtual_time_loop import Livelock, VirtualTimeLoop
 
@@ -92,14 +90,16 @@ def in_free_thread(run: Callable[[], _T], interrupt: Callable[[], object]) -> _T
 
 
 def _run(loop: VirtualTimeLoop, main: Callable[[VirtualTimeLoop], Coroutine[Any, Any, _T]]) -> _T:
-    with _interruptible(loop):
+    with interrupts_of_run() as interrupts:
+        interrupts.stop = loop.interrupt
         try:
             result = loop.run_until_complete(main(loop))
         finally:
             interrupted = loop.withdraw_interrupt()
             _close_down(loop)
-    if interrupted:
-        raise KeyboardInterrupt
+            interrupts.end()
+        if interrupted:
+            raise KeyboardInterrupt
     return result
 
 
@@ -140,26 +140,3 @@ def _finish(loop: VirtualTimeLoop, tasks: list[asyncio.Task[Any]]) -> None:
                 if task.done() and not task.cancelled():
                     task.exception()  # The interrupt is reported once; asyncio would report it again, with a traceback.
         raise
-
-
-@contextmanager
-def _interruptible(loop: VirtualTimeLoop) -> Iterator[None]:
-    """Handles the first Ctrl-C between two callbacks, when the state is consistent."""
-    in_main_thread = threading.current_thread() is threading.main_thread()
-    if not in_main_thread or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield
-        return
-    interrupts = 0
-
-    def on_interrupt(signal_number: int, frame: FrameType | None) -> None:
-        nonlocal interrupts
-        interrupts += 1
-        if interrupts > 1:
-            raise KeyboardInterrupt
-        loop.interrupt()
-
-    signal.signal(signal.SIGINT, on_interrupt)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -36,7 +37,8 @@ from flowsim.cluster.job_execution import JobStatus
 from flowsim.errors import BadInput, InvariantViolation
 from flowsim.facts.kinds import Level
 from flowsim.graph.checkpoint_settings import CLAIM_MODES, SavepointRestoreSettings
-from flowsim.scenario.runner import ScenarioRun, broken_invariant, resolved_settings, run_compiled
+from flowsim.scenario.runner import ScenarioInterrupted, ScenarioRun, broken_invariant, resolved_settings, run_compiled
+from flowsim.scenario.settings import RunSettings
 
 if TYPE_CHECKING:
     from flowsim.cli.judged_run import JudgedRun, RunJudge
@@ -122,33 +124,41 @@ def run(
     level = None if record is None else Level[record.upper()]
     values_bytes = size_argument("--record-values", record_values)
     settings = resolved_settings(compiled.run, seed, policy, clock, level, until_ns)
-    if settings.clock == "real" and policy is not None:
+    _check_options(settings, policy is not None, bool(record_state), validate)
+    if judge is not None:
+        judge.require(compiled.recompute is not None and allow_python)
+    write_warnings(compiled)
+    with run_progress(compiled.scenario.model.name, json_output) as progress:
+        try:
+            done = run_compiled(
+                compiled,
+                out=directory,
+                seed=seed,
+                policy=policy,
+                clock=clock,
+                record=level,
+                record_values_bytes=values_bytes,
+                record_state=record_state,
+                until_ns=until_ns,
+                on_progress=progress if progress.is_shown else None,
+                savepoint=savepoint,
+            )
+        except ScenarioInterrupted as interrupted:
+            return _interrupted(interrupted.run, directory)
+    if broken_invariant(done.result.error) is not None and not compiled.faults:
+        raise InvariantViolation(str(done.result.error))
+    judged = None if judge is None else judge.judge(done, directory, allow_python, json_output)
+    return _answer(done, directory, judged)
+
+
+def _check_options(settings: RunSettings, names_policy: bool, record_state: bool, validate: bool) -> None:
+    """Raises BadInput for options that do not fit the settings of the run."""
+    if settings.clock == "real" and names_policy:
         raise BadInput("--policy: applies to the virtual clock only; leave it out on the real clock")
     if record_state and settings.record is not Level.FULL:
         raise BadInput("--record-state: state changes are recorded at level full only; add --record full")
     if validate and settings.record is Level.OFF:
         raise BadInput("--validate needs a recording, but recording is off: use --record elements or full")
-    if judge is not None:
-        judge.require(compiled.recompute is not None and allow_python)
-    write_warnings(compiled)
-    with run_progress(compiled.scenario.model.name, json_output) as progress:
-        done = run_compiled(
-            compiled,
-            out=directory,
-            seed=seed,
-            policy=policy,
-            clock=clock,
-            record=level,
-            record_values_bytes=values_bytes,
-            record_state=record_state,
-            until_ns=until_ns,
-            on_progress=progress if progress.is_shown else None,
-            savepoint=savepoint,
-        )
-    if broken_invariant(done.result.error) is not None and not compiled.faults:
-        raise InvariantViolation(str(done.result.error))
-    judged = None if judge is None else judge.judge(done, directory, allow_python, json_output)
-    return _answer(done, directory, judged)
 
 
 def _judge(validate: bool, engine: EngineName, master: str | None, remote: str | None) -> RunJudge | None:
@@ -186,6 +196,18 @@ def _answer(done: ScenarioRun, out: Path, judged: JudgedRun | None) -> Answer:
             judged.show(console)
 
     return Answer(document, show, code, error)
+
+
+def _interrupted(done: ScenarioRun, out: Path) -> Answer:
+    """The summary of what a run did until Ctrl-C, SIGTERM or SIGHUP canceled it."""
+    code, waits = ExitCode.INTERRUPTED, run_waits(done)
+    error = {"kind": "Interrupted", "message": "interrupted"}
+
+    def show(console: Console) -> None:
+        show_run(console, done, waits)
+        sys.stderr.write("interrupted\n")
+
+    return Answer({**run_data(done, waits), "out": str(out), "error": error, "exit_code": int(code)}, show, code)
 
 
 def exit_code(done: ScenarioRun, unexpected: list[str]) -> ExitCode:

@@ -116,6 +116,88 @@ def test_ctrl_c_during_start_exits_130_without_traceback(tmp_path: Path, delay_s
     assert (process.returncode, "Traceback" in err) == (130, False), err
 
 
+RETAINED = Path(__file__).parents[2] / "cases/inputs/retained_checkpoints.yaml"
+
+
+def run_until_checkpoint(folder: Path, ignored: tuple[signal.Signals, ...] = ()) -> subprocess.Popen[str]:
+    """A run of the scenario with retained checkpoints, after its first one."""
+
+    def signals() -> None:
+        default_signals()
+        for number in ignored:
+            signal.signal(number, signal.SIG_IGN)
+
+    process = subprocess.Popen(
+        command("run", str(RETAINED), "--out", "o", "--set", "sources.numbers.generator.count=3000000"),
+        cwd=folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=signals,
+    )  # fmt: skip
+    for _ in range(600):
+        if list((folder / "o/ck").glob("chk-*/manifest.json")):
+            return process
+        time.sleep(0.05)
+    process.kill()
+    raise AssertionError(process.communicate())
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_interrupt_keeps_retained_checkpoints_and_prints_the_summary(tmp_path: Path, number: signal.Signals) -> None:
+    """As the action cancel does: the scenario has retention: retain_on_cancellation."""
+    process = run_until_checkpoint(tmp_path)
+    process.send_signal(number)
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, err.rpartition("\n")[0].rpartition("\n")[2]) == (130, "interrupted")
+    assert "sig: canceled after" in out
+    assert "checkpoints " in out
+    assert list((tmp_path / "o/ck").glob("chk-*/manifest.json"))
+    assert Recording.open(tmp_path / "o").status is RunStatus.CANCELED
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signal_ends_run_whose_parent_ignores_ctrl_c(tmp_path: Path, number: signal.Signals) -> None:
+    """A shell starts background commands so."""
+    process = run_until_checkpoint(tmp_path, (signal.SIGINT,))
+    process.send_signal(signal.SIGINT)
+    time.sleep(0.2)
+    assert process.poll() is None
+    process.send_signal(number)
+    process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert Recording.open(tmp_path / "o").status is RunStatus.CANCELED
+
+
+@pytest.mark.parametrize("pause_s", [0.0, 0.02, 0.2])
+def test_further_signals_leave_a_closed_recording(tmp_path: Path, pause_s: float) -> None:
+    process = run_until_checkpoint(tmp_path)
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGINT):
+        process.send_signal(number)
+        time.sleep(pause_s)
+    _, err = process.communicate(timeout=120)
+    assert (process.returncode, "Traceback" in err) == (130, False), err
+    assert Recording.open(tmp_path / "o").status is RunStatus.CANCELED
+    assert not list((tmp_path / "o").rglob("*.tmp"))
+
+
+@pytest.mark.parametrize("delay_s", [0.0, 0.05, 0.3])
+def test_three_signals_during_start_exit_130(tmp_path: Path, delay_s: float) -> None:
+    (tmp_path / "endless.yaml").write_text(ENDLESS)
+    program = "import os; from flowsim.__main__ import main; os.write(2, b'begins\\n'); main()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, "run", "endless.yaml", "--out", "o"],
+        cwd=tmp_path, text=True, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, preexec_fn=default_signals,
+    )  # fmt: skip
+    assert process.stderr is not None
+    assert process.stderr.readline() == "begins\n"
+    time.sleep(delay_s)
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        process.send_signal(number)
+    _, err = process.communicate(timeout=60)
+    assert (process.returncode, "Traceback" in err) in (
+        (130, False),
+        (-signal.SIGTERM, False),
+        (-signal.SIGHUP, False),
+    ), err
+
+
 @pytest.mark.parametrize("command", ["run", "check", "explore", "study", "graph", "learn"])
 def test_validator_of_scenarios_is_built_before_interrupts_raise(command: str) -> None:
     """Pydantic builds it in C, which prints and drops the exception of an interrupt."""
@@ -169,7 +251,7 @@ def test_killed_run_leaves_readable_recording_with_status_running(tmp_path: Path
     assert len(recording.table("received")) == recording.row_count("received")
     replay = subprocess.run(command("replay", "o"), cwd=tmp_path, capture_output=True, text=True, check=False)
     assert replay.returncode == 2
-    assert "its run was killed" in replay.stderr
+    assert "the run was killed" in replay.stderr
     # The next run takes its place, whatever the kill left half-written.
     again = subprocess.run(command("run", "endless.yaml", "--out", "o", "--until", "1 ms"), cwd=tmp_path, check=False)
     assert again.returncode == 0

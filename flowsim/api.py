@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
-from flowsim.errors import BadInput, InvariantViolation
+from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.graph.checkpoint_settings import CLAIM_MODES, SavepointRestoreSettings
 from flowsim.limits import DEFAULT_LIMITS, Limits
@@ -18,7 +18,8 @@ from flowsim.report.payload import BUDGET_BYTES, build_payload
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import Scenario, load_scenario, load_text
-from flowsim.scenario.runner import PolicyName, ScenarioRun, broken_invariant, run_compiled
+from flowsim.scenario.resume import newest_snapshot
+from flowsim.scenario.runner import PolicyName, ScenarioRun, raise_broken_invariant, run_compiled
 from flowsim.sim.policy import SchedulingPolicy
 from flowsim.validation.judge import SPARK_FROM_FACTS, chosen_laws, open_runs, validate
 from flowsim.validation.on_spark import OnSpark
@@ -37,6 +38,7 @@ def run_scenario(
     until_ns: int | None = None,
     overrides: Sequence[str] = (),
     from_savepoint: str | Path | None = None,
+    resume: bool = False,
     claim_mode: Literal["claim", "no-claim", "legacy"] = "no-claim",
     allow_non_restored_state: bool = False,
     allow_python: bool = False,
@@ -52,9 +54,9 @@ def run_scenario(
     paths outside the scenario's folder need ``allow_python`` and ``allow_path``. ``limits`` None selects the default
     limits. ``connections`` are the URLs of servers, by the names of connections in the scenario (sink ``postgres``).
 
-    ``from_savepoint`` is the folder of a savepoint or checkpoint from which the job starts. ``claim_mode``: with
-    ``"claim"`` the job deletes it when a later checkpoint replaces it; with ``"no-claim"`` and ``"legacy"`` it stays.
-    State of operators that the scenario does not have needs ``allow_non_restored_state``, which drops it.
+    ``from_savepoint`` is the folder of a savepoint or checkpoint from which the job starts; ``resume`` continues the run
+    in ``out`` from its newest one. ``claim_mode``: with ``"claim"`` the job deletes it when a later checkpoint replaces it;
+    otherwise it stays. ``allow_non_restored_state`` drops state of operators that the scenario does not have.
 
     The returned ``ScenarioRun`` has the job's ``result.status`` and ``result.error``, and ``sinks``, ``expectations``,
     ``recording`` and ``digest``. A failed job raises no exception: see ``result.error``. Raises ScenarioError or
@@ -72,6 +74,7 @@ def run_scenario(
     """
     loaded = _loaded(scenario, overrides, limits or DEFAULT_LIMITS)
     compiled = _compiled(loaded, out, allow_python, allow_path, connections)
+    start = _resumed(out, loaded, from_savepoint) if resume else from_savepoint
     run = run_compiled(
         compiled,
         out=out,
@@ -80,10 +83,9 @@ def run_scenario(
         clock=clock,
         record=None if record is None else Level[record.upper()],
         until_ns=until_ns,
-        savepoint=_savepoint(from_savepoint, claim_mode, allow_non_restored_state),
+        savepoint=_savepoint(start, claim_mode, allow_non_restored_state),
     )
-    if broken_invariant(run.result.error) is not None and not compiled.faults:
-        raise InvariantViolation(str(run.result.error))
+    raise_broken_invariant(run)
     return run
 
 
@@ -163,11 +165,19 @@ def _check_memory(compiled: CompiledScenario, out: str | Path | None) -> None:
         raise BadInput(f"scenario {name!r}: its checkpoints or savepoints are files: give their directory with out=")
 
 
+def _resumed(out: str | Path | None, scenario: Scenario, from_savepoint: str | Path | None) -> Path:
+    if from_savepoint is not None or out is None:
+        raise BadInput("resume: continues the run in out=, from the checkpoint that it finds: no from_savepoint=")
+    return newest_snapshot(Path(out), scenario.model.name, scenario.limits)[0]
+
+
 def _savepoint(path: str | Path | None, claim_mode: str, allow: bool) -> SavepointRestoreSettings | None:
     if path is not None:
         return SavepointRestoreSettings(str(path), CLAIM_MODES[claim_mode], allow)
     if claim_mode != "no-claim" or allow:
-        raise BadInput("claim_mode and allow_non_restored_state: apply to a restored job only: give from_savepoint=")
+        raise BadInput(
+            "claim_mode and allow_non_restored_state: apply to a restored job only: give from_savepoint= or resume="
+        )
     return None
 
 

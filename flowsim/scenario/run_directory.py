@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from flowsim.checkpoints.storage.directory.manifest import MANIFEST, is_checkpoint
 from flowsim.errors import BadInput
 from flowsim.recording.directory import locked_room
 from flowsim.recording.directory_lock import LOCK, DirectoryLock
@@ -31,8 +33,7 @@ def add_to_run(file: Path) -> None:
         if content is None:
             continue
         relative = file.relative_to(base)
-        listed = content.get("files")
-        files = [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+        files = _texts(content.get("files"))
         if relative.as_posix() not in files and relative.parts[0] not in (RECORDING, RUN_FILE):
             _write_marker(base, content | {"files": sorted([*files, relative.as_posix()])})
         return
@@ -51,6 +52,15 @@ def _write_marker(directory: Path, content: dict[str, object]) -> None:
     write_file(directory / RUN_FILE, json.dumps(content, indent=2).encode() + b"\n")
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The snapshot from which a run starts. ``digest``: that of its manifest."""
+
+    path: Path
+    checkpoint_id: int
+    digest: str
+
+
 class RunDirectory:
     """The directory ``OUT`` of one run.
 
@@ -67,23 +77,39 @@ class RunDirectory:
         """The folder of the recording."""
         return self.path / RECORDING
 
-    def begin(self, scenario: str, sink_folders: Iterable[Path], checkpoint_folders: Iterable[Path] = ()) -> None:
+    def begin(
+        self,
+        scenario: str,
+        sink_folders: Iterable[Path],
+        checkpoint_folders: Iterable[Path] = (),
+        start: Start | None = None,
+    ) -> None:
         """Removes an earlier run except its checkpoints, marks the directory as flowsim's, locks it until ``end``.
 
-        Raises BadInput, and removes nothing, if another run writes there, or if it contains files that are not from a
-        flowsim run.
+        A run that starts from a snapshot of the earlier run continues it: the files of the sinks stay, and the sinks
+        themselves remove what follows the snapshot. Raises BadInput, and removes nothing, if another run writes there, if
+        the directory contains files that are not from a flowsim run, or rows that a snapshot of another run would replace.
         """
         try:
             if self.path.exists() and not self.path.is_dir():
                 raise BadInput(f"{self.path}: is a file; give a directory with --out")
             self.path.mkdir(parents=True, exist_ok=True)
             self._lock = DirectoryLock(self.path)
-            kept = self._remove_old_run()
-            base = self.path.resolve()
-            inside = sorted(f.relative_to(base).as_posix() for f in sink_folders if f.is_relative_to(base))
-            content: dict[str, object] = {_KEY: 1, "scenario": scenario, "sinks": inside}
-            kept |= {folder.relative_to(base) for folder in checkpoint_folders if folder.is_relative_to(base)}
-            content |= {"checkpoints": sorted(folder.as_posix() for folder in kept)} if kept else {}
+            earlier, base = _marker(self.path) or {}, self.path.resolve()
+            continues = self.continues(start)
+            kept = self._remove_old_run(start, continues)
+            sinks = {folder.relative_to(base) for folder in sink_folders if folder.is_relative_to(base)}
+            sinks |= set(_paths(earlier, "sinks")) if continues else set()
+            content: dict[str, object] = {_KEY: 1, "scenario": scenario, "sinks": _names(sinks)}
+            folders = {*checkpoint_folders, *(base / folder for folder in kept)}
+            inside = {folder.relative_to(base) for folder in folders if folder.is_relative_to(base)}
+            content |= {"checkpoints": _names(inside)} if inside else {}
+            outside = {folder for folder in folders if not folder.is_relative_to(base)}
+            content |= {"checkpoints_outside": _names(outside)} if outside else {}
+            older = earlier.get("older") if continues else {str(path): _stamp(path) for path in _snapshots_in(folders)}
+            content |= {"older": older} if older else {}
+            started = earlier.get("started_from") if continues else start and start.digest
+            content |= {"started_from": started} if started else {}
             _write_marker(self.path, content)
         except OSError as error:
             self.end()
@@ -92,13 +118,32 @@ class RunDirectory:
             self.end()
             raise
 
+    def continues(self, start: Start | None) -> bool:
+        """Returns True if a run that starts from this snapshot continues the run in this directory."""
+        return start is not None and start.path.resolve() in self.snapshots()
+
+    def snapshots(self) -> list[Path]:
+        """Returns the checkpoints and savepoints that the run in this directory, and those that it continues, wrote."""
+        content = _marker(self.path) or {}
+        folders = [self.path / folder for folder in _paths(content, "checkpoints")]
+        older = content.get("older")
+        known = older if isinstance(older, dict) else {}
+        found = _snapshots_in([*folders, *map(Path, _texts(content.get("checkpoints_outside")))])
+        return [path for path in found if known.get(str(path)) != _stamp(path)]
+
+    @property
+    def scenario(self) -> str | None:
+        """The name of the scenario whose run is in this directory; None without a run."""
+        name = (_marker(self.path) or {}).get("scenario")
+        return name if isinstance(name, str) else None
+
     def end(self) -> None:
         """Unlocks the directory."""
         if self._lock is not None:
             self._lock.release()
 
-    def _remove_old_run(self) -> set[Path]:
-        """Returns the folders of its checkpoints, which stay."""
+    def _remove_old_run(self, start: Start | None = None, continues: bool = False) -> set[Path]:
+        """Returns the folders of its checkpoints, which stay; ``continues``: the files of its sinks stay, too."""
         found = sorted(path for path in self.path.iterdir() if path.name != LOCK)
         if not found:
             return set()
@@ -108,11 +153,15 @@ class RunDirectory:
         folders, files = self._listed("sinks"), self._listed("files")
         kept = {folder for folder in self._listed("checkpoints") if (self.path / folder).is_dir()}
         parts = self._checked(found, folders, kept, files)
+        if continues:
+            parts = [part for part in parts if part.relative_to(self.path) in files]
+        elif start is not None:
+            self._check_rows(start, parts)
         if self.recording in found:
             locked_room(self.recording).release()  # checks before it removes
             self.recording.rmdir()
         _unlink(parts)
-        _remove_empty(self.path, [*folders, *(file.parent for file in files)], kept)
+        _remove_empty(self.path, [*folders, *(file.parent for file in files)], {*kept, *(folders if continues else ())})
         # Last: an interrupted removal leaves a directory that is still marked as flowsim's.
         _unlink(path for path in found if _AT_TOP.fullmatch(path.name))
         return kept
@@ -120,13 +169,21 @@ class RunDirectory:
     def _listed(self, kind: str) -> list[Path]:
         """Returns the folders or files of the earlier run; raises BadInput if the directory is not flowsim's."""
         content = _marker(self.path)
-        listed = None if content is None else content.get(kind, None if kind == "sinks" else [])
-        if isinstance(listed, list) and all(isinstance(name, str) for name in listed):
-            return [path for path in map(Path, listed) if _stays_inside(path)]
+        if content is not None and isinstance(content.get("sinks"), list):
+            return _paths(content, kind)
         raise BadInput(
             f"{self.path}: is not empty and not the output of an earlier run (it has no {RUN_FILE} that flowsim wrote); "
             "choose another directory with --out"
         )
+
+    def _check_rows(self, start: Start, parts: Sequence[Path]) -> None:
+        """Raises BadInput if rows would be lost: the run is restored, but not from a snapshot of the run that wrote them."""
+        earlier = (_marker(self.path) or {}).get("started_from")
+        if earlier != start.digest and any(not part.name.startswith(".") for part in parts):
+            raise BadInput(
+                f"{self.path}: holds rows of another run than the one that wrote {start.path}, and the run would delete "
+                "them: choose another directory with --out, or continue the run that is there with --resume"
+            )
 
     def _checked(
         self, found: Sequence[Path], folders: Sequence[Path], kept: set[Path], files: Sequence[Path]
@@ -152,6 +209,30 @@ class RunDirectory:
                     )
                 parts.append(inner)
         return parts
+
+
+def _texts(listed: object) -> list[str]:
+    return [name for name in listed if isinstance(name, str)] if isinstance(listed, list) else []
+
+
+def _paths(content: Mapping[str, object], kind: str) -> list[Path]:
+    """Returns the folders or files inside the directory that ``run.json`` lists."""
+    return [path for path in map(Path, _texts(content.get(kind))) if _stays_inside(path)]
+
+
+def _names(folders: Iterable[Path]) -> list[str]:
+    return sorted(folder.as_posix() for folder in folders)
+
+
+def _snapshots_in(folders: Iterable[Path]) -> list[Path]:
+    """Returns the checkpoints and savepoints in these folders, the lowest name first."""
+    found = {path.resolve() for folder in folders if folder.is_dir() for path in folder.iterdir()}
+    return sorted(path for path in found if not path.name.startswith(".") and is_checkpoint(path))
+
+
+def _stamp(snapshot: Path) -> str:
+    """Identifies one write of a snapshot: equal runs write equal bytes, but not at the same time."""
+    return str((snapshot / MANIFEST).stat().st_mtime_ns)
 
 
 def _stays_inside(folder: Path) -> bool:

@@ -9,11 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
+from flowsim.checkpoints.storage.directory.manifest import read_manifest
 from flowsim.cluster.checkpoint_folders import locked_folders
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, Progress, RunOptions
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.cluster.recorded_run import run_and_close
 from flowsim.cluster.run_bounds import UNBOUNDED, RunBounds
+from flowsim.connectors.databases.sqlite import SqliteSink
 from flowsim.errors import InvariantViolation, JobFailed, MissingTimestamp, NoTimestamp
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
@@ -28,7 +30,7 @@ from flowsim.recording.writer import RecordingWriter
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.expectations import ExpectationOutcome, FinishedRun, judge_expectations
 from flowsim.scenario.run_description import describe_run, input_digests
-from flowsim.scenario.run_directory import RunDirectory
+from flowsim.scenario.run_directory import RunDirectory, Start
 from flowsim.scenario.settings import RunSettings
 from flowsim.scenario.timestamps import ADVICE, MISSING_ADVICE
 from flowsim.sim.policy import SchedulingPolicy, policy_of
@@ -128,7 +130,7 @@ def run_compiled(
     schedule = policy_of(settings.policy if policy is None else policy, RandomStreams(settings.seed))
     _check(compiled, settings.clock, savepoint)
     run = describe_run(compiled, settings, schedule, until_ns, budget_records, faults, savepoint)
-    with _recorder(compiled, out, settings, run) as (writer, facts):
+    with _recorder(compiled, out, settings, run, _start(compiled, savepoint)) as (writer, facts):
         options = RunOptions(
             seed=settings.seed,
             clock=settings.clock,
@@ -194,13 +196,25 @@ def _wall(compiled: CompiledScenario, savepoint: SavepointRestoreSettings | None
     return folders if savepoint is None else {**folders, "savepoint": str(Path(savepoint.path).absolute())}
 
 
+def _start(compiled: CompiledScenario, savepoint: SavepointRestoreSettings | None) -> Start | None:
+    if savepoint is None:
+        return None
+    path = Path(savepoint.path)
+    manifest = read_manifest(path, compiled.scenario.limits)
+    return Start(path, manifest.checkpoint_id, manifest.digest)
+
+
 @contextmanager
 def _recorder(
-    compiled: CompiledScenario, out: str | Path | None, settings: RunSettings, description: RunDescription
+    compiled: CompiledScenario,
+    out: str | Path | None,
+    settings: RunSettings,
+    description: RunDescription,
+    start: Start | None,
 ) -> Iterator[tuple[RecordingWriter | None, MemoryRecorder | None]]:
     """Returns the recorder of a run: a writer below ``out``, which it locks, or memory, or None."""
     level, values_bytes = settings.record, settings.record_values_bytes
-    with _locked_directory(compiled, out) as directory:
+    with _locked_directory(compiled, out, start) as directory:
         if directory is None:
             yield None, None if level is Level.OFF else MemoryRecorder(level, values_bytes, settings.record_state)
         elif level is Level.OFF:
@@ -218,7 +232,9 @@ def _recorder(
 
 
 @contextmanager
-def _locked_directory(compiled: CompiledScenario, out: str | Path | None) -> Iterator[RunDirectory | None]:
+def _locked_directory(
+    compiled: CompiledScenario, out: str | Path | None, start: Start | None
+) -> Iterator[RunDirectory | None]:
     """Locks ``out``, if there is one, and the folders of checkpoints; those below ``out`` are locked with it."""
     checkpoints = [folder.resolve() for folder in compiled.checkpoint_folders]
     if out is None:
@@ -226,13 +242,22 @@ def _locked_directory(compiled: CompiledScenario, out: str | Path | None) -> Ite
             yield None
         return
     directory, base = RunDirectory(out), Path(out).resolve()
+    _begin_tables(compiled, start, base, continues=directory.continues(start))
     sinks = [sink.directory.resolve() for sink in compiled.sinks if sink.directory is not None]
     with locked_folders(folder for folder in checkpoints if not folder.is_relative_to(base)):
-        directory.begin(compiled.scenario.model.name, sinks, checkpoints)
+        directory.begin(compiled.scenario.model.name, sinks, checkpoints, start)
         try:
             yield directory
         finally:
             directory.end()
+
+
+def _begin_tables(compiled: CompiledScenario, start: Start | None, base: Path, *, continues: bool) -> None:
+    """Prepares the database files that stay. Raises BadInput if one holds rows that the run would write again."""
+    for sink in compiled.sinks:
+        is_kept = sink.directory is not None and (continues or not sink.directory.resolve().is_relative_to(base))
+        if is_kept and isinstance(sink.output, SqliteSink):
+            sink.output.begin_run(None if start is None else start.checkpoint_id)
 
 
 def _advised(result: JobExecutionResult) -> JobExecutionResult:
@@ -272,6 +297,12 @@ def broken_invariant(error: Exception | None) -> InvariantViolation | None:
     if isinstance(error, JobFailed) and isinstance(error.cause, InvariantViolation):
         return error.cause
     return error if isinstance(error, InvariantViolation) else None
+
+
+def raise_broken_invariant(run: ScenarioRun) -> None:
+    """Raises InvariantViolation if a violated invariant ended the job, unless the scenario has faults."""
+    if broken_invariant(run.result.error) is not None and not run.compiled.faults:
+        raise InvariantViolation(str(run.result.error))
 
 
 def _sinks(compiled: CompiledScenario, cluster: MiniCluster, result: JobExecutionResult) -> tuple[SinkOutcome, ...]:

@@ -23,6 +23,7 @@ from flowsim import (
 )
 from flowsim.laws.law_ids import LAW_IDS
 from flowsim.recording.manifest import RunStatus
+from flowsim.scenario import runner
 from flowsim.simulation import JobStatus, Verdict
 
 WORDS = """\
@@ -88,7 +89,7 @@ def test_failed_job_is_a_result() -> None:
 
 
 def test_broken_invariant_is_raised_unless_caused_by_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "broken_invariant", lambda error: InvariantViolation("a count went below zero"))
+    monkeypatch.setattr(runner, "broken_invariant", lambda error: InvariantViolation("a count went below zero"))
     with pytest.raises(InvariantViolation):
         run_scenario(WORDS)
     run_scenario(WORDS, overrides=["faults=[{fault: drop_element, at: 1}]"])

@@ -34,10 +34,18 @@ from flowsim.cli.progress import run_progress
 from flowsim.cli.scenarios import compiled_scenario, write_warnings
 from flowsim.cli.summary import run_data, run_waits, show_run
 from flowsim.cluster.job_execution import JobStatus
-from flowsim.errors import BadInput, InvariantViolation
+from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
 from flowsim.graph.checkpoint_settings import CLAIM_MODES, SavepointRestoreSettings
-from flowsim.scenario.runner import ScenarioInterrupted, ScenarioRun, broken_invariant, resolved_settings, run_compiled
+from flowsim.scenario.compiled import CompiledScenario
+from flowsim.scenario.resume import newest_snapshot
+from flowsim.scenario.runner import (
+    ScenarioInterrupted,
+    ScenarioRun,
+    raise_broken_invariant,
+    resolved_settings,
+    run_compiled,
+)
 from flowsim.scenario.settings import RunSettings
 
 if TYPE_CHECKING:
@@ -62,6 +70,14 @@ FromSavepoint = Annotated[
         metavar="DIR",
         help="Start from this savepoint or checkpoint, e.g. out/savepoint-3. The parallelism may differ: --set "
         "settings.parallelism=4.",
+    ),
+]
+Resume = Annotated[
+    bool,
+    typer.Option(
+        "--resume",
+        help="Continue the run in the output directory from its newest complete checkpoint: rows that its sinks have "
+        "committed up to it stay.",
     ),
 ]
 ClaimModeOption = Annotated[
@@ -103,6 +119,7 @@ def run(
     until: Until = None,
     set_: Set = None,
     from_savepoint: FromSavepoint = None,
+    resume: Resume = False,
     claim_mode: ClaimModeOption = None,
     allow_non_restored_state: AllowNonRestoredState = False,
     limit: Limit = None,
@@ -117,7 +134,6 @@ def run(
 ) -> Answer:
     """Run a scenario. Options override --set, and --set overrides the scenario's settings."""
     judge = _judge(validate, engine, master, remote)
-    savepoint = _savepoint(from_savepoint, claim_mode, allow_non_restored_state)
     directory = out or default_out(scenario)
     until_ns = duration_argument("--until", until)
     compiled = compiled_scenario(scenario, directory, set_, allow_python, allow_path, limit, until_ns, connect)
@@ -128,6 +144,8 @@ def run(
     if judge is not None:
         judge.require(compiled.recompute is not None and allow_python)
     write_warnings(compiled)
+    start = _resumed(directory, compiled, from_savepoint) if resume else from_savepoint
+    savepoint = _savepoint(start, claim_mode, allow_non_restored_state)
     with run_progress(compiled.scenario.model.name, json_output) as progress:
         try:
             done = run_compiled(
@@ -145,8 +163,7 @@ def run(
             )
         except ScenarioInterrupted as interrupted:
             return _interrupted(interrupted.run, directory)
-    if broken_invariant(done.result.error) is not None and not compiled.faults:
-        raise InvariantViolation(str(done.result.error))
+    raise_broken_invariant(done)
     judged = None if judge is None else judge.judge(done, directory, allow_python, json_output)
     return _answer(done, directory, judged)
 
@@ -171,12 +188,23 @@ def _judge(validate: bool, engine: EngineName, master: str | None, remote: str |
     return judge if validate else None
 
 
+def _resumed(directory: Path, compiled: CompiledScenario, from_savepoint: Path | None) -> Path:
+    """Returns the snapshot with which the run in the directory continues; prints it."""
+    if from_savepoint is not None:
+        raise BadInput("--resume finds the checkpoint itself: leave out --from-savepoint")
+    found, skipped = newest_snapshot(directory, compiled.scenario.model.name, compiled.scenario.limits)
+    for reason in skipped:
+        sys.stderr.write(f"warning: not resumed from: {reason}\n")
+    sys.stderr.write(f"resuming from {found}\n")
+    return found
+
+
 def _savepoint(path: Path | None, claim_mode: str | None, allow: bool) -> SavepointRestoreSettings | None:
     if path is not None:
         return SavepointRestoreSettings(str(path), CLAIM_MODES[claim_mode or "no-claim"], allow)
     if claim_mode is not None or allow:
         option = "--allow-non-restored-state" if claim_mode is None else "--claim-mode"
-        raise BadInput(f"{option}: applies to a restored job only: add --from-savepoint DIR")
+        raise BadInput(f"{option}: applies to a restored job only: add --from-savepoint DIR or --resume")
     return None
 
 

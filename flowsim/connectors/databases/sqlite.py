@@ -54,6 +54,19 @@ class SqliteSink(DatabaseSink):
         super().__init__(table, fields, delivery, batch_rows)
         self.path: Path = Path(path)
 
+    def begin_run(self, restored_checkpoint_id: int | None) -> None:
+        """Prepares the file for a job that starts from a checkpoint, or without one.
+
+        Raises BadInput if the file holds rows that were committed after the checkpoint: they would be written again.
+        """
+        if not self.path.exists():
+            return
+        database = SqliteDatabase(self.path, self.table, self.columns, self.owner)
+        try:
+            database.begin_run(restored_checkpoint_id)
+        finally:
+            database.close()
+
     def open_database(self) -> Database:
         """Opens a connection to the file. Raises BadInput if it is no database, or cannot be created."""
         return SqliteDatabase(self.path, self.table, self.columns, self.owner)
@@ -80,6 +93,17 @@ class SqliteDatabase:
             self._connection = sqlite3.connect(path, isolation_level=None)
             # As for part files, a transaction survives the end of the process, not a power failure.
             self._connection.execute("PRAGMA synchronous = OFF")
+
+    def begin_run(self, restored_checkpoint_id: int | None) -> None:
+        with self._transaction() as run:
+            (highest,) = run("PRAGMA user_version").fetchone()
+            if restored_checkpoint_id is None:
+                run("PRAGMA user_version = 0")
+            elif highest > restored_checkpoint_id:
+                raise BadInput(
+                    f"{self._owner}: holds rows that were committed after checkpoint {restored_checkpoint_id}, and the "
+                    "restored job would write them again: restore a later checkpoint, or write to another directory"
+                )
 
     def create_tables(self) -> None:
         declared = ", ".join(f"{quoted(column.name)} {_TYPES[column.type]}" for column in self._columns)
@@ -108,9 +132,14 @@ class SqliteDatabase:
             )
 
     def move(self, staged: Iterable[StagedRows]) -> int:
+        """Moves rows, and keeps the highest number that was moved as the user version of the file."""
         moved = 0
         with self._transaction() as run:
+            (highest,) = run("PRAGMA user_version").fetchone()
             for each in staged:
+                if each.number > highest:
+                    highest = each.number
+                    run(f"PRAGMA user_version = {highest}")
                 key = (each.sink, each.subtask, each.number)
                 moved += run(
                     f"INSERT INTO {self._table} ({self._names}) SELECT {self._selected} FROM {self._staged} AS staged "

@@ -1,0 +1,167 @@
+"""A killed run continues in its own directory: every row once, also if the checkpoint is named instead of found."""
+
+from __future__ import annotations
+
+import csv
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+SCENARIO = Path(__file__).parent / "inputs" / "resume_in_same_out.yaml"
+COUNT = 3000
+SMALL = ("--set", f"sources.numbers.generator.count={COUNT}")
+
+
+def flowsim(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "flowsim", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return flowsim(folder, "run", "job.yaml", "--out", "out", *arguments)
+
+
+def checkpoints(folder: Path) -> list[Path]:
+    found = (folder / "out/ck").glob("chk-*/manifest.json")
+    return sorted((path.parent for path in found), key=lambda path: int(path.name.partition("-")[2]))
+
+
+@pytest.fixture
+def killed(tmp_path: Path) -> Path:
+    """A run that was killed after some checkpoints, with committed rows in its sinks."""
+    shutil.copy(SCENARIO, tmp_path / "job.yaml")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flowsim", "run", "job.yaml", "--out", "out"],
+        cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    for _ in range(1200):
+        if len(list((tmp_path / "out/sinks/kept").glob("part-*.csv"))) >= 3 and checkpoints(tmp_path):
+            break
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait(timeout=60)
+    assert 0 < len(rows(tmp_path)[0]) < COUNT
+    return tmp_path
+
+
+def rows(folder: Path) -> tuple[list[int], list[int]]:
+    """The numbers in the files of the CSV sink, and in the table of the SQLite sink."""
+    numbers = []
+    for part in (folder / "out/sinks/kept").glob("part-*.csv"):
+        with part.open() as file:
+            numbers += [int(row["n"]) for row in csv.DictReader(file)]
+    with sqlite3.connect(folder / "out/sinks/tbl/rows.sqlite") as database:
+        (table,) = database.execute(
+            "select name from sqlite_master where type = 'table' and name not like '\\_%' escape '\\'"
+        ).fetchone()
+        stored = [row[0] for row in database.execute(f'select n from "{table}"')]
+    return sorted(numbers), sorted(stored)
+
+
+def test_resumed_run_has_every_row_once(killed: Path) -> None:
+    done = run(killed, "--resume", *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert f"resuming from out/ck/{checkpoints_before(done)}" in done.stderr
+    assert rows(killed) == (list(range(COUNT)), list(range(COUNT)))
+
+
+def checkpoints_before(done: subprocess.CompletedProcess[str]) -> str:
+    return done.stderr.partition("resuming from out/ck/")[2].splitlines()[0]
+
+
+@pytest.mark.parametrize("form", ["relative", "absolute", "link"])
+def test_named_checkpoint_of_the_directory_continues_it_too(killed: Path, form: str) -> None:
+    newest = checkpoints(killed)[-1]
+    (killed / "link").symlink_to(newest)
+    given = {"relative": newest.relative_to(killed), "absolute": newest, "link": Path("link")}[form]
+    done = run(killed, "--from-savepoint", str(given), *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert rows(killed) == (list(range(COUNT)), list(range(COUNT)))
+    # Once more: files of later rows are replaced, but rows of a table would be there twice.
+    again = run(killed, "--from-savepoint", str(given), *SMALL)
+    assert again.returncode == 2
+    assert "holds rows that were committed after checkpoint" in again.stderr
+    assert rows(killed) == (list(range(COUNT)), list(range(COUNT)))
+
+
+def test_damaged_newest_checkpoint_is_skipped_and_named(killed: Path) -> None:
+    *_, older, newest = checkpoints(killed)
+    part = next(newest.glob("*/part-*.parquet"))
+    part.write_bytes(part.read_bytes()[:-1])
+    done = run(killed, "--resume", *SMALL)
+    assert "warning: not resumed from: " in done.stderr
+    assert f"resuming from out/ck/{older.name}" in done.stderr
+    # Files of later rows are replaced; a table cannot go back.
+    assert done.returncode == 2
+    assert "holds rows that were committed after checkpoint" in done.stderr
+    job = killed / "job.yaml"
+    job.write_text(job.read_text().replace("  tbl: {input: numbers, sqlite: {}}\n", ""))
+    done = run(killed, "--resume", "--allow-non-restored-state", *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert rows(killed)[0] == list(range(COUNT))
+
+
+def test_checkpoint_of_another_run_is_refused_where_rows_would_be_lost(killed: Path) -> None:
+    shutil.copytree(checkpoints(killed)[-1], killed / "elsewhere/chk-1")
+    before = rows(killed)
+    done = run(killed, "--from-savepoint", "elsewhere/chk-1", *SMALL)
+    assert done.returncode == 2
+    assert "holds rows of another run than the one that wrote elsewhere/chk-1" in done.stderr
+    assert "--resume" in done.stderr
+    assert rows(killed) == before
+    # Into a directory of its own it runs, and again.
+    for _ in range(2):
+        assert (
+            flowsim(killed, "run", "job.yaml", "--out", "new", "--from-savepoint", "elsewhere/chk-1", *SMALL).returncode
+            == 0
+        )
+
+
+def test_checkpoint_that_an_earlier_run_left_is_not_of_the_run(killed: Path) -> None:
+    """A new run replaces the earlier one except its checkpoints; they do not belong to the rows that are there now."""
+    old = checkpoints(killed)[-1]
+    assert run(killed, "--set", "sources.numbers.generator.count=50").returncode == 0
+    assert old.exists()
+    done = run(killed, "--from-savepoint", str(old), *SMALL)
+    assert done.returncode == 2
+    assert "holds rows of another run" in done.stderr
+    resumed = run(killed, "--resume", *SMALL)
+    assert resumed.returncode == 2
+    assert "has no complete checkpoint to resume from" in resumed.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--out", "nowhere"), "holds no run that could be resumed"),
+        (("--from-savepoint", "x"), "leave out --from-savepoint"),
+    ],
+)
+def test_nothing_to_resume_is_refused(killed: Path, arguments: tuple[str, str], message: str) -> None:
+    done = run(killed, "--resume", *arguments)
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
+
+
+def test_run_of_another_scenario_is_refused(killed: Path) -> None:
+    text = (killed / "job.yaml").read_text().replace("name: sameout", "name: other")
+    (killed / "job.yaml").write_text(text)
+    done = run(killed, "--resume")
+    assert (done.returncode, "holds a run of scenario 'sameout', not of 'other'" in done.stderr) == (2, True)
+
+
+def test_replay_of_resumed_run_starts_from_the_same_checkpoint(killed: Path) -> None:
+    assert run(killed, "--resume", "--record", "elements", *SMALL).returncode == 0
+    replayed = flowsim(killed, "replay", "out")
+    assert replayed.returncode == 0, replayed.stderr

@@ -103,6 +103,10 @@ def test_damaged_newest_checkpoint_is_skipped_and_named(killed: Path) -> None:
     done = run(killed, "--resume", *SMALL)
     assert "warning: not resumed from: " in done.stderr
     assert f"resuming from out/ck/{older.name}" in done.stderr
+    if done.returncode == 0:
+        # The run was killed before the rows of the newest checkpoint were committed.
+        assert rows(killed) == (list(range(COUNT)), list(range(COUNT)))
+        return
     # Files of later rows are replaced; a table cannot go back.
     assert done.returncode == 2
     assert "holds rows that were committed after checkpoint" in done.stderr

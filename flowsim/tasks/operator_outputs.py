@@ -75,6 +75,9 @@ class CopyingChainingOutput(ChainingOutput):
 
     __slots__ = ()
 
+    def __init__(self, operator: StreamOperator, name: str) -> None:
+        super().__init__(operator, name)
+
     def collect(self, value: Value, timestamp: int | None) -> None:
         self.records_out += 1
         # A flat tuple is immutable, so it needs no copy. Its items are checked here as in the encoder, since a call

@@ -80,6 +80,9 @@ class PerRecordBoundedWatermarks(BoundedOutOfOrdernessWatermarks):
 
     __slots__ = ()
 
+    def __init__(self, max_out_of_orderness_ms: int) -> None:
+        super().__init__(max_out_of_orderness_ms)
+
     def on_event(self, value: object, timestamp: int, output: WatermarkOutput) -> None:
         if timestamp > self._max_timestamp:
             self._max_timestamp = timestamp

@@ -57,6 +57,9 @@ class ForwardPartitioner(StreamPartitioner):
     downstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.UNSUPPORTED
     upstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.UNSUPPORTED
 
+    def __init__(self, channels: int) -> None:
+        super().__init__(channels)
+
     def select_channel(self, value: Value) -> int:
         return 0
 
@@ -67,6 +70,9 @@ class GlobalPartitioner(StreamPartitioner):
     __slots__ = ()
     name: ClassVar[str] = "GLOBAL"
     downstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.FIRST
+
+    def __init__(self, channels: int) -> None:
+        super().__init__(channels)
 
     def select_channel(self, value: Value) -> int:
         return 0
@@ -129,6 +135,9 @@ class BroadcastPartitioner(StreamPartitioner):
     downstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.UNSUPPORTED
     upstream_subtask_state_mapper: ClassVar[SubtaskStateMapper] = SubtaskStateMapper.UNSUPPORTED
     is_broadcast: ClassVar[bool] = True
+
+    def __init__(self, channels: int) -> None:
+        super().__init__(channels)
 
     def select_channel(self, value: Value) -> int:
         raise TypeError("a broadcast partitioner does not choose a channel")

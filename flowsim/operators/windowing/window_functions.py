@@ -119,6 +119,9 @@ class InternalProcessWindowFunction(_Calling[ProcessWindowFunction]):
 
     __slots__ = ()
 
+    def __init__(self, function: ProcessWindowFunction, single_value: bool = False) -> None:
+        super().__init__(function, single_value)
+
     def process(self, key: Value, context: WindowContext, contents: object) -> Results:
         return self._function.process(key, context, self._iterable(contents))
 
@@ -130,6 +133,9 @@ class InternalApplyWindowFunction(_Calling[WindowFunction]):
     """Calls a WindowFunction. Flink: InternalIterableWindowFunction, InternalSingleValueWindowFunction."""
 
     __slots__ = ()
+
+    def __init__(self, function: WindowFunction, single_value: bool = False) -> None:
+        super().__init__(function, single_value)
 
     def process(self, key: Value, context: WindowContext, contents: object) -> Results:
         return self._function.apply(key, context.window(), self._iterable(contents))
@@ -172,6 +178,9 @@ class InternalProcessAllWindowFunction(_Calling[ProcessAllWindowFunction]):
 
     __slots__ = ()
 
+    def __init__(self, function: ProcessAllWindowFunction, single_value: bool = False) -> None:
+        super().__init__(function, single_value)
+
     def process(self, key: Value, context: WindowContext, contents: object) -> Results:
         return self._function.process(context, self._iterable(contents))
 
@@ -183,6 +192,9 @@ class InternalApplyAllWindowFunction(_Calling[AllWindowFunction]):
     """Calls an AllWindowFunction. Flink: InternalIterableAllWindowFunction, InternalSingleValueAllWindowFunction."""
 
     __slots__ = ()
+
+    def __init__(self, function: AllWindowFunction, single_value: bool = False) -> None:
+        super().__init__(function, single_value)
 
     def process(self, key: Value, context: WindowContext, contents: object) -> Results:
         return self._function.apply(context.window(), self._iterable(contents))

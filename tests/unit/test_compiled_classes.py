@@ -1,0 +1,110 @@
+"""Objects of compiled classes give back what they refer to."""
+
+from __future__ import annotations
+
+import ast
+import gc
+import subprocess
+import sys
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from flowsim.connectors.memory import CollectSink
+from flowsim.operators.sink_operator import SinkOperator
+from flowsim.operators.windowing.window_functions import InternalApplyWindowFunction, InternalProcessWindowFunction
+from flowsim.tasks.operator_outputs import ChainingOutput, CopyingChainingOutput
+
+ROOT = Path(__file__).parents[2]
+COMPILED: list[str] = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["flowsim"]["compiled"]
+
+
+def compiled_classes() -> Iterator[tuple[str, ast.ClassDef]]:
+    for module in COMPILED:
+        tree = ast.parse((ROOT / f"{module.replace('.', '/')}.py").read_text())
+        for node in tree.body:
+            if isinstance(node, ast.ClassDef):
+                yield module, node
+
+
+def base_names(node: ast.ClassDef) -> list[str]:
+    bases = [base.value if isinstance(base, ast.Subscript) else base for base in node.bases]
+    return [base.id for base in bases if isinstance(base, ast.Name)]
+
+
+def has_init(node: ast.ClassDef) -> bool:
+    return any(isinstance(each, ast.FunctionDef) and each.name == "__init__" for each in node.body)
+
+
+def test_compiled_class_does_not_inherit_a_compiled_init() -> None:
+    """mypyc calls an inherited ``__init__`` twice, in ``tp_new`` and in ``tp_init``; the second call drops no reference.
+
+    A class that inherits one must have its own, which calls it.
+    """
+    classes = {node.name: node for _, node in compiled_classes()}
+    assert len(classes) > 100
+
+    def inherits_init(node: ast.ClassDef) -> bool:
+        bases = [classes[name] for name in base_names(node) if name in classes]
+        return any(has_init(base) or inherits_init(base) for base in bases)
+
+    found = [
+        f"{module}.{node.name}" for module, node in compiled_classes() if not has_init(node) and inherits_init(node)
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda one: ChainingOutput(one, "x"),
+        lambda one: CopyingChainingOutput(one, "x"),
+        lambda one: InternalProcessWindowFunction(one),
+        lambda one: InternalApplyWindowFunction(one),
+    ],
+    ids=["ChainingOutput", "CopyingChainingOutput", "InternalProcessWindowFunction", "InternalApplyWindowFunction"],
+)
+def test_object_gives_back_its_references(make: Callable[[SinkOperator], object]) -> None:
+    held = SinkOperator(CollectSink())
+    before = sys.getrefcount(held)
+    made = make(held)
+    assert sys.getrefcount(held) == before + 1
+    del made
+    gc.collect()
+    assert sys.getrefcount(held) == before
+
+
+RUNS = """
+import gc
+from flowsim.connectors.script import ScriptedSource, record
+from flowsim.datastream import StreamExecutionEnvironment
+from flowsim.facts.kinds import Level
+from flowsim.testing.runs import run_job
+from flowsim.testing.schedule import Schedule
+
+def run(seed):
+    env = StreamExecutionEnvironment.get_execution_environment()
+    one, other = (env.add_source(ScriptedSource([record(f"{c}{i}", i) for i in range(3)])).name(c) for c in "ab")
+    one.union(other).map(lambda value: value).name("merged")
+    run_job(env, schedule=Schedule("random", seed, 1), level=Level.OFF)
+
+def resident():
+    gc.collect()
+    with open("/proc/self/statm") as file:
+        return int(file.read().split()[1]) * 4096
+
+for seed in range(200):
+    run(seed)
+before = resident()
+for seed in range(2000):
+    run(seed)
+print(resident() - before)
+"""
+
+
+@pytest.mark.slow
+def test_memory_of_2000_runs_stays_below_5_mb() -> None:
+    done = subprocess.run([sys.executable, "-c", RUNS], capture_output=True, text=True, check=True, cwd=ROOT)
+    assert int(done.stdout) < 5_000_000

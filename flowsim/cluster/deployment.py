@@ -34,6 +34,7 @@ from flowsim.tasks.inputs.task_input import TaskInput
 from flowsim.tasks.operator_chain import OperatorChain, OperatorWrapper
 from flowsim.tasks.operator_deployment import OperatorDeployment
 from flowsim.tasks.operator_outputs import ChainingOutput, CopyingChainingOutput, OperatorOutput, OutputEdge
+from flowsim.tasks.record_charge import ChargedOutput, RecordCharge
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.units import NS_PER_MS
 
@@ -212,7 +213,9 @@ class Deployment:
         edges = [OutputEdge(edge.side_output, writers[edge.id]) for edge in out_edges]
         for successor in successors:
             consumer = wrappers[successor.index]
-            output = (CopyingChainingOutput if copies else ChainingOutput)(consumer.operator, consumer.name)
+            output = (CopyingChainingOutput if copies else ChainingOutput)(
+                consumer.charged(consumer.operator), consumer.name
+            )
             edges.append(OutputEdge(successor.input_tag, output))
         return edges
 
@@ -242,8 +245,16 @@ class Deployment:
         )
         context = task.create_operator_context(deployed)
         context.components = self._components[subtask.id].create_operator_components(chained)
-        operator.setup(context, output)
-        return OperatorWrapper(operator, node.name, chained.index, output, executor, processing_time, context.cost_ns)
+        charge = self._charge_of(deployed, task)
+        operator.setup(context, ChargedOutput(output, charge) if charge is not None and operator.is_source else output)
+        return OperatorWrapper(
+            operator, node.name, chained.index, output, executor, processing_time, context.cost_ns, charge
+        )
+
+    def _charge_of(self, deployed: OperatorDeployment, task: StreamTask) -> RecordCharge | None:
+        """Returns what adds the costs of records that differ; None where all are equal, and on the real clock."""
+        cost = deployed.cost
+        return None if isinstance(cost, int) or not self.scheduler.is_virtual else RecordCharge(cost, task.clock)
 
     def _copies(self, operator: StreamOperator, consumers: int) -> bool:
         """True if chained operators get copies of the output of ``operator`` (rule 5.10)."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from flowsim.graph.operator_cost import OperatorCosts
 from flowsim.graph.stream_graph import OperatorDescription, PartitionerSpec, StreamEdge, StreamGraph, StreamNode
 
 
@@ -42,6 +43,7 @@ def _add_committers(graph: StreamGraph, sink: StreamNode) -> None:
         operator_factory=commit.committer_factory,
         description=OperatorDescription("committer"),
         cost_ns=0,
+        costs=OperatorCosts(),
         uid=f"Sink Committer: {sink.operator_id}",
         key_selector=None,
         key_type=None,

@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Literal
 
 from flowsim.graph.checkpoint_settings import CheckpointSettings, RestartStrategySettings
+from flowsim.graph.operator_cost import OperatorCosts
 from flowsim.graph.placement import TaskManagers
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.sources.split_enumerator import EnumeratorFactory
@@ -84,6 +85,8 @@ class StreamNode:
     key_type: str | None = None
     cost_ns: int | None = None
     """Virtual cost per record in ns; None: the job's default (1 us)."""
+    costs: OperatorCosts = field(default_factory=OperatorCosts)
+    """The costs that differ from it."""
     buffer_timeout_ms: int | None = None
     """The buffer timeout of the node's output edges; 0: always flush, -1: never; None: the job's default."""
     key_selectors: tuple[KeySelector | None, ...] = ()

@@ -90,6 +90,11 @@ class CompileContext:
         self.problems.at(path, message)
         return Failed()
 
+    def fail_at_key(self, path: YamlPath, message: str) -> Failed:
+        """Reports a problem of the key at ``path`` and returns the error to raise."""
+        self.problems.at_key(path, message)
+        return Failed()
+
     def attempt(self, path: YamlPath, action: Callable[[], T]) -> T:
         """Runs ``action``; a BadInput becomes a problem at ``path``. Raises Failed."""
         try:

@@ -15,7 +15,8 @@ from flowsim.scenario.features.alarms import AlarmModel, compile_alarm
 from flowsim.scenario.features.async_calls import AsyncModel, compile_async
 from flowsim.scenario.features.broadcast import BroadcastModel, check_broadcast, compile_broadcast
 from flowsim.scenario.features.connect import ConnectModel, compile_connect
-from flowsim.scenario.features.inputs import EdgeModel, Incoming, incoming_of
+from flowsim.scenario.features.costs import set_cost
+from flowsim.scenario.features.inputs import EdgeModel, Incoming, SecondInputModel, incoming_of, second_input
 from flowsim.scenario.features.interval_joins import IntervalJoinModel, compile_interval_join
 from flowsim.scenario.features.joins import CoGroupModel, JoinModel, compile_co_group, compile_join
 from flowsim.scenario.features.maps import (
@@ -58,6 +59,8 @@ class OperatorKind:
     keys_inside: bool = False
     """True if the block has its own ``key_by``, with a key for each input."""
     window: Literal["none", "optional", "required"] = "none"
+    tags_records: bool = False
+    """True if the operator has one input, with the records of both streams, each with the number of its stream."""
 
 
 OPERATOR_KINDS: Final[dict[str, OperatorKind]] = {
@@ -76,8 +79,8 @@ OPERATOR_KINDS: Final[dict[str, OperatorKind]] = {
     "alarm": OperatorKind(compile_alarm, needs_key=True),
     "async": OperatorKind(compile_async),
     "connect": OperatorKind(compile_connect, keys_inside=True),
-    "join": OperatorKind(compile_join, keys_inside=True),
-    "co_group": OperatorKind(compile_co_group, keys_inside=True),
+    "join": OperatorKind(compile_join, keys_inside=True, tags_records=True),
+    "co_group": OperatorKind(compile_co_group, keys_inside=True, tags_records=True),
     "interval_join": OperatorKind(compile_interval_join, keys_inside=True),
     "broadcast": OperatorKind(compile_broadcast, check_broadcast),
 }
@@ -204,6 +207,11 @@ def compile_operator(context: CompileContext, name: str, model: OperatorModel) -
     kind, value = model.chosen
     result = OPERATOR_KINDS[kind].compile(context, (*path, kind), value, incoming)
     _settle(context, path, name, model, result.stream)
+    schemas = [incoming.schema]
+    if isinstance(value, SecondInputModel):
+        schemas.append(second_input(context, (*path, kind), value.to, incoming).schema)
+    is_tagged = OPERATOR_KINDS[kind].tags_records
+    set_cost(context, path, result.stream, model.cost, schemas, is_tagged=is_tagged)
     context.streams[name] = result
     sides = dict(result.side_outputs)
     if model.window is not None and model.window.late_output is not None:
@@ -224,8 +232,6 @@ def _settle(context: CompileContext, path: Path, name: str, model: OperatorModel
                 f"expected at least the parallelism {parallelism}, got {model.max_parallelism}",
             )
         stream.set_max_parallelism(model.max_parallelism)
-    if model.cost is not None:
-        stream.cost(model.cost)
     if model.buffer_timeout is not None:
         stream.set_buffer_timeout(model.buffer_timeout)
     if model.chaining == "head":

@@ -14,6 +14,7 @@ NAME_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_-]{0,63}$"
 FIELD_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_]{0,63}$"
 PLACE_PATTERN: Final = r"^[A-Za-z][A-Za-z0-9_-]{0,63}(/[0-9]{1,5}(-[0-9]{1,5})?)?$"
 PYTHON_PATTERN: Final = r"^[A-Za-z_][A-Za-z0-9_]*(\.[A-Za-z_][A-Za-z0-9_]*)*:[A-Za-z_][A-Za-z0-9_]*$"
+SUBTASKS_PATTERN: Final = r"^[0-9]{1,5}(-[0-9]{1,5})?$"
 DURATION_PATTERN: Final = r"^[0-9]{1,18} ?(ns|us|ms|s|sec|min|h|d)$"
 SIZE_PATTERN: Final = r"^[0-9]{1,12} ?(B|KiB|MiB)$"
 
@@ -141,6 +142,8 @@ ExpressionSource = Annotated[
     WithJsonSchema({"type": ["string", "number", "boolean"], UNIT: "expression"}),
 ]
 Name = Annotated[str, Field(pattern=NAME_PATTERN)]
+SubtaskRange = Annotated[str, Field(pattern=SUBTASKS_PATTERN)]
+"""INDEX or FIRST-LAST, from 0."""
 FieldName = Annotated[str, Field(pattern=FIELD_PATTERN)]
 StreamName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_-]{0,63}(\.[A-Za-z][A-Za-z0-9_-]{0,63})?$")]
 PythonReference = Annotated[str, Field(pattern=PYTHON_PATTERN, max_length=200)]

@@ -13,13 +13,24 @@ from flowsim.operators.stream_operator import OperatorInput, StreamOperator
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.operator_outputs import OperatorOutput
 from flowsim.tasks.processing_time import OperatorProcessingTimeService
+from flowsim.tasks.record_charge import ChargedInput, RecordCharge
 from flowsim.watermark.idleness import PausableRelativeClock
 
 
 class OperatorWrapper:
     """One operator, with the objects that the chain needs to finish the operator. Flink: StreamOperatorWrapper."""
 
-    __slots__ = ("operator", "name", "index", "output", "executor", "processing_time", "is_open", "nominal_cost_ns")
+    __slots__ = (
+        "operator",
+        "name",
+        "index",
+        "output",
+        "executor",
+        "processing_time",
+        "is_open",
+        "nominal_cost_ns",
+        "charge",
+    )
 
     def __init__(
         self,
@@ -30,7 +41,9 @@ class OperatorWrapper:
         executor: MailboxExecutor,
         processing_time: OperatorProcessingTimeService,
         nominal_cost_ns: int,
+        charge: RecordCharge | None = None,
     ) -> None:
+        """``charge``: adds the costs of records if they differ; ``nominal_cost_ns`` is 0 then."""
         self.operator = operator
         self.name = name
         self.index = index
@@ -38,7 +51,12 @@ class OperatorWrapper:
         self.executor = executor
         self.processing_time = processing_time
         self.nominal_cost_ns = nominal_cost_ns
+        self.charge = charge
         self.is_open = False
+
+    def charged(self, operator_input: OperatorInput, index: int = 0) -> OperatorInput:
+        """Returns an input of the operator, which adds the costs of its records if they differ."""
+        return operator_input if self.charge is None else ChargedInput(operator_input, self.charge, index)
 
 
 class OperatorChain:
@@ -61,7 +79,7 @@ class OperatorChain:
 
     def input_of_head(self, index: int) -> OperatorInput:
         """Returns an input of the head, which the task feeds."""
-        return self.head.inputs[index]
+        return self.wrappers[0].charged(self.head.inputs[index], index)
 
     @property
     def input_selectable(self) -> InputSelectable | None:
@@ -76,13 +94,15 @@ class OperatorChain:
 
     @property
     def cost_ns(self) -> int:
-        """The nominal cost in ns of a record that passes the whole chain."""
+        """The nominal cost in ns of a record that passes the whole chain, without costs that depend on the record."""
         return sum(wrapper.nominal_cost_ns for wrapper in self.wrappers)
 
     def scale_costs(self, numerator: int, denominator: int) -> None:
         """Sets the cost of records to this share of their nominal cost."""
         for wrapper in self.wrappers:
             wrapper.operator.set_cost_ns(wrapper.nominal_cost_ns * numerator // denominator)
+            if wrapper.charge is not None:
+                wrapper.charge.scale(numerator, denominator)
 
     def set_costs(self, cost_ns: int) -> None:
         """Sets the same cost for every operator."""

@@ -9,6 +9,7 @@ from random import Random
 from flowsim.facts.tracer import TaskTrace
 from flowsim.graph.edge_expansion import Subtask
 from flowsim.graph.job_graph import ChainedOperator
+from flowsim.graph.operator_cost import RecordCosts
 from flowsim.graph.stream_graph import JobSettings
 from flowsim.mailbox.mailbox_executor import MailboxExecutor
 from flowsim.operators.async_calls import AsyncCalls
@@ -33,6 +34,13 @@ class OperatorDeployment:
     run_started_ns: int
     attempt_number: int = 0
     """The number of earlier attempts of the subtask."""
+
+    @property
+    def cost(self) -> int | RecordCosts:
+        """The cost of a record of the subtask: ns, or functions of the record."""
+        node = self.chained.node
+        constant_ns = self.settings.cost_ns if node.cost_ns is None else node.cost_ns
+        return node.costs.of_subtask(self.subtask.index, constant_ns)
 
     def create_context(
         self,
@@ -61,7 +69,7 @@ class OperatorDeployment:
             processing_time=self.processing_time,
             mailbox_executor=self.executor,
             random=self.random,
-            cost_ns=settings.cost_ns if node.cost_ns is None else node.cost_ns,
+            cost_ns=self.cost if isinstance(self.cost, int) else 0,
             trace=trace,
             cancellation=cancellation,
             interruptible_timers=settings.interruptible_timers,

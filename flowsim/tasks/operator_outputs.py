@@ -11,7 +11,7 @@ from mypy_extensions import mypyc_attr
 
 from flowsim.failure_location import note_operator, note_record
 from flowsim.network.writers.record_writer import RecordWriter
-from flowsim.operators.stream_operator import StreamOperator, Value
+from flowsim.operators.stream_operator import OperatorInput, Value
 from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
 from flowsim.streamrecord.output import CountingOutput, Output
 from flowsim.units import NO_TIMESTAMP
@@ -28,7 +28,7 @@ class ChainingOutput(CountingOutput):
 
     __slots__ = ("operator", "_name", "_status")
 
-    def __init__(self, operator: StreamOperator, name: str) -> None:
+    def __init__(self, operator: OperatorInput, name: str) -> None:
         super().__init__()
         self.operator = operator
         self._name = name
@@ -75,7 +75,7 @@ class CopyingChainingOutput(ChainingOutput):
 
     __slots__ = ()
 
-    def __init__(self, operator: StreamOperator, name: str) -> None:
+    def __init__(self, operator: OperatorInput, name: str) -> None:
         super().__init__(operator, name)
 
     def collect(self, value: Value, timestamp: int | None) -> None:

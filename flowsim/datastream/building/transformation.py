@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
+from flowsim.graph.operator_cost import OperatorCosts
 from flowsim.graph.stream_graph import (
     ChainingStrategy,
     JobSettings,
@@ -61,6 +62,7 @@ class Transformation:
     key_selectors: tuple[KeySelector | None, ...] = ()
     """One selector per input, if the operator has several inputs."""
     cost_ns: int | None = None
+    costs: OperatorCosts = field(default_factory=OperatorCosts)
     buffer_timeout_ms: int | None = None
     uid: str | None = None
     enumerator_factory: EnumeratorFactory[object] | None = None
@@ -89,7 +91,7 @@ def generate(
     """Generates the graph of these operators and all their upstream operators, in the order of their declaration.
 
     Raises BadInput for an empty job, a repeated uid, a forward edge between unequal parallelisms (rule 1.2), fewer key
-    groups than subtasks (rule 1.22), and an endless source without pace at cost 0 (D4).
+    groups than subtasks (rule 1.22), costs of subtasks that do not exist, and an endless source without pace at cost 0 (D4).
     """
     used = _with_inputs(operators)
     if not used:
@@ -102,8 +104,7 @@ def generate(
             raise BadInput(
                 f"operator {one.name!r}: parallelism {node.parallelism} exceeds max parallelism {node.max_parallelism}"
             )
-        if one.needs_cost and (settings.cost_ns if one.cost_ns is None else one.cost_ns) == 0:
-            raise BadInput(f"operator {one.name!r}: an endless source needs a pace or a cost above 0")
+        _check_cost(one, settings)
         graph.add_node(node)
     for one in used:
         for upstream in one.inputs:
@@ -149,12 +150,25 @@ def _node(one: Transformation, max_parallelism: int | None) -> StreamNode:
         key_type=one.key_type,
         key_selectors=one.key_selectors,
         cost_ns=one.cost_ns,
+        costs=one.costs,
         buffer_timeout_ms=one.buffer_timeout_ms,
         uid=one.uid,
         enumerator_factory=one.enumerator_factory,
         two_phase_commit=one.two_phase_commit,
         check_run=one.check_run,
     )
+
+
+def _check_cost(one: Transformation, settings: JobSettings) -> None:
+    unknown = one.costs.unknown_subtask(one.parallelism)
+    if unknown is not None:
+        raise BadInput(
+            f"operator {one.name!r}: cost: there is no subtask {unknown}: the parallelism is {one.parallelism}, and the first "
+            "subtask is 0"
+        )
+    constant_ns = settings.cost_ns if one.cost_ns is None else one.cost_ns
+    if one.needs_cost and not one.costs.are_positive(one.parallelism, constant_ns):
+        raise BadInput(f"operator {one.name!r}: an endless source needs a pace or a cost above 0")
 
 
 def _check_uids(used: list[Transformation]) -> None:

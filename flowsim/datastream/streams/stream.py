@@ -18,12 +18,15 @@ from flowsim.datastream.building.transformation import (
 )
 from flowsim.datastream.job_builder import JobBuilder
 from flowsim.errors import BadInput
+from flowsim.graph.operator_cost import OperatorCosts, RecordCost, RecordCosts
 from flowsim.graph.stream_graph import ChainingStrategy, OperatorDescription, PartitionerSpec
 from flowsim.not_simulated import missing_attribute
 from flowsim.operators.stream_operator import KeySelector
 from flowsim.values.durations import Duration
 from flowsim.values.types import TypeInformation
 
+AnyCost = int | Duration | RecordCost | Sequence[RecordCost]
+"""The cost of a record: ns, a Duration, or functions that compute it from the record."""
 S = TypeVar("S", bound="Stream[Any]")
 """The class of the streams that operators return."""
 
@@ -66,6 +69,10 @@ class OperatorHandle:
         self._operator("set_parallelism").set_parallelism(parallelism)
         return self
 
+    def get_parallelism(self) -> int:
+        """flowsim's own: returns the number of subtasks of the operator."""
+        return self._operator("get_parallelism").parallelism
+
     def set_max_parallelism(self, max_parallelism: int) -> Self:
         """Sets the number of key groups, at most 32768; by default derived from the parallelism (rules 1.21, 1.22)."""
         operator = self._operator("set_max_parallelism")
@@ -85,17 +92,42 @@ class OperatorHandle:
         self._operator("disable_chaining").chaining = ChainingStrategy.NEVER
         return self
 
-    def cost(self, cost: int | Duration) -> Self:
+    def cost(self, cost: AnyCost | None = None, *, subtasks: Mapping[int, AnyCost] | None = None) -> Self:
         """flowsim's own: sets the virtual time that the operator spends per record.
 
-        ``cost`` is in ns or a Duration; 0 is allowed (D4).
+        A cost is in ns or a Duration; 0 is allowed (D4). It can also be a function that computes the cost from the record,
+        or a list of such functions, one for each input of the operator. ``subtasks`` gives single subtasks, by their index
+        from 0, a cost of their own. Without ``cost`` the other subtasks have the default of the job. On the real clock
+        costs take no time, and no function is called.
         """
         operator = self._operator("cost")
-        nanos = cost.nanos if isinstance(cost, Duration) else cost
-        if type(nanos) is not int or nanos < 0:
-            raise BadInput(f"operator {operator.name!r}: cost: expected 0 ns or more, or a Duration, got {cost!r}")
-        operator.cost_ns = nanos
+        what = f"operator {operator.name!r}: cost"
+        if cost is None and not subtasks:
+            raise BadInput(f"{what}: expected 0 ns or more, or a Duration, got {cost!r}")
+        of_subtasks: dict[int, int | RecordCosts] = {}
+        for subtask, of_subtask in ({} if subtasks is None else subtasks).items():
+            if type(subtask) is not int or subtask < 0:
+                raise BadInput(f"{what}: expected the index of a subtask, from 0, got {subtask!r}")
+            of_subtasks[subtask] = _checked_cost(of_subtask, f"{what} of subtask {subtask}", operator)
+        of_others = None if cost is None else _checked_cost(cost, what, operator)
+        operator.cost_ns = of_others if isinstance(of_others, int) else None
+        operator.costs = OperatorCosts(of_others if isinstance(of_others, tuple) else None, of_subtasks)
         return self
+
+
+def _checked_cost(cost: AnyCost, what: str, operator: Transformation) -> int | RecordCosts:
+    """Returns the ns of a constant cost, otherwise its functions. Raises BadInput naming ``what``."""
+    if callable(cost):
+        return (cost,)
+    if isinstance(cost, list | tuple) and cost and all(map(callable, cost)):
+        inputs = 1 + max((upstream.input_index for upstream in operator.inputs), default=0)
+        if len(cost) != inputs:
+            raise BadInput(f"{what}: expected a function for each of {inputs} inputs, got {len(cost)}")
+        return tuple(cost)
+    nanos = cost.nanos if isinstance(cost, Duration) else cost
+    if type(nanos) is not int or nanos < 0:
+        raise BadInput(f"{what}: expected 0 ns or more, or a Duration, got {cost!r}")
+    return nanos
 
 
 class Stream(OperatorHandle, ABC, Generic[S]):

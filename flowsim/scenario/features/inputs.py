@@ -14,11 +14,11 @@ from flowsim.datastream.partitioning import PlainPartitioning
 from flowsim.datastream.partitioning import partitioned as by_name
 from flowsim.errors import did_you_mean
 from flowsim.scenario.context import CompileContext, CompiledStream, Failed, without_timestamp
+from flowsim.scenario.features.costs import Cost
 from flowsim.scenario.features.windows import WindowModel
 from flowsim.scenario.language.expressions import Expression
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.types import (
-    DurationNs,
     Exchange,
     ExpressionSource,
     Parallelism,
@@ -69,7 +69,7 @@ class EdgeModel(Strict):
     parallelism: Parallelism | None = Field(
         default=None, description="Number of subtasks. Without it the parallelism of the settings."
     )
-    cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
+    cost: Cost | None = Field(default=None, description="Virtual time that one record costs.")
     buffer_timeout: TimeoutMs | None = Field(
         default=None,
         description="When a partly filled output buffer is sent: 0 after each record, `never` only when the "

@@ -17,6 +17,7 @@ from flowsim.connectors.print import PrintSink
 from flowsim.connectors.sinks.sink import DeliveryGuarantee, Sink
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.scenario.context import CompileContext, CompiledSink, CompiledStream
+from flowsim.scenario.features.costs import set_cost
 from flowsim.scenario.features.inputs import EdgeModel, input_stream
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.paths import confined
@@ -136,8 +137,7 @@ def compile_sink(context: CompileContext, name: str, model: SinkModel) -> None:
     end = incoming.stream.sink_to(sink).name(f"Sink: {name}")
     if model.parallelism is not None:
         end.set_parallelism(model.parallelism)
-    if model.cost is not None:
-        end.cost(model.cost)
+    set_cost(context, path, end, model.cost, [incoming.schema])
     if model.buffer_timeout is not None:
         end.set_buffer_timeout(model.buffer_timeout)
     if model.chaining == "never":

@@ -12,6 +12,7 @@ from flowsim.datastream.common.watermark_strategy import WatermarkStrategy
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.legacy.source_function import LegacySource
 from flowsim.scenario.context import CompileContext, CompiledStream, declared
+from flowsim.scenario.features.costs import Cost, set_cost
 from flowsim.scenario.language.record_schema import RecordSchema
 from flowsim.scenario.sources.file_sources import (
     CsvModel,
@@ -37,7 +38,6 @@ from flowsim.scenario.sources.scripted_sources import (
 )
 from flowsim.scenario.sources.watermarks import WatermarksModel, watermark_strategy
 from flowsim.scenario.types import (
-    DurationNs,
     FieldTypes,
     Parallelism,
     PythonReference,
@@ -117,7 +117,7 @@ class SourceModel(Strict, json_schema_extra=exactly_one_of(*SOURCE_KINDS)):
     legacy: bool = Field(
         default=False, description="Runs as a SourceFunction on its own thread, like the legacy sources of Flink."
     )
-    cost: DurationNs | None = Field(default=None, description="Virtual time that one record costs.")
+    cost: Cost | None = Field(default=None, description="Virtual time that one record costs.")
     buffer_timeout: TimeoutMs | None = Field(
         default=None,
         description="When a partly filled output buffer is sent: 0 after each record, `never` only when the "
@@ -164,8 +164,7 @@ def compile_source(context: CompileContext, name: str, model: SourceModel) -> Co
         stream = context.attempt(path, lambda: context.env.from_source(source, strategy, name))
     if model.parallelism is not None:
         context.attempt((*path, "parallelism"), lambda: stream.set_parallelism(parallelism))
-    if model.cost is not None:
-        stream.cost(model.cost)
+    set_cost(context, path, stream, model.cost, [schema])
     if model.buffer_timeout is not None:
         stream.set_buffer_timeout(model.buffer_timeout)
     if model.chaining == "never":

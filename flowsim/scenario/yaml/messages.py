@@ -11,12 +11,13 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from flowsim.errors import did_you_mean
-from flowsim.scenario.types import FIELD_PATTERN, NAME_PATTERN, PLACE_PATTERN, PYTHON_PATTERN, shown
+from flowsim.scenario.types import FIELD_PATTERN, NAME_PATTERN, PLACE_PATTERN, PYTHON_PATTERN, SUBTASKS_PATTERN, shown
 from flowsim.scenario.yaml.positions import Path, YamlValue, shortened
 from flowsim.scenario.yaml.problems import MAX_REPORTED, Problems
 
 _PATTERNS: Final = {
     PLACE_PATTERN: "a subtask: NAME, NAME/INDEX or NAME/FIRST-LAST",
+    SUBTASKS_PATTERN: "the index of a subtask, from 0, or FIRST-LAST",
     NAME_PATTERN: "a name of letters, digits, '_' and '-' that begins with a letter",
     FIELD_PATTERN: "a field name of letters, digits and '_' that begins with a letter",
     PYTHON_PATTERN: "package.module:function",

@@ -1,0 +1,88 @@
+"""Adds a cost that depends on the record to the clock of a task (architecture decision D4)."""
+
+from __future__ import annotations
+
+from flowsim.errors import BadInput
+from flowsim.graph.operator_cost import RecordCosts
+from flowsim.operators.stream_operator import OperatorInput, Value
+from flowsim.streamrecord.elements import LatencyMarker, OutputTag, WatermarkStatus
+from flowsim.streamrecord.output import Output
+from flowsim.task_clock import TaskClock
+from flowsim.values.durations import Duration
+
+
+class RecordCharge:
+    """Computes the cost of each record of one operator subtask, and adds it to the clock of the task.
+
+    The scheduling policy scales the costs of a batch, as it scales constant costs.
+    """
+
+    __slots__ = ("_costs", "_clock", "_numerator", "_denominator")
+
+    def __init__(self, costs: RecordCosts, clock: TaskClock) -> None:
+        self._costs = costs
+        self._clock = clock
+        self._numerator = self._denominator = 1
+
+    def scale(self, numerator: int, denominator: int) -> None:
+        """Sets the share of their nominal cost that the records of the next batch cost."""
+        self._numerator, self._denominator = numerator, denominator
+
+    def add(self, value: Value, input_index: int = 0) -> None:
+        """Adds the cost of a record. Raises BadInput unless it is 0 ns or more."""
+        cost = self._costs[input_index if len(self._costs) > 1 else 0](value)
+        nanos = cost.nanos if isinstance(cost, Duration) else cost
+        if type(nanos) is not int or nanos < 0:
+            raise BadInput(f"the cost of a record: expected 0 ns or more, or a Duration, got {cost!r:.100}")
+        self._clock.now_ns += nanos * self._numerator // self._denominator
+
+
+class ChargedInput(OperatorInput):
+    """Adds the cost of each record of an operator's input before the operator processes it."""
+
+    __slots__ = ("_operator", "_charge", "_index")
+
+    def __init__(self, operator: OperatorInput, charge: RecordCharge, index: int = 0) -> None:
+        self._operator = operator
+        self._charge = charge
+        self._index = index
+
+    def process_element(self, value: Value, timestamp: int | None) -> None:
+        self._charge.add(value, self._index)
+        self._operator.process_element(value, timestamp)
+
+    def process_watermark(self, timestamp: int) -> None:
+        self._operator.process_watermark(timestamp)
+
+    def process_watermark_status(self, status: WatermarkStatus) -> None:
+        self._operator.process_watermark_status(status)
+
+    def process_latency_marker(self, marker: LatencyMarker) -> None:
+        self._operator.process_latency_marker(marker)
+
+
+class ChargedOutput(Output):
+    """Adds the cost of each record that a source emits before its consumers get it."""
+
+    __slots__ = ("_output", "_charge")
+
+    def __init__(self, output: Output, charge: RecordCharge) -> None:
+        self._output = output
+        self._charge = charge
+
+    def collect(self, value: Value, timestamp: int | None) -> None:
+        self._charge.add(value)
+        self._output.collect(value, timestamp)
+
+    def collect_side(self, tag: OutputTag, value: Value, timestamp: int | None) -> None:
+        self._charge.add(value)
+        self._output.collect_side(tag, value, timestamp)
+
+    def emit_watermark(self, timestamp: int) -> None:
+        self._output.emit_watermark(timestamp)
+
+    def emit_watermark_status(self, status: WatermarkStatus) -> None:
+        self._output.emit_watermark_status(status)
+
+    def emit_latency_marker(self, marker: LatencyMarker) -> None:
+        self._output.emit_latency_marker(marker)

@@ -116,6 +116,10 @@ class InvariantViolation(FlowsimError):
         self.steps = steps
 
 
+class SuppressRestarts(FlowsimError):
+    """A failure, or the cause of one, after which the job must not restart. Flink: SuppressRestartsException."""
+
+
 class JobFailed(FlowsimError):
     """The job failed because a task failed.
 

@@ -9,11 +9,7 @@ from flowsim.checkpoints.failover.restart_pipelined_region_failover_strategy imp
     RestartPipelinedRegionFailoverStrategy,
 )
 from flowsim.checkpoints.failover.scheduling_topology import ResultPartition, SchedulingTopology
-from flowsim.errors import FlowsimError
-
-
-class SuppressRestarts(FlowsimError):
-    """A failure after which the job must not restart. Flink: SuppressRestartsException."""
+from flowsim.errors import FlowsimError, SuppressRestarts
 
 
 class RecoverySuppressed(FlowsimError):

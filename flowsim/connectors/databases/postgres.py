@@ -130,7 +130,7 @@ class PostgresDatabase:
             raise BadInput(
                 f"{error}: subtask {subtask} of another run may write as {sink!r}: end that run, or give this one another "
                 "prefix"
-            ) from None
+            ) from error.__cause__
 
     def insert(self, rows: Sequence[Fields]) -> None:
         self._copy(self._table, self._names, self._checked(rows))

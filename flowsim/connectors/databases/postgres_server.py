@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from flowsim.connectors.files.columns import reason_of
-from flowsim.errors import BadInput, MissingExtra
+from flowsim.errors import BadInput, MissingExtra, SuppressRestarts
 
 if TYPE_CHECKING:
     from psycopg import RawCursor
@@ -22,6 +22,16 @@ _NETWORK_MS: Final = 30_000
 """A connection has failed if the server does not confirm sent data for this time."""
 _SECRETS: Final = ("password", "sslpassword", "oauth_client_secret")
 _FORM: Final = "postgresql://USER@HOST:PORT/DATABASE"
+
+
+_PERMANENT_CLASSES: Final = frozenset(
+    {"0A", "0L", "0P", "22", "23", "28", "2B", "2F", "38", "39", "3D", "3F", "42", "44", "54", "P0"}
+)
+"""Classes of SQLSTATE whose errors the same statement meets again: missing rights, tables or columns, and values.
+
+Another attempt may succeed after errors of the other classes, such as 08 (connection), 25 (read-only, as a standby is
+until its promotion), 40 (rollback), 53 (resources), 55 (locks), 57 (shutdown) and 58 (system).
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,4 +119,7 @@ class PostgresConnection:
         try:
             yield
         except self._errors_of_driver as error:
-            raise BadInput(f"{self.owner}: {self._server.message_of(error)}") from None
+            state = error.sqlstate or ""
+            # The error of the driver may contain the password, so it is no cause.
+            permanent = SuppressRestarts(f"SQLSTATE {state}") if state[:2] in _PERMANENT_CLASSES else None
+            raise BadInput(f"{self.owner}: {self._server.message_of(error)}") from permanent

@@ -19,7 +19,7 @@ from flowsim.connectors.databases.database import (
 from flowsim.connectors.databases.database_sink import BATCH_ROWS, DatabaseSink
 from flowsim.connectors.files.columns import Column, ColumnType
 from flowsim.connectors.sinks.sink import DeliveryGuarantee
-from flowsim.errors import BadInput, ValueNotAllowed
+from flowsim.errors import BadInput, SuppressRestarts, ValueNotAllowed
 
 _TYPES: Final = {
     ColumnType.STRING: "TEXT",
@@ -30,6 +30,22 @@ _TYPES: Final = {
 }
 _KEY: Final = ", ".join(map(quoted, STAGED_COLUMNS))
 _SELECTS: Final = '"flowsim_sink" = ? AND "flowsim_subtask" = ? AND "flowsim_number" = ?'
+
+_PERMANENT: Final = frozenset(
+    {
+        sqlite3.SQLITE_ERROR,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_TOOBIG,
+        sqlite3.SQLITE_CONSTRAINT,
+        sqlite3.SQLITE_MISMATCH,
+        sqlite3.SQLITE_AUTH,
+        sqlite3.SQLITE_NOTADB,
+    }
+)
+"""Results of SQLite that the same statement meets again. A full disk or a locked file may be gone at the next attempt."""
 
 
 class SqliteSink(DatabaseSink):
@@ -179,7 +195,10 @@ class SqliteDatabase:
         try:
             yield
         except sqlite3.Error as error:
-            raise BadInput(f"{self._owner}: {error}") from None
+            # The upper bits of a code refine it; errors of the module itself have none.
+            code = getattr(error, "sqlite_errorcode", None)
+            permanent = code is None or code & 0xFF in _PERMANENT
+            raise BadInput(f"{self._owner}: {error}") from (SuppressRestarts(str(error)) if permanent else None)
 
     def _check(self, rows: Sequence[Fields]) -> None:
         for index in self._doubles:

@@ -6,7 +6,7 @@ from flowsim.checkpoints.checkpoint_coordinator_configuration import CheckpointC
 from flowsim.checkpoints.checkpoint_coordinator_de_activator import CheckpointCoordinatorDeActivator, EndOfDataTracker
 from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
 from flowsim.checkpoints.execution import ExecutionAttemptId
-from flowsim.checkpoints.failover.execution_failure_handler import ExecutionFailureHandler, SuppressRestarts
+from flowsim.checkpoints.failover.execution_failure_handler import ExecutionFailureHandler
 from flowsim.checkpoints.failover.restart_backoff_time_strategy import (
     FailureRateRestartBackoffTimeStrategy,
     FixedDelayRestartBackoffTimeStrategy,
@@ -17,6 +17,7 @@ from flowsim.checkpoints.failover.restart_pipelined_region_failover_strategy imp
     RestartPipelinedRegionFailoverStrategy,
 )
 from flowsim.checkpoints.failover.scheduling_topology import ResultPartition
+from flowsim.errors import SuppressRestarts
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from tests.support.checkpoints.coordinated_job import CoordinatedJob

@@ -20,11 +20,11 @@ from flowsim.connectors.databases import postgres_server
 from flowsim.connectors.databases.database import StagedRows
 from flowsim.connectors.databases.database_sink import DatabaseCommitter
 from flowsim.connectors.databases.postgres import PostgresSink
-from flowsim.connectors.databases.postgres_server import PostgresConnection
+from flowsim.connectors.databases.postgres_server import PostgresConnection, PostgresServer
 from flowsim.connectors.sinks.committables.commit_request import CommitRequest
 from flowsim.connectors.sinks.sink import DeliveryGuarantee
 from flowsim.datastream.environment import StreamExecutionEnvironment
-from flowsim.errors import BadInput, JobFailed, ValueNotAllowed
+from flowsim.errors import BadInput, JobFailed, SuppressRestarts, ValueNotAllowed
 from flowsim.operators.sink import InitContext
 from tests.support.operators.sink_job import Crash, ReplayedInput, SinkJob
 from tests.support.postgres import PASSWORD, PrivateServer, private_server, select
@@ -332,6 +332,57 @@ def test_failed_job_names_task_operator_and_server_without_the_password(url: str
     assert "task " in message
     assert re.search(r"postgres sink 'rows' on /tmp/\S+/postgres: column \"name\" .* does not exist", message), message
     assert PASSWORD not in message
+
+
+def causes_of(error: BaseException) -> str:
+    """The messages of an error and its causes."""
+    return str(error) + (causes_of(error.__cause__) if error.__cause__ else "")
+
+
+PERMANENT = [
+    "CREATE TABLE rows (number bigint)",
+    "CREATE TABLE rows (number bigint CHECK (number < 0), name text)",
+]
+
+
+@pytest.mark.parametrize("table", PERMANENT)
+@pytest.mark.parametrize("delivery", DeliveryGuarantee)
+def test_table_that_never_works_fails_the_job_at_the_first_error(
+    url: str, table: str, delivery: DeliveryGuarantee
+) -> None:
+    select(url, table)
+    with pytest.raises(JobFailed) as failed:
+        real(sink_job(PostgresSink(url, "rows", FIELDS, delivery), restarts=10**9)).execute()
+    assert "postgres sink 'rows' on " in causes_of(failed.value)
+    assert PASSWORD not in causes_of(failed.value)
+
+
+@pytest.mark.parametrize("delivery", DeliveryGuarantee)
+def test_role_without_rights_fails_the_job_at_the_first_error(
+    server: PrivateServer, url: str, delivery: DeliveryGuarantee
+) -> None:
+    schema, role = re.findall(r"schema\d+$", url)[0], f"reader_{delivery.name.lower()}"
+    server.run(f"CREATE ROLE {role} LOGIN PASSWORD 'reads'")
+    server.run(f"GRANT USAGE ON SCHEMA {schema} TO {role}")
+    server.run(f"CREATE TABLE {schema}.rows (number bigint, name text)")
+    limited = re.sub(r"//flowsim:[^@]*@", f"//{role}:reads@", url)
+    with pytest.raises(JobFailed) as failed:
+        real(sink_job(PostgresSink(limited, "rows", FIELDS, delivery), restarts=10**9)).execute()
+    assert "permission denied for" in causes_of(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("state", "is_permanent"),
+    [("42P01", True), ("42501", True), ("22003", True), ("28P01", True), ("3D000", True), ("P0001", True)]
+    + [(each, False) for each in ("08006", "25006", "40001", "40P01", "53100", "53300", "55P03", "57P01", "58030")],
+)
+def test_class_of_sqlstate_decides_whether_an_error_is_permanent(url: str, state: str, is_permanent: bool) -> None:
+    connection = PostgresConnection(PostgresServer.of(url, "sink"), "sink")
+    raising = f"DO $$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = '{state}'; END $$"
+    with pytest.raises(BadInput, match="no") as error, connection.transaction() as cursor:
+        cursor.execute(raising.encode())
+    connection.close()
+    assert isinstance(error.value.__cause__, SuppressRestarts) is is_permanent
 
 
 @pytest.mark.parametrize("wrong", ["wrong", "s3cret"])

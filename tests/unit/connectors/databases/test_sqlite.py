@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from flowsim.connectors.databases.database import StagedRows
-from flowsim.connectors.databases.sqlite import SqliteSink
+from flowsim.connectors.databases.sqlite import SqliteDatabase, SqliteSink
 from flowsim.connectors.sinks.sink import DeliveryGuarantee
 from flowsim.datastream.environment import StreamExecutionEnvironment
-from flowsim.errors import BadInput, JobFailed, ValueNotAllowed
+from flowsim.errors import BadInput, JobFailed, SuppressRestarts, ValueNotAllowed
 from flowsim.operators.sink import InitContext
 from flowsim.values.row import Row
 
@@ -169,6 +169,26 @@ def test_staged_rows_with_other_columns_are_refused(tmp_path: Path) -> None:
         connection.execute("ALTER TABLE t RENAME COLUMN n TO m")
     with pytest.raises(BadInput, match="table flowsim_staged_t has no column named m"):
         write(SqliteSink(path, "t", {"m": "long"}), 1)
+
+
+@pytest.mark.parametrize(
+    ("statement", "is_permanent"),
+    [("INSERT INTO t (m) VALUES (1)", True), ("INSERT INTO t VALUES (-1)", True), ("PRAGMA user_version = 1", False)],
+)
+def test_result_of_sqlite_decides_whether_an_error_is_permanent(
+    tmp_path: Path, statement: str, is_permanent: bool
+) -> None:
+    path = tmp_path / "db.sqlite"
+    database = SqliteDatabase(path, "t", (), "sink")
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("CREATE TABLE t (n INTEGER CHECK (n > 0))")
+        if not is_permanent:
+            database._connection.execute("PRAGMA busy_timeout = 1")
+            other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(BadInput) as error, database._transaction() as run:
+            run(statement)
+    database.close()
+    assert isinstance(error.value.__cause__, SuppressRestarts) is is_permanent
 
 
 def test_columns_that_sqlite_cannot_tell_apart_are_refused(tmp_path: Path) -> None:

@@ -214,6 +214,11 @@ class AnswerFromThread(VirtualClockRefusal):
         self.record = record
 
 
+def column_not_utf8(error: UnicodeDecodeError) -> str:
+    """Describes a column of a Parquet file whose name pyarrow cannot decode."""
+    return f"the name of column '{error.object.decode('utf-8', 'backslashreplace')[:100]}' is not UTF-8"
+
+
 def did_you_mean(name: str, known: Iterable[str], *, is_listed: bool = False) -> str:
     """Returns `` (did you mean 'x'?)`` for the end of an error message, or the known names if no name is similar.
 

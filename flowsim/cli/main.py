@@ -13,6 +13,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from flowsim.cli.exit_code import ExitCode
+from flowsim.cli.output import accept_all_characters
 from flowsim.compiled_modules import COMPILED, execution_mode
 from flowsim.distribution import __version__
 
@@ -136,6 +137,7 @@ def load_called(arguments: Sequence[str]) -> None:
 
 def main() -> None:
     """The console script ``flowsim``."""
+    accept_all_characters()
     try:
         app(prog_name="flowsim")
     except KeyboardInterrupt:

@@ -1,16 +1,38 @@
-"""Output of the commands: control characters that come from scenarios and data reach no terminal."""
+"""Output of the commands: no control characters of scenarios and data, and no characters that an encoding lacks."""
 
 from __future__ import annotations
 
+import codecs
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout
-from typing import Any, TextIO
+from io import TextIOWrapper
+from typing import Any, Final, TextIO
 
 from rich.console import Console
 from rich.text import Text
 
 from flowsim.errors import printable
+
+_PLAIN: Final = {"─": "-", "━": "-", "│": "|", "…": "...", "•": "*", "→": "->", "·": "."}
+"""What stands for a character of tables and progress in an encoding that lacks it; any other one is escaped."""
+
+
+def _plain(error: UnicodeError) -> tuple[str, int]:
+    """Replaces characters that the encoding of a stream lacks."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lacking = error.object[error.start : error.end]
+    escaped = (_PLAIN.get(each) or each.encode("ascii", "backslashreplace").decode() for each in lacking)
+    return "".join(escaped), error.end
+
+
+def accept_all_characters() -> None:
+    """Lets standard output and standard error replace characters that their encoding lacks, as with LC_ALL=C."""
+    codecs.register_error("flowsim-plain", _plain)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="flowsim-plain")
 
 
 class PrintableStream:

@@ -16,6 +16,8 @@ from flowsim.units import NS_PER_MS
 from flowsim.values.closed_set import check
 
 _NS_PER_SECOND: Final = 1_000_000_000
+LEAST_RATE: Final = 1e-9
+"""Records per second: one in 32 years."""
 _BLOCK_RECORDS: Final = 64
 """Records of one stream of random numbers: a reader that starts inside a block draws again those before."""
 
@@ -78,8 +80,8 @@ class Partition:
 
 
 def _interval_ns(rate: float) -> int:
-    if not 0 < rate <= _NS_PER_SECOND:
-        raise BadInput(f"partition: expected a rate above 0 and up to 10^9 records per second, got {rate}")
+    if not LEAST_RATE <= rate <= _NS_PER_SECOND:
+        raise BadInput(f"partition: expected a rate from 10^-9 to 10^9 records per second, got {rate}")
     return round(_NS_PER_SECOND / rate)
 
 

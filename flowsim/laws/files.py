@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from flowsim.facts.schema import TABLES
+from flowsim.facts.schema import TABLES, TASK_ATTEMPT
 from flowsim.laws.slices import ColumnRows, Rows, Slice, slices_of_attempts
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.recording.epoch_marker import EpochMarker, PartDescription
@@ -121,7 +121,9 @@ def part_rows(
     tasks, or are not in order."""
     kept = tuple((task, rows) for task, rows in about.tasks if tasks is None or task in tasks)
     read = _columns(path, content, table, about, columns, kept, limits)
-    _check_seq(path, kept, read.get("seq"))
+    for name in ("seq", TASK_ATTEMPT.name):
+        if name in read:
+            _check_ascends(path, kept, name, read[name])
     end = 0
     for task, rows in kept:
         start, end = end, end + rows
@@ -155,10 +157,13 @@ def _columns(
     return {name: as_numpy(read.column(name))[rows] for name in names}
 
 
-def _check_seq(path: Path, tasks: TaskRows, seq: Any) -> None:
-    if seq is None:
-        return
-    falls = seq[1:] < seq[:-1]
+def _check_ascends(path: Path, tasks: TaskRows, name: str, values: Any) -> None:
+    """Raises BadInput if a column has values below 0, or falls among the rows of one task."""
+    falls = values[1:] < values[:-1]
     falls[np.cumsum([rows for _, rows in tasks], dtype=np.int64)[:-1] - 1] = False
     if falls.any():
-        raise damaged(path, f"seq does not ascend at row {int(np.flatnonzero(falls)[0]) + 1} of those that were read")
+        raise damaged(
+            path, f"{name} does not ascend at row {int(np.flatnonzero(falls)[0]) + 1} of those that were read"
+        )
+    if len(values) and values.min() < 0:
+        raise damaged(path, f"column {name} has the value {int(values.min())}, expected a number from 0")

@@ -11,7 +11,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, column_not_utf8
 from flowsim.facts.schema import TABLES
 from flowsim.facts.table import Table
 from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
@@ -71,6 +71,8 @@ def open_part(
                 raise damaged(path, f"expected {about.rows} rows with the columns of table {table}")
             _check_pages(path, TABLES[table], file.metadata, content, limits)
             yield file
+    except UnicodeDecodeError as error:
+        raise damaged(path, column_not_utf8(error)) from None
     except (OSError, pa.ArrowException) as error:
         raise damaged(path, f"cannot be read as Parquet ({str(error).splitlines()[0]})") from None
 

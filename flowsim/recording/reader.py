@@ -6,14 +6,15 @@ from collections.abc import Collection, Container, Sequence
 from contextlib import AbstractContextManager
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
-from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, STATIC_TABLES, TABLES, TEXT_TABLES
+from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, STATIC_TABLES, TABLES, TASK_ATTEMPT, TEXT_TABLES
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.notebook_html import html_block, html_table
 from flowsim.recording.digest import NO_TASK, ContentHashes, content_hashes, facts_digest, is_static, packed
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _GRAPH_NAMES = frozenset(table.name for table in GRAPH_TABLES)
+
+
+_NUMBERS_FROM_0: Final = frozenset({"task", TASK_ATTEMPT.name})
+"""Columns of tables of facts that number tasks and their attempts."""
 
 
 class Recording:
@@ -167,7 +172,13 @@ class Recording:
         if table not in self.epochs[epoch]:
             return pa.Table.from_batches([], arrow_schema(TABLES[table])).select(names)
         with self._opened(table, epoch) as file:
-            return file.read(columns=names, use_threads=False)
+            rows = file.read(columns=names, use_threads=False)
+        for name in _NUMBERS_FROM_0.intersection(names):
+            least = pc.min(rows[name]).as_py()
+            if least is not None and least < 0:
+                path = self.directory / table / part_name(epoch)
+                raise damaged(path, f"column {name} has the value {least}, expected a number from 0")
+        return rows
 
     def time_bounds(self, table: str, epoch: int) -> tuple[int, int] | None:
         """Returns the minimum and maximum ``time_ns`` of one table in one epoch; None without rows."""

@@ -16,7 +16,7 @@ from flowsim.connectors.files.arrow_values import arrow_values
 from flowsim.connectors.files.columns import Column, ColumnType, Rows, reason_of
 from flowsim.connectors.files.csv_file import ARROW_TYPES
 from flowsim.connectors.files.input_file import InputFile, input_file_of
-from flowsim.errors import BadInput, did_you_mean
+from flowsim.errors import BadInput, column_not_utf8, did_you_mean
 from flowsim.limits import to_raise
 
 BATCH_ROWS: Final = 8192
@@ -149,6 +149,10 @@ class ParquetFile:
             )
         try:
             schema = pq.read_schema(self.path)
+        except UnicodeDecodeError as error:
+            raise BadInput(
+                f"{self.path}: {column_not_utf8(error)}: rename the column and write the file again"
+            ) from None
         except (pa.ArrowException, OSError) as error:
             raise BadInput(
                 f"{self.path}: cannot be read as Parquet: {_reason_of(error)}: create or copy the file again"

@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from flowsim.connectors import generator
 from flowsim.connectors.generator import GeneratorSource
+from flowsim.connectors.partition_log import LEAST_RATE
 from flowsim.connectors.partitioned_generator import Burst, Partition, PartitionedGeneratorSource, Pause
 from flowsim.connectors.source import Source
 from flowsim.scenario.context import CompileContext
@@ -117,13 +118,13 @@ class PauseModel(Strict):
 class BurstModel(PauseModel):
     """A time with another rate."""
 
-    rate: Annotated[float, Field(gt=0, le=10**9)] = Field(description="Records per second during this time.")
+    rate: Annotated[float, Field(ge=LEAST_RATE, le=10**9)] = Field(description="Records per second during this time.")
 
 
 class PartitionModel(Strict):
     """How records are appended to one partition."""
 
-    rate: Annotated[float, Field(gt=0, le=10**9)] = Field(
+    rate: Annotated[float, Field(ge=LEAST_RATE, le=10**9)] = Field(
         description="Records per second, outside bursts; also before the start of the run."
     )
     start_lag: Annotated[int, Field(ge=0, le=10**12)] = Field(

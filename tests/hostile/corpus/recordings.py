@@ -10,6 +10,7 @@ import pyarrow as pa
 from tests.hostile.case import REFUSED, Case
 from tests.hostile.recordings import (
     RESTARTED,
+    TEXT,
     Change,
     json_file,
     leaf,
@@ -43,11 +44,36 @@ COMMANDS = {
 
 
 def _cases(
-    name: str, change: Change, *words: str, of: tuple[str, ...] = ("validate", "trace", "replay", "report", "export")
+    name: str,
+    change: Change,
+    *words: str,
+    of: tuple[str, ...] = ("validate", "trace", "replay", "report", "export"),
+    text: str = TEXT,
 ) -> Iterator[Case]:
     """The change, read by some commands."""
     for command in of:
-        yield Case(f"{name}, {command}", reads(change, commands=COMMANDS[command]), REFUSED, *words)
+        yield Case(f"{name}, {command}", reads(change, commands=COMMANDS[command], text=text), REFUSED, *words)
+
+
+def _numbers_of_tasks() -> Iterator[Case]:
+    """Numbers of tasks and attempts that no run gives, in the first row of a table."""
+    for column, value, message in (
+        ("task", -1, "column task has the value -1"),
+        ("task_attempt", -1, "column task_attempt has the value -1"),
+        ("task_attempt", 9, "task_attempt does not ascend"),
+    ):
+        for table in ("lifecycle", "checkpoint_steps"):
+
+            def changed(given: pa.Table, column: str = column, value: int = value) -> pa.Table:
+                number = given.schema.get_field_index(column)
+                first = pa.array([value, *given[column].to_pylist()[1:]], given.schema.field(number).type)
+                return given.set_column(number, given.schema.field(number), first)
+
+            of = ("trace",) if column == "task" else ("validate",)
+            where = f"{table}/part-00000.parquet"
+            yield from _cases(
+                f"{column} {value} in {table}", part(table, changed), where, message, of=of, text=RESTARTED
+            )
 
 
 def _files() -> Iterator[Case]:
@@ -325,4 +351,14 @@ def _with(column: str, value: int) -> Callable[[pa.Table], pa.Table]:
     return change
 
 
-CASES = [*_files(), *_json(), *_epochs(), *_graph(), *_outputs(), *_parquet(), *_facts(), *_checkpoints()]
+CASES = [
+    *_files(),
+    *_numbers_of_tasks(),
+    *_json(),
+    *_epochs(),
+    *_graph(),
+    *_outputs(),
+    *_parquet(),
+    *_facts(),
+    *_checkpoints(),
+]

@@ -39,8 +39,8 @@ def test_changes_from_start_on_leave_no_phase_before_them() -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Partition(0), "expected a rate above 0"),
-        (lambda: Partition(1, bursts=[Burst(0, 1, -1)]), "expected a rate above 0"),
+        (lambda: Partition(0), "expected a rate from 10"),
+        (lambda: Partition(1, bursts=[Burst(0, 1, -1)]), "expected a rate from 10"),
         (lambda: Partition(1, start_lag=-1), "expected start_lag >= 0, got -1"),
         (lambda: Partition(1, start_lag=3, records=2), "expected records >= start_lag"),
         (lambda: Partition(1, pauses=[Pause(0, 5)], bursts=[Burst(4, 6, 1)]), "that do not overlap, got 4 to 6 ms"),

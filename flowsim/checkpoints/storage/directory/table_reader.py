@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from flowsim.checkpoints.storage.directory.manifest import StoredPart, damaged, part_path, read_file
 from flowsim.checkpoints.storage.directory.tables import StateTable
-from flowsim.errors import BadInput, ValueNotAllowed
+from flowsim.errors import BadInput, ValueNotAllowed, column_not_utf8
 from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
 from flowsim.recording.parquet_pages import DICTIONARY_PAGE, PLAIN, pages
 from flowsim.values.closed_set import check
@@ -104,6 +104,8 @@ class TableReader:
             if file.metadata.num_rows != about.rows or not file.schema_arrow.equals(self._table.written_schema):
                 raise damaged(path, f"expected {about.rows:,} rows with the columns of {self._table.name}")
             self._check_pages(path, file.metadata, content)
+        except UnicodeDecodeError as error:
+            raise damaged(path, column_not_utf8(error)) from None
         except (OSError, pa.ArrowException) as error:
             raise _unreadable(path, error) from None
         return file

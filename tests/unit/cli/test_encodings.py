@@ -1,0 +1,50 @@
+"""Commands print in any encoding: characters that it lacks are replaced or escaped."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+SCENARIO = """\
+flowsim: 1
+name: accents
+settings: {record: full}
+sources: {rows: {collection: {fields: {word: string}, rows: [[é], [語], ["…"]]}}}
+sinks: {kept: {input: rows, collect: {}}}
+"""
+COMMANDS = [
+    ["run", "job.yaml", "--out", "out", "--validate", "--engine", "python"],
+    ["run", "--help"],
+    ["graph", "job.yaml"],
+    ["explore", "job.yaml", "--seeds", "2"],
+    ["trace", "out"],
+    ["metrics", "out"],
+    ["why", "out", "no-output", "kept"],
+    ["checkpoints", "out"],
+    ["laws"],
+    ["learn"],
+]
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "cp1252"])
+def test_commands_print_in_encoding_without_box_characters(encoding: str, tmp_path: Path) -> None:
+    (tmp_path / "job.yaml").write_text(SCENARIO, encoding="utf-8")
+    environment = os.environ | {"PYTHONIOENCODING": encoding}
+    outputs = []
+    for arguments in COMMANDS:
+        done = subprocess.run(
+            [sys.executable, "-m", "flowsim", *arguments],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            check=False,
+        )
+        assert done.returncode == 0, (arguments, done.stderr)
+        outputs.append(done.stdout.decode(encoding))
+    assert "-----" in outputs[0]
+    assert ("\\xe9" in outputs[0]) == (encoding == "ascii")
+    assert "\\u8a9e" in outputs[0]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Final
 
 from flowsim.errors import BadInput, did_you_mean
+from flowsim.units import duration_ms
 
 _MOST: Final = 2**62
 _UNITS: Final = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -50,6 +51,11 @@ class Limits:
     channels: int = _limit(1_100_000, "Channels between the subtasks of a job.")
     network_buffers: int = _limit(1 << 24, "Network buffers that the pools of a job are guaranteed.")
     shared_pools: int = _limit(2_000, "Buffer pools of one task manager that has too little memory for all of them.")
+    steps: int = _limit(100_000_000, "Callbacks of the event loop in one run on the virtual clock.")
+    virtual_time: int = _limit(
+        3_660 * 86_400_000, "Virtual time of one run on the virtual clock, in ms or with a unit such as `1 h`."
+    )
+    restarts: int = _limit(1_000, "Restarts after failures in one run.")
     recording_rows: int = _limit(1 << 22, "Rows of one Parquet file of a recording or checkpoint.")
     recording_bytes: int = _limit(256 << 20, "Size of such a Parquet file, and of its columns in memory.")
     graph_bytes: int = _limit(64 << 20, "Size of the execution graph of a recording.")
@@ -80,10 +86,20 @@ def limits_of(settings: Iterable[str]) -> Limits:
         if name not in names:
             raise BadInput(f"--limit {text!r:.80}: there is no limit {name!r:.60}{did_you_mean(name, names)}")
         found = _VALUE.fullmatch(value)
+        if name == "virtual_time" and found is None:
+            changed[name] = _milliseconds(text, value)
+            continue
         if not equals or found is None:
             raise BadInput(f"--limit {text!r:.80}: expected NAME=VALUE, such as {name}={getattr(DEFAULT_LIMITS, name)}")
         changed[name] = int(found[1]) * _UNITS[found[2]]
     return replace(DEFAULT_LIMITS, **changed)
+
+
+def _milliseconds(text: str, value: str) -> int:
+    try:
+        return duration_ms(value)
+    except ValueError as error:
+        raise BadInput(f"--limit {text!r:.80}: {error}") from None
 
 
 def to_raise(name: str) -> str:

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Final
+from itertools import chain
 
-from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
+from flowsim.checkpoints.failover.execution_failure_handler import TooManyRestarts
 from flowsim.cluster.deployment import Deployment
 from flowsim.cluster.job_execution import (
     JobExecutionResult,
@@ -23,8 +23,9 @@ from flowsim.cluster.job_master.job_master import JobMaster
 from flowsim.cluster.job_master.savepoint_restore import prepare_restore
 from flowsim.cluster.metrics_sampler import MetricsSampler
 from flowsim.cluster.region_schedule import RegionSchedule
+from flowsim.cluster.run_bounds import EffectiveBounds
 from flowsim.cluster.run_events import CheckedEvents, RunEvents
-from flowsim.cluster.run_result import attempts_of, failures_of, summary
+from flowsim.cluster.run_result import END_OF_JOB, attempts_of, failures_of, records_read, summary
 from flowsim.cluster.started_actors import StartedActors
 from flowsim.cluster.wait_for_report import wait_for_report
 from flowsim.errors import AnswerFromThread, Deadlock, InvariantViolation, JobFailed, RunTooLong
@@ -48,21 +49,13 @@ from flowsim.tasks.task_state import TaskState
 __all__ = ["JobExecutionResult", "JobStatus", "MiniCluster", "Progress", "RunOptions", "execute"]
 
 
-_END_OF_JOB: Final = {
-    JobStatus.FINISHED: EndOfJob.FINISHED,
-    JobStatus.CANCELED: EndOfJob.CANCELED,
-    JobStatus.FAILED: EndOfJob.FAILED,
-    JobStatus.DEADLOCKED: EndOfJob.FAILED,
-    JobStatus.STOPPED: EndOfJob.CANCELED,
-}
-
-
 class MiniCluster:
     """One run of one job. Flink: MiniCluster, JobMaster."""
 
     def __init__(self, graph: StreamGraph, options: RunOptions) -> None:
         graph.check_run(options.clock)
         self._options = options
+        self._bounds = EffectiveBounds(options.bounds, options.limits)
         events = CheckedEvents(options)
         self.job_name = graph.name
         if graph.settings.checkpointing is None and events.needs_checkpoints:
@@ -104,7 +97,9 @@ class MiniCluster:
         except Livelock as polls:
             error = self._failure or self._too_long
             if error is None:
-                raise
+                # The end of the event loop canceled the job, as an interrupt does.
+                self._too_long, self._status, self._is_interrupted = RunTooLong(str(polls)), JobStatus.FAILED, False
+                return self._result()
             error.add_note(f"afterwards the job did not end cleanly: {polls}")
         except InvariantViolation as broken:
             if self._options.on_invariant_violation == "raise":
@@ -127,20 +122,17 @@ class MiniCluster:
             run_real(self._main)
         else:
             on_choice = None if recorder is None else recorder.appender(schema.CHOICES)
-            until_ns, bounds = options.until_ns, options.bounds
-            is_bounded = bounds.virtual_ns is not None and (until_ns is None or bounds.virtual_ns < until_ns)
-            end_ns = bounds.virtual_ns if is_bounded else until_ns
+            until_ns, bounds = options.until_ns, self._bounds
+            is_bounded = until_ns is None or bounds.virtual_ns < until_ns
             run_virtual(
                 self._main,
                 policy=policy_of(options.policy, self._streams),
-                until_ns=None if end_ns is None else START_NS + end_ns,
-                on_until=partial(self._on_bound, f"{bounds.virtual_ms} ms of virtual time")
-                if is_bounded
-                else self._on_until,
+                until_ns=START_NS + (bounds.virtual_ns if until_ns is None else min(bounds.virtual_ns, until_ns)),
+                on_until=partial(self._on_bound, "virtual_ms") if is_bounded else self._on_until,
                 on_quiescent=self._on_quiescent,
                 on_choice=on_choice,
                 max_steps=bounds.steps,
-                on_max_steps=partial(self._on_bound, f"{bounds.steps} steps"),
+                on_max_steps=partial(self._on_bound, "steps"),
             )
 
     async def _main(self, scheduler: Scheduler) -> None:
@@ -149,7 +141,14 @@ class MiniCluster:
         options = self._options
         # Searching for garbage among the objects of a large job took half of its deployment.
         self._master = master = JobMaster(
-            self.execution, scheduler, self._streams, options.recorder, self, options.savepoint, options.components
+            self.execution,
+            scheduler,
+            self._streams,
+            options.recorder,
+            self,
+            options.savepoint,
+            options.components,
+            self._bounds.restarts,
         )
         with without_garbage_collection():
             deployment = Deployment(
@@ -185,7 +184,7 @@ class MiniCluster:
             self._status, self._ended_ns, self._is_interrupted = JobStatus.CANCELED, scheduler.now_ns, True
             raise
         finally:
-            master.close(_END_OF_JOB[self._status])
+            master.close(END_OF_JOB[self._status])
             await self._end_tasks(deployment)
             self._sampler.stop()
             deployment.alignment.stop()
@@ -308,8 +307,12 @@ class MiniCluster:
         """Ends the job, which does not restart."""
         if self.deployment is not None and self._failure is None and self._status is JobStatus.FINISHED:
             name = self.job_name if subtask is None else self.deployment.tasks[subtask].name
-            self._failure = job_failed(name, error)
-            self._failure.__cause__ = error
+            if isinstance(error, TooManyRestarts) and error.__cause__ is not None:
+                last = job_failed(name, error.__cause__)
+                self._too_long = RunTooLong(f"{self._bounds.reached('restarts')}; the last failure: {last}")
+            else:
+                self._failure = job_failed(name, error)
+                self._failure.__cause__ = error
             self._end(JobStatus.FAILED)
 
     def _end(self, status: JobStatus) -> None:
@@ -322,14 +325,13 @@ class MiniCluster:
         self._report = self.wait_for_report()
         self._end(JobStatus.STOPPED)
 
-    def _on_bound(self, bound: str) -> None:
-        """The run has reached one of its bounds."""
+    def _on_bound(self, name: str) -> None:
+        """The run has reached its bound ``name``."""
         if self._ended is not None and not self._ended.done():
-            self._on_until()
-            self._too_long = RunTooLong(
-                f"the run was ended after {bound}: it works without end, or needs higher bounds; its tasks waited:\n"
-                f"{self._report}"
-            )
+            self._report = self.wait_for_report()
+            waits = f"its tasks waited:\n{self._report}" if self._report else "none of its tasks was running"
+            self._too_long = RunTooLong(f"{self._bounds.reached(name)}; {waits}")
+            self._end(JobStatus.FAILED)
 
     def _on_quiescent(self) -> None:
         """Ends the run when no task can run any more (D4)."""
@@ -346,17 +348,12 @@ class MiniCluster:
         return "" if self.deployment is None else wait_for_report(self.deployment, self._schedule)
 
     def _progress_reporter(self, report: Callable[[Progress], None]) -> Callable[[], None]:
-        def on_batch_end() -> None:
-            report(Progress(self._records_read(), self._elapsed_ns()))
-
-        return on_batch_end
+        return lambda: report(Progress(self._records_read(), self._elapsed_ns()))
 
     def _records_read(self) -> int:
         if self.deployment is None:
             return 0
-        old = (task for tasks in self._old_attempts.values() for task in tasks)
-        heads = [task.chain.head for task in (*old, *self.deployment.tasks)]
-        return sum(head.records_in for head in heads if head.is_source)
+        return records_read((*chain.from_iterable(self._old_attempts.values()), *self.deployment.tasks))
 
     def _elapsed_ns(self) -> int:
         if self._scheduler is None:

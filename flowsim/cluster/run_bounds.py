@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.limits import Limits, to_raise
 from flowsim.units import NS_PER_MS
+
+_LIMITS: Final = {"steps": "steps", "virtual_ms": "virtual_time", "restarts": "restarts"}
+"""The limit of the caller that bounds every run in the same way."""
+_UNITS: Final = {"steps": "steps", "virtual_ms": "ms of virtual time", "restarts": "restarts"}
 
 
 @dataclass(frozen=True, slots=True)
 class RunBounds:
-    """Ends a run on the virtual clock after this many steps, or at this virtual time; None: no bound.
+    """Fails a run after this many steps, at this virtual time, or instead of a further restart; None: the limit.
 
     A step is a callback of the event loop: a turn of a task, a timer, or a step of asynchronous code. ``virtual_ms``
-    counts from the start of the job. A run that reaches a bound has status ``stopped`` and the error ``RunTooLong``.
+    counts from the start of the job. These two apply on the virtual clock only. A run that reaches a bound has status
+    ``failed`` and the error ``RunTooLong``. ``Limits`` bounds every run, also one without bounds of its own.
     """
 
     steps: int | None = None
     virtual_ms: int | None = None
+    restarts: int | None = None
 
     def __post_init__(self) -> None:
         for each in fields(self):
@@ -25,10 +33,28 @@ class RunBounds:
             if value is not None and (type(value) is not int or value < 1):
                 raise BadInput(f"bounds of a run: {each.name}: expected an integer >= 1 or None, got {value!r:.40}")
 
-    @property
-    def virtual_ns(self) -> int | None:
-        """As ``virtual_ms``, in ns."""
-        return None if self.virtual_ms is None else self.virtual_ms * NS_PER_MS
-
 
 UNBOUNDED = RunBounds()
+
+
+class EffectiveBounds:
+    """The tighter ones of the bounds of a run and the limits of its caller."""
+
+    def __init__(self, bounds: RunBounds, limits: Limits) -> None:
+        self._bounds = bounds
+        self._limits = limits
+        self.steps = self._tighter("steps")
+        self.virtual_ns = self._tighter("virtual_ms") * NS_PER_MS
+        self.restarts = self._tighter("restarts")
+
+    def reached(self, name: str) -> str:
+        """Returns the start of the message of a run that reached its bound ``name``."""
+        value, limit = self._tighter(name), _LIMITS[name]
+        is_limit = value == getattr(self._limits, limit)
+        needed = f"a higher limit {limit} {to_raise(limit)}" if is_limit else "higher bounds"
+        return f"the run was ended after {value} {_UNITS[name]}: it works without end, or needs {needed}"
+
+    def _tighter(self, name: str) -> int:
+        own: int | None = getattr(self._bounds, name)
+        limit: int = getattr(self._limits, _LIMITS[name])
+        return limit if own is None else min(own, limit)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
 
-from flowsim.cluster.job_execution import HandledFailure, TaskAttempt, TaskSummary
+from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
+from flowsim.cluster.job_execution import HandledFailure, JobStatus, TaskAttempt, TaskSummary
 from flowsim.cluster.job_master.failover import RootException
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_metrics import MetricsSample
+
+END_OF_JOB: Final = {
+    JobStatus.FINISHED: EndOfJob.FINISHED,
+    JobStatus.CANCELED: EndOfJob.CANCELED,
+    JobStatus.FAILED: EndOfJob.FAILED,
+    JobStatus.DEADLOCKED: EndOfJob.FAILED,
+    JobStatus.STOPPED: EndOfJob.CANCELED,
+}
+"""The end of a job as its checkpoints see it, by the status of the run."""
 
 
 def summary(task: StreamTask, last_sample: MetricsSample | None, pool_peaks: tuple[int, int] | None) -> TaskSummary:
@@ -28,6 +39,12 @@ def summary(task: StreamTask, last_sample: MetricsSample | None, pool_peaks: tup
         last_sample,
         *(pool_peaks or ()),
     )
+
+
+def records_read(tasks: Iterable[StreamTask]) -> int:
+    """Returns the number of records that the sources among all attempts read."""
+    heads = [task.chain.head for task in tasks]
+    return sum(head.records_in for head in heads if head.is_source)
 
 
 def attempts_of(tasks: Sequence[StreamTask], old: Mapping[int, Sequence[StreamTask]]) -> tuple[TaskAttempt, ...]:

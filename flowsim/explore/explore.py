@@ -150,7 +150,8 @@ def explore(
     expectation on every schedule is a finding, but does not end the exploration.
 
     ``budget_records`` 1 lets the policy choose after every element; None uses the scenario's. A run that reaches its
-    ``bounds`` is a violation. Raises BadInput for a scenario that cannot be explored, and InvariantViolation.
+    ``bounds``, or a limit of its scenario, is a violation. Raises BadInput for a scenario that cannot be explored, and
+    InvariantViolation.
     """
     if record is Level.OFF:
         raise BadInput("explore checks the recording of every run: use recording level elements or full, not off")

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from flowsim.checkpoints.checkpoint_statistics import CheckpointStatsCounts
 from flowsim.cluster.job_execution import JobExecutionResult, JobStatus, TaskSummary
+from flowsim.errors import RunTooLong
 from flowsim.facts.schema import TABLES
 from flowsim.laws.law import Verdict
 from flowsim.laws.slices import Facts
@@ -124,7 +125,9 @@ def _job(expect: ExpectModel, run: FinishedRun) -> ExpectationOutcome:
     # another schedule, a job that ends well although the scenario expects it to fail under its own.
     is_lenient = not expect.declares_job or (declaring is expect and run.has_other_schedule)
     accepted = {expected, *(_ENDED_WELL if is_lenient else ())}
-    return ExpectationOutcome("job", expected, status.value, status.value in accepted)
+    # A limit ended the run: what the job would have done is not known, so it met nothing.
+    met = status.value in accepted and not isinstance(run.result.error, RunTooLong)
+    return ExpectationOutcome("job", expected, status.value, met)
 
 
 def _back_pressured_share(tasks: tuple[TaskSummary, ...], node: str) -> float:

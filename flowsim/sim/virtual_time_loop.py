@@ -9,7 +9,7 @@ from asyncio import Future, events
 from collections import deque
 from collections.abc import Awaitable, Callable, Generator
 from contextvars import Context, copy_context
-from itertools import count, repeat
+from itertools import count, islice, repeat
 from typing import Any, Final, TypeVar, TypeVarTuple, Unpack
 
 from flowsim.errors import Deadlock, FlowsimError, InvariantViolation, VirtualClockRefusal
@@ -80,7 +80,7 @@ class VirtualTimeLoop(AsyncioServices):
         self.on_max_steps = on_max_steps
         """Called once when ``max_steps`` callbacks and rounds have run; tasks that it leaves running continue."""
         self._steps = None if max_steps is None else repeat(None, max_steps)
-        self._max_callbacks = _LIVELOCK_CALLBACKS if max_steps is None else min(max_steps, _LIVELOCK_CALLBACKS)
+        self._max_callbacks = _LIVELOCK_CALLBACKS
         self._ready: deque[VirtualHandle | VirtualTimer] = deque()
         self._timers: list[tuple[int, int, VirtualTimer]] = []
         self._timer_numbers = count()
@@ -169,7 +169,8 @@ class VirtualTimeLoop(AsyncioServices):
     def _run_callbacks(self) -> None:
         ready = self._ready
         next_handle = ready.popleft
-        for _ in self._steps or repeat(None, self._max_callbacks):
+        most, steps = self._max_callbacks, self._steps
+        for _ in repeat(None, most) if steps is None else islice(steps, most):
             if not ready:
                 return
             handle = next_handle()
@@ -180,10 +181,11 @@ class VirtualTimeLoop(AsyncioServices):
                 raise
             except BaseException as error:
                 self._callback_failed(handle, error)
-        if self._steps is not None:
+        if steps is not None and not steps.__length_hint__():
             self._steps = None
             if self.on_max_steps is not None:
                 self.on_max_steps()
+            self._run_callbacks()
             return
         raise Livelock(
             f"{self._max_callbacks} callbacks ran while virtual time stood still at {self.now_ns} ns, the next of them "

@@ -23,6 +23,7 @@ from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.stream_graph import OperatorDescription, StreamEdge, StreamGraph, StreamNode
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome
+from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.notebook_html import html_block, html_table
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.memory import MemoryRecorder
@@ -109,6 +110,7 @@ class JobRun:
     """The input of every sink, and the output of every operator without a reader, by operator name."""
     bounds: RunBounds | None = None
     """None: the default."""
+    limits: Limits = DEFAULT_LIMITS
 
     @property
     def reproduce(self) -> str:
@@ -116,7 +118,8 @@ class JobRun:
         faults = f", faults={list(self.faults)!r}" if self.faults else ""
         actions = f", actions={list(self.actions)!r}" if self.actions else ""
         bounds = "" if self.bounds is None else f", bounds={self.bounds!r}"
-        return f"run_job(job, schedule={self.schedule!r}{faults}{actions}{bounds})"
+        limits = "" if self.limits == DEFAULT_LIMITS else f", limits={self.limits!r}"
+        return f"run_job(job, schedule={self.schedule!r}{faults}{actions}{bounds}{limits})"
 
     @cached_property
     def outcomes(self) -> tuple[Outcome, ...]:
@@ -205,13 +208,14 @@ def run_job(
     until_ms: int | None = None,
     actions: Iterable[RunAction] = (),
     bounds: RunBounds | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> JobRun:
     """Runs a job in this process on the virtual clock and keeps its facts in memory; raises BadInput.
 
     ``result`` reports a failure or deadlock of the job. ``until_ms`` limits endless jobs, in virtual time; ``actions``
-    stop or cancel the job. A run that reaches its ``bounds`` (None: 200,000 steps and 366 days of virtual time) is
-    stopped, and ``result.error`` is RunTooLong, which names what each task waits for. The job's ``flowsim_settings``
-    are ignored. The job is unchanged and can run again.
+    stop or cancel the job. A run that reaches its ``bounds`` (None: 200,000 steps and 366 days of virtual time) or one of
+    the ``limits`` fails, and ``result.error`` is RunTooLong, which names what each task waits for. The job's
+    ``flowsim_settings`` are ignored. The job is unchanged and can run again.
     """
     observed = observe(job)
     recorder = MemoryRecorder(level)
@@ -224,6 +228,7 @@ def run_job(
         until_ns=None if until_ms is None else until_ms * NS_PER_MS,
         actions=done,
         bounds=default_bounds() if bounds is None else bounds,
+        limits=limits,
     )
     result = MiniCluster(observed.graph, with_faults(options, chosen)).run()
-    return JobRun(schedule, chosen, done, result, recorder, observed.ends, bounds)
+    return JobRun(schedule, chosen, done, result, recorder, observed.ends, bounds, limits)

@@ -32,6 +32,8 @@ def shown(name: str, value: int) -> str:
         for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
             if value % size == 0:
                 return f"{value // size} {unit}"
+    if name == "virtual_time":
+        return f"{value // 86_400_000:,} d"
     return f"{value:,}"
 
 
@@ -56,6 +58,10 @@ def test_page_lists_every_fixed_limit() -> None:
         ("scenario_bytes=-1", "expected NAME=VALUE"),
         ("scenario_bytes=1e9", "expected NAME=VALUE"),
         ("scenario_bytes=\u0663", "expected NAME=VALUE"),
+        ("virtual_time", "expected a duration such as '100 ms'"),
+        ("virtual_time=1 GB", "expected a duration such as '100 ms'"),
+        ("virtual_time=1us", "expected whole milliseconds"),
+        ("virtual_time=-1s", "limit virtual_time: expected an integer from 1 to 2^62, got -1000"),
         ("scenario_bytes=0", "limit scenario_bytes: expected an integer from 1 to 2^62, got 0"),
         ("scenario_bytes=9223372036854775807 GiB", "limit scenario_bytes: expected an integer from 1 to 2^62"),
     ],
@@ -64,6 +70,11 @@ def test_invalid_setting_of_limit_is_refused(setting: str, message: str) -> None
     with pytest.raises(BadInput) as refused:
         limits_of([setting])
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize(("text", "ms"), [("90", 90), ("90ms", 90), ("10s", 10_000), ("1 h", 3_600_000)])
+def test_limit_of_virtual_time_is_a_duration(text: str, ms: int) -> None:
+    assert limits_of([f"virtual_time={text}"]) == Limits(virtual_time=ms)
 
 
 def test_last_setting_of_limit_applies() -> None:

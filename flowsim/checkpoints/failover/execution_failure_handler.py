@@ -16,6 +16,10 @@ class RecoverySuppressed(FlowsimError):
     """The job fails for good. Flink: JobException."""
 
 
+class TooManyRestarts(RecoverySuppressed):
+    """The run reached its limit of restarts, which Flink does not have."""
+
+
 @dataclass(frozen=True, slots=True)
 class FailureHandlingResult:
     """The decision about one failure. Flink: FailureHandlingResult."""
@@ -37,17 +41,20 @@ class FailureHandlingResult:
 class ExecutionFailureHandler:
     """Combines the failover strategy with the restart strategy. Flink: ExecutionFailureHandler."""
 
-    __slots__ = ("_failover_strategy", "_number_of_restarts", "_restart_strategy", "_topology")
+    __slots__ = ("_failover_strategy", "_max_restarts", "_number_of_restarts", "_restart_strategy", "_topology")
 
     def __init__(
         self,
         topology: SchedulingTopology,
         failover_strategy: RestartPipelinedRegionFailoverStrategy,
         restart_strategy: RestartBackoffTimeStrategy,
+        max_restarts: int | None = None,
     ) -> None:
+        """``max_restarts``: the job fails instead of a further restart; None: no limit."""
         self._topology = topology
         self._failover_strategy = failover_strategy
         self._restart_strategy = restart_strategy
+        self._max_restarts = max_restarts
         self._number_of_restarts = 0
 
     @property
@@ -82,6 +89,10 @@ class ExecutionFailureHandler:
         if not self._restart_strategy.can_restart():
             name = type(self._restart_strategy).__name__
             return _final(failed_subtask, f"Recovery is suppressed by {name}", cause, is_root_cause=is_root_cause)
+        if is_root_cause and self._number_of_restarts == self._max_restarts:
+            error = TooManyRestarts(f"the job has restarted {self._max_restarts} times")
+            error.__cause__ = cause
+            return FailureHandlingResult(failed_subtask, True, error=error)
         self._number_of_restarts += is_root_cause
         return FailureHandlingResult(failed_subtask, is_root_cause, tasks, self._restart_strategy.backoff_time_ms())
 

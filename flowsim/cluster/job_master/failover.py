@@ -6,7 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from flowsim.checkpoints.failover.execution_failure_handler import ExecutionFailureHandler, FailureHandlingResult
+from flowsim.checkpoints.failover.execution_failure_handler import (
+    ExecutionFailureHandler,
+    FailureHandlingResult,
+    TooManyRestarts,
+)
 from flowsim.sim.scheduler import Scheduler
 from flowsim.units import NS_PER_MS
 
@@ -109,7 +113,7 @@ class Failover:
         )
         self._tasks.on_failure(number, self.history[-1])
         if not result.can_restart:
-            self._tasks.fail_job(failed, error)
+            self._tasks.fail_job(failed, result.error if isinstance(result.error, TooManyRestarts) else error)
             return
         for subtask in result.tasks_to_restart:
             self._versions[subtask] = self._versions.get(subtask, 0) + 1

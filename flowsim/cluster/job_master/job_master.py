@@ -68,8 +68,12 @@ class JobMaster:
         tasks: RunningTasks,
         savepoint: SavepointRestoreSettings | None = None,
         components: Components | None = None,
+        max_restarts: int | None = None,
     ) -> None:
-        """``savepoint``: from which snapshot the job starts. Raises BadInput if it does not fit."""
+        """``savepoint``: from which snapshot the job starts. Raises BadInput if it does not fit.
+
+        ``max_restarts``: the job fails instead of a further restart; None: no limit.
+        """
         settings = execution.job.graph.settings
         self._tasks = tasks
         self._trace = None if recorder is None else JobTrace(scheduler, recorder)
@@ -81,7 +85,7 @@ class JobMaster:
         """The finished producers whose partitions were lost with their task manager."""
         strategy = create_restart_strategy(settings, self.actor, streams.stream("restart"))
         regions = RestartPipelinedRegionFailoverStrategy(topology, self, self.executions)
-        self.failover = Failover(ExecutionFailureHandler(topology, regions, strategy), self, scheduler)
+        self.failover = Failover(ExecutionFailureHandler(topology, regions, strategy, max_restarts), self, scheduler)
         self.coordinators = OperatorCoordinators(execution, self.actor, self.failover.on_global_failure)
         self._restored_id: int | None = None
         """From which checkpoint a region restarts, -1: none is complete; None: all tasks start or restart."""

@@ -54,7 +54,7 @@ def rearming() -> StreamExecutionEnvironment:
 
 def test_polling_job_ends_at_step_bound_and_names_waits() -> None:
     run = run_job(polling(), bounds=BOUNDS)
-    assert (run.result.status, type(run.result.error)) == (JobStatus.STOPPED, RunTooLong)
+    assert (run.result.status, type(run.result.error)) == (JobStatus.FAILED, RunTooLong)
     message = str(run.result.error)
     assert message.startswith("the run was ended after 500 steps: it works without end, or needs higher bounds")
     assert "operator asks waits for" in message
@@ -64,7 +64,7 @@ def test_polling_job_ends_at_step_bound_and_names_waits() -> None:
 
 def test_job_with_endless_timers_ends_at_virtual_time_bound() -> None:
     run = run_job(rearming(), bounds=RunBounds(virtual_ms=1_000))
-    assert (run.result.status, run.result.elapsed_ns) == (JobStatus.STOPPED, 10**9)
+    assert (run.result.status, run.result.elapsed_ns) == (JobStatus.FAILED, 10**9)
     assert "after 1000 ms of virtual time" in str(run.result.error)
 
 
@@ -95,7 +95,7 @@ def test_assertions_raise_error_with_line_that_reproduces_it() -> None:
             check()
         (note,) = ended.value.__notes__
         assert note.startswith("reproduce: run_job(job, schedule=")
-        assert note.endswith("bounds=RunBounds(steps=500, virtual_ms=None))")
+        assert note.endswith("bounds=RunBounds(steps=500, virtual_ms=None, restarts=None))")
 
 
 @pytest.mark.parametrize("bounds", [{"steps": 0}, {"steps": -1}, {"steps": 1.5}, {"virtual_ms": True}])

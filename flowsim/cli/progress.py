@@ -14,13 +14,16 @@ from rich.progress import Progress as Bar
 
 from flowsim.cli.output import raw
 from flowsim.cluster.job_execution import Progress
+from flowsim.errors import printable_line
+from flowsim.trace.sentence import count_text
 from flowsim.trace.time import duration_text
 
 _EVERY_S = 0.1
+_CAUSE_CHARACTERS = 60
 
 
 class RunProgress:
-    """Shows the records read so far, the time on the job's clock, and the rate."""
+    """Shows the records read so far, the time on the job's clock, the rate, and restarts with their last cause."""
 
     def __init__(self, bar: Bar | None, task: TaskID | None) -> None:
         self._bar = bar
@@ -74,8 +77,18 @@ def count_progress(what: str, quiet: bool) -> Iterator[CountProgress]:
 
 
 def progress_text(progress: Progress, rate: float) -> str:
-    """Returns the records, the time on the job's clock and the records per second as text."""
-    return f"{progress.records:,} records, {duration_text(progress.elapsed_ns)} of job time, {rate:,.0f} records/s"
+    """Returns as text: records, time on the job's clock, records per second, and restarts with the last cause."""
+    text = f"{progress.records:,} records, {duration_text(progress.elapsed_ns)} of job time, {rate:,.0f} records/s"
+    if progress.last_failure is None:
+        return text
+    cause = progress.last_failure.cause
+    failure = printable_line(f"{type(cause).__name__}: {cause}")
+    return f"{text}, {count_text(progress.restarts, 'restart')}, last failure: {shortened(failure)}"
+
+
+def shortened(text: str) -> str:
+    """Returns the beginning of a text that must fit in a line."""
+    return text if len(text) <= _CAUSE_CHARACTERS else f"{text[: _CAUSE_CHARACTERS - 3]}..."
 
 
 @contextmanager

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final
 
 from rich.console import Console
@@ -52,6 +54,7 @@ _FAILURES: Final = (
     Column("restarted tasks"),
     Column("from checkpoint"),
 )
+_REASONS_SHOWN: Final = 20
 _MEASUREMENTS: Final = (
     ("end_to_end_ms", Column("end to end ms")),
     ("start_delay_ns", Column("start delay ms")),
@@ -108,6 +111,7 @@ def history_answer(recording: Recording) -> Answer:
             console.print()
             failures = [_failure_row(one, names, start_ns) for one in history.failures.values()]
             show_table(console, ["failure", "task"], _FAILURES, failures)
+            _show_reasons(console, names, list(history.failures))
 
     return Answer(document, show)
 
@@ -122,6 +126,17 @@ def _show_checkpoints(console: Console, shown: Sequence[RecordedCheckpoint], sta
     left = len(names) + at
     columns = (*_CHECKPOINTS[:at], *_CHECKPOINTS[at + 1 :])
     show_table(console, names, columns, [(*row[:left], *row[left + 1 :]) for row in rows])
+
+
+def _show_reasons(console: Console, names: Names, failures: Sequence[int]) -> None:
+    """Shows the cause of each failure; consecutive failures with the same cause share a line."""
+    texts = [(each, names.reason(each)) for each in failures]
+    runs = [(reason, [each for each, _ in of_reason]) for reason, of_reason in groupby(texts, key=itemgetter(1))]
+    for reason, (first, *others) in runs[-_REASONS_SHOWN:]:
+        if reason:
+            show_text(
+                console, f"failure {first}: {reason}" if not others else f"failures {first} to {others[-1]}: {reason}"
+            )
 
 
 def _counts(history: CheckpointHistory) -> dict[str, int]:
@@ -189,11 +204,15 @@ def _times(number: int) -> str:
 
 
 def _failure_data(one: RecordedFailure, names: Names, start_ns: int) -> dict[str, Any]:
+    reason = names.reasons.get(one.failure)
     return {
         "failure": one.failure,
         "at_ns": one.time_ns - start_ns,
         "task": None if one.task < 0 else names.task(one.task),
         "attempt": None if one.task < 0 else one.attempt,
+        "operator": None if reason is None else reason.operator,
+        "record": None if reason is None else reason.record,
+        "cause": None if reason is None else reason.cause,
         "is_restarted": one.delay_ms is not None,
         "delay_ms": one.delay_ms,
         "restarted_ns": None if one.restarted_ns is None else one.restarted_ns - start_ns,

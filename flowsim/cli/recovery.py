@@ -11,6 +11,7 @@ from flowsim.cli.tables import show_text
 from flowsim.cluster.job_execution import HandledFailure, JobExecutionResult
 from flowsim.cluster.job_master.snapshot_requests import RequestedSnapshot
 from flowsim.cluster.run_actions import StopWithSavepoint, TriggerSavepoint
+from flowsim.trace.sentence import count_text
 from flowsim.trace.time import duration_text
 from flowsim.units import NS_PER_MS
 
@@ -70,10 +71,11 @@ def _show_requested(console: Console, one: RequestedSnapshot) -> None:
 
 def _show_failure(console: Console, failure: HandledFailure) -> None:
     what = "the job" if failure.task is None else failure.task
+    delay = duration_text(failure.restart_delay_ms * NS_PER_MS)
     if failure.restarted:
-        count = len(failure.restarted)
-        tasks = "1 task" if count == 1 else f"{count:,} tasks"
-        after = f"restarted {tasks} after {duration_text(failure.restart_delay_ms * NS_PER_MS)}"
+        after = f"restarted {count_text(len(failure.restarted), 'task')} after {delay}"
+    elif failure.pending:
+        after = f"the job ended before {count_text(len(failure.pending), 'task')} could restart, {delay} later"
     else:
         after = "no restart"
     show_text(console, f"failure   {duration_text(failure.time_ns)}: {what}: {failure.error}: {after}")

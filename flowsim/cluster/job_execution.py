@@ -14,6 +14,7 @@ from flowsim.cluster.job_master.snapshot_requests import RequestedSnapshot
 from flowsim.cluster.job_status import JobStatus
 from flowsim.cluster.run_actions import RunAction
 from flowsim.cluster.run_bounds import UNBOUNDED, RunBounds
+from flowsim.errors import JobFailed
 from flowsim.facts.recorder import Recorder
 from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
 from flowsim.graph.job_graph import JobGraph
@@ -101,10 +102,12 @@ def latency_summaries(job: JobGraph, tasks: Sequence[StreamTask]) -> tuple[Laten
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of a run: records read by sources, and the job's clock in ns since its start."""
+    """The progress of a run: records read by sources, the job's clock in ns since its start, and restarts."""
 
     records: int
     elapsed_ns: int
+    restarts: int = 0
+    last_failure: JobFailed | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,8 +203,14 @@ class HandledFailure:
     """None: a failure of the whole job."""
     error: str
     restarted: tuple[str, ...]
-    """The names of the restarted tasks; empty: the job failed."""
+    """The names of the restarted tasks; empty: the job failed, or ended before the restart."""
     restart_delay_ms: int
+    pending: tuple[str, ...] = ()
+    """The names of the tasks that the job would have restarted if it had not ended before."""
+    operator: str | None = None
+    """The operator that failed; None if the failure is of no operator."""
+    record: str | None = None
+    """The record that it processed, as text."""
 
 
 @dataclass(frozen=True, slots=True)

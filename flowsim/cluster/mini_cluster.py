@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 
 from flowsim.checkpoints.failover.execution_failure_handler import TooManyRestarts
 from flowsim.cluster.deployment import Deployment
@@ -25,7 +24,15 @@ from flowsim.cluster.metrics_sampler import MetricsSampler
 from flowsim.cluster.region_schedule import RegionSchedule
 from flowsim.cluster.run_bounds import EffectiveBounds
 from flowsim.cluster.run_events import CheckedEvents, RunEvents
-from flowsim.cluster.run_result import END_OF_JOB, attempts_of, failures_of, records_read, summary
+from flowsim.cluster.run_result import (
+    END_OF_JOB,
+    attempts_of,
+    failures_of,
+    progress_of,
+    reason_of,
+    records_read,
+    summary,
+)
 from flowsim.cluster.started_actors import StartedActors
 from flowsim.cluster.wait_for_report import wait_for_report
 from flowsim.errors import AnswerFromThread, Deadlock, InvariantViolation, JobFailed, RunTooLong
@@ -78,6 +85,7 @@ class MiniCluster:
         self._master: JobMaster | None = None
         self._old_attempts: dict[int, list[StreamTask]] = {}
         """The replaced attempts, by task id."""
+        self._records_of_old_attempts = 0
         self._failure: JobFailed | None = None
         self._too_long: RunTooLong | None = None
         self._status = JobStatus.FINISHED
@@ -140,27 +148,15 @@ class MiniCluster:
         self._started_ns = scheduler.now_ns
         options = self._options
         # Searching for garbage among the objects of a large job took half of its deployment.
+        execution, streams, recorder, savepoint = self.execution, self._streams, options.recorder, options.savepoint
         self._master = master = JobMaster(
-            self.execution,
-            scheduler,
-            self._streams,
-            options.recorder,
-            self,
-            options.savepoint,
-            options.components,
-            self._bounds.restarts,
+            execution, scheduler, streams, recorder, self, savepoint, options.components, self._bounds.restarts
         )
         with without_garbage_collection():
             deployment = Deployment(
-                self.execution,
-                scheduler,
-                self._streams,
-                options.recorder,
-                options.components,
-                options.budget_records,
-                master.deploy,
+                execution, scheduler, streams, recorder, options.components, options.budget_records, master.deploy,
                 self._events.task_failures,
-            )
+            )  # fmt: skip
         self.deployment = deployment
         self._ended = asyncio.get_running_loop().create_future()
         self._running = len(deployment.tasks)
@@ -202,7 +198,7 @@ class MiniCluster:
     def _prepare(self, task: StreamTask, master: JobMaster) -> None:
         """Lets the batches of a task report progress, and end before external events."""
         if self._options.on_progress is not None:
-            task.batches.on_batch_end = self._progress_reporter(self._options.on_progress)
+            task.batches.on_batch_end = self._on_progress
         self._events.prepare(task, master)
 
     async def _end_tasks(self, deployment: Deployment) -> None:
@@ -295,6 +291,7 @@ class MiniCluster:
             return
         for subtask in subtasks:
             self._old_attempts.setdefault(subtask, []).append(deployment.tasks[subtask])
+            self._records_of_old_attempts += records_read((deployment.tasks[subtask],))
         deployment.redeploy(subtasks)
         for subtask in subtasks:
             self._running += self._actors.forget(subtask)
@@ -302,17 +299,18 @@ class MiniCluster:
             self._sampler.task_restarted(deployment.tasks[subtask], deployment)
         finished = TaskState.FINISHED
         self._start(self._schedule.restart(subtasks, lambda each: deployment.tasks[each].state is finished))
+        self._on_progress()
 
     def fail_job(self, subtask: int | None, error: BaseException) -> None:
         """Ends the job, which does not restart."""
         if self.deployment is not None and self._failure is None and self._status is JobStatus.FINISHED:
             name = self.job_name if subtask is None else self.deployment.tasks[subtask].name
-            if isinstance(error, TooManyRestarts) and error.__cause__ is not None:
-                last = job_failed(name, error.__cause__)
-                self._too_long = RunTooLong(f"{self._bounds.reached('restarts')}; the last failure: {last}")
+            failed = reason_of(self._master, name, error)
+            if isinstance(error, TooManyRestarts):
+                self._too_long = RunTooLong(f"{self._bounds.reached('restarts')}; the last failure: {failed}")
             else:
-                self._failure = job_failed(name, error)
-                self._failure.__cause__ = error
+                failed.__cause__ = error
+                self._failure = failed
             self._end(JobStatus.FAILED)
 
     def _end(self, status: JobStatus) -> None:
@@ -347,13 +345,14 @@ class MiniCluster:
         """Returns the wait-for report: one line per unfinished task."""
         return "" if self.deployment is None else wait_for_report(self.deployment, self._schedule)
 
-    def _progress_reporter(self, report: Callable[[Progress], None]) -> Callable[[], None]:
-        return lambda: report(Progress(self._records_read(), self._elapsed_ns()))
+    def _on_progress(self) -> None:
+        if self._options.on_progress is not None:
+            self._options.on_progress(progress_of(self._records_read(), self._elapsed_ns(), self._master))
 
     def _records_read(self) -> int:
         if self.deployment is None:
             return 0
-        return records_read((*chain.from_iterable(self._old_attempts.values()), *self.deployment.tasks))
+        return self._records_of_old_attempts + records_read(self.deployment.tasks)
 
     def _elapsed_ns(self) -> int:
         if self._scheduler is None:
@@ -380,7 +379,7 @@ class MiniCluster:
             latency_summaries(self.execution.job, ended),
             missing_timestamp_summaries(ended),
             attempts_of(ended, self._old_attempts),
-            () if master is None else failures_of(master.failover.history, ended, self._started_ns),
+            () if master is None else failures_of(master, ended, self._started_ns),
             0 if master is None else master.failover.number_of_restarts,
             self._events.requested_snapshots(master),
             None if master is None or master.checkpoints is None else master.checkpoints.statistics.counts,

@@ -16,7 +16,7 @@ from flowsim.facts.recorder import VALUES_BYTES
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.plan_size import check_plan_size
 from flowsim.graph.stream_graph import StreamGraph
-from flowsim.recording.manifest import FailureReport, Manifest, RunDescription, RunStatus
+from flowsim.recording.manifest import FailureReport, Manifest, RecordedReason, RunDescription, RunStatus
 from flowsim.recording.writer import RecordingWriter
 from flowsim.sim.interrupts import interrupts_of_run
 
@@ -29,6 +29,8 @@ _RUN_STATUS = {
 }
 
 _ADDRESS: Final = re.compile(r" at 0x[0-9a-fA-F]+")
+_RECORDED_REASONS: Final = 10_000
+_CAUSE_CHARACTERS: Final = 500
 _INTERRUPTED = FailureReport(task="", operator=None, record=None, cause="interrupted")
 """Marks a run that Ctrl-C ended, in contrast to a job that was cancelled at a known time."""
 
@@ -60,7 +62,11 @@ def run_and_close(
                 writer.finish(RunStatus.FAILED, FailureReport(task="", operator=None, record=None, cause=cause), wall)
             raise
         failure = _INTERRUPTED if result.is_interrupted else failure_report(result)
-        manifest = None if writer is None else writer.finish(_RUN_STATUS[result.status], failure, wall)
+        manifest = (
+            None
+            if writer is None
+            else writer.finish(_RUN_STATUS[result.status], failure, wall, recorded_reasons(result))
+        )
     return cluster, result, manifest
 
 
@@ -103,6 +109,20 @@ def failure_report(result: JobExecutionResult) -> FailureReport | None:
         return FailureReport(task=error.task, operator=error.operator, record=record, cause=cause)
     cause = _without_addresses(f"{type(error).__name__}: {error}")
     return FailureReport(task="", operator=None, record=None, cause=cause)
+
+
+def recorded_reasons(result: JobExecutionResult) -> list[RecordedReason]:
+    """Returns the manifest's entries for the failures of a run, without the oldest of too many."""
+    return [
+        RecordedReason(
+            failure=number,
+            task=each.task or "",
+            operator=each.operator,
+            record=None if each.record is None else _without_addresses(each.record),
+            cause=_without_addresses(each.error)[:_CAUSE_CHARACTERS],
+        )
+        for number, each in list(enumerate(result.failures))[-_RECORDED_REASONS:]
+    ]
 
 
 def _without_addresses(text: str) -> str:

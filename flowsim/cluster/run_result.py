@@ -6,8 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from flowsim.checkpoints.checkpoint_properties import JobStatus as EndOfJob
-from flowsim.cluster.job_execution import HandledFailure, JobStatus, TaskAttempt, TaskSummary
-from flowsim.cluster.job_master.failover import RootException
+from flowsim.cluster.job_execution import HandledFailure, JobStatus, Progress, TaskAttempt, TaskSummary
+from flowsim.cluster.job_master.job_master import JobMaster
+from flowsim.errors import JobFailed
+from flowsim.tasks.failure import job_failed
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_metrics import MetricsSample
 
@@ -47,6 +49,13 @@ def records_read(tasks: Iterable[StreamTask]) -> int:
     return sum(head.records_in for head in heads if head.is_source)
 
 
+def progress_of(records: int, elapsed_ns: int, master: JobMaster | None) -> Progress:
+    """Returns the progress of a run with its restarts so far."""
+    if master is None or not master.reasons:
+        return Progress(records, elapsed_ns)
+    return Progress(records, elapsed_ns, master.failover.restarts_done, master.reasons[-1])
+
+
 def attempts_of(tasks: Sequence[StreamTask], old: Mapping[int, Sequence[StreamTask]]) -> tuple[TaskAttempt, ...]:
     """Returns all attempts in the order of the tasks; ``old``: the replaced ones by task id."""
     return tuple(
@@ -56,20 +65,33 @@ def attempts_of(tasks: Sequence[StreamTask], old: Mapping[int, Sequence[StreamTa
     )
 
 
-def failures_of(
-    history: Sequence[RootException], tasks: Sequence[StreamTask], started_ns: int
-) -> tuple[HandledFailure, ...]:
+def failures_of(master: JobMaster, tasks: Sequence[StreamTask], started_ns: int) -> tuple[HandledFailure, ...]:
     """Returns the failures of a run, with times from its start."""
-    return tuple(
-        HandledFailure(
-            failure.time_ns - started_ns,
-            None if failure.subtask is None else tasks[failure.subtask].name,
-            _shown(failure.error),
-            tuple(tasks[subtask].name for subtask in failure.restarted),
-            failure.restart_delay_ms,
+    found = []
+    for number, (failure, reason) in enumerate(zip(master.failover.history, master.reasons, strict=True)):
+        names = tuple(tasks[subtask].name for subtask in failure.restarted)
+        has_restarted = master.failover.has_restarted(number)
+        found.append(
+            HandledFailure(
+                failure.time_ns - started_ns,
+                None if failure.subtask is None else tasks[failure.subtask].name,
+                _shown(failure.error),
+                names if has_restarted else (),
+                failure.restart_delay_ms,
+                () if has_restarted else names,
+                reason.operator,
+                reason.record,
+            )
         )
-        for failure in history
-    )
+    return tuple(found)
+
+
+def reason_of(master: JobMaster | None, name: str, error: BaseException) -> JobFailed:
+    """Returns the cause of the end of a job: that of its last failure, whose place is noted only once, or of another error."""
+    last = None if master is None or not master.reasons else master.failover.history[-1].error
+    if master is not None and last is not None and (last is error or last is error.__cause__):
+        return master.reasons[-1]
+    return job_failed(name, error)
 
 
 def _shown(error: BaseException) -> str:

@@ -27,7 +27,17 @@ from flowsim.recording.written_file import write_file
 MANIFEST: Final = "manifest.json"
 WALL: Final = "wall.json"
 _JSON_SPACE: Final = b" \t\r\n"
-_HASHED: Final = {"format_version", "status", "level", "run", "rows", "facts_digest", "failure", "record_values"}
+_HASHED: Final = {
+    "format_version",
+    "status",
+    "level",
+    "run",
+    "rows",
+    "facts_digest",
+    "failure",
+    "failures",
+    "record_values",
+}
 _DEPENDENCIES: Final = ("greenlet", "msgpack", "msgspec", "numpy", "pyarrow", "pydantic", "uvloop", "xxhash")
 
 
@@ -73,6 +83,13 @@ class FailureReport(_Model):
     operator: str | None
     record: str | None
     cause: str
+
+
+class RecordedReason(FailureReport):
+    """The cause of a failure that the job's side handled; ``task`` is empty for a failure of the whole job."""
+
+    failure: Count
+    """Number of the failure, as in table ``restarts``."""
 
 
 class RunDescription(_Model):
@@ -138,6 +155,8 @@ class Manifest(_Model):
     digest: str = ""
     """The digest of the facts and of the hashed part of this manifest."""
     failure: FailureReport | None = None
+    failures: tuple[RecordedReason, ...] = ()
+    """The causes of failures, the last 10,000 of a run; left out of the file if there are none."""
     record_values: RecordedValues | None = None
     """The final counts of table ``record_values``; None during the run."""
 
@@ -154,12 +173,16 @@ class Manifest(_Model):
         return Level[self.level.upper()]
 
     def hashed(self) -> str:
-        """Returns the digest of facts, description, level, status and failure."""
-        return sha256(canonical_json(self.model_dump(mode="json", include=_HASHED)))
+        """Returns the digest of facts, description, level, status and failures."""
+        return sha256(canonical_json(self.model_dump(mode="json", include=_HASHED, exclude=self._left_out)))
+
+    @property
+    def _left_out(self) -> set[str]:
+        return set() if self.failures else {"failures"}
 
     def write(self, directory: Path) -> None:
         """Replaces ``manifest.json`` atomically."""
-        write_file(directory / MANIFEST, self.model_dump_json(indent=2).encode() + b"\n")
+        write_file(directory / MANIFEST, self.model_dump_json(indent=2, exclude=self._left_out).encode() + b"\n")
 
 
 def read_manifest(directory: Path, limits: Limits = DEFAULT_LIMITS) -> Manifest:

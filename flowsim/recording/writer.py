@@ -32,6 +32,7 @@ from flowsim.recording.manifest import (
     WALL,
     FailureReport,
     Manifest,
+    RecordedReason,
     RecordedValues,
     RunDescription,
     RunStatus,
@@ -107,6 +108,7 @@ class RecordingWriter:
         self._started_s = time.time()
         self._epochs = 0
         self._closed = False
+        self._failures: tuple[RecordedReason, ...] = ()
         self._tables = [t for t in FACT_TABLES if t.level <= level]
         self._buffers = {t.name: RowBuffer(t, rows_per_epoch, self._close_epoch) for t in self._tables}
         self._static: dict[str, list[tuple[int | str, ...]]] = {t.name: [] for t in STATIC_TABLES}
@@ -141,13 +143,18 @@ class RecordingWriter:
         self._attempts.begin(task, seq)
 
     def finish(
-        self, status: RunStatus, failure: FailureReport | None = None, wall: Mapping[str, object] | None = None
+        self,
+        status: RunStatus,
+        failure: FailureReport | None = None,
+        wall: Mapping[str, object] | None = None,
+        failures: Sequence[RecordedReason] = (),
     ) -> Manifest:
         """Closes the last epoch and stores the final status; ``wall`` adds wall-clock facts to ``wall.json``."""
         if self._closed:
             raise InvariantViolation("the recording is already finished")
         self._closed = True
         try:
+            self._failures = tuple(failures)
             return self._finish(status, failure, wall or {})
         finally:
             if self._thread is not None:
@@ -279,7 +286,7 @@ class RecordingWriter:
             manifest = manifest.model_copy(update={
                 "epochs": self._epochs, "last_marker": self._last_marker, "rows": self._rows, "table_digests": digests,
                 "facts_digest": facts_digest(self.level, digests),
-                "record_values": RecordedValues(**asdict(self.values.counts)),
+                "record_values": RecordedValues(**asdict(self.values.counts)), "failures": self._failures,
             })  # fmt: skip
             manifest = manifest.model_copy(update={"digest": manifest.hashed()})
         manifest.write(self.directory)

@@ -115,7 +115,7 @@ class Batches:
         cost_ns = self._clock.now_ns - self._start_ns
         if cost_ns > 0:
             self._wait(WaitKind.COST, lambda: self.actor.spend(cost_ns))
-        self._outbox.publish()
+        self._publish()
 
     def end_if_due(self) -> None:
         """Ends the batch if its time is over, so that other tasks have their turn (the thread scheduler of D2)."""
@@ -136,6 +136,9 @@ class Batches:
         """Ends and publishes the batch, and lets other ready tasks run first even if the batch cost nothing."""
         cost_ns = self._clock.now_ns - self._start_ns
         self._wait(WaitKind.COST, lambda: self.actor.spend(cost_ns))
+        self._publish()
+
+    def _publish(self) -> None:
         self._outbox.publish()
         if self.on_batch_end is not None:
             self.on_batch_end()

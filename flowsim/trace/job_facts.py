@@ -140,13 +140,15 @@ def _checkpoint(names: Names, event: CheckpointEvent) -> Sentence:
 def _restart(names: Names, event: RestartEvent) -> Sentence:
     is_of_task = event.task_id >= 0
     task = f"attempt {event.attempt} of {names.short_task(event.task_id)}"
+    found = names.reason(event.failure)
+    because = f" ({found})" if found else ""
     match RestartAction(event.action):
         case RestartAction.FAILURE:
             what = f"receives the failure of {task}" if is_of_task else "fails as a whole"
-            return Sentence(f"{what}: failure {event.failure}, restart in {event.delay_ms:,} ms", ("12.123",))
+            return Sentence(f"{what}: failure {event.failure}{because}, restart in {event.delay_ms:,} ms", ("12.123",))
         case RestartAction.GIVE_UP:
             what = f"receives the failure of {task}" if is_of_task else "fails as a whole"
-            return Sentence(f"{what}: failure {event.failure}, no restart is allowed", ("12.129",))
+            return Sentence(f"{what}: failure {event.failure}{because}, no restart is allowed", ("12.129",))
         case RestartAction.RESTART:
             state = "without a checkpoint" if event.checkpoint < 0 else f"from checkpoint {event.checkpoint}"
             return Sentence(f"starts {task} {state} because of failure {event.failure}", ("12.29", "12.123"))

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from flowsim.errors import BadInput
+from flowsim.errors import BadInput, printable_line
 from flowsim.trace.record_values import RecordValues
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from flowsim.recording.manifest import RecordedReason
     from flowsim.recording.reader import Recording
 
 Row = tuple[int | str, ...]
@@ -46,6 +47,21 @@ class Names:
     @property
     def channels(self) -> Sequence[int]:
         return list(self._channels)
+
+    @cached_property
+    def reasons(self) -> dict[int, RecordedReason]:
+        """The causes of failures, by their numbers; empty if the run was killed."""
+        return {each.failure: each for each in self._recording.manifest.failures}
+
+    def reason(self, failure: int) -> str:
+        """Describes the cause of a failure: operator, record and error; '' if it is not recorded."""
+        found = self.reasons.get(failure)
+        if found is None:
+            return ""
+        operator = "" if found.operator is None else f"operator {found.operator}"
+        record = "" if found.record is None else f"record {found.record}"
+        where = ", ".join(part for part in (operator, record) if part)
+        return printable_line(f"{where}: {found.cause}" if where else found.cause)
 
     def task(self, task: int) -> str:
         row = self._tasks.get(task)

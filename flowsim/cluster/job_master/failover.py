@@ -75,6 +75,10 @@ class Failover:
         self._versions: dict[int, int] = {}
         self._pending: list[_PendingRestart] = []
         self.history: list[RootException] = []
+        self._restarted: set[int] = set()
+        """The numbers of the failures whose tasks restarted."""
+        self._taken_over: dict[int, int] = {}
+        """The later failure that restarts all tasks of an earlier one, by their numbers."""
 
     @property
     def has_pending_restarts(self) -> bool:
@@ -84,6 +88,17 @@ class Failover:
     @property
     def number_of_restarts(self) -> int:
         return self._handler.number_of_restarts
+
+    @property
+    def restarts_done(self) -> int:
+        """The number of restarts that have happened."""
+        return len(self._restarted)
+
+    def has_restarted(self, number: int) -> bool:
+        """True if the tasks of failure ``number`` restarted, because of it or of a later failure that took them over."""
+        while number in self._taken_over:
+            number = self._taken_over[number]
+        return number in self._restarted
 
     def on_task_failed(self, subtask: int, error: BaseException) -> None:
         """Handles the failure of the current attempt of a subtask."""
@@ -117,6 +132,7 @@ class Failover:
             return
         for subtask in result.tasks_to_restart:
             self._versions[subtask] = self._versions.get(subtask, 0) + 1
+        self._taken_over.update({each.failure: number for each in self._pending if not self._current(each)})
         self._pending = [each for each in self._pending if self._current(each)]
         versions = {subtask: self._versions[subtask] for subtask in result.tasks_to_restart}
         pending = _PendingRestart(result.tasks_to_restart, versions, number, failed is None)
@@ -141,6 +157,7 @@ class Failover:
             current = self._current(pending)
             if all(self._tasks.is_terminal(subtask) for subtask in current):
                 self._pending.remove(pending)
+                self._restarted.add(pending.failure)
                 self._tasks.restart_tasks(current, pending.failure, is_global=pending.is_global)
                 if not self._pending:
                     self._tasks.on_job_status_change(is_running=True)

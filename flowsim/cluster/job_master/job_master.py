@@ -25,7 +25,7 @@ from flowsim.cluster.job_master.operator_coordinators import OperatorCoordinator
 from flowsim.cluster.job_master.restart_strategies import create_restart_strategy
 from flowsim.cluster.job_master.snapshot_requests import RunningJob, SnapshotRequests
 from flowsim.cluster.run_actions import SnapshotAction
-from flowsim.errors import FlowsimError
+from flowsim.errors import FlowsimError, JobFailed
 from flowsim.facts.job_trace import JobTrace
 from flowsim.facts.recorder import Recorder
 from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
@@ -33,6 +33,7 @@ from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
 from flowsim.tasks.checkpointing.job_master_gateway import TaskCheckpointing
+from flowsim.tasks.failure import job_failed
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_state import TaskState
 
@@ -76,6 +77,7 @@ class JobMaster:
         """
         settings = execution.job.graph.settings
         self._tasks = tasks
+        self._execution = execution
         self._trace = None if recorder is None else JobTrace(scheduler, recorder)
         self.executions = JobExecutions(execution)
         self.actor = JobManagerActor(len(execution.subtasks), scheduler, self._waits_for_checkpoint)
@@ -104,6 +106,8 @@ class JobMaster:
                 (Components() if components is None else components).checkpoint_coordinator,
             )
             self.coordinators.backlog_listener = self.checkpoints.coordinator
+        self.reasons: list[JobFailed] = []
+        """The failures of the job with task, operator and record, in the order of their numbers."""
         self._stopped_job = RunningJob(execution, self.executions, self.failover)
         self.requests: SnapshotRequests | None = None
         """None: the job takes no checkpoints."""
@@ -219,10 +223,15 @@ class JobMaster:
 
     def on_failure(self, number: int, failure: RootException) -> None:
         """Records a failure; the last one of a job that does not restart has no delay."""
+        self.reasons.append(job_failed(self._name_of(failure.subtask), failure.error))
         if self._trace is not None:
             subtask = -1 if failure.subtask is None else failure.subtask
             attempt = -1 if failure.subtask is None else self.executions.subtasks[subtask].attempts - 1
             self._trace.failure(number, subtask, attempt, failure.restart_delay_ms if failure.restarted else None)
+
+    def _name_of(self, subtask: int | None) -> str:
+        graph = self._execution
+        return graph.job.graph.name if subtask is None else graph.subtasks[subtask].name
 
     def _restore_all(self) -> None:
         if self.checkpoints is None:

@@ -137,7 +137,12 @@ def test_recording_is_shown_with_its_checkpoints_and_restarts(restarted: Flowsim
     assert lines[0] == "checkpoints: 3 completed, 0 failed, 0 in progress, 1 restored; 1 restart"
     assert [line.split()[:2] for line in lines[4:7]] == [["1", "checkpoint"], ["2", "savepoint"], ["3", "final"]]
     assert re.fullmatch(r"1 checkpoint completed 55\.000000 ms 0 4/4 [\d,]+ \d+ once -", lines[4]), lines[4]
-    assert re.fullmatch(r"0 Source: numbers \(1/1\) 150\.\d+ ms 0 10 4 1", lines[-1]), lines[-1]
+    cause = next(number for number, line in enumerate(lines) if line.startswith("failure 0: "))
+    assert re.fullmatch(r"0 Source: numbers \(1/1\) 150\.\d+ ms 0 10 4 1", lines[cause - 1]), lines[cause - 1]
+    assert " ".join(lines[cause:]) == (
+        "failure 0: operator Source: numbers, record (15, 'c'): RequestedFailure: Source: numbers (1/1) fails at record 15, as "
+        "the run asks for"
+    )
 
 
 def test_in_flight_data_of_unaligned_checkpoints_has_a_column(

@@ -58,7 +58,8 @@ def test_trace_has_checkpoints_failure_and_restart_of_the_job(recording: Recordi
     assert re.fullmatch(r"completes checkpoint 1 with [\d,]+ bytes of state  \[12.3, 12.50\]", lines[4])
     assert lines[5] == "triggers savepoint 2 of 3 tasks  [12.1, 12.45]"
     failure = lines.index(
-        "receives the failure of attempt 0 of Source: numbers (1/1): failure 0, restart in 10 ms  [12.123]"
+        "receives the failure of attempt 0 of Source: numbers (1/1): failure 0 (operator Source: numbers, record (15,): "
+        "RequestedFailure: Source: numbers (1/1) fails at record 15, as the run asks for), restart in 10 ms  [12.123]"
     )
     assert lines[failure + 1].startswith("restores checkpoint 1 with ")
     assert "starts attempt 1 of Source: numbers (1/1) from checkpoint 1 because of failure 0  [12.29, 12.123]" in lines

@@ -142,9 +142,9 @@ def main() -> None:
         app(prog_name="flowsim")
     except KeyboardInterrupt:
         sys.exit(ExitCode.INTERRUPTED)
-    except MemoryError:
+    except MemoryError as error:
         sys.stderr.write(
-            "error: not enough memory; a sink with collect holds all its rows: use csv, jsonl or parquet\n"
+            "".join(f"{line}\n" for line in ("error: not enough memory", *getattr(error, "__notes__", ())))
         )
         sys.exit(ExitCode.JOB_FAILED)
     except Exception:

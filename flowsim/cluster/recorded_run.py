@@ -41,8 +41,8 @@ def run_and_close(
     """Runs a job and closes its recording; the result reports a failed job.
 
     ``writer`` None: nothing is recorded. ``wall`` is stored beside the recording and is not part of its digest. Raises
-    BadInput or InvariantViolation after the recording was closed, and so KeyboardInterrupt if a second interrupt broke off
-    the end of the run; after the first one, the result is that of an interrupted job.
+    BadInput, InvariantViolation or MemoryError after the recording was closed, and so KeyboardInterrupt if a second
+    interrupt broke off the end of the run; after the first one, the result is that of an interrupted job.
     """
     with interrupts_of_run() as interrupts:
         try:
@@ -55,7 +55,7 @@ def run_and_close(
             if writer is not None:
                 writer.finish(RunStatus.CANCELED, _INTERRUPTED, wall)
             raise
-        except (BadInput, InvariantViolation) as error:
+        except (BadInput, InvariantViolation, MemoryError) as error:
             interrupts.end()
             if writer is not None:
                 cause = _without_addresses(f"{type(error).__name__}: {error}")

@@ -146,7 +146,10 @@ def run_compiled(
             savepoint=savepoint,
         )
         options = with_faults(options, (*compiled.faults, *faults))
-        cluster, ended, manifest = run_and_close(compiled.stream_graph(), options, writer, _wall(compiled, savepoint))
+        with _memory_of_sinks(compiled):
+            cluster, ended, manifest = run_and_close(
+                compiled.stream_graph(), options, writer, _wall(compiled, savepoint)
+            )
     result, sinks = _advised(ended), _sinks(compiled, cluster, ended)
     recording = None if writer is None else writer.directory
     finished = FinishedRun(
@@ -159,6 +162,18 @@ def run_compiled(
     )
     expectations = judge_expectations(compiled.scenario.model, finished)
     return _uninterrupted(ScenarioRun(compiled, settings, result, recording, manifest, facts, sinks, expectations))
+
+
+@contextmanager
+def _memory_of_sinks(compiled: CompiledScenario) -> Iterator[None]:
+    """Adds advice to a MemoryError, if the scenario has sinks that hold their rows in memory."""
+    try:
+        yield
+    except MemoryError as error:
+        names = [sink.name for sink in compiled.sinks if sink.collected is not None]
+        if names:
+            error.add_note(f"sink {', '.join(names)} (collect) holds all its rows: use csv, jsonl or parquet")
+        raise
 
 
 def _uninterrupted(run: ScenarioRun) -> ScenarioRun:

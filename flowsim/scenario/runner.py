@@ -130,7 +130,8 @@ def run_compiled(
     schedule = policy_of(settings.policy if policy is None else policy, RandomStreams(settings.seed))
     _check(compiled, settings.clock, savepoint)
     run = describe_run(compiled, settings, schedule, until_ns, budget_records, faults, savepoint)
-    with _recorder(compiled, out, settings, run, _start(compiled, savepoint)) as (writer, facts):
+    recorder = _recorder(compiled, out, settings, run, _start(compiled, savepoint))
+    with _memory_of_sinks(compiled), recorder as (writer, facts):
         options = RunOptions(
             seed=settings.seed,
             clock=settings.clock,
@@ -146,10 +147,7 @@ def run_compiled(
             savepoint=savepoint,
         )
         options = with_faults(options, (*compiled.faults, *faults))
-        with _memory_of_sinks(compiled):
-            cluster, ended, manifest = run_and_close(
-                compiled.stream_graph(), options, writer, _wall(compiled, savepoint)
-            )
+        cluster, ended, manifest = run_and_close(compiled.stream_graph(), options, writer, _wall(compiled, savepoint))
     result, sinks = _advised(ended), _sinks(compiled, cluster, ended)
     recording = None if writer is None else writer.directory
     finished = FinishedRun(

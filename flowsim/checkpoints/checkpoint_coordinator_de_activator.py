@@ -6,17 +6,9 @@ Flink: ExecutionTrackingCheckpointCoordinatorDeActivator.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
 
 from flowsim.checkpoints.checkpoint_coordinator import CheckpointCoordinator
 from flowsim.checkpoints.execution import ExecutionAttemptId
-from flowsim.checkpoints.storage.completed_checkpoint import CompletedCheckpoint
-from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
-
-_TASK_IS_ENDING: Final = (
-    CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_NOT_READY,
-    CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_CLOSING,
-)
 
 
 class CheckpointCoordinatorDeActivator:
@@ -61,14 +53,12 @@ class CheckpointCoordinatorDeActivator:
 class EndOfDataTracker:
     """Triggers one checkpoint when all tasks have reported end of data, so that a bounded job ends (rule 12.44).
 
-    The operators of a vertex have no backlog when all its tasks have reported. Only for jobs that take checkpoints
-    after tasks finish. Flink: SchedulerBase.notifyEndOfData.
+    The operators of a vertex have no backlog when all its tasks have reported. Only for jobs with an interval that
+    take checkpoints after tasks finish. Flink: SchedulerBase.notifyEndOfData.
     """
 
     __slots__ = (
         "_coordinator",
-        "_has_finished",
-        "_is_declined",
         "_of_vertex",
         "_operators",
         "_reporting",
@@ -88,7 +78,6 @@ class EndOfDataTracker:
         self._of_vertex = {vertex: frozenset(each for each in subtasks if each[0] == vertex) for vertex in operators}
         self._operators = operators
         self._with_end_of_data: set[tuple[int, int]] = set()
-        self._has_finished = self._is_declined = False
 
     def on_end_of_data(self, attempt: ExecutionAttemptId) -> None:
         """A task has processed the end of its data."""
@@ -109,22 +98,6 @@ class EndOfDataTracker:
         """A new attempt starts, which reads its data again."""
         self._with_end_of_data.discard((attempt.vertex_id, attempt.subtask))
 
-    def on_finished(self) -> None:
-        """A task of a job without periodic checkpoints has finished. Triggers again if it declined; flowsim's own.
-
-        An unaligned barrier may have overtaken the end of data. Then its sender finishes before its receivers have
-        processed that, and while it closes it declines their checkpoint. Flink waits for the next interval.
-        """
-        self._has_finished = True
-        if self._is_declined:
-            self._trigger_if_all()
-
     def _trigger_if_all(self) -> None:
         if self._with_end_of_data >= self._reporting:
-            self._is_declined = self._has_finished = False
-            self._coordinator.trigger_checkpoint().when_complete(self._on_completion)
-
-    def _on_completion(self, _: CompletedCheckpoint | None, error: BaseException | None) -> None:
-        self._is_declined = isinstance(error, CheckpointException) and error.reason in _TASK_IS_ENDING
-        if self._is_declined and self._has_finished:
-            self._trigger_if_all()
+            self._coordinator.trigger_checkpoint()

@@ -65,8 +65,11 @@ class MiniCluster:
         self._bounds = EffectiveBounds(options.bounds, options.limits)
         events = CheckedEvents(options)
         self.job_name = graph.name
-        if graph.settings.checkpointing is None and events.needs_checkpoints:
-            graph = replace(graph, settings=replace(graph.settings, checkpointing=CheckpointSettings()))
+        checkpointing = graph.settings.checkpointing
+        if checkpointing is None and events.needs_checkpoints:
+            checkpointing = CheckpointSettings()
+        if checkpointing is not None:
+            graph = replace(graph, settings=replace(graph.settings, checkpointing=checkpointing.in_effect()))
         self.execution = create_execution_graph(create_job_graph(graph), options.limits)
         if options.savepoint is not None:
             prepare_restore(self.execution, options.savepoint, options.limits)

@@ -48,8 +48,8 @@ class CheckpointConfig:
         return self
 
     def is_checkpointing_enabled(self) -> bool:
-        """Returns True if checkpoints are taken periodically."""
-        return self._settings.interval_ms is not None
+        """Returns True if there is an interval (rule 12.146)."""
+        return self._settings.is_enabled
 
     def get_checkpoint_interval(self) -> int:
         """Returns the interval; -1 without periodic checkpoints."""
@@ -61,8 +61,8 @@ class CheckpointConfig:
         return self._set(interval_ms=checkpoint_interval)
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """Returns whether a failure makes records count twice; exactly once by default."""
-        exactly_once = self._settings.exactly_once
+        """Returns whether a failure makes records count twice; at least once without an interval (rule 12.146)."""
+        exactly_once = self._settings.in_effect().exactly_once
         return CheckpointingMode.EXACTLY_ONCE if exactly_once else CheckpointingMode.AT_LEAST_ONCE
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> Self:
@@ -121,8 +121,8 @@ class CheckpointConfig:
         return self._settings.retention != "NO_EXTERNALIZED_CHECKPOINTS"
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        """Returns True if barriers overtake buffered data."""
-        return self._settings.unaligned
+        """Returns True if barriers overtake buffered data; they do not without an interval (rule 12.146)."""
+        return self._settings.in_effect().unaligned
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> Self:
         """Lets barriers overtake buffered data, which is stored with the checkpoint (rule 12.18).

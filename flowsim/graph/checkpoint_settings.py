@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Final, Literal
 
 from flowsim.errors import BadInput
@@ -18,7 +18,7 @@ class CheckpointSettings:
     """
 
     interval_ms: int | None = None
-    """Interval of periodic checkpoints in ms, at least 10; None: only those of actions, savepoints and the final one."""
+    """Interval of periodic checkpoints in ms, at least 10; None: checkpointing is disabled (``is_enabled``)."""
     exactly_once: bool = True
     """True: tasks align barriers; False: tasks read on while they wait for barriers, so records may count twice."""
     timeout_ms: int = 600_000
@@ -53,6 +53,29 @@ class CheckpointSettings:
     """Rate at which the asynchronous part writes state; None: its size costs no time."""
     sync_latency_ns: int = 0
     """Virtual duration of the synchronous part of each operator."""
+
+    @property
+    def is_enabled(self) -> bool:
+        """True if there is an interval. Without one a user can still request checkpoints and savepoints (rule 12.146).
+
+        Flink: CheckpointingOptions.isCheckpointingEnabled.
+        """
+        return self.interval_ms is not None
+
+    @property
+    def waits_for_final_checkpoint(self) -> bool:
+        """True if tasks take a checkpoint after the end of their data, and wait for it (rule 12.94).
+
+        Flink: StreamTask.areCheckpointsWithFinishedTasksEnabled.
+        """
+        return self.is_enabled and self.after_tasks_finish
+
+    def in_effect(self) -> CheckpointSettings:
+        """Returns the settings that a job uses: snapshots without an interval are at-least-once ones (rule 12.146).
+
+        Flink: CheckpointingOptions.getCheckpointingMode, isUnalignedCheckpointEnabled.
+        """
+        return self if self.is_enabled else replace(self, exactly_once=False, unaligned=False, aligned_timeout_ms=0)
 
 
 ClaimMode = Literal["CLAIM", "NO_CLAIM", "LEGACY"]

@@ -78,7 +78,7 @@ def create_execution_graph(job: JobGraph, limits: Limits = DEFAULT_LIMITS) -> Ex
 def _check_final_checkpoint(job: JobGraph) -> None:
     """Raises BadInput if a task waits for a checkpoint that cannot be taken before the task has ended."""
     checkpointing = job.graph.settings.checkpointing
-    if checkpointing is None or not checkpointing.after_tasks_finish:
+    if checkpointing is None or not checkpointing.waits_for_final_checkpoint:
         return
     for edge in job.edges:
         if not edge.exchange.is_pipelined:

@@ -31,6 +31,9 @@ def _add_committers(graph: StreamGraph, sink: StreamNode) -> None:
     """Replaces the operator of a sink by that of its writers, and adds its committers."""
     commit = sink.two_phase_commit
     assert commit is not None
+    checkpointing = graph.settings.checkpointing
+    # Rule 12.32: without an interval no final checkpoint commits what the end of the input leaves.
+    commits_at_end = checkpointing is not None and not checkpointing.is_enabled
     graph.nodes[sink.id] = replace(
         sink,
         operator_factory=commit.writer_factory,
@@ -41,7 +44,7 @@ def _add_committers(graph: StreamGraph, sink: StreamNode) -> None:
         id=max(graph.nodes) + 1,
         name=f"{sink.name}: Committer",
         operator_factory=commit.committer_factory,
-        description=OperatorDescription("committer"),
+        description=OperatorDescription("committer", {"commits_at_end_of_input": True} if commits_at_end else {}),
         cost_ns=0,
         costs=OperatorCosts(),
         uid=f"Sink Committer: {sink.operator_id}",

@@ -157,8 +157,8 @@ class OperatorContext:
     """The time of ``clock`` at the start of the run, before all attempts."""
     send_to_coordinator: Callable[[OperatorEvent], None] | None = None
     """Sends an event to the coordinator of the operator; None: the job has no coordinators."""
-    has_checkpoints: bool = False
-    """True if the job takes checkpoints."""
+    is_checkpointing_enabled: bool = False
+    """True if the job takes periodic checkpoints (rule 12.146)."""
     attempt_number: int = 0
     """The number of earlier attempts of the subtask."""
 

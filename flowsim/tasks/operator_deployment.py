@@ -77,7 +77,7 @@ class OperatorDeployment:
             fail_externally=fail_externally,
             object_reuse=settings.object_reuse,
             operator_id=node.operator_id,
-            has_checkpoints=settings.checkpointing is not None,
+            is_checkpointing_enabled=settings.checkpointing is not None and settings.checkpointing.is_enabled,
             attempt_number=self.attempt_number,
             run_seed=self.run_seed,
             run_started_ns=self.run_started_ns,

@@ -119,7 +119,7 @@ class StreamTask(ObservedTask):
     ) -> None:
         """Lets the task take checkpoints; called once, after ``wire``. ``gates``: those of each input."""
         self.checkpoints = TaskCheckpoints(self, checkpointing, gates)
-        if checkpointing.settings.after_tasks_finish:
+        if checkpointing.settings.waits_for_final_checkpoint:
             for writer in self.writers:
                 writer.partition.await_all_data_processed()
 
@@ -201,7 +201,7 @@ class StreamTask(ObservedTask):
         self.is_running = False
         for writer in self.writers:
             writer.flush_all()
-        if self.checkpoints is not None:
+        if self.checkpoints is not None and self.checkpoints.completes_pending_checkpoints:
             self.batches.wait_for_checkpoints(self.checkpoints)
         if self.end_of_data is not StopMode.DRAIN:
             # Without drain the sinks were not finished; in Flink the savepoint of the stop commits their data.

@@ -50,7 +50,7 @@ sinks: {kept: {input: sums, collect: {}}}
 RESTARTED: Final = """\
 flowsim: 1
 name: restarted
-settings: {record: full, checkpointing: {}, restart_strategy: {fixed_delay: {delay: 10 ms}}}
+settings: {record: full, checkpointing: {interval: 1 h, min_pause: 1 h}, restart_strategy: {fixed_delay: {delay: 10 ms}}}
 sources:
   numbers: {generator: {count: 8, pace: 10 ms, fields: {n: {sequence: {}}}}}
 sinks: {kept: {input: numbers, collect: {}}}

@@ -25,6 +25,7 @@ from flowsim.recording.memory import MemoryRecorder
 from flowsim.testing.async_calls import Reply, ScriptedCalls
 from flowsim.units import NS_PER_MS
 from tests.support.checkpoints.stored_queues import copies, stored_queue
+from tests.support.jobs.requested_checkpoints import ON_REQUEST
 
 pytestmark = pytest.mark.property
 
@@ -56,7 +57,7 @@ def run(
 ) -> tuple[list[object], MemoryRecorder, str | None]:
     """Runs the job to its end; also returns the path of the savepoint that it took."""
     env = StreamExecutionEnvironment.get_execution_environment()
-    env.configure(buffer_timeout_ms=0, cost_ns=job["cost_ns"])  # type: ignore[arg-type]
+    env.configure(buffer_timeout_ms=0, cost_ns=job["cost_ns"], checkpointing=ON_REQUEST)  # type: ignore[arg-type]
     source, sink = ScriptedSource(script_of(latencies)), CollectSink()
     stream = env.add_source(LegacySource(source) if job["legacy_source"] else source, "source").map(lambda value: value)
     calls = ScriptedCalls(lambda value, _: Reply(latencies[int(str(value))], (value,)))

@@ -28,7 +28,7 @@ settings:
   segment_size: 1 KiB
   cost: 1 us
   record: full
-  checkpointing: {}
+  checkpointing: {interval: 1 h, min_pause: 1 h}
   restart_strategy: {fixed_delay: {delay: 10 ms}}
 sources:
   busy: {generator: {count: 300, fields: {n: {sequence: {}}}}}

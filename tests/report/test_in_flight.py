@@ -37,7 +37,7 @@ name: barriers-with-a-timeout
 settings:
   segment_size: 256 B
   record: full
-  checkpointing: {unaligned: true, aligned_timeout: 5 ms}
+  checkpointing: {interval: 1 h, min_pause: 1 h, unaligned: true, aligned_timeout: 5 ms}
 sources:
   orders: {generator: {count: 400, pace: 20 us, fields: {n: {sequence: {}}}}}
 operators:

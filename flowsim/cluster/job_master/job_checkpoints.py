@@ -229,14 +229,10 @@ class JobCheckpoints:
         self.coordinator.receive_decline_message(message)
 
     def on_state_update(self, execution: TaskExecution) -> None:
-        """Starts or stops periodic checkpoints; without them, the end of a task may need another one."""
-        if execution is not execution.vertex.current_execution_attempt:
-            return
-        if self.de_activator is not None:
+        """Starts or stops periodic checkpoints."""
+        if self.de_activator is not None and execution is execution.vertex.current_execution_attempt:
             is_active = execution.state in (TaskState.RUNNING, TaskState.FINISHED)
             self.de_activator.on_state_update(execution.attempt_id, is_running_or_finished=is_active)
-        elif execution.state is TaskState.FINISHED:
-            self.end_of_data.on_finished()
 
     def on_job_status_change(self, *, is_running: bool) -> None:
         if self.de_activator is not None:

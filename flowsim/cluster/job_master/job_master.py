@@ -267,7 +267,7 @@ class JobMaster:
 
     def on_end_of_data(self, execution: TaskExecution) -> None:
         checkpoints = self.checkpoints
-        if checkpoints is None or not checkpoints.settings.after_tasks_finish:
+        if checkpoints is None or not checkpoints.settings.waits_for_final_checkpoint:
             return
         if execution.state is not TaskState.CANCELING:
             checkpoints.end_of_data.on_end_of_data(execution.attempt_id)
@@ -275,7 +275,7 @@ class JobMaster:
     def on_stop_without_drain(self) -> None:
         """The sources are stopped without a savepoint; a final checkpoint follows when they have ended."""
         checkpoints = self.checkpoints
-        if checkpoints is not None and checkpoints.settings.after_tasks_finish:
+        if checkpoints is not None and checkpoints.settings.waits_for_final_checkpoint:
             self.actor.execute(lambda: checkpoints.end_of_data.on_stop_without_drain(self.executions.sources))
 
     def on_synchronous_part(self, execution: TaskExecution, checkpoint_id: int) -> None:

@@ -23,11 +23,11 @@ from flowsim.graph.stream_graph import JobSettings
 
 
 def create_restart_strategy(settings: JobSettings, clock: Clock, random: Random) -> RestartBackoffTimeStrategy:
-    """Returns the strategy of the job; without one: exponential delay with checkpoints, otherwise no restart."""
+    """Returns the strategy of the job; without one: exponential delay if checkpointing is enabled, otherwise no restart."""
     chosen = settings.restart_strategy
     if chosen is None:
-        is_periodic = settings.checkpointing is not None and settings.checkpointing.interval_ms is not None
-        chosen = ExponentialDelayRestart() if is_periodic else NoRestart()
+        is_enabled = settings.checkpointing is not None and settings.checkpointing.is_enabled
+        chosen = ExponentialDelayRestart() if is_enabled else NoRestart()
     match chosen:
         case NoRestart():
             return NoRestartBackoffTimeStrategy()

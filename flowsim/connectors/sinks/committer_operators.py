@@ -97,7 +97,8 @@ class CommitterOperator(StreamOperator):
     def end_input(self) -> None:
         if isinstance(self._commits, CommitterCheckpoints):
             with self._traced():
-                self._commits.end_input(is_batch_mode=False, is_checkpointing_enabled=self.ctx.has_checkpoints)
+                is_enabled = self.ctx.is_checkpointing_enabled
+                self._commits.end_input(is_batch_mode=False, is_checkpointing_enabled=is_enabled)
 
     def snapshot_state(self, context: StateSnapshotContext) -> None:
         if self._state is not None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from flowsim.facts.kinds import CheckpointStep, Level
-from flowsim.laws.checkpoints.needs import NOTIFYING, needs_checkpoints
+from flowsim.laws.checkpoints.needs import NOTIFYING, alignments, needs_checkpoints
 from flowsim.laws.evidence import named
 from flowsim.laws.job_graph import JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
@@ -102,6 +102,13 @@ def _completed(graph: JobGraph) -> dict[int, int]:
     return {event.checkpoint: event.time_ns for event in events if event.type in NOTIFYING}
 
 
+def _needs_notifications(graph: JobGraph) -> str:
+    completed = graph.history.completed
+    if all(number in completed and completed[number].type not in NOTIFYING for number in alignments(graph)):
+        return needs_checkpoints(graph) or "all snapshots are completed savepoints, which notify no task"
+    return ""
+
+
 def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> StepsOfTask:
     unused = Findings()
     answers, notifications = found.get(ANSWERS, unused), found.get(NOTIFICATIONS, unused)
@@ -136,9 +143,9 @@ LAWS: Final = (
         Level.ELEMENTS,
         _READS,
         _make,
-        needs_checkpoints,
+        _needs_notifications,
         counts="""\
-- Not applicable: no row in `checkpoints`.
+- Not applicable: no row in `checkpoints`, or only completed savepoints (rule 12.51).
 - Rows examined: NOTIFY_COMPLETE and NOTIFY_ABORTED rows of `checkpoint_steps`.
 - A NOTIFY_COMPLETE row is a violation when
   - the checkpoint is not completed at its `time_ns`, or its type is SAVEPOINT (rule 12.51);

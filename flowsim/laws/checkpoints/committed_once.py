@@ -47,6 +47,9 @@ def _examine(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
         event.checkpoint: event.time_ns for event in graph.history.completed.values() if event.type in NOTIFYING
     }
     restored_id = graph.history.first_restored
+    at_end = {
+        (each.vertex, each.operator) for each in graph.operators if each.params.get("commits_at_end_of_input") is True
+    }
     prepared: dict[int, list[Step]] = {}
     restored: Counter[tuple[int, int, int]] = Counter()
     ended: Counter[tuple[int, int, int]] = Counter()
@@ -60,8 +63,10 @@ def _examine(graph: JobGraph, answers: Mapping[int, object], whole: bool, found:
             restored[place] += 1
         elif action in (_COMMITTED, _FAILED):
             ended[place] += 1
-            is_completed = checkpoint <= restored_id or any(
-                each >= checkpoint and done_ns <= time_ns for each, done_ns in completed.items()
+            is_completed = (
+                checkpoint <= restored_id
+                or place[1:] in at_end
+                or any(each >= checkpoint and done_ns <= time_ns for each, done_ns in completed.items())
             )
             if not is_completed:
                 _broken(found, "committed before its checkpoint was completed", step)
@@ -115,7 +120,7 @@ LAWS: Final = (
         ID,
         "A committable is committed after its checkpoint is completed, once, and again only after a restore; none of a "
         "completed checkpoint is lost.",
-        ("12.30", "12.31", "12.51", "12.94", "12.133", "12.135"),
+        ("12.30", "12.31", "12.32", "12.51", "12.94", "12.133", "12.135"),
         Level.ELEMENTS,
         {"committables": ("time_ns", "action", "checkpoint", "operator", "committable")},
         _make,
@@ -127,7 +132,8 @@ LAWS: Final = (
 - Rows examined: rows of `committables`, in the order of `time_ns`; at the same time PREPARED and RESTORED rows first.
 - A COMMITTED or FAILED row is a violation when
   - no checkpoint with this or a higher id, whose type is not SAVEPOINT, is completed at its `time_ns`, and its id is
-    above that of the snapshot from which the job started (rules 12.31, 12.51);
+    above that of the snapshot from which the job started (rules 12.31, 12.51), unless the operator has
+    `params.commits_at_end_of_input` (rule 12.32);
   - there are not more PREPARED and RESTORED rows than COMMITTED and FAILED rows of the committable before it, per
     committing operator: a restore commits again what may have been committed before (rule 12.135).
 - In a whole run, 1 for each committable that is prepared and never COMMITTED or FAILED, if its checkpoint is completed

@@ -42,8 +42,8 @@ class CheckpointingModel(Strict):
 
     interval: PositiveMs | None = Field(
         default=None,
-        description="Interval of periodic checkpoints, at least 10 ms. Without it, only actions and the end of the job "
-        "take checkpoints.",
+        description="Interval of periodic checkpoints, at least 10 ms. Without it, checkpointing is disabled as in Flink: "
+        "only actions take snapshots, in mode at_least_once, and no task waits for a final checkpoint.",
     )
     mode: Literal["exactly_once", "at_least_once"] = Field(
         default="exactly_once",

@@ -233,6 +233,8 @@ class TaskCheckpoints:
     ) -> None:
         """``gates``: the gates of each input; none for a source."""
         settings = checkpointing.settings
+        self.completes_pending_checkpoints = settings.waits_for_final_checkpoint
+        """True if the task ends only when its asynchronous parts have run (rule 4.17)."""
         self._task = task
         self._restore = checkpointing.restore
         self._streams = checkpointing.streams
@@ -270,7 +272,7 @@ class TaskCheckpoints:
             task.mailbox_executor(MAX_PRIORITY),
             clock,
             restored_checkpoint_id=-1 if restore is None else restore.checkpoint_id,
-            checkpoints_after_tasks_finish=settings.after_tasks_finish,
+            checkpoints_after_tasks_finish=settings.waits_for_final_checkpoint,
         )
         self._alignment = None if trace is None else RecordedAlignment(self.stream_task, trace)
         if all_gates:

@@ -172,5 +172,5 @@ class SinkOperatorsPlay:
 
     def _context(self, index: int, parallelism: int) -> OperatorContext:
         context = OneInputOperatorHarness(StreamOperator(), subtask_index=index, parallelism=parallelism).context
-        context.operator_name, context.has_checkpoints = "sink", self.checkpoints
+        context.operator_name, context.is_checkpointing_enabled = "sink", self.checkpoints
         return context

@@ -17,6 +17,7 @@ from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
 from flowsim.graph.stream_graph import Link
 from flowsim.units import NS_PER_MS
+from tests.support.jobs.requested_checkpoints import ON_REQUEST
 from tests.support.jobs.restarted_job import Counts, ScriptedFailure
 
 RECORDS = 90
@@ -74,7 +75,7 @@ def run_with_obsolete_barrier(recorder: Recorder | None, faults: Iterable[Fault]
     graph = env.stream_graph()
     graph.settings = replace(
         graph.settings,
-        checkpointing=CheckpointSettings(unaligned=True, timeout_ms=40, tolerable_failures=5),
+        checkpointing=replace(ON_REQUEST, unaligned=True, timeout_ms=40, tolerable_failures=5),
         cost_ns=NS_PER_MS,
         buffer_timeout_ms=1,
         links=(Link("bursts", "last", 10 * NS_PER_MS),),

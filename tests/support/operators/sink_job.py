@@ -181,7 +181,7 @@ class SinkJob:
             trace=None if recorder is None else lambda clock: TaskTrace(index, clock, recorder),
         )
         harness.context.operator_name = "sink"
-        harness.context.has_checkpoints = True
+        harness.context.is_checkpointing_enabled = True
         harness.context.attempt_number = self.attempt
         return harness.context
 

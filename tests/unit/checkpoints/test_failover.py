@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowsim.checkpoints.checkpoint_coordinator_configuration import CheckpointCoordinatorConfiguration
 from flowsim.checkpoints.checkpoint_coordinator_de_activator import CheckpointCoordinatorDeActivator, EndOfDataTracker
-from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint, DeclineCheckpoint
+from flowsim.checkpoints.checkpoint_messages import AcknowledgeCheckpoint
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.checkpoints.failover.execution_failure_handler import ExecutionFailureHandler
 from flowsim.checkpoints.failover.restart_backoff_time_strategy import (
@@ -19,7 +19,6 @@ from flowsim.checkpoints.failover.restart_pipelined_region_failover_strategy imp
 from flowsim.checkpoints.failover.scheduling_topology import ResultPartition
 from flowsim.errors import SuppressRestarts
 from flowsim.state.redistribution.operator_state import TaskStateSnapshot
-from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 from tests.support.checkpoints.coordinated_job import CoordinatedJob
 from tests.support.checkpoints.execution_graph import ScriptedExecutionGraph
 from tests.support.checkpoints.virtual_time import JobManagerClock
@@ -129,29 +128,6 @@ def test_end_of_all_data_triggers_one_checkpoint() -> None:
     tracker.on_end_of_data(attempt(0, 1))
     job.drain()
     assert job.events == ["rpc_trigger 0/0 1 ALIGNED Checkpoint"]
-
-
-def test_declined_checkpoint_of_the_end_is_repeated_when_the_declining_task_has_finished() -> None:
-    job = CoordinatedJob([1, 1], CheckpointCoordinatorConfiguration())
-    tracker = EndOfDataTracker(job.coordinator, SUBTASKS, {0: [], 1: []})
-    for vertex in (0, 1):
-        tracker.on_end_of_data(attempt(vertex))
-    job.drain()
-    for checkpoint, finishes_first in ((1, False), (2, True)):
-        assert list(job.coordinator.pending_checkpoints) == [checkpoint]
-        if finishes_first:
-            tracker.on_finished()
-        exception = CheckpointException(CheckpointFailureReason.CHECKPOINT_DECLINED_TASK_NOT_READY)
-        job.coordinator.receive_decline_message(DeclineCheckpoint(attempt(0), checkpoint, exception))
-        if not finishes_first:
-            tracker.on_finished()
-        job.drain()
-    for vertex in (0, 1):
-        job.coordinator.receive_acknowledge_message(AcknowledgeCheckpoint(attempt(vertex), 3, TaskStateSnapshot()))
-    job.drain()
-    tracker.on_finished()
-    job.drain()
-    assert not job.coordinator.pending_checkpoints
 
 
 def test_vertex_whose_data_has_ended_has_no_backlog() -> None:

@@ -112,7 +112,7 @@ def test_wrong_argument_is_refused_with_the_next_step(
 RESTARTED = """\
 flowsim: 1
 name: restarted
-settings: {checkpointing: {}, restart_strategy: {fixed_delay: {delay: 10 ms}}}
+settings: {checkpointing: {interval: 1 h, min_pause: 1 h}, restart_strategy: {fixed_delay: {delay: 10 ms}}}
 sources:
   numbers: {generator: {count: 20, pace: 10 ms, fields: {n: {sequence: {}}, k: {choice: {values: [a, b, c]}}}}}
 operators:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 
@@ -32,6 +33,7 @@ from tests.support.jobs.logged_operators import (
     numbers,
     run_and_record,
 )
+from tests.support.jobs.requested_checkpoints import ON_REQUEST
 
 
 def markers(result: JobExecutionResult, recorder: MemoryRecorder) -> list[tuple[str, int]]:
@@ -54,7 +56,7 @@ class TimedOperator(LoggedOperator):
 def test_task_that_is_notified_of_an_abort_first_sends_markers_instead_of_barriers() -> None:
     """Rules 12.5, 12.64: it remembers as many aborted checkpoints as there may be concurrent ones."""
     log = CallLog()
-    settings = CheckpointSettings(timeout_ms=30, tolerable_failures=9, max_concurrent=2)
+    settings = replace(ON_REQUEST, min_pause_ms=0, timeout_ms=30, tolerable_failures=9, max_concurrent=2)
     job = checkpointed_job(settings, buffer_timeout_ms=0)
     slow = job.operator(numbers(job, 30), "slow", "slow", log.make(), chain=False)
     job.graph.nodes[slow].cost_ns = 12 * NS_PER_MS
@@ -71,7 +73,7 @@ def test_task_that_is_notified_of_an_abort_first_sends_markers_instead_of_barrie
 def test_marker_ends_the_alignment_of_an_aborted_checkpoint(exactly_once: bool, resumed: str) -> None:
     """Rules 12.11, 12.13, 12.81: the notification of the abort does not resume the channels, the marker does."""
     log = CallLog()
-    settings = CheckpointSettings(timeout_ms=30, tolerable_failures=9, exactly_once=exactly_once)
+    settings = replace(ON_REQUEST, timeout_ms=30, tolerable_failures=9, exactly_once=exactly_once)
     job = checkpointed_job(settings, buffer_timeout_ms=0)
     quick, slow = numbers(job, 80), numbers(job, 30)
     slow = job.operator(slow, "slow", "slow", log.make(), chain=False)
@@ -150,7 +152,9 @@ def test_notification_interrupts_timers_and_a_barrier_waits_for_them(is_interrup
     """Rules 9.18, 12.69: a notification is a mail, a barrier is input."""
     env = StreamExecutionEnvironment.get_execution_environment()
     env.configure(
-        interruptible_timers=True, buffer_timeout_ms=0, checkpointing=CheckpointSettings(async_latency_ns=4 * NS_PER_MS)
+        interruptible_timers=True,
+        buffer_timeout_ms=0,
+        checkpointing=replace(ON_REQUEST, async_latency_ns=4 * NS_PER_MS),
     )
     records = [record(("a", number), number) for number in range(1, 11)]
     script = [*records, sleep(10), watermark(10), sleep(50)]

@@ -41,7 +41,7 @@ def run(
     env.settings.restart_strategy = NoRestart()
     env.settings.segment_size_bytes = 256
     env.settings.checkpointing = CheckpointSettings(
-        interval_ms=20 if directory else None,
+        interval_ms=20 if directory else 60_000,
         unaligned=True,
         directory=directory,
         retention="RETAIN_ON_CANCELLATION",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from flowsim.cluster.job_execution import JobStatus
@@ -14,6 +16,7 @@ from flowsim.operators.stream_operator import StreamOperator
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext
 from flowsim.units import NS_PER_MS
 from tests.support.jobs.logged_operators import CallLog, checkpointed_job, numbers, run_and_judge
+from tests.support.jobs.requested_checkpoints import ON_REQUEST
 
 
 def test_finished_tasks_are_restored_without_state_and_the_job_ends_as_before() -> None:
@@ -73,7 +76,7 @@ def test_source_function_of_a_task_restored_as_finished_does_not_run_again() -> 
 def test_savepoint_of_a_stop_expires_while_a_drained_source_is_restored_as_finished(drain: bool) -> None:
     """Rule 4.20: its operator does not finish a second time. The legacy source beside it has no such limit."""
     log = CallLog(fails_at={"long": "record 40"})
-    job = checkpointed_job(CheckpointSettings(timeout_ms=30, tolerable_failures=9), buffer_timeout_ms=0)
+    job = checkpointed_job(replace(ON_REQUEST, timeout_ms=30, tolerable_failures=9), buffer_timeout_ms=0)
     short, few = numbers(job, 5), job.source(lambda: StreamSource(Few([])), is_legacy_source=True)
     long = job.operator(numbers(job, 300), "long", "long", log.make(), chain=False)
     job.operator([short, few, long], "united", "united", log.make(), chain=False)

@@ -34,6 +34,7 @@ from flowsim.sim.virtual_time_loop import START_NS
 from flowsim.state.descriptors import ListStateDescriptor
 from flowsim.units import NS_PER_MS
 from flowsim.values.types import Types
+from tests.support.jobs.requested_checkpoints import ON_REQUEST
 
 
 def collection(folder: Path) -> Source:
@@ -236,7 +237,7 @@ def run_with(source: Source, parallelism: int, *, legacy: bool, **options: Any) 
         stream = env.from_source(source, WatermarkStrategy.for_monotonous_timestamps(), "source")
     stream.cost(3_000_000)
     stream.sink_to(sink)
-    env.settings.checkpointing = CheckpointSettings()
+    env.settings.checkpointing = ON_REQUEST
     env.flowsim_settings(**options).execute()
     return sorted(map(repr, sink.values()))
 

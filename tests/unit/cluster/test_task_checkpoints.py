@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from flowsim.cluster.job_execution import JobStatus
@@ -22,6 +24,7 @@ from tests.support.jobs.logged_operators import (
     numbers,
     run_and_record,
 )
+from tests.support.jobs.requested_checkpoints import ON_REQUEST
 from tests.support.jobs.small_jobs import SmallJob
 
 
@@ -63,9 +66,7 @@ def quick_and_slow(
 def test_barrier_waits_for_the_slowest_channel_of_all_inputs(united: bool) -> None:
     """Rules 12.9, 12.11, 12.78: barrier 1 is at record 50 of the quick source, and behind 30 records of the slow one."""
     log = CallLog(fails_at={"both": "record 100"})
-    result, recorder = run_and_record(
-        quick_and_slow(CheckpointSettings(), log, united=united), TriggerCheckpoint(50 * NS_PER_MS)
-    )
+    result, recorder = run_and_record(quick_and_slow(ON_REQUEST, log, united=united), TriggerCheckpoint(50 * NS_PER_MS))
     assert result.status is JobStatus.FINISHED, result.error
     aligned_ms = [nanoseconds // NS_PER_MS for nanoseconds in measured(recorder, "alignment_ns")]
     assert max(aligned_ms) > 200
@@ -77,7 +78,7 @@ def test_barrier_waits_for_the_slowest_channel_of_all_inputs(united: bool) -> No
 def test_snapshot_at_least_once_has_records_from_behind_the_barrier() -> None:
     """Rule 12.16: channels are not blocked, so records are counted twice after a failure."""
     log = CallLog(fails_at={"both": "record 430"})
-    settings = CheckpointSettings(exactly_once=False)
+    settings = replace(ON_REQUEST, exactly_once=False)
     result, _ = run_and_record(quick_and_slow(settings, log, records=420), TriggerCheckpoint(50 * NS_PER_MS))
     assert result.status is JobStatus.FINISHED, result.error
     counts = [int(call.split()[-1]) for call in log.of("both") if call.startswith("snapshot")]
@@ -109,16 +110,25 @@ def test_asynchronous_part_of_an_expired_checkpoint_ends_without_effect() -> Non
     assert (result.checkpoints.completed, result.checkpoints.failed) == (0, 1)
 
 
-def test_task_that_ends_waits_for_the_asynchronous_part_of_its_checkpoint() -> None:
-    """Rule 4.17."""
+@pytest.mark.parametrize(
+    ("settings", "measured_ms"),
+    [
+        (ON_REQUEST, [50, 50, 50, 50]),
+        (replace(ON_REQUEST, after_tasks_finish=False), []),
+        (CheckpointSettings(), []),
+    ],
+)
+def test_task_that_ends_waits_for_asynchronous_parts_if_it_waits_for_a_final_checkpoint(
+    settings: CheckpointSettings, measured_ms: list[int]
+) -> None:
+    """Rules 4.17, 12.146."""
     log = CallLog()
-    settings = CheckpointSettings(async_latency_ns=50 * NS_PER_MS, after_tasks_finish=False)
-    job = checkpointed_job(settings)
+    job = checkpointed_job(replace(settings, async_latency_ns=50 * NS_PER_MS))
     job.operator(numbers(job, 20), "count", "count", log.make(), chain=False)
     result, recorder = run_and_record(job, TriggerCheckpoint(10 * NS_PER_MS))
     assert result.status is JobStatus.FINISHED, result.error
-    assert measured(recorder, "async_ms") == [50, 50]
-    assert log.of("count")[-2:] == ["finish", "close"]
+    assert measured(recorder, "async_ms") == measured_ms
+    assert log.of("count")[-1] == "close"
 
 
 @pytest.mark.parametrize("call", ["prepare 2", "snapshot 2 34", "complete 2", "aborted 2"])
@@ -140,7 +150,7 @@ def test_operator_that_fails_in_a_checkpoint_restores_the_last_complete_one(call
 def test_operator_that_fails_in_an_abort_fails_its_task() -> None:
     """Rule 12.69."""
     log = CallLog(fails_at={"both": "aborted 1"})
-    job = quick_and_slow(CheckpointSettings(timeout_ms=30, tolerable_failures=9), log)
+    job = quick_and_slow(replace(ON_REQUEST, timeout_ms=30, tolerable_failures=9), log)
     result, _ = run_and_record(job, TriggerCheckpoint(50 * NS_PER_MS))
     assert (result.status, result.restarts) == (JobStatus.FINISHED, 1)
     assert log.of("both").count("initialize") == 2
@@ -171,7 +181,7 @@ def test_checkpoint_waits_for_the_end_of_an_element_that_yields(
 ) -> None:
     """Rule 3.25: the trigger (chained) or barrier comes inside the element; a notification runs inside it."""
     log = CallLog()
-    job = checkpointed_job(CheckpointSettings(async_latency_ns=4 * NS_PER_MS), buffer_timeout_ms=0)
+    job = checkpointed_job(replace(ON_REQUEST, async_latency_ns=4 * NS_PER_MS), buffer_timeout_ms=0)
     job.operator(numbers(job, 40), "y", "y", lambda: YieldingOperator(log), chain=chain)
     result, _ = run_and_record(job, *(TriggerCheckpoint(at * NS_PER_MS) for at in at_ms))
     assert result.status is JobStatus.FINISHED, result.error
@@ -216,9 +226,14 @@ def test_asynchronous_part_lasts_as_its_bytes_say() -> None:
 # Stops and exchanges.
 
 
-@pytest.mark.parametrize("settings", [CheckpointSettings(), CheckpointSettings(interval_ms=36_000_000)])
-def test_stop_without_drain_or_savepoint_takes_a_last_checkpoint(settings: CheckpointSettings) -> None:
-    """Rules 4.20, 12.44, 12.94: without an interval too."""
+@pytest.mark.parametrize(
+    ("settings", "last_calls"),
+    [(ON_REQUEST, ["prepare 1", "snapshot 1 100", "complete 1"]), (CheckpointSettings(), [])],
+)
+def test_stop_without_drain_or_savepoint_takes_a_last_checkpoint_if_there_is_an_interval(
+    settings: CheckpointSettings, last_calls: list[str]
+) -> None:
+    """Rules 4.20, 12.44, 12.94, 12.146."""
     log = CallLog()
     job = checkpointed_job(settings)
     first, second = numbers(job, 1000), numbers(job, 1000)
@@ -227,13 +242,13 @@ def test_stop_without_drain_or_savepoint_takes_a_last_checkpoint(settings: Check
     result, _ = run_and_record(job, StopJob(50 * NS_PER_MS))
     assert result.status is JobStatus.FINISHED, result.error
     assert result.elapsed_ns < 1000 * NS_PER_MS
-    assert log.of("count") == ["initialize", "open", "prepare 1", "snapshot 1 100", "complete 1", "close"]
+    assert log.of("count") == ["initialize", "open", *last_calls, "close"]
 
 
 def test_stop_while_a_region_restarts_takes_a_last_checkpoint_when_its_new_attempt_has_ended() -> None:
     """The tasks of the other region do not report the end of data of a stop without drain (rule 12.44)."""
     log = CallLog(fails_at={"first": "record 20"})
-    job = checkpointed_job(CheckpointSettings(), buffer_timeout_ms=0)
+    job = checkpointed_job(ON_REQUEST, buffer_timeout_ms=0)
     for name, count in (("first", 50), ("second", 1000)):
         job.operator(numbers(job, count), name, name, log.make(), chain=False)
     result, recorder = run_and_record(job, StopJob(25 * NS_PER_MS))

@@ -23,9 +23,10 @@ from flowsim.laws.judge import check_all
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.simulation import FailTask
 from flowsim.units import NS_PER_MS
+from tests.support.jobs.requested_checkpoints import ON_REQUEST
 
 RECORDS = 120
-UNALIGNED = CheckpointSettings(unaligned=True, after_tasks_finish=True)
+UNALIGNED = replace(ON_REQUEST, unaligned=True)
 AT_40_MS = TriggerCheckpoint(40 * NS_PER_MS)
 
 

@@ -168,7 +168,10 @@ def test_selection_of_no_sample_is_an_empty_document(recording: Recording) -> No
 RESTARTED = """\
 flowsim: 1
 name: restarted
-settings: {checkpointing: {}, restart_strategy: {fixed_delay: {delay: 10 ms}}, metrics_interval: 20 ms}
+settings:
+  checkpointing: {interval: 1 h, min_pause: 1 h}
+  restart_strategy: {fixed_delay: {delay: 10 ms}}
+  metrics_interval: 20 ms
 sources:
   numbers: {generator: {count: 20, pace: 10 ms, fields: {n: {sequence: {}}, k: {choice: {values: [a, b, c]}}}}}
 operators:

@@ -28,7 +28,7 @@ from flowsim.facts.kinds import (
     TimerAction,
 )
 from flowsim.facts.schema import TABLES
-from flowsim.graph.checkpoint_settings import CheckpointSettings, FixedDelayRestart
+from flowsim.graph.checkpoint_settings import FixedDelayRestart
 from flowsim.laws.catalogue import LAWS
 from flowsim.laws.judge import check_all
 from flowsim.laws.law import Outcome, Verdict
@@ -37,6 +37,7 @@ from flowsim.units import NS_PER_MS
 from flowsim.validation.judge import open_runs, validate
 from tests.support.facts.checkpoint_laws import OF_CHECKPOINTS
 from tests.support.facts.restarted import run_with_windows
+from tests.support.jobs.requested_checkpoints import ON_REQUEST
 from tests.support.jobs.restarted_job import record_restarted, run_in_one_chain, run_restarted
 from tests.support.jobs.unaligned_job import run_unaligned
 
@@ -297,7 +298,7 @@ def test_source_emits_restored_elements_while_an_async_operator_behind_it_opens(
 ) -> None:
     """Rule 11.22. The first element of the restored attempt is moved to the time at which its operators open."""
     env = StreamExecutionEnvironment.get_execution_environment()
-    env.configure(checkpointing=CheckpointSettings(), restart_strategy=FixedDelayRestart(1, 0))
+    env.configure(checkpointing=ON_REQUEST, restart_strategy=FixedDelayRestart(1, 0))
     stream = env.add_source(ScriptedSource([part for n in range(9) for part in (record(n, n), sleep(1))]))
     seconds = Time.seconds(1)
     slow = AsyncDataStream.ordered_wait(stream, Slow(), seconds, 20) if is_async else stream.map(lambda value: value)

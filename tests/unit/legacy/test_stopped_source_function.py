@@ -6,10 +6,10 @@ import pytest
 
 from flowsim.cluster.job_status import JobStatus
 from flowsim.cluster.run_actions import StopWithSavepoint
-from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.legacy.source_function import SourceContext, SourceFunction
 from flowsim.legacy.stream_source import StreamSource
 from tests.support.jobs.logged_operators import CallLog, checkpointed_job, run_and_judge
+from tests.support.jobs.requested_checkpoints import ON_REQUEST
 
 
 class LateEmitter(SourceFunction):
@@ -35,7 +35,7 @@ class LateEmitter(SourceFunction):
 @pytest.mark.parametrize("drain", [False, True])
 def test_savepoint_of_a_stop_contains_what_the_function_emits_after_cancel(chain: bool, drain: bool) -> None:
     log = CallLog()
-    job = checkpointed_job(CheckpointSettings())
+    job = checkpointed_job(ON_REQUEST)
     source = job.source(lambda: StreamSource(LateEmitter()), is_legacy_source=True)
     job.operator(source, "count", "count", log.make(), chain=chain)
     result = run_and_judge(job, actions=(StopWithSavepoint(50_000_000, drain, None),))

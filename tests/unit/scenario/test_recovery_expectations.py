@@ -21,7 +21,7 @@ sinks:
 EVENTS
 expect: {EXPECTED}
 """
-SETTINGS = "record: off, checkpointing: {}, restart_strategy: {fixed_delay: {delay: 1 ms}}"
+SETTINGS = "record: off, checkpointing: {interval: 1 h, min_pause: 1 h}, restart_strategy: {fixed_delay: {delay: 1 ms}}"
 EVENTS = "actions: [checkpoint: {at: 25 ms}]\nfailures: [fail_task: {task: numbers, at: 45 ms}]"
 
 

@@ -27,7 +27,7 @@ from flowsim.trace.names import Names
 SCENARIO = """\
 flowsim: 1
 name: restarted
-settings: {checkpointing: {}, restart_strategy: {fixed_delay: {delay: 10 ms}}}
+settings: {checkpointing: {interval: 1 h, min_pause: 1 h}, restart_strategy: {fixed_delay: {delay: 10 ms}}}
 sources: {numbers: {generator: {count: 20, pace: 10 ms, fields: {n: {sequence: {}}}}}}
 sinks: {kept: {input: numbers, parallelism: 2, collect: {}}}
 actions: [{checkpoint: {at: 55 ms}}, {savepoint: {at: 75 ms}}]
@@ -116,7 +116,7 @@ UNALIGNED = """\
 flowsim: 1
 name: unaligned
 settings:
-  checkpointing: {unaligned: true}
+  checkpointing: {interval: 1 h, min_pause: 1 h, unaligned: true}
   restart_strategy: {fixed_delay: {delay: 10 ms}}
   segment_size: 256 B
 sources: {numbers: {generator: {count: 300, fields: {n: {sequence: {}}}}}}

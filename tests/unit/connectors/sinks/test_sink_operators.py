@@ -13,13 +13,13 @@ from flowsim.connectors.sinks.sink_writer_operator import SinkWriterOperator
 from flowsim.datastream.environment import StreamExecutionEnvironment
 from flowsim.errors import BadInput, InvariantViolation, JobFailed
 from flowsim.facts.kinds import CommittableAction, Level
-from flowsim.graph.checkpoint_settings import CheckpointSettings
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.operators.sink import InitContext
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.testing.harness import OneInputOperatorHarness
 from flowsim.values.encoding import fingerprint
 from flowsim.values.java_long import wrapped
+from tests.support.jobs.requested_checkpoints import ON_REQUEST
 from tests.support.operators.sink_job import SinkJob
 
 
@@ -313,5 +313,5 @@ def test_sink_without_committer_stays_one_operator_in_a_job_with_checkpoints() -
             return ListWriter(ListSink(), 0)
 
     env = env_with(Plain())
-    env.settings.checkpointing = CheckpointSettings()
+    env.settings.checkpointing = ON_REQUEST
     assert [vertex.name for vertex in create_job_graph(env.stream_graph()).vertices][1:] == ["out"]

@@ -50,7 +50,7 @@ def write_snapshot(
     metadata: CheckpointMetadata,
     streams: Mapping[str, StoredStream],
 ) -> CheckpointManifest:
-    """Writes a snapshot with the streams that its handles name; replaces an older checkpoint in ``directory``.
+    """Writes a snapshot with the streams that its handles name; replaces an older checkpoint, or its rest, in ``directory``.
 
     The index of a stream in the manifest is its position in ``streams``. Raises OSError and ValueNotAllowed, and leaves
     nothing behind then.
@@ -95,10 +95,18 @@ def remove_snapshot(directory: Path) -> None:
 
 def _replace(aside: Path, directory: Path) -> None:
     if directory.is_symlink() or directory.exists():
-        if directory.is_symlink() or not is_checkpoint(directory):
+        if directory.is_symlink() or not (is_checkpoint(directory) or _is_rest_of_deletion(directory)):
             raise OSError(EEXIST, f"{directory} exists and is not a checkpoint")
         remove_snapshot(directory)
     os.rename(aside, directory)
+
+
+def _is_rest_of_deletion(directory: Path) -> bool:
+    """Returns True for what a killed process leaves of a checkpoint that it was deleting: files of tables, no manifest."""
+    inside = {path: path.relative_to(directory).as_posix() for path in directory.rglob("*")}
+    return directory.is_dir() and all(
+        name != MANIFEST and _OURS.fullmatch(name) and not path.is_symlink() for path, name in inside.items()
+    )
 
 
 def _sync_folders(folders: Iterable[Path]) -> None:

@@ -238,6 +238,29 @@ def test_checkpoint_of_an_earlier_run_is_replaced(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == ["chk-3"]
 
 
+@pytest.mark.parametrize("foreign", [None, "notes.txt", "keyed_state/mine.parquet"])
+def test_rest_of_an_interrupted_deletion_is_replaced_unless_it_has_other_files(
+    tmp_path: Path, foreign: str | None
+) -> None:
+    """A process that is killed while it deletes a checkpoint has deleted the manifest first."""
+    one = storage(tmp_path)
+    one.initialize_location_for_checkpoint(3).write_metadata(written(one))
+    (tmp_path / "chk-3" / MANIFEST).unlink()
+    if foreign is not None:
+        (tmp_path / "chk-3" / foreign).write_text("mine")
+    before = files(tmp_path)
+    again = storage(tmp_path)
+    location = again.initialize_location_for_checkpoint(3)
+    if foreign is None:
+        location.write_metadata(written(again))
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["chk-3"]
+        StoredSnapshot(tmp_path / "chk-3").verify()
+        return
+    with pytest.raises(OSError, match="exists and is not a checkpoint"):
+        location.write_metadata(written(again))
+    assert files(tmp_path) == before
+
+
 def test_folder_of_the_user_in_place_of_a_checkpoint_fails_the_checkpoint_and_stays(tmp_path: Path) -> None:
     (tmp_path / "chk-3").mkdir()
     (tmp_path / "chk-3/manifest.json").write_text("{}")

@@ -13,6 +13,9 @@ from pathlib import Path
 
 import pytest
 
+from flowsim import run_scenario
+from flowsim.errors import BadInput
+
 SCENARIO = Path(__file__).parent / "inputs" / "resume_in_same_out.yaml"
 COUNT = 3000
 SMALL = ("--set", f"sources.numbers.generator.count={COUNT}")
@@ -169,3 +172,35 @@ def test_replay_of_resumed_run_starts_from_the_same_checkpoint(killed: Path) -> 
     assert run(killed, "--resume", "--record", "elements", *SMALL).returncode == 0
     replayed = flowsim(killed, "replay", "out")
     assert replayed.returncode == 0, replayed.stderr
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_python_api_continues_the_directory_too(killed: Path, named: bool) -> None:
+    start = {"from_savepoint": checkpoints(killed)[-1]} if named else {}
+    done = run_scenario(
+        killed / "job.yaml", out=killed / "out", resume=not named, overrides=SMALL[1:], **start
+    )  # fmt: skip
+    assert done.result.error is None
+    assert rows(killed) == (list(range(COUNT)), list(range(COUNT)))
+
+
+def test_python_api_refuses_a_directory_with_rows_of_another_run(killed: Path) -> None:
+    shutil.copytree(checkpoints(killed)[-1], killed / "elsewhere/chk-1")
+    before = rows(killed)
+    with pytest.raises(BadInput, match="holds rows of another run"):
+        run_scenario(killed / "job.yaml", out=killed / "out", from_savepoint=killed / "elsewhere/chk-1")
+    assert rows(killed) == before
+
+
+@pytest.mark.parametrize("form", ["resume", "named"])
+def test_savepoint_in_the_directory_continues_the_run(tmp_path: Path, form: str) -> None:
+    """The action stop writes its savepoint below the directory of the run."""
+    shutil.copy(SCENARIO, tmp_path / "job.yaml")
+    stop = "actions=[{stop: {at: 550 ms, savepoint: {directory: sv}}}]"
+    stopped = run(tmp_path, "--set", stop)
+    assert stopped.returncode == 0, stopped.stderr
+    assert 0 < len(rows(tmp_path)[0]) < COUNT
+    (savepoint,) = (tmp_path / "out/sv").iterdir()
+    done = run(tmp_path, *(["--resume"] if form == "resume" else ["--from-savepoint", str(savepoint)]), *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert rows(tmp_path) == (list(range(COUNT)), list(range(COUNT)))

@@ -18,7 +18,7 @@ export PYTHONDONTWRITEBYTECODE =
 export OPENBLAS_NUM_THREADS ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help install core demo test pytest test-pure compiled-tests test-reports hostile coverage lint format docs notebooks site changelog bench \
+.PHONY: help install core demo test pytest test-pure test-no-compiler compiled-tests test-reports hostile coverage lint format docs notebooks site changelog bench \
 	bench-judge soak lock \
 	report-assets report-pictures clean
 
@@ -64,6 +64,15 @@ pytest: compiled-tests
 
 test-pure: core ## The unit and golden tests and half of the properties in pure Python; make test runs what is installed.
 	FLOWSIM_PURE=1 $(BIN)/python -m pytest -q -n $(WORKERS) -m "not spark" tests/unit tests/golden tests/properties --half-of-properties
+
+# Skips are allowed: what is compiled cannot be tested there.
+test-no-compiler: ## make demo twice and the tests that could need a C compiler, in a fresh clone where CC is unusable.
+	rm -rf build/no-compiler && git clone --quiet . build/no-compiler
+	cd build/no-compiler && export CC=/no/compiler FLOWSIM_SKIPS_ARE_FAILURES= && $(MAKE) --no-print-directory demo && \
+		$(MAKE) --no-print-directory demo && test ! -e flowsim/_compiled && \
+		.venv/bin/python -m pytest -q -n $(WORKERS) -m "not spark and not differential and not browser and not postgres" \
+			tests/architecture tests/docs tests/unit/cli tests/unit/test_compiled_modules.py tests/unit/test_compiled_classes.py
+	rm -rf build/no-compiler
 
 # Else every worker compiles all tests itself, at the same time.
 compiled-tests: core

@@ -85,6 +85,9 @@ def _answer(call: socket.socket) -> None:
         for number, file in enumerate(files):
             os.dup2(file, number)
             os.close(file)
+        # The streams of the server remember that its own output is a file or a pipe.
+        sys.stdout = open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+        sys.stderr = open(2, "w", encoding="utf-8", errors="backslashreplace", buffering=1, closefd=False)  # noqa: SIM115
         call.close()
         os.chdir(folder)
         os.environ.clear()

@@ -22,9 +22,12 @@ FIXED = (0, 1, 3, 5, 10, 240)
 FIXED_UNALIGNED = (67, 86, 134, 987802, 987817)
 """In the last two a stateless task is restored with the id of the checkpoint, because its sender stored outputs."""
 
+FIXED_DISABLED = (0, 1, 3, 5, 9, 11)
+
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    for name, fixed in (("seed", FIXED), ("unaligned_seed", FIXED_UNALIGNED)):
+    of_names = (("seed", FIXED), ("unaligned_seed", FIXED_UNALIGNED), ("disabled_seed", FIXED_DISABLED))
+    for name, fixed in of_names:
         if name in metafunc.fixturenames:
             metafunc.parametrize(name, seeds(metafunc.config, fixed))
 
@@ -37,6 +40,15 @@ def check(differential: Differential, case: dict[str, Any], folder: Path) -> Non
 
 def test_random_jobs_restore_and_commit_what_flinks_do(differential: Differential, seed: int, tmp_path: Path) -> None:
     check(differential, CheckpointJobWriter(seed).case(), tmp_path)
+
+
+def test_random_jobs_without_an_interval_take_no_final_checkpoint(
+    differential: Differential, disabled_seed: int, tmp_path: Path
+) -> None:
+    """Rule 12.146."""
+    case = CheckpointJobWriter(disabled_seed).case()
+    case["params"]["enabled"] = False
+    check(differential, case, tmp_path)
 
 
 def test_random_jobs_with_in_flight_data_restore_and_commit_what_flinks_do(

@@ -112,6 +112,8 @@ def source_elements(source: dict[str, Any]) -> list[Emitted]:
     (script,) = source["script"]
     elements: list[Emitted] = []
     for _, operation, *arguments in script:
+        if operation in ("r", "w") and elements and elements[-1] == ("st", WatermarkStatus.IDLE):
+            elements.append(("st", WatermarkStatus.ACTIVE))
         if operation == "r":
             number, key, value, timestamp, *extra = arguments
             elements.append(("rec", (number, key, value, extra[0] if extra else []), timestamp))

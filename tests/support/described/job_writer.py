@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from tests.support.described.script_writer import Script, ScriptWriter, split_up
+from tests.support.described.script_writer import Script, ScriptWriter, goes_back, split_up
 
 Job = dict[str, Any]
 
@@ -115,7 +115,7 @@ class JobWriter:
         if is_flood:
             writer.idles = 0.0
         scripts, steps = (writer.free(is_long=is_flood), 0) if is_free else writer.in_steps(MOST_STEPS)
-        return {
+        job = {
             "seed": self.seed,
             "family": self.family,
             "sources": [self.source(script, number in twice) for number, script in enumerate(scripts)],
@@ -141,6 +141,10 @@ class JobWriter:
             "auto_watermark_interval_ms": self.interval_ms if self.manual_time else 0,
             **body,
         }
+        if not has_keys and {"none", "forward"} & set(edges) and goes_back(job):
+            # On Flink a slot sharing group would cut the chain of source and operator, and a channel drops the watermark.
+            network["apart"] = False
+        return job
 
     # The edges.
 

@@ -10,6 +10,8 @@ from flowsim.cluster.job_status import JobStatus
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 from tests.support.jobs.checkpoint_jobs import Event
 
+SNAPSHOT_CALLS = ("prepareSnapshotPreBarrier", "snapshotState", "notifyCheckpointComplete", "notifyCheckpointAborted")
+"""What a trace logs of a checkpoint, with its id."""
 ENDS = {JobStatus.FINISHED: "FINISHED", JobStatus.CANCELED: "CANCELED"}
 
 
@@ -75,7 +77,7 @@ def different_attempts(log: dict[str, list[Event]], attempts: dict[str, list[Eve
 
 
 def answered(checkpoints: Iterable[Event]) -> list[Event]:
-    """Without failed checkpoints: the source that requested one may be cancelled before it gets the answer."""
+    """Without failed checkpoints: the source that requested one may be cancelled before or after it gets the answer."""
     return [event for event in checkpoints if event[1] is not None or event[2] in ("savepoint", "retained", "stopped")]
 
 
@@ -100,9 +102,18 @@ def without_late_snapshots(case: dict[str, Any], log: dict[str, list[Event]]) ->
 
 
 def until_savepoint(events: list[Event]) -> list[Event]:
-    """The events of a probe without the second snapshot after the end of event time."""
+    """The events of a probe or a trace without the second snapshot after the end of event time or of the input."""
     if ["wm", MAX_WATERMARK] not in events:
-        return events
+        return _trace_until_savepoint(events)
     end = events.index(["wm", MAX_WATERMARK])
     snapshots = [event for event in events[end:] if event[0] == "snapshot"]
     return [event for index, event in enumerate(events) if index < end or event not in snapshots[1:]]
+
+
+def _trace_until_savepoint(events: list[Event]) -> list[Event]:
+    end = next((index for index, event in enumerate(events) if event[1:] == ["endInput"]), None)
+    if end is None:
+        return events
+    late = {event[2] for event in events[end:] if event[1] == "snapshotState"}
+    late -= {min(late, default=0)}
+    return [event for event in events if event[1] not in SNAPSHOT_CALLS or event[2] not in late]

@@ -79,9 +79,7 @@ def difference(case: dict[str, Any], answer: Answer, board: Board, ends: list[st
     different = []
     if ends != answer.ends:
         different.append(f"ends: {ends}\n  Flink: {answer.ends}")
-    taken, expected = board.checkpoints, answer.checkpoints
-    if case["params"].get("unaligned"):
-        taken, expected = answered(taken), answered(expected)
+    taken, expected = answered(board.checkpoints), answered(answer.checkpoints)
     if taken != expected:
         different.append(f"checkpoints: {taken}\n  Flink: {expected}")
     ours, real = committed(board.commits), committed(answer.commits)

@@ -24,8 +24,8 @@ CONNECTED = ("keyed_broadcast", "keyed_co_process")
 WITH_TIMERS = ("keyed", "timers", *CONNECTED)
 
 
-MOST_UNANSWERED = 15
-"""Calls; a queue of 20 that is full would wait for an answer that the script gives later."""
+MOST_QUEUED = 15
+"""Elements of an async operator; a queue of 20 that is full would wait for an answer that the script gives later."""
 
 
 class CheckpointJobWriter:
@@ -53,10 +53,14 @@ class CheckpointJobWriter:
         self.records = 0
         self.failing: list[int] = []
         self.unanswered: list[int] = []
+        """The oldest first."""
+        self.is_ordered = False
+        """Whether an answered element stays in the queue until those before it are answered."""
 
     def case(self) -> dict[str, Any]:
         random = self.random
         params = self._params()
+        self.is_ordered = params.get("ordered", False)
         count = random.choice([1, 1, 2, 2, 3])
         phases = [{"parallelism": self._parallelism(params["max_parallelism"])} for _ in range(count)]
         for number in range(count):
@@ -122,7 +126,9 @@ class CheckpointJobWriter:
         random = self.random
         for _ in range(count):
             place = random.choice(self.places)
-            if self.unanswered and (len(self.unanswered) > MOST_UNANSWERED or random.random() < 0.4):
+            if self._queued > MOST_QUEUED:
+                self._control("answer", self.unanswered.pop(0))
+            elif self.unanswered and random.random() < 0.4:
                 self._control("answer", self.unanswered.pop(random.randrange(len(self.unanswered))))
             elif self.kind == "async" or random.random() > 0.25:
                 self._record(place)
@@ -131,6 +137,13 @@ class CheckpointJobWriter:
             if len(self.places) > 1 and random.random() < 0.03:
                 self._add(place, "end")
                 self.places.remove(place)
+
+    @property
+    def _queued(self) -> int:
+        """The elements in the queue of the async operator."""
+        if not self.unanswered:
+            return 0
+        return self.records - self.unanswered[0] if self.is_ordered else len(self.unanswered)
 
     def _stop(self, drains: int) -> None:
         """Sources drain in any order, so all of them come to the same watermark before."""

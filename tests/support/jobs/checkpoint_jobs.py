@@ -634,7 +634,7 @@ def run_phase(board: Board, case: dict[str, Any], parallelism: int, **options: o
         floating_buffers_per_gate=network["floating"],
     )
     env.settings.checkpointing = CheckpointSettings(
-        interval_ms=36_000_000,
+        interval_ms=36_000_000 if params.get("enabled", True) else None,
         min_pause_ms=36_000_000,
         timeout_ms=60_000,
         exactly_once=params["mode"] == "EXACTLY_ONCE",

@@ -37,7 +37,9 @@ public final class CheckpointedJob implements Job {
     @Override
     public void configure(Configuration settings, JsonNode given) {
         JsonNode params = given.get("params");
-        settings.setString("execution.checkpointing.interval", "10 h");
+        if (params.path("enabled").asBoolean(true)) {
+            settings.setString("execution.checkpointing.interval", "10 h");
+        }
         settings.setString("execution.checkpointing.min-pause", "10 h");
         settings.setString("execution.checkpointing.timeout", "1 min");
         settings.setString("execution.checkpointing.mode", params.get("mode").asText());

@@ -34,6 +34,7 @@ from flowsim.validation.spark_session import spark_session
 from flowsim.validation.verdict import Report
 from tests.benchmarks.big_recording import BigJob, Columns, Rounds
 from tests.benchmarks.big_recording_ends import Row, begun, described, ended
+from tests.support.facts.signed_manifest import signed
 
 _NUMPY = {"q": np.int64, "i": np.int32, "h": np.int16, "b": np.int8}
 _FACTS_A_PART = 2_000_000
@@ -87,7 +88,7 @@ def write(job: BigJob, folder: Path) -> int:
         totals = {name: count + marker.rows.get(name, 0) for name, count in totals.items()}
     manifest = {"format_version": FORMAT_VERSION, "status": "complete", "level": "full", "run": {}, "versions": {},
                 "epochs": len(bounds) - 1, "last_marker": before, "rows": totals}  # fmt: skip
-    (folder / "manifest.json").write_text(json.dumps(manifest))
+    (folder / "manifest.json").write_text(json.dumps(signed(manifest)))
     return sum(totals[name] for name, table in TABLES.items() if "seq" in table.names)
 
 

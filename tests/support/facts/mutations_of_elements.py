@@ -128,7 +128,8 @@ def a_watermark_is_emitted_behind_the_record_that_follows_it(f: FactBuilder) -> 
 
 @breaks(valve=1, task_watermark=-1)
 def a_status_is_emitted_before_anything_arrived(f: FactBuilder) -> None:
-    f.add("task_watermark", task=SINK, seq=-1, input=0, kind=STATUS, timestamp=-1)
+    first = min((r for _, r in f.facts if r.get("task") == SINK and "seq" in r), key=lambda r: int(r["seq"]))
+    f.insert_after(first, "task_watermark", input=0, kind=STATUS, timestamp=-1)
 
 
 @breaks(key_routing=1)

@@ -71,14 +71,15 @@ def test_json_document_has_collect_sink_records_by_field(flowsim: Any, write: An
 
 def test_run_reports_checkpoints_and_savepoints(flowsim: Any) -> None:
     actions = "actions=[{checkpoint: {at: 20 us}}, {savepoint: {at: 9 h}}]"
-    reported = flowsim("run", "tiny.yaml", "--set", actions)
+    options = ["--set", actions, "--set", "settings.checkpointing={interval: 10 h, min_pause: 10 h}"]
+    reported = flowsim("run", "tiny.yaml", *options)
     lines = [line for line in reported.out.splitlines() if " requested at " in line or line.startswith("checkpoints")]
     assert lines == [
         "checkpoints 1 completed, 0 failed, 0 restored",
         "checkpoint requested at 20 us: completed as number 1",
         "savepoint requested at 9 h 0 min 0 s: the job ended before the snapshot was complete",
     ]
-    document = flowsim("run", "tiny.yaml", "--json", "--set", actions).document
+    document = flowsim("run", "tiny.yaml", "--json", *options).document
     assert document["checkpoints"] == {"completed": 1, "failed": 0, "restored": 0}
     assert [one["checkpoint"] for one in document["requested_snapshots"]] == [1, None]
     assert (document["failures"], document["restarts"]) == ([], 0)

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from flowsim.cluster.failures import FailTask, LoseTaskManager, RunFailure
-from flowsim.errors import BadInput, FlowsimError
+from flowsim.errors import BadInput, FlowsimError, did_you_mean
 from flowsim.graph.execution_graph import ExecutionGraph
+from flowsim.graph.placement import Placement
 from flowsim.operators.stream_operator import OperatorInput, Value
 from flowsim.streamrecord.elements import LatencyMarker, WatermarkStatus
 from flowsim.streamrecord.output import CountingOutput
 from flowsim.tasks.inputs.multiple_input_processor import network_inputs
 from flowsim.tasks.operator_outputs import OutputEdge
 from flowsim.tasks.stream_task import StreamTask
+
+_NAMES_LISTED: Final = 40
 
 
 class RequestedFailure(FlowsimError):
@@ -106,9 +110,10 @@ class TaskFailures:
         for failure in failures:
             if isinstance(failure, FailTask):
                 self._add(failure)
-            elif isinstance(failure, LoseTaskManager) and failure.name not in execution.placement.names:
-                known = ", ".join(execution.placement.names)
-                raise BadInput(f"failures: no task manager {failure.name!r:.80}; there are: {known}")
+            elif isinstance(failure, LoseTaskManager):
+                message = unknown_task_manager(failure.name, execution.placement)
+                if message:
+                    raise BadInput(f"failures: {message}")
 
     def of(self, subtask: int, attempt: int) -> AttemptFailures | None:
         """Returns where an attempt fails, other than at a time."""
@@ -131,6 +136,16 @@ class TaskFailures:
             found.snapshots.add(failure.in_snapshot)
         if failure.in_notification is not None:
             found.notifications.add(failure.in_notification)
+
+
+def unknown_task_manager(name: str, placement: Placement) -> str:
+    """Returns the reason why no task manager of this name can be lost; '' if there is one."""
+    if name in placement.names:
+        return ""
+    names, more = placement.names[:_NAMES_LISTED], len(placement.names) - _NAMES_LISTED
+    rest = f" and {more} more" if more > 0 else ""
+    hint = did_you_mean(name, placement.names, is_listed=True)
+    return f"no task manager {name!r:.80}; there are: {', '.join(names)}{rest}{hint}"
 
 
 def fail_in_source(edges: Sequence[OutputEdge], failures: AttemptFailures) -> list[OutputEdge]:

@@ -6,11 +6,9 @@ faulty component did, so that tests can check that the laws detect the fault.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from flowsim.errors import BadInput
 from flowsim.faults.checkpoint_kinds import CHECKPOINT_FAULTS
 from flowsim.faults.fault_kind import Component as Component
 from flowsim.faults.fault_kind import FaultKind as FaultKind
@@ -317,13 +315,3 @@ class Fault:
     subtask: int | None = None
     channel: int | None = None
     at: int = 0
-
-
-def check_faults(faults: Iterable[Fault], operator_names: Collection[str]) -> None:
-    """Raises BadInput for an unknown kind or operator."""
-    for fault in faults:
-        if fault.fault not in FAULT_KINDS:
-            raise BadInput(f"unknown fault '{fault.fault}'; there are: {', '.join(FAULT_KINDS)}")
-        if fault.operator is not None and fault.operator not in operator_names:
-            there_are = ", ".join(operator_names)
-            raise BadInput(f"fault {fault.fault}: no operator '{fault.operator}'; there are: {there_are}")

@@ -12,7 +12,7 @@ from flowsim.cluster.components import Components, SubtaskComponents
 from flowsim.cluster.job_execution import RunOptions
 from flowsim.cluster.job_status import JobStatus
 from flowsim.facts.tracer import TaskTrace
-from flowsim.faults.catalogue import FAULT_KINDS, Component, Fault, check_faults
+from flowsim.faults.catalogue import FAULT_KINDS, Component, Fault
 from flowsim.faults.connections import (
     CreditLosingQueue,
     CredulousChannel,
@@ -22,6 +22,7 @@ from flowsim.faults.connections import (
     LostCredits,
     OverAnnouncingChannel,
 )
+from flowsim.faults.fault_checks import check_faults, subtasks_with_fault
 from flowsim.faults.faulty_operators import FaultyOperatorComponents, faulty_operator
 from flowsim.faults.network import (
     FaultyDeserializer,
@@ -116,8 +117,8 @@ class FaultyComponents(Components):
         self.faults: tuple[Fault, ...] = tuple(faults)
 
     def of_subtasks(self, execution: ExecutionGraph) -> list[SubtaskComponents]:
-        """Returns one factory per subtask. Raises BadInput for unknown faults and operators."""
-        check_faults(self.faults, [o.node.name for vertex in execution.job.vertices for o in vertex.operators])
+        """Returns one factory per subtask. Raises BadInput for unknown faults, operators, subtasks and channels."""
+        check_faults(self.faults, execution)
         lost_credits = LostCredits(self.faults)
         return [self._of_subtask(subtask, lost_credits) for subtask in execution.subtasks]
 
@@ -127,13 +128,7 @@ class FaultyComponents(Components):
         return HastyCoordinator if is_hasty else super().checkpoint_coordinator
 
     def _of_subtask(self, subtask: Subtask, lost_credits: LostCredits) -> SubtaskComponents:
-        names = [chained.node.name for chained in subtask.vertex.operators]
-        faults = [
-            fault
-            for fault in self.faults
-            if (fault.subtask is None or fault.subtask == subtask.index)
-            and (fault.operator is None or fault.operator in names)
-        ]
+        faults = [fault for fault in self.faults if subtasks_with_fault(fault, [subtask])]
         return FaultySubtaskComponents(subtask, faults, lost_credits) if faults else SubtaskComponents(subtask)
 
     def status_when_quiescent(self, tasks: Sequence[StreamTask]) -> JobStatus:

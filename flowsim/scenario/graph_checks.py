@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from flowsim.cluster.task_failures import unknown_task_manager
 from flowsim.errors import BadInput, did_you_mean
+from flowsim.faults.fault_checks import FaultError, check_faults
 from flowsim.graph.edge_links import LinkError
-from flowsim.graph.execution_graph import create_execution_graph
+from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.job_graph import BufferTimeoutError, create_job_graph
 from flowsim.graph.placement import PlacementError
 from flowsim.graph.stream_graph import StreamGraph
@@ -74,7 +76,7 @@ def _check_block(expect: RunExpectationsModel, model: ScenarioModel, problems: P
 
 
 def check_graph(compiled: CompiledScenario, problems: Problems) -> None:
-    """Reports invalid parts of the graph: its size, the subtasks of failures, its network."""
+    """Reports invalid parts of the graph: its size, its network, and what failures and faults name."""
     model = compiled.scenario.model
     try:
         graph = compiled.stream_graph()
@@ -82,8 +84,12 @@ def check_graph(compiled: CompiledScenario, problems: Problems) -> None:
         problems.bad_input((), error)
         return
     _check_subtasks(graph, model, problems)
-    if not problems.errors:
-        _check_network(graph, compiled.scenario, problems)
+    if problems.errors:
+        return
+    execution = _execution_graph(graph, compiled.scenario, problems)
+    if execution is not None:
+        _check_task_managers(execution, model, problems)
+        _check_faults(execution, compiled, problems)
 
 
 def _check_subtasks(graph: StreamGraph, model: ScenarioModel, problems: Problems) -> None:
@@ -101,15 +107,33 @@ def _no_subtask(task: str, count: int, subtask: int) -> str:
     return f"{task!r} has {count} subtasks, expected 0 to {count - 1}, got {subtask}"
 
 
-def _check_network(graph: StreamGraph, scenario: Scenario, problems: Problems) -> None:
-    """Reports a job beyond the limits, and network settings that it cannot use.
+def _check_task_managers(execution: ExecutionGraph, model: ScenarioModel, problems: Problems) -> None:
+    """Reports unknown task managers of failures."""
+    for index, failure in enumerate(model.failures):
+        lost = failure.lose_task_manager
+        if lost is not None and (message := unknown_task_manager(lost.name, execution.placement)):
+            problems.at(("failures", index, "lose_task_manager", "name"), message)
+
+
+def _check_faults(execution: ExecutionGraph, compiled: CompiledScenario, problems: Problems) -> None:
+    """Reports unknown subtasks and channels of faults."""
+    shown = _names_in_the_file(compiled.scenario.model)
+    for index, fault in enumerate(compiled.faults):
+        try:
+            check_faults([fault], execution)
+        except FaultError as error:
+            problems.at(("faults", index, error.place), _in_words_of_the_file(error.reason, shown))
+
+
+def _execution_graph(graph: StreamGraph, scenario: Scenario, problems: Problems) -> ExecutionGraph | None:
+    """Returns the graph; reports a job beyond the limits, and network settings that it cannot use.
 
     The settings are placement, links, exchange mode and network memory.
     """
     model = scenario.model
-    shown = {in_graph: name for name, in_graph in model.graph_names().items()}
+    shown = _names_in_the_file(model)
     try:
-        create_execution_graph(create_job_graph(graph), scenario.limits)
+        return create_execution_graph(create_job_graph(graph), scenario.limits)
     except PlacementError as error:
         path = ("settings", "task_managers", error.task_manager, error.place)
         problems.at(path, _in_words_of_the_file(error.reason, shown))
@@ -122,6 +146,12 @@ def _check_network(graph: StreamGraph, scenario: Scenario, problems: Problems) -
         problems.at((section, name, "buffer_timeout"), error.reason)
     except BadInput as error:
         problems.at(("settings",), _in_words_of_the_file(str(error), shown))
+    return None
+
+
+def _names_in_the_file(model: ScenarioModel) -> dict[str, str]:
+    """Returns the names of nodes in the scenario, by their names in the graph."""
+    return {in_graph: name for name, in_graph in model.graph_names().items()}
 
 
 def _in_words_of_the_file(message: str, shown: dict[str, str]) -> str:

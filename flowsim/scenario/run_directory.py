@@ -20,6 +20,20 @@ RUN_FILE: Final = "run.json"
 _KEY: Final = "flowsim_run"
 _PART: Final = re.compile(r"\.?part-\d+(-\d+){0,2}\.(parquet|csv|jsonl)(\.inprogress)?|rows\.sqlite(-journal)?")
 _AT_TOP: Final = re.compile(rf"\.?{re.escape(RUN_FILE)}(\.tmp)?")
+_REPORT: Final = re.compile(r"report\.(html|png)")
+
+
+def is_reserved(folder: Path, out_dir: Path) -> bool:
+    """Returns True for a folder in which neither a sink nor checkpoints can be, because a run or a command writes there.
+
+    Both paths are resolved. Upper and lower case count as equal, as in the file systems of macOS and Windows.
+    """
+    if LOCK in map(str.casefold, folder.parts) or folder == out_dir:
+        return True
+    if not folder.is_relative_to(out_dir):
+        return False
+    first = folder.relative_to(out_dir).parts[0].casefold()
+    return first == RECORDING or _AT_TOP.fullmatch(first) is not None or _REPORT.fullmatch(first) is not None
 
 
 def add_to_run(file: Path) -> None:

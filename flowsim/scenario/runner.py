@@ -19,8 +19,10 @@ from flowsim.connectors.databases.sqlite import SqliteSink
 from flowsim.errors import InvariantViolation, JobFailed, MissingTimestamp, NoTimestamp
 from flowsim.facts.kinds import Level
 from flowsim.faults.catalogue import Fault
+from flowsim.faults.fault_checks import check_faults
 from flowsim.faults.faulty_components import with_faults
 from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
+from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.notebook_html import html_block, html_table
 from flowsim.recording.manifest import Manifest, RunDescription
@@ -128,7 +130,7 @@ def run_compiled(
     name = policy if isinstance(policy, str) else None
     settings = resolved_settings(compiled.run, seed, name, clock, record, until_ns, record_values_bytes, record_state)
     schedule = policy_of(settings.policy if policy is None else policy, RandomStreams(settings.seed))
-    _check(compiled, settings.clock, savepoint)
+    _check(compiled, settings.clock, savepoint, faults)
     run = describe_run(compiled, settings, schedule, until_ns, budget_records, faults, savepoint)
     recorder = _recorder(compiled, out, settings, run, _start(compiled, savepoint))
     with _memory_of_sinks(compiled), recorder as (writer, facts):
@@ -192,12 +194,17 @@ def _has_other_schedule(
 
 
 def _check(
-    compiled: CompiledScenario, clock: Literal["virtual", "real"], savepoint: SavepointRestoreSettings | None
+    compiled: CompiledScenario,
+    clock: Literal["virtual", "real"],
+    savepoint: SavepointRestoreSettings | None,
+    faults: Sequence[Fault],
 ) -> None:
-    """Raises BadInput for a job that cannot be deployed or restored, before anything is written."""
+    """Raises BadInput for a job that cannot be deployed or restored, or lacks what faults name; writes nothing."""
     graph = compiled.stream_graph()
     graph.check_run(clock)
-    create_job_graph(graph)
+    job = create_job_graph(graph)
+    if faults:
+        check_faults(faults, create_execution_graph(job, compiled.scenario.limits))
     if savepoint is not None:
         options = RunOptions(clock=clock, limits=compiled.scenario.limits, savepoint=savepoint)
         MiniCluster(compiled.stream_graph(), options)

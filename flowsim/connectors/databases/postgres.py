@@ -28,6 +28,7 @@ _TYPES: Final = {
     ColumnType.DOUBLE: "double precision",
     ColumnType.BOOLEAN: "boolean",
 }
+_SYSTEM_COLUMNS: Final = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")
 _KEY: Final = ", ".join(map(quoted, STAGED_COLUMNS))
 _SELECTS: Final = '"flowsim_sink" = $1 AND "flowsim_subtask" = $2 AND "flowsim_number" = $3'
 _MOST_NAME_BYTES: Final = 63
@@ -65,6 +66,8 @@ class PostgresSink(DatabaseSink):
         super().__init__(table, fields, delivery, batch_rows)
         for column in self.columns:
             _check_name(f"{self.owner}: column", column.name, _MOST_NAME_BYTES)
+            if column.name in _SYSTEM_COLUMNS:
+                raise BadInput(f"{self.owner}: column {column.name!r} is a system column of PostgreSQL: rename it")
         if "\0" in prefix:
             raise BadInput(f"{self.owner}: prefix: expected a text without NUL, got {prefix!r}")
         self.prefix: str = prefix

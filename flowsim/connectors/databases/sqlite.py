@@ -20,6 +20,7 @@ from flowsim.connectors.databases.database_sink import BATCH_ROWS, DatabaseSink
 from flowsim.connectors.files.columns import Column, ColumnType
 from flowsim.connectors.sinks.sink import DeliveryGuarantee
 from flowsim.errors import BadInput, SuppressRestarts, ValueNotAllowed
+from flowsim.values.closed_set import encodes
 
 _TYPES: Final = {
     ColumnType.STRING: "TEXT",
@@ -48,6 +49,13 @@ _PERMANENT: Final = frozenset(
 """Results of SQLite that the same statement meets again. A full disk or a locked file may be gone at the next attempt."""
 
 
+def checked_table(table: str) -> str:
+    """Returns the name of a table. Raises BadInput for a name that no table of SQLite can have."""
+    if not table or "\0" in table or not encodes(table) or table.lower().startswith("sqlite_"):
+        raise BadInput(f"sqlite sink: table: expected a name that does not start with sqlite_, got {table!r}")
+    return table
+
+
 class SqliteSink(DatabaseSink):
     """Writes rows to a table of a SQLite file, which is created if it is missing.
 
@@ -65,10 +73,27 @@ class SqliteSink(DatabaseSink):
         delivery: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE,
         batch_rows: int = BATCH_ROWS,
     ) -> None:
-        if not table or "\0" in table or table.lower().startswith("sqlite_"):
-            raise BadInput(f"sqlite sink: table: expected a name that does not start with sqlite_, got {table!r}")
-        super().__init__(table, fields, delivery, batch_rows)
+        super().__init__(checked_table(table), fields, delivery, batch_rows)
         self.path: Path = Path(path)
+        self._check_declaration()
+
+    def _check_declaration(self) -> None:
+        """Raises BadInput for columns that no table of SQLite can have; SQLite alone knows all its limits."""
+        seen: dict[str, str] = {}
+        for column in self.columns:
+            if "\0" in column.name or not encodes(column.name):
+                raise BadInput(f"{self.owner}: column {column.name!r}: expected a name of UTF-8 text without NUL")
+            other = seen.setdefault(_folded(column.name), column.name)
+            if other != column.name:
+                raise BadInput(
+                    f"{self.owner}: columns {other!r} and {column.name!r} are one column for SQLite, which does not "
+                    "distinguish upper and lower case: rename one of them"
+                )
+        database = SqliteDatabase(None, self.table, self.columns, self.owner)
+        try:
+            database.create_tables()
+        finally:
+            database.close()
 
     def begin_run(self, restored_checkpoint_id: int | None) -> None:
         """Prepares the file for a job that starts from a checkpoint, or without one.
@@ -88,11 +113,16 @@ class SqliteSink(DatabaseSink):
         return SqliteDatabase(self.path, self.table, self.columns, self.owner)
 
 
-class SqliteDatabase:
-    """A connection to a SQLite file."""
+def _folded(name: str) -> str:
+    """Returns what SQLite compares: it ignores the case of ASCII letters only."""
+    return "".join(letter.lower() if letter.isascii() else letter for letter in name)
 
-    def __init__(self, path: Path, table: str, columns: Sequence[Column], owner: str) -> None:
-        self._owner = f"{owner} in {path.name}"
+
+class SqliteDatabase:
+    """A connection to a SQLite file; ``path`` None: to a database in memory."""
+
+    def __init__(self, path: Path | None, table: str, columns: Sequence[Column], owner: str) -> None:
+        self._owner = owner if path is None else f"{owner} in {path.name}"
         self._columns = columns
         self._doubles = tuple(i for i, column in enumerate(columns) if column.type is ColumnType.DOUBLE)
         self._table = quoted(table)
@@ -103,10 +133,11 @@ class SqliteDatabase:
         self._marks = ", ".join("?" * len(columns))
         with self._errors():
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
+                if path is not None:
+                    path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise BadInput(f"{self._owner}: its folder cannot be created: {error.strerror or error}") from None
-            self._connection = sqlite3.connect(path, isolation_level=None)
+            self._connection = sqlite3.connect(":memory:" if path is None else path, isolation_level=None)
             # As for part files, a transaction survives the end of the process, not a power failure.
             self._connection.execute("PRAGMA synchronous = OFF")
 

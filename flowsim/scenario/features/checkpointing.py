@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path as FolderPath
 from typing import Annotated, Literal, assert_never
 
 from pydantic import Field, model_validator
@@ -17,6 +18,7 @@ from flowsim.graph.checkpoint_settings import (
 )
 from flowsim.scenario.context import CompileContext
 from flowsim.scenario.paths import confined
+from flowsim.scenario.run_directory import is_reserved
 from flowsim.scenario.types import (
     ByteSize,
     Count,
@@ -30,9 +32,6 @@ from flowsim.scenario.types import (
     one_of,
 )
 from flowsim.scenario.yaml.positions import Path
-
-RESERVED_FOLDERS = ("recording", "sinks")
-"""Folders of the output directory in which no checkpoints can be."""
 
 RESTART_KINDS = ("fixed_delay", "failure_rate", "exponential_delay", "none")
 
@@ -183,10 +182,14 @@ def checkpoint_folder(context: CompileContext, path: Path, folder: str | None) -
         return None
     out_dir = context.out_dir
     found = context.attempt(path, lambda: confined(folder, out_dir, allow_path=context.allow_path, what="output"))
-    base = out_dir.resolve()
-    if found == base or any(found.is_relative_to(base / reserved) for reserved in RESERVED_FOLDERS):
+    sinks = [out_dir.resolve() / "sinks", *(sink.directory for sink in context.sinks if sink.directory is not None)]
+    if is_reserved(found, out_dir.resolve()) or any(_overlap(found, sink) for sink in sinks):
         raise context.fail(path, f"expected a folder that only checkpoints use, got {folder!r}")
     return str(found)
+
+
+def _overlap(folder: FolderPath, other: FolderPath) -> bool:
+    return folder.is_relative_to(other) or other.is_relative_to(folder)
 
 
 def compile_checkpointing(context: CompileContext, model: CheckpointingModel | None) -> CheckpointSettings | None:

@@ -9,7 +9,7 @@ from typing import Annotated, Final, Literal, assert_never, get_args
 from pydantic import Field, model_validator
 
 from flowsim.connectors.databases.postgres import NamedConnection, PostgresSink
-from flowsim.connectors.databases.sqlite import SqliteSink
+from flowsim.connectors.databases.sqlite import SqliteSink, checked_table
 from flowsim.connectors.files.parquet import ParquetSink
 from flowsim.connectors.files.text_sinks import CsvSink, JsonLinesSink
 from flowsim.connectors.memory import CollectSink
@@ -21,7 +21,7 @@ from flowsim.scenario.features.costs import set_cost
 from flowsim.scenario.features.inputs import EdgeModel, input_stream
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.paths import confined
-from flowsim.scenario.run_directory import RECORDING, RUN_FILE
+from flowsim.scenario.run_directory import is_reserved
 from flowsim.scenario.types import Name, Strict, chosen_of, exactly_one_of, one_of
 from flowsim.scenario.yaml.positions import Path
 
@@ -41,7 +41,6 @@ _FILE_SINKS: Final[dict[FileSinkKind, type[CsvSink | JsonLinesSink | ParquetSink
 }
 DATABASE_FILE: Final = "rows.sqlite"
 Delivery = Literal["exactly_once", "at_least_once"]
-_RESERVED: Final = (RECORDING, RUN_FILE)
 
 
 class EmptyModel(Strict):
@@ -173,11 +172,11 @@ def _sink(
             files = _FILE_SINKS[kind](directory, fields, delivery=delivery)
             return files, CompiledSink(name, kind, schema, directory, None, files)
         case "sqlite":
-            table = context.attempt(
-                (*path, kind, "table"),
-                lambda: SqliteSink(directory / DATABASE_FILE, value.table or name, fields, delivery),
+            table = context.attempt((*path, kind, "table"), lambda: checked_table(value.table or name))
+            rows = context.attempt(
+                (*path, kind), lambda: SqliteSink(directory / DATABASE_FILE, table, fields, delivery)
             )
-            return table, CompiledSink(name, kind, schema, directory, None, table)
+            return rows, CompiledSink(name, kind, schema, directory, None, rows)
     assert_never(kind)
 
 
@@ -195,8 +194,7 @@ def _directory(context: CompileContext, path: Path, folder: str) -> FilePath:
     """Returns the folder for the files of the block at ``path``; raises Failed."""
     at, out_dir = (*path, "path"), context.out_dir
     directory = context.attempt(at, lambda: confined(folder, out_dir, allow_path=context.allow_path, what="output"))
-    base = out_dir.resolve()
-    if directory == base or any(directory.is_relative_to(base / reserved) for reserved in _RESERVED):
+    if is_reserved(directory, out_dir.resolve()):
         raise context.fail(at, f"expected a folder that only this sink uses, got {folder!r}")
     for other in context.sinks:
         if other.directory == directory:

@@ -266,6 +266,7 @@ class Translator:
             reason = _REFUSED.get(type(node.slice), "an index is a literal integer or text")
             raise self._error(node.slice, reason)
         whole = self.translate(node.value)
+        self._check_item(node, whole, position)
         if isinstance(node.value, ast.Name) and node.value.id == "value" and isinstance(position, int):
             kind = self._record_item(node, position)
         elif whole.type is FieldType.ANY:
@@ -276,6 +277,27 @@ class Translator:
             raise self._error(node, f"cannot take item {position!r} out of {whole.type.value}")
         item = ast.Subscript(whole.node, ast.Constant(position), ast.Load())
         return Term(item, kind, grows=whole.grows, weight=whole.weight)
+
+    def _check_item(self, node: ast.Subscript, whole: Term, position: int | str) -> None:
+        """Raises ExpressionError for an item that the value cannot have, whatever the record is."""
+        whole_node = node.value
+        if whole.is_null:
+            raise self._error(node, "None has no items")
+        if isinstance(position, int):
+            count = len(whole_node.elts) if isinstance(whole_node, ast.Tuple | ast.List) else None
+            if count is not None and not -count <= position < count:
+                raise self._error(node.slice, f"a sequence of {count} items has no item {position}")
+            return
+        if position.startswith("__") and position.endswith("__"):
+            raise self._error(node.slice, f"{position!r} is not the name of a field")
+        if isinstance(whole_node, ast.Tuple | ast.List) or whole.item_type is not FieldType.ANY:
+            raise self._error(node.slice, f"the items of a sequence have numbers from 0, not the name {position!r}")
+        is_record = isinstance(whole_node, ast.Name) and whole_node.id == "value" and "value" not in self.schema.names
+        if is_record and self.schema.names:
+            if position in self.schema.names:
+                raise self._error(node, f"a field is read by its name alone: write {position}")
+            hint = did_you_mean(position, self.schema.names)
+            raise self._error(node.slice, f"the record has no field {position!r}{hint}")
 
     def _record_item(self, node: ast.expr, position: int) -> FieldType:
         if "value" in self.schema.names:

@@ -191,9 +191,29 @@ def test_result_of_sqlite_decides_whether_an_error_is_permanent(
     assert isinstance(error.value.__cause__, SuppressRestarts) is is_permanent
 
 
-def test_columns_that_sqlite_cannot_tell_apart_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadInput, match="duplicate column name: A"):
-        write(SqliteSink(tmp_path / "db.sqlite", "t", {"a": "long", "A": "long"}), (1, 2))
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        (["a", "A"], "columns 'a' and 'A' are one column for SQLite"),
+        (["word", "n", "wORD"], "columns 'word' and 'wORD' are one column for SQLite"),
+        (["n\0"], "expected a name of UTF-8 text without NUL"),
+        (["n\ud800"], "expected a name of UTF-8 text without NUL"),
+        ([f"c{number}" for number in range(1997)], "sqlite sink 't': too many columns"),
+    ],
+    ids=["case", "case of later letters", "nul", "surrogate", "number"],
+)
+def test_columns_that_no_table_can_have_are_refused_before_a_file_exists(
+    tmp_path: Path, columns: list[str], message: str
+) -> None:
+    with pytest.raises(BadInput, match=message):
+        SqliteSink(tmp_path / "db.sqlite", "t", dict.fromkeys(columns, "long"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_columns_that_sqlite_distinguishes_are_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "db.sqlite"
+    write(SqliteSink(path, "t", {"\xe4": "long", "\xc4": "long", "a b": "long", '"': "long"}), (1, 2, 3, 4))
+    assert select(path, "SELECT * FROM t") == [(1, 2, 3, 4)]
 
 
 def test_folder_that_cannot_be_created_is_named(tmp_path: Path) -> None:

@@ -96,12 +96,12 @@ def test_actions_trigger_checkpoints_and_savepoints(tmp_path: Path) -> None:
 def test_failures_name_the_tasks_of_the_graph(tmp_path: Path) -> None:
     failures = (
         "failures: [{fail_task: {task: s, at_record: 7}}, {fail_task: {task: o, subtask: 0, in_snapshot: 2, attempt: 1}},\n"
-        "  {lose_task_manager: {name: tm, at: 1 ms}}, {lose_job_manager: {at: 2 ms}}]\n"
+        "  {lose_task_manager: {name: 'Source: s -> Sink: o (1)', at: 1 ms}}, {lose_job_manager: {at: 2 ms}}]\n"
     )
     assert compiled(JOB + failures, tmp_path).run_options().failures == (
         FailTask("Source: s", at_record=7),
         FailTask("Sink: o", in_snapshot=2, attempt=1),
-        LoseTaskManager("tm", 1_000_000),
+        LoseTaskManager("Source: s -> Sink: o (1)", 1_000_000),
         LoseJobManager(2_000_000),
     )
 
@@ -126,6 +126,15 @@ def test_names_of_nodes_are_the_uids_of_their_state(tmp_path: Path) -> None:
         ("settings: {checkpointing: {min_pause: 366 d}}", "min_pause: expected at most 365 d"),
         ("settings: {checkpointing: {directory: ../x}}", "is outside of"),
         ("settings: {checkpointing: {directory: recording}}", "expected a folder that only checkpoints use"),
+        ("settings: {checkpointing: {directory: run.json}}", "expected a folder that only checkpoints use"),
+        ("settings: {checkpointing: {directory: .flowsim.lock}}", "expected a folder that only checkpoints use"),
+        ("settings: {checkpointing: {directory: ck/.flowsim.lock}}", "expected a folder that only checkpoints use"),
+        ("settings: {checkpointing: {directory: sinks}}", "expected a folder that only checkpoints use"),
+        ("actions: [{savepoint: {at: 1 ms, directory: .run.json.tmp}}]", "expected a folder that only checkpoints use"),
+        (
+            "actions: [{stop: {at: 1 ms, savepoint: {directory: run.json/a}}}]",
+            "expected a folder that only checkpoints use",
+        ),
         ("settings: {restart_strategy: {}}", "expected one of fixed_delay, failure_rate, exponential_delay, none"),
         ("settings: {restart_strategy: {none: {}, fixed_delay: {}}}", "got fixed_delay and none"),
         ("settings: {restart_strategy: {exponential_delay: {max_backoff: 1 ms}}}", "expected at least initial_backoff"),

@@ -1,0 +1,59 @@
+"""``faults`` of a scenario: what they name exists, or is refused with line and column before anything is written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from flowsim.api import run_scenario
+from flowsim.errors import BadInput, ScenarioError
+from flowsim.faults.catalogue import Fault
+from flowsim.scenario.compiler import compile_scenario
+from flowsim.scenario.loader import load_scenario
+from flowsim.scenario.runner import run_compiled
+
+JOB = """flowsim: 1
+name: f
+sources: {s: {collection: {fields: {n: long}, rows: [[1], [2]]}}}
+operators: {m: {input: s, map: {add: {x: n}}, parallelism: 2}}
+sinks: {o: {input: m, collect: {}, chaining: never, parallelism: 3}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("fault: drop_element, channel: 99", ":6:41 faults[0].channel: there is no channel 99: expected 0 to 7"),
+        ("fault: drop_element, subtask: 3", ":6:41 faults[0].subtask: there is no subtask 3: expected 0 to 2"),
+        (
+            "fault: stop_task, operator: s, subtask: 1",
+            ":6:51 faults[0].subtask: there is no subtask 1 of 's': expected 0",
+        ),
+        (
+            "fault: stop_task, operator: o, subtask: 3",
+            ":6:51 faults[0].subtask: there is no subtask 3 of 'o': expected 0 to 2",
+        ),
+        (
+            "fault: drop_element, operator: m, channel: 7",
+            ":6:54 faults[0].channel: channel 7 belongs to o (3/3), which the fault does not name",
+        ),
+    ],
+)
+def test_unknown_part_is_refused_with_position_and_nothing_is_written(tmp_path: Path, fault: str, message: str) -> None:
+    path = tmp_path / "s.yaml"
+    path.write_text(f"{JOB}faults: [{{{fault}}}]\n")
+    with pytest.raises(ScenarioError) as refused:
+        run_scenario(path, out=tmp_path / "out")
+    assert str(refused.value) == f"{path}{message}"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_fault_of_the_caller_is_refused_before_anything_is_written(tmp_path: Path) -> None:
+    path, out = tmp_path / "s.yaml", tmp_path / "out"
+    path.write_text(JOB)
+    compiled = compile_scenario(load_scenario(path), out_dir=out)
+    for fault in (Fault("drop_element", channel=99), Fault("drop_element", subtask=9), Fault("lose_all")):
+        with pytest.raises(BadInput):
+            run_compiled(compiled, out=out, faults=[fault])
+    assert list(tmp_path.iterdir()) == [path]

@@ -130,6 +130,19 @@ def _first_fault(records: Iterator[list[Cell]], path: str, columns: Sequence[Col
     return None
 
 
+def first_wrong_field(
+    file: InputFile, delimiter: str, columns: Sequence[Column], is_valid: IsValid, rows: int | None
+) -> str | None:
+    """Describes the first field of a wrong type, or row of a wrong length, in the first ``rows`` rows (None: in all)."""
+    records = islice(_records(file, delimiter), None if rows is None else rows + 1)
+    return _first_fault(records, str(file.path), columns, is_valid)
+
+
+def has_rows(file: InputFile, delimiter: str) -> bool:
+    """Returns True if a row follows the header."""
+    return line_of_row(file, delimiter, 0) > 0
+
+
 def line_of_row(file: InputFile, delimiter: str, row: int) -> int:
     """The first line of row ``row``, counted from 0 after the header; 0 if there is no such row."""
     return next(islice(_rows(file, delimiter), row + 1, None), (0, ""))[0]

@@ -14,7 +14,15 @@ import pyarrow.csv as pacsv
 
 from flowsim.connectors.files.arrow_values import arrow_values
 from flowsim.connectors.files.columns import Column, ColumnType, Rows
-from flowsim.connectors.files.csv_diagnosis import check_quotes, explain_failure, find_cell, header_of, line_of_row
+from flowsim.connectors.files.csv_diagnosis import (
+    check_quotes,
+    explain_failure,
+    find_cell,
+    first_wrong_field,
+    has_rows,
+    header_of,
+    line_of_row,
+)
 from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.recording.parquet_part import as_numpy
@@ -22,6 +30,8 @@ from flowsim.recording.parquet_part import as_numpy
 ROWS_AT_ONCE: Final = 4096
 """Rows per block. Measured on the flights file: larger blocks are not faster; memory is a small multiple of a block."""
 
+_SCANNED_BYTES: Final = 1 << 20
+_INTEGERS: Final = (ColumnType.INT, ColumnType.LONG)
 _MAX_GROUPS: Final = 10_000
 _DELIMITERS: Final = ";\t|,"
 _NAMES_LISTED: Final = 100
@@ -52,6 +62,8 @@ class CsvFile:
         self.columns: tuple[Column, ...] = tuple(columns)
         self.delimiter: str = delimiter
         self.rows: int | None = rows
+        self._is_hexadecimal: bool | None = None
+        """Whether the content may have hexadecimal integers; None until it is known."""
 
     def check(self) -> None:
         """Raises BadInput if the file cannot be read or lacks a declared column; names the most similar column."""
@@ -124,7 +136,11 @@ class CsvFile:
     def _batches(self, columns: Sequence[Column]) -> Iterator[pa.RecordBatch]:
         # Arrow reads rows that are not longer than a block.
         block_bytes = self.file.limits.row_bytes
+        is_checked = False
         try:
+            if any(column.type in _INTEGERS for column in columns) and self._has_hexadecimal():
+                self._check_cells(columns)
+                is_checked = True
             with (
                 self.file.open() as content,
                 pacsv.open_csv(
@@ -134,11 +150,40 @@ class CsvFile:
                     convert_options=convert_options(columns),
                 ) as reader,
             ):
-                yield from reader if self.rows is None else first_rows(reader, self.rows)
+                for batch in reader if self.rows is None else first_rows(reader, self.rows):
+                    if not is_checked and any(map(_has_infinity, batch.columns)):
+                        self._check_cells(columns)
+                        is_checked = True
+                    yield batch
             if content.quotes % 2:
                 check_quotes(self.file, self.delimiter)
         except (pa.ArrowInvalid, OSError) as error:
+            if not isinstance(error, OSError) and not has_rows(self.file, self.delimiter):
+                return  # Arrow refuses a header line without a line end
             raise explain_failure(self.file, self.delimiter, columns, _is_valid, error) from None
+
+    def _has_hexadecimal(self) -> bool:
+        """Returns True if the content has a text such as 0x1f, which Arrow takes for an integer. Reads the file once."""
+        if self._is_hexadecimal is None:
+            self._is_hexadecimal = False
+            last = b""
+            with self.file.open() as content:
+                while block := content.read(_SCANNED_BYTES):
+                    if b"0x" in block or b"0X" in block or (last + block[:1]).lower() == b"0x":
+                        self._is_hexadecimal = True
+                        break
+                    last = block[-1:]
+        return self._is_hexadecimal
+
+    def _check_cells(self, columns: Sequence[Column]) -> None:
+        """Raises BadInput at the first field of these columns that is no value of its type. Reads the whole file."""
+        problem = first_wrong_field(self.file, self.delimiter, columns, _is_valid, self.rows)
+        if problem is not None:
+            raise BadInput(problem)
+
+
+def _has_infinity(column: pa.Array) -> bool:
+    return pa.types.is_floating(column.type) and bool(pc.any(pc.is_inf(column)).as_py())
 
 
 def _listed(header: Sequence[str]) -> str:
@@ -169,10 +214,13 @@ def convert_options(columns: Sequence[Column]) -> pacsv.ConvertOptions:
 
 
 def _is_valid(text: str, column_type: ColumnType) -> bool:
+    """Returns True if Arrow takes the text, and flowsim too: no hexadecimal integer, no number beyond the doubles."""
     column = Column("v", column_type)
+    if column_type in _INTEGERS and "x" in text.lower():
+        return False
     quoted = text.replace('"', '""').encode("utf-8", "surrogateescape")
     try:
-        pacsv.read_csv(
+        read = pacsv.read_csv(
             pa.BufferReader(b'v\n"' + quoted + b'"\n'),
             read_options=pacsv.ReadOptions(use_threads=False, block_size=len(quoted) + 16),
             parse_options=pacsv.ParseOptions(newlines_in_values=True),
@@ -180,7 +228,7 @@ def _is_valid(text: str, column_type: ColumnType) -> bool:
         )
     except pa.ArrowInvalid:
         return False
-    return True
+    return not (any(map(str.isdigit, text)) and any(map(_has_infinity, read.column(0).chunks)))
 
 
 def _rows(batch: pa.RecordBatch) -> Rows:

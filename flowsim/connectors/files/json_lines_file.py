@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -107,7 +108,8 @@ class JsonLinesFile:
                 checked.append(cell)
                 continue
             value = _as_double(cell) if column.type is ColumnType.DOUBLE else cell
-            if not column.type.holds(value):
+            # Python's parser takes a number beyond the doubles for infinity, which JSON does not have.
+            if not column.type.holds(value) or value in (math.inf, -math.inf):
                 raise BadInput(
                     f"{SourcePosition(self.path, number, _column_of(column.name, text))} key {column.name!r}: "
                     f"expected {column.type.expects} or null, got {json.dumps(cell)[:60]}"

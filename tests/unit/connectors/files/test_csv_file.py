@@ -1,13 +1,14 @@
 from __future__ import annotations
 
 import gzip
+import math
 from pathlib import Path
 
 import pytest
 
 from flowsim.connectors.files.columns import Column, columns_of
 from flowsim.connectors.files.csv_diagnosis import is_open
-from flowsim.connectors.files.csv_file import CsvFile
+from flowsim.connectors.files.csv_file import _SCANNED_BYTES, CsvFile
 from flowsim.connectors.files.input_file import InputFile
 from flowsim.errors import BadInput
 from flowsim.limits import Limits
@@ -73,7 +74,12 @@ def test_kept_values_select_rows_and_none_matches_empty_field(tmp_path: Path) ->
         ("int", "abc", "an int (-2147483648 to 2147483647) or nothing"),
         ("int", "2147483648", "an int (-2147483648 to 2147483647) or nothing"),
         ("long", "1.5", "a long (-9223372036854775808 to 9223372036854775807) or nothing"),
+        ("int", "0x1f", "an int (-2147483648 to 2147483647) or nothing"),
+        ("long", "0X1F", "a long (-9223372036854775808 to 9223372036854775807) or nothing"),
         ("double", "1,5", "a double or nothing"),
+        ("double", "0x1f", "a double or nothing"),
+        ("double", "1e400", "a double or nothing"),
+        ("double", "-2.5E309", "a double or nothing"),
         ("boolean", "maybe", "a boolean (true or false) or nothing"),
     ],
 )
@@ -84,6 +90,27 @@ def test_field_of_wrong_type_is_refused_with_file_line_and_column(
     with pytest.raises(BadInput) as refused:
         rows(path, columns_of({"v": column_type}, "t"))
     assert str(refused.value) == f"{path}:5:7 column 'v': expected {expected}, got {text!r}"
+
+
+def test_hexadecimal_texts_and_rows_that_are_not_read_are_no_errors(tmp_path: Path) -> None:
+    path = written(tmp_path, "v,w\n0x1f,1\n0x20,2\nc,0x3\n")
+    columns = columns_of({"v": "string", "w": "long"}, "t")
+    assert [row for block in CsvFile(path, columns, rows=2).blocks() for row in block] == [("0x1f", 1), ("0x20", 2)]
+    with pytest.raises(BadInput, match=r":4:3 column 'w': .* got '0x3'$"):
+        rows(path, columns)
+
+
+def test_hexadecimal_integer_between_two_scanned_blocks_is_found(tmp_path: Path) -> None:
+    before = "v,w\n1," + "y" * 600_000 + "\n2,"
+    filled = before + "y" * (_SCANNED_BYTES - len(before) - 2) + "\n0"
+    assert len(filled) == _SCANNED_BYTES
+    with pytest.raises(BadInput, match=r":4:1 column 'v': .* got '0x1f'$"):
+        rows(written(tmp_path, filled + "x1f,z\n"), columns_of({"v": "int"}, "t"))
+
+
+def test_infinity_is_written_as_a_word(tmp_path: Path) -> None:
+    path = written(tmp_path, "v\ninf\n-inf\n1e308\n1e-400\n")
+    assert rows(path, columns_of({"v": "double"}, "t")) == [(math.inf,), (-math.inf,), (1e308,), (0.0,)]
 
 
 def test_column_position_counts_characters_before_unquoted_field(tmp_path: Path) -> None:

@@ -60,6 +60,8 @@ def test_long_file_is_read_in_several_blocks(tmp_path: Path) -> None:
         ('{"number": 9223372036854775808}', "2:12", "got 9223372036854775808"),
         ('{"name": "a",  "small":  2147483648}', "2:26", "expected an int"),
         ('{"ratio": NaN}', "2:1", "invalid JSON: JSON has no NaN"),
+        ('{"ratio": 1e400}', "2:11", "key 'ratio': expected a double or null"),
+        ('{"ratio": -1e400}', "2:11", "key 'ratio': expected a double or null"),
         ('{"ratio": 1' + "0" * 400 + "}", "2:11", "expected a double or null"),
         ('{"ratio": 1' + "0" * 5000 + "}", "2:1", "invalid JSON"),
         ('{"flag": 0}', "2:10", "expected a boolean"),

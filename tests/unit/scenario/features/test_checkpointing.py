@@ -151,3 +151,11 @@ def test_impossible_value_is_refused_at_its_place(text: str, error: str, tmp_pat
     (line,) = refused(JOB + text + "\n", tmp_path)
     assert error in line
     assert line.startswith("s.yaml:5:")
+
+
+@pytest.mark.parametrize("folder", ["rows", "rows/ck", "."])
+def test_checkpoints_and_the_files_of_a_sink_have_folders_of_their_own(folder: str, tmp_path: Path) -> None:
+    job = JOB.replace("collect: {}", "csv: {path: rows}")
+    (line,) = refused(f"{job}settings: {{checkpointing: {{directory: {folder}}}}}\n", tmp_path)
+    assert line.startswith("s.yaml:5:")
+    assert f"expected a folder that only checkpoints use, got {folder!r}" in line

@@ -44,7 +44,7 @@ failures:
 """
 
 EXPIRED = (
-    SCENARIO.replace("{}", "{timeout: 10 ms, tolerable_failed_checkpoints: 1}", 1)
+    SCENARIO.replace("min_pause: 1 h", "min_pause: 1 h, timeout: 10 ms, tolerable_failed_checkpoints: 1", 1)
     .replace("count: 300", "count: 200")
     .replace("at: 60 ms", "at: 25 ms")
 )

@@ -71,7 +71,8 @@ NOT_SIMULATED: Final = (
     ),
     NotSimulated(
         "slots",
-        "every subtask has a task manager of its own unless `task_managers` assigns it, and no job waits for a slot",
+        "slot sharing groups only cut chains: every subtask has a task manager of its own unless `task_managers` assigns it, "
+        "and no job waits for a slot",
         ("taskmanager.numberOfTaskSlots", "taskmanager.load-balance.mode", "cluster.", "slot.", "slotmanager.",
          "jobmanager.future-pool.size"),
         ("set_resources", "set_default_local_parallelism", "get_default_local_parallelism"),

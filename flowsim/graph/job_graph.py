@@ -8,7 +8,14 @@ from dataclasses import dataclass, field
 
 from flowsim.errors import BadInput
 from flowsim.graph.sink_committers import with_committers
-from flowsim.graph.stream_graph import ChainingStrategy, PartitionerSpec, StreamEdge, StreamGraph, StreamNode
+from flowsim.graph.stream_graph import (
+    DEFAULT_SLOT_SHARING_GROUP,
+    ChainingStrategy,
+    PartitionerSpec,
+    StreamEdge,
+    StreamGraph,
+    StreamNode,
+)
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.network.writers.partitioner import ALWAYS_ALIGNED
 from flowsim.state.key_group_range import compute_default_max_parallelism
@@ -55,6 +62,11 @@ class JobVertex:
     @property
     def head(self) -> StreamNode:
         return self.operators[0].node
+
+    @property
+    def slot_sharing_group(self) -> str:
+        """The group of all operators of the chain (rule 1.24)."""
+        return self.head.slot_sharing_group
 
     @property
     def is_legacy_source(self) -> bool:
@@ -110,6 +122,18 @@ class JobGraph:
         """Returns False if an input of the edge's target has a partitioner that does not support them (rule 12.19)."""
         return not any(each.partitioner.name in ALWAYS_ALIGNED for each in self.in_edges(edge.target))
 
+    def slots(self) -> dict[str, int]:
+        """Returns the number of slots that each slot sharing group needs: its highest parallelism (rule 1.24)."""
+        slots: dict[str, int] = {}
+        for vertex in self.vertices:
+            slots[vertex.slot_sharing_group] = max(slots.get(vertex.slot_sharing_group, 0), vertex.parallelism)
+        return slots
+
+    @property
+    def has_slot_sharing_groups(self) -> bool:
+        """True if a vertex is in another group than the default one."""
+        return any(vertex.slot_sharing_group != DEFAULT_SLOT_SHARING_GROUP for vertex in self.vertices)
+
     def out_edges(self, vertex: JobVertex) -> Sequence[JobEdge]:
         """Returns the output edges in the order of the chain's operators and so of the writers (rule 1.13)."""
         return self._out_edges.get(vertex.id, ())
@@ -139,13 +163,14 @@ def _chained_edges(graph: StreamGraph, order: Sequence[int]) -> dict[int, Stream
 
 
 def _is_chainable(graph: StreamGraph, edge: StreamEdge, head: StreamNode) -> bool:
-    """True if the only input edge of an operator can be in a chain, which begins with ``head`` (rules 1.5-1.10)."""
+    """True if the only input edge of an operator can be in a chain, which begins with ``head`` (rules 1.5-1.10, 1.24)."""
     source, target = graph.nodes[edge.source_id], graph.nodes[edge.target_id]
     return (
         graph.settings.operator_chaining
         and resolved_partitioner(graph, edge).name == "FORWARD"
         # Only the edge's own mode counts, not the job's default (rule 1.7).
         and (edge.exchange is None or edge.exchange.is_pipelined)
+        and source.slot_sharing_group == target.slot_sharing_group
         and source.chaining is not ChainingStrategy.NEVER
         and target.chaining is ChainingStrategy.ALWAYS
         and source.parallelism == target.parallelism

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Literal
+from typing import Final, Literal
 
 from flowsim.graph.checkpoint_settings import CheckpointSettings, RestartStrategySettings
 from flowsim.graph.operator_cost import OperatorCosts
@@ -15,6 +15,8 @@ from flowsim.graph.placement import TaskManagers
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.sources.split_enumerator import EnumeratorFactory
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
+
+DEFAULT_SLOT_SHARING_GROUP: Final = "default"
 
 RunCheck = Callable[[Literal["virtual", "real"]], None]
 
@@ -80,6 +82,8 @@ class StreamNode:
     yields: bool = False
     """True if the operator yields to the mailbox inside an element (rule 1.10). Flink: YieldingOperatorFactory."""
     chaining: ChainingStrategy = ChainingStrategy.ALWAYS
+    slot_sharing_group: str = DEFAULT_SLOT_SHARING_GROUP
+    """Operators of different groups are not chained (rule 1.24)."""
     key_selector: KeySelector | None = None
     """The key selector of the (first) keyed input; the task uses it to set the current key (rule 7.20)."""
     key_type: str | None = None

@@ -238,3 +238,5 @@ def _settle(context: CompileContext, path: Path, name: str, model: OperatorModel
         stream.start_new_chain()
     elif model.chaining == "never":
         stream.disable_chaining()
+    if model.slot_sharing_group is not None:
+        stream.slot_sharing_group(model.slot_sharing_group)

@@ -1,4 +1,4 @@
-"""Which operators are chained, beside StreamingJobGraphGenerator (rules 1.1, 1.5-1.12)."""
+"""Which operators are chained, beside StreamingJobGraphGenerator (rules 1.1, 1.5-1.12, 1.24)."""
 
 from __future__ import annotations
 
@@ -13,20 +13,21 @@ from hypothesis import strategies as st
 from flowsim.connectors.memory import CollectionSource
 from flowsim.datastream import AsyncDataStream, AsyncFunction, DataStream, StreamExecutionEnvironment
 from flowsim.datastream.common import Duration, WatermarkStrategy
-from flowsim.graph.job_graph import create_job_graph
+from flowsim.graph.job_graph import JobGraph, create_job_graph
 from flowsim.legacy.source_function import ParallelSourceFunction
 from tests.support.flink.machine import Differential
 
 
 @dataclass(frozen=True)
 class Operator:
-    """``inputs``: numbers of operators before it; several are united. ``strategy``: of chaining."""
+    """``inputs``: numbers of operators before it; several are united. ``strategy``: of chaining. ``group``: of slots."""
 
     kind: str
     inputs: tuple[int, ...]
     parallelism: int
     strategy: str
     rebalance: bool
+    group: str | None = None
 
 
 @st.composite
@@ -47,9 +48,9 @@ def jobs(draw: st.DrawFn) -> list[Operator]:
 def _operator(draw: st.DrawFn, kind: str, inputs: tuple[int, ...]) -> Operator:
     strategy = draw(st.sampled_from(["ALWAYS"] * 6 + ["HEAD", "NEVER"]))
     parallelism = draw(st.sampled_from([2] * 7 + [1]))
-    return Operator(
-        kind, tuple(sorted(set(inputs))), parallelism, strategy, draw(st.sampled_from([False] * 7 + [True]))
-    )
+    rebalance = draw(st.sampled_from([False] * 7 + [True]))
+    group = draw(st.sampled_from([None] * 12 + ["default", "a", "a", "b"]))
+    return Operator(kind, tuple(sorted(set(inputs))), parallelism, strategy, rebalance, group)
 
 
 class Nothing(ParallelSourceFunction):
@@ -65,7 +66,7 @@ class Same(AsyncFunction):
         return [value]
 
 
-def our_vertices(operators: list[Operator], chaining: bool) -> list[str]:
+def our_job(operators: list[Operator], chaining: bool) -> JobGraph:
     env = StreamExecutionEnvironment.get_execution_environment()
     if not chaining:
         env.disable_operator_chaining()
@@ -76,8 +77,10 @@ def our_vertices(operators: list[Operator], chaining: bool) -> list[str]:
             stream.start_new_chain()
         elif operator.strategy == "NEVER":
             stream.disable_chaining()
+        if operator.group is not None:
+            stream.slot_sharing_group(operator.group)
         made.append(stream)
-    return [vertex.name for vertex in create_job_graph(env.stream_graph()).vertices]
+    return create_job_graph(env.stream_graph())
 
 
 def _made(env: StreamExecutionEnvironment, operator: Operator, made: list[DataStream], name: str) -> DataStream:
@@ -103,6 +106,16 @@ def chains(names: list[str]) -> list[list[str]]:
     return sorted(sorted(re.findall(r"n\d+", name)) for name in names)
 
 
+def groups(job: JobGraph) -> dict[str, str]:
+    """The slot sharing group of each operator."""
+    return {number(node.name): node.slot_sharing_group for node in job.graph.nodes.values()}
+
+
+def number(name: str) -> str:
+    (found,) = re.findall(r"n\d+", name)
+    return str(found)
+
+
 def test_chains_equal_flinks(differential: Differential) -> None:
     real = differential.flink.java.flowsim.differential.Chains
 
@@ -112,6 +125,8 @@ def test_chains_equal_flinks(differential: Differential) -> None:
         described = json.dumps({"chaining": chaining, "operators": [asdict(one) for one in operators]})
         theirs = json.loads(real.of(described))
         with differential.comparing("StreamingJobGraphGenerator", commands=len(operators)):
-            assert chains(our_vertices(operators, chaining)) == chains(theirs)
+            mine = our_job(operators, chaining)
+            assert chains([vertex.name for vertex in mine.vertices]) == chains(theirs["vertices"])
+            assert groups(mine) == {number(name): group for name, group in theirs["groups"].items()}
 
     compare()

@@ -48,13 +48,19 @@ def graph(
 def drawn(execution: ExecutionGraph) -> str:
     """Draws the job as text: one paragraph per task, with one line per outgoing edge.
 
-    Adds the placement, unless each subtask has its own task manager.
+    Adds the placement, unless each subtask has its own task manager, and slot sharing groups, if one is not `default`.
     """
     job = execution.job
+    slots = job.slots()
     lines = [f"{job.graph.name}: {len(job.vertices)} tasks, {sum(v.parallelism for v in job.vertices)} subtasks"]
+    if job.has_slot_sharing_groups:
+        groups = ", ".join(f"{group} {count}" for group, count in slots.items())
+        lines.append(f"slots in Flink: {sum(slots.values())} (by slot sharing group: {groups})")
     for vertex in job.vertices:
         keys = f"parallelism {vertex.parallelism}, max parallelism {vertex.max_parallelism}"
         lines += ["", f"[{vertex.id}] {vertex.name}", f"    {keys}"]
+        if job.has_slot_sharing_groups:
+            lines.append(f"    slot sharing group {vertex.slot_sharing_group}")
         if job.graph.settings.task_managers != "each":
             lines.append(f"    on {_placed(execution, vertex)}")
         lines += [f"    --{_label(edge)}--> [{edge.target.id}] {edge.target.name}" for edge in job.out_edges(vertex)]
@@ -65,7 +71,7 @@ def mermaid(job: JobGraph) -> str:
     """Returns the job as a Mermaid flowchart: a box per task, around the chain of its operators."""
     lines = ["flowchart LR"]
     for vertex in job.vertices:
-        lines.append(f'  subgraph t{vertex.id}["task {vertex.id}, parallelism {vertex.parallelism}"]')
+        lines.append(f'  subgraph t{vertex.id}["{_title(job, vertex)}"]')
         for operator in vertex.operators:
             lines.append(f'    {_id(vertex, operator.index)}["{_quoted(operator.node.name)}"]')
         for operator in vertex.operators:
@@ -83,8 +89,7 @@ def dot(job: JobGraph) -> str:
     """Returns the job in the DOT language of Graphviz: a cluster per task, around the chain of its operators."""
     lines = [f"digraph {_dot_text(job.graph.name)} {{", "  rankdir=LR;", "  node [shape=box];"]
     for vertex in job.vertices:
-        label = f"task {vertex.id}, parallelism {vertex.parallelism}"
-        lines += [f"  subgraph cluster_t{vertex.id} {{", f"    label={_dot_text(label)};"]
+        lines += [f"  subgraph cluster_t{vertex.id} {{", f"    label={_dot_text(_title(job, vertex))};"]
         for operator in vertex.operators:
             lines.append(f"    {_id(vertex, operator.index)} [label={_dot_text(operator.node.name)}];")
         for operator in vertex.operators:
@@ -103,6 +108,7 @@ def as_data(execution: ExecutionGraph) -> dict[str, Any]:
     job = execution.job
     return {
         "job": job.graph.name,
+        "slots": job.slots(),
         "tasks": [
             {
                 "id": vertex.id,
@@ -112,6 +118,7 @@ def as_data(execution: ExecutionGraph) -> dict[str, Any]:
                 ],
                 "parallelism": vertex.parallelism,
                 "max_parallelism": vertex.max_parallelism,
+                "slot_sharing_group": vertex.slot_sharing_group,
                 "task_managers": _task_managers(execution, vertex),
             }
             for vertex in job.vertices
@@ -128,6 +135,12 @@ def as_data(execution: ExecutionGraph) -> dict[str, Any]:
             for edge in job.edges
         ],
     }
+
+
+def _title(job: JobGraph, vertex: JobVertex) -> str:
+    """Returns the number and parallelism of a task, and its slot sharing group, if the job has groups."""
+    group = f", slot sharing group {vertex.slot_sharing_group}" if job.has_slot_sharing_groups else ""
+    return f"task {vertex.id}, parallelism {vertex.parallelism}{group}"
 
 
 def _label(edge: JobEdge) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from flowsim.errors import BadInput
 from flowsim.graph.operator_cost import OperatorCosts
 from flowsim.graph.stream_graph import (
+    DEFAULT_SLOT_SHARING_GROUP,
     ChainingStrategy,
     JobSettings,
     OperatorDescription,
@@ -57,6 +58,8 @@ class Transformation:
     needs_cost: bool = False
     """True for a source that never ends or waits: at cost 0, virtual time does not advance."""
     chaining: ChainingStrategy = ChainingStrategy.ALWAYS
+    slot_sharing_group: str | None = None
+    """None: the group of the inputs (rule 1.24)."""
     key_selector: KeySelector | None = None
     key_type: str | None = None
     key_selectors: tuple[KeySelector | None, ...] = ()
@@ -99,7 +102,7 @@ def generate(
     _check_uids(used)
     graph = StreamGraph(name, settings)
     for one in used:
-        node = _node(one, max_parallelism)
+        node = _node(one, max_parallelism, _slot_sharing_group(graph, one))
         if node.max_parallelism is not None and node.max_parallelism < node.parallelism:
             raise BadInput(
                 f"operator {one.name!r}: parallelism {node.parallelism} exceeds max parallelism {node.max_parallelism}"
@@ -134,7 +137,15 @@ def _with_inputs(operators: Iterable[Transformation]) -> list[Transformation]:
     return [found[number] for number in sorted(found)]
 
 
-def _node(one: Transformation, max_parallelism: int | None) -> StreamNode:
+def _slot_sharing_group(graph: StreamGraph, one: Transformation) -> str:
+    """Returns the operator's own group, else that of its inputs if it is the same for all (rule 1.24)."""
+    if one.slot_sharing_group is not None:
+        return one.slot_sharing_group
+    groups = {graph.nodes[upstream.transformation.id].slot_sharing_group for upstream in one.inputs}
+    return groups.pop() if len(groups) == 1 else DEFAULT_SLOT_SHARING_GROUP
+
+
+def _node(one: Transformation, max_parallelism: int | None, slot_sharing_group: str) -> StreamNode:
     return StreamNode(
         id=one.id,
         name=one.name,
@@ -146,6 +157,7 @@ def _node(one: Transformation, max_parallelism: int | None) -> StreamNode:
         is_legacy_source=one.is_legacy_source,
         yields=one.yields,
         chaining=one.chaining,
+        slot_sharing_group=slot_sharing_group,
         key_selector=one.key_selector,
         key_type=one.key_type,
         key_selectors=one.key_selectors,

@@ -92,6 +92,21 @@ class OperatorHandle:
         self._operator("disable_chaining").chaining = ChainingStrategy.NEVER
         return self
 
+    def slot_sharing_group(self, slot_sharing_group: str) -> Self:
+        """Sets the operator's slot sharing group; operators of different groups are not chained (rule 1.24).
+
+        Without it the operator is in the group of its inputs; if they are in different groups, or for a source, in the
+        group ``default``.
+        """
+        operator = self._operator("slot_sharing_group")
+        if not isinstance(slot_sharing_group, str) or not slot_sharing_group:
+            raise BadInput(
+                f"operator {operator.name!r}: slot_sharing_group: expected the name of a group (flowsim has no resources "
+                f"of slots), got {slot_sharing_group!r:.60}"
+            )
+        operator.slot_sharing_group = slot_sharing_group
+        return self
+
     def cost(self, cost: AnyCost | None = None, *, subtasks: Mapping[int, AnyCost] | None = None) -> Self:
         """flowsim's own: sets the virtual time that the operator spends per record.
 

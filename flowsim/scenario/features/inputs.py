@@ -21,6 +21,7 @@ from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.types import (
     Exchange,
     ExpressionSource,
+    Name,
     Parallelism,
     PythonReference,
     StreamName,
@@ -74,6 +75,11 @@ class EdgeModel(Strict):
         default=None,
         description="When a partly filled output buffer is sent: 0 after each record, `never` only when the "
         "buffer is full. Without it the timeout of the settings.",
+    )
+    slot_sharing_group: Name | None = Field(
+        default=None,
+        description="Operators of different groups are not chained. Without it the group of the inputs, or `default` "
+        "if they are in different groups.",
     )
 
     def inputs(self) -> list[str]:

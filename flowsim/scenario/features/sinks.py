@@ -141,6 +141,8 @@ def compile_sink(context: CompileContext, name: str, model: SinkModel) -> None:
         end.set_buffer_timeout(model.buffer_timeout)
     if model.chaining == "never":
         end.disable_chaining()
+    if model.slot_sharing_group is not None:
+        end.slot_sharing_group(model.slot_sharing_group)
     context.sinks.append(compiled)
 
 

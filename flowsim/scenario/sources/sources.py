@@ -39,6 +39,7 @@ from flowsim.scenario.sources.scripted_sources import (
 from flowsim.scenario.sources.watermarks import WatermarksModel, watermark_strategy
 from flowsim.scenario.types import (
     FieldTypes,
+    Name,
     Parallelism,
     PythonReference,
     Strict,
@@ -126,6 +127,9 @@ class SourceModel(Strict, json_schema_extra=exactly_one_of(*SOURCE_KINDS)):
     chaining: Literal["always", "never"] = Field(
         default="always", description="never: the source is a task of its own."
     )
+    slot_sharing_group: Name | None = Field(
+        default=None, description="Operators of different groups are not chained. Without it the group `default`."
+    )
 
     @property
     def chosen(self) -> tuple[str, Any]:
@@ -169,6 +173,8 @@ def compile_source(context: CompileContext, name: str, model: SourceModel) -> Co
         stream.set_buffer_timeout(model.buffer_timeout)
     if model.chaining == "never":
         stream.disable_chaining()
+    if model.slot_sharing_group is not None:
+        stream.slot_sharing_group(model.slot_sharing_group)
     if model.legacy and model.watermarks is not None:
         # A source function emits no watermarks here, so an operator after it generates them.
         stream = stream.assign_timestamps_and_watermarks(strategy).name(f"{name} watermarks")

@@ -122,6 +122,33 @@ def test_graph_prints_task_managers_and_exchange_modes(flowsim: Any, write: Any)
     assert [edge["exchange"] for edge in document["edges"]] == ["pipelined_bounded", "pipelined"]
 
 
+def test_graph_shows_slot_sharing_groups_and_the_chains_that_they_cut(flowsim: Any, write: Any) -> None:
+    scenario = write("g.yaml", ("operators:", "operators:\n  even: {input: numbers, filter: n >= 0}"))
+    scenario.write_text(scenario.read_text().replace("input: numbers, key_by", "input: even, key_by"))
+    grouped = ("--set", "operators.even.slot_sharing_group=heavy", "--set", "sinks.kept.slot_sharing_group=default")
+    assert flowsim("graph", scenario, *grouped).out == (
+        "tiny: 4 tasks, 5 subtasks\nslots in Flink: 3 (by slot sharing group: default 1, heavy 2)\n"
+        "\n[0] Source: numbers\n    parallelism 1, max parallelism 128\n    slot sharing group default\n"
+        "    --FORWARD--> [1] even\n"
+        "\n[1] even\n    parallelism 1, max parallelism 128\n    slot sharing group heavy\n    --HASH--> [2] sums\n"
+        "\n[2] sums\n    parallelism 2, max parallelism 128\n    slot sharing group heavy\n"
+        "    --REBALANCE--> [3] Sink: kept\n"
+        "\n[3] Sink: kept\n    parallelism 1, max parallelism 128\n    slot sharing group default\n"
+    )
+    title = "task 1, parallelism 1, slot sharing group heavy"
+    assert f'subgraph t1["{title}"]' in flowsim("graph", scenario, *grouped, "--format", "mermaid").out
+    assert f'label="{title}"' in flowsim("graph", scenario, *grouped, "--format", "dot").out
+    document = flowsim("graph", scenario, *grouped, "--json").document
+    assert document["slots"] == {"default": 1, "heavy": 2}
+    assert [task["slot_sharing_group"] for task in document["tasks"]] == ["default", "heavy", "heavy", "default"]
+    assert flowsim("run", scenario, *grouped).code == 0
+
+
+def test_slot_sharing_group_of_a_source_is_inherited(flowsim: Any, write: Any) -> None:
+    document = flowsim("graph", write("g.yaml"), "--set", "sources.numbers.slot_sharing_group=s", "--json").document
+    assert document["slots"] == {"s": 2}
+
+
 def test_explore_counts_distinct_recordings_and_writes_nothing(flowsim: Any, tmp_path: Path) -> None:
     called = flowsim("explore", "tiny.yaml", "--seeds", 5, "--json")
     assert called.code == 0

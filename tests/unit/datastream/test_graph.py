@@ -12,6 +12,7 @@ from flowsim.connectors.generator import GeneratorSource, SequenceOf
 from flowsim.connectors.memory import CollectSink
 from flowsim.connectors.script import ScriptedSource, record
 from flowsim.datastream import (
+    CoProcessFunction,
     DataStream,
     KeyedProcessFunction,
     OutputTag,
@@ -22,6 +23,7 @@ from flowsim.datastream import (
 from flowsim.datastream.common import Duration, Types, WatermarkStrategy
 from flowsim.datastream.window import CountTrigger, PurgingTrigger, SlidingEventTimeWindows, TumblingEventTimeWindows
 from flowsim.errors import BadInput
+from flowsim.graph.job_graph import create_job_graph
 from flowsim.graph.stream_graph import ChainingStrategy, StreamGraph
 
 
@@ -37,6 +39,14 @@ def numbers(env: StreamExecutionEnvironment) -> DataStream:
 
 class Forget(ProcessFunction):
     def process_element(self, value: int, ctx: ProcessFunction.Context) -> None:
+        return None
+
+
+class ForgetBoth(CoProcessFunction):
+    def process_element1(self, value: object, ctx: CoProcessFunction.Context) -> None:
+        return None
+
+    def process_element2(self, value: object, ctx: CoProcessFunction.Context) -> None:
         return None
 
 
@@ -99,6 +109,41 @@ def test_operator_settings_reach_the_node(env: StreamExecutionEnvironment, numbe
         "Map", 2, 64, None, 0,
     )  # fmt: skip
     assert fresh.chaining is ChainingStrategy.HEAD
+
+
+def test_slot_sharing_group_is_that_of_inputs_or_default(env: StreamExecutionEnvironment, numbers: DataStream) -> None:
+    heavy = numbers.map(str).name("heavy").slot_sharing_group("g")
+    heavy.map(str).name("same")
+    behind = heavy.key_by(str).reduce(max).name("behind key_by")
+    heavy.union(behind.rebalance()).map(str).name("union of one group")
+    heavy.union(numbers).map(str).name("union of two groups")
+    heavy.connect(numbers).process(ForgetBoth()).name("two inputs")
+    behind.map(str).name("back").slot_sharing_group("default")
+    found = {node.name: node.slot_sharing_group for node in env.stream_graph().nodes.values()}
+    assert found == {
+        "Source: Collection Source": "default", "heavy": "g", "same": "g", "behind key_by": "g", "union of one group": "g",
+        "union of two groups": "default", "two inputs": "default", "back": "default",
+    }  # fmt: skip
+
+
+def test_operators_of_a_sink_are_in_its_slot_sharing_group(
+    env: StreamExecutionEnvironment, numbers: DataStream
+) -> None:
+    env.enable_checkpointing(10)
+    numbers.sink_to(CollectSink()).name("own").slot_sharing_group("g")
+    numbers.map(str).name("map").slot_sharing_group("h").sink_to(CollectSink()).name("input's")
+    job = create_job_graph(env.stream_graph())
+    assert {(vertex.name, vertex.slot_sharing_group) for vertex in job.vertices} == {
+        ("Source: Collection Source", "default"), ("own -> own: Committer", "g"),
+        ("map -> input's -> input's: Committer", "h"),
+    }  # fmt: skip
+    assert job.slots() == {"default": 1, "g": 2, "h": 2}
+
+
+@pytest.mark.parametrize("group", ["", None, 3])
+def test_slot_sharing_group_without_name_is_refused(numbers: DataStream, group: object) -> None:
+    with pytest.raises(BadInput, match=r"^operator 'Source: Collection Source': slot_sharing_group: expected the name"):
+        numbers.slot_sharing_group(group)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

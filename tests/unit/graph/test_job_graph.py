@@ -56,6 +56,9 @@ def test_operators_of_equal_parallelism_are_chained() -> None:
         pytest.param(node(2, 2), StreamEdge(1, 2), {"operator_chaining": False}, id="1.6 chaining disabled"),
         pytest.param(node(2, 2, chaining=ChainingStrategy.HEAD), StreamEdge(1, 2), {}, id="1.8 downstream is HEAD"),
         pytest.param(node(2, 2, chaining=ChainingStrategy.NEVER), StreamEdge(1, 2), {}, id="1.8 downstream is NEVER"),
+        pytest.param(
+            node(2, 2, slot_sharing_group="other"), StreamEdge(1, 2), {}, id="1.24 another slot sharing group"
+        ),
     ],
 )
 def test_edges_that_prevent_chaining(second: StreamNode, edge: StreamEdge, settings: dict[str, object]) -> None:

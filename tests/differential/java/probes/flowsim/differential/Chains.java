@@ -2,7 +2,9 @@ package flowsim.differential;
 
 import java.util.ArrayList;
 import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
+import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.connector.source.lib.NumberSequenceSource;
@@ -16,6 +18,8 @@ import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 import org.apache.flink.streaming.api.functions.async.AsyncFunction;
 import org.apache.flink.streaming.api.functions.async.ResultFuture;
 import org.apache.flink.streaming.api.functions.source.legacy.RichParallelSourceFunction;
+import org.apache.flink.streaming.api.graph.StreamGraph;
+import org.apache.flink.streaming.api.graph.StreamNode;
 
 /** The chains that Flink makes of a job: nothing runs, only the job graph is made. */
 public final class Chains {
@@ -23,7 +27,10 @@ public final class Chains {
 
     private Chains() {}
 
-    /** The names of the job vertices; operators are called n0, n1, ... as they stand in the description. */
+    /**
+     * The names of the job vertices, and the slot sharing group of each operator; operators are called n0, n1, ... as they
+     * stand in the description.
+     */
     public static String of(String description) throws Exception {
         JsonNode given = JSON.readTree(description);
         StreamExecutionEnvironment env = StreamExecutionEnvironment.createLocalEnvironment(1);
@@ -36,10 +43,15 @@ public final class Chains {
             made.add(operator(env, node, made, "n" + number++));
         }
         List<String> names = new ArrayList<>();
-        for (JobVertex vertex : env.getStreamGraph().getJobGraph().getVerticesSortedTopologicallyFromSources()) {
+        StreamGraph graph = env.getStreamGraph();
+        Map<String, String> groups = new HashMap<>();
+        for (StreamNode node : graph.getStreamNodes()) {
+            groups.put(node.getOperatorName(), node.getSlotSharingGroup());
+        }
+        for (JobVertex vertex : graph.getJobGraph().getVerticesSortedTopologicallyFromSources()) {
             names.add(vertex.getName());
         }
-        return JSON.writeValueAsString(names);
+        return JSON.writeValueAsString(Map.of("vertices", names, "groups", groups));
     }
 
     private static SingleOutputStreamOperator<Long> operator(
@@ -62,6 +74,9 @@ public final class Chains {
                 operator = input(node, made).map(value -> value).returns(Long.class).name(name);
         }
         operator.setParallelism(node.get("parallelism").asInt());
+        if (!node.get("group").isNull()) {
+            operator.slotSharingGroup(node.get("group").asText());
+        }
         switch (node.get("strategy").asText()) {
             case "HEAD":
                 return operator.startNewChain();

@@ -112,9 +112,10 @@ class JobHistory:
     @cached_property
     def first_restored(self) -> int:
         """The checkpoint or savepoint from which the job started, -1: none."""
-        failed = min((event.step for event in self.restarts), default=2**63)
-        restored = [e for e in self.checkpoints if e.action == CheckpointAction.RESTORED and e.step < failed]
-        return restored[0].checkpoint if restored else NO_CHECKPOINT
+        events: list[CheckpointEvent | RestartEvent] = [*self.restarts]
+        events += [event for event in self.checkpoints if event.action == CheckpointAction.RESTORED]
+        first = min(events, key=lambda event: event.step, default=None)
+        return first.checkpoint if isinstance(first, CheckpointEvent) else NO_CHECKPOINT
 
     def restored(self, task: int, attempt: int) -> int:
         """Returns the checkpoint from which an attempt started, -1: none."""

@@ -88,6 +88,11 @@ def test_job_restarts_once_and_commits_what_an_undisturbed_job_commits(failure: 
     assert [attempt.state for attempt in result.attempts[1::2]] == ["FINISHED"] * 4
 
 
+def test_time_of_a_failure_counts_from_the_start_of_the_job() -> None:
+    result, _ = run(LoseJobManager(25 * NS_PER_MS))
+    assert [failure.time_ns for failure in result.failures] == [25 * NS_PER_MS]
+
+
 def test_failed_attempt_has_the_error_and_the_others_are_canceled() -> None:
     """Rules 12.28 and 12.123: one region restarts after the delay."""
     result, _ = run(FailTask(SUMS, 1, at_record=3))

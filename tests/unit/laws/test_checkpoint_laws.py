@@ -114,6 +114,20 @@ def test_job_that_fails_anywhere_satisfies_all_laws(fail_at: int) -> None:
     assert violated(check_all(recorder)) == set()
 
 
+def test_laws_apply_to_a_checkpoint_that_was_only_triggered(facts: MemoryRecorder) -> None:
+    """The process of the run was killed before the first task answered."""
+
+    def only_triggered(rows: list[Row]) -> list[Row]:
+        return [row for row in rows if row["action"] == CheckpointAction.TRIGGERED]
+
+    (outcome,) = [
+        each
+        for each in check_all(DamagedFacts(facts, "checkpoints", only_triggered))
+        if each.law == "checkpoint-notifications"
+    ]
+    assert outcome.verdict is not Verdict.NOT_APPLICABLE
+
+
 def without_first(table: str, **where: int) -> Callable[[list[Row]], list[Row]]:
     """Removes the first row with these values."""
 

@@ -37,6 +37,11 @@ def test_limit_is_slowest_watermark_plus_drift_and_saturates() -> None:
     assert params.limit_above(MAX_WATERMARK - 99) == MAX_WATERMARK
 
 
+def test_smallest_parameters_are_no_drift_and_an_interval_of_1_ms() -> None:
+    params = WatermarkAlignmentParams("group", 0, 1)
+    assert (params.max_allowed_watermark_drift_ms, params.update_interval_ms) == (0, 1)
+
+
 @pytest.mark.parametrize(
     ("drift", "interval", "message"), [(-1, 1000, "drift must be 0 ms"), (0, 0, "interval must be 1")]
 )

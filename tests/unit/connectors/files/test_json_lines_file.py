@@ -34,6 +34,11 @@ def test_keys_are_columns_in_declared_order_and_missing_keys_are_none(tmp_path: 
     assert type(rows[0][2]) is float
 
 
+def test_place_of_a_row_counts_blank_lines(tmp_path: Path) -> None:
+    file = JsonLinesFile(written(tmp_path, '\n{"number": 1}\n \n\n{"number": 2}\n'), columns_of(FIELDS, "test"))
+    assert [file.place_of_row(row) for row in range(3)] == ["rows.jsonl:2", "rows.jsonl:5", None]
+
+
 def test_compressed_file_gives_same_rows(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl.gz"
     path.write_bytes(gzip.compress(b'{"number": 1}\n{"number": 2}'))

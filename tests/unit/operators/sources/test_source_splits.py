@@ -6,7 +6,8 @@ from flowsim.connectors.script import Entry, ScriptedSource, end, idle, record, 
 from flowsim.facts.kinds import ElementKind, Level
 from flowsim.facts.tracer import TaskTrace
 from flowsim.operators.sources.source import SourceOperator
-from flowsim.operators.stream_operator import DataInputStatus
+from flowsim.operators.sources.source_output import ReaderOutput
+from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.streamrecord.elements import WatermarkStatus
 from flowsim.testing.harness import OneInputOperatorHarness
@@ -85,6 +86,45 @@ def test_splits_are_idle_separately_and_source_when_all_are() -> None:
         harness.set_processing_time(1001)
         harness.set_processing_time(1201)
         assert harness.take_output() == [("st", IDLE)]
+
+
+class LateSplitReader:
+    """Finds split b in the second poll, and reads it to its end."""
+
+    hands_over = False
+    wake_time_ns: int | None = None
+
+    def __init__(self) -> None:
+        self._polls = 0
+
+    def open(self, ctx: OperatorContext) -> None:
+        """Nothing."""
+
+    def poll_next(self, output: ReaderOutput) -> DataInputStatus:
+        self._polls += 1
+        if self._polls == 1:
+            output.create_output_for_split("a").collect("x", 9)
+        elif self._polls == 2:
+            output.create_output_for_split("b").collect("y", 5)
+            output.create_output_for_split("a").collect("z", 20)
+            output.release_output_for_split("b")
+        return DataInputStatus.NOTHING_AVAILABLE
+
+    def close(self) -> None:
+        """Nothing."""
+
+
+def test_periodic_calls_count_from_the_first_split() -> None:
+    """It exists from 1 ms on, the second one from 151 ms on; the calls are at 201 ms, 401 ms, and so on."""
+    with OneInputOperatorHarness(SourceOperator(LateSplitReader(), PER_RECORD)) as harness:
+        poll(harness)
+        assert harness.take_output() == [("rec", "x", 9), ("wm", 8)]
+        harness.set_processing_time(151)
+        poll(harness)
+        harness.set_processing_time(200)
+        assert harness.take_output() == [("rec", "y", 5), ("rec", "z", 20)]
+        harness.set_processing_time(201)
+        assert harness.take_output() == [("wm", 19)]
 
 
 def test_record_without_split_uses_main_output() -> None:

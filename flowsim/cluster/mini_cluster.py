@@ -98,7 +98,7 @@ class MiniCluster:
     def run(self) -> JobExecutionResult:
         """Runs the job to its end; the result reports a failure or deadlock.
 
-        Raises RunInterrupted after an interrupt, and KeyboardInterrupt if a second one broke off the end of the run.
+        Raises RunInterrupted after an interrupt, and KeyboardInterrupt if a later one broke off the end of the run.
         """
         recorder = self._options.recorder
         if recorder is not None:

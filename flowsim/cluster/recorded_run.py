@@ -41,7 +41,7 @@ def run_and_close(
     """Runs a job and closes its recording; the result reports a failed job.
 
     ``writer`` None: nothing is recorded. ``wall`` is stored beside the recording and is not part of its digest. Raises
-    BadInput, InvariantViolation or MemoryError after the recording was closed, and so KeyboardInterrupt if a second
+    BadInput, InvariantViolation or MemoryError after the recording was closed, and so KeyboardInterrupt if a further
     interrupt broke off the end of the run; after the first one, the result is that of an interrupted job.
     """
     with interrupts_of_run() as interrupts:
@@ -89,8 +89,9 @@ def execute_recorded(
     run = RunDescription(
         settings=json.loads(json.dumps(asdict(graph.settings))), seed=options.seed, policy=policy, clock=options.clock
     )
-    writer = RecordingWriter(directory, level, run, values_bytes=record_values_bytes, records_state=record_state)
-    _, result, _ = run_and_close(graph, replace(options, recorder=writer), writer)
+    with interrupts_of_run():
+        writer = RecordingWriter(directory, level, run, values_bytes=record_values_bytes, records_state=record_state)
+        _, result, _ = run_and_close(graph, replace(options, recorder=writer), writer)
     if result.is_interrupted:
         raise RunInterrupted(result)
     if result.error is not None:

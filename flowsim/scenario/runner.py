@@ -35,6 +35,7 @@ from flowsim.scenario.run_description import describe_run, input_digests
 from flowsim.scenario.run_directory import RunDirectory, Start
 from flowsim.scenario.settings import RunSettings
 from flowsim.scenario.timestamps import ADVICE, MISSING_ADVICE
+from flowsim.sim.interrupts import interrupts_of_run
 from flowsim.sim.policy import SchedulingPolicy, policy_of
 from flowsim.sim.rng import RandomStreams
 
@@ -133,7 +134,8 @@ def run_compiled(
     _check(compiled, settings.clock, savepoint, faults)
     run = describe_run(compiled, settings, schedule, until_ns, budget_records, faults, savepoint)
     recorder = _recorder(compiled, out, settings, run, _start(compiled, savepoint))
-    with _memory_of_sinks(compiled), recorder as (writer, facts):
+    # A signal waits for the run, so that no opened recording stays open.
+    with interrupts_of_run(), _memory_of_sinks(compiled), recorder as (writer, facts):
         options = RunOptions(
             seed=settings.seed,
             clock=settings.clock,

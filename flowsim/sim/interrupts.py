@@ -1,9 +1,10 @@
-"""Ctrl-C, SIGTERM and SIGHUP during a run: the first one stops it, the second one breaks off, later ones change nothing."""
+"""Ctrl-C, SIGTERM and SIGHUP during a run: the first one stops it, one that comes a second later breaks off."""
 
 from __future__ import annotations
 
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -13,18 +14,32 @@ LIKE_CTRL_C: Final = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP
 """The signals that end a command as Ctrl-C does; Windows has no SIGHUP."""
 
 
+PATIENCE_SECONDS: Final = 1.0
+"""The time that a run has for its step after the first signal.
+
+A step of flowsim itself ends sooner. An exception at any of its instructions would leave half a row or half an event
+loop, and the recording could not be closed; a step that takes longer is in a function of the user, or waits.
+"""
+
+
 class Interrupts:
     """What the signals do during one run.
 
-    Without ``stop``, the first one raises KeyboardInterrupt. With it, the first one calls ``stop``, which ends the run
-    between two callbacks, and the second one raises KeyboardInterrupt. After that, and after ``end``, none has an effect:
-    nothing cuts short the closing of files.
+    The first one calls the function of ``stop_with``, which ends the run between two callbacks; before that function is
+    known, the signal waits for it. One that comes later than PATIENCE_SECONDS raises KeyboardInterrupt. After that, and
+    after ``end``, none has an effect: nothing cuts short the opening and closing of files.
     """
 
     def __init__(self) -> None:
-        self.stop: Callable[[], object] | None = None
-        self._is_stopping = False
+        self._stop: Callable[[], object] | None = None
+        self._stopped_s: float | None = None
         self._is_ended = False
+
+    def stop_with(self, stop: Callable[[], object]) -> None:
+        """Lets ``stop`` end the run; calls it if a signal came before."""
+        self._stop = stop
+        if self._stopped_s is not None:
+            stop()
 
     def end(self) -> None:
         """Lets further signals have no effect."""
@@ -33,12 +48,13 @@ class Interrupts:
     def __call__(self, number: int, frame: FrameType | None) -> None:
         if self._is_ended:
             return
-        if self.stop is not None and not self._is_stopping:
-            self._is_stopping = True
-            self.stop()
-            return
-        self._is_ended = True
-        raise KeyboardInterrupt
+        if self._stopped_s is None:
+            self._stopped_s = time.monotonic()
+            if self._stop is not None:
+                self._stop()
+        elif time.monotonic() >= self._stopped_s + PATIENCE_SECONDS:
+            self._is_ended = True
+            raise KeyboardInterrupt
 
 
 _current: Interrupts | None = None

@@ -7,9 +7,11 @@ import threading
 import time
 from asyncio import AbstractEventLoop, Future
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from typing import Any, TypeVar
 
 from flowsim.sim.close_down import end_others
+from flowsim.sim.interrupts import interrupts_of_run
 from flowsim.sim.run_virtual import in_free_thread
 
 _T = TypeVar("_T")
@@ -157,16 +159,26 @@ def run_real(main: Callable[[RealClock], Coroutine[Any, Any, _T]]) -> _T:
         return await clock.run(main(clock))
 
     def start() -> _T:
-        with asyncio.Runner(loop_factory=new_real_loop) as runner:
+        with interrupts_of_run() as interrupts, asyncio.Runner(loop_factory=new_real_loop) as runner:
+            interrupts.stop_with(interrupt)
             try:
-                return runner.run(run())
+                result = runner.run(run())
+            except asyncio.CancelledError:
+                if interrupted.is_set():
+                    raise KeyboardInterrupt from None
+                raise
             finally:
                 # The runner would wait forever for a task that ignores its cancellation.
                 runner.get_loop().run_until_complete(end_others())
+                interrupts.end()
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        return result
 
     def interrupt() -> None:
         interrupted.set()
         for loop, task in tasks:
-            loop.call_soon_threadsafe(task.cancel)
+            with suppress(RuntimeError):  # The loop may be closed by now.
+                loop.call_soon_threadsafe(task.cancel)
 
     return in_free_thread(start, interrupt)

@@ -31,7 +31,7 @@ def run_virtual(
     """Returns the result of ``main(loop)``, after cancelling its remaining tasks and closing the loop.
 
     If a loop is already running (a notebook), the run uses a separate thread and this call waits for it. Ctrl-C ends
-    the run between two callbacks and raises KeyboardInterrupt; a second Ctrl-C does not wait for a callback to end.
+    the run between two callbacks and raises KeyboardInterrupt; another one a second later does not wait for a callback.
     When time reaches ``until_ns`` and there is no ``on_until``, raises UntilReached. When nothing can run and there is
     no ``on_quiescent``, raises Deadlock. ``on_max_steps`` is called once after ``max_steps`` callbacks and rounds.
 
@@ -91,7 +91,7 @@ def in_free_thread(run: Callable[[], _T], interrupt: Callable[[], object]) -> _T
 
 def _run(loop: VirtualTimeLoop, main: Callable[[VirtualTimeLoop], Coroutine[Any, Any, _T]]) -> _T:
     with interrupts_of_run() as interrupts:
-        interrupts.stop = loop.interrupt
+        interrupts.stop_with(loop.interrupt)
         try:
             result = loop.run_until_complete(main(loop))
         finally:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 from pathlib import Path
+from typing import Any, Literal
 
 import pytest
 
@@ -15,6 +16,7 @@ from flowsim.laws.judge import check_all
 from flowsim.laws.law import Verdict
 from flowsim.recording.manifest import RunStatus
 from flowsim.recording.reader import Recording
+from flowsim.recording.writer import RecordingWriter
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
 from flowsim.scenario.loader import load_text
@@ -121,6 +123,21 @@ def test_ctrl_c_leaves_complete_recording_with_status_canceled(tmp_path: Path) -
 
     with pytest.raises(BadInput, match="its run was interrupted"):
         rerun_of(recording.manifest)
+
+
+@pytest.mark.parametrize("clock", ["virtual", "real"])
+def test_ctrl_c_while_the_recording_is_opened_leaves_it_closed(
+    tmp_path: Path, clock: Literal["virtual", "real"], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def opened(*arguments: Any, **settings: Any) -> RecordingWriter:
+        writer = RecordingWriter(*arguments, **settings)
+        signal.raise_signal(signal.SIGINT)
+        return writer
+
+    monkeypatch.setattr("flowsim.scenario.runner.RecordingWriter", opened)
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "o", out=tmp_path / "o", clock=clock)
+    assert Recording.open(tmp_path / "o").status is RunStatus.CANCELED
 
 
 def test_job_canceled_by_action_meets_expectation_and_can_be_repeated(tmp_path: Path) -> None:

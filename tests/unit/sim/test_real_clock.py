@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
+import threading
 import time
 from collections.abc import Callable
 from types import FrameType
@@ -143,3 +144,32 @@ def test_signal_handler_that_raises_ends_run_in_its_thread() -> None:
     finally:
         signal.signal(signal.SIGUSR1, before)
     assert ended == ["cancelled"]
+
+
+def test_signals_end_run_between_callbacks() -> None:
+    log: list[str] = []
+
+    async def main(_: RealClock) -> None:
+        for number in (signal.SIGINT, signal.SIGINT):
+            signal.raise_signal(number)
+        log.append("the callback ends")
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            signal.raise_signal(signal.SIGINT)
+            log.append("cancelled")
+            raise
+
+    with pytest.raises(KeyboardInterrupt):
+        run_real(main)
+    assert log == ["the callback ends", "cancelled"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_signal_ends_run_that_waits() -> None:
+    async def main(_: RealClock) -> None:
+        threading.Timer(0.005, os.kill, (os.getpid(), signal.SIGINT)).start()
+        await asyncio.sleep(3600)
+
+    with pytest.raises(KeyboardInterrupt):
+        run_real(main)

@@ -9,10 +9,12 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
 from flowsim.errors import Deadlock, InvariantViolation
+from flowsim.sim.interrupts import PATIENCE_SECONDS, interrupts_of_run
 from flowsim.sim.policy import SeededRandomPolicy
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.run_virtual import run_virtual
@@ -112,18 +114,49 @@ def test_ctrl_c_ends_run_between_callbacks_and_cleans_up() -> None:
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
-def test_second_ctrl_c_interrupts_at_once() -> None:
+def test_ctrl_c_one_second_later_interrupts_a_callback_that_does_not_end() -> None:
     log: list[str] = []
 
     async def main(_: VirtualTimeLoop) -> None:
         signal.raise_signal(signal.SIGINT)
         log.append("first")
+        time.sleep(PATIENCE_SECONDS)
         signal.raise_signal(signal.SIGINT)
         log.append("never")
 
     with pytest.raises(KeyboardInterrupt):
         run_virtual(main)
     assert log == ["first"]
+
+
+def test_signals_in_a_row_do_not_tear_a_callback_apart() -> None:
+    """An exception at any instruction of flowsim could leave half a row, and the recording could not be closed."""
+    log: list[str] = []
+
+    async def main(_: VirtualTimeLoop) -> None:
+        for number in (signal.SIGINT, signal.SIGINT, signal.SIGINT):
+            signal.raise_signal(number)
+        log.append("the callback ends")
+        await asyncio.sleep(1)
+        log.append("never")
+
+    with pytest.raises(KeyboardInterrupt):
+        run_virtual(main)
+    assert log == ["the callback ends"]
+
+
+def test_signal_before_the_run_waits_for_it() -> None:
+    """A recording that is opened before the run is closed by the run."""
+    log: list[str] = []
+
+    async def main(_: VirtualTimeLoop) -> None:
+        log.append("never")
+
+    with pytest.raises(KeyboardInterrupt), interrupts_of_run():
+        signal.raise_signal(signal.SIGINT)
+        log.append("opened")
+        run_virtual(main)
+    assert log == ["opened"]
 
 
 def test_ctrl_c_during_cleanup_raises_once(caplog: pytest.LogCaptureFixture) -> None:

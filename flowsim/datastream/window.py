@@ -36,6 +36,7 @@ from flowsim.operators.windowing.evictors import (
     TimeEvictor,
     TimestampedValue,
 )
+from flowsim.operators.windowing.triggers.any_of_trigger import AnyOfTrigger
 from flowsim.operators.windowing.triggers.continuous_triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
@@ -47,6 +48,7 @@ from flowsim.operators.windowing.triggers.trigger import Trigger, TriggerResult
 from flowsim.operators.windowing.windows import GlobalWindow, TimeWindow, Window
 
 __all__ = [
+    "AnyOfTrigger",
     "ContinuousEventTimeTrigger",
     "ContinuousProcessingTimeTrigger",
     "CountEvictor",

@@ -19,6 +19,7 @@ from flowsim.datastream.data_stream import DataStream
 from flowsim.datastream.functions import ProcessAllWindowFunction, ProcessWindowFunction
 from flowsim.datastream.streams.windowed_streams import AllWindowedStream, WindowedStream
 from flowsim.datastream.window import (
+    AnyOfTrigger,
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
     CountEvictor,
@@ -117,6 +118,18 @@ TRIGGERS: Final[Mapping[str, Callable[[], Trigger[Any, Any]] | None]] = {
     "two timeouts": lambda: ProcessingTimeoutTrigger.of(
         ProcessingTimeoutTrigger.of(CountTrigger.of(5), _ms(9), False, False), _ms(4), True, True
     ),
+    "event time or count": lambda: AnyOfTrigger.of(EventTimeTrigger.create(), CountTrigger.of(3)),
+    "every 4 ms or two counts": lambda: AnyOfTrigger.of(
+        CountTrigger.of(2),
+        AnyOfTrigger.of(PurgingTrigger.of(CountTrigger.of(5)), ContinuousEventTimeTrigger.of(_ms(4))),
+    ),
+    "every 4 ms or two timeouts, purging": lambda: PurgingTrigger.of(
+        AnyOfTrigger.of(
+            ContinuousEventTimeTrigger.of(_ms(4)),
+            ProcessingTimeoutTrigger.of(CountTrigger.of(4), _ms(5), True, True),
+            ProcessingTimeoutTrigger.of(CountTrigger.of(3), _ms(9), False, False),
+        )
+    ),
 }  # fmt: skip
 EVICTORS: Final[Mapping[str, Callable[[], Evictor] | None]] = {
     "none": None,
@@ -125,7 +138,10 @@ EVICTORS: Final[Mapping[str, Callable[[], Evictor] | None]] = {
     "youngest 5 ms": lambda: TimeEvictor.of(_ms(5)),
     "youngest 4 ms, after": lambda: TimeEvictor.of(_ms(4), True),
 }
-_NEVER_MERGE: Final = ("never", "count or timeout", "event time or timeout", "timeout after the last", "two timeouts")
+_NEVER_MERGE: Final = (
+    "never", "count or timeout", "event time or timeout", "timeout after the last", "two timeouts",
+    "every 4 ms or two timeouts, purging",
+)  # fmt: skip
 _BY_CLOCK_ALONE: Final = ("clock", "every 6 ms by clock", "clock, purging", "every 6 ms by clock, purging")
 
 

@@ -43,7 +43,7 @@ FROZEN = {
         CheckpointedFunction CheckpointingMode ExternalizedCheckpointRetention
     """,
     "flowsim.datastream.window": """
-        ContinuousEventTimeTrigger ContinuousProcessingTimeTrigger CountEvictor CountSlidingWindowAssigner
+        AnyOfTrigger ContinuousEventTimeTrigger ContinuousProcessingTimeTrigger CountEvictor CountSlidingWindowAssigner
         CountTrigger CountTumblingWindowAssigner CountWindow DeltaEvictor DeltaFunction DeltaTrigger
         DynamicEventTimeSessionWindows DynamicProcessingTimeSessionWindows EventTimeSessionWindows EventTimeTrigger
         Evictor EvictorContext GlobalWindow GlobalWindows MergingWindowAssigner NeverTrigger

@@ -14,6 +14,7 @@ from flowsim.datastream.common.time import Duration
 from flowsim.datastream.functions import AggregateFunction, ProcessWindowFunction, ReduceFunction
 from flowsim.datastream.output_tag import OutputTag
 from flowsim.datastream.window import (
+    AnyOfTrigger,
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
     CountEvictor,
@@ -238,6 +239,8 @@ def trigger_of(described: Described) -> Trigger:
             return DeltaTrigger(threshold, delta, Types.LONG())
         case ["timeout", interval, resets, clears, nested]:
             return ProcessingTimeoutTrigger(trigger_of(nested), interval, resets, clears)
+        case ["any_of", parts]:
+            return AnyOfTrigger.of(*map(trigger_of, parts))
     return ByValue()
 
 
@@ -353,8 +356,13 @@ ANY_WINDOW = st.one_of(
 TIME_WINDOW = st.one_of(_of("event"), _of("event"), _of("processing"), ANY_WINDOW)
 
 
+def _any_of(inner: st.SearchStrategy[Described]) -> st.SearchStrategy[Described]:
+    return _of("any_of", st.lists(inner, min_size=1, max_size=3))
+
+
 def _purging(inner: st.SearchStrategy[Described]) -> st.SearchStrategy[Described]:
-    return st.one_of(inner, _of("purging", inner))
+    outer = st.one_of(inner, inner, _any_of(st.one_of(inner, _of("purging", inner))))
+    return st.one_of(outer, _of("purging", outer))
 
 
 def _anything(inner: st.SearchStrategy[Described]) -> st.SearchStrategy[Described]:

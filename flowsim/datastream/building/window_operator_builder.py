@@ -40,6 +40,7 @@ from flowsim.operators.windowing.assigners.window_assigner import (
 )
 from flowsim.operators.windowing.evicting_window_operator import EvictingWindowOperator
 from flowsim.operators.windowing.evictors import CountEvictor, DeltaEvictor, Evictor, TimeEvictor
+from flowsim.operators.windowing.triggers.any_of_trigger import AnyOfTrigger
 from flowsim.operators.windowing.triggers.continuous_triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
@@ -96,6 +97,7 @@ _TRIGGERS: Final = (
     DeltaTrigger,
     PurgingTrigger,
     ProcessingTimeoutTrigger,
+    AnyOfTrigger,
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
 )
@@ -185,6 +187,8 @@ def _trigger(trigger: AnyTrigger) -> dict[str, object]:
             return {"kind": "count", "count": trigger.max_count}
         case PurgingTrigger():
             return {"kind": "purging", "of": _trigger(trigger.nested_trigger)}
+        case AnyOfTrigger():
+            return {"kind": "any_of", "of": [_trigger(part) for part in trigger.parts]}
         case ContinuousEventTimeTrigger():
             return {"kind": "continuous_event_time", "interval_ms": trigger.interval_ms}
         case ContinuousProcessingTimeTrigger():

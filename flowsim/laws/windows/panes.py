@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from flowsim.laws.windows.plan import Evictor
 from flowsim.units import NO_TIMESTAMP
@@ -20,11 +20,23 @@ _NO_RECORDS: Final[list[tuple[int, int, int]]] = []
 """Shared by all panes; never changed."""
 
 
+class TriggerState(NamedTuple):
+    """The state of a trigger of one pane."""
+
+    counted: int
+    next_fire_ms: int | None
+    timeout: int | None
+    parts: dict[int, TriggerState] | None
+
+
+NO_TRIGGER_STATE: Final = TriggerState(0, None, None, None)
+
+
 class Pane:
     """One key and window (rules 10.30, 10.31); single records are stored only if an evictor chooses among them."""
 
     __slots__ = (
-        "cleanup", "count", "id", "last", "left_sum", "next_fire_ms", "records", "right_rows", "right_sum", "rows",
+        "cleanup", "count", "id", "last", "left_sum", "next_fire_ms", "parts", "records", "right_rows", "right_sum", "rows",
         "since", "steady", "timeout", "total", "xor",
     )  # fmt: skip
 
@@ -43,6 +55,8 @@ class Pane:
         self.next_fire_ms: int | None = None
         """The next fire time of a continuous trigger."""
         self.timeout: int | None = None
+        self.parts: dict[int, TriggerState] | None = None
+        """The states of the parts of a trigger ``any_of``."""
 
     def clear_contents(self) -> None:
         """Resets it to the initial state."""
@@ -110,4 +124,22 @@ class Pane:
 
     def forget_trigger(self) -> None:
         """Removes the trigger's state."""
-        self.count, self.next_fire_ms, self.timeout = 0, None, None
+        self._set_trigger_state(NO_TRIGGER_STATE)
+
+    def enter_part(self, index: int) -> TriggerState:
+        """Replaces the trigger's state by that of its part; returns it for ``leave_part``."""
+        outer = self._trigger_state()
+        parts = self.parts or {}
+        self._set_trigger_state(parts.get(index, NO_TRIGGER_STATE))
+        return outer
+
+    def leave_part(self, index: int, outer: TriggerState) -> None:
+        """Stores the state of the part, and sets that of the trigger again."""
+        inner = self._trigger_state()
+        self._set_trigger_state(outer._replace(parts={**(outer.parts or {}), index: inner}))
+
+    def _trigger_state(self) -> TriggerState:
+        return TriggerState(self.count, self.next_fire_ms, self.timeout, self.parts)
+
+    def _set_trigger_state(self, state: TriggerState) -> None:
+        self.count, self.next_fire_ms, self.timeout, self.parts = state

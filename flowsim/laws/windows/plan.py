@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -194,7 +194,16 @@ def known_trigger(given: object, shape: str) -> Mapping[str, object] | None:
             # If a record is in several windows, the clock may advance between them while results wait for a buffer.
             known = shape != "sliding" and known_trigger(given.get("of"), shape) is not None
             return given if known and _positive(given, "interval_ms") else None
+        case "any_of":
+            parts = parts_of(given)
+            return given if parts and all(known_trigger(part, shape) is not None for part in parts) else None
     return None
+
+
+def parts_of(trigger: Mapping[str, object]) -> Sequence[Mapping[str, object]]:
+    """Returns the triggers of which an ``any_of`` consists."""
+    parts = trigger.get("of")
+    return [part for part in parts if isinstance(part, Mapping)] if isinstance(parts, list | tuple) else []
 
 
 def _predictable(trigger: Mapping[str, object] | None, shape: str, event_time: bool) -> Mapping[str, object] | None:
@@ -204,19 +213,21 @@ def _predictable(trigger: Mapping[str, object] | None, shape: str, event_time: b
 
 
 def _may_delete_cleanup(given: object) -> bool:
-    while (
-        isinstance(given, Mapping) and given.get("kind") in ("purging", "timeout") and not given.get("clear_on_timeout")
-    ):
-        given = given.get("of")
-    return not isinstance(given, Mapping) or given.get("kind") in ("timeout", "custom")
+    if not isinstance(given, Mapping):
+        return True
+    kind = given.get("kind")
+    if kind == "any_of":
+        return any(map(_may_delete_cleanup, parts_of(given)))
+    if kind in ("purging", "timeout") and not given.get("clear_on_timeout"):
+        return _may_delete_cleanup(given.get("of"))
+    return kind in ("timeout", "custom")
 
 
 def _kinds(given: object) -> list[str]:
-    found: list[str] = []
-    while isinstance(given, Mapping):
-        found.append(str(given.get("kind")))
-        given = given.get("of")
-    return found
+    if not isinstance(given, Mapping):
+        return []
+    inner = [*_kinds(given.get("of")), *(kind for part in parts_of(given) for kind in _kinds(part))]
+    return [str(given.get("kind")), *inner]
 
 
 def _evictor(given: object, shape: str) -> tuple[Evictor | None, bool]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final, Protocol
 
 from flowsim.laws.windows.panes import Pane
-from flowsim.laws.windows.plan import number_of
+from flowsim.laws.windows.plan import number_of, parts_of
 from flowsim.values.java_long import remainder, wrapped
 
 CONTINUE, FIRE, PURGE = 0, 1, 2
@@ -197,6 +197,37 @@ class TimedOut(Purging):
         self.inner.clear(pane, clocks)
 
 
+class AnyOf(Trigger):
+    """Fires if one of its parts fires, each with a state of its own. Not in Flink."""
+
+    def __init__(self, parts: Sequence[Trigger]) -> None:
+        self.parts = parts
+        self.steady = all(part.steady for part in parts)
+        self.by_clock = any(part.by_clock for part in parts)
+
+    def on_element(self, pane: Pane, clocks: Clocks, timestamp: int) -> int:
+        return self._together([pane], lambda part: part.on_element(pane, clocks, timestamp))
+
+    def on_timer(self, pane: Pane, clocks: Clocks, event_time: bool, at: int) -> int:
+        return self._together([pane], lambda part: part.on_timer(pane, clocks, event_time, at))
+
+    def on_merge(self, pane: Pane, clocks: Clocks, absorbed: Sequence[Pane]) -> None:
+        self._together([pane, *absorbed], lambda part: part.on_merge(pane, clocks, absorbed))
+
+    def clear(self, pane: Pane, clocks: Clocks) -> None:
+        self._together([pane], lambda part: part.clear(pane, clocks))
+
+    def _together(self, panes: Sequence[Pane], call: Callable[[Trigger], int | None]) -> int:
+        """Calls each part while the panes have its state; returns the results together."""
+        answer = CONTINUE
+        for index, part in enumerate(self.parts):
+            outer = [pane.enter_part(index) for pane in panes]
+            answer |= call(part) or CONTINUE
+            for pane, state in zip(panes, outer, strict=True):
+                pane.leave_part(index, state)
+        return answer
+
+
 NEVER: Final = Trigger()
 _SIMPLE: Final[Mapping[str, Trigger]] = {
     "never": NEVER,
@@ -213,6 +244,8 @@ def trigger_of(given: Mapping[str, object]) -> Trigger:
         return _SIMPLE[kind]
     if kind == "count":
         return EveryCount(number_of(given, "count"))
+    if kind == "any_of":
+        return AnyOf([trigger_of(part) for part in parts_of(given)])
     if not isinstance(of, Mapping):
         return EveryInterval(kind == "continuous_event_time", number_of(given, "interval_ms"))
     if kind == "purging":

@@ -107,8 +107,8 @@ def _unjudged(graph: JobGraph) -> str:
 _COUNTS_WINDOW_FIRE: Final = """\
 **Predicted firings.** The facts determine the firings of an operator with these settings:
 - `params.trigger` is `event_time`, `processing_time`, `count`, `continuous_event_time`, `continuous_processing_time`,
-  `never` or `end_of_stream`, or it is one of these inside any number of `purging` and `timeout` triggers (rules 10.17
-  to 10.23);
+  `never` or `end_of_stream`, or it consists of these inside any number of `purging`, `timeout` and `any_of` triggers
+  (rules 10.17 to 10.23);
 - the operator has no evictor, or a `time` or `count` evictor (rules 10.30, 10.31).
 
 The facts do not determine the firings in these cases:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, assert_never, get_args
+from typing import Annotated, Any, Final, Literal, assert_never, get_args
 
 from pydantic import Field, model_validator
 
@@ -51,8 +51,9 @@ class TimeoutTriggerModel(Strict):
     clear_on_timeout: bool = Field(default=True, description="A timeout also clears the nested trigger.")
 
 
+MAX_TRIGGERS: Final = 100
 TriggerKind = Literal[
-    "count", "continuous_event_time", "continuous_processing_time", "delta", "purging", "timeout", "python"
+    "count", "continuous_event_time", "continuous_processing_time", "delta", "purging", "timeout", "any_of", "python"
 ]
 TRIGGER_KINDS: tuple[TriggerKind, ...] = get_args(TriggerKind)
 
@@ -73,6 +74,9 @@ class TriggerChoiceModel(Strict, json_schema_extra=exactly_one_of(*TRIGGER_KINDS
     )
     timeout: TimeoutTriggerModel | None = Field(
         default=None, description="Fires like another trigger, and also some time after a record that did not fire it."
+    )
+    any_of: Annotated[list[TriggerModel], Field(min_length=2, max_length=MAX_TRIGGERS)] | None = Field(
+        default=None, description="Fires if one of several triggers fires, and purges if one of them purges."
     )
     python: PythonReference | None = Field(default=None, description="A user-defined Trigger class.")
 
@@ -141,8 +145,8 @@ def uses_delta(trigger: TriggerModel | None) -> bool:
     """Returns True if a trigger, or a nested trigger, compares two records."""
     if not isinstance(trigger, TriggerChoiceModel):
         return False
-    nested = trigger.timeout.of if trigger.timeout is not None else trigger.purging
-    return trigger.delta is not None or uses_delta(nested)
+    nested = [trigger.purging, *(trigger.any_of or ())] if trigger.timeout is None else [trigger.timeout.of]
+    return trigger.delta is not None or any(uses_delta(one) for one in nested)
 
 
 def compile_trigger(records: WindowedRecords, path: Path, model: TriggerModel) -> Trigger:
@@ -164,6 +168,8 @@ def compile_trigger(records: WindowedRecords, path: Path, model: TriggerModel) -
             return api.PurgingTrigger.of(compile_trigger(records, at, value))
         case "timeout":
             return _timeout(records, at, value)
+        case "any_of":
+            return api.AnyOfTrigger.of(*(compile_trigger(records, (*at, i), part) for i, part in enumerate(value)))
         case "python":
             return _user_defined_trigger(records.context, at, value)
     assert_never(kind)

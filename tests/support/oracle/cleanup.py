@@ -18,7 +18,7 @@ Piece = tuple[int, int, int, TimeDomain, int]
 """Key, both bounds of the window of its timer, domain and time of the timer."""
 TIMER, INTAKE = "timers", "window_intake"
 FLINKS = ("event_time", "processing_time", "never", "end_of_stream", "count", "delta", "continuous_event_time",
-          "continuous_processing_time", "purging", "timeout")  # fmt: skip
+          "continuous_processing_time", "purging", "timeout", "any_of")  # fmt: skip
 
 
 @dataclass
@@ -65,14 +65,17 @@ class Keeper:
 
     def may_delete(self) -> bool:
         """Whether the trigger may take the timer of the cleanup away when it is asked about a timer."""
-        trigger = self.trigger
-        while isinstance(trigger, Mapping):
-            if trigger.get("kind") not in FLINKS or (trigger["kind"] == "timeout" and trigger.get("clear_on_timeout")):
-                return True
-            if trigger["kind"] not in ("purging", "timeout"):
-                return False
-            trigger = trigger.get("of")
+        return _may_delete(self.trigger)
+
+
+def _may_delete(trigger: object) -> bool:
+    if not isinstance(trigger, Mapping) or trigger.get("kind") not in FLINKS:
         return True
+    if trigger["kind"] == "any_of":
+        return any(map(_may_delete, trigger["of"]))
+    if trigger["kind"] == "timeout" and trigger.get("clear_on_timeout"):
+        return True
+    return trigger["kind"] in ("purging", "timeout") and _may_delete(trigger.get("of"))
 
 
 def keeper_of(graph: JobGraph, operator: Operator, inputs: int) -> Keeper | None:

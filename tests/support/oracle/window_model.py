@@ -237,8 +237,8 @@ class WindowModel:
         moved = []
         for window in met:
             memory = self._place(key, window).memory
-            moved.append(Memory(memory.count, memory.noted, memory.timeout))
-            memory.count, memory.noted, memory.timeout = 0, None, None
+            moved.append(Memory(memory.count, memory.noted, memory.timeout, memory.parts))
+            memory.count, memory.noted, memory.timeout, memory.parts = 0, None, None, {}
         self._trigger.on_merge(place, moved)
         for window in met:
             old = self._place(key, window)

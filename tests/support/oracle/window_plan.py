@@ -154,6 +154,8 @@ def known_trigger(given: object, shape: str) -> Mapping[str, object] | None:
             # Where a record is in several windows, the clock may move between them while results wait for a buffer.
             timed_out = known_trigger(given.get("of"), shape) is not None
             return given if shape != "sliding" and timed_out and _positive(given, "interval_ms") else None
+        case "any_of":
+            return given if all(known_trigger(part, shape) is not None for part in given["of"]) else None
     return None
 
 
@@ -166,11 +168,9 @@ def _foreseen(trigger: Mapping[str, object] | None, shape: str, event_time: bool
 
 
 def _kinds(given: object) -> list[str]:
-    found: list[str] = []
-    while isinstance(given, Mapping):
-        found.append(str(given.get("kind")))
-        given = given.get("of")
-    return found
+    if isinstance(given, Mapping):
+        return [str(given.get("kind")), *_kinds(given.get("of"))]
+    return [kind for part in given for kind in _kinds(part)] if isinstance(given, list | tuple) else []
 
 
 def _evictor(given: object, shape: str) -> tuple[Evictor | None, bool]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from flowsim.values.java_long import wrapped
@@ -21,6 +21,11 @@ class Memory:
     noted: int | None = None
     """When a continuous trigger fires next."""
     timeout: int | None = None
+    parts: dict[int, Memory] = field(default_factory=dict)
+    """Of each part of an ``any_of``."""
+
+    def of_part(self, index: int) -> Memory:
+        return self.parts.setdefault(index, Memory())
 
 
 class Place(Protocol):
@@ -214,6 +219,33 @@ class TimedOut:
         self.inner.clear(place)
 
 
+class AnyOf:
+    """Every part is asked, each with a memory of its own; not in Flink."""
+
+    def __init__(self, parts: Sequence[Trigger]) -> None:
+        self.parts = parts
+
+    def on_element(self, place: Place, timestamp: int) -> int:
+        return self._ask(place, lambda part, _: part.on_element(place, timestamp))
+
+    def on_timer(self, place: Place, event_time: bool, at: int) -> int:
+        return self._ask(place, lambda part, _: part.on_timer(place, event_time, at))
+
+    def on_merge(self, place: Place, absorbed: Sequence[Memory]) -> None:
+        self._ask(place, lambda part, index: part.on_merge(place, [one.of_part(index) for one in absorbed]))
+
+    def clear(self, place: Place) -> None:
+        self._ask(place, lambda part, _: part.clear(place))
+
+    def _ask(self, place: Place, question: Callable[[Trigger, int], int | None]) -> int:
+        whole, answers = place.memory, [CONTINUE]
+        for index, part in enumerate(self.parts):
+            place.memory = whole.of_part(index)
+            answers.append(question(part, index) or CONTINUE)
+        place.memory = whole
+        return FIRE * any(one & FIRE for one in answers) | PURGE * any(one & PURGE for one in answers)
+
+
 _SIMPLE: Final[Mapping[str, Trigger]] = {
     "never": Silent(),
     "event_time": AtTheEnd(event_time=True, at_once=True),
@@ -229,6 +261,8 @@ def trigger_of(given: Mapping[str, object]) -> Trigger:
         return _SIMPLE[kind]
     if kind == "count":
         return EveryCount(_number(given, "count"))
+    if isinstance(of, Sequence):
+        return AnyOf([trigger_of(part) for part in of])
     if not isinstance(of, Mapping):
         return EveryInterval(kind == "continuous_event_time", _number(given, "interval_ms"))
     if kind == "purging":

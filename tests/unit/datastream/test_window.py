@@ -10,6 +10,7 @@ from flowsim.datastream import window as names
 from flowsim.datastream.building.window_operator_builder import describe_window
 from flowsim.datastream.common.time import Duration, Time
 from flowsim.datastream.window import (
+    AnyOfTrigger,
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
     CountEvictor,
@@ -255,6 +256,14 @@ TRIGGERS: list[tuple[Callable[[], Trigger], dict[str, object]]] = [
         {
             "kind": "timeout", "of": {"kind": "custom", "class": "Impatient"}, "interval_ms": 1000,
             "reset_on_element": True, "clear_on_timeout": False,
+        },
+    ),
+    (
+        lambda: AnyOfTrigger.of(CountTrigger.of(7), PurgingTrigger.of(Impatient())),
+        {
+            "kind": "any_of", "of": [
+                {"kind": "count", "count": 7}, {"kind": "purging", "of": {"kind": "custom", "class": "Impatient"}},
+            ],
         },
     ),
     (Impatient, {"kind": "custom", "class": "Impatient"}),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from flowsim.errors import BadInput
+from flowsim.operators.windowing.triggers.any_of_trigger import AnyOfTrigger
 from flowsim.operators.windowing.triggers.continuous_triggers import (
     ContinuousEventTimeTrigger,
     ContinuousProcessingTimeTrigger,
@@ -55,6 +56,13 @@ class On:
 
     def clear(self) -> None:
         self.trigger.clear(self.window, self.ctx)
+
+
+class OnlyPurges(NeverTrigger):
+    """Purges at each record, without a firing."""
+
+    def on_element(self, element: object, timestamp: int | None, window: Window, ctx: TriggerContext) -> TriggerResult:
+        return PURGE
 
 
 def distance(old: object, new: object) -> float:
@@ -238,6 +246,53 @@ def test_timeout_may_restart_with_each_record_and_keep_state() -> None:
 def test_timeout_trigger_fires_at_any_timer_and_purges_like_nested_one() -> None:
     on = On(ProcessingTimeoutTrigger(PurgingTrigger(EventTimeTrigger()), 50))
     assert [on.event_time(98), on.event_time(99), on.processing_time(1)] == [FIRE, FIRE_AND_PURGE, FIRE]
+
+
+def test_any_of_calls_every_part_and_combines_results() -> None:
+    on = On(AnyOfTrigger.of(EventTimeTrigger(), CountTrigger(2), PurgingTrigger(CountTrigger(3))))
+    assert [on.element(), on.element(), on.element()] == [CONTINUE, FIRE, FIRE_AND_PURGE]
+    assert on.ctx.take_timer_calls() == ["+e99"] * 3
+    assert [on.event_time(98), on.event_time(99), on.processing_time(99)] == [CONTINUE, FIRE, CONTINUE]
+    assert On(AnyOfTrigger.of(OnlyPurges(), CountTrigger(2))).element() is PURGE
+    assert On(AnyOfTrigger.of(OnlyPurges(), CountTrigger(1))).element() is FIRE_AND_PURGE
+
+
+def test_any_of_keeps_a_state_for_each_part_and_clears_all() -> None:
+    on = On(AnyOfTrigger.of(CountTrigger(3), AnyOfTrigger.of(CountTrigger(9), ContinuousEventTimeTrigger(10))))
+    on.element()
+    assert on.ctx.kept() == {"0/count@0:100": 1, "1/0/count@0:100": 1, "1/1/fire-time@0:100": 10}
+    on.ctx.take_timer_calls()
+    on.clear()
+    assert (on.ctx.kept(), on.ctx.take_timer_calls()) == ({}, ["-e10"])
+
+
+def test_any_of_merges_the_states_of_its_parts() -> None:
+    on = On(AnyOfTrigger.of(CountTrigger(5), CountTrigger(3)), TimeWindow(0, 10))
+    on.element()
+    on.at(TimeWindow(5, 20)).element()
+    on.merge(TimeWindow(0, 20), TimeWindow(0, 10), TimeWindow(5, 20))
+    assert on.ctx.kept() == {"0/count@0:20": 2, "1/count@0:20": 2}
+    assert (on.element(), on.ctx.kept()) == (FIRE, {"0/count@0:20": 3})
+
+
+def test_any_of_merges_only_if_all_parts_do() -> None:
+    parts = [CountTrigger(2), EventTimeTrigger()]
+    assert AnyOfTrigger.of(*parts).can_merge()
+    assert not AnyOfTrigger.of(*parts, ProcessingTimeoutTrigger(CountTrigger(2), 5)).can_merge()
+
+
+def test_any_of_shares_timers_of_one_time_as_flinks_windows_do() -> None:
+    """A window has one timer for each time: the part that deletes it deletes it for all parts."""
+    on = On(AnyOfTrigger.of(ProcessingTimeTrigger(), ProcessingTimeoutTrigger(CountTrigger(2), 99)))
+    on.element()
+    on.element()
+    assert on.ctx.take_timer_calls() == ["+p99", "+p99", "+p99", "-p99"]
+
+
+@pytest.mark.parametrize(("parts", "error"), [((), BadInput), ((CountTrigger,), TypeError), ((None,), TypeError)])
+def test_any_of_refuses_what_is_no_trigger(parts: tuple[object, ...], error: type[Exception]) -> None:
+    with pytest.raises(error, match=r"^AnyOfTrigger.of: expected "):
+        AnyOfTrigger.of(*parts)  # type: ignore[arg-type]  # what the test is about
 
 
 def test_never_trigger_never_fires() -> None:

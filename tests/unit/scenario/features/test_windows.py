@@ -58,6 +58,22 @@ KINDS = {
         ("a", 1, 1), ("a", 2, 3), ("b", 1, 3), ("a", 2, 6), ("a", 2, 9),
     ],
     "{global_window: true, trigger: {timeout: {of: never, after: 15 ms}}}": [("a", 2, 3), ("b", 1, 3), ("a", 3, 7)],
+    "{tumbling: 10 ms, trigger: {any_of: [event_time, {count: 2}]}}": [
+        ("a", 0, 10, 2, 3), ("a", 0, 10, 2, 3), ("b", 0, 10, 1, 3), ("a", 10, 20, 1, 4),
+    ],
+    "{tumbling: 10 ms, trigger: {purging: {any_of: [event_time, {count: 2}]}}}": [
+        ("a", 0, 10, 2, 3), ("b", 0, 10, 1, 3), ("a", 10, 20, 1, 4),
+    ],
+    # Only the firings of one part purge.
+    "{global_window: true, trigger: {any_of: [{count: 1}, {purging: {count: 3}}]}}": [
+        ("a", 1, 1), ("a", 2, 3), ("b", 1, 3), ("a", 3, 7), ("a", 1, 5),
+    ],
+    # Two counts of one window are two states: the record of step 3 fires for the second of them.
+    "{global_window: true, trigger: {any_of: [{count: 2}, {count: 3}]}}": [("a", 2, 3), ("a", 3, 7), ("a", 4, 12)],
+    # The counts of merged sessions are added.
+    "{session: {gap: n * 3}, trigger: {any_of: [event_time, {count: 2}]}}": [
+        ("a", 1, 10, 2, 3), ("a", 1, 10, 2, 3), ("b", 7, 16, 1, 3), ("a", 5, 28, 2, 9), ("a", 5, 28, 2, 9),
+    ],
     "{count: 2}": [("a", 2, 3), ("a", 2, 9)],
     "{count: {size: 3, slide: 2}}": [("a", 2, 3), ("a", 3, 11)],
     "{tumbling: 30 ms, time: processing}": [
@@ -138,6 +154,10 @@ REFUSED = {
     "{session: {gap: n / 2}}": "expected milliseconds as an integer, got double",
     "{session: {gap: nn}}": "unknown name 'nn'",
     "{session: 1 s, trigger: {delta: {of: n, threshold: 1}}}": "merg",
+    "{session: 1 s, trigger: {any_of: [event_time, {delta: {of: n, threshold: 1}}]}}": "merg",
+    "{tumbling: 1 s, trigger: {any_of: [event_time]}}": "any_of",
+    "{tumbling: 1 s, trigger: {any_of: [event_time, {count: 0}]}}": "trigger.any_of[1].count",
+    "{tumbling: 1 s, trigger: {any_of: [never, {delta: {of: k, threshold: 1}}]}}": "trigger.any_of[1].delta.of",
     "{tumbling: 1 s, trigger: {python: 'a:b'}}": "runs only with --allow-python",
     "{tumbling: 1 s, evictor: {python: 'a:b'}}": "runs only with --allow-python",
     "{tumbling: 1 s, evictor: {python: 'a:b', after: true}}": "a user-defined evictor has its own methods",

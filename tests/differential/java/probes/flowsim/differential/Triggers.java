@@ -119,9 +119,21 @@ public final class Triggers implements Trigger.OnMergeContext {
                 boolean resets = Boolean.parseBoolean(words.pop());
                 boolean clears = Boolean.parseBoolean(words.pop());
                 return ProcessingTimeoutTrigger.of(make(words), interval, resets, clears);
+            case "any_of":
+                return new AnyOf(parts(words), false);
+            case "any_of_shared":
+                return new AnyOf(parts(words), true);
             default:
                 throw new AssertionError(words);
         }
+    }
+
+    private static List<Trigger> parts(Deque<String> words) {
+        List<Trigger> parts = new ArrayList<>();
+        for (int left = Integer.parseInt(words.pop()); left > 0; left--) {
+            parts.add(make(words));
+        }
+        return parts;
     }
 
     @Override

@@ -1,5 +1,6 @@
 package org.apache.flink.streaming.api.operators;
 
+import flowsim.differential.AnyOf;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
@@ -193,6 +194,10 @@ public final class WindowOperators extends OperatorWithoutTask {
                 return ProcessingTimeoutTrigger.of(
                         trigger(given.get(4)), Duration.ofMillis(number), given.get(2).asBoolean(),
                         given.get(3).asBoolean());
+            case "any_of":
+                List<Trigger> parts = new ArrayList<>();
+                given.get(1).forEach(part -> parts.add(trigger(part)));
+                return new AnyOf(parts, false);
             default:
                 return new ByValue();
         }

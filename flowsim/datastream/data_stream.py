@@ -251,7 +251,7 @@ class DataStream(Stream["DataStream"]):
         description = OperatorDescription("sink", {"sink": sink.kind, **sink.params})
         added = self._add("Sink: Unnamed", description, make)
         added.two_phase_commit = factories.two_phase_commit(sink, self._env.settings)
-        added.check_run = factories.run_check(sink)
+        added.check_run, added.check_restore = factories.run_checks(sink)
         return DataStreamSink(self._env, added)
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:

@@ -52,6 +52,7 @@ def _add_committers(graph: StreamGraph, sink: StreamNode) -> None:
         key_type=None,
         key_selectors=(),
         two_phase_commit=None,
+        check_restore=None,
     )
     graph.add_node(committer)
     graph.add_edge(StreamEdge(sink.id, committer.id))

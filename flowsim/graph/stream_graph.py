@@ -4,7 +4,7 @@ StreamGraph, StreamNode.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final, Literal
@@ -19,6 +19,7 @@ from flowsim.operators.stream_operator import KeySelector, StreamOperator
 DEFAULT_SLOT_SHARING_GROUP: Final = "default"
 
 RunCheck = Callable[[Literal["virtual", "real"]], None]
+RestoreCheck = Callable[[str, Sequence[object]], None]
 
 
 class ChainingStrategy(Enum):
@@ -103,6 +104,8 @@ class StreamNode:
     """The operators of a sink with committer, which ``with_committers`` adds."""
     check_run: RunCheck | None = None
     """Raises BadInput if the operator cannot run, on this clock; None: it always can."""
+    check_restore: RestoreCheck | None = None
+    """Raises BadInput if an operator of this name cannot continue with these states; None: it always can."""
 
     @property
     def operator_id(self) -> str:

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Final, Protocol, runtime_checkable
 
 from flowsim.operators.stream_operator import OperatorContext, Value
+
+WRITER_STATE: Final = "writer_raw_states"
+"""The name of the state of the writers in a checkpoint."""
 
 
 @dataclass(frozen=True, slots=True)

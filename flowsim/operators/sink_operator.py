@@ -5,7 +5,14 @@ from __future__ import annotations
 from mypy_extensions import mypyc_attr
 
 from flowsim.errors import InvariantViolation
-from flowsim.operators.sink import InitContext, SinkWriter, StatefulSinkWriter, SupportsWriterState, WriterFactory
+from flowsim.operators.sink import (
+    WRITER_STATE,
+    InitContext,
+    SinkWriter,
+    StatefulSinkWriter,
+    SupportsWriterState,
+    WriterFactory,
+)
 from flowsim.operators.stream_operator import StreamOperator, Value
 from flowsim.state.snapshots.snapshot_contexts import (
     OperatorListState,
@@ -30,7 +37,7 @@ class SinkOperator(StreamOperator):
     def initialize_state(self, context: StateInitializationContext) -> None:
         self.restored_checkpoint_id = context.restored_checkpoint_id
         if isinstance(self.sink, SupportsWriterState):
-            self._state = context.operator_state.get_list_state("writer_raw_states")
+            self._state = context.operator_state.get_list_state(WRITER_STATE)
 
     def open(self) -> None:
         context = InitContext.of(self.ctx, self.restored_checkpoint_id)

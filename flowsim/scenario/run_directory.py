@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from flowsim.checkpoints.storage.directory.manifest import MANIFEST, is_checkpoint
+from flowsim.checkpoints.storage.directory.manifest import MANIFEST, is_checkpoint, read_manifest
 from flowsim.errors import BadInput
 from flowsim.recording.directory import locked_room
 from flowsim.recording.directory_lock import LOCK, DirectoryLock
@@ -111,6 +111,7 @@ class RunDirectory:
             self._lock = DirectoryLock(self.path)
             earlier, base = _marker(self.path) or {}, self.path.resolve()
             continues = self.continues(start)
+            replaced = self._replaced(start) if start is not None and continues else {}
             kept = self._remove_old_run(start, continues)
             sinks = {folder.relative_to(base) for folder in sink_folders if folder.is_relative_to(base)}
             sinks |= set(_paths(earlier, "sinks")) if continues else set()
@@ -120,7 +121,10 @@ class RunDirectory:
             content |= {"checkpoints": _names(inside)} if inside else {}
             outside = {folder for folder in folders if not folder.is_relative_to(base)}
             content |= {"checkpoints_outside": _names(outside)} if outside else {}
-            older = earlier.get("older") if continues else {str(path): _stamp(path) for path in _snapshots_in(folders)}
+            if continues:
+                older = {**_stamps(earlier), **replaced}
+            else:
+                older = {str(path): _stamp(path) for path in _snapshots_in(folders)}
             content |= {"older": older} if older else {}
             started = earlier.get("started_from") if continues else start and start.digest
             content |= {"started_from": started} if started else {}
@@ -140,10 +144,20 @@ class RunDirectory:
         """Returns the checkpoints and savepoints that the run in this directory, and those that it continues, wrote."""
         content = _marker(self.path) or {}
         folders = [self.path / folder for folder in _paths(content, "checkpoints")]
-        older = content.get("older")
-        known = older if isinstance(older, dict) else {}
+        known = _stamps(content)
         found = _snapshots_in([*folders, *map(Path, _texts(content.get("checkpoints_outside")))])
         return [path for path in found if known.get(str(path)) != _stamp(path)]
+
+    def _replaced(self, start: Start) -> dict[str, str]:
+        """Returns the later snapshots, with their stamps: the sinks remove rows that they count as written."""
+        later = {}
+        for path in self.snapshots():
+            try:
+                if read_manifest(path).checkpoint_id > start.checkpoint_id:
+                    later[str(path)] = _stamp(path)
+            except BadInput:
+                later[str(path)] = _stamp(path)
+        return later
 
     @property
     def scenario(self) -> str | None:
@@ -176,8 +190,9 @@ class RunDirectory:
             self.recording.rmdir()
         _unlink(parts)
         _remove_empty(self.path, [*folders, *(file.parent for file in files)], {*kept, *(folders if continues else ())})
-        # Last: an interrupted removal leaves a directory that is still marked as flowsim's.
-        _unlink(path for path in found if _AT_TOP.fullmatch(path.name))
+        # Last: an interrupted removal leaves a directory that is still marked as flowsim's. A run that is continued stays
+        # marked: what it has written is needed.
+        _unlink(path for path in found if _AT_TOP.fullmatch(path.name) and not (continues and path.name == RUN_FILE))
         return kept
 
     def _listed(self, kind: str) -> list[Path]:
@@ -223,6 +238,12 @@ class RunDirectory:
                     )
                 parts.append(inner)
         return parts
+
+
+def _stamps(content: Mapping[str, object]) -> dict[str, str]:
+    """Returns the snapshots that do not belong to the rows of the run, with the stamps that they had then."""
+    older = content.get("older")
+    return {str(path): str(stamp) for path, stamp in older.items()} if isinstance(older, dict) else {}
 
 
 def _texts(listed: object) -> list[str]:

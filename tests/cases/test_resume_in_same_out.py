@@ -204,3 +204,25 @@ def test_savepoint_in_the_directory_continues_the_run(tmp_path: Path, form: str)
     done = run(tmp_path, *(["--resume"] if form == "resume" else ["--from-savepoint", str(savepoint)]), *SMALL)
     assert done.returncode == 0, done.stderr
     assert rows(tmp_path) == (list(range(COUNT)), list(range(COUNT)))
+
+
+def test_later_checkpoints_are_not_resumed_after_an_earlier_one(tmp_path: Path) -> None:
+    """A run from an earlier checkpoint removes the files that the later one counts as written."""
+    text = SCENARIO.read_text().replace("  tbl: {input: numbers, sqlite: {}}\n", "")
+    (tmp_path / "job.yaml").write_text(text.replace("retained: 2", "retained: 3, retention: retain_on_cancellation"))
+    assert run(tmp_path, "--set", "actions=[{cancel: {at: 650 ms}}]", *SMALL).returncode == 0
+    *_, earlier, _, newest = checkpoints(tmp_path)
+    # Ends before its first checkpoint, as if it were killed there.
+    cut = run(tmp_path, "--from-savepoint", str(earlier), "--set", "settings.until=10 ms", *SMALL)
+    assert cut.returncode == 0, cut.stderr
+    refused = run(tmp_path, "--from-savepoint", str(newest), *SMALL)
+    assert (refused.returncode, "holds rows of another run" in refused.stderr) == (2, True), refused.stderr
+    done = run(tmp_path, "--resume", *SMALL)
+    assert done.returncode == 0, done.stderr
+    assert f"resuming from out/ck/{earlier.name}" in done.stderr
+    numbers = [
+        int(row["n"])
+        for part in (tmp_path / "out/sinks/kept").glob("part-*.csv")
+        for row in csv.DictReader(part.open())
+    ]
+    assert sorted(numbers) == list(range(COUNT))

@@ -13,6 +13,7 @@ from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
 from flowsim.graph.execution_graph import ExecutionGraph
 from flowsim.graph.job_graph import JobVertex
 from flowsim.limits import DEFAULT_LIMITS, Limits
+from flowsim.operators.sink import WRITER_STATE
 from flowsim.state.redistribution.state_assignment_operation import (
     RestoredVertex,
     restored_max_parallelism,
@@ -36,6 +37,9 @@ def prepare_restore(
                 restored = state.operator_states.get(operator.node.operator_id)
                 if restored is not None:
                     vertex.max_parallelism = restored_max_parallelism(restored, _described(vertex))
+                check = operator.node.check_restore
+                if check is not None and operator.node.operator_id not in state.fully_finished_operators:
+                    check(operator.node.name, snapshot.list_state(operator.node.operator_id, WRITER_STATE))
         VertexFinishedStateChecker(JobExecutions(execution).vertices, state).validate_operators_finished_state()
     except BadInput as error:
         raise BadInput(f"{savepoint.path}: {error}") from None

@@ -66,6 +66,13 @@ class DatabaseSink:
         """Returns the name of the sink for its staged rows."""
         return context.operator_name
 
+    def begin(self, database: Database, context: InitContext) -> None:
+        """Called by every writer before it discards staged rows. Raises BadInput if rows would be lost or repeated."""
+
+    def state(self, checkpoint_id: int) -> Sequence[object]:
+        """Returns the state of each writer in a checkpoint."""
+        return ()
+
     def create_writer(self, context: InitContext) -> DatabaseWriter | InsertingWriter:
         """Creates the writer of one subtask in a job with checkpoints."""
         if self.delivery is DeliveryGuarantee.EXACTLY_ONCE:
@@ -113,6 +120,7 @@ class DatabaseWriter:
     def __init__(self, sink: DatabaseSink, context: InitContext) -> None:
         self._database = sink.open_database()
         self._sink = sink.name_of(context)
+        self._state = sink.state
         self._subtask = context.subtask_index
         self._staged = self._named(1 + (context.restored_checkpoint_id or 0))
         self._count = 0
@@ -121,6 +129,7 @@ class DatabaseWriter:
             self._database.create_tables()
             me, parallelism = context.subtask_index, context.parallelism
             self._database.reserve(self._sink, me)
+            sink.begin(self._database, context)
             self._database.discard(
                 self._sink,
                 context.restored_checkpoint_id or 0,
@@ -144,9 +153,9 @@ class DatabaseWriter:
         return [(staged.sink, staged.subtask, staged.number)] if count else []
 
     def snapshot_state(self, checkpoint_id: int) -> Sequence[object]:
-        """Gives the next rows their number; a writer has no state."""
+        """Gives the next rows their number; returns the state of the sink."""
         self._staged = self._named(checkpoint_id + 1)
-        return ()
+        return self._state(checkpoint_id)
 
     def close(self) -> None:
         """Closes the connection; a restore deletes what no checkpoint has."""

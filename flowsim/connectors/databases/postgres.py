@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
+from uuid import uuid4
 
 from flowsim.connectors.databases.database import (
     STAGED_COLUMNS,
@@ -14,12 +15,17 @@ from flowsim.connectors.databases.database import (
     quoted,
     staging_table,
 )
-from flowsim.connectors.databases.database_sink import BATCH_ROWS, DatabaseSink
+from flowsim.connectors.databases.database_sink import BATCH_ROWS, DatabaseSink, DatabaseWriter, InsertingWriter
 from flowsim.connectors.databases.postgres_server import PostgresConnection, PostgresServer
+from flowsim.connectors.databases.row_history import RowHistory, check_continuation, history_of
 from flowsim.connectors.files.columns import Column, ColumnType
 from flowsim.connectors.sinks.sink import DeliveryGuarantee
-from flowsim.errors import BadInput, ValueNotAllowed, VirtualClockRefusal
+from flowsim.errors import BadInput, SuppressRestarts, ValueNotAllowed, VirtualClockRefusal
 from flowsim.operators.sink import InitContext
+
+if TYPE_CHECKING:
+    from psycopg import RawCursor
+    from psycopg.rows import TupleRow
 
 _TYPES: Final = {
     ColumnType.STRING: "text",
@@ -31,6 +37,7 @@ _TYPES: Final = {
 _SYSTEM_COLUMNS: Final = ("tableoid", "xmin", "cmin", "xmax", "cmax", "ctid")
 _KEY: Final = ", ".join(map(quoted, STAGED_COLUMNS))
 _SELECTS: Final = '"flowsim_sink" = $1 AND "flowsim_subtask" = $2 AND "flowsim_number" = $3'
+_IS_HISTORY: Final = '"flowsim_subtask" = -1 AND substr("flowsim_sink", 34) = $1'
 _MOST_NAME_BYTES: Final = 63
 """PostgreSQL shortens longer names without an error."""
 
@@ -72,6 +79,9 @@ class PostgresSink(DatabaseSink):
             raise BadInput(f"{self.owner}: prefix: expected a text without NUL, got {prefix!r}")
         self.prefix: str = prefix
         self._server = server if isinstance(server, NamedConnection) else PostgresServer.of(server, self.owner)
+        self._run = uuid4().hex
+        self._restored: RowHistory | None = None
+        """The history of the checkpoint from which the run started, empty without one; None: not known yet."""
 
     def check_run(self, clock: Literal["virtual", "real"]) -> None:
         """Raises BadInput if the clock is virtual, no server was given, or it cannot be reached.
@@ -81,12 +91,50 @@ class PostgresSink(DatabaseSink):
         if clock != "real":
             raise VirtualClockRefusal(self.owner, "a server does not wait for virtual time")
         self.open_database().close()
+        self._run, self._restored = uuid4().hex, None
+
+    def check_restore(self, operator_name: str, writer_states: Sequence[object]) -> None:
+        """Raises BadInput if the table has rows after the checkpoint, or another run has discarded rows before it."""
+        self._restored = history_of(writer_states) or ()
+        if self.delivery is not DeliveryGuarantee.EXACTLY_ONCE:
+            return
+        database = self._open()
+        try:
+            name = self._name(operator_name)
+            check_continuation(database.history(name), self._restored, name, database.owner)
+        finally:
+            database.close()
+
+    def begin(self, database: Database, context: InitContext) -> None:
+        """Begins the rows of this run. A restored job continues the history of its checkpoint."""
+        assert isinstance(database, PostgresDatabase)
+        if self._restored is None and context.restored_checkpoint_id is None:
+            self._restored = ()
+        if self._restored is not None:
+            database.begin_run(self.name_of(context), self._restored, self._run)
+
+    def state(self, checkpoint_id: int) -> tuple[RowHistory]:
+        """Returns the history of the rows that a checkpoint counts as written."""
+        return ((*(self._restored or ()), (self._run, checkpoint_id)),)
+
+    def restore_writer(
+        self, context: InitContext, recovered_state: Sequence[object]
+    ) -> DatabaseWriter | InsertingWriter:
+        if self._restored is None:
+            self._restored = history_of(recovered_state)
+        return self.create_writer(context)
 
     def name_of(self, context: InitContext) -> str:
-        return f"{self.prefix}: {context.operator_name}"
+        return self._name(context.operator_name)
+
+    def _name(self, operator_name: str) -> str:
+        return f"{self.prefix}: {operator_name}"
 
     def open_database(self) -> Database:
         """Opens a connection to the server. Raises BadInput if that fails."""
+        return self._open()
+
+    def _open(self) -> PostgresDatabase:
         return PostgresDatabase(PostgresConnection(self._known_server(), self.owner), self.table, self.columns)
 
     def _known_server(self) -> PostgresServer:
@@ -100,7 +148,11 @@ class PostgresSink(DatabaseSink):
 
 
 class PostgresDatabase:
-    """A connection to a table of a PostgreSQL server."""
+    """A connection to a table of a PostgreSQL server.
+
+    The history of a sink's rows is kept beside its staged rows: one row for each run, with the subtask -1, the number of
+    the last commit, and the position of the run.
+    """
 
     def __init__(self, connection: PostgresConnection, table: str, columns: Sequence[Column]) -> None:
         self._connection = connection
@@ -108,6 +160,7 @@ class PostgresDatabase:
         self._texts = tuple(i for i, column in enumerate(columns) if column.type is ColumnType.STRING)
         self._table = quoted(table)
         self._staged = quoted(staging_table(table))
+        self.owner: str = connection.owner
         self._names = ", ".join(quoted(column.name) for column in columns)
 
     def create_tables(self) -> None:
@@ -135,6 +188,38 @@ class PostgresDatabase:
                 "prefix"
             ) from error.__cause__
 
+    def history(self, sink: str) -> RowHistory:
+        """Returns the history of the sink's rows; empty without any."""
+        with self._connection.transaction() as cursor:
+            if cursor.execute("SELECT to_regclass($1)", (self._staged,)).fetchone() == (None,):
+                return ()
+            return self._history(cursor, sink)
+
+    def begin_run(self, sink: str, restored: RowHistory, run: str) -> None:
+        """Adds a run to the history. Raises BadInput if rows would be lost or written twice."""
+        with self._connection.transaction() as cursor:
+            before = self._history(cursor, sink)
+            if before and before[-1][0] == run:
+                return
+            try:
+                check_continuation(before, restored, sink, self.owner)
+            except BadInput as error:
+                raise error from SuppressRestarts(str(error))
+            cursor.execute(f"DELETE FROM {self._staged} WHERE {_IS_HISTORY}".encode(), (sink,))
+            for position, (each, number) in enumerate((*restored, (run, restored[-1][1] if restored else 0))):
+                cursor.execute(
+                    f"INSERT INTO {self._staged} ({_KEY}) VALUES ($1, -1, $2, $3)".encode(),
+                    (f"{each} {sink}", number, position),
+                )
+
+    def _history(self, cursor: RawCursor[TupleRow], sink: str) -> RowHistory:
+        found = cursor.execute(
+            f'SELECT left("flowsim_sink", 32), "flowsim_number" FROM {self._staged} WHERE {_IS_HISTORY} '
+            'ORDER BY "flowsim_position"'.encode(),
+            (sink,),
+        ).fetchall()
+        return tuple((str(run), int(number)) for run, number in found)
+
     def insert(self, rows: Sequence[Fields]) -> None:
         self._copy(self._table, self._names, self._checked(rows))
 
@@ -153,6 +238,14 @@ class PostgresDatabase:
         with self._connection.transaction() as cursor:
             for each in staged:
                 moved += cursor.execute(statement.encode(), (each.sink, each.subtask, each.number)).rowcount
+                # No UPDATE: a role needs no further right for it.
+                cursor.execute(
+                    f'WITH last AS (DELETE FROM {self._staged} WHERE {_IS_HISTORY} AND "flowsim_number" < $2 AND '
+                    f'"flowsim_position" = (SELECT max("flowsim_position") FROM {self._staged} WHERE {_IS_HISTORY}) '
+                    f'RETURNING "flowsim_sink", "flowsim_position") INSERT INTO {self._staged} ({_KEY}) '
+                    'SELECT "flowsim_sink", -1, $2, "flowsim_position" FROM last'.encode(),
+                    (each.sink, each.number),
+                )
         return moved
 
     def discard(self, sink: str, above: int, is_mine: Callable[[int], bool]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Literal, Protocol, runtime_checkable
 
@@ -69,6 +69,17 @@ class ChecksRun(Protocol):
 
     def check_run(self, clock: Literal["virtual", "real"]) -> None:
         """Raises BadInput if the sink cannot run, on this clock; called before anything is written."""
+
+
+@runtime_checkable
+class ChecksRestore(Protocol):
+    """A sink that cannot continue from every checkpoint; not in Flink."""
+
+    def check_restore(self, operator_name: str, writer_states: Sequence[object]) -> None:
+        """Raises BadInput if rows would be lost or written twice; called before anything is written.
+
+        ``writer_states``: those of all writers in the checkpoint, none if the operator is new.
+        """
 
 
 class DirectWriters:

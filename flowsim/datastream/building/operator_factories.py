@@ -7,6 +7,7 @@ from typing import Any, TypeGuard
 
 from flowsim.connectors.sinks.committer_operators import CommitterOperator, GlobalCommitterOperator
 from flowsim.connectors.sinks.sink import (
+    ChecksRestore,
     ChecksRun,
     DirectWriters,
     Sink,
@@ -33,7 +34,7 @@ from flowsim.datastream.functions import (
     ReduceFunction,
 )
 from flowsim.datastream.functions.function import has_life_cycle, isolated
-from flowsim.graph.stream_graph import JobSettings, RunCheck, TwoPhaseCommit
+from flowsim.graph.stream_graph import JobSettings, RestoreCheck, RunCheck, TwoPhaseCommit
 from flowsim.legacy.source_function import LegacySource, SourceFunction
 from flowsim.legacy.stream_source import StreamSource
 from flowsim.legacy.two_phase_commit_sink import StreamSink, TwoPhaseCommitSinkFunction
@@ -234,9 +235,12 @@ def two_phase_commit(sink: Sink, settings: JobSettings) -> TwoPhaseCommit | None
     )
 
 
-def run_check(sink: Sink) -> RunCheck | None:
-    """Returns the check of a sink before its job starts; None: it has none."""
-    return sink.check_run if isinstance(sink, ChecksRun) else None
+def run_checks(sink: Sink) -> tuple[RunCheck | None, RestoreCheck | None]:
+    """Returns the checks of a sink before its job starts, and before it continues from a checkpoint; None: it has none."""
+    return (
+        sink.check_run if isinstance(sink, ChecksRun) else None,
+        sink.check_restore if isinstance(sink, ChecksRestore) else None,
+    )
 
 
 def partition_of(partitioner: AnyPartitioner) -> Callable[[object, int], int]:

@@ -14,6 +14,7 @@ from flowsim.graph.stream_graph import (
     JobSettings,
     OperatorDescription,
     PartitionerSpec,
+    RestoreCheck,
     RunCheck,
     StreamEdge,
     StreamGraph,
@@ -72,6 +73,7 @@ class Transformation:
     """The enumerator of a source whose splits are assigned while the job runs."""
     two_phase_commit: TwoPhaseCommit | None = None
     check_run: RunCheck | None = None
+    check_restore: RestoreCheck | None = None
     """Raises BadInput if the operator cannot run, on this clock."""
 
     def set_parallelism(self, parallelism: int) -> None:
@@ -168,6 +170,7 @@ def _node(one: Transformation, max_parallelism: int | None, slot_sharing_group: 
         enumerator_factory=one.enumerator_factory,
         two_phase_commit=one.two_phase_commit,
         check_run=one.check_run,
+        check_restore=one.check_restore,
     )
 
 

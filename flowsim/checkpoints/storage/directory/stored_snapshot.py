@@ -92,6 +92,18 @@ class StoredSnapshot:
             case _:
                 return OperatorStateStream(rows.values("value", 0, len(rows)) if rows is not None else ())
 
+    def list_state(self, operator_id: str, name: str) -> list[object]:
+        """Returns the elements of a list state of an operator, of all subtasks. Raises BadInput."""
+        found: list[object] = []
+        for operator in self.manifest.operators:
+            for subtask in operator.subtasks if operator.operator_id == operator_id else ():
+                for handle in subtask.managed_operator:
+                    rows = self.rows(handle.stream) if name in handle.states else None
+                    if rows is not None:
+                        for first, count in handle.states[name].elements:
+                            found += rows.values("value", first, first + count)
+        return found
+
     def coordinator_states(self) -> dict[str, bytes]:
         """Returns the states of the operator coordinators by operator id. Raises BadInput."""
         operator_ids = [each.operator_id for each in self.manifest.operators if each.has_coordinator_state]

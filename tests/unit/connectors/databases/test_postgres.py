@@ -81,7 +81,7 @@ class Table(Place):
         return select(self.url, "SELECT * FROM rows ORDER BY number")
 
     def hidden(self) -> list[str]:
-        return [str(row) for row in select(self.url, "SELECT * FROM flowsim_staged_rows")]
+        return [str(row) for row in select(self.url, "SELECT * FROM flowsim_staged_rows WHERE flowsim_subtask >= 0")]
 
 
 def test_values_are_stored_with_their_types(url: str) -> None:

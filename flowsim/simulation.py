@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         NoRestart,
         SavepointRestoreSettings,
     )
-    from flowsim.graph.stream_graph import BufferDebloatSettings, Link
+    from flowsim.graph.stream_graph import AdaptivePartitionerSettings, BufferDebloatSettings, Link
     from flowsim.laws.law import Verdict
     from flowsim.operators.async_wait.latency import (
         ExponentialLatency,
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 _MODULE_OF = {
     "Link": "flowsim.graph.stream_graph",
+    "AdaptivePartitionerSettings": "flowsim.graph.stream_graph",
     "BufferDebloatSettings": "flowsim.graph.stream_graph",
     "StopJob": "flowsim.cluster.run_actions",
     "CancelJob": "flowsim.cluster.run_actions",
@@ -101,6 +102,7 @@ _MODULE_OF = {
 
 __all__ = [
     "Link",
+    "AdaptivePartitionerSettings",
     "BufferDebloatSettings",
     "StopJob",
     "CancelJob",

@@ -27,6 +27,7 @@ from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.gates.union_input_gate import UnionInputGate
 from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.result_partition import ResultPartition
+from flowsim.network.writers.adaptive_load_based_partitioner import AdaptiveLoadBasedPartitioner
 from flowsim.network.writers.partitioner import StreamPartitioner
 from flowsim.network.writers.record_writer import Flusher, RecordWriter
 from flowsim.operators.operator_components import OperatorComponents
@@ -162,6 +163,12 @@ class SubtaskComponents:
     ) -> StreamPartitioner:
         """Creates a partitioner. ``max_parallelism`` is the one of the reading operator."""
         return create_partitioner(spec, channels, max_parallelism, random)
+
+    def create_adaptive_partitioner(
+        self, partition: ResultPartition, max_traverse_size: int
+    ) -> AdaptiveLoadBasedPartitioner:
+        """Creates what replaces the partitioner of an adaptive writer; it selects the idlest channels."""
+        return AdaptiveLoadBasedPartitioner(partition, max_traverse_size)
 
     def create_record_writer(
         self,

@@ -86,6 +86,8 @@ class NetworkEnvironment:
         partitioner = components.create_partitioner(edge.partitioner, count, edge.target.max_parallelism, random)
         if isinstance(partitioner, KeyGroupStreamPartitioner):
             partitioner.target = edge.target.head.name
+        if edge.max_traverse_size is not None and count > 1:
+            partitioner = components.create_adaptive_partitioner(partition, edge.max_traverse_size)
         writer = components.create_record_writer(
             partition,
             partitioner,

@@ -80,6 +80,8 @@ class SegmentAction(IntEnum):
     """The segment is back in the local pool."""
     RESIZED = 4
     """No segment moved: the local pool has another size now."""
+    COMPARED = 5
+    """No segment moved: an adaptive writer compared the load of the subpartition with that of others (rule 2.4)."""
 
 
 class PoolKind(IntEnum):

@@ -225,7 +225,8 @@ SEGMENTS = Table(
     "segments", Level.FULL, "a memory segment was moved into, within or out of a local buffer pool (section 5.E)",
     (SEQ, TASK, TIME, _POOL, Column("action", "b", "what happened", SegmentAction),
      Column("subpartition", "i", "the subpartition that uses it, -1 if none"),
-     Column("step", "q", "taken and returned: number of this movement in the task manager, from 0; otherwise -1"),
+     Column("step", "q", "taken and returned: number of this movement in the task manager, from 0; compared: bytes in the "
+            "queue of the subpartition, 0 if it uses no segment; otherwise -1"),
      Column("requested", "i", "segments that the local pool holds or has handed out, after this step"),
      Column("free", "i", "segments that the local pool holds, after this step"),
      Column("size", "i", "current size of the local pool without overdraft")),
@@ -331,7 +332,8 @@ EDGES = Table(
     "edges", Level.ELEMENTS, "the non-chained edges between job vertices",
     (Column("edge", "i", "edge id"), Column("source_vertex", "i", "producer"), Column("source_operator", "i", "its operator"),
      Column("target_vertex", "i", "consumer"), Column("input", "i", "task input of the consumer, from 0"),
-     Column("partitioner", "s", "FORWARD, REBALANCE, HASH, BROADCAST, ..."),
+     Column("partitioner", "s", "FORWARD, REBALANCE, HASH, BROADCAST, ...; REBALANCE adaptive(4): its writers "
+            "compare the load of up to 4 channels (rule 2.3)"),
      Column("key_type", "s", "declared key type of a HASH edge, '' = by the value's type"),
      Column("side_output", "s", "tag of its side output, '' for the main output"),
      Column("exchange", "s", "ResultPartitionType: PIPELINED_BOUNDED, PIPELINED or BLOCKING (rule 5.43)")),

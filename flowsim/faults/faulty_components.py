@@ -29,6 +29,7 @@ from flowsim.faults.network import (
     FaultyElements,
     FaultyRecordWriter,
     MisroutingPartitioner,
+    SkippingAdaptivePartitioner,
     SkippingPartitioner,
 )
 from flowsim.faults.recovery import HastyCoordinator, faulty_checkpointing
@@ -67,6 +68,7 @@ from flowsim.network.gates.remote_input_channel import RemoteInputChannel
 from flowsim.network.gates.single_input_gate import SingleInputGate
 from flowsim.network.outbox import Outbox
 from flowsim.network.partitions.result_partition import ResultPartition
+from flowsim.network.writers.adaptive_load_based_partitioner import AdaptiveLoadBasedPartitioner
 from flowsim.network.writers.partitioner import KeyGroupStreamPartitioner, RebalancePartitioner, StreamPartitioner
 from flowsim.network.writers.record_writer import Flusher, RecordWriter
 from flowsim.operators.operator_components import OperatorComponents
@@ -252,6 +254,14 @@ class FaultySubtaskComponents(SubtaskComponents):
             if isinstance(made, RebalancePartitioner) and fault.fault == "rebalance_skips_channel":
                 return SkippingPartitioner(channels, random, fault.at)
         return made
+
+    def create_adaptive_partitioner(
+        self, partition: ResultPartition, max_traverse_size: int
+    ) -> AdaptiveLoadBasedPartitioner:
+        for fault in self._faults[Component.WRITER]:
+            if fault.fault == "rebalance_skips_channel":
+                return SkippingAdaptivePartitioner(partition, max_traverse_size, fault.at)
+        return super().create_adaptive_partitioner(partition, max_traverse_size)
 
     def create_record_writer(
         self,

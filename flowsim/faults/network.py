@@ -11,6 +11,7 @@ from flowsim.faults.tasks import TaskStop
 from flowsim.network.gates.input_channel import InputChannel, Received
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
+from flowsim.network.writers.adaptive_load_based_partitioner import AdaptiveLoadBasedPartitioner
 from flowsim.network.writers.partitioner import (
     KeyGroupStreamPartitioner,
     RebalancePartitioner,
@@ -52,6 +53,22 @@ class SkippingPartitioner(RebalancePartitioner):
         if self._left == -1:
             super().select_channel(value)
         return super().select_channel(value)
+
+
+class SkippingAdaptivePartitioner(AdaptiveLoadBasedPartitioner):
+    """An adaptive partitioner that once, after record ``at``, selects the channel after the idlest one."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, partition: ResultPartition, max_traverse_size: int, at: int) -> None:
+        super().__init__(partition, max_traverse_size)
+        self._left = at + 1
+        """Number of records before the idlest channel is skipped."""
+
+    def select_channel(self, value: Value) -> int:
+        self._left -= 1
+        self.last = channel = (self.idlest_channel() + (self._left == -1)) % self.channels
+        return channel
 
 
 class FaultyRecordWriter(RecordWriter):

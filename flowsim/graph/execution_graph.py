@@ -140,7 +140,7 @@ def describe(execution: ExecutionGraph, recorder: Recorder) -> None:
                 e.source_operator,
                 e.target.id,
                 e.input_index,
-                e.partitioner.name,
+                e.partitioner_text,
                 e.partitioner.key_type or "",
                 e.side_output or "",
                 e.exchange.name,

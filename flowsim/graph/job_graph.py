@@ -17,7 +17,7 @@ from flowsim.graph.stream_graph import (
     StreamNode,
 )
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
-from flowsim.network.writers.partitioner import ALWAYS_ALIGNED
+from flowsim.network.writers.partitioner import ALWAYS_ALIGNED, IN_TURN
 from flowsim.state.key_group_range import compute_default_max_parallelism
 
 
@@ -96,6 +96,14 @@ class JobEdge:
     side_output: str | None
     buffer_timeout_ms: int
     exchange: ResultPartitionType
+    max_traverse_size: int | None = None
+    """The number of channels that an adaptive writer compares; None: the writers are not adaptive (rule 2.3)."""
+
+    @property
+    def partitioner_text(self) -> str:
+        """The name of the partitioner, such as ``REBALANCE``, or ``REBALANCE adaptive(4)`` with adaptive writers."""
+        adaptive = "" if self.max_traverse_size is None else f" adaptive({self.max_traverse_size})"
+        return self.partitioner.name + adaptive
 
 
 @dataclass(slots=True)
@@ -220,6 +228,7 @@ def create_job_graph(graph: StreamGraph) -> JobGraph:
                 if chained_to.get(edge.target_id) is not edge:
                     target = vertex_of[edge.target_id][0]
                     exchange = graph.settings.exchange if edge.exchange is None else edge.exchange
+                    partitioner = resolved_partitioner(graph, edge)
                     job.add_edge(
                         JobEdge(
                             len(job.edges),
@@ -227,13 +236,22 @@ def create_job_graph(graph: StreamGraph) -> JobGraph:
                             operator.index,
                             target,
                             edge.input_index,
-                            resolved_partitioner(graph, edge),
+                            partitioner,
                             edge.side_output,
                             _buffer_timeout(graph, operator.node, exchange),
                             exchange,
+                            _max_traverse_size(graph, partitioner, target),
                         )
                     )
     return job
+
+
+def _max_traverse_size(graph: StreamGraph, partitioner: PartitionerSpec, target: JobVertex) -> int | None:
+    """Returns the number of channels that the writers of an edge compare; None if they are not adaptive (rule 2.3)."""
+    adaptive = graph.settings.adaptive_partitioner
+    if adaptive is None or partitioner.name not in IN_TURN or target.parallelism == 1:
+        return None
+    return adaptive.max_traverse_size
 
 
 def _buffer_timeout(graph: StreamGraph, node: StreamNode, exchange: ResultPartitionType) -> int:

@@ -158,6 +158,14 @@ class BufferDebloatSettings:
     """The smallest announced size in bytes; the largest announced size is the segment size."""
 
 
+@dataclass(frozen=True, slots=True)
+class AdaptivePartitionerSettings:
+    """Settings of adaptive partition selection, with Flink's default (rules 2.3, 2.4)."""
+
+    max_traverse_size: int = 4
+    """The number of channels that a writer compares for one record, 2 or more."""
+
+
 @dataclass(slots=True)
 class JobSettings:
     """Runtime settings of a job, with Flink's defaults (appendix B)."""
@@ -189,6 +197,8 @@ class JobSettings:
     """The links of edges. An edge uses the first matching link; without a link it has no latency and no limit."""
     buffer_debloat: BufferDebloatSettings | None = None
     """Settings of buffer debloating; None: the buffer size is the segment size."""
+    adaptive_partitioner: AdaptivePartitionerSettings | None = None
+    """Settings of adaptive partition selection; None: REBALANCE and RESCALE select their channels in turn."""
     latency_interval_ms: int = 0
     """The interval of the sources' latency markers in ms; 0: no markers (rule 8.20)."""
     watermark_alignment_buffer_size: int = 3

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple, TypeVar, cast
@@ -15,6 +16,9 @@ _T = TypeVar("_T")
 
 _DEEPEST: Final = 32
 """Levels of the params of an operator: triggers are the deepest, one inside another."""
+
+
+_ADAPTIVE: Final = re.compile(r"(REBALANCE|RESCALE) adaptive\((\d{1,10})\)")
 
 
 class Task(NamedTuple):
@@ -54,6 +58,18 @@ class Edge(NamedTuple):
     key_type: str
     side_output: str
     exchange: str
+
+    @property
+    def partitioner_name(self) -> str:
+        """The partitioner, without the word about adaptive writers."""
+        found = _ADAPTIVE.fullmatch(self.partitioner)
+        return self.partitioner if found is None else found[1]
+
+    @property
+    def max_traverse_size(self) -> int | None:
+        """The number of channels that an adaptive writer compares; None: the writers are not adaptive."""
+        found = _ADAPTIVE.fullmatch(self.partitioner)
+        return None if found is None else int(found[2])
 
 
 class Channel(NamedTuple):

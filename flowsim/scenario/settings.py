@@ -17,9 +17,11 @@ from flowsim.scenario.features.checkpointing import (
     compile_restart_strategy,
 )
 from flowsim.scenario.features.network import (
+    AdaptivePartitionerModel,
     BufferDebloatModel,
     LinkModel,
     TaskManagersSetting,
+    compile_adaptive_partitioner,
     compile_debloat,
     compile_links,
     compile_task_managers,
@@ -127,6 +129,10 @@ class SettingsModel(Strict):
         default=None,
         description="Receivers announce a buffer size to their senders. Without it buffers keep their size.",
     )
+    adaptive_partitioner: AdaptivePartitionerModel | None = Field(
+        default=None,
+        description="Writers of rebalance and rescale select the idlest channels. Without it they select them in turn.",
+    )
     checkpointing: CheckpointingModel | None = Field(
         default=None, description="Checkpoints of the job. Without it, only actions take checkpoints."
     )
@@ -182,8 +188,9 @@ def environment_of(settings: SettingsModel) -> StreamExecutionEnvironment:
 def configure_network(
     env: StreamExecutionEnvironment, settings: SettingsModel, graph_names: Mapping[str, str], problems: Problems
 ) -> None:
-    """Sets placement, links, exchange mode and debloating of the environment; reports every unknown node."""
+    """Sets placement, links, exchange mode, debloating and adaptive selection; reports every unknown node."""
     env.configure(exchange=settings.exchange, buffer_debloat=compile_debloat(settings.buffer_debloat))
+    env.configure(adaptive_partitioner=compile_adaptive_partitioner(settings.adaptive_partitioner))
     env.configure(links=compile_links(settings.links, graph_names, problems))
     env.configure(task_managers=compile_task_managers(settings.task_managers, graph_names, problems))
 

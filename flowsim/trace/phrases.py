@@ -68,6 +68,7 @@ SEGMENTS: Final[Phrases] = {
     SegmentAction.HANDED_OUT: ("hands out a segment", ("5.33",)),
     SegmentAction.RECYCLED: ("gets a segment back", ("5.37",)),
     SegmentAction.RESIZED: ("is resized", ("5.39",)),
+    SegmentAction.COMPARED: ("compares the load", ("2.4",)),
 }
 CREDITS: Final[Phrases] = {
     CreditKind.INITIAL_GRANTED: (

@@ -300,6 +300,7 @@ SECTIONS: dict[str, list[type[Strict]]] = {
     "lose_job_manager": [failures.LoseJobManagerModel],
     "link": [network.LinkModel],
     "buffer_debloat": [network.BufferDebloatModel],
+    "adaptive_partitioner": [network.AdaptivePartitionerModel],
     "Faults": [faults.FaultModel],
     "Expect": [expect.ExpectModel],
     "every_schedule": [expect.RunExpectationsModel],

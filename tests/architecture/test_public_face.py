@@ -88,8 +88,8 @@ FROZEN = {
         Pause Burst SplitsOnRequest CheckpointedReader AssignedReader SplitEnumerator SplitEnumeratorContext EnumeratorFactory
     """,
     "flowsim.simulation": """
-        Link BufferDebloatSettings StopJob CancelJob TriggerCheckpoint TriggerSavepoint StopWithSavepoint
-        FailTask LoseTaskManager LoseJobManager CheckpointSettings FixedDelayRestart FailureRateRestart
+        Link AdaptivePartitionerSettings BufferDebloatSettings StopJob CancelJob TriggerCheckpoint TriggerSavepoint
+        StopWithSavepoint FailTask LoseTaskManager LoseJobManager CheckpointSettings FixedDelayRestart FailureRateRestart
         ExponentialDelayRestart NoRestart SavepointRestoreSettings RunOptions Level Fault FaultyComponents
         SimulatedAsyncFunction SomeCalls SimulatedCallFailed Latency FixedLatency UniformLatency NormalLatency LognormalLatency
         ExponentialLatency TraceLatency RecordLatency SpikyLatency JobExecutionResult JobStatus TaskSummary

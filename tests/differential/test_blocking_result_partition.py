@@ -42,7 +42,8 @@ class BlockingResultPartitionMachine(DifferentialMachine):
         self.subpartitions = [self.partition.subpartition(index) for index in range(count)]
         self.views: list[BoundedBlockingSubpartitionReader] = []
         self.written = 0
-        self.ends = 0
+        self.failed = False
+        """A command has failed."""
 
     def teardown(self) -> None:
         if hasattr(self, "folder"):
@@ -119,6 +120,14 @@ class BlockingResultPartitionMachine(DifferentialMachine):
             map(java_text, (content, polled.backlog, more, polled.next_type.is_event, polled.sequence_number))
         )
 
+    @precondition(lambda self: not self.failed)
+    @rule(pick=st.integers(0, 99))
+    def load(self, pick: int) -> None:
+        """What an adaptive writer compares; no writer writes after a failure."""
+        index = pick % len(self.subpartitions)
+        found = self.subpartitions[index]
+        self.command(f"load {index}", lambda: f"{self.pool.buffers_of(index)},{found.bytes_in_queue}")
+
     def command(self, command: str, ours: Callable[[], str | None]) -> None:
         self.same(self.real.run(command), lambda: f"{self.outcome(ours)} {self.state()}")
 
@@ -126,6 +135,7 @@ class BlockingResultPartitionMachine(DifferentialMachine):
         try:
             return ours() or "-"
         except IllegalState:
+            self.failed = True
             return "!IllegalStateException"
 
     def state(self) -> str:

@@ -1,4 +1,6 @@
-"""RecordWriter beside the real ChannelSelectorRecordWriter and BroadcastRecordWriter (rules 5.2-5.7, 5.11-5.17).
+"""RecordWriter beside the real ChannelSelectorRecordWriter, BroadcastRecordWriter and AdaptiveLoadBasedRecordWriter.
+
+Rules 2.3, 2.4, 5.2-5.7, 5.11-5.17.
 
 Elements are encoded differently, so the real writer gets records as long as ours are on the wire, and of what is read only
 the lengths are compared: where buffers end, when they are flushed, what is counted and reported must be the same.
@@ -17,6 +19,7 @@ from flowsim.network.buffers.network_buffer_pool import NetworkBufferPool
 from flowsim.network.partitions.pipelined_subpartition import PipelinedSubpartition
 from flowsim.network.partitions.result_partition import ResultPartition
 from flowsim.network.partitions.result_subpartition import UNLIMITED_SIZE, Buffer
+from flowsim.network.writers.adaptive_load_based_partitioner import AdaptiveLoadBasedPartitioner
 from flowsim.network.writers.partitioner import BroadcastPartitioner, CustomPartitionerWrapper, StreamPartitioner
 from flowsim.network.writers.record_writer import NO_FLUSHER, RecordWriter
 from flowsim.streamrecord.codec import encode_latency_marker_into, encode_watermark
@@ -69,13 +72,20 @@ class RecordWriterMachine(DifferentialMachine):
     def begin(
         self, count: int, size: int, more: int, overdraft: int, timeout_ms: int, broadcast: bool, buffer_size_bytes: int
     ) -> None:
+        self.start(count, size, more, overdraft, timeout_ms, broadcast, buffer_size_bytes, 0)
+
+    def start(
+        self, count: int, size: int, more: int, overdraft: int, timeout_ms: int, broadcast: bool, buffer_size_bytes: int,
+        max_traverse_size: int,
+    ) -> None:  # fmt: skip
+        """``max_traverse_size`` above 0: the writer is adaptive."""
         required, maximum = count + 1, count + 1 + more
         segments = maximum + SPARE_SEGMENTS
         java = self.flink.java.org.apache.flink.runtime.io.network
         output = java.partition.PartitionDriver(
             segments, size, required, maximum, count, UNLIMITED, overdraft, 2, buffer_size_bytes
         )
-        self.real = java.api.writer.WriterDriver(output, timeout_ms, broadcast)
+        self.real = java.api.writer.WriterDriver(output, timeout_ms, broadcast, max_traverse_size)
         self.size, self.count = size, count
         self.network = NetworkBufferPool(segments, size)
         self.pool = self.network.create_buffer_pool(required, maximum, count, UNLIMITED, overdraft)
@@ -89,6 +99,8 @@ class RecordWriterMachine(DifferentialMachine):
         chosen: StreamPartitioner = CustomPartitionerWrapper(
             count, lambda key, channels: self.target, lambda value: value
         )
+        if max_traverse_size:
+            chosen = self.adaptive = AdaptiveLoadBasedPartitioner(self.partition, max_traverse_size)
         self.target = 0
         self.chance = Chosen(0)
         self.writer = RecordWriter(
@@ -215,8 +227,42 @@ class RecordWriterMachine(DifferentialMachine):
                 seen.append(
                     f"{java_text(subpartition.is_available(False))},{java_text(subpartition.is_available(True))}"
                 )
+        seen += [f"{pool.buffers_of(each.index)},{each.bytes_in_queue}" for each in self.subpartitions]
         return " ".join(map(java_text, seen))
+
+
+class AdaptiveWriterMachine(RecordWriterMachine):
+    """An adaptive writer: the idlest channel before each record, and all that follows from the choice."""
+
+    subject = "AdaptiveLoadBasedRecordWriter"
+
+    @initialize(
+        count=st.integers(1, 6),
+        size=st.sampled_from([16, 32, 64]),
+        more=st.integers(3, 20),
+        overdraft=st.sampled_from([0, 2, 5]),
+        timeout_ms=st.sampled_from([0, -1, -1]),
+        buffer_size_bytes=st.sampled_from([UNLIMITED_SIZE, UNLIMITED_SIZE, 20]),
+        max_traverse_size=st.integers(2, 7),
+    )
+    def begin(  # type: ignore[override]
+        self, count: int, size: int, more: int, overdraft: int, timeout_ms: int, buffer_size_bytes: int,
+        max_traverse_size: int,
+    ) -> None:  # fmt: skip
+        self.start(count, size, more, overdraft, timeout_ms, False, buffer_size_bytes, max_traverse_size)
+
+    @rule(length=st.integers(0, 50), times=st.integers(1, 3))
+    def collect(self, length: int, times: int) -> None:  # type: ignore[override]
+        frame = len(encode_record(TIMESTAMP, bytes(length)))
+        for _ in range(times):
+            self.command("idlest", lambda: str(self.adaptive.idlest_channel()))
+            if self.has_room(frame):
+                self.command(f"collect 0 {frame}", lambda: self.writer.collect(bytes(length), TIMESTAMP))
 
 
 def test_writers_equal_flinks(differential: Differential) -> None:
     differential.run(RecordWriterMachine, examples=40, steps=40)
+
+
+def test_adaptive_writers_equal_flinks(differential: Differential) -> None:
+    differential.run(AdaptiveWriterMachine, examples=60, steps=50)

@@ -108,6 +108,8 @@ class ResultPartitionMachine(DifferentialMachine):
         self.written = 0
         self.checkpoint = 0
         self.over = False
+        self.failed = False
+        """A command has failed."""
 
     @precondition(lambda self: len(self.views) < self.count)
     @rule(count=st.sampled_from([1, 4]))
@@ -240,6 +242,15 @@ class ResultPartitionMachine(DifferentialMachine):
             if release:
                 self.command("release", self.partition.release)
 
+    @precondition(lambda self: not self.failed and not self.over)
+    @rule(pick=st.integers(0, 99))
+    def load(self, pick: int) -> None:
+        """What an adaptive writer compares; no writer writes after a failure."""
+        index = pick % self.count
+        self.command(
+            f"load {index}", lambda: f"{self.pool.buffers_of(index)},{self.subpartitions[index].bytes_in_queue}"
+        )
+
     def has_room(self, length: int) -> bool:
         """Whether a record of ``length`` bytes can be written without waiting for a buffer."""
         pool = self.pool
@@ -273,6 +284,7 @@ class ResultPartitionMachine(DifferentialMachine):
         try:
             return ours() or "-"
         except FlowsimError as refusal:
+            self.failed = True
             return "!" + ERRORS[type(refusal)]
 
     def state(self) -> str:

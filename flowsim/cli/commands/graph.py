@@ -128,7 +128,7 @@ def as_data(execution: ExecutionGraph) -> dict[str, Any]:
                 "source": edge.source.id,
                 "source_operator": edge.source_operator,
                 "target": edge.target.id,
-                "partitioner": edge.partitioner.name,
+                "partitioner": edge.partitioner_text,
                 "side_output": edge.side_output,
                 "exchange": edge.exchange.value,
             }
@@ -146,7 +146,7 @@ def _title(job: JobGraph, vertex: JobVertex) -> str:
 def _label(edge: JobEdge) -> str:
     side = f" ({edge.side_output})" if edge.side_output else ""
     exchange = "" if edge.exchange.is_bounded else f" {edge.exchange}"
-    return edge.partitioner.name + side + exchange
+    return edge.partitioner_text + side + exchange
 
 
 def _task_managers(execution: ExecutionGraph, vertex: JobVertex) -> list[str]:

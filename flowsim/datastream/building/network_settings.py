@@ -14,7 +14,7 @@ from flowsim.graph.checkpoint_settings import (
     checked_restart_strategy,
 )
 from flowsim.graph.placement import TaskManagers
-from flowsim.graph.stream_graph import BufferDebloatSettings, Link
+from flowsim.graph.stream_graph import AdaptivePartitionerSettings, BufferDebloatSettings, Link
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 
 
@@ -67,6 +67,20 @@ def _buffer_debloat(value: object) -> BufferDebloatSettings | None:
     return settings
 
 
+def _adaptive_partitioner(value: object) -> AdaptivePartitionerSettings | None:
+    if value is None or value is False:
+        return None
+    settings = AdaptivePartitionerSettings() if value is True else value
+    if not isinstance(settings, AdaptivePartitionerSettings):
+        raise BadInput(
+            f"configure: adaptive_partitioner: expected AdaptivePartitionerSettings, True or None, got {value!r}"
+        )
+    number = settings.max_traverse_size
+    if type(number) is not int or not 2 <= number < 2**31:
+        raise BadInput(f"configure: adaptive_partitioner: max_traverse_size: expected 2 to 2147483647, got {number!r}")
+    return settings
+
+
 def _checkpointing(value: object) -> CheckpointSettings | None:
     if value is None:
         return None
@@ -91,6 +105,7 @@ NETWORK_SETTINGS: Final[dict[str, Callable[[object], object]]] = {
     "exchange": _exchange,
     "links": _links,
     "buffer_debloat": _buffer_debloat,
+    "adaptive_partitioner": _adaptive_partitioner,
     "checkpointing": _checkpointing,
     "restart_strategy": _restart_strategy,
 }

@@ -15,7 +15,7 @@ from flowsim.graph.checkpoint_settings import (
     NoRestart,
     RestartStrategySettings,
 )
-from flowsim.graph.stream_graph import BufferDebloatSettings
+from flowsim.graph.stream_graph import AdaptivePartitionerSettings, BufferDebloatSettings
 from flowsim.not_simulated import refuse_option
 from flowsim.units import duration_ms
 
@@ -96,6 +96,10 @@ OPTIONS: Final[dict[str, Option]] = {
         "buffer_debloat.threshold_percent", "int"
     ),
     "taskmanager.network.memory.buffer-debloat.samples": Option("buffer_debloat.samples", "int"),
+    "taskmanager.network.adaptive-partitioner.enabled": Option("adaptive_partitioner", "bool"),
+    "taskmanager.network.adaptive-partitioner.max-traverse-size": Option(
+        "adaptive_partitioner.max_traverse_size", "int"
+    ),
     "taskmanager.memory.starting-segment-size": Option("buffer_debloat.starting_bytes", "bytes"),
     "taskmanager.memory.min-segment-size": Option("buffer_debloat.minimum_bytes", "bytes"),
 }
@@ -135,19 +139,26 @@ class Configuration:
     def settings(self) -> dict[str, object]:
         """Returns the settings of the keys, by flowsim's names.
 
-        The debloating settings are one value; the value is None if debloating is disabled. If the buffer timeout is
-        disabled, its value is -1 (rule 5.3).
+        The debloating settings are one value; the value is None if debloating is disabled. The same holds for those of
+        the adaptive partitioner. If the buffer timeout is disabled, its value is -1 (rule 5.3).
         """
         read = {OPTIONS[key].setting: _read(key, value) for key, value in self._values.items()}
         if not read.pop("buffer_timeout_enabled", True):
             read["buffer_timeout_ms"] = -1
         debloat = _group(read, "buffer_debloat")
+        adaptive = AdaptivePartitionerSettings(**_group(read, "adaptive_partitioner"))  # type: ignore[arg-type]
         checkpointing = _group(read, "checkpointing")
         restart = _group(read, "restart_strategy")
         settings: dict[str, object] = dict(read)
         if "buffer_debloat" in settings:
             enabled = settings["buffer_debloat"]
             settings["buffer_debloat"] = BufferDebloatSettings(**debloat) if enabled else None  # type: ignore[arg-type]
+        if adaptive.max_traverse_size < 2:
+            # Flink checks it also where the partitioner is not enabled.
+            key = "taskmanager.network.adaptive-partitioner.max-traverse-size"
+            raise BadInput(f"configuration: {key}: must be greater than 1, got {adaptive.max_traverse_size}")
+        if "adaptive_partitioner" in settings:
+            settings["adaptive_partitioner"] = adaptive if settings["adaptive_partitioner"] else None
         if checkpointing:
             settings["checkpointing"] = CheckpointSettings(**checkpointing)  # type: ignore[arg-type]
         if restart:

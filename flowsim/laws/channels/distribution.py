@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 
 from flowsim.facts.kinds import Level
+from flowsim.laws.channels.adaptive_selection import SEGMENT_COLUMNS, AdaptiveWriters
 from flowsim.laws.elements import sent_records
 from flowsim.laws.job_graph import Channel, Edge, JobGraph, Task
 from flowsim.laws.law import Findings, FoundByLaw, Law
@@ -23,10 +24,10 @@ class Writer:
     """The records of one task on one edge; ``before`` is the place of its last record, None if any may follow."""
 
     def __init__(self, edge: Edge, targets: list[int]) -> None:
-        self.partitioner = edge.partitioner
+        self.partitioner = edge.partitioner_name
         self.edge = edge.edge
         self.width = len(targets)
-        self.before: int | None = None if edge.partitioner == "REBALANCE" else self.width - 1
+        self.before: int | None = None if self.partitioner == "REBALANCE" else self.width - 1
         self._payload: tuple[Ints, Ints] = (np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64))
 
     def expected(self, place: Ints, key_hash: Ints) -> Ints:
@@ -54,21 +55,30 @@ class Distribution:
         self._task = task.task
         self._found = found
         self._writers: list[Writer] = []
+        self._adaptive = AdaptiveWriters(task.task, graph, found)
         self._channels = np.array(sorted(channel.channel for channel in channels))
         self._writer, self._place = np.full((2, len(channels)), -1)
         for edge in sorted({channel.edge for channel in channels}):
-            if graph.edges[edge].partitioner not in _JUDGED:
+            about = graph.edges[edge]
+            if about.partitioner_name not in _JUDGED:
                 continue
             own = [channel for channel in channels if channel.edge == edge]
-            targets = targets_of(task, graph.edges[edge], graph.tasks[own[0].target_task].parallelism)
-            for channel in own:
-                at = np.searchsorted(self._channels, channel.channel)
-                subtask = graph.tasks[channel.target_task].subtask
+            targets = targets_of(task, about, graph.tasks[own[0].target_task].parallelism)
+            subtasks = {channel.channel: graph.tasks[channel.target_task].subtask for channel in own}
+            places = {
+                channel: targets.index(subtask) if subtask in targets else -1 for channel, subtask in subtasks.items()
+            }
+            if about.max_traverse_size is not None and len(targets) > 1:
+                self._adaptive.add(about, len(targets), about.max_traverse_size, places)
+                continue
+            for channel, place in places.items():
+                at = np.searchsorted(self._channels, channel)
                 self._writer[at] = len(self._writers)
-                self._place[at] = targets.index(subtask) if subtask in targets else -1
-            self._writers.append(Writer(graph.edges[edge], targets))
+                self._place[at] = place
+            self._writers.append(Writer(about, targets))
 
     def feed(self, facts: Slice) -> None:
+        self._adaptive.feed(facts)
         rows = facts.of("sent")
         if not len(rows):
             return
@@ -113,7 +123,7 @@ class Distribution:
 
 def targets_of(task: Task, edge: Edge, targets: int) -> list[int]:
     """The subtasks that read subpartitions 0, 1, ... of a task (rules 1.15 to 1.17); ``targets``: how many there are."""
-    if edge.partitioner not in _POINTWISE:
+    if edge.partitioner_name not in _POINTWISE:
         return list(range(targets))
     sources = task.parallelism
     if sources >= targets:
@@ -128,7 +138,7 @@ def _make(graph: JobGraph, task: Task, found: FoundByLaw) -> Distribution | None
 
 
 def _needs_judged_edges(graph: JobGraph) -> str:
-    judged = any(edge.partitioner in _JUDGED for edge in graph.edges.values())
+    judged = any(edge.partitioner_name in _JUDGED for edge in graph.edges.values())
     return "" if judged else "every edge is keyed or shuffled"
 
 
@@ -149,6 +159,12 @@ _COUNTS: Final = """\
   - CUSTOM: its place is not `key_hash`, the recorded result of the user's partitioner;
   - RESCALE, BROADCAST: its place is not (place of the row before + 1) mod n; first row: its place is not 0;
   - REBALANCE: the same, but the first row may have any place;
+  - REBALANCE or RESCALE with `adaptive(N)` in `edges.partitioner`, n above 1: the writer compares the channels at the
+    places that follow the place of the row before (first row: those from 0 on), at most min(N, n) of them. At level
+    elements the place is none of theirs. At level full the COMPARED rows of the writer's pool since the row before are
+    not for these channels in this order, up to and including the first that uses no segment (HANDED_OUT minus RECYCLED
+    rows so far), or all of them; or the place is not that of the channel without segments or, if all use some, of the
+    first one with the fewest segments, and with the fewest bytes (`step`) among equals;
   - BROADCAST: its place is above 0, and its `timestamp` or `fingerprint` differs from the row before.
 - In a whole run, 1 for each (task, BROADCAST edge) whose last row is not at place n - 1.
 """
@@ -157,10 +173,10 @@ LAWS: Final = (
     Law(
         ID,
         "Every record is sent to the channel that the partitioner of its edge selects: the first, the next "
-        "in turn, all, or the one that the user's partitioner returned.",
-        ("1.15", "1.16", "1.17", "2.1", "2.2"),
+        "in turn, all, the idlest, or the one that the user's partitioner returned.",
+        ("1.15", "1.16", "1.17", "2.1", "2.2", "2.3", "2.4"),
         Level.ELEMENTS,
-        {"sent": ("channel", "kind", *_ROW[:-1])},
+        {"sent": ("channel", "kind", *_ROW[:-1]), "segments": SEGMENT_COLUMNS},
         _make,
         _needs_judged_edges,
         unjudged=_shuffled,

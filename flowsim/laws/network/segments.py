@@ -13,7 +13,7 @@ from flowsim.laws.slices import Slice
 
 ID: Final = "segments"
 _COLUMNS: Final = ("pool", "action", "step", "requested", "free", "size")
-_TAKEN, _RETURNED, _HANDED_OUT, _RECYCLED, _RESIZED = (int(action) for action in SegmentAction)
+_TAKEN, _RETURNED, _HANDED_OUT, _RECYCLED, _RESIZED, _ = (int(action) for action in SegmentAction)
 _AT_THE_END: Final = 2**63 - 1
 
 

@@ -12,6 +12,7 @@ from flowsim.network.buffers.buffer import (
     MemorySegment,
     NetworkBuffer,
     data_type_of,
+    wire_size,
 )
 from flowsim.network.errors import IllegalArgument, IllegalState, OutOfBounds
 from flowsim.streamrecord.events import Event
@@ -166,6 +167,11 @@ class BufferConsumer:
         """The number of bytes that were committed at the last ``build``, or at construction."""
         return self._seen
 
+    @property
+    def unread_bytes(self) -> int:
+        """The number of committed bytes that no ``build`` has returned."""
+        return self._builder.committed - self._position
+
     def build(self) -> BufferSlice:
         """Returns the bytes committed since the last ``build`` and retains the segment.
 
@@ -200,6 +206,11 @@ class EventConsumer:
         self.event = event
         self.data_type = data_type_of(event, has_priority)
         self._has_priority = has_priority
+
+    @property
+    def unread_bytes(self) -> int:
+        """The size of the event, which is read as a whole."""
+        return wire_size(self.event)
 
     def copy(self) -> EventConsumer:
         return self

@@ -119,6 +119,14 @@ class LocalBufferPool:
     def used_segments(self) -> int:
         return self.requested - len(self._free)
 
+    def buffers_of(self, channel: int) -> int:
+        """Returns the number of segments that subpartition ``channel`` uses. Flink: getBuffersCountUnsafe."""
+        return self._per_channel.get(channel, 0)
+
+    def report_compared(self, channel: int, bytes_in_queue: int) -> None:
+        """Records that a writer compared the load of subpartition ``channel`` (rule 2.4)."""
+        self._report(SegmentAction.COMPARED, channel, bytes_in_queue)
+
     def request_builder(self, channel: int = -1) -> BufferBuilder | None:
         """Returns a builder on a segment of subpartition ``channel``; None if the pool is exhausted (rule 5.36).
 

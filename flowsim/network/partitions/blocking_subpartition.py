@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from flowsim.errors import InvariantViolation
 from flowsim.facts.kinds import BufferKind, BufferSide
@@ -31,6 +31,9 @@ from flowsim.network.partitions.result_subpartition import (
     Consumer,
 )
 from flowsim.streamrecord.events import EndOfPartitionEvent, Event
+
+_HEADER_BYTES: Final = 8
+"""Of a buffer in Flink's file. Flink: BufferReaderWriterUtil.HEADER_LENGTH."""
 
 
 class BoundedData:
@@ -206,6 +209,12 @@ class BoundedBlockingSubpartition:
     def queued_buffers(self) -> int:
         """Always 0: buffers in a file are not queued."""
         return 0
+
+    @property
+    def bytes_in_queue(self) -> int:
+        """The bytes in memory minus the header of each buffer in the file, which Flink subtracts, too (rule 2.4)."""
+        in_memory = 0 if self._current is None else self._current.unread_bytes
+        return in_memory - _HEADER_BYTES * len(self._spilled)
 
     def _check_unused(self) -> None:
         if self.is_unused:

@@ -155,8 +155,11 @@ class PipelinedSubpartition:
 
     @property
     def queued_buffers(self) -> int:
-        """Number of buffers and events in the queue."""
         return len(self.buffers)
+
+    @property
+    def bytes_in_queue(self) -> int:
+        return sum(consumer.unread_bytes for consumer in self.buffers)
 
     def poll(self) -> BufferAndBacklog | None:
         """Returns the next bytes or event, including an unfinished last buffer (rules 5.23, 5.24)."""

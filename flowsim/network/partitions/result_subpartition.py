@@ -104,6 +104,10 @@ class ResultSubpartition(Protocol):
     def queued_buffers(self) -> int:
         """Number of buffers and events in memory that were not read yet."""
 
+    @property
+    def bytes_in_queue(self) -> int:
+        """Number of bytes written, events included, minus those that left. Flink: getBytesInQueueUnsafe (rule 2.4)."""
+
     def create_read_view(self, listener: BufferAvailabilityListener) -> SubpartitionView:
         """Returns a view for ``listener``, which is notified of data from now on (rule 5.31)."""
 

@@ -23,6 +23,8 @@ KeySelector = Callable[[Value], Value]
 POINTWISE = frozenset({"FORWARD", "RESCALE"})
 """The partitioners whose edges connect subtasks pointwise (rule 1.14)."""
 
+IN_TURN = frozenset({"REBALANCE", "RESCALE"})
+"""The partitioners that select channels round robin, which writers can replace by adaptive selection (rule 2.3)."""
 
 ALWAYS_ALIGNED = POINTWISE | {"BROADCAST", "CUSTOM"}
 """The partitioners whose stored records could not be given to other subtasks (rule 12.19)."""

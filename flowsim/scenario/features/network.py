@@ -1,4 +1,4 @@
-"""The network between the tasks of a scenario: placement, links, debloating."""
+"""The network between the tasks of a scenario: placement, links, debloating, adaptive partitioner."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field
 
 from flowsim.errors import did_you_mean
-from flowsim.graph.stream_graph import BufferDebloatSettings, Link
+from flowsim.graph.stream_graph import AdaptivePartitionerSettings, BufferDebloatSettings, Link
 from flowsim.scenario.types import PLACE_PATTERN, ByteSize, DurationNs, Name, PositiveMs, Strict
 from flowsim.scenario.yaml.problems import Problems
 
@@ -54,6 +54,20 @@ class BufferDebloatModel(Strict):
     minimum_size: Annotated[ByteSize, Field(ge=1, le=1 << 26)] = Field(
         default=256, description="Smallest buffer size that a gate announces; at most the segment size."
     )
+
+
+class AdaptivePartitionerModel(Strict):
+    """Writers of rebalance and rescale send each record to the idlest of the next channels."""
+
+    enabled: bool = Field(default=True, description="false: channels in turn, as without `adaptive_partitioner`.")
+    max_traverse_size: Annotated[int, Field(ge=2, le=1_000_000)] = Field(
+        default=4, description="Number of channels that a writer compares for one record."
+    )
+
+
+def compile_adaptive_partitioner(model: AdaptivePartitionerModel | None) -> AdaptivePartitionerSettings | None:
+    """Returns the settings of adaptive partition selection; None without it."""
+    return None if model is None or not model.enabled else AdaptivePartitionerSettings(model.max_traverse_size)
 
 
 def compile_debloat(model: BufferDebloatModel | None) -> BufferDebloatSettings | None:

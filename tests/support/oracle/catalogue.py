@@ -67,8 +67,8 @@ LAWS: Final[Sequence[Law]] = (
         ("1.18", "1.19", "1.20", "1.23"), Level.ELEMENTS),
     Law("distribution",
         "Every record is sent to the channel that the partitioner of its edge selects: the first, the next "
-            "in turn, all, or the one that the user's partitioner returned.",
-        ("1.15", "1.16", "1.17", "2.1", "2.2"), Level.ELEMENTS),
+            "in turn, all, the idlest, or the one that the user's partitioner returned.",
+        ("1.15", "1.16", "1.17", "2.1", "2.2", "2.3", "2.4"), Level.ELEMENTS),
     Law("window-fire",
         "A window fires when its task's watermark has passed it, as often as its trigger demands, with exactly the rows that "
         "belong to it.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import ceil, floor
 
-from flowsim.facts.kinds import ElementKind
+from flowsim.facts.kinds import ElementKind, SegmentAction
 from flowsim.laws.job_graph import JobGraph
 from tests.support.oracle.catalogue import Outcome
 from tests.support.oracle.facts import Facts, Findings, Row, not_applicable
@@ -16,7 +16,7 @@ _ALL_TO_ALL = {"GLOBAL", "CUSTOM", "REBALANCE", "BROADCAST"}
 
 def distribution(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
     """Replays every writer record by record."""
-    names = {edge.partitioner for edge in graph.edges.values()}
+    names = {edge.partitioner.split(" ")[0] for edge in graph.edges.values()}
     if not names & (_POINTWISE | _ALL_TO_ALL):
         return not_applicable("distribution", "every edge is keyed or shuffled")
     findings = Findings(0)
@@ -29,18 +29,24 @@ def distribution(facts: Facts, graph: JobGraph, whole: bool) -> Outcome:
             if task in senders:
                 findings.rows_examined += 1
                 findings.broken("a channel of another task", task=task, seq=seq, channel=number)
-        elif kind == ElementKind.RECORD and graph.edges[channel.edge].partitioner in _POINTWISE | _ALL_TO_ALL:
+        elif (
+            kind == ElementKind.RECORD
+            and graph.edges[channel.edge].partitioner.split(" ")[0] in _POINTWISE | _ALL_TO_ALL
+        ):
             written.setdefault((task, channel.edge), []).append(row)
     for (task, edge), rows in written.items():
         findings.rows_examined += len(rows)
-        _replay(findings, graph, task, edge, rows, whole)
+        if " adaptive" in graph.edges[edge].partitioner and len(_readers(graph, task, edge)) > 1:
+            _replay_adaptive(findings, facts, graph, task, edge, rows)
+        else:
+            _replay(findings, graph, task, edge, rows, whole)
     shuffled = sorted(edge for edge, about in graph.edges.items() if about.partitioner == "SHUFFLE")
     unjudged = "not checked: shuffled edges " + ", ".join(str(edge) for edge in shuffled)
     return findings.outcome("distribution", unjudged if shuffled else "")
 
 
 def _replay(findings: Findings, graph: JobGraph, task: int, edge: int, rows: list[Row], whole: bool) -> None:
-    name, readers = graph.edges[edge].partitioner, _readers(graph, task, edge)
+    name, readers = graph.edges[edge].partitioner.split(" ")[0], _readers(graph, task, edge)
     counter = None if name == "REBALANCE" else -1
     last: tuple[int, int] | None = None
     for seq, _, _, channel, _, _, timestamp, fingerprint, key_hash, _ in rows:
@@ -61,12 +67,43 @@ def _replay(findings: Findings, graph: JobGraph, task: int, edge: int, rows: lis
         findings.broken("not broadcast to all", task=task, edge=edge)
 
 
+def _replay_adaptive(findings: Findings, facts: Facts, graph: JobGraph, task: int, edge: int, rows: list[Row]) -> None:
+    """For each record, what was compared since the record before, and how many segments each channel used by then."""
+    readers = _readers(graph, task, edge)
+    most = min(int(graph.edges[edge].partitioner.split("(")[1][:-1]), len(readers))
+    pools = {pool.pool for pool in graph.pools.values() if (pool.task, pool.edge, pool.kind) == (task, edge, 0)}
+    moves = sorted(row for row in facts.rows("segments") if row[1] == task and row[3] in pools)
+    before, since = -1, -1
+    for seq, _, _, channel, *_ in rows:
+        subtask = graph.tasks[graph.channels[channel].target_task].subtask
+        place = readers.index(subtask) if subtask in readers else -1
+        loads = []
+        for at, _, _, _, action, subpartition, size, *_ in moves:
+            if action == SegmentAction.COMPARED and since < at < seq:
+                earlier = [move[4] for move in moves if move[0] < at and move[5] == subpartition]
+                used = earlier.count(SegmentAction.HANDED_OUT) - earlier.count(SegmentAction.RECYCLED)
+                loads.append((used, size, subpartition))
+        window = [(before + 1 + step) % len(readers) for step in range(most)]
+        if not any(move[0] < seq for move in moves):
+            right = place in window
+        else:
+            idle = [number for number, (used, _, _) in enumerate(loads) if used == 0]
+            window = window[: idle[0] + 1] if idle else window
+            right = [subpartition for *_, subpartition in loads] == window and (
+                place
+                == (window[-1] if idle else next(s for u, b, s in loads if (u, b) == min(load[:2] for load in loads)))
+            )
+        if not right:
+            findings.broken("not the idlest channel", task=task, seq=seq, channel=channel, place=place)
+        before, since = place, seq
+
+
 def _readers(graph: JobGraph, task: int, edge: int) -> list[int]:
     """The subtasks that read subpartitions 0, 1, ... of a task: found by asking every target what it reads."""
     about = graph.edges[edge]
     channel = next(c for c in graph.channels.values() if (c.source_task, c.edge) == (task, edge))
     sources, targets = graph.tasks[task].parallelism, graph.tasks[channel.target_task].parallelism
-    if about.partitioner in _ALL_TO_ALL:
+    if about.partitioner.split(" ")[0] in _ALL_TO_ALL:
         return list(range(targets))
     subtask = graph.tasks[task].subtask
     if sources >= targets:

@@ -14,7 +14,7 @@ from flowsim.datastream.common.configuration import OPTIONS
 from flowsim.errors import BadInput
 from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
-from flowsim.graph.stream_graph import BufferDebloatSettings, JobSettings, Link
+from flowsim.graph.stream_graph import AdaptivePartitionerSettings, BufferDebloatSettings, JobSettings, Link
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.scenario.settings import SettingsModel
 
@@ -46,6 +46,58 @@ def test_flink_keys_set_every_debloating_number() -> None:
     assert env().configure(Configuration.from_dict(keys)).settings.buffer_debloat is None
     del keys[f"{prefix}enabled"]
     assert env().configure(Configuration.from_dict(keys)).settings.buffer_debloat is None
+
+
+ADAPTIVE = "taskmanager.network.adaptive-partitioner."
+
+
+def test_flink_keys_set_adaptive_partitioner() -> None:
+    keys = {f"{ADAPTIVE}enabled": "true"}
+    assert env().configure(Configuration.from_dict(keys)).settings.adaptive_partitioner == AdaptivePartitionerSettings(
+        4
+    )
+    keys[f"{ADAPTIVE}max-traverse-size"] = "7"
+    assert env().configure(Configuration.from_dict(keys)).settings.adaptive_partitioner == AdaptivePartitionerSettings(
+        7
+    )
+    keys[f"{ADAPTIVE}enabled"] = "false"
+    assert env().configure(Configuration.from_dict(keys)).settings.adaptive_partitioner is None
+    del keys[f"{ADAPTIVE}enabled"]
+    assert env().configure(Configuration.from_dict(keys)).settings.adaptive_partitioner is None
+    assert env(adaptive_partitioner=True).settings.adaptive_partitioner == AdaptivePartitionerSettings()
+
+
+@pytest.mark.parametrize("enabled", ["true", "false"])
+def test_adaptive_partitioner_compares_two_channels_at_least(enabled: str) -> None:
+    """Flink checks the number also where the partitioner is not enabled."""
+    keys = {f"{ADAPTIVE}enabled": enabled, f"{ADAPTIVE}max-traverse-size": "1"}
+    with pytest.raises(BadInput, match=re.escape(f"{ADAPTIVE}max-traverse-size: must be greater than 1, got 1")):
+        env().configure(Configuration.from_dict(keys))
+
+
+@pytest.mark.parametrize("value", [4, "yes", AdaptivePartitionerSettings(1), AdaptivePartitionerSettings(2**31)])
+def test_adaptive_partitioner_refuses_other_values(value: object) -> None:
+    with pytest.raises(BadInput, match="configure: adaptive_partitioner"):
+        env(adaptive_partitioner=value)
+
+
+@pytest.mark.parametrize(
+    ("partition", "parallelism", "text"),
+    [
+        ("rebalance", 3, "REBALANCE adaptive(4)"),
+        ("rescale", 3, "RESCALE adaptive(4)"),
+        ("shuffle", 3, "SHUFFLE"),
+        ("global_", 3, "GLOBAL"),
+        ("broadcast", 3, "BROADCAST"),
+        ("rebalance", 1, "REBALANCE"),
+    ],
+)
+def test_adaptive_writers_belong_to_rebalance_and_rescale(partition: str, parallelism: int, text: str) -> None:
+    made = env(parallelism=2, adaptive_partitioner=True)
+    sent = getattr(made.from_collection([1, 2, 3]), partition)()
+    sent.map(lambda value: value).set_parallelism(parallelism).print()
+    job = create_job_graph(made.stream_graph())
+    assert job.edges[0].partitioner_text == text
 
 
 def test_disabled_buffer_timeout_never_flushes() -> None:

@@ -6,8 +6,9 @@ from random import Random
 
 import pytest
 
-from flowsim.facts.kinds import ElementKind, Level
-from flowsim.graph.stream_graph import PartitionerSpec
+from flowsim.facts.kinds import ElementKind, Level, SegmentAction
+from flowsim.faults.catalogue import Fault
+from flowsim.graph.stream_graph import AdaptivePartitionerSettings, PartitionerSpec
 from flowsim.laws.channels.distribution import LAWS, targets_of
 from flowsim.laws.job_graph import Edge, Task, job_graph
 from flowsim.laws.judge import check_all
@@ -28,12 +29,19 @@ SPECS = {name: PartitionerSpec(name) for name in NAMES} | {
 }
 
 
-def run(name: str, sources: int, targets: int) -> FactBuilder:
+ADAPTIVE = ("REBALANCE adaptive(2)", "RESCALE adaptive(3)")
+
+
+def run(
+    name: str, sources: int, targets: int, level: Level = Level.ELEMENTS, faults: tuple[Fault, ...] = ()
+) -> FactBuilder:
     """What a job with one such edge records."""
-    job = SmallJob(segment_size_bytes=64)
-    job.sink(job.values(lambda _: range(20), sources), by=SPECS[name], parallelism=targets, chain=False)
-    recorder = MemoryRecorder(Level.ELEMENTS)
-    job.run(recorder=recorder)
+    partitioner, _, adaptive = name.partition(" adaptive")
+    settings = AdaptivePartitionerSettings(int(adaptive[1:-1])) if adaptive else None
+    job = SmallJob(segment_size_bytes=64, adaptive_partitioner=settings)
+    job.sink(job.values(lambda _: range(20), sources), by=SPECS[partitioner], parallelism=targets, chain=False)
+    recorder = MemoryRecorder(level)
+    job.run(recorder=recorder, faults=faults)
     return recorded(recorder)
 
 
@@ -116,6 +124,61 @@ def test_subtasks_of_pointwise_edge_are_rotated_in_their_group() -> None:
     """Rule 1.17: of 2 writers and 5 readers the second feeds 4 and 3, in this order."""
     task, edge = Task(1, 0, 0, "", 1, 2, 128, 0), Edge(0, 0, 0, 1, 0, "RESCALE", "", "", "")
     assert targets_of(task, edge, 5) == [4, 3]
+
+
+@pytest.mark.parametrize("level", [Level.ELEMENTS, Level.FULL])
+@pytest.mark.parametrize(("name", "sources", "targets"), [(name, *size) for name in ADAPTIVE for size in sizes(name)])
+def test_adaptive_writers_satisfy_law(name: str, sources: int, targets: int, level: Level) -> None:
+    facts = run(name, sources, targets, level)
+    assert [row["partitioner"] for row in facts.rows("edges")] == [name if targets > 1 else name.partition(" ")[0]]
+    outcome = judge(facts)
+    assert (outcome.verdict, outcome.rows_examined) == (Verdict.HOLDS, 20 * sources), outcome.evidence
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+@pytest.mark.parametrize("at", [0, 7, 15])
+def test_adaptive_writer_that_skips_idlest_channel_is_seen(name: str, at: int) -> None:
+    outcome = judge(run(name, 1, 4, Level.FULL, (Fault("rebalance_skips_channel", at=at),)))
+    assert outcome.violations == 1
+    assert outcome.evidence[0]["what"] == "the channel is not the idlest of those compared"
+    assert judge(run(name, 1, 4, Level.FULL)).violations == 0
+
+
+def test_adaptive_writer_without_comparisons_of_next_channels_is_seen() -> None:
+    facts = run(ADAPTIVE[0], 1, 4, Level.FULL)
+    compared = facts.rows("segments", lambda row: row["action"] == SegmentAction.COMPARED)
+    facts.remove("segments", compared[9])
+    outcome = judge(facts)
+    assert outcome.violations == 1
+    assert outcome.evidence[0]["what"] == "other channels were compared than the next ones"
+
+
+@pytest.mark.parametrize("name", ADAPTIVE)
+def test_damaged_adaptive_jobs_get_verdicts_of_oracle_for_any_slicing(name: str) -> None:
+    columns = {"sent": ("channel", "task"), "segments": ("action", "subpartition", "step", "pool")}
+    for number, (sources, targets) in enumerate(sizes(name) * 6):
+        random = Random(number)
+        facts = run(name, sources, targets, random.choice((Level.ELEMENTS, Level.FULL)))
+        for _ in range(random.randrange(4)):
+            table = random.choice(("sent", "segments") if facts.rows("segments") else ("sent",))
+            row = random.choice(facts.rows(table))
+            column = random.choice(columns[table])
+            row[column] = random.randrange(sources if column == "task" else 1 + len(facts.rows("channels")))
+        built = BuiltFacts(facts)
+        expected = distribution(built, job_graph(built), True)
+        for epochs in (1, 4):
+            found = judged_in_slices(built, LAWS, "complete", epochs, number)["distribution"]
+            assert (found.verdict.value, found.rows_examined, found.violations) == (
+                expected.verdict.value, expected.rows_examined, expected.violations,
+            ), found.evidence  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("channels", "violations"),
+    [([0, 1, 2, 0], 0), ([1, 0, 2, 1], 0), ([2, 1, 0], 1), ([0, 0, 1], 1), ([1, 1, 0], 1)],
+)
+def test_adaptive_writer_at_level_elements_stays_within_compared_channels(channels: list[int], violations: int) -> None:
+    assert judge(of_writer("REBALANCE adaptive(2)", channels)).violations == violations
 
 
 @pytest.mark.parametrize("name", [*NAMES, "SHUFFLE"])

@@ -9,7 +9,7 @@ import pytest
 from flowsim.cluster.job_execution import JobStatus
 from flowsim.cluster.mini_cluster import MiniCluster
 from flowsim.errors import ScenarioError
-from flowsim.graph.stream_graph import BufferDebloatSettings, Link
+from flowsim.graph.stream_graph import AdaptivePartitionerSettings, BufferDebloatSettings, Link
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.compiler import compile_scenario
@@ -74,6 +74,19 @@ def test_every_exchange_mode_gives_same_results(exchange: str, tmp_path: Path) -
     assert MiniCluster(job.stream_graph(), job.run_options()).run().status is JobStatus.FINISHED
     assert job.sinks[0].collected is not None
     assert sorted(row[0] for row in job.sinks[0].collected.values()) == [2, 3]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("{}", AdaptivePartitionerSettings(4)),
+        ("{max_traverse_size: 2}", AdaptivePartitionerSettings(2)),
+        ("{enabled: false, max_traverse_size: 2}", None),
+    ],
+)
+def test_adaptive_partitioner(text: str, expected: AdaptivePartitionerSettings | None, tmp_path: Path) -> None:
+    graph = compiled(f"  adaptive_partitioner: {text}\n", tmp_path).stream_graph()
+    assert graph.settings.adaptive_partitioner == expected
 
 
 def test_disabled_debloating_is_none(tmp_path: Path) -> None:

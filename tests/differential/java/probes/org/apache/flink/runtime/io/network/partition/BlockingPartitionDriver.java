@@ -70,6 +70,8 @@ public final class BlockingPartitionDriver extends Driver {
             case "flush_all":
                 partition.flushAll();
                 return "-";
+            case "load":
+                return partition.getBuffersCountUnsafe(n[0]) + "," + partition.getBytesInQueueUnsafe(n[0]);
             case "finish":
                 partition.finish();
                 return "-";

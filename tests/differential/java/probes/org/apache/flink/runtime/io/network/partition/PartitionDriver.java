@@ -100,6 +100,8 @@ public final class PartitionDriver extends Driver {
             case "flush_all":
                 partition.flushAll();
                 return "-";
+            case "load":
+                return partition.getBuffersCountUnsafe(n[0]) + "," + partition.getBytesInQueueUnsafe(n[0]);
             case "finish":
                 partition.finish();
                 return "-";

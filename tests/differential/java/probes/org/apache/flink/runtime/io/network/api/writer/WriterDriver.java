@@ -9,20 +9,23 @@ import org.apache.flink.runtime.io.network.api.EndOfData;
 import org.apache.flink.runtime.io.network.api.StopMode;
 import org.apache.flink.runtime.io.network.partition.PartitionDriver;
 
-/** A real RecordWriter, of a channel selector or broadcasting, on a partition that is driven beside it. */
+/** A real RecordWriter, of a channel selector, adaptive or broadcasting, on a partition that is driven beside it. */
 public final class WriterDriver extends Driver {
     private static final int LENGTH_PREFIX = 4;
 
     private final PartitionDriver output;
     private final RecordWriter<Record> writer;
 
-    public WriterDriver(PartitionDriver output, int timeout, boolean broadcast) {
+    /** With a {@code maxTraverseSize} above 0 the writer is adaptive. */
+    public WriterDriver(PartitionDriver output, int timeout, boolean broadcast, int maxTraverseSize) {
         this.output = output;
         output.tellLengthsOnly();
         writer =
                 new RecordWriterBuilder<Record>()
                         .setChannelSelector(new Selector(broadcast))
                         .setTimeout(timeout)
+                        .setEnabledAdaptivePartitioner(maxTraverseSize > 0)
+                        .setMaxTraverseSize(maxTraverseSize)
                         .build(output.partition());
     }
 
@@ -37,6 +40,8 @@ public final class WriterDriver extends Driver {
             case "collect":
                 writer.emit(new Record(n[0], n[1] - LENGTH_PREFIX));
                 return "-";
+            case "idlest":
+                return "" + ((AdaptiveLoadBasedRecordWriter<Record>) writer).getIdlestChannelIndex();
             case "to_all":
                 writer.broadcastEmit(new Record(0, n[0] - LENGTH_PREFIX));
                 return "-";
@@ -59,7 +64,12 @@ public final class WriterDriver extends Driver {
 
     @Override
     public String state() {
-        return output.state();
+        StringBuilder loads = new StringBuilder();
+        for (int i = 0; i < output.partition().getNumberOfSubpartitions(); i++) {
+            loads.append(' ').append(output.partition().getBuffersCountUnsafe(i));
+            loads.append(',').append(output.partition().getBytesInQueueUnsafe(i));
+        }
+        return output.state() + loads;
     }
 
     /** So many bytes for one channel. */

@@ -8,6 +8,7 @@ from typing import Final, Protocol
 from flowsim.checkpoints.checkpoint_properties import CheckpointProperties
 from flowsim.checkpoints.execution import ExecutionAttemptId
 from flowsim.errors import FlowsimError
+from flowsim.quantities import count_text
 from flowsim.streamrecord.checkpoint_exception import CheckpointException, CheckpointFailureReason
 
 UNLIMITED_TOLERABLE_FAILURE_NUMBER: Final = 2**31 - 1
@@ -30,7 +31,7 @@ class TolerableCheckpointFailuresExceeded(FlowsimError):
 
     def __init__(self, tolerable: int, last: CheckpointException) -> None:
         super().__init__(
-            f"Exceeded checkpoint tolerable failure threshold: more than {tolerable} checkpoints failed in a row, "
+            f"Exceeded checkpoint tolerable failure threshold: more than {count_text(tolerable, 'checkpoint')} failed in a row, "
             f"the last one because: {last}"
         )
         self.__cause__ = last

@@ -15,6 +15,7 @@ from flowsim.errors import BadInput, MissingExtra, did_you_mean
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.law_ids import LAW_IDS
 from flowsim.limits import DEFAULT_LIMITS, Limits
+from flowsim.quantities import count_text
 from flowsim.recording.reader import Recording
 from flowsim.scenario.compiled import Recompute
 from flowsim.validation.in_process import InProcess, Progress
@@ -153,10 +154,10 @@ class Judge:
         if self.requests_spark:
             return True, f"--engine spark, {self.remote or self.master or LOCAL}"
         if facts < SPARK_FROM_FACTS:
-            return False, f"{facts:,} facts, fewer than {SPARK_FROM_FACTS:,}"
+            return False, f"{count_text(facts, 'fact')}, fewer than {SPARK_FROM_FACTS:,}"
         if find_spec("pyspark") is None:
-            return False, f"{facts:,} facts, but the extra 'spark' is not installed"
-        return True, f"{facts:,} facts, {SPARK_FROM_FACTS:,} or more"
+            return False, f"{count_text(facts, 'fact')}, but the extra 'spark' is not installed"
+        return True, f"{count_text(facts, 'fact')}, {SPARK_FROM_FACTS:,} or more"
 
     def _session(self, needed: bool, for_judge: bool) -> AbstractContextManager[SparkSession | None]:
         return spark_session(self.master, self.remote, for_judge=for_judge) if needed else nullcontext()

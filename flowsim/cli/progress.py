@@ -15,8 +15,7 @@ from rich.progress import Progress as Bar
 from flowsim.cli.output import raw
 from flowsim.cluster.job_execution import Progress
 from flowsim.errors import printable_line
-from flowsim.trace.sentence import count_text
-from flowsim.trace.time import duration_text
+from flowsim.quantities import count_text, duration_text
 
 _EVERY_S = 0.1
 _CAUSE_CHARACTERS = 60
@@ -78,7 +77,7 @@ def count_progress(what: str, quiet: bool) -> Iterator[CountProgress]:
 
 def progress_text(progress: Progress, rate: float) -> str:
     """Returns as text: records, time on the job's clock, records per second, and restarts with the last cause."""
-    text = f"{progress.records:,} records, {duration_text(progress.elapsed_ns)} of job time, {rate:,.0f} records/s"
+    text = f"{count_text(progress.records, 'record')}, {duration_text(progress.elapsed_ns)} of job time, {rate:,.0f} records/s"
     if progress.last_failure is None:
         return text
     cause = progress.last_failure.cause

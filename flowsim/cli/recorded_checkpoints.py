@@ -13,6 +13,7 @@ from flowsim.cli.command import Answer
 from flowsim.cli.tables import Column, show_table, show_text
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import Level
+from flowsim.quantities import count_text
 from flowsim.recording.reader import Recording
 from flowsim.trace.checkpoint_history import (
     CheckpointHistory,
@@ -23,7 +24,6 @@ from flowsim.trace.checkpoint_history import (
     subtasks_of,
 )
 from flowsim.trace.names import Names
-from flowsim.trace.sentence import count_text
 from flowsim.trace.time import moment_text, start_of
 from flowsim.units import NS_PER_MS
 
@@ -102,7 +102,8 @@ def history_answer(recording: Recording) -> Answer:
                 show_text(
                     console,
                     f"{moment_text(restore.time_ns - start_ns)}: restored from "
-                    f"{SNAPSHOT_KINDS[restore.kind.name]} {restore.checkpoint} with {restore.state_bytes:,} bytes of state",
+                    f"{SNAPSHOT_KINDS[restore.kind.name]} {restore.checkpoint} with "
+                    f"{count_text(restore.state_bytes, 'byte')} of state",
                 )
         if shown:
             console.print()
@@ -261,7 +262,7 @@ def subtasks_answer(recording: Recording, checkpoint: int) -> Answer:
         show_text(
             console,
             f"{SNAPSHOT_KINDS[found.kind.name]} {checkpoint}: triggered at {moment_text(found.triggered_ns - start_ns)}, "
-            f"{found.status}{ended}{why}{by}; {found.acknowledged} of {found.tasks} subtasks acknowledged it",
+            f"{found.status}{ended}{why}{by}; {found.acknowledged} of {count_text(found.tasks, 'subtask')} acknowledged it",
         )
         rows = [row for of_vertex in vertices.values() for row in _vertex_rows(of_vertex)]
         if rows:

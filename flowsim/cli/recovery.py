@@ -11,8 +11,7 @@ from flowsim.cli.tables import show_text
 from flowsim.cluster.job_execution import HandledFailure, JobExecutionResult
 from flowsim.cluster.job_master.snapshot_requests import RequestedSnapshot
 from flowsim.cluster.run_actions import StopWithSavepoint, TriggerSavepoint
-from flowsim.trace.sentence import count_text
-from flowsim.trace.time import duration_text
+from flowsim.quantities import count_text, duration_text
 from flowsim.units import NS_PER_MS
 
 _FAILURES_SHOWN = 20
@@ -55,7 +54,9 @@ def show_recovery(console: Console, result: JobExecutionResult) -> None:
     for failure in result.failures[:_FAILURES_SHOWN]:
         _show_failure(console, failure)
     if len(result.failures) > _FAILURES_SHOWN:
-        console.print(f"          ... and {len(result.failures) - _FAILURES_SHOWN:,} more failures (--json has them)")
+        console.print(
+            f"          ... and {count_text(len(result.failures) - _FAILURES_SHOWN, 'more failure')} (--json has them)"
+        )
 
 
 def _show_requested(console: Console, one: RequestedSnapshot) -> None:

@@ -12,10 +12,11 @@ from flowsim.cli.command import error_data
 from flowsim.cli.recovery import recovery_data, show_recovery
 from flowsim.cli.tables import Column, show_table, show_text
 from flowsim.cluster.job_execution import TaskSummary
+from flowsim.quantities import count_text, duration_text
 from flowsim.recording.reader import Recording
 from flowsim.scenario.runner import ScenarioRun, SinkOutcome
 from flowsim.studies.task_waits import TaskWaits, task_waits
-from flowsim.trace.time import duration_text, start_of
+from flowsim.trace.time import start_of
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP
 
 _COLLECTED_ROWS_SHOWN = 20
@@ -128,7 +129,7 @@ def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> Non
     show_text(
         console,
         f"{run.compiled.scenario.model.name}: {result.status.value} after {duration_text(result.elapsed_ns)} "
-        f"on the {settings.clock} clock, {result.records_read:,} records read (seed {settings.seed}{schedule})",
+        f"on the {settings.clock} clock, {count_text(result.records_read, 'record')} read (seed {settings.seed}{schedule})",
     )
     if result.error is not None:
         console.print(str(result.error), style="bold red", soft_wrap=True)
@@ -145,12 +146,15 @@ def show_run(console: Console, run: ScenarioRun, waits: TaskWaits | None) -> Non
     for latency in result.latencies:
         show_text(
             console,
-            f"latency   {latency.source} -> {latency.operator}: {latency.markers:,} markers, min {latency.min_ms:,} ms, "
-            f"mean {latency.mean_ms:,} ms, max {latency.max_ms:,} ms",
+            f"latency   {latency.source} -> {latency.operator}: {count_text(latency.markers, 'marker')}, "
+            f"min {latency.min_ms:,} ms, mean {latency.mean_ms:,} ms, max {latency.max_ms:,} ms",
         )
     for missing in result.missing_timestamps:
         where = "dropped" if missing.output is None else f"sent to its output {missing.output}"
-        show_text(console, f"missing   {missing.operator}: {missing.records:,} records without a timestamp, {where}")
+        show_text(
+            console,
+            f"missing   {missing.operator}: {count_text(missing.records, 'record')} without a timestamp, {where}",
+        )
     show_recovery(console, result)
     _show_sinks(console, run)
     met = sum(bool(outcome.met) for outcome in run.expectations) - _met_without_being_declared(run)
@@ -180,7 +184,7 @@ def _sampled_values(run: ScenarioRun) -> str:
     values = None if run.manifest is None else run.manifest.record_values
     if values is None or run.settings.record_values_bytes == 0 or values.is_complete:
         return ""
-    return f"; values of {values.stored:,} of about {values.distinct:,} distinct records"
+    return f"; values of {values.stored:,} of about {count_text(values.distinct, 'distinct record')}"
 
 
 def _met_without_being_declared(run: ScenarioRun) -> int:
@@ -195,7 +199,7 @@ def _show_waits(console: Console, tasks: Sequence[TaskSummary], waits: TaskWaits
     for queue in waits.queues:
         show_text(
             console,
-            f"async     {queue.operator} in {queue.task}: at most {queue.peak:,} of {queue.capacity:,} elements, "
+            f"async     {queue.operator} in {queue.task}: at most {queue.peak:,} of {count_text(queue.capacity, 'element')}, "
             f"{queue.mean:,.1f} on average, full {queue.full_share:.1%} of the time",
         )
     lines = []
@@ -206,7 +210,7 @@ def _show_waits(console: Console, tasks: Sequence[TaskSummary], waits: TaskWaits
     for line in lines[:_WAITS_SHOWN]:
         show_text(console, line)
     if len(lines) > _WAITS_SHOWN:
-        console.print(f"          ... and {len(lines) - _WAITS_SHOWN:,} more tasks (--json has them)")
+        console.print(f"          ... and {count_text(len(lines) - _WAITS_SHOWN, 'more task')} (--json has them)")
 
 
 def _show_times(console: Console, tasks: Sequence[TaskSummary]) -> None:
@@ -270,7 +274,7 @@ def _show_sinks(console: Console, run: ScenarioRun) -> None:
         where = ""
         if sink.directory is not None:
             where = f" in {sink.directory}" if sink.is_kept else ", deleted: the job did not finish"
-        console.print(f"sink      {sink.name}: {sink.rows:,} rows{where}", soft_wrap=True)
+        console.print(f"sink      {sink.name}: {count_text(sink.rows, 'row')}{where}", soft_wrap=True)
         records = sink.records or ()
         for value, _ in records[:_COLLECTED_ROWS_SHOWN]:
             text = repr(value)

@@ -23,6 +23,7 @@ from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.stream_operator import StreamOperator
 from flowsim.operators.windowing.aligned_window_operator import without_shortcuts
 from flowsim.operators.windowing.window_operator import WindowOperator
+from flowsim.quantities import count_text
 from flowsim.sim.rng import RandomStreams
 from flowsim.sim.scheduler import Scheduler
 from flowsim.task_clock import TaskClock
@@ -167,7 +168,9 @@ class Deployment:
         edges = self.execution.job.in_edges(subtask.vertex)
         count, connected = len(head.inputs), input_count(self.execution.job, subtask.vertex)
         if count != connected:
-            raise BadInput(f"operator '{subtask.vertex.head.name}' has {count} inputs, the job feeds {connected}")
+            raise BadInput(
+                f"operator '{subtask.vertex.head.name}' has {count_text(count, 'input')}, the job feeds {connected}"
+            )
         return [
             [self.network.create_gate(subtask, edge) for edge in edges if edge.input_index == index]
             for index in range(count)

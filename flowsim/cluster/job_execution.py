@@ -23,6 +23,7 @@ from flowsim.not_simulated import missing_attribute
 from flowsim.operators.latency_stats import Latency
 from flowsim.operators.sources.source import SourceOperator
 from flowsim.operators.timestamps_and_watermarks import TimestampsAndWatermarksOperator
+from flowsim.quantities import count_text
 from flowsim.sim.policy import SchedulingPolicy
 from flowsim.streamrecord.elements import OutputTag
 from flowsim.tasks.stream_task import StreamTask
@@ -256,7 +257,7 @@ class JobExecutionResult:
         """One line with the status, the time on the job's clock, the records read, and the error."""
         failure = f": {self.error}" if self.error is not None else ""
         seconds = Decimal(self.elapsed_ns).scaleb(-9).normalize()
-        return f"{self.job_name} {self.status.value} after {seconds:f} s, {self.records_read:,} records read{failure}"
+        return f"{self.job_name} {self.status.value} after {seconds:f} s, {count_text(self.records_read, 'record')} read{failure}"
 
 
 class RunInterrupted(KeyboardInterrupt):

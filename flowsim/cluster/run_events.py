@@ -21,6 +21,7 @@ from flowsim.cluster.run_actions import (
 )
 from flowsim.cluster.task_failures import RequestedFailure, TaskFailures
 from flowsim.graph.execution_graph import ExecutionGraph
+from flowsim.quantities import duration_text
 from flowsim.sim.scheduler import Scheduler
 from flowsim.streamrecord.events import StopMode
 from flowsim.tasks.stream_task import StreamTask
@@ -81,7 +82,7 @@ class RunEvents:
                     if at_ns is not None and self.task_failures is not None:
                         number = self.task_failures.subtask_of(failure)
                         name = self._execution.subtasks[number].name
-                        error = RequestedFailure(f"{name} fails at {at_ns} ns, as the run asks for")
+                        error = RequestedFailure(f"{name} fails after {duration_text(at_ns)}, as the run asks for")
                         timed.append((at_ns, partial(master.fail_attempt, number, failure.attempt, error)))
                 case LoseTaskManager(name=name, at_ns=lost_ns):
                     timed.append((lost_ns, partial(master.lose_task_manager, name)))

@@ -8,6 +8,7 @@ from typing import Final
 from flowsim.cluster.deployment import Deployment
 from flowsim.cluster.region_schedule import RegionSchedule
 from flowsim.operators.async_calls import HasPendingAnswers
+from flowsim.quantities import count_text
 from flowsim.tasks.stream_task import StreamTask
 from flowsim.tasks.task_state import TaskState
 
@@ -30,7 +31,7 @@ def wait_for_report(deployment: Deployment, schedule: RegionSchedule) -> str:
     for source, target, what in deployment.network.connections.timed.in_flight():
         lines.append(f"{what} are in flight between {tasks[source].name} and {tasks[target].name}")
     more = len(lines) - _SHOWN_TASKS
-    return "\n".join(lines if more <= 0 else [*lines[:_SHOWN_TASKS], f"and {more} more lines"])
+    return "\n".join(lines if more <= 0 else [*lines[:_SHOWN_TASKS], f"and {count_text(more, 'more line')}"])
 
 
 def _task(task: StreamTask, deployment: Deployment, schedule: RegionSchedule) -> str:
@@ -53,12 +54,13 @@ def _answers(task: StreamTask) -> str:
 
 def _queues(task: StreamTask) -> str:
     output = _output(task) or "none"
-    return f"mailbox {len(task.mailbox)} mails, input {task.queued_input} buffers, output {output}{_credit(task)}"
+    mailbox, queued = count_text(len(task.mailbox), "mail"), count_text(task.queued_input, "buffer")
+    return f"mailbox {mailbox}, input {queued}, output {output}{_credit(task)}"
 
 
 def _output(task: StreamTask) -> str:
     return ", ".join(
-        f"{w.partition.queued_buffers} buffers queued for channels {w.first_channel}.. "
+        f"{count_text(w.partition.queued_buffers, 'buffer')} queued for channels {w.first_channel}.. "
         f"(pool {w.partition.pool.used_segments} of {w.partition.pool.size} used)"
         for w in task.writers
     )

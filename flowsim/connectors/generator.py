@@ -14,6 +14,7 @@ from flowsim.connectors.source import unexpected_state
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.operators.sources.source_output import SourceOutput
 from flowsim.operators.stream_operator import DataInputStatus, OperatorContext
+from flowsim.quantities import count_text
 from flowsim.task_clock import TaskClock
 from flowsim.values.closed_set import INT_MAX, INT_MIN, check
 
@@ -106,7 +107,7 @@ class Choice:
         if not self.values:
             raise BadInput("choice: expected at least one value, got none")
         if self.weights is not None and len(self.weights) != len(self.values):
-            raise BadInput(f"choice: expected {len(self.values)} weights, got {len(self.weights)}")
+            raise BadInput(f"choice: expected {count_text(len(self.values), 'weight')}, got {len(self.weights)}")
         if self.weights is not None:
             if not min(self.weights) >= 0 or not sum(self.weights) > 0:
                 raise BadInput("choice: expected weights >= 0, not all of them 0")

@@ -20,6 +20,7 @@ from flowsim.graph.stream_graph import OperatorDescription
 from flowsim.legacy.source_function import LegacySource, ParallelSourceFunction, SourceFunction
 from flowsim.operators.input_selection import MAX_SUPPORTED_INPUT_COUNT
 from flowsim.operators.stream_operator import StreamOperator
+from flowsim.quantities import count_text
 from flowsim.values.row import Row
 from flowsim.values.types import TypeInformation, TypeKind
 
@@ -176,5 +177,7 @@ def _as_row(value: object, type_info: TypeInformation) -> object:
     if not isinstance(value, tuple | list):
         return value
     if len(value) != len(type_info.arguments):
-        raise BadInput(f"from_collection: expected {len(type_info.arguments)} fields of {type_info}, got {value!r}")
+        raise BadInput(
+            f"from_collection: expected {count_text(len(type_info.arguments), 'field')} of {type_info}, got {value!r}"
+        )
     return Row.of(tuple(value), type_info.field_names)

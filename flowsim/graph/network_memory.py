@@ -16,6 +16,7 @@ from flowsim.graph.placement import Placement
 from flowsim.graph.stream_graph import JobSettings
 from flowsim.network.buffers.local_buffer_pool import UNLIMITED
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
+from flowsim.quantities import count_text
 
 if TYPE_CHECKING:
     from flowsim.graph.edge_expansion import EdgeExpansion, Subtask
@@ -220,7 +221,7 @@ def _segments(
 
 def _too_few(name: str, total: int, least: int, pools: Sequence[PlannedPool]) -> str:
     shown = ", ".join(str(pool) for pool in pools[:_SHOWN_POOLS])
-    more = f" and {len(pools) - _SHOWN_POOLS} more pools" if len(pools) > _SHOWN_POOLS else ""
+    more = f" and {count_text(len(pools) - _SHOWN_POOLS, 'more pool')}" if len(pools) > _SHOWN_POOLS else ""
     return (
         f"Insufficient number of network buffers: task manager {name!r:.300} has {total}, and its pools require {least} "
         f"({shown}{more}); set network_buffers to {least} or more"

@@ -74,7 +74,7 @@ def _of_task(task: Task, heads: set[int], graph: JobGraph) -> Iterator[str]:
     if task.vertex not in heads:
         yield f"vertex {task.vertex} has no operators"
     if not 0 <= task.inputs <= len(graph.edges):
-        yield f"{task.inputs} inputs"
+        yield f"a wrong number of inputs, {task.inputs}"
     if task.task_manager not in graph.task_managers:
         yield f"there is no task manager {task.task_manager}"
 

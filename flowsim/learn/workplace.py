@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.quantities import count_text
 from flowsim.recording.written_file import write_file
 
 SCENARIO_FILE: Final = "scenario.yaml"
@@ -30,7 +31,7 @@ class Progress:
     @property
     def text(self) -> str:
         """The progress in words; empty if there is none."""
-        predicted = f"{self.right} of {self.questions} predictions right" if self.questions else ""
+        predicted = f"{self.right} of {count_text(self.questions, 'prediction')} right" if self.questions else ""
         graded = "" if not self.checks else "exercise passed" if self.passed else "exercise not passed yet"
         return ", ".join(part for part in (predicted, graded) if part)
 

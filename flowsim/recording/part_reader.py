@@ -15,6 +15,7 @@ from flowsim.errors import BadInput, column_not_utf8
 from flowsim.facts.schema import TABLES
 from flowsim.facts.table import Table
 from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
+from flowsim.quantities import count_text
 from flowsim.recording.epoch_marker import PartDescription
 from flowsim.recording.parquet_pages import DICTIONARY_PAGE, PLAIN, PLAIN_DICTIONARY, RLE_DICTIONARY, pages
 from flowsim.recording.parquet_part import arrow_schema
@@ -37,7 +38,7 @@ def part_content(
     try:
         content = recorded_bytes(path, limits.recording_bytes, "recording_bytes", depth=1)
     except FileNotFoundError:
-        raise damaged(path, f"missing, but its epoch has {about.rows} rows of it") from None
+        raise damaged(path, f"missing, but its epoch has {count_text(about.rows, 'row')} of it") from None
     except OSError as error:
         raise damaged(path, f"cannot be read ({error.strerror})") from None
     if is_verified:
@@ -68,7 +69,7 @@ def open_part(
     try:
         with pq.ParquetFile(pa.BufferReader(content)) as file:
             if file.metadata.num_rows != about.rows or not file.schema_arrow.equals(arrow_schema(TABLES[table])):
-                raise damaged(path, f"expected {about.rows} rows with the columns of table {table}")
+                raise damaged(path, f"expected {count_text(about.rows, 'row')} with the columns of table {table}")
             _check_pages(path, TABLES[table], file.metadata, content, limits)
             yield file
     except UnicodeDecodeError as error:
@@ -93,7 +94,10 @@ def _check_pages(path: Path, table: Table, found: pq.FileMetaData, content: byte
             if column.code == "s":
                 text_bytes += needed
             elif needed > _PAGE_BYTES + 2 * _WIDTHS[column.code] * rows:
-                raise damaged(path, f"column {column.name}: its pages need {needed:,} bytes for {rows:,} rows")
+                raise damaged(
+                    path,
+                    f"column {column.name}: its pages need {needed:,} bytes for {count_text(rows, 'row')}",
+                )
     if text_bytes > limits.recording_bytes:
         raise BadInput(
             f"{path}: its texts may need {text_bytes:,} bytes, expected at most {limits.recording_bytes:,} "

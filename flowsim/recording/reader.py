@@ -17,6 +17,7 @@ from flowsim.facts.kinds import Level
 from flowsim.facts.schema import FACT_TABLES, GRAPH_TABLES, STATIC_TABLES, TABLES, TASK_ATTEMPT, TEXT_TABLES
 from flowsim.limits import DEFAULT_LIMITS, Limits
 from flowsim.notebook_html import html_block, html_table
+from flowsim.quantities import count_text
 from flowsim.recording.digest import NO_TASK, ContentHashes, content_hashes, facts_digest, is_static, packed
 from flowsim.recording.directory_lock import writer_of
 from flowsim.recording.epoch_marker import EpochMarker, read_markers
@@ -288,7 +289,8 @@ class Recording:
             found = len(self._graph[table]) if table in _GRAPH_NAMES else self.row_count(table)
             if found != rows:
                 raise damaged(
-                    self.directory / MANIFEST, f"states {rows} rows for table {table}, but its parts have {found}"
+                    self.directory / MANIFEST,
+                    f"states {count_text(rows, 'row')} for table {table}, but its parts have {found}",
                 )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 
+from flowsim.quantities import count_text
 from flowsim.scenario.new_file import new_file
 
 _HEIGHT_PX = 720
@@ -35,7 +36,7 @@ class RecordingReport:
             file.write(self.html.encode())
 
     def __repr__(self) -> str:
-        return f"<RecordingReport {self.facts} facts, {len(self.html.encode()) / 1e6:.2f} MB>"
+        return f"<RecordingReport {count_text(self.facts, 'fact')}, {len(self.html.encode()) / 1e6:.2f} MB>"
 
     def _repr_html_(self) -> str:
         """Shows the page in a frame of its own, so its styles and scripts do not affect the notebook."""

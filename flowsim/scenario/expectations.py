@@ -11,6 +11,7 @@ from flowsim.errors import RunTooLong
 from flowsim.facts.schema import TABLES
 from flowsim.laws.law import Verdict
 from flowsim.laws.slices import Facts
+from flowsim.quantities import count_text
 from flowsim.scenario.features.expect import (
     ExpectModel,
     FactsModel,
@@ -149,13 +150,13 @@ def _judge_rows(sink: str, rows: Sequence[Sequence[object]], records: Records, c
     wanted = [[_plain(cell) for cell in row] for row in rows]
     found = [[_plain(cell) for cell in value] if isinstance(value, tuple) else [_plain(value)] for value, _ in records]
     if cut_short:
-        return ExpectationOutcome(what, _count(wanted), _count(found), None, _CUT_SHORT)
+        return ExpectationOutcome(what, count_text(len(wanted), "row"), count_text(len(found), "row"), None, _CUT_SHORT)
     if wanted == found:
-        return ExpectationOutcome(what, _count(wanted), _count(found), True)
+        return ExpectationOutcome(what, count_text(len(wanted), "row"), count_text(len(found), "row"), True)
     at = next((i for i, (one, other) in enumerate(zip(wanted, found, strict=False)) if one != other), None)
     at = min(len(wanted), len(found)) if at is None else at
-    expected = f"row {at} {wanted[at]}" if at < len(wanted) else _count(wanted)
-    got = f"row {at} {found[at]}" if at < len(found) else _count(found)
+    expected = f"row {at} {wanted[at]}" if at < len(wanted) else count_text(len(wanted), "row")
+    got = f"row {at} {found[at]}" if at < len(found) else count_text(len(found), "row")
     return ExpectationOutcome(what, expected, got, False)
 
 
@@ -164,10 +165,6 @@ def _plain(cell: object) -> object:
     if isinstance(cell, tuple | list):
         return [_plain(item) for item in cell]
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
-
-
-def _count(rows: Sequence[object]) -> str:
-    return f"{len(rows)} rows"
 
 
 def _judge_fact(model: ScenarioModel, expected: FactsModel, facts: Facts | None, cut_short: bool) -> ExpectationOutcome:

@@ -13,6 +13,7 @@ from flowsim.graph.job_graph import BufferTimeoutError, create_job_graph
 from flowsim.graph.placement import PlacementError
 from flowsim.graph.stream_graph import StreamGraph
 from flowsim.laws.law_ids import LAW_IDS
+from flowsim.quantities import count_text
 from flowsim.scenario.compiled import CompiledScenario
 from flowsim.scenario.features.expect import ExpectModel, RunExpectationsModel
 from flowsim.scenario.loader import Scenario
@@ -104,7 +105,7 @@ def _check_subtasks(graph: StreamGraph, model: ScenarioModel, problems: Problems
 
 
 def _no_subtask(task: str, count: int, subtask: int) -> str:
-    return f"{task!r} has {count} subtasks, expected 0 to {count - 1}, got {subtask}"
+    return f"{task!r} has {count_text(count, 'subtask')}, expected 0 to {count - 1}, got {subtask}"
 
 
 def _check_task_managers(execution: ExecutionGraph, model: ScenarioModel, problems: Problems) -> None:

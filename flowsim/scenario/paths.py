@@ -14,6 +14,7 @@ from typing import Final
 from flowsim.connectors.files.input_file import InputFile
 from flowsim.errors import BadInput
 from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
+from flowsim.quantities import count_text
 
 _MOST_NAME_BYTES: Final = 255
 _MOST_PATH_BYTES: Final = 4095
@@ -91,8 +92,8 @@ def _matching(pattern: str, folder: Path, allow_path: bool, limits: Limits) -> l
             visited += len(children)
             if visited > limits.searched_names:
                 raise BadInput(
-                    f"input {_shown(pattern)}: expected at most {limits.searched_names} names in the folders to search "
-                    f"{to_raise('searched_names')}: list the files, or move them to a folder of their own"
+                    f"input {_shown(pattern)}: expected at most {count_text(limits.searched_names, 'name')} in the folders to "
+                    f"search {to_raise('searched_names')}: list the files, or move them to a folder of their own"
                 )
             found += [f"{parent}{name}{ending}" for name in children if _matches(name, part)]
         names = found
@@ -101,7 +102,7 @@ def _matching(pattern: str, folder: Path, allow_path: bool, limits: Limits) -> l
         raise BadInput(f"no file in {folder} matches {_shown(pattern)}")
     if len(names) > limits.matched_files:
         raise BadInput(
-            f"input {_shown(pattern)}: expected at most {limits.matched_files} files {to_raise('matched_files')}, "
+            f"input {_shown(pattern)}: expected at most {count_text(limits.matched_files, 'file')} {to_raise('matched_files')}, "
             f"{len(names)} match"
         )
     return sorted(names)

@@ -25,6 +25,7 @@ from flowsim.graph.checkpoint_settings import SavepointRestoreSettings
 from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
 from flowsim.notebook_html import html_block, html_table
+from flowsim.quantities import count_text
 from flowsim.recording.manifest import Manifest, RunDescription
 from flowsim.recording.memory import MemoryRecorder
 from flowsim.recording.reader import Recording
@@ -88,7 +89,7 @@ class ScenarioRun:
 
     def _repr_html_(self) -> str:
         """Shows in a notebook how the job ended, its expectations, and the rows of its sinks."""
-        rows = [(f"sink {sink.name}", f"{sink.rows:,} rows") for sink in self.sinks]
+        rows = [(f"sink {sink.name}", count_text(sink.rows, "row")) for sink in self.sinks]
         for one in self.expectations:
             met = {True: "met", False: "not met", None: "not checked"}[one.met]
             rows.append((one.what, f"{met}: expected {one.expected}, found {one.found}"))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from flowsim.quantities import count_text
 from flowsim.scenario.features.windows import CountWindowModel, PlainWindowModel
 from flowsim.scenario.loader import Scenario
 from flowsim.scenario.yaml.positions import Path, path_text
@@ -26,7 +27,7 @@ def slow_windows(scenario: Scenario) -> tuple[str, ...]:
                 f"or decrease size to have fewer windows"
             )
     more = len(found) - MOST_WARNINGS
-    return (*found[:MOST_WARNINGS], f"and {more} more such windows") if more > 0 else tuple(found)
+    return (*found[:MOST_WARNINGS], f"and {count_text(more, 'more such window')}") if more > 0 else tuple(found)
 
 
 def _windows(scenario: Scenario) -> Iterator[tuple[Path, PlainWindowModel]]:

@@ -12,6 +12,7 @@ from flowsim.faults.catalogue import Fault
 from flowsim.laws.catalogue import LAWS
 from flowsim.laws.law import Outcome, Verdict
 from flowsim.laws.law_ids import LAW_IDS
+from flowsim.quantities import count_text
 from flowsim.testing.runs import Job, JobRun, run_job
 from flowsim.testing.schedule import FIFO, Schedule, some_schedules
 from flowsim.values.encoding import encode_value
@@ -75,7 +76,9 @@ def _complaints(outcome: Outcome, must_examine: Sequence[str], expect_violated: 
 
 def _violation(outcome: Outcome) -> str:
     lines = [f"law violated: {outcome.law}", f"  {_sentence(outcome.law)}"]
-    lines.append(f"  {outcome.violations} violations, {outcome.rows_examined} rows examined")
+    lines.append(
+        f"  {count_text(outcome.violations, 'violation')}, {count_text(outcome.rows_examined, 'row')} examined"
+    )
     for row in outcome.evidence[:SHOWN_ROWS]:
         where = ", ".join(f"{name}={value!r}" for name, value in row.items() if name != "what")
         lines.append(f"    {row.get('what', 'broken')}: {where}")
@@ -86,7 +89,7 @@ def _violation(outcome: Outcome) -> str:
 
 def _shown(outcome: Outcome) -> str:
     reason = f" ({outcome.reason})" if outcome.reason else ""
-    return f"{outcome.verdict.value}, {outcome.rows_examined} rows examined{reason}"
+    return f"{outcome.verdict.value}, {count_text(outcome.rows_examined, 'row')} examined{reason}"
 
 
 def _sentence(law: str) -> str:

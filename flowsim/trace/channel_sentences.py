@@ -9,9 +9,10 @@ from flowsim.facts.kinds import (
     ElementKind,
     SegmentAction,
 )
+from flowsim.quantities import count_text
 from flowsim.trace.names import Names
 from flowsim.trace.phrases import CREDITS, RECEIVED, SEGMENTS, SENT
-from flowsim.trace.sentence import Sentence, count_text, element_text, joined
+from flowsim.trace.sentence import Sentence, element_text, joined
 
 
 def sent_sentence(
@@ -127,4 +128,4 @@ def buffer_sizes_sentence(
     names: Names, seq: int, task: int, time_ns: int, edge: int, size: int, throughput: int, in_use: int
 ) -> Sentence:
     text = f"announces a buffer size of {size:,} bytes to {names.edge(edge)}"
-    return Sentence(f"{text}: {throughput:,} bytes/s, {in_use} buffers in use", ("6.22",))
+    return Sentence(f"{text}: {throughput:,} bytes/s, {count_text(in_use, 'buffer')} in use", ("6.22",))

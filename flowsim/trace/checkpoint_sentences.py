@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import CheckpointReason, CheckpointStep, CommittableAction, StoredAction, StoredKind
+from flowsim.quantities import count_text
 from flowsim.trace.names import Names
 from flowsim.trace.phrases import CHECKPOINT_STEPS, COMMITTABLES, STORED_KINDS
-from flowsim.trace.sentence import Sentence, count_text
+from flowsim.trace.sentence import Sentence
 from flowsim.units import NS_PER_MS
 
 
@@ -62,7 +63,7 @@ def stored_state_sentence(
     group = f" of key group {key_group}" if key_group >= 0 else ""
     name = names.value(state) or f"#{state}"
     text = f"{names.operator(task, operator)} {done} {what} {name}{group}"
-    return Sentence(f"{text} for checkpoint {checkpoint}: {_entries(entries)}", rules)
+    return Sentence(f"{text} for checkpoint {checkpoint}: {count_text(entries, 'entry', 'entries')}", rules)
 
 
 def source_positions_sentence(
@@ -99,7 +100,3 @@ def committables_sentence(
     of_rows = f" with {count_text(rows, 'record')}" if action == CommittableAction.PREPARED else ""
     operator_name = names.operator(task, operator)
     return Sentence(f"{operator_name} {text} committable #{committable}{of_rows} of checkpoint {checkpoint}", rules)
-
-
-def _entries(entries: int) -> str:
-    return "1 entry" if entries == 1 else f"{entries:,} entries"

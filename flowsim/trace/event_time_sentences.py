@@ -10,9 +10,10 @@ from flowsim.facts.kinds import (
     TimerAction,
     WindowResult,
 )
+from flowsim.quantities import count_text
 from flowsim.trace.names import Names
 from flowsim.trace.phrases import TIMERS
-from flowsim.trace.sentence import Sentence, count_text, element_text, record_text, window_text
+from flowsim.trace.sentence import Sentence, element_text, record_text, window_text
 from flowsim.trace.time import event_time
 
 

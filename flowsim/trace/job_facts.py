@@ -9,6 +9,7 @@ from typing import Final
 from flowsim.facts.checkpoint_tables import CHECKPOINTS, RESTARTS, STORED_CHANNELS
 from flowsim.facts.kinds import CheckpointAction, CheckpointReason, RestartAction, SnapshotKind, StoredAction
 from flowsim.laws.job_history import CheckpointEvent, RestartEvent, StoredChannelEvent
+from flowsim.quantities import count_text
 from flowsim.recording.merged_facts import Fact, Selection, merged_facts
 from flowsim.recording.reader import Recording
 from flowsim.trace.checkpoint_history import (
@@ -18,7 +19,7 @@ from flowsim.trace.checkpoint_history import (
     stored_channel_events,
 )
 from flowsim.trace.names import Names
-from flowsim.trace.sentence import Sentence, count_text
+from flowsim.trace.sentence import Sentence
 
 JOB_TABLES: Final = (CHECKPOINTS.name, RESTARTS.name, STORED_CHANNELS.name)
 THE_JOB: Final = "the job"

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from flowsim.facts.schema import RECORD_VALUES
+from flowsim.quantities import count_text
 from flowsim.recording.parquet_part import as_numpy
 
 if TYPE_CHECKING:
@@ -45,4 +46,4 @@ class RecordValues:
 
 def shortened(text: str) -> str:
     """A long text without its end, and with its length."""
-    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 20]} ... ({len(text):,} characters)"
+    return text if len(text) <= _WIDTH else f"{text[: _WIDTH - 20]} ... ({count_text(len(text), 'character')})"

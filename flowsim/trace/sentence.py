@@ -60,7 +60,3 @@ def window_text(start: int, end: int) -> str:
         return f"window [{start:,}, {end:,})"
     same_day = first.split(" ")[0] == last.split(" ")[0]
     return f"window [{start}, {end}) = [{first}, {last.split(' ')[1] if same_day else last})"
-
-
-def count_text(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"

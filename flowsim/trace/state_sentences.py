@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.facts.kinds import StateAction
+from flowsim.quantities import count_text
 from flowsim.trace.names import Names
 from flowsim.trace.phrases import STATE_CHANGES
-from flowsim.trace.sentence import Sentence, count_text, joined, window_text
+from flowsim.trace.sentence import Sentence, joined, window_text
 
 _COUNTED: Final = {"list": "element", "map": "entry", "window_records": "record"}
 
@@ -45,6 +46,4 @@ def _left(kind: str, action: int, entries: int) -> str:
     noun = _COUNTED.get(kind)
     if noun is None or action == StateAction.CLEAR:
         return ""
-    if noun == "entry" and entries != 1:
-        return f", {entries:,} entries now"
-    return f", {count_text(entries, noun)} now"
+    return f", {count_text(entries, noun, 'entries' if noun == 'entry' else None)} now"

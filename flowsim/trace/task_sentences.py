@@ -17,10 +17,11 @@ from flowsim.facts.kinds import (
 )
 from flowsim.facts.schema import OUTPUT_FULL
 from flowsim.mailbox.mail import MAX_PRIORITY
+from flowsim.quantities import count_text, duration_text
 from flowsim.trace.names import Names
 from flowsim.trace.phrases import ACTIONS, LIFE, MAIL_IN_YIELD, MAIL_OR_INPUT, SOFT_BACK_PRESSURE, WAITS
-from flowsim.trace.sentence import Sentence, count_text, record_text
-from flowsim.trace.time import duration_text, event_time
+from flowsim.trace.sentence import Sentence, record_text
+from flowsim.trace.time import event_time
 
 _AFTER_WAITING: Final = {WaitKind.COST: "ends its batch", WaitKind.YIELD: "ends the yield"}
 
@@ -172,7 +173,8 @@ def metrics_sentence(
 ) -> Sentence:
     times = f"idle {idle}, soft {soft}, hard {hard} ms/s"
     times = times if busy < 0 else f"busy {busy}, {times}"
-    queues = f"{input_queue} buffers in ({input_usage / 1e4:.1f} %), {output_queue} out ({output_usage / 1e4:.1f} %)"
+    queues = f"{count_text(input_queue, 'buffer')} in ({input_usage / 1e4:.1f} %), "
+    queues += f"{output_queue} out ({output_usage / 1e4:.1f} %)"
     counts = f"records {records_in:,} in, {records_out:,} out"
     marks = f"watermarks {event_time(input_watermark)} in, {event_time(output_watermark)} out"
     return Sentence(f"metrics: {times}; {queues}; {counts}; {marks}", ("13.1", "13.2", "13.6", "13.7"))

@@ -8,6 +8,7 @@ from decimal import Decimal
 from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.quantities import duration_text
 from flowsim.recording.causal_order import TASK_TABLES
 from flowsim.recording.reader import Recording
 from flowsim.sim.virtual_time_loop import START_NS
@@ -95,19 +96,3 @@ def span_text(ms: int) -> str:
     ('5 ms', '1,800,000 ms (30 min 0 s)')
     """
     return f"{ms:,} ms" if ms < _MS_PER_MIN else f"{ms:,} ms ({duration_text(ms * NS_PER_MS)})"
-
-
-def duration_text(ns: int) -> str:
-    """Returns a duration for display.
-
-    >>> duration_text(1_500_000), duration_text(90_000_000_000)
-    ('1.5 ms', '1 min 30 s')
-    """
-    if ns >= 60_000_000_000:
-        minutes, rest = divmod(ns // 1_000_000_000, 60)
-        hours, minutes = divmod(minutes, 60)
-        return f"{hours} h {minutes} min {rest} s" if hours else f"{minutes} min {rest} s"
-    for unit, size in (("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)):
-        if ns >= size:
-            return f"{ns / size:.4g} {unit}"
-    return f"{ns} ns"

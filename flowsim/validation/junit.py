@@ -7,6 +7,7 @@ from xml.etree import ElementTree
 
 from flowsim.errors import printable
 from flowsim.laws.law import Verdict
+from flowsim.quantities import count_text
 from flowsim.validation.report import SENTENCES
 from flowsim.validation.verdict import Line, Report
 
@@ -35,11 +36,11 @@ def _add_case(suite: ElementTree.Element, recording: str, line: Line) -> None:
     found = line.outcome
     case = ElementTree.SubElement(suite, "testcase", classname=recording, name=found.law)
     if line.broken:
-        message = f"{found.violations:,} violations, {found.rows_examined:,} rows examined"
+        message = f"{count_text(found.violations, 'violation')}, {count_text(found.rows_examined, 'row')} examined"
         failure = ElementTree.SubElement(case, "failure", type=found.verdict.value, message=message)
         evidence = [json.dumps(row, default=str) for row in found.evidence]
         failure.text = "\n".join([SENTENCES.get(found.law, found.law), *filter(None, [found.reason]), *evidence])
     elif found.verdict is Verdict.NOT_APPLICABLE:
         ElementTree.SubElement(case, "skipped", message=found.reason)
     output = ElementTree.SubElement(case, "system-out")
-    output.text = f"{found.rows_examined:,} rows examined"
+    output.text = f"{count_text(found.rows_examined, 'row')} examined"

@@ -26,6 +26,7 @@ from flowsim.laws.files import SeqOrder, TaskRange, part_rows
 from flowsim.laws.law import reads_of
 from flowsim.laws.slices import Slice, slices_of_attempts
 from flowsim.limits import DEFAULT_LIMITS, Limits
+from flowsim.quantities import count_text
 from flowsim.recording.manifest import MANIFEST
 from flowsim.recording.parquet_part import part_name
 from flowsim.recording.part_reader import check_hash
@@ -148,7 +149,7 @@ def _missing(files: DataFrame, work: Work) -> str:
         for table, about in marker.parts.items():
             if (table, epoch) not in there:
                 path = f"{run.files.directory}/{table}/{part_name(epoch)}"
-                return f"{path}: missing, but its epoch has {about.rows} rows of it: the recording is damaged"
+                return f"{path}: missing, but its epoch has {count_text(about.rows, 'row')} of it: the recording is damaged"
     return ""
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Self
 
+from flowsim.quantities import count_text
+
 if TYPE_CHECKING:
     from typing import Never
 
@@ -44,7 +46,9 @@ class Row:
 
     def _named(self, names: Sequence[object]) -> Self:
         if len(names) != len(self._values):
-            raise ValueError(f"a Row of {len(self._values)} values cannot take {len(names)} field names")
+            raise ValueError(
+                f"a Row of {count_text(len(self._values), 'value')} takes as many field names, got {len(names)}"
+            )
         fields = tuple(name for name in names if type(name) is str)
         if len(set(fields)) != len(names):
             raise ValueError(f"field names of a Row are distinct strings, got {list(names)!r}")

@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.quantities import count_text
 
 
 class TypeKind(Enum):
@@ -227,7 +228,7 @@ class _TypeParser:
             self._depth -= 1
         free = kind in (TypeKind.TUPLE, TypeKind.ROW)
         if not free and len(arguments) != _ARITY.get(kind, 0):
-            raise self._error(f"{word} takes {_ARITY.get(kind, 0)} type arguments, got {len(arguments)}")
+            raise self._error(f"{word} takes {count_text(_ARITY.get(kind, 0), 'type argument')}, got {len(arguments)}")
         if names:
             return Types.ROW_NAMED(names, arguments)
         return TypeInformation(kind, tuple(arguments))

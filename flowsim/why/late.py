@@ -10,7 +10,8 @@ from flowsim.errors import BadInput
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import WindowPlan, last_of, number_of, window_plan
-from flowsim.trace.sentence import count_text, window_text
+from flowsim.quantities import count_text
+from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time, span_text
 from flowsim.units import NO_TIMESTAMP
 from flowsim.why.answer import Cause, WhyAnswer

@@ -10,8 +10,9 @@ from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.facts.kinds import LifeEvent
+from flowsim.quantities import count_text
 from flowsim.recording.manifest import RunStatus
-from flowsim.trace.sentence import count_text, window_text
+from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.event_time.open_pane import open_pane_causes, pane_text

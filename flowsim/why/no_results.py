@@ -8,9 +8,9 @@ from flowsim.facts.kinds import ElementKind, LifeEvent, TimeDomain, TimerAction
 from flowsim.laws.java_key import owner_subtask
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import window_plan
+from flowsim.quantities import count_text
 from flowsim.recording.manifest import RunStatus
 from flowsim.trace.places import Place
-from flowsim.trace.sentence import count_text
 from flowsim.trace.time import event_time
 from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause

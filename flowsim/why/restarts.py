@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from flowsim.facts.kinds import LifeEvent, RestartAction
 from flowsim.laws.job_history import NO_CHECKPOINT, RestartEvent
-from flowsim.trace.time import duration_text
+from flowsim.quantities import duration_text
 from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, RunFacts, place_of

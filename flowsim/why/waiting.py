@@ -7,8 +7,7 @@ from dataclasses import replace
 from flowsim.errors import BadInput
 from flowsim.facts.kinds import LifeEvent
 from flowsim.laws.windows.plan import number_of
-from flowsim.trace.sentence import count_text
-from flowsim.trace.time import duration_text
+from flowsim.quantities import count_text, duration_text
 from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause, WhyAnswer
 from flowsim.why.event_time.generators import strategy_of

@@ -22,6 +22,7 @@ THE_JUDGE_MAY_IMPORT = {
     "flowsim.garbage_collection",
     "flowsim.limits",
     "flowsim.notebook_html",
+    "flowsim.quantities",
     "flowsim.units",
     "flowsim.values",
     "flowsim.values.java_long",

@@ -10,6 +10,7 @@ from flowsim.checkpoints.failover.restart_pipelined_region_failover_strategy imp
 )
 from flowsim.checkpoints.failover.scheduling_topology import ResultPartition, SchedulingTopology
 from flowsim.errors import FlowsimError, SuppressRestarts
+from flowsim.quantities import count_text
 
 
 class RecoverySuppressed(FlowsimError):
@@ -90,7 +91,7 @@ class ExecutionFailureHandler:
             name = type(self._restart_strategy).__name__
             return _final(failed_subtask, f"Recovery is suppressed by {name}", cause, is_root_cause=is_root_cause)
         if is_root_cause and self._number_of_restarts == self._max_restarts:
-            error = TooManyRestarts(f"the job has restarted {self._max_restarts} times")
+            error = TooManyRestarts(f"the job has restarted {count_text(self._max_restarts, 'time')}")
             error.__cause__ = cause
             return FailureHandlingResult(failed_subtask, True, error=error)
         self._number_of_restarts += is_root_cause

@@ -9,6 +9,7 @@ from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFil
 from flowsim.cli.scenarios import compiled_scenario
 from flowsim.graph.execution_graph import create_execution_graph
 from flowsim.graph.job_graph import create_job_graph
+from flowsim.quantities import count_text
 
 
 @command
@@ -37,7 +38,10 @@ def check(
     }
 
     def show(console: Console) -> None:
-        console.print(f"{scenario}: valid: {operators} operators in {tasks} subtasks, {channels} channels")
+        console.print(
+            f"{scenario}: valid: {count_text(operators, 'operator')} in {count_text(tasks, 'subtask')}, "
+            f"{count_text(channels, 'channel')}"
+        )
         for warning in compiled.warnings:
             console.print(f"warning: {warning}", style="yellow", soft_wrap=True)
         console.print(f"digest {digest}", soft_wrap=True)

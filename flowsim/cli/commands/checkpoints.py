@@ -21,6 +21,7 @@ from flowsim.cli.recorded_checkpoints import SNAPSHOT_KINDS, history_answer, sub
 from flowsim.cli.tables import Column, show_table, show_text
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.limits import Limits, limits_of
+from flowsim.quantities import count_text
 from flowsim.recording.epoch_marker import EPOCHS
 from flowsim.recording.graph_file import GRAPH
 from flowsim.recording.reader import Recording
@@ -153,7 +154,7 @@ def _title(manifest: CheckpointManifest) -> str:
     size = _description(manifest)["bytes"]
     return (
         f"{SNAPSHOT_KINDS[manifest.kind]} {manifest.checkpoint_id} of job {_short(manifest.job)!r}, triggered at "
-        f"{manifest.timestamp_ms:,} ms on the job's clock, {size:,} bytes in files"
+        f"{manifest.timestamp_ms:,} ms on the job's clock, {count_text(size, 'byte')} in files"
     )
 
 

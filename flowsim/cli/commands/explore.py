@@ -26,6 +26,7 @@ from flowsim.explore.strategies import Strategy, strategy_of, strategy_of_token
 from flowsim.explore.token import Token
 from flowsim.facts.kinds import Level
 from flowsim.laws.law import Verdict
+from flowsim.quantities import count_text
 from flowsim.scenario.runner import broken_invariant
 from flowsim.trace.links import evidence_link, report_command, report_link
 
@@ -219,12 +220,15 @@ def _show(console: Console, found: Exploration, again: Callable[[Step], str], se
         for law, counts in found.verdicts.items()
     ]
     show_table(console, ["law"], columns, rows)
-    console.print(f"{found.runs} runs, {found.distinct} distinct recordings, {len(found.findings)} with findings")
+    console.print(
+        f"{count_text(found.runs, 'run')}, {count_text(found.distinct, 'distinct recording')}, "
+        f"{len(found.findings)} with findings"
+    )
     for law in found.never_examined:
         console.print(f"{law}: it examined no row in any run", style="yellow")
     for what, one in found.unmet.items():
         console.print(
-            f"expected {what}: {one.first.expected}, not met in {one.runs:,} of {found.runs:,} runs; "
+            f"expected {what}: {one.first.expected}, not met in {one.runs:,} of {count_text(found.runs, 'run')}; "
             f"seed {one.step.seed} found: {one.first.found}",
             style="red",
             soft_wrap=True,
@@ -240,7 +244,7 @@ def _show(console: Console, found: Exploration, again: Callable[[Step], str], se
     for unmet in step.unmet:
         console.print(f"  expected {unmet.what}: {unmet.expected}, found: {unmet.found}", soft_wrap=True)
     for outcome in step.violated:
-        console.print(f"  {outcome.law}: {outcome.violations:,} violations", style="red")
+        console.print(f"  {outcome.law}: {count_text(outcome.violations, 'violation')}", style="red")
         show_evidence(console, outcome.evidence, "    ")
     console.print(f"  reproduce: {again(step)}", soft_wrap=True)
     console.print(f"  then see it: {see}", soft_wrap=True, markup=False, highlight=False)

@@ -14,6 +14,7 @@ from flowsim.export.perfetto import export_perfetto
 from flowsim.export.speedscope import export_speedscope
 from flowsim.facts.kinds import Level
 from flowsim.limits import limits_of
+from flowsim.quantities import count_text
 from flowsim.recording.reader import Recording
 from flowsim.scenario.new_file import new_file
 
@@ -59,7 +60,7 @@ def export(
             with new_file(option, path) as file:
                 facts = write(opened, file)
             files.append({"file": str(path), "bytes": path.stat().st_size, "facts": facts})
-    lines = [f"wrote {one['file']}: {one['facts']:,} facts, {one['bytes'] / 1e6:.2f} MB" for one in files]
+    lines = [f"wrote {one['file']}: {count_text(one['facts'], 'fact')}, {one['bytes'] / 1e6:.2f} MB" for one in files]
     if opened.level < Level.FULL:
         level = opened.level.name.lower()
         lines.append(

@@ -13,6 +13,7 @@ from flowsim.cli.options import AllowPath, AllowPython, Json, Limit, ScenarioFil
 from flowsim.cli.scenarios import compiled_scenario
 from flowsim.graph.execution_graph import ExecutionGraph, create_execution_graph
 from flowsim.graph.job_graph import JobEdge, JobGraph, JobVertex, create_job_graph
+from flowsim.quantities import count_text
 
 Format = Annotated[
     Literal["text", "mermaid", "dot"], typer.Option("--format", help="For a terminal, for Mermaid or for Graphviz.")
@@ -52,7 +53,8 @@ def drawn(execution: ExecutionGraph) -> str:
     """
     job = execution.job
     slots = job.slots()
-    lines = [f"{job.graph.name}: {len(job.vertices)} tasks, {sum(v.parallelism for v in job.vertices)} subtasks"]
+    subtasks = sum(vertex.parallelism for vertex in job.vertices)
+    lines = [f"{job.graph.name}: {count_text(len(job.vertices), 'task')}, {count_text(subtasks, 'subtask')}"]
     if job.has_slot_sharing_groups:
         groups = ", ".join(f"{group} {count}" for group, count in slots.items())
         lines.append(f"slots in Flink: {sum(slots.values())} (by slot sharing group: {groups})")

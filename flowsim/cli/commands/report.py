@@ -15,6 +15,7 @@ from flowsim.cli.options import Json, Limit
 from flowsim.cli.progress import count_progress
 from flowsim.errors import BadInput
 from flowsim.limits import DEFAULT_LIMITS, Limits, limits_of
+from flowsim.quantities import count_text
 from flowsim.recording.reader import Recording
 from flowsim.report.against import first_difference
 from flowsim.report.exact_parts import ExactPart
@@ -24,7 +25,6 @@ from flowsim.report.payload import BUDGET_BYTES, Span, build_payload
 from flowsim.report.picture import find_browser, picture
 from flowsim.scenario.new_file import new_file
 from flowsim.trace.links import LINK_PARTS, VIEWS
-from flowsim.trace.sentence import count_text
 from flowsim.trace.time import moment_ns
 
 RecordingPath = Annotated[
@@ -200,14 +200,14 @@ def _part_data(part: ExactPart) -> dict[str, Any]:
 
 
 def _text(document: dict[str, Any]) -> str:
-    lines = [f"report {document['report']}: {document['facts']:,} facts, {document['bytes'] / 1e6:.2f} MB"]
+    lines = [f"report {document['report']}: {count_text(document['facts'], 'fact')}, {document['bytes'] / 1e6:.2f} MB"]
     if document["png"] is not None:
         lines.append(f"picture {document['png']}")
     if document["parts"] is not None:
         facts = sum(part["end"] - part["first"] for part in document["parts"])
         parts = count_text(len(document["parts"]), "part")
         lines.append(
-            f"note: {facts:,} facts in {parts} of the run one by one, and counts of all facts: "
+            f"note: {count_text(facts, 'fact')} in {parts} of the run one by one, and counts of all facts: "
             "a larger --budget has more, --from and --to choose another part"
         )
     if document["against"] is not None:

@@ -19,6 +19,7 @@ from flowsim.errors import BadInput, FlowsimError
 from flowsim.facts.kinds import Level
 from flowsim.facts.schema import TABLES
 from flowsim.limits import Limits, limits_of
+from flowsim.quantities import count_text
 from flowsim.recording.merged_facts import Fact, Selection
 from flowsim.recording.reader import Recording
 from flowsim.trace.job_facts import NO_TASK, THE_JOB, facts_with_job, has_job_facts, job_sentence
@@ -205,7 +206,7 @@ def _write_text(output: TraceOutput, path: Path, out: TextIO) -> ExitCode:
     if not count:
         out.write("no fact matches the options\n")
     elif count == output.limit:
-        out.write(f"stopped after {count:,} facts (--limit)\n")
+        out.write(f"stopped after {count_text(count, 'fact')} (--limit)\n")
     return ExitCode.FINE
 
 

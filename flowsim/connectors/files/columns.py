@@ -9,6 +9,7 @@ from typing import Final, Protocol
 
 from flowsim.connectors.files.input_file import InputFile
 from flowsim.errors import BadInput, ValueNotAllowed, did_you_mean
+from flowsim.quantities import count_text
 from flowsim.values.closed_set import encodes
 from flowsim.values.row import Row
 
@@ -133,7 +134,7 @@ class RowLayout:
         if len(fields) != len(self.columns):
             names = ", ".join(column.name for column in self.columns)
             raise ValueNotAllowed(
-                f"{self.owner}: expected {len(self.columns)} fields ({names}), got {len(fields)} in {_shown(value)}"
+                f"{self.owner}: expected {count_text(len(self.columns), 'field')} ({names}), got {len(fields)} in {_shown(value)}"
             )
         for column, field in zip(self.columns, fields, strict=True):
             if field is not None and type(field) is not column.type.python_type:

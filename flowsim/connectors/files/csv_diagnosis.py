@@ -12,6 +12,7 @@ from flowsim.connectors.files.columns import Column, ColumnType, reason_of
 from flowsim.connectors.files.input_file import InputFile
 from flowsim.errors import BadInput, SourcePosition
 from flowsim.limits import to_raise
+from flowsim.quantities import count_text
 
 IsValid = Callable[[str, ColumnType], bool]
 
@@ -116,7 +117,7 @@ def _first_fault(records: Iterator[list[Cell]], path: str, columns: Sequence[Col
         if len(record) != len(header):
             where = SourcePosition(path, record[0].line, record[0].column)
             return (
-                f"{where} expected {len(header)} fields as in the header, got {len(record)}: "
+                f"{where} expected {count_text(len(header), 'field')} as in the header, got {len(record)}: "
                 "correct the row, or quote fields that contain the delimiter"
             )
         for index, column, surely_fine in checks:
@@ -153,7 +154,7 @@ def _records(file: InputFile, delimiter: str) -> Iterator[list[Cell]]:
     for line, text in _rows(file, delimiter):
         if text.count(delimiter) >= file.limits.columns:
             where = SourcePosition(str(file.path), line, 1)
-            raise BadInput(f"{where} expected at most {file.limits.columns} fields {to_raise('columns')}")
+            raise BadInput(f"{where} expected at most {count_text(file.limits.columns, 'field')} {to_raise('columns')}")
         yield _cells(text.rstrip("\r\n"), line, delimiter)
 
 
@@ -177,8 +178,8 @@ def _rows(file: InputFile, delimiter: str) -> Iterator[tuple[int, str]]:
                     size += len(part)
                     if size > limits.row_bytes:
                         raise BadInput(
-                            f"{where} expected a row of at most {limits.row_bytes} bytes {to_raise('row_bytes')}; is one "
-                            "of its quotes never closed?"
+                            f"{where} expected a row of at most {limits.row_bytes} bytes "
+                            f"{to_raise('row_bytes')}; is one of its quotes never closed?"
                         )
                     parts.append(part)
                     inside = is_open(part, delimiter, inside=True)

@@ -18,6 +18,7 @@ from flowsim.connectors.files.csv_file import ARROW_TYPES
 from flowsim.connectors.files.input_file import InputFile, input_file_of
 from flowsim.errors import BadInput, column_not_utf8, did_you_mean
 from flowsim.limits import to_raise
+from flowsim.quantities import count_text
 
 BATCH_ROWS: Final = 8192
 _BATCH_BYTES: Final = 1 << 24
@@ -101,8 +102,9 @@ class ParquetFile:
         limit = self.file.limits.row_group_bytes
         if size > limit:
             raise BadInput(
-                f"{self.path}: expected row groups of at most {limit} bytes {to_raise('row_group_bytes')}, the one from "
-                f"row {row + 1} on has {size} in these columns: write smaller row groups"
+                f"{self.path}: expected row groups of at most {limit} bytes "
+                f"{to_raise('row_group_bytes')}, the one from row {row + 1} on has {size} in these columns: "
+                "write smaller row groups"
             )
         fitting: int = _BATCH_BYTES * group.num_rows // max(1, size)
         return max(1, min(BATCH_ROWS, fitting))
@@ -144,8 +146,8 @@ class ParquetFile:
         most = self.file.limits.footer_bytes
         if most < footer < size:
             raise BadInput(
-                f"{self.path}: expected a footer of at most {most} bytes {to_raise('footer_bytes')}, got {footer}: write "
-                "larger row groups"
+                f"{self.path}: expected a footer of at most {most} bytes "
+                f"{to_raise('footer_bytes')}, got {footer}: write larger row groups"
             )
         try:
             schema = pq.read_schema(self.path)
@@ -159,7 +161,9 @@ class ParquetFile:
             ) from None
         limit = self.file.limits.columns
         if len(schema) > limit:
-            raise BadInput(f"{self.path}: expected at most {limit} columns {to_raise('columns')}, got {len(schema)}")
+            raise BadInput(
+                f"{self.path}: expected at most {count_text(limit, 'column')} {to_raise('columns')}, got {len(schema)}"
+            )
         return schema
 
     def _sizes(self) -> tuple[int, int]:

@@ -137,7 +137,7 @@ def _checked_cost(cost: AnyCost, what: str, operator: Transformation) -> int | R
     if isinstance(cost, list | tuple) and cost and all(map(callable, cost)):
         inputs = 1 + max((upstream.input_index for upstream in operator.inputs), default=0)
         if len(cost) != inputs:
-            raise BadInput(f"{what}: expected a function for each of {inputs} inputs, got {len(cost)}")
+            raise BadInput(f"{what}: expected a function for each input ({inputs}), got {len(cost)}")
         return tuple(cost)
     nanos = cost.nanos if isinstance(cost, Duration) else cost
     if type(nanos) is not int or nanos < 0:

@@ -9,6 +9,8 @@ from collections import deque
 from collections.abc import Callable, Iterable, Set
 from typing import Final, Protocol
 
+from flowsim.quantities import count_text
+
 _NS_PER_S: Final = 1_000_000_000
 
 
@@ -165,9 +167,11 @@ class TimedConnection:
         """Describes the messages in flight for the wait-for report; '' if there are none."""
         parts = []
         if self.forward.messages_in_flight:
-            parts.append(f"{self.forward.messages_in_flight} buffers ({self.forward.bytes_in_flight} bytes)")
+            parts.append(
+                f"{count_text(self.forward.messages_in_flight, 'buffer')} ({self.forward.bytes_in_flight} bytes)"
+            )
         if self.backward.messages_in_flight:
-            parts.append(f"{self.backward.messages_in_flight} credits")
+            parts.append(count_text(self.backward.messages_in_flight, "credit"))
         return " and ".join(parts)
 
     def close(self) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from flowsim.errors import BadInput
+from flowsim.quantities import count_text
 from flowsim.values.row import Row
 from flowsim.values.types import TypeInformation, TypeKind
 
@@ -83,7 +84,9 @@ class FieldAccessor:
         if isinstance(field, int):
             if 0 <= field < count:
                 return field
-            raise BadInput(f"{self._what}: {of} of {count} fields has no field {field}: expected 0 to {count - 1}")
+            raise BadInput(
+                f"{self._what}: {of} of {count_text(count, 'field')} has no field {field}: expected 0 to {count - 1}"
+            )
         known = [f"f{index}" for index in range(count)] if names is None else names
         if field not in known:
             raise BadInput(f"{self._what}: {of} has no field {field!r}: expected one of {', '.join(known)}")

@@ -10,6 +10,7 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from flowsim.datastream.data_stream import DataStream, DataStreamSink
 from flowsim.errors import BadInput
 from flowsim.graph.operator_cost import RecordCost
+from flowsim.quantities import count_text
 from flowsim.scenario.context import CompileContext
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.types import DurationNs, ExpressionSource, Strict, SubtaskRange
@@ -128,7 +129,7 @@ class _RecordCosts:
         if not isinstance(each, str) and count == 1:
             raise self._context.fail(path, "expected one expression: there is one input")
         if count > 1 and (isinstance(each, str) or len(each) != count):
-            raise self._context.fail(path, f"expected a list of {count} expressions, one for each input")
+            raise self._context.fail(path, f"expected a list of {count_text(count, 'expression')}, one for each input")
         sources = [(path, each)] if isinstance(each, str) else [((*path, i), one) for i, one in enumerate(each)]
         costs: list[RecordCost] = [
             self._of_input(at, source, schema) for (at, source), schema in zip(sources, self._schemas, strict=True)

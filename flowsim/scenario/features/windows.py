@@ -11,6 +11,7 @@ from flowsim.datastream import window as api
 from flowsim.datastream.common.time import Duration
 from flowsim.limits import to_raise
 from flowsim.operators.windowing.triggers.trigger import AnyTrigger as Trigger
+from flowsim.quantities import count_text
 from flowsim.scenario.context import CompileContext
 from flowsim.scenario.features.triggers import (
     EvictorModel,
@@ -177,8 +178,8 @@ def _assigner(records: WindowedRecords, path: Path, window: PlainWindowModel) ->
             if windows > most:
                 raise records.context.fail(
                     (*path, "sliding"),
-                    f"expected at most {most} windows per record {to_raise('windows_per_record')}, got {windows} (size / "
-                    "slide): increase slide or decrease size",
+                    f"expected at most {count_text(most, 'window')} per record {to_raise('windows_per_record')}, got {windows} "
+                    "(size / slide): increase slide or decrease size",
                 )
             sliding = api.SlidingEventTimeWindows if by_event_time else api.SlidingProcessingTimeWindows
             return sliding.of(Duration.of_millis(value.size), Duration.of_millis(value.slide), offset)

@@ -10,6 +10,7 @@ from typing import Final
 
 from flowsim.errors import BadInput, did_you_mean
 from flowsim.limits import DEFAULT_LIMITS, Limits
+from flowsim.quantities import count_text
 from flowsim.scenario.language.functions import FUNCTIONS, FunctionSpec
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.language.terms import (
@@ -286,7 +287,7 @@ class Translator:
         if isinstance(position, int):
             count = len(whole_node.elts) if isinstance(whole_node, ast.Tuple | ast.List) else None
             if count is not None and not -count <= position < count:
-                raise self._error(node.slice, f"a sequence of {count} items has no item {position}")
+                raise self._error(node.slice, f"a sequence of {count_text(count, 'item')} has no item {position}")
             return
         if position.startswith("__") and position.endswith("__"):
             raise self._error(node.slice, f"{position!r} is not the name of a field")
@@ -303,7 +304,7 @@ class Translator:
         if "value" in self.schema.names:
             return self.schema.type_of("value")
         if not -len(self.schema.types) <= position < len(self.schema.types):
-            raise self._error(node, f"the record has {len(self.schema.types)} fields, no item {position}")
+            raise self._error(node, f"the record has {count_text(len(self.schema.types), 'field')}, no item {position}")
         return self.schema.types[position]
 
     def _sequence(self, node: ast.Tuple | ast.List) -> Term:
@@ -325,8 +326,8 @@ class Translator:
             raise self._error(node.keywords[0].value, f"{name}() takes no named arguments")
         fewest, most = spec.bounds()
         if not fewest <= len(node.args) <= most:
-            count = str(fewest) if fewest == most else f"{fewest} to {most}"
-            raise self._error(node, f"{name}() takes {count} arguments, got {len(node.args)}")
+            expected = f"{fewest} to {most} arguments" if fewest < most else count_text(most, "argument")
+            raise self._error(node, f"{name}() takes {expected}, got {len(node.args)}")
         terms = [self.translate(argument) for argument in node.args]
         self._check_arguments(node, name, spec, terms)
         if name == "str":

@@ -6,6 +6,7 @@ from typing import Final
 
 from flowsim.errors import FlowsimError
 from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
+from flowsim.quantities import count_text
 from flowsim.values.closed_set import MAX_DEPTH
 from flowsim.values.row import Row
 
@@ -130,11 +131,11 @@ class ValueBounds:
         rows, most = self.limits.flat_map_rows, self.limits.flat_map_bytes
         if len(items) > rows:
             raise ExpressionFailure(
-                f"flat_map gives {len(items)} records for one, expected at most {rows} {to_raise('flat_map_rows')}"
+                f"flat_map gives {count_text(len(items), 'record')} for one, expected at most {rows} {to_raise('flat_map_rows')}"
             )
         if self.record(kept) * len(items) + size_of(items, most) > most:
             raise ExpressionFailure(
-                f"the {len(items)} records that flat_map gives for one are larger than {most} bytes "
+                f"flat_map gives {count_text(len(items), 'record')} for one, together larger than {most} bytes "
                 f"{to_raise('flat_map_bytes')}"
             )
 

@@ -82,7 +82,7 @@ def compile_csv(context: CompileContext, path: Path, model: CsvModel, parallelis
     if model.split_by is not None:
         groups = context.attempt((*path, "split_by"), source.groups)
         if len(groups) < parallelism:
-            message = f"{len(groups)} groups are too few for parallelism {parallelism}: some subtasks would be empty"
+            message = f"too few groups ({len(groups)}) for parallelism {parallelism}: some subtasks would be empty"
             raise context.fail((*path, "split_by"), message)
     return source, declared(model.columns)
 

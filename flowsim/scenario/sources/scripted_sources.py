@@ -11,6 +11,7 @@ from flowsim.connectors import script
 from flowsim.connectors.memory import CollectionSource
 from flowsim.connectors.source import Source
 from flowsim.connectors.split_assignment import Assignment
+from flowsim.quantities import count_text
 from flowsim.scenario.context import CompileContext, declared
 from flowsim.scenario.language.record_schema import FieldType, RecordSchema
 from flowsim.scenario.types import DurationMs, FieldTypes, Int64, Name, Row, Strict, chosen_of, exactly_one_of, one_of
@@ -156,7 +157,9 @@ def _entry(context: CompileContext, path: Path, model: ScriptEntryModel, schema:
 
 def _row(context: CompileContext, path: Path, row: Row, schema: RecordSchema) -> tuple[object, ...]:
     if len(row) != len(schema.names):
-        raise context.fail(path, f"expected {len(schema.names)} values ({', '.join(schema.names)}), got {len(row)}")
+        raise context.fail(
+            path, f"expected {count_text(len(schema.names), 'value')} ({', '.join(schema.names)}), got {len(row)}"
+        )
     cells: list[object] = []
     for index, (cell, kind, name) in enumerate(zip(row, schema.types, schema.names, strict=True)):
         # A double may be written as a whole number.

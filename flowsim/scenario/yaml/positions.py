@@ -28,6 +28,7 @@ from ruamel.yaml.events import (
 
 from flowsim.errors import ScenarioError, SourcePosition, printable_line
 from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
+from flowsim.quantities import count_text
 
 MAX_DEPTH: Final = 32
 MAX_KEY_CHARS: Final = 200
@@ -183,7 +184,9 @@ class _Reader:
         self.nodes += 1
         most = self.limits.scenario_values
         if self.nodes > most:
-            raise ScenarioError(f"the document has more than {most} values {to_raise('scenario_values')}", where)
+            raise ScenarioError(
+                f"the document has more than {count_text(most, 'value')} {to_raise('scenario_values')}", where
+            )
 
     def _scalar(self, event: ScalarEvent, where: SourcePosition) -> None:
         top = self.stack[-1] if self.stack else None

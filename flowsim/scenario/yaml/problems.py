@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from flowsim.errors import BadInput, ScenarioError
+from flowsim.quantities import count_text
 from flowsim.scenario.language.translator import ExpressionError
 from flowsim.scenario.yaml.positions import Path, PositionedDocument, path_text
 
@@ -27,9 +28,9 @@ class ScenarioErrors(ScenarioError):
         lines = [str(error) for error in found[:MAX_REPORTED]]
         rest = max(0, len(found) - MAX_REPORTED) + others
         if not all_found:
-            lines.append(f"... and {rest} more errors; the rest of the scenario was not checked")
+            lines.append(f"... and {count_text(rest, 'more error')}; the rest of the scenario was not checked")
         elif rest:
-            lines.append(f"... and {rest} more errors")
+            lines.append(f"... and {count_text(rest, 'more error')}")
         super().__init__("\n".join(lines))
         self.errors = tuple(found)
         self.position = found[0].position if found else None

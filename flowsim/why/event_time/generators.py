@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import Channel, Operator
 from flowsim.laws.windows.plan import number_of
-from flowsim.trace.sentence import count_text
-from flowsim.trace.time import duration_text, event_time, span_text
+from flowsim.quantities import count_text, duration_text
+from flowsim.trace.time import event_time, span_text
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, RunFacts, place_of

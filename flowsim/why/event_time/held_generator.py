@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from flowsim.facts.kinds import ElementKind
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import number_of
+from flowsim.quantities import count_text, duration_text
 from flowsim.trace.places import Place
-from flowsim.trace.sentence import count_text
-from flowsim.trace.time import duration_text, event_time
+from flowsim.trace.time import event_time
 from flowsim.units import MAX_WATERMARK, NO_TIMESTAMP, NS_PER_MS
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.alignment import alignment_causes, paused_row

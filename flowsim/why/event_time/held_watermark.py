@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from flowsim.facts.kinds import ElementKind, LifeEvent
-from flowsim.trace.sentence import count_text
+from flowsim.quantities import count_text
 from flowsim.trace.time import event_time
 from flowsim.units import NO_TIMESTAMP
 from flowsim.why.answer import Cause

@@ -7,7 +7,8 @@ from typing import Final
 
 from flowsim.facts.kinds import LifeEvent
 from flowsim.laws.windows.plan import number_of
-from flowsim.trace.sentence import count_text, window_text
+from flowsim.quantities import count_text
+from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time
 from flowsim.units import MAX_WATERMARK, NS_PER_MS
 from flowsim.why.answer import Cause

@@ -11,6 +11,7 @@ from flowsim.facts.kinds import WindowResult
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.merging import MergingWindows
 from flowsim.laws.windows.plan import WindowPlan, last_of, window_plan
+from flowsim.quantities import count_text
 from flowsim.units import NS_PER_MS
 from flowsim.why.event_time.windows import MOST_WINDOWS, Window, windows_of
 from flowsim.why.run_facts import Row, RunFacts
@@ -67,7 +68,7 @@ def panes_of(facts: RunFacts, task: int, operator: Operator, plan: WindowPlan) -
     of_each = plan.size_ms // plan.slide_ms if plan.shape == "sliding" else 1
     if of_each >= MOST_WINDOWS or len(intakes) * of_each > _MOST_ASSIGNED:
         raise BadInput(
-            f"{operator.name} puts {len(intakes):,} records into {of_each:,} windows each, more than 'why no-output' "
+            f"{operator.name} puts {count_text(len(intakes), 'record')} into {of_each:,} windows each, more than 'why no-output' "
             "computes; --at TIME asks about a part of the run"
         )
     panes: dict[tuple[int, int, int], Pane] = {}

@@ -8,7 +8,7 @@ import numpy as np
 
 from flowsim.facts.kinds import BufferKind, BufferSide, CreditKind, PoolKind, SegmentAction
 from flowsim.laws.job_graph import Channel, Pool
-from flowsim.trace.sentence import count_text
+from flowsim.quantities import count_text
 from flowsim.why.run_facts import Row, RunFacts
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from flowsim.facts.kinds import ActionPhase, TimeDomain, TimerAction
-from flowsim.trace.sentence import count_text
+from flowsim.quantities import count_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, RunFacts, place_of

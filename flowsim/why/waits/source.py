@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from flowsim.facts.kinds import AsyncAction, ElementKind, LifeEvent
-from flowsim.trace.sentence import count_text
+from flowsim.quantities import count_text
 from flowsim.why.answer import Cause
 from flowsim.why.event_time.alignment import alignment_causes, paused_row
 from flowsim.why.run_facts import Row, RunFacts, place_of

@@ -11,8 +11,7 @@ import numpy as np
 
 from flowsim.facts.kinds import ActionPhase, ElementKind, LifeEvent, MailAction, WaitKind
 from flowsim.facts.schema import OUTPUT_FULL
-from flowsim.trace.sentence import count_text
-from flowsim.trace.time import duration_text
+from flowsim.quantities import count_text, duration_text
 from flowsim.why.run_facts import Mask, Row, Rows, RunFacts
 
 

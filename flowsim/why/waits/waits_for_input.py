@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from flowsim.facts.kinds import BufferSide, ElementKind
 from flowsim.laws.job_graph import Channel
-from flowsim.trace.sentence import count_text
-from flowsim.trace.time import duration_text
+from flowsim.quantities import count_text, duration_text
 from flowsim.units import NS_PER_MS
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import RunFacts, place_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from flowsim.laws.job_graph import Channel
-from flowsim.trace.sentence import count_text
+from flowsim.quantities import count_text
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import RunFacts, place_of
 from flowsim.why.waits.channel_flow import ChannelFlow, PoolState, channel_at, flow_of, flow_text, output_pools
@@ -35,14 +35,15 @@ def output_causes(facts: RunFacts, state: TaskState) -> tuple[list[Cause], int |
         )
         text = (
             f"The {name} is not available: {facts.task(blocked.channel.target_task)} has "
-            f"{pool.used[pool.full[0]]:,} buffers of it, and the limit for one channel is {pool.pool.per_channel:,}{empty}."
+            f"{count_text(pool.used[pool.full[0]], 'buffer')} of it, "
+            f"and the limit for one channel is {pool.pool.per_channel:,}{empty}."
         )
         if len(flows) > 1:
             text += " One channel at its limit blocks the task for all its channels."
         rules = ("5.35", "5.1") if len(pools) > 1 else ("5.35",)
     else:
         overdraft = max(0, used - pool.size)
-        extra = f" and {overdraft:,} of {pool.pool.overdraft:,} overdraft buffers" if overdraft else ""
+        extra = f" and {overdraft:,} of {count_text(pool.pool.overdraft, 'overdraft buffer')}" if overdraft else ""
         text = f"The {name} has no free buffer: {min(used, pool.size):,} of {pool.size:,}{extra} are in use."
         rules = ("5.33", "5.36")
     if state.doing is Doing.HARD:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from flowsim.facts.kinds import AsyncAction, ElementKind
 from flowsim.laws.job_graph import Operator
 from flowsim.laws.windows.plan import number_of
-from flowsim.trace.sentence import count_text, record_text
+from flowsim.quantities import count_text
+from flowsim.trace.sentence import record_text
 from flowsim.trace.time import event_time
 from flowsim.why.answer import Cause
 from flowsim.why.run_facts import Row, RunFacts, place_of
@@ -96,8 +97,8 @@ def _full_queue(
 ) -> list[Cause]:
     name, ordered = operator.name, operator.params.get("mode") == "ordered"
     text = (
-        f"The queue of {name} is full: it holds {len(entries):,} of at most {capacity:,} elements. The next element of the "
-        f"task waits for a place inside the call of {name}, so the task reads no input."
+        f"The queue of {name} is full: it holds {len(entries):,} of at most {count_text(capacity, 'element')}. "
+        f"The next element of the task waits for a place inside the call of {name}, so the task reads no input."
     )
     rules = ("11.1", "3.21") if state.doing is Doing.YIELD else ("11.31",)
     place = None if state.since is None else place_of(state.since)

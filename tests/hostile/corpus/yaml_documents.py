@@ -53,7 +53,7 @@ CASES = [
     Case("wrong rows", broken(lambda: scenario(source=records({"n": "long"}, *[["x"]] * 8000))), REFUSED, "s.yaml:4:",
          "expected a long"),
     Case("rows of another length", broken(lambda: scenario(source=records({"n": "long"}, *[[]] * 19_000))), REFUSED,
-         "s.yaml:4:", "expected 1 values"),
+         "s.yaml:4:", "expected 1 value ("),
     Case("rows without lists", broken(lambda: scenario(source=f"collection: {{fields: {{n: long}}, rows: [{'1,' * 19_000}]}}")),
          REFUSED, "s.yaml:4:", "expected a list"),
     Case("long list", broken(lambda: "a: [" + "1," * (K // 2) + "]"), REFUSED, "s.yaml:1:", VALUES),

@@ -298,7 +298,7 @@ def test_slow_sink_makes_source_run_out_of_credit(flowsim: Any) -> None:
 def test_run_prints_async_queues_and_wait_reasons(flowsim: Any) -> None:
     scenario = SCENARIOS / "25_async_capacity_one.yaml"
     text = flowsim("run", scenario).out
-    assert "async     words_asked in words -> words_asked -> Sink: words_out (1/1): at most 1 of 1 elements" in text
+    assert "async     words_asked in words -> words_asked -> Sink: words_out (1/1): at most 1 of 1 element" in text
     assert "waits     Source: lines (1/1): data from its source 100.0%" in text
     document = flowsim("run", scenario, "--json").document
     assert [(queue["operator"], queue["peak"]) for queue in document["async_queues"]] == [

@@ -335,7 +335,7 @@ def test_deadlock_report_names_waiting_tasks_and_their_waits() -> None:
     assert result.status is JobStatus.DEADLOCKED
     assert isinstance(result.error, Deadlock)
     assert arrivals.values == ["only"]
-    queued = "output 1 buffers queued for channels 0.. (pool 1 of 12 used)"
+    queued = "output 1 buffer queued for channels 0.. (pool 1 of 12 used)"
     assert str(result.error).splitlines() == [
         "the job is deadlocked: nothing can run, and these tasks wait:",
         f"source (1/1) waits for input; mailbox 0 mails, input 0 buffers, {queued}",

@@ -103,7 +103,7 @@ def test_stopped_job_drops_buffers_in_flight() -> None:
     result = job.run(until_ns=15 * MS)
     assert result.status is JobStatus.STOPPED
     assert arrivals.values == ["k"]
-    assert "1 buffers (4 bytes) and 1 credits are in flight between source (1/1) and sink (1/1)" in result.report
+    assert "1 buffer (4 bytes) and 1 credit are in flight between source (1/1) and sink (1/1)" in result.report
 
 
 def test_job_ends_with_last_task_although_credits_are_in_flight() -> None:

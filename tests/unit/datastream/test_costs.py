@@ -90,7 +90,7 @@ def test_subtask_without_a_cost_of_its_own_has_the_others() -> None:
         (lambda s: s.cost("1 ms"), "operator 'Map': cost: expected 0 ns or more, or a Duration, got '1 ms'"),
         (lambda s: s.cost(True), "operator 'Map': cost: expected 0 ns or more, or a Duration, got True"),
         (lambda s: s.cost([]), "operator 'Map': cost: expected 0 ns or more, or a Duration, got []"),
-        (lambda s: s.cost([len, len]), "operator 'Map': cost: expected a function for each of 1 inputs, got 2"),
+        (lambda s: s.cost([len, len]), "operator 'Map': cost: expected a function for each input (1), got 2"),
         (lambda s: s.cost(subtasks={-1: 1}), "operator 'Map': cost: expected the index of a subtask, from 0, got -1"),
         (lambda s: s.cost(subtasks={"0": 1}), "operator 'Map': cost: expected the index of a subtask, from 0, got '0'"),
         (

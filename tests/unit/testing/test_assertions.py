@@ -40,7 +40,7 @@ def test_violated_law_is_reported_with_sentence_evidence_and_reproduce_line() ->
     assert law == "law violated: channel-fifo"
     assert sentence.startswith("  A receiver decodes exactly the elements that the sender wrote to the channel")
     assert sentence.endswith("(rules 5.11, 6.14, 7.16)")
-    assert count.startswith("  1 violations, ")
+    assert count.startswith("  1 violation, ")
     assert "channel=0, position=2" in evidence
     assert reproduce.startswith(
         "  reproduce: run_job(job, schedule=Schedule(policy='random', seed=7, budget_records=1)"

@@ -47,7 +47,7 @@ def test_spaces_in_type_name_are_ignored() -> None:
         ("", "expected a type"),
         ("INTEGER", "expected one of STRING, BYTE"),
         ("int", "expected one of"),
-        ("LIST", "LIST takes 1 type arguments, got 0"),
+        ("LIST", "LIST takes 1 type argument, got 0"),
         ("MAP<INT>", "MAP takes 2 type arguments, got 1"),
         ("INT<INT>", "INT takes 0 type arguments, got 1"),
         ("TUPLE<INT", "expected ',' or '>'"),

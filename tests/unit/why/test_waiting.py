@@ -124,7 +124,7 @@ def test_firing_timers_hold_up_records_and_mails(ask: Ask) -> None:
 def test_full_async_queue_names_the_call_that_it_waits_for(ask: Ask) -> None:
     text = text_of(ask("25_async_capacity_one", "waiting", "words", at_ms=150))
 
-    assert "The queue of words_asked is full: it holds 1 of at most 1 elements." in text
+    assert "The queue of words_asked is full: it holds 1 of at most 1 element." in text
     assert 'record ["a"] (timestamp 1 ms), called at 100.002000 ms, result at 200.002000 ms' in text
     assert "the task runs mails of priority 2 or above" in text
 

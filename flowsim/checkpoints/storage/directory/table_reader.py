@@ -17,6 +17,7 @@ from flowsim.checkpoints.storage.directory.manifest import StoredPart, damaged, 
 from flowsim.checkpoints.storage.directory.tables import StateTable
 from flowsim.errors import BadInput, ValueNotAllowed, column_not_utf8
 from flowsim.limits import DEFAULT_LIMITS, Limits, to_raise
+from flowsim.quantities import count_text
 from flowsim.recording.parquet_pages import DICTIONARY_PAGE, PLAIN, pages
 from flowsim.values.closed_set import check
 from flowsim.values.encoding import decode_untrusted
@@ -93,7 +94,7 @@ class TableReader:
         try:
             content = read_file(path, self._limits.recording_bytes, "recording_bytes", depth=1)
         except FileNotFoundError:
-            raise damaged(path, f"missing, but the manifest has {about.rows:,} rows of it") from None
+            raise damaged(path, f"missing, but the manifest has {count_text(about.rows, 'row')} of it") from None
         if len(content) != about.bytes or hashlib.sha256(content).hexdigest() != about.sha256:
             raise damaged(path, "is not the file that was written")
         footer_bytes = int.from_bytes(content[-8:-4], "little")
@@ -102,7 +103,7 @@ class TableReader:
         try:
             file = pq.ParquetFile(pa.BufferReader(content), read_dictionary=self._table.names("s"))
             if file.metadata.num_rows != about.rows or not file.schema_arrow.equals(self._table.written_schema):
-                raise damaged(path, f"expected {about.rows:,} rows with the columns of {self._table.name}")
+                raise damaged(path, f"expected {count_text(about.rows, 'row')} with the columns of {self._table.name}")
             self._check_pages(path, file.metadata, content)
         except UnicodeDecodeError as error:
             raise damaged(path, column_not_utf8(error)) from None

@@ -181,7 +181,7 @@ def of_bytes(values: Sequence[bytes], kind: pa.DataType) -> pa.Array:
     np.cumsum(np.fromiter(map(len, values), np.int64, len(values)), out=ends[1:])
     if ends[-1] > _LARGEST_ARRAY:
         raise ValueNotAllowed(
-            f"{len(values)} values of state have {ends[-1]:,} bytes: a checkpoint needs smaller values"
+            f"state of {ends[-1]:,} bytes ({len(values):,} values) is too large: a checkpoint needs smaller values"
         )
     offsets = ends.astype(np.int32)
     return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(offsets), pa.py_buffer(b"".join(values))])

@@ -149,7 +149,7 @@ def test_closed_connection_drops_messages_in_flight_and_later_ones() -> None:
     connection = TimedConnection(clock, 10 * MS, 1_000_000)
     connection.forward.send(log.buffer("a", 1_000))
     connection.backward.send(log.message("credit", 0))
-    assert connection.describe() == "1 buffers (1000 bytes) and 1 credits"
+    assert connection.describe() == "1 buffer (1000 bytes) and 1 credit"
     connection.close()
     connection.forward.send(log.buffer("b", 1_000))
     clock.run()
@@ -164,7 +164,7 @@ def test_each_pair_of_tasks_has_one_connection() -> None:
     assert connections.connect(0, 1, 7, None) is first
     assert connections.connect(1, 0, MS, None) is not first
     first.forward.send(Log(clock).message("a", 12))
-    assert list(connections.in_flight()) == [(0, 1, "1 buffers (12 bytes)")]
+    assert list(connections.in_flight()) == [(0, 1, "1 buffer (12 bytes)")]
     connections.close()
     assert list(connections.in_flight()) == []
 

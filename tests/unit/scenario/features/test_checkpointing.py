@@ -141,7 +141,7 @@ def test_names_of_nodes_are_the_uids_of_their_state(tmp_path: Path) -> None:
         ("failures: [{fail_task: {task: x, at: 1 s}}]", "there is no node 'x'"),
         ("failures: [{fail_task: {task: s}}]", "expected one of at_record, at, in_snapshot, in_notification, got none"),
         ("failures: [{fail_task: {task: s, at: 1 s, at_record: 1}}]", "got at_record and at"),
-        ("failures: [{fail_task: {task: s, at: 1 s, subtask: 4}}]", "'s' has 1 subtasks, expected 0 to 0, got 4"),
+        ("failures: [{fail_task: {task: s, at: 1 s, subtask: 4}}]", "'s' has 1 subtask, expected 0 to 0, got 4"),
         ("failures: [{lose_task_manager: {name: tm}}]", "the key 'at' is missing"),
         ("actions: [{savepoint: {at: 1 s, directory: /}}]", "is outside of"),
         ("actions: [{stop: {at: 1 s, savepoint: true}}]", "expected a mapping"),

@@ -246,7 +246,7 @@ def test_long_strings_and_tuples_fail_at_run_time() -> None:
         ("(delay, 1)['a']", 11, "the items of a sequence have numbers from 0, not the name 'a'"),
         ("split(origin, ',')['a']", 19, "the items of a sequence have numbers from 0, not the name 'a'"),
         ("(delay, 1)[2]", 11, "a sequence of 2 items has no item 2"),
-        ("[delay][-2]", 8, "a sequence of 1 items has no item -2"),
+        ("[delay][-2]", 8, "a sequence of 1 item has no item -2"),
         ("None[0]", 0, "None has no items"),
         ("value[9]", 0, "the record has 5 fields, no item 9"),
         ("delay[0]", 0, "cannot take item 0 out of long"),

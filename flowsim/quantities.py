@@ -1,0 +1,30 @@
+"""Numbers with their nouns and units, as text for messages and tables."""
+
+from __future__ import annotations
+
+from flowsim.units import NS_PER_MS, NS_PER_SECOND
+
+
+def count_text(number: int, singular: str, plural: str | None = None) -> str:
+    """Returns a number of things; ``plural`` is the noun with an s, unless it is given.
+
+    >>> count_text(1, "row"), count_text(2_000, "row"), count_text(0, "entry", "entries")
+    ('1 row', '2,000 rows', '0 entries')
+    """
+    return f"{number:,} {singular if number == 1 else plural or singular + 's'}"
+
+
+def duration_text(ns: int) -> str:
+    """Returns a duration for display.
+
+    >>> duration_text(1_500_000), duration_text(90_000_000_000)
+    ('1.5 ms', '1 min 30 s')
+    """
+    if ns >= 60 * NS_PER_SECOND:
+        minutes, rest = divmod(ns // NS_PER_SECOND, 60)
+        hours, minutes = divmod(minutes, 60)
+        return f"{hours} h {minutes} min {rest} s" if hours else f"{minutes} min {rest} s"
+    for unit, size in (("s", NS_PER_SECOND), ("ms", NS_PER_MS), ("us", 1_000)):
+        if ns >= size:
+            return f"{ns / size:.4g} {unit}"
+    return f"{ns} ns"

@@ -137,7 +137,7 @@ def generated_watermark_sentence(
     records: int,
     max_timestamp: int,
 ) -> Sentence:
-    of_split = "" if split < 0 else f", split {split},"
+    of_split = "" if split < 0 else f", {names.split(task, operator, split)},"
     what = element_text(kind, timestamp)
     return Sentence(
         f"{names.operator(task, operator)}{of_split} generates {what} after {count_text(records, 'record')}",
@@ -148,7 +148,7 @@ def generated_watermark_sentence(
 def alignment_sentence(
     names: Names, seq: int, task: int, operator: int, time_ns: int, split: int, paused: int, limit: int, watermark: int
 ) -> Sentence:
-    who = names.operator(task, operator) + ("" if split < 0 else f", split {split},")
+    who = names.operator(task, operator) + ("" if split < 0 else f", {names.split(task, operator, split)},")
     ahead = f"watermark {event_time(watermark)}, limit {event_time(limit)}"
     return Sentence(f"{who} is {'paused' if paused else 'resumed'} by watermark alignment: {ahead}", ("8.22", "8.23"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
 from functools import cached_property
@@ -28,6 +29,9 @@ class Names:
         self._recording = recording
         self._tasks = {int(row[0]): row for row in recording.static_rows("tasks")}
         self._operators = {(int(row[0]), int(row[1])): str(row[2]) for row in recording.static_rows("operators")}
+        self._splits = {
+            (int(row[0]), int(row[1])): _splits_of(str(row[4])) for row in recording.static_rows("operators")
+        }
         self._edges = {int(row[0]): row for row in recording.static_rows("edges")}
         self._pools = {int(row[0]): row for row in recording.static_rows("pools")}
         self._channels = {int(row[0]): row for row in recording.static_rows("channels")}
@@ -89,6 +93,18 @@ class Names:
             if row is None
             else self._operators.get((int(row[1]), operator), f"operator {operator}")
         )
+
+    def splits(self, task: int, operator: int) -> list[str]:
+        """Returns the names of the splits of a source in one subtask, by their index; empty if it declares none."""
+        row = self._tasks.get(task)
+        given = [] if row is None else self._splits.get((int(row[1]), operator), [])
+        return given[int(row[2])] if row is not None and int(row[2]) < len(given) else []
+
+    def split(self, task: int, operator: int, split: int) -> str:
+        """Names a split by its index in the subtask: ``split "p0"``, or ``split 0`` if the source declares no names."""
+        names = self.splits(task, operator)
+        known = 0 <= split < len(names)
+        return printable_line(f"split {json.dumps(names[split], ensure_ascii=False) if known else split}")
 
     def vertex(self, vertex: int) -> str:
         """Names a job vertex by its head operator."""
@@ -185,3 +201,14 @@ def _operators(task_name: str) -> list[str]:
     chain = task_name.rpartition(" (")[0]
     named = chain.split(" -> ")
     return [chain, *named, *(name.partition(": ")[2] for name in named if name.startswith(("Source: ", "Sink: ")))]
+
+
+def _splits_of(params: str) -> list[list[str]]:
+    """Returns the names of the splits of each subtask, from the parameters of a source."""
+    try:
+        given = json.loads(params or "{}")["splits"]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return []
+    if not isinstance(given, list):
+        return []
+    return [[str(name) for name in names] if isinstance(names, list) else [] for names in given]

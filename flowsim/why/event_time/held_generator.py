@@ -150,17 +150,11 @@ def _splits(facts: RunFacts, task: int, operator: Operator) -> list[_Split]:
             idle[row["split"]] = row["kind"] == ElementKind.STATUS and row["timestamp"] == -1
             if row["kind"] == ElementKind.WATERMARK:
                 rows[row["split"]] = row
-    given, subtask = operator.params.get("splits"), facts.graph.tasks[task].subtask
-    names = given[subtask] if isinstance(given, list) and len(given) > subtask else []
-    count = max(len(names), len(rows))
+    count = max(len(facts.names.splits(task, operator.operator)), len(rows))
     if count < 2:
         return []
     return [
-        _Split(
-            f"split {names[split]!r}" if split < len(names) else f"split {split}",
-            rows.get(split),
-            idle.get(split, False),
-        )
+        _Split(facts.names.split(task, operator.operator, split), rows.get(split), idle.get(split, False))
         for split in range(count)
     ]
 

@@ -340,3 +340,35 @@ def test_legacy_source_has_no_busy_time(flowsim: Flowsim) -> None:
     assert None not in {task["busy"] for task in others}
     row = next(line for line in flowsim("run", "tiny.yaml", *legacy).out.splitlines() if "numbers (1/1)" in line)
     assert row.split()[-8:-4] == ["0", "200", "-", "0.0%"]
+
+
+SPLITS = """\
+flowsim: 1
+name: splits
+settings: {record: full, auto_watermark_interval: 50 ms, checkpointing: {interval: 300 ms}}
+sources:
+  topic:
+    script:
+      fields: {at_ms: long}
+      gap: 50 ms
+      subtasks:
+        - - {record: [100], split: quick, step: 0}
+          - {record: [10], split: behind, step: 1}
+          - {record: [11], split: behind, step: 20}
+    watermarks: {timestamp: at_ms, emit: every_record}
+operators:
+  counted: {input: topic, key_by: "'all'", window: {tumbling: 100 ms}, aggregate: {n: count()}}
+sinks:
+  out: {input: counted, collect: {}}
+"""
+
+
+def test_trace_and_why_name_a_split_as_its_source_does(flowsim: Flowsim, tmp_path: Path) -> None:
+    (tmp_path / "splits.yaml").write_text(SPLITS)
+    flowsim("run", "splits.yaml", "--out", "out")
+    trace = flowsim("trace", "out").out
+    assert 'Source: topic, split "quick", generates 99 ms after 1 record' in trace
+    assert 'Source: topic, split "behind", generates 9 ms after 1 record' in trace
+    assert "split 0" not in trace
+    why = " ".join(flowsim("why", "out", "no-output", "out", "[0, 100)", "--at", "500ms").out.split())
+    assert 'the minimum over its splits: split "behind" has watermark 9 ms' in why

@@ -255,9 +255,9 @@ def test_unknown_name_is_refused(ask: Ask) -> None:
 def test_slowest_split_holds_back_the_watermark_of_its_source(ask: Ask) -> None:
     text = text_of(ask(SPLITS, "no-output", at_ms=1000))
 
-    assert "is the minimum over its splits: split 'slow' has watermark 4 ms. [8.6]" in text
-    assert "Split 'slow' of Source: topic (1/1) generated watermark 4 ms after 1 record" in text
-    assert "with a record of split 'slow' of timestamp 10 ms or later" in text
+    assert 'is the minimum over its splits: split "slow" has watermark 4 ms. [8.6]' in text
+    assert 'Split "slow" of Source: topic (1/1) generated watermark 4 ms after 1 record' in text
+    assert 'with a record of split "slow" of timestamp 10 ms or later' in text
 
 
 def test_purged_window_waits_for_the_next_count(ask: Ask) -> None:
@@ -280,7 +280,7 @@ def test_killed_run_is_explained_up_to_its_last_epoch(recorded: Recorded, ask: A
     manifest = path / "recording" / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"complete"', '"running"'))
 
-    assert "split 'slow' has watermark 4 ms" in text_of(ask(SPLITS, "no-output", overrides=("settings.seed=9",)))
+    assert 'split "slow" has watermark 4 ms' in text_of(ask(SPLITS, "no-output", overrides=("settings.seed=9",)))
 
 
 def test_too_many_windows_are_refused(ask: Ask) -> None:

@@ -308,7 +308,7 @@ export class EventTimes {
     }
     return [...splits]
       .sort((one, other) => one - other)
-      .map((split) => ({ label: `split ${split}`, channel: null, marks: this.generated(task, () => true, split) }));
+      .map((split) => ({ label: this.names.split(task, 0, split), channel: null, marks: this.generated(task, () => true, split) }));
   }
 
   private generated(task: number, ofOperator: (operator: number) => boolean, split: number): Marks {

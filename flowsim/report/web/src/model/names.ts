@@ -133,6 +133,15 @@ export class Names {
     return found?.name ?? `operator ${operator}`;
   }
 
+  /** A split of a source by its index in the subtask, with its name if the source declares one. */
+  split(task: number, operator: number, split: number): string {
+    const at = this.tasks.get(task);
+    const source = this.operators.find((one) => one.vertex === at?.vertex && one.operator === operator);
+    const given = source?.params.splits;
+    const names: unknown = Array.isArray(given) && at ? given[at.subtask] : undefined;
+    return `split ${Array.isArray(names) && split < names.length ? JSON.stringify(names[split]) : split}`;
+  }
+
   vertex(vertex: number): string {
     return this.operators.find((one) => one.vertex === vertex && one.operator === 0)?.name ?? `vertex ${vertex}`;
   }

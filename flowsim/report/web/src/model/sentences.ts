@@ -132,7 +132,7 @@ const segments: Maker = ({ at }, names, wording) => {
 const bufferSizes: Maker = ({ at }, names) =>
   plain(
     `announces a buffer size of ${commas(at.bytes!)} bytes to ${names.edge(at.edge!)}: ` +
-      `${commas(at.throughput!)} bytes/s, ${at.buffers_in_use} buffers in use`,
+      `${commas(at.throughput!)} bytes/s, ${count(at.buffers_in_use!, "buffer")} in use`,
     "6.22",
   );
 
@@ -175,13 +175,13 @@ const windowMerge: Maker = ({ task, at }, names) => {
 };
 
 const generatedWatermark: Maker = ({ task, at }, names) => {
-  const split = at.split! < 0 ? "" : `, split ${at.split},`;
+  const split = at.split! < 0 ? "" : `, ${names.split(task, at.operator!, at.split!)},`;
   const what = element(at.kind!, at.timestamp!);
   return plain(`${names.operator(task, at.operator!)}${split} generates ${what} after ${count(at.records!, "record")}`, "8.1", "8.5");
 };
 
 const alignment: Maker = ({ task, at }, names) => {
-  const who = names.operator(task, at.operator!) + (at.split! < 0 ? "" : `, split ${at.split},`);
+  const who = names.operator(task, at.operator!) + (at.split! < 0 ? "" : `, ${names.split(task, at.operator!, at.split!)},`);
   const ahead = `watermark ${eventTime(at.watermark!)}, limit ${eventTime(at.limit!)}`;
   return plain(`${who} is ${at.paused ? "paused" : "resumed"} by watermark alignment: ${ahead}`, "8.22", "8.23");
 };
@@ -282,7 +282,7 @@ const metrics: Maker = ({ at }) => {
   const times = at.busy_ms! < 0 ? waits : `busy ${at.busy_ms}, ${waits}`;
   const usage = (millionths: number) => oneDecimal(millionths / 1e4);
   const queues =
-    `${at.input_queue} buffers in (${usage(at.input_pool_usage!)} %), ` +
+    `${count(at.input_queue!, "buffer")} in (${usage(at.input_pool_usage!)} %), ` +
     `${at.output_queue} out (${usage(at.output_pool_usage!)} %)`;
   const records = `records ${commas(at.records_in!)} in, ${commas(at.records_out!)} out`;
   const marks = `watermarks ${eventTime(at.input_watermark!)} in, ${eventTime(at.output_watermark!)} out`;

@@ -15,6 +15,7 @@ from flowsim.graph.placement import TaskManagers
 from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.sources.split_enumerator import EnumeratorFactory
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
+from flowsim.state.state_ttl_config import StateTtlConfig
 
 DEFAULT_SLOT_SHARING_GROUP: Final = "default"
 
@@ -96,6 +97,8 @@ class StreamNode:
     """The buffer timeout of the node's output edges; 0: always flush, -1: never; None: the job's default."""
     key_selectors: tuple[KeySelector | None, ...] = ()
     """The key selector of every input, for an operator with several inputs."""
+    state_ttl: StateTtlConfig | None = None
+    """The time to live of the function's keyed states that have none of their own."""
     uid: str | None = None
     """The id that the user gave the operator."""
     enumerator_factory: EnumeratorFactory[object] | None = None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from copy import copy
 from random import Random
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from flowsim.errors import BadInput
 from flowsim.not_simulated import missing_attribute
@@ -15,10 +16,13 @@ from flowsim.state.descriptors import (
     ListStateDescriptor,
     MapStateDescriptor,
     ReducingStateDescriptor,
+    StateDescriptor,
     ValueStateDescriptor,
 )
 from flowsim.state.keyed_state import KeyedStateStore
 from flowsim.state.states import AggregatingState, ListState, MapState, ReducingState, ValueState
+
+S = TypeVar("S", bound=StateDescriptor)
 
 
 class RuntimeContext:
@@ -85,21 +89,30 @@ class RuntimeContext:
         return RuntimeContext(self._ctx, None, why)
 
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState:
-        return self._keyed("get_state").get_state(state_descriptor)
+        return self._keyed("get_state").get_state(self._expiring(state_descriptor))
 
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState:
-        return self._keyed("get_list_state").get_list_state(state_descriptor)
+        return self._keyed("get_list_state").get_list_state(self._expiring(state_descriptor))
 
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState:
-        return self._keyed("get_map_state").get_map_state(state_descriptor)
+        return self._keyed("get_map_state").get_map_state(self._expiring(state_descriptor))
 
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState:
-        return self._keyed("get_reducing_state").get_reducing_state(state_descriptor)
+        return self._keyed("get_reducing_state").get_reducing_state(self._expiring(state_descriptor))
 
     def get_aggregating_state(self, state_descriptor: AggregatingStateDescriptor) -> AggregatingState:
-        return self._keyed("get_aggregating_state").get_aggregating_state(state_descriptor)
+        return self._keyed("get_aggregating_state").get_aggregating_state(self._expiring(state_descriptor))
 
     def _keyed(self, method: str) -> KeyedStateStore:
         if self._store is None:
             raise BadInput(f"operator {self._ctx.operator_name}: {method} {self._why_no_state}")
         return self._store
+
+    def _expiring(self, descriptor: S) -> S:
+        """Returns the descriptor with the operator's time to live, unless it has its own."""
+        ttl = self._ctx.state_ttl
+        if ttl is None or not isinstance(descriptor, StateDescriptor) or descriptor.ttl_config is not None:
+            return descriptor
+        expiring = copy(descriptor)
+        expiring.enable_time_to_live(ttl)
+        return expiring

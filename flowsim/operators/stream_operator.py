@@ -24,6 +24,7 @@ from flowsim.state.key_group_range import KeyGroupRange
 from flowsim.state.keyed_state import KeyedStateStore
 from flowsim.state.snapshots.snapshot_contexts import StateInitializationContext, StateSnapshotContext
 from flowsim.state.snapshots.stored_streams import KeyedStateStream, TimerStream
+from flowsim.state.state_ttl_config import StateTtlConfig
 from flowsim.streamrecord.elements import LatencyMarker, StreamElement, WatermarkStatus
 from flowsim.streamrecord.operator_event import OperatorEvent
 from flowsim.streamrecord.output import Output
@@ -161,6 +162,8 @@ class OperatorContext:
     """True if the job takes periodic checkpoints (rule 12.146)."""
     attempt_number: int = 0
     """The number of earlier attempts of the subtask."""
+    state_ttl: StateTtlConfig | None = None
+    """The time to live of the function's keyed states that have none of their own."""
 
 
 @mypyc_attr(allow_interpreted_subclasses=True)

@@ -29,6 +29,7 @@ from flowsim.scenario.features.maps import (
     compile_map,
 )
 from flowsim.scenario.features.process import check_process, compile_process
+from flowsim.scenario.features.state_ttl import StateTtlModel, state_ttl_config
 from flowsim.scenario.features.window_functions import (
     AggregateModel,
     ReduceModel,
@@ -38,7 +39,15 @@ from flowsim.scenario.features.window_functions import (
 )
 from flowsim.scenario.features.windows import WindowModel
 from flowsim.scenario.sources.watermarks import WatermarksModel, check_watermarks, compile_watermarks
-from flowsim.scenario.types import ExpressionSource, FieldName, FunctionModel, Parallelism, chosen_of, exactly_one_of
+from flowsim.scenario.types import (
+    ExpressionSource,
+    FieldName,
+    FunctionModel,
+    Parallelism,
+    PositiveMs,
+    chosen_of,
+    exactly_one_of,
+)
 from flowsim.scenario.yaml.positions import Path
 
 Compile = Callable[[CompileContext, Path, Any, Incoming], CompiledStream]
@@ -59,30 +68,44 @@ class OperatorKind:
     keys_inside: bool = False
     """True if the block has its own ``key_by``, with a key for each input."""
     window: Literal["none", "optional", "required"] = "none"
+    has_state: Callable[[Any], bool] = lambda value: False
+    """A function of the value of the block: True if the operator's function may have keyed state that can expire."""
     tags_records: bool = False
     """True if the operator has one input, with the records of both streams, each with the number of its stream."""
 
 
+def _always(value: Any) -> bool:
+    return True
+
+
+def _in_python(value: Any) -> bool:
+    return getattr(value, "python", None) is not None
+
+
+def _in_process(value: Any) -> bool:
+    return value.process is not None
+
+
 OPERATOR_KINDS: Final[dict[str, OperatorKind]] = {
-    "map": OperatorKind(compile_map),
-    "filter": OperatorKind(compile_filter, check_filter),
-    "flat_map": OperatorKind(compile_flat_map),
+    "map": OperatorKind(compile_map, has_state=_in_python),
+    "filter": OperatorKind(compile_filter, check_filter, has_state=_in_python),
+    "flat_map": OperatorKind(compile_flat_map, has_state=_in_python),
     "aggregate": OperatorKind(compile_aggregate, window="required"),
-    "reduce": OperatorKind(compile_reduce, needs_key=True, window="optional"),
-    "sum": OperatorKind(Rolling(KeyedStream.sum, numbers_only=True), needs_key=True),
-    "min": OperatorKind(Rolling(KeyedStream.min), needs_key=True),
-    "max": OperatorKind(Rolling(KeyedStream.max), needs_key=True),
-    "min_by": OperatorKind(Rolling(KeyedStream.min_by), needs_key=True),
-    "max_by": OperatorKind(Rolling(KeyedStream.max_by), needs_key=True),
-    "process": OperatorKind(compile_process, check_process, window="optional"),
+    "reduce": OperatorKind(compile_reduce, needs_key=True, has_state=_always, window="optional"),
+    "sum": OperatorKind(Rolling(KeyedStream.sum, numbers_only=True), needs_key=True, has_state=_always),
+    "min": OperatorKind(Rolling(KeyedStream.min), needs_key=True, has_state=_always),
+    "max": OperatorKind(Rolling(KeyedStream.max), needs_key=True, has_state=_always),
+    "min_by": OperatorKind(Rolling(KeyedStream.min_by), needs_key=True, has_state=_always),
+    "max_by": OperatorKind(Rolling(KeyedStream.max_by), needs_key=True, has_state=_always),
+    "process": OperatorKind(compile_process, check_process, window="optional", has_state=_in_python),
     "watermarks": OperatorKind(compile_watermarks, check_watermarks),
-    "alarm": OperatorKind(compile_alarm, needs_key=True),
+    "alarm": OperatorKind(compile_alarm, needs_key=True, has_state=_always),
     "async": OperatorKind(compile_async),
-    "connect": OperatorKind(compile_connect, keys_inside=True),
+    "connect": OperatorKind(compile_connect, keys_inside=True, has_state=_in_process),
     "join": OperatorKind(compile_join, keys_inside=True, tags_records=True),
     "co_group": OperatorKind(compile_co_group, keys_inside=True, tags_records=True),
     "interval_join": OperatorKind(compile_interval_join, keys_inside=True),
-    "broadcast": OperatorKind(compile_broadcast, check_broadcast),
+    "broadcast": OperatorKind(compile_broadcast, check_broadcast, has_state=_in_process),
 }
 
 
@@ -150,6 +173,10 @@ class OperatorModel(EdgeModel, json_schema_extra=exactly_one_of(*OPERATOR_KINDS)
         description="Number of key groups, at least the parallelism. Without it the value of the settings, or "
         "computed from the parallelism.",
     )
+    state_ttl: PositiveMs | StateTtlModel | None = Field(
+        default=None,
+        description="Lets the keyed states of the operator's function expire, unless they have a time to live of their own.",
+    )
     chaining: Literal["always", "head", "never"] = Field(
         default="always", description="head: the operator starts a chain; never: it is a task of its own."
     )
@@ -170,6 +197,7 @@ class OperatorModel(EdgeModel, json_schema_extra=exactly_one_of(*OPERATOR_KINDS)
         row = OPERATOR_KINDS[kind]
         self._check_keys(kind, row, value)
         self._check_window(kind, row)
+        self._check_state_ttl(kind, row, value)
         if row.check is not None:
             row.check(value, self.key_by is not None)
         return self
@@ -198,6 +226,15 @@ class OperatorModel(EdgeModel, json_schema_extra=exactly_one_of(*OPERATOR_KINDS)
             raise ValueError(
                 "a window without key_by takes all records in one subtask: remove partition and parallelism"
             )
+
+    def _check_state_ttl(self, kind: str, row: OperatorKind, value: Any) -> None:
+        if self.state_ttl is None:
+            return
+        if self.window is not None or not row.has_state(value):
+            what = "windows" if self.window is not None else f"this {kind}"
+            raise ValueError(f"state_ttl is for keyed state of a function, {what} has none that can expire: remove it")
+        if self.key_by is None and getattr(value, "key_by", None) is None:
+            raise ValueError("state_ttl needs key_by")
 
 
 def compile_operator(context: CompileContext, name: str, model: OperatorModel) -> None:
@@ -238,5 +275,7 @@ def _settle(context: CompileContext, path: Path, name: str, model: OperatorModel
         stream.start_new_chain()
     elif model.chaining == "never":
         stream.disable_chaining()
+    if model.state_ttl is not None:
+        stream.state_ttl(state_ttl_config(model.state_ttl))
     if model.slot_sharing_group is not None:
         stream.slot_sharing_group(model.slot_sharing_group)

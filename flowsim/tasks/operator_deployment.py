@@ -79,6 +79,7 @@ class OperatorDeployment:
             operator_id=node.operator_id,
             is_checkpointing_enabled=settings.checkpointing is not None and settings.checkpointing.is_enabled,
             attempt_number=self.attempt_number,
+            state_ttl=node.state_ttl,
             run_seed=self.run_seed,
             run_started_ns=self.run_started_ns,
             send_to_coordinator=None

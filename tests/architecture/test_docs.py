@@ -35,6 +35,7 @@ from flowsim.scenario.features import (
     maps,
     network,
     sinks,
+    state_ttl,
     triggers,
     windows,
 )
@@ -248,6 +249,8 @@ SECTIONS: dict[str, list[type[Strict]]] = {
     "flat_map": [maps.FlatMapModel],
     "connect": [connect.ConnectModel],
     "custom partition": [inputs.CustomPartitionModel],
+    "state_ttl": [state_ttl.StateTtlModel],
+    "cleanup_incrementally": [state_ttl.IncrementalCleanupModel],
     "alarm": [alarms.AlarmModel],
     "async": [async_calls.AsyncModel],
     "latency": [async_latency.LatencyModel],

@@ -25,6 +25,7 @@ from flowsim.network.partitions.result_partition_type import ResultPartitionType
 from flowsim.operators.sources.split_enumerator import EnumeratorFactory
 from flowsim.operators.stream_operator import KeySelector, StreamOperator
 from flowsim.state.key_group_range import UPPER_BOUND_MAX_PARALLELISM
+from flowsim.state.state_ttl_config import StateTtlConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +69,8 @@ class Transformation:
     cost_ns: int | None = None
     costs: OperatorCosts = field(default_factory=OperatorCosts)
     buffer_timeout_ms: int | None = None
+    state_ttl: StateTtlConfig | None = None
+    """The time to live of the function's keyed states that have none of their own."""
     uid: str | None = None
     enumerator_factory: EnumeratorFactory[object] | None = None
     """The enumerator of a source whose splits are assigned while the job runs."""
@@ -166,6 +169,7 @@ def _node(one: Transformation, max_parallelism: int | None, slot_sharing_group: 
         cost_ns=one.cost_ns,
         costs=one.costs,
         buffer_timeout_ms=one.buffer_timeout_ms,
+        state_ttl=one.state_ttl,
         uid=one.uid,
         enumerator_factory=one.enumerator_factory,
         two_phase_commit=one.two_phase_commit,

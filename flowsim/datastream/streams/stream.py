@@ -22,6 +22,7 @@ from flowsim.graph.operator_cost import OperatorCosts, RecordCost, RecordCosts
 from flowsim.graph.stream_graph import ChainingStrategy, OperatorDescription, PartitionerSpec
 from flowsim.not_simulated import missing_attribute
 from flowsim.operators.stream_operator import KeySelector
+from flowsim.state.state_ttl_config import StateTtlConfig
 from flowsim.values.durations import Duration
 from flowsim.values.types import TypeInformation
 
@@ -212,6 +213,20 @@ class Stream(OperatorHandle, ABC, Generic[S]):
     def start_new_chain(self) -> Self:
         """Starts a new chain at this operator; later operators may be chained to it (rule 1.8)."""
         self._operator("start_new_chain").chaining = ChainingStrategy.HEAD
+        return self
+
+    def state_ttl(self, ttl_config: StateTtlConfig) -> Self:
+        """flowsim's own: lets the keyed states of the operator's function expire, unless they have a TTL of their own.
+
+        Also the state of a keyed ``reduce``, ``sum``, ``min``, ``max``, ``min_by`` or ``max_by``, which never expires in
+        Flink. Raises BadInput for an operator without a key.
+        """
+        operator = self._operator("state_ttl")
+        if not isinstance(ttl_config, StateTtlConfig):
+            raise BadInput(f"operator {operator.name!r}: state_ttl: expected a StateTtlConfig, got {ttl_config!r:.60}")
+        if operator.key_selector is None and not any(operator.key_selectors):
+            raise BadInput(f"operator {operator.name!r}: state_ttl: needs a keyed stream: put key_by(...) before it")
+        operator.state_ttl = ttl_config if ttl_config.is_enabled() else None
         return self
 
     @abstractmethod

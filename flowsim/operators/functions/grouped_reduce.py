@@ -26,8 +26,9 @@ class GroupedReduceOperator(KeyedOperator):
 
     def open(self) -> None:
         super().open()
-        self._life.open(self.runtime_context)
-        self._reduced = self.state_of(None).get_state(ValueStateDescriptor("_op_state", Types.PICKLED_BYTE_ARRAY()))
+        context = self.runtime_context
+        self._life.open(context)
+        self._reduced = context.get_state(ValueStateDescriptor("_op_state", Types.PICKLED_BYTE_ARRAY()))
 
     def process_element(self, value: Value, timestamp: int | None) -> None:
         self.clock.now_ns += self.cost_ns

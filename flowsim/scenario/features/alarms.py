@@ -112,7 +112,8 @@ class Alarm(KeyedProcessFunction):
 
     def on_timer(self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext) -> Iterable[object]:
         alarm = self._set.value()
-        assert isinstance(alarm, tuple)
+        if not isinstance(alarm, tuple) or alarm[0] != timestamp:
+            return ()  # The state of this timer has expired, and a later record may have set another alarm.
         due, at, value = alarm
         self._set.clear()
         return ((*self._rules.emit(value, at), due),)

@@ -206,3 +206,28 @@ def test_state_ttl_expires_by_processing_time() -> None:
     first, *rest = results(remembered.cost(Duration.of_millis(20)))
     assert first is None
     assert rest == [rest[0], rest[0], None]
+
+
+def ttl_of(millis: int) -> StateTtlConfig:
+    return StateTtlConfig.new_builder(Duration.of_millis(millis)).build()
+
+
+def test_state_ttl_of_an_operator_is_that_of_all_states_of_its_function() -> None:
+    class Pairs(Counting, KeyedProcessFunction):
+        def process_element(self, value: object, ctx: ProcessContext) -> Iterable[object]:
+            yield self.next()
+
+    keyed = letters(environment(), "aaaa").key_by(lambda letter: letter)
+    counted = keyed.process(Pairs()).cost(Duration.of_millis(20))
+    assert results(counted.state_ttl(ttl_of(50))) == [1, 2, 3, 4]
+    counted = letters(environment(), "aaaa").key_by(lambda letter: letter).process(Pairs()).cost(Duration.of_millis(20))
+    assert results(counted.state_ttl(ttl_of(20))) == [1, 1, 1, 1]
+    assert COUNT.ttl_config is None
+
+
+def test_state_ttl_of_an_operator_is_refused_without_key_or_config() -> None:
+    plain = letters(environment(), "a").map(lambda letter: letter).name("plain")
+    with pytest.raises(BadInput, match="operator 'plain': state_ttl: needs a keyed stream"):
+        plain.state_ttl(ttl_of(1))
+    with pytest.raises(BadInput, match="operator 'plain': state_ttl: expected a StateTtlConfig, got 5"):
+        plain.state_ttl(5)  # type: ignore[arg-type]

@@ -7,18 +7,24 @@ from collections.abc import Iterable
 from typing import Any
 
 from flowsim.connectors.memory import CollectionSource
+from flowsim.datastream.common import Duration, Types
 from flowsim.datastream.common.watermark_strategy import WatermarkGenerator
 from flowsim.datastream.functions import (
     CoGroupFunction,
+    FlatMapFunction,
+    KeyedCoProcessFunction,
     KeyedProcessFunction,
+    MapFunction,
     Partitioner,
     ProcessAllWindowFunction,
     ProcessFunction,
     ProcessWindowFunction,
+    RuntimeContext,
 )
 from flowsim.datastream.functions.async_functions import AsyncFunction, ResultFutureFunction
 from flowsim.datastream.functions.broadcast_functions import BroadcastProcessFunction, KeyedBroadcastProcessFunction
 from flowsim.datastream.output_tag import OutputTag
+from flowsim.datastream.state import StateTtlConfig, ValueStateDescriptor
 from flowsim.datastream.window import EvictorContext, TimestampedValue, TimeWindow, Trigger, TriggerResult, Window
 
 
@@ -172,3 +178,55 @@ class AtOnce(ResultFutureFunction):
 
     def async_invoke(self, value: Any, result_future: Any) -> None:
         result_future.complete([(value[0],)])
+
+
+class Sums:
+    """The sum of a key's numbers, in a state."""
+
+    ttl: StateTtlConfig | None = None
+
+    def open(self, runtime_context: RuntimeContext) -> None:
+        descriptor = ValueStateDescriptor("sum", Types.LONG())
+        if self.ttl is not None:
+            descriptor.enable_time_to_live(self.ttl)
+        self.sum = runtime_context.get_state(descriptor)
+
+    def added(self, value: Any) -> tuple[object, int]:
+        now = (self.sum.value() or 0) + value[1]
+        self.sum.update(now)
+        return value[0], now
+
+
+class Remembering(Sums, KeyedProcessFunction):
+    def process_element(self, value: Any, ctx: KeyedProcessFunction.Context) -> Iterable[object]:
+        yield self.added(value)
+
+
+class RememberingForever(Remembering):
+    ttl = StateTtlConfig.new_builder(Duration.of_days(365)).build()
+
+
+class RememberingMapped(Sums, MapFunction):
+    def map(self, value: Any) -> object:
+        return self.added(value)
+
+
+class RememberingFlatMapped(Sums, FlatMapFunction):
+    def flat_map(self, value: Any) -> Iterable[object]:
+        yield self.added(value)
+
+
+class RememberingTwo(Sums, KeyedCoProcessFunction):
+    def process_element1(self, value: Any, ctx: KeyedCoProcessFunction.Context) -> Iterable[object]:
+        yield self.added(value)
+
+    def process_element2(self, value: Any, ctx: KeyedCoProcessFunction.Context) -> Iterable[object]:
+        return ()
+
+
+class RememberingBroadcast(Sums, KeyedBroadcastProcessFunction):
+    def process_element(self, value: Any, ctx: KeyedBroadcastProcessFunction.ReadOnlyContext) -> Iterable[object]:
+        yield self.added(value)
+
+    def process_broadcast_element(self, value: Any, ctx: KeyedBroadcastProcessFunction.Context) -> Iterable[object]:
+        return ()

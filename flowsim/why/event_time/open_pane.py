@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from flowsim.facts.kinds import LifeEvent
-from flowsim.laws.windows.plan import number_of
+from flowsim.laws.windows.plan import number_of, parts_of
 from flowsim.quantities import count_text
 from flowsim.trace.sentence import window_text
 from flowsim.trace.time import event_time
@@ -28,8 +28,23 @@ def pane_text(facts: RunFacts, pane: Pane) -> str:
 
 def open_pane_causes(facts: RunFacts, pane: Pane) -> list[Cause]:
     """Why a window with records has not fired at the moment of the facts."""
-    trigger = pane.operator.params.get("trigger")
-    kind, of = _kind(trigger)
+    parts = _parts(pane.operator.params.get("trigger"))
+    if len(parts) == 1:
+        return _causes(facts, pane, *parts[0])
+    text = f"It fires when one of its triggers fires: {', '.join(kind for kind, _ in parts)}."
+    causes = [Cause(text, (), place_of(pane.waiting[-1]))]
+    for kind, part in parts:
+        if kind == "count":
+            count = count_text(number_of(part, "count"), "record")
+            each = [Cause(f"The trigger count fires at every {count} that it counts.", ("10.19",))]
+        else:
+            each = _causes(facts, pane, kind, part)
+        causes += [cause for cause in each if cause not in causes]
+    return causes
+
+
+def _causes(facts: RunFacts, pane: Pane, kind: str, of: Mapping[str, object]) -> list[Cause]:
+    """Why a trigger without others inside has not fired."""
     name = facts.operator_in(pane.task, pane.operator.operator)
     if kind in _WATERMARK:
         return _by_watermark(facts, pane, kind, name)
@@ -51,6 +66,12 @@ def open_pane_causes(facts: RunFacts, pane: Pane) -> list[Cause]:
         ]
     text = f"It fires when its trigger, {kind or 'unknown'}, decides so; the recording shows only when it did."
     return [Cause(text, ("10.7",), place_of(pane.waiting[-1]))]
+
+
+def _parts(trigger: object) -> list[tuple[str, Mapping[str, object]]]:
+    """The triggers of which one is enough, each as ``_kind`` returns it."""
+    kind, of = _kind(trigger)
+    return [each for part in parts_of(of) for each in _parts(part)] if kind == "any_of" else [(kind, of)]
 
 
 def _kind(trigger: object) -> tuple[str, Mapping[str, object]]:

@@ -267,6 +267,16 @@ def test_purged_window_waits_for_the_next_count(ask: Ask) -> None:
     assert "It fires when it has 4 records; it has 2. Time does not fire it. [10.19]" in text
 
 
+def test_window_of_several_triggers_names_what_each_waits_for(ask: Ask) -> None:
+    trigger = "any_of: [{count: 9}, {any_of: [{purging: {count: 7}}, never]}]"
+    text = text_of(ask(COUNTED.replace("{purging: {count: 4}}", "{" + trigger + "}"), "no-output"))
+
+    assert "It fires when one of its triggers fires: count, count, never." in text
+    assert "The trigger count fires at every 9 records that it counts. [10.19]" in text
+    assert "The trigger count fires at every 7 records that it counts. [10.19]" in text
+    assert "The global window never fires by itself" in text
+
+
 def test_watermark_waits_in_async_queue_behind_its_records(ask: Ask) -> None:
     text = text_of(ask(QUEUED, "no-output", "[0, 10)", at_ms=1000))
 

@@ -68,8 +68,8 @@ KINDS = {
     "{global_window: true, trigger: {any_of: [{count: 1}, {purging: {count: 3}}]}}": [
         ("a", 1, 1), ("a", 2, 3), ("b", 1, 3), ("a", 3, 7), ("a", 1, 5),
     ],
-    # Two counts of one window are two states: the record of step 3 fires for the second of them.
-    "{global_window: true, trigger: {any_of: [{count: 2}, {count: 3}]}}": [("a", 2, 3), ("a", 3, 7), ("a", 4, 12)],
+    # Two counts of one window are two states.
+    "{global_window: true, trigger: {any_of: [{count: 4}, {count: 3}]}}": [("a", 3, 7), ("a", 4, 12)],
     # The counts of merged sessions are added.
     "{session: {gap: n * 3}, trigger: {any_of: [event_time, {count: 2}]}}": [
         ("a", 1, 10, 2, 3), ("a", 1, 10, 2, 3), ("b", 7, 16, 1, 3), ("a", 5, 28, 2, 9), ("a", 5, 28, 2, 9),
